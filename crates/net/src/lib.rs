@@ -1,1 +1,20 @@
-//! quorate-net
+//! Links between the parties: opaque bounded frames from one numbered party to another.
+//!
+//! | module | what carries the frames |
+//! |---|---|
+//! | [`memory`] | queues between the threads of one process |
+//!
+//! Nothing here knows shares, lanes or rounds, and nothing above this crate can tell which links it runs over: a party
+//! holds one [`Net`], sends frames into it and receives the frames of all its peers from it.
+#![forbid(unsafe_code)]
+
+mod error;
+mod interrupt;
+mod link;
+mod mailbox;
+pub mod memory;
+mod peers;
+
+pub use error::{Attempt, ConfigProblem, KeyProblem, NetError, Place, Refusal};
+pub use interrupt::Interrupt;
+pub use link::{Frame, MAX_FRAME, Net, Wait};

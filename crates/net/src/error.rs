@@ -1,0 +1,306 @@
+//! What can go wrong between parties: who, where, and what to do about it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a peer is: a network address, or this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place(Option<Arc<str>>);
+
+impl Place {
+    /// A thread of this process.
+    pub const HERE: Place = Place(None);
+
+    /// A network address, as configured.
+    pub fn at(address: &str) -> Self {
+        Place(Some(address.into()))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(address) => f.write_str(address),
+            None => f.write_str("this process"),
+        }
+    }
+}
+
+/// A failure of a link, of a peer, or of this party's own configuration. Cheap to clone.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetError {
+    /// The peer's process ended or its connection was cut.
+    #[error(
+        "party {peer} ({place}) is gone: its process ended or the connection was cut; look at that party's output first"
+    )]
+    Lost {
+        /// The peer's number.
+        peer: usize,
+        /// Where it was.
+        place: Place,
+    },
+
+    /// The connection stands, yet nothing came over it for too long, not even heartbeats.
+    #[error(
+        "party {peer} ({place}) has been silent for {:.1} s: its process is frozen or the network drops its packets",
+        silent.as_secs_f64()
+    )]
+    Timeout {
+        /// The peer's number.
+        peer: usize,
+        /// Where it was.
+        place: Place,
+        /// How long nothing had arrived.
+        silent: Duration,
+    },
+
+    /// A frame above the limit, on the way out or announced by a peer.
+    #[error("a frame of {bytes} bytes to or from party {peer} is above the limit of {limit} bytes")]
+    FrameTooLarge {
+        /// The peer's number.
+        peer: usize,
+        /// Size of the frame in bytes.
+        bytes: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+
+    /// The peer's bytes are not what this version of the program sends.
+    #[error("party {peer} ({place}) sent bytes that are no Quorate frame: {what}; the connection is closed")]
+    Malformed {
+        /// The peer's number.
+        peer: usize,
+        /// Where it is.
+        place: Place,
+        /// What was wrong.
+        what: &'static str,
+    },
+
+    /// The number is this party's own, or not below the number of parties.
+    #[error("there is no peer {peer} for party {me} of {parties}")]
+    NoSuchPeer {
+        /// The number asked for.
+        peer: usize,
+        /// This party's number.
+        me: usize,
+        /// The number of parties.
+        parties: usize,
+    },
+
+    /// Every peer has failed and each failure has been reported.
+    #[error("every peer has failed; nothing can arrive any more")]
+    NoPeersLeft,
+
+    /// The peer's certificate is not the one pinned for it, or the peer does not accept this party's.
+    #[error(
+        "{who} and this party do not accept each other's certificates ({why}); compare the fingerprints that `quorate keygen` \
+         printed and exchange the .crt files again",
+        who = Who(*peer, place)
+    )]
+    Refused {
+        /// The peer's number, where known.
+        peer: Option<usize>,
+        /// Where it is.
+        place: Place,
+        /// Which side refused, and why.
+        why: Refusal,
+    },
+
+    /// Two processes claim one party's number.
+    #[error(
+        "another process ({place}) is also running as party {party}; each party runs once: check `me` in the configurations"
+    )]
+    DuplicateParty {
+        /// The number claimed twice.
+        party: usize,
+        /// Where the other process is.
+        place: Place,
+    },
+
+    /// The peer has a different number of parties, or takes us for somebody else.
+    #[error(
+        "party {peer} ({place}) was set up for other parties ({what}); all parties must list the same parties in the same order"
+    )]
+    Misconfigured {
+        /// The peer's number.
+        peer: usize,
+        /// Where it is.
+        place: Place,
+        /// What differs.
+        what: &'static str,
+    },
+
+    /// Nothing can listen on this address because something else does.
+    #[error("{address} is in use by another process; stop it (another run of this party?) or choose another port")]
+    PortInUse {
+        /// The address.
+        address: String,
+    },
+
+    /// The peer could not be reached in time.
+    #[error(
+        "party {peer} did not connect via {address} within {:.0} s ({last}); start it, and check the address and the firewall",
+        waited.as_secs_f64()
+    )]
+    ConnectTimeout {
+        /// The peer's number.
+        peer: usize,
+        /// Where it should be.
+        address: String,
+        /// How long was waited.
+        waited: Duration,
+        /// The last thing that happened.
+        last: Attempt,
+    },
+
+    /// The peer speaks another version of the wire format.
+    #[error(
+        "party {peer} ({place}) speaks wire format {theirs}, this party {ours}; install the same release of Quorate everywhere"
+    )]
+    VersionMismatch {
+        /// The peer's number.
+        peer: usize,
+        /// Where it is.
+        place: Place,
+        /// The peer's version.
+        theirs: u32,
+        /// This party's version.
+        ours: u32,
+    },
+
+    /// A key or certificate file that cannot be used.
+    #[error("{}: {what}", path.display())]
+    BadKey {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        what: KeyProblem,
+    },
+
+    /// A configuration that cannot work.
+    #[error("cannot connect: {0}")]
+    BadConfig(ConfigProblem),
+
+    /// The operating system refused something.
+    #[error("{} failed: {source}", action)]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// The system's error.
+        #[source]
+        source: Arc<io::Error>,
+    },
+}
+
+impl NetError {
+    /// The peer at fault, where one is.
+    pub fn peer(&self) -> Option<usize> {
+        match self {
+            NetError::Lost { peer, .. }
+            | NetError::Timeout { peer, .. }
+            | NetError::FrameTooLarge { peer, .. }
+            | NetError::Malformed { peer, .. }
+            | NetError::NoSuchPeer { peer, .. }
+            | NetError::Misconfigured { peer, .. }
+            | NetError::ConnectTimeout { peer, .. }
+            | NetError::VersionMismatch { peer, .. } => Some(*peer),
+            NetError::Refused { peer, .. } => *peer,
+            _ => None,
+        }
+    }
+}
+
+/// Which side refused a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The peer showed a certificate that is pinned for nobody, or for somebody else.
+    #[error("its certificate is not the pinned one")]
+    ByUs,
+    /// The peer refused the certificate of this party.
+    #[error("it refused this party's certificate")]
+    ByPeer,
+}
+
+/// What is wrong with a key or certificate file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyProblem {
+    /// The file cannot be read.
+    #[error("cannot be read ({0}); make keys with `quorate keygen`")]
+    Unreadable(io::ErrorKind),
+    /// The file cannot be written.
+    #[error("cannot be written ({0})")]
+    Unwritable(io::ErrorKind),
+    /// `keygen` would overwrite it.
+    #[error("exists already and is not overwritten; move it away to make a new one")]
+    Exists,
+    /// The PEM file does not hold what it should.
+    #[error("holds no {0} in PEM form")]
+    Empty(&'static str),
+    /// The key is of a kind that TLS cannot use here.
+    #[error("is not a usable key; make one with `quorate keygen`")]
+    Unusable,
+    /// Key and certificate do not belong together.
+    #[error("does not belong to the certificate configured for this party")]
+    Mismatch,
+    /// Others may read the private key.
+    #[error("can be read by other users; run chmod 600 on it")]
+    TooOpen,
+    /// The generator failed.
+    #[error("could not be generated")]
+    NotGenerated,
+}
+
+/// What is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigProblem {
+    /// This party's number is not below the number of parties.
+    #[error("this party's number is {me}, yet there are {parties} parties, numbered from 0")]
+    Me {
+        /// The number.
+        me: usize,
+        /// The number of parties.
+        parties: usize,
+    },
+    /// An address that means nothing.
+    #[error("the address {0:?} is not of the form host:port or its host is unknown")]
+    Address(String),
+    /// Two parties have the same certificate.
+    #[error("parties {0} and {1} have the same certificate; every party has its own")]
+    SameCertificate(usize, usize),
+    /// A time-out that is not longer than the heartbeat.
+    #[error("the peer time-out must be at least twice the heartbeat")]
+    Heartbeat,
+}
+
+/// The last thing that happened while connecting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Attempt {
+    /// This party waits for the peer to dial.
+    #[error("it never called")]
+    NeverCalled,
+    /// Dialling failed.
+    #[error("dialling it: {0}")]
+    Dial(io::ErrorKind),
+    /// The connection was made; the handshake did not end.
+    #[error("it answered, but did not finish the handshake")]
+    Handshake,
+}
+
+struct Who<'a>(Option<usize>, &'a Place);
+
+impl fmt::Display for Who<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(peer) => write!(f, "party {peer} ({})", self.1),
+            None => write!(f, "somebody at {}", self.1),
+        }
+    }
+}
