@@ -1,0 +1,87 @@
+# Two commands matter: `make demo` and `make test`. Both build what they need, once, and say plainly what is missing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+
+# What the native module is built from; a change in any of these rebuilds it, and cargo decides how much.
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench docs wheel lock clean check-python check-cargo
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1|/' | while IFS='|' read -r name text; do \
+		printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+demo: $(STAMPS)/extension ## the main job on real data: three parties score a scikit-learn model
+	@$(BIN)/quorate demo
+
+test: $(STAMPS)/extension $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
+	@$(BIN)/python tests/run_all.py
+
+lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
+	cargo fmt --all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(STAMPS)/extension ## the standard workloads: a table, target/bench.json and target/bench.png
+	@mkdir -p target
+	@$(BIN)/quorate bench --json target/bench.json --plot target/bench.png
+
+docs: $(STAMPS)/dev ## the documentation, into site/
+	$(BIN)/mkdocs build --strict
+
+wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, into dist/
+	$(BIN)/maturin build --release --out dist
+
+lock: $(STAMPS)/dev ## newer versions of the Python dependencies, into requirements/*.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.4'
+	for set in demo dev; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.10 --no-emit-index-url \
+		--no-emit-find-links --custom-compile-command 'make lock' requirements/$$set.in -o requirements/$$set.txt; done
+
+clean: ## removes what was built here, the virtual environment included
+	rm -rf $(VENV) site dist target
+
+# ---- what the targets stand on ---------------------------------------------------------------------------------
+
+check-python:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+		echo "Quorate needs Python 3.10 or later, and '$(PYTHON)' is not on the PATH."; \
+		echo "Install it (Debian, Ubuntu: sudo apt install python3 python3-venv; macOS: brew install python),"; \
+		echo "or name one: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+		echo "Quorate needs Python 3.10 or later; '$(PYTHON)' is $$($(PYTHON) -V 2>&1)."; \
+		echo "Install a newer one and name it: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$$($(PYTHON) -V 2>&1) lacks the venv module. Debian, Ubuntu: sudo apt install python3-venv"; exit 1; }
+
+check-cargo:
+	@command -v cargo >/dev/null 2>&1 || { \
+		echo "Quorate's core is built from Rust 1.90 or later, and 'cargo' is not on the PATH. Install it with"; \
+		echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"; \
+		echo "open a new shell, and run make again."; exit 1; }
+
+# The virtual environment with only what the demo needs; the stamp follows the lock file.
+$(STAMPS)/demo: requirements/demo.txt | check-python
+	@[ -x $(BIN)/python ] || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/demo.txt
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+# The package, editable: Python files are used in place, the native module is put beside them.
+$(STAMPS)/extension: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
+	@touch $@

@@ -1,0 +1,77 @@
+"""Runs every test, Rust then Python, and prints one summary; the exit status is 0 only if all passed and some ran."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+RUST_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
+
+
+class Outcome(NamedTuple):
+    """What one suite did."""
+
+    name: str
+    passed: int
+    failed: int
+    skipped: int
+    seconds: float
+    status: int
+
+    @property
+    def good(self) -> bool:
+        """Whether the suite succeeded; a suite that ran no test did not."""
+        return self.status == 0 and self.failed == 0 and self.passed > 0
+
+
+def count_rust(lines: list[str]) -> tuple[int, int, int]:
+    """Sums the result lines of all test binaries."""
+    found = [tuple(map(int, match.groups())) for line in lines if (match := RUST_RESULT.match(line))]
+    return (sum(f[0] for f in found), sum(f[1] for f in found), sum(f[2] for f in found))
+
+
+def count_pytest(lines: list[str]) -> tuple[int, int, int]:
+    """Reads pytest's last line, such as `3 failed, 40 passed, 1 skipped in 2.10s`."""
+    last = next((line for line in reversed(lines) if " in " in line and PYTEST_COUNT.search(line)), "")
+    counts = {name.rstrip("s"): int(number) for number, name in PYTEST_COUNT.findall(last)}
+    return counts.get("passed", 0), counts.get("failed", 0) + counts.get("error", 0), counts.get("skipped", 0)
+
+
+def run(name: str, command: list[str], count: Callable[[list[str]], tuple[int, int, int]]) -> Outcome:
+    """Runs `command` at the root of the repository, showing its output as it comes."""
+    print(f"== {name}: {' '.join(command)}", flush=True)
+    start = time.monotonic()
+    lines: list[str] = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            lines.append(line.rstrip("\n"))
+    return Outcome(name, *count(lines), time.monotonic() - start, process.returncode)
+
+
+def main() -> int:
+    """Runs both suites, also when the first fails."""
+    outcomes = [
+        run("rust", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], count_rust),
+        run("python", [sys.executable, "-m", "pytest", "-q"], count_pytest),
+    ]
+    print("\n== summary")
+    for o in outcomes:
+        print(
+            f"{o.name:8} {'ok' if o.good else 'FAILED':8} {o.passed:5} passed {o.failed:4} failed "
+            f"{o.skipped:4} skipped {o.seconds:7.1f} s"
+        )
+    return 0 if all(o.good for o in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

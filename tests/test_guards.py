@@ -1,0 +1,63 @@
+"""What must not be in any tracked file; each guard states how much it looked at."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ME = Path(__file__).resolve()
+
+UNFINISHED = re.compile(r"\b(?:dbg|todo|unimplemented)!\s*[(\[{]|\bTO" + r"DO\b|\bFIX" + r"ME\b")
+KEYS = re.compile(r"-----BEGIN [A-Z ]*PRIVATE " + r"KEY-----")
+DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:home|root|Users)/\w")
+
+
+def tracked(*suffixes: str) -> list[Path]:
+    """The files that git knows and that exist, with one of `suffixes`."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in done.stdout.split("\0") if name.endswith(suffixes)]
+    return [f for f in files if f.is_file() and f.resolve() != ME]
+
+
+def hits(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
+    """`file:line: text` for each line that matches."""
+    found = []
+    for file in files:
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if pattern.search(line):
+                found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "suffixes", "at_least"),
+    [
+        (UNFINISHED, (".rs", ".py"), 20),
+        (KEYS, ("",), 30),
+        (DIRECTORIES, (".rs", ".py", ".md", ".toml", ".yml", "Makefile"), 30),
+    ],
+    ids=["unfinished code", "private keys", "directories of somebody's machine"],
+)
+def test_no_tracked_file_contains(pattern: re.Pattern[str], suffixes: tuple[str, ...], at_least: int) -> None:
+    files = tracked(*suffixes)
+    assert len(files) >= at_least, f"looked at {len(files)} files only"
+    assert hits(pattern, files) == []
+
+
+def test_the_guards_would_speak(tmp_path: Path) -> None:
+    sample = tmp_path / "sample.rs"
+    sample.write_text("fn f() { to" + "do!() }\n", encoding="utf-8")
+    assert UNFINISHED.search(sample.read_text(encoding="utf-8"))
+    assert DIRECTORIES.search('path = "/' + 'home/somebody"')
+    assert not DIRECTORIES.search("https://example.org/home and .venv/bin")
+
+
+def test_files_stay_small() -> None:
+    files = tracked(".rs", ".py")
+    assert len(files) >= 20
+    long = {str(f.relative_to(ROOT)): n for f in files if (n := len(f.read_text(encoding="utf-8").splitlines())) > 600}
+    assert long == {}

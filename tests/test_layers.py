@@ -1,0 +1,101 @@
+"""The crates depend on each other exactly as docs/architecture.md draws it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DRAWING = ROOT / "docs" / "architecture.md"
+PREFIX = "quorate-"
+
+Arrows = dict[str, set[str]]
+
+
+def drawn_arrows(text: str) -> Arrows:
+    """Reads the mermaid drawing: `a --> b` is an arrow, `a["label"]` declares a crate without arrows of its own."""
+    block = re.search(r"```mermaid\n(.*?)```", text, re.DOTALL)
+    assert block, "docs/architecture.md has no mermaid drawing"
+    arrows: Arrows = {}
+    for line in block.group(1).splitlines()[1:]:
+        if arrow := re.fullmatch(r"\s*(\w+) --> (\w+)\s*", line):
+            source, target = (name.rstrip("_") for name in arrow.groups())  # `graph` is a word of mermaid's
+            arrows.setdefault(source, set()).add(target)
+            arrows.setdefault(target, set())
+        elif node := re.fullmatch(r'\s*(\w+)\["\w+"\]\s*', line):
+            arrows.setdefault(node.group(1).rstrip("_"), set())
+        else:
+            assert not line.strip(), f"a line of the drawing that this test cannot read: {line!r}"
+    return arrows
+
+
+def built_arrows(metadata: dict) -> Arrows:
+    """The normal and build dependencies between the workspace's crates; development dependencies may go anywhere."""
+    members = set(metadata["workspace_members"])
+    packages = [p for p in metadata["packages"] if p["id"] in members]
+    names = {p["name"] for p in packages}
+    return {
+        p["name"].removeprefix(PREFIX): {
+            d["name"].removeprefix(PREFIX) for d in p["dependencies"] if d["name"] in names and d["kind"] != "dev"
+        }
+        for p in packages
+    }
+
+
+def differences(drawn: Arrows, built: Arrows) -> list[str]:
+    """Says, one line each, where the two disagree."""
+    lines = [f"crate {c} exists and is not drawn" for c in sorted(built.keys() - drawn.keys())]
+    lines += [f"crate {c} is drawn and does not exist" for c in sorted(drawn.keys() - built.keys())]
+    for crate in sorted(built.keys() & drawn.keys()):
+        lines += [f"new arrow {crate} -> {t}" for t in sorted(built[crate] - drawn[crate])]
+        lines += [f"drawn arrow {crate} -> {t} is not in the code" for t in sorted(drawn[crate] - built[crate])]
+    return lines
+
+
+@pytest.fixture(scope="module")
+def metadata() -> dict:
+    """What cargo says about the workspace, without its dependencies."""
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_crates_depend_as_drawn(metadata: dict) -> None:
+    folders = {p.parent.name for p in (ROOT / "crates").glob("*/Cargo.toml")}
+    built = built_arrows(metadata)
+    assert len(built) >= len(folders) >= 8, f"saw {len(built)} crates of {len(folders)} folders: {sorted(folders)}"
+    assert not differences(drawn_arrows(DRAWING.read_text(encoding="utf-8")), built)
+
+
+def test_every_crate_is_named_after_its_folder(metadata: dict) -> None:
+    for package in metadata["packages"]:
+        assert package["name"] == PREFIX + Path(package["manifest_path"]).parent.name
+
+
+def test_no_cycle_is_drawn() -> None:
+    left = drawn_arrows(DRAWING.read_text(encoding="utf-8"))
+    assert len(left) >= 8
+    while left:
+        leaves = {c for c, targets in left.items() if not targets & left.keys()}
+        assert leaves, f"a cycle among {sorted(left)}"
+        left = {c: t for c, t in left.items() if c not in leaves}
+
+
+def test_every_crate_has_a_line_in_the_table() -> None:
+    text = DRAWING.read_text(encoding="utf-8")
+    for crate in drawn_arrows(text):
+        assert f"| `crates/{crate}` |" in text, crate
+
+
+def test_the_comparison_sees_each_kind_of_difference() -> None:
+    drawn = {"a": {"b"}, "b": set(), "old": set()}
+    assert differences(drawn, {"a": {"b"}, "b": set(), "old": set()}) == []
+    assert differences(drawn, {"a": {"b"}, "b": {"a"}, "old": set()}) == ["new arrow b -> a"]
+    assert differences(drawn, {"a": set(), "b": set(), "old": set()}) == ["drawn arrow a -> b is not in the code"]
+    assert differences(drawn, {"a": {"b"}, "b": set()}) == ["crate old is drawn and does not exist"]
+    assert differences({"a": {"b"}, "b": set()}, drawn) == ["crate old exists and is not drawn"]
