@@ -3,6 +3,7 @@
 //! | module | what carries the frames |
 //! |---|---|
 //! | [`memory`] | queues between the threads of one process |
+//! | [`shaped`] | the same, with the delay and the bandwidth of a network |
 //!
 //! Nothing here knows shares, lanes or rounds, and nothing above this crate can tell which links it runs over: a party
 //! holds one [`Net`], sends frames into it and receives the frames of all its peers from it.
@@ -14,6 +15,7 @@ mod link;
 mod mailbox;
 pub mod memory;
 mod peers;
+pub mod shaped;
 
 pub use error::{Attempt, ConfigProblem, KeyProblem, NetError, Place, Refusal};
 pub use interrupt::Interrupt;
