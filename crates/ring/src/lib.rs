@@ -1,1 +1,42 @@
-//! quorate-ring
+//! Words of Z_2^k and packed bits: the numbers that every protocol computes on.
+//!
+//! * [`Ring`] is Z_2^k for a run-time k from 1 to 128; [`Vector`] a vector over it, held in the smallest carrier word.
+//! * [`Bits`] is a matrix of bits, 64 to a word: rows by lanes.
+//! * [`Module`] is what both have in common, so that one protocol text serves Z_2^k and packed Z_2.
+//! * [`Codec`] and [`encode_ints`] turn numbers into ring elements and refuse those that do not fit.
+//!
+//! # Shapes
+//! A [`Vector`] or [`Bits`] may be a *shape*: a length without data. Every operation on a shape costs a few
+//! instructions, touches no memory and gives the shape of the result; mixing a shape with data gives a shape. A program
+//! is priced by running its own protocol code on shapes.
+//!
+//! # Who may panic
+//! Mismatched rings or lengths in local operations are mistakes inside the project: they panic with a message. Bytes
+//! from outside enter by `unpack` and numbers from outside by the codecs, which return [`RingError`].
+//!
+//! # Timing
+//! No kernel branches on a value or indexes by one; lengths, rings, ranges and index lists are public.
+
+#[cfg(target_endian = "big")]
+compile_error!("quorate-ring fills and packs carrier words as little-endian bytes");
+
+mod bits;
+mod error;
+mod fixed;
+mod matmul;
+mod module;
+mod pack;
+mod ring;
+mod simd;
+mod transpose;
+mod vector;
+mod wipe;
+mod word;
+
+pub use bits::Bits;
+pub use error::RingError;
+pub use fixed::{Codec, encode_ints, encode_uints};
+pub use module::Module;
+pub use ring::{Carrier, Ring};
+pub use simd::{SimdPath, simd_path};
+pub use vector::Vector;

@@ -1,0 +1,114 @@
+//! Matrices of bits, 64 to a word, or shapes of such.
+
+mod copy;
+mod logic;
+mod select;
+mod wire;
+
+/// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, the shape of such.
+///
+/// A protocol keeps bit i of a batch of numbers in row i, one number in each lane, so that one word operation serves
+/// 64 numbers. Padding bits are garbage inside and zero wherever they could be seen. `Debug` prints no bits.
+#[derive(Clone)]
+pub struct Bits {
+    rows: usize,
+    lanes: usize,
+    /// `None` for a shape.
+    words: Option<Vec<u64>>,
+}
+
+impl Bits {
+    /// Zeros.
+    pub fn zeros(rows: usize, lanes: usize) -> Bits {
+        Self::of_words(rows, lanes, vec![0; rows * lanes.div_ceil(64)])
+    }
+
+    /// A shape without data.
+    pub fn shape(rows: usize, lanes: usize) -> Bits {
+        Bits { rows, lanes, words: None }
+    }
+
+    /// All bits equal to `bit`.
+    pub fn constant(bit: bool, rows: usize, lanes: usize) -> Bits {
+        let word = if bit { u64::MAX } else { 0 };
+        Self::of_words(rows, lanes, vec![word; rows * lanes.div_ceil(64)])
+    }
+
+    /// The bits of a row-major array.
+    ///
+    /// # Panics
+    /// Unless there are rows lanes bits.
+    pub fn from_bools(rows: usize, lanes: usize, bits: &[bool]) -> Bits {
+        assert!(bits.len() == rows * lanes, "{} bits are not {rows} x {lanes}", bits.len());
+        let mut result = Self::zeros(rows, lanes);
+        let row_words = result.row_words();
+        let words = result.words_mut();
+        for (i, bit) in bits.iter().enumerate() {
+            let (row, lane) = (i / lanes, i % lanes);
+            words[row * row_words + lane / 64] |= u64::from(*bit) << (lane % 64);
+        }
+        result
+    }
+
+    /// The bits as a row-major array; nothing for a shape.
+    pub fn to_bools(&self) -> Vec<bool> {
+        if self.is_shape() {
+            return Vec::new();
+        }
+        let row = |r: usize| (0..self.lanes).map(move |lane| self.row_of(r)[lane / 64] >> (lane % 64) & 1 == 1);
+        (0..self.rows).flat_map(row).collect()
+    }
+
+    /// Whether this is a shape without data.
+    pub fn is_shape(&self) -> bool {
+        self.words.is_none()
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of lanes: bits in a row.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Bytes of memory that the bits take (none for a shape).
+    pub fn memory_bytes(&self) -> usize {
+        self.words().len() * 8
+    }
+
+    /// Words of a row.
+    fn row_words(&self) -> usize {
+        self.lanes.div_ceil(64)
+    }
+
+    fn of_words(rows: usize, lanes: usize, words: Vec<u64>) -> Bits {
+        debug_assert_eq!(words.len(), rows * lanes.div_ceil(64));
+        Bits { rows, lanes, words: Some(words) }
+    }
+
+    /// The words of row `row` of a value with data.
+    fn row_of(&self, row: usize) -> &[u64] {
+        let row_words = self.row_words();
+        &self.words()[row * row_words..(row + 1) * row_words]
+    }
+
+    /// All words; none for a shape.
+    pub(crate) fn words(&self) -> &[u64] {
+        self.words.as_deref().unwrap_or(&[])
+    }
+
+    /// All words; none for a shape.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        self.words.as_deref_mut().unwrap_or(&mut [])
+    }
+}
+
+impl std::fmt::Debug for Bits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.is_shape() { "shape" } else { "matrix" };
+        write!(f, "{kind} of {} x {} bits", self.rows, self.lanes)
+    }
+}

@@ -1,0 +1,139 @@
+//! Taking bit matrices apart and putting them together.
+
+use super::Bits;
+use super::copy::or_bits;
+use std::ops::Range;
+
+impl Bits {
+    /// Row `row`, alone.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn row(&self, row: usize) -> Bits {
+        self.slice_rows(row..row + 1)
+    }
+
+    /// A range of rows.
+    ///
+    /// # Panics
+    /// If the range does not lie inside.
+    pub fn slice_rows(&self, range: Range<usize>) -> Bits {
+        assert!(range.start <= range.end && range.end <= self.rows, "rows {range:?} of a {self:?}");
+        let row_words = self.row_words();
+        let words = self.words.as_ref().map(|words| words[range.start * row_words..range.end * row_words].to_vec());
+        Bits { rows: range.len(), lanes: self.lanes, words }
+    }
+
+    /// The rows of all parts, one part after the other; a shape if any part is.
+    ///
+    /// # Panics
+    /// If there are no parts, or their lanes differ in number.
+    pub fn concat_rows(parts: &[&Bits]) -> Bits {
+        let first = parts.first().expect("concat of at least one part");
+        for part in parts {
+            assert!(part.lanes == first.lanes, "rows of a {first:?} and a {part:?}");
+        }
+        let rows = parts.iter().map(|part| part.rows).sum();
+        if parts.iter().any(|part| part.is_shape()) {
+            return Self::shape(rows, first.lanes);
+        }
+        let mut words = Vec::with_capacity(rows * first.row_words());
+        for part in parts {
+            words.extend_from_slice(part.words());
+        }
+        Self::of_words(rows, first.lanes, words)
+    }
+
+    /// A range of lanes of every row.
+    ///
+    /// # Panics
+    /// If the range does not lie inside.
+    pub fn slice_lanes(&self, range: Range<usize>) -> Bits {
+        assert!(range.start <= range.end && range.end <= self.lanes, "lanes {range:?} of a {self:?}");
+        let lanes = range.len();
+        if self.is_shape() {
+            return Self::shape(self.rows, lanes);
+        }
+        let mut result = Self::zeros(self.rows, lanes);
+        result.or_lanes(0, self, range);
+        result
+    }
+
+    /// The lanes of all parts side by side; a shape if any part is.
+    ///
+    /// # Panics
+    /// If there are no parts, or their rows differ in number.
+    pub fn concat_lanes(parts: &[&Bits]) -> Bits {
+        let first = parts.first().expect("concat of at least one part");
+        for part in parts {
+            assert!(part.rows == first.rows, "lanes of a {first:?} and a {part:?}");
+        }
+        let lanes = parts.iter().map(|part| part.lanes).sum();
+        if parts.iter().any(|part| part.is_shape()) {
+            return Self::shape(first.rows, lanes);
+        }
+        let mut result = Self::zeros(first.rows, lanes);
+        let mut at = 0;
+        for part in parts {
+            result.or_lanes(at, part, 0..part.lanes);
+            at += part.lanes;
+        }
+        result
+    }
+
+    /// The lanes at public positions, in their order; positions may repeat.
+    ///
+    /// # Panics
+    /// If a position lies outside (unchecked on shapes, which do not look at positions).
+    pub fn gather_lanes(&self, indices: &[u32]) -> Bits {
+        if self.is_shape() {
+            return Self::shape(self.rows, indices.len());
+        }
+        assert!(indices.iter().all(|&i| (i as usize) < self.lanes), "a lane outside a {self:?}");
+        let mut words = Vec::with_capacity(self.rows * indices.len().div_ceil(64));
+        for row in 0..self.rows {
+            let row = self.row_of(row);
+            let bit = |i: u32| row[i as usize / 64] >> (i % 64) & 1;
+            words.extend(indices.chunks(64).map(|run| run.iter().rev().fold(0, |word, &i| word << 1 | bit(i))));
+        }
+        Self::of_words(self.rows, indices.len(), words)
+    }
+
+    /// The rows at public positions, in their order; positions may repeat.
+    ///
+    /// # Panics
+    /// If a position lies outside (unchecked on shapes).
+    pub fn gather_rows(&self, indices: &[u32]) -> Bits {
+        if self.is_shape() {
+            return Self::shape(indices.len(), self.lanes);
+        }
+        let mut words = Vec::with_capacity(indices.len() * self.row_words());
+        for &row in indices {
+            words.extend_from_slice(self.row_of(row as usize));
+        }
+        Self::of_words(indices.len(), self.lanes, words)
+    }
+
+    /// `rows` copies of the only row.
+    ///
+    /// # Panics
+    /// Unless there is exactly one row.
+    pub fn broadcast_row(&self, rows: usize) -> Bits {
+        assert!(self.rows == 1, "broadcasting a {self:?} as a row");
+        match &self.words {
+            None => Self::shape(rows, self.lanes),
+            Some(words) => Self::of_words(rows, self.lanes, words.repeat(rows)),
+        }
+    }
+
+    /// Copies lanes of `source` to the lanes from `to` on, which must be zero.
+    fn or_lanes(&mut self, to: usize, source: &Bits, range: Range<usize>) {
+        let row_words = self.row_words();
+        if row_words == 0 {
+            return;
+        }
+        for (row, target) in self.words_mut().chunks_exact_mut(row_words).enumerate() {
+            or_bits(target, to, source.row_of(row), range.start, range.len());
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! k bits an element, without gaps.
+
+use crate::simd::multiversion;
+use crate::word::Word;
+
+/// Appends the low `bits` bits of each word.
+pub(crate) fn pack<W: Word>(out: &mut Vec<u8>, words: &[W], bits: u32) {
+    if bits == W::BITS {
+        out.extend_from_slice(bytemuck::cast_slice(words));
+        return;
+    }
+    let start = out.len();
+    out.resize(start + (words.len() * bits as usize).div_ceil(8), 0);
+    if bits > 64 {
+        pack_wide(&mut out[start..], words, bits);
+    } else {
+        pack_narrow(&mut out[start..], words, bits);
+    }
+}
+
+/// Reads exactly `words.len()` elements of `bits` bits.
+pub(crate) fn unpack<W: Word>(words: &mut [W], bytes: &[u8], bits: u32) {
+    if bits == W::BITS {
+        bytemuck::cast_slice_mut(words).copy_from_slice(bytes);
+    } else if bits > 64 {
+        unpack_wide(words, bytes, bits);
+    } else {
+        unpack_narrow(words, bytes, bits);
+    }
+}
+
+multiversion! {
+    /// Elements of at most 64 bits through a 64-bit accumulator.
+    fn pack_narrow[W: Word](out: &mut [u8], words: &[W], bits: u32) {
+        let mask = u64::MAX >> (64 - bits);
+        let (mut acc, mut fill, mut at) = (0u64, 0u32, 0usize);
+        for word in words {
+            let value = word.wide64() & mask;
+            acc |= value << fill;
+            fill += bits;
+            if fill >= 64 {
+                out[at..at + 8].copy_from_slice(&acc.to_le_bytes());
+                at += 8;
+                fill -= 64;
+                // The part of the value that did not fit: its upper `fill` bits, none when fill is 0.
+                acc = (value >> 1) >> (bits - fill - 1);
+            }
+        }
+        let rest = out.len() - at;
+        out[at..].copy_from_slice(&acc.to_le_bytes()[..rest]);
+    }
+}
+
+multiversion! {
+    /// Elements of 65 to 127 bits through a 128-bit accumulator.
+    fn pack_wide[W: Word](out: &mut [u8], words: &[W], bits: u32) {
+        let mask = u128::MAX >> (128 - bits);
+        let (mut acc, mut fill, mut at) = (0u128, 0u32, 0usize);
+        for word in words {
+            let value = word.wide() & mask;
+            acc |= value << fill;
+            fill += bits;
+            if fill >= 128 {
+                out[at..at + 16].copy_from_slice(&acc.to_le_bytes());
+                at += 16;
+                fill -= 128;
+                acc = (value >> 1) >> (bits - fill - 1);
+            }
+        }
+        let rest = out.len() - at;
+        out[at..].copy_from_slice(&acc.to_le_bytes()[..rest]);
+    }
+}
+
+/// Eight bytes from `at` on, zeros beyond the end.
+#[inline(always)]
+fn load(bytes: &[u8], at: usize) -> u64 {
+    match bytes.get(at..at + 8) {
+        Some(chunk) => u64::from_le_bytes(chunk.try_into().expect("eight bytes")),
+        None => {
+            let rest = &bytes[at.min(bytes.len())..];
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            u64::from_le_bytes(word)
+        }
+    }
+}
+
+multiversion! {
+    /// Elements of at most 64 bits.
+    fn unpack_narrow[W: Word](words: &mut [W], bytes: &[u8], bits: u32) {
+        let mask = u64::MAX >> (64 - bits);
+        if bits <= 57 {
+            for (i, word) in words.iter_mut().enumerate() {
+                let bit = i * bits as usize;
+                *word = W::low64((load(bytes, bit / 8) >> (bit % 8)) & mask);
+            }
+        } else {
+            for (i, word) in words.iter_mut().enumerate() {
+                let bit = i * bits as usize;
+                let (low, high) = (load(bytes, bit / 8), bytes.get(bit / 8 + 8).copied().unwrap_or(0));
+                let shift = (bit % 8) as u32;
+                let value = (low >> shift) | ((u64::from(high) << 1) << (63 - shift));
+                *word = W::low64(value & mask);
+            }
+        }
+    }
+}
+
+multiversion! {
+    /// Elements of 65 to 127 bits.
+    fn unpack_wide[W: Word](words: &mut [W], bytes: &[u8], bits: u32) {
+        let mask = u128::MAX >> (128 - bits);
+        for (i, word) in words.iter_mut().enumerate() {
+            let bit = i * bits as usize;
+            let (at, shift) = (bit / 8, (bit % 8) as u32);
+            let low = u128::from(load(bytes, at)) | u128::from(load(bytes, at + 8)) << 64;
+            let high = bytes.get(at + 16).copied().unwrap_or(0);
+            let value = (low >> shift) | ((u128::from(high) << 1) << (127 - shift));
+            *word = W::low(value & mask);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which instruction set the kernels use: found once, forced by `QUORATE_SIMD`.
+
+use std::sync::OnceLock;
+
+/// The instruction set of the kernels.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SimdPath {
+    /// What the target guarantees.
+    Portable,
+    /// AVX2 with BMI1, BMI2, POPCNT.
+    Avx2,
+    /// AVX-512 F, BW, DQ, VL beside AVX2.
+    Avx512,
+}
+
+/// The path in use: the widest that the processor has, or the one named by the environment variable `QUORATE_SIMD`
+/// (`portable`, `avx2`, `avx512`; read once), as far as the processor has it. An unknown name means `portable`.
+pub fn simd_path() -> SimdPath {
+    #[cfg(test)]
+    if let Some(path) = forced::get() {
+        return path;
+    }
+    static PATH: OnceLock<SimdPath> = OnceLock::new();
+    *PATH.get_or_init(|| {
+        let wanted = match std::env::var("QUORATE_SIMD") {
+            Err(_) => SimdPath::Avx512,
+            Ok(name) => match name.as_str() {
+                "avx512" | "" => SimdPath::Avx512,
+                "avx2" => SimdPath::Avx2,
+                _ => SimdPath::Portable,
+            },
+        };
+        wanted.min(available())
+    })
+}
+
+/// The widest path that this processor has.
+fn available() -> SimdPath {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt");
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match (avx2, avx512) {
+            (true, true) => SimdPath::Avx512,
+            (true, false) => SimdPath::Avx2,
+            _ => SimdPath::Portable,
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    SimdPath::Portable
+}
+
+/// Compiles one kernel body three times (portable, AVX2, AVX-512) and picks at run time.
+///
+/// The body is an inlined function of plain slices, so the three differ only in what the compiler may vectorise with;
+/// the portable one is the twin that tests compare the others with.
+macro_rules! multiversion {
+    ($(#[$meta:meta])* fn $name:ident [$($gen:tt)*] ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where [$($bound:tt)*])? $body:block) => {
+        $(#[$meta])*
+        pub(crate) fn $name<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
+            #[inline(always)]
+            fn body<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+                fn avx2<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
+                    body($($arg),*)
+                }
+                #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+                fn avx512<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
+                    body($($arg),*)
+                }
+                match crate::simd::simd_path() {
+                    // SAFETY: `simd_path` gives a path only after it found each of these features on this processor.
+                    crate::simd::SimdPath::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    crate::simd::SimdPath::Avx2 => return unsafe { avx2($($arg),*) },
+                    crate::simd::SimdPath::Portable => {}
+                }
+            }
+            body($($arg),*)
+        }
+    };
+}
+pub(crate) use multiversion;
+
+/// Lets a test run one closure on each path that this processor has.
+#[cfg(test)]
+pub(crate) mod forced {
+    use super::{SimdPath, available};
+    use std::cell::Cell;
+
+    thread_local!(static FORCED: Cell<Option<SimdPath>> = const { Cell::new(None) });
+
+    pub(super) fn get() -> Option<SimdPath> {
+        FORCED.get()
+    }
+
+    /// Results of `run` on every path, the portable one first.
+    pub(crate) fn on_all<T>(run: impl Fn() -> T) -> Vec<(SimdPath, T)> {
+        let paths = [SimdPath::Portable, SimdPath::Avx2, SimdPath::Avx512];
+        let results = paths.into_iter().filter(|path| *path <= available()).map(|path| {
+            FORCED.set(Some(path));
+            (path, run())
+        });
+        let results = results.collect();
+        FORCED.set(None);
+        results
+    }
+}

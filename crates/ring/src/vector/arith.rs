@@ -1,0 +1,208 @@
+//! Arithmetic on vectors; everything wraps in the carrier.
+
+use super::{Data, Vector, on_words};
+use crate::matmul;
+use crate::simd::multiversion;
+use crate::word::Word;
+
+multiversion! {
+    /// a_i = f(a_i).
+    fn map1[W: Word, F: Fn(W) -> W + Copy](a: &mut [W], f: F) {
+        for x in a {
+            *x = f(*x);
+        }
+    }
+}
+
+multiversion! {
+    /// a_i = f(a_i, b_i).
+    fn map2[W: Word, F: Fn(W, W) -> W + Copy](a: &mut [W], b: &[W], f: F) {
+        for (x, y) in a.iter_mut().zip(b) {
+            *x = f(*x, *y);
+        }
+    }
+}
+
+multiversion! {
+    /// a_i += b_i c_i.
+    fn add_products[W: Word](a: &mut [W], b: &[W], c: &[W]) {
+        for ((x, y), z) in a.iter_mut().zip(b).zip(c) {
+            *x = x.add(y.mul(*z));
+        }
+    }
+}
+
+multiversion! {
+    /// Sums along the middle axis of `outer` x `axis` x `inner`; `out` starts as zeros.
+    fn add_slabs[W: Word](out: &mut [W], words: &[W], axis: usize, inner: usize) {
+        for (row, slab) in out.chunks_exact_mut(inner).zip(words.chunks_exact(axis * inner)) {
+            for line in slab.chunks_exact(inner) {
+                for (sum, word) in row.iter_mut().zip(line) {
+                    *sum = sum.add(*word);
+                }
+            }
+        }
+    }
+}
+
+multiversion! {
+    /// Sums of consecutive runs of `axis` words.
+    fn add_runs[W: Word](out: &mut [W], words: &[W], axis: usize) {
+        for (sum, run) in out.iter_mut().zip(words.chunks_exact(axis)) {
+            *sum = run.iter().fold(W::default(), |sum, word| sum.add(*word));
+        }
+    }
+}
+
+/// Keeps the low `bits` bits of each word and shifts them right.
+fn mask_and_shift<W: Word>(words: &mut [W], bits: u32, shift: u32) {
+    let mask = W::mask(bits);
+    map1(words, move |x| (x & mask) >> shift);
+}
+
+/// a_i = f(a_i, b_i) on whichever carrier both vectors have; a shape if either is.
+macro_rules! combine {
+    ($self:ident, $other:ident, $f:expr) => {{
+        $self.assert_fits($other);
+        if $other.is_shape() {
+            $self.become_shape();
+        }
+        on_words!(&mut $self.data, words => map2(words, $other.data.words(), $f), _len => ())
+    }};
+}
+
+impl Vector {
+    /// Local operations are on vectors of one ring and length: anything else is a mistake of the caller.
+    pub(crate) fn assert_fits(&self, other: &Vector) {
+        assert!(
+            self.ring == other.ring && self.len() == other.len(),
+            "local operation on a {self:?} and a {other:?}: rings and lengths must agree"
+        );
+    }
+
+    /// Clears everything above bit k.
+    pub fn reduce(&mut self) {
+        let bits = self.ring.bits();
+        if bits == self.ring.carrier().bits() {
+            return;
+        }
+        on_words!(&mut self.data, words => mask_and_shift(words, bits, 0), _len => ());
+    }
+
+    /// self += other.
+    ///
+    /// # Panics
+    /// If rings or lengths differ; so do all operations on two vectors here.
+    pub fn add_assign(&mut self, other: &Vector) {
+        combine!(self, other, |x, y| x.add(y));
+    }
+
+    /// self -= other.
+    pub fn sub_assign(&mut self, other: &Vector) {
+        combine!(self, other, |x, y| x.sub(y));
+    }
+
+    /// self = other - self.
+    pub fn rsub_assign(&mut self, other: &Vector) {
+        combine!(self, other, |x, y| y.sub(x));
+    }
+
+    /// self = -self.
+    pub fn neg_assign(&mut self) {
+        on_words!(&mut self.data, words => map1(words, |x| x.neg()), _len => ());
+    }
+
+    /// self *= other, element by element.
+    pub fn mul_assign(&mut self, other: &Vector) {
+        combine!(self, other, |x, y| x.mul(y));
+    }
+
+    /// self += a b, element by element.
+    pub fn add_mul_assign(&mut self, a: &Vector, b: &Vector) {
+        self.assert_fits(a);
+        self.assert_fits(b);
+        if a.is_shape() || b.is_shape() {
+            self.become_shape();
+        }
+        on_words!(&mut self.data, words => add_products(words, a.data.words(), b.data.words()), _len => ());
+    }
+
+    /// Adds a public number to every element.
+    pub fn add_scalar(&mut self, value: u128) {
+        on_words!(&mut self.data, words => {
+            let value = Word::low(value);
+            map1(words, move |x| x.add(value))
+        }, _len => ());
+    }
+
+    /// Multiplies every element by a public number.
+    pub fn scale(&mut self, factor: u128) {
+        on_words!(&mut self.data, words => {
+            let factor = Word::low(factor);
+            map1(words, move |x| x.mul(factor))
+        }, _len => ());
+    }
+
+    /// Multiplies every element by 2^shift; zeros when shift >= k.
+    pub fn shl(&mut self, shift: u32) {
+        if shift >= self.ring.bits() {
+            on_words!(&mut self.data, words => words.fill(0), _len => ());
+            return;
+        }
+        on_words!(&mut self.data, words => map1(words, move |x| x << shift), _len => ());
+    }
+
+    /// Reduces, then divides every element by 2^shift, rounding down; zeros when shift >= k.
+    pub fn shr_logical(&mut self, shift: u32) {
+        if shift >= self.ring.bits() {
+            on_words!(&mut self.data, words => words.fill(0), _len => ());
+            return;
+        }
+        let bits = self.ring.bits();
+        on_words!(&mut self.data, words => mask_and_shift(words, bits, shift), _len => ());
+    }
+
+    /// Sums along the middle axis of a row-major `outer` x `axis` x `inner` array: `outer` x `inner` elements.
+    ///
+    /// # Panics
+    /// If the length is not outer axis inner.
+    pub fn sum_axis(&self, outer: usize, axis: usize, inner: usize) -> Vector {
+        assert!(self.len() == outer * axis * inner, "{self:?} is not an array of {outer} x {axis} x {inner}");
+        let sums = outer * inner;
+        if self.is_shape() {
+            return Vector::shape(self.ring, sums);
+        }
+        let mut result = Vector::zeros(self.ring, sums);
+        if self.is_empty() {
+            return result;
+        }
+        on_words!(&mut result.data, out => match inner {
+            1 => add_runs(out, self.data.words(), axis),
+            _ => add_slabs(out, self.data.words(), axis, inner),
+        }, _len => ());
+        result
+    }
+
+    /// The product of the row-major matrices a (m x k) and b (k x n): m x n elements.
+    ///
+    /// # Panics
+    /// If the rings differ or the lengths are not mk and kn.
+    pub fn matmul(a: &Vector, b: &Vector, (m, k, n): (usize, usize, usize)) -> Vector {
+        assert!(
+            a.ring == b.ring && a.len() == m * k && b.len() == k * n,
+            "{a:?} and {b:?} are not matrices of {m} x {k} and {k} x {n} over one ring"
+        );
+        if a.is_shape() || b.is_shape() {
+            return Vector::shape(a.ring, m * n);
+        }
+        let data = match &a.data {
+            Data::Shape(_) => Data::Shape(m * n),
+            Data::U8(words) => Data::U8(matmul::product(words, b.data.words(), (m, k, n))),
+            Data::U16(words) => Data::U16(matmul::product(words, b.data.words(), (m, k, n))),
+            Data::U32(words) => Data::U32(matmul::product_u32(words, b.data.words(), (m, k, n))),
+            Data::U64(words) => Data::U64(matmul::product_u64(words, b.data.words(), (m, k, n))),
+            Data::U128(words) => Data::U128(matmul::product(words, b.data.words(), (m, k, n))),
+        };
+        Vector { ring: a.ring, data }
+    }
+}

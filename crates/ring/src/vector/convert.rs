@@ -1,0 +1,86 @@
+//! Between rings, and between elements and their bits.
+
+use super::{Vector, on_carrier, on_words};
+use crate::simd::multiversion;
+use crate::word::Word;
+use crate::{Bits, Ring, transpose};
+use std::ops::Range;
+
+multiversion! {
+    /// The words in another carrier: masked, then widened or cut.
+    fn recast[S: Word, T: Word](out: &mut [T], words: &[S], mask: S) {
+        for (to, from) in out.iter_mut().zip(words) {
+            let from = *from & mask;
+            *to = if S::BITS <= 64 || T::BITS <= 64 { T::low64(from.wide64()) } else { T::low(from.wide()) };
+        }
+    }
+}
+
+multiversion! {
+    /// Adds 2^(k-1), an element's sign bit, as a sign: (x xor s) - s in the wider word.
+    fn extend[W: Word](words: &mut [W], sign: W) {
+        for word in words {
+            *word = (*word ^ sign).sub(sign);
+        }
+    }
+}
+
+impl Vector {
+    /// The elements in another ring: reduced, then extended by zeros or truncated.
+    pub fn convert(&self, ring: Ring) -> Vector {
+        if ring == self.ring {
+            return self.clone();
+        }
+        let mut result = if self.is_shape() { Self::shape(ring, self.len()) } else { Self::zeros(ring, self.len()) };
+        let mask = self.ring.mask();
+        on_words!(&mut result.data, out => on_words!(&self.data, words => recast(out, words, Word::low(mask)), _len => ()),
+            _len => ());
+        result
+    }
+
+    /// The elements, read as k-bit two's complement numbers, in another ring (truncated if that is smaller).
+    pub fn sign_extend(&self, ring: Ring) -> Vector {
+        let mut result = self.convert(ring);
+        if ring.bits() > self.ring.bits() {
+            result.reduce();
+            let sign = 1u128 << (self.ring.bits() - 1);
+            on_words!(&mut result.data, words => extend(words, Word::low(sign)), _len => ());
+        }
+        result
+    }
+
+    /// Bits `bits.start` to `bits.end - 1` of every element: a row for each bit, a lane for each element.
+    ///
+    /// # Panics
+    /// If the range goes beyond bit k.
+    pub fn to_bits(&self, bits: Range<u32>) -> Bits {
+        assert!(bits.start <= bits.end && bits.end <= self.ring.bits(), "bits {bits:?} of a {self:?}");
+        let rows = bits.len();
+        if self.is_shape() {
+            return Bits::shape(rows, self.len());
+        }
+        let mut result = Bits::zeros(rows, self.len());
+        on_words!(&self.data, words => transpose::rows_of(result.words_mut(), rows, words, bits.start), _len => ());
+        result
+    }
+
+    /// Bit 0 of every element: one row.
+    pub fn low_bit(&self) -> Bits {
+        self.to_bits(0..1)
+    }
+}
+
+impl Bits {
+    /// One element for each lane: the sum of row_i 2^i mod 2^k.
+    pub fn to_vector(&self, ring: Ring) -> Vector {
+        if self.is_shape() {
+            return Vector::shape(ring, self.lanes());
+        }
+        let rows = self.rows().min(ring.bits() as usize);
+        on_carrier!(ring.carrier(), W => {
+            let mut out: Vec<W> = vec![0; self.lanes()];
+            transpose::columns_of(&mut out, self.words(), rows);
+            Vector::of_words(ring, out)
+        })
+    }
+}

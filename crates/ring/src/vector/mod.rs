@@ -1,0 +1,212 @@
+//! Vectors over Z_2^k, or shapes of such.
+
+mod arith;
+mod convert;
+mod select;
+mod wire;
+
+use crate::word::Word;
+use crate::{Carrier, Ring};
+
+/// A vector over a [`Ring`], in carrier words; or, without data, the shape of one.
+///
+/// Local operations wrap in the carrier and leave garbage above bit k; whatever lets a value be seen (`to_*`, `pack`)
+/// or depends on the upper bits (`shr_logical`, `convert`, `to_bits`) reduces first. There is no `PartialEq`, and
+/// `Debug` prints no values: contents are secret.
+#[derive(Clone)]
+pub struct Vector {
+    pub(crate) ring: Ring,
+    pub(crate) data: Data,
+}
+
+/// The words of a vector in the carrier of its ring.
+#[derive(Clone)]
+pub(crate) enum Data {
+    Shape(usize),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    U128(Vec<u128>),
+}
+
+/// Runs one expression on the words of a `Data`, whatever their carrier, or another on its shape.
+macro_rules! on_words {
+    ($data:expr, $words:ident => $body:expr, $len:ident => $shape:expr) => {
+        match $data {
+            crate::vector::Data::Shape($len) => $shape,
+            crate::vector::Data::U8($words) => $body,
+            crate::vector::Data::U16($words) => $body,
+            crate::vector::Data::U32($words) => $body,
+            crate::vector::Data::U64($words) => $body,
+            crate::vector::Data::U128($words) => $body,
+        }
+    };
+}
+pub(crate) use on_words;
+
+/// Runs one expression with a type name standing for a carrier.
+macro_rules! on_carrier {
+    ($carrier:expr, $word:ident => $body:expr) => {
+        match $carrier {
+            crate::Carrier::U8 => {
+                type $word = u8;
+                $body
+            }
+            crate::Carrier::U16 => {
+                type $word = u16;
+                $body
+            }
+            crate::Carrier::U32 => {
+                type $word = u32;
+                $body
+            }
+            crate::Carrier::U64 => {
+                type $word = u64;
+                $body
+            }
+            crate::Carrier::U128 => {
+                type $word = u128;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use on_carrier;
+
+impl Data {
+    /// The words, whose carrier `self` is known to have.
+    pub(crate) fn words<W: Word>(&self) -> &[W] {
+        W::of(self).expect("vectors of one ring have one carrier")
+    }
+}
+
+impl Vector {
+    /// `len` zeros.
+    pub fn zeros(ring: Ring, len: usize) -> Vector {
+        let data = on_carrier!(ring.carrier(), W => W::wrap(vec![0; len]));
+        Vector { ring, data }
+    }
+
+    /// The shape of a vector of `len` elements, without data.
+    pub fn shape(ring: Ring, len: usize) -> Vector {
+        Vector { ring, data: Data::Shape(len) }
+    }
+
+    /// `len` copies of `value` mod 2^k.
+    pub fn constant(ring: Ring, value: u128, len: usize) -> Vector {
+        let value = value & ring.mask();
+        let data = on_carrier!(ring.carrier(), W => W::wrap(vec![value as W; len]));
+        Vector { ring, data }
+    }
+
+    /// The values mod 2^k.
+    pub fn from_u64s(ring: Ring, values: &[u64]) -> Vector {
+        Self::from_fn(ring, values, u128::from)
+    }
+
+    /// The values mod 2^k: two's complement.
+    pub fn from_i64s(ring: Ring, values: &[i64]) -> Vector {
+        Self::from_fn(ring, values, |value| i128::from(value) as u128)
+    }
+
+    /// The values mod 2^k.
+    pub fn from_u128s(ring: Ring, values: &[u128]) -> Vector {
+        Self::from_fn(ring, values, |value| value)
+    }
+
+    /// The values mod 2^k: two's complement.
+    pub fn from_i128s(ring: Ring, values: &[i128]) -> Vector {
+        Self::from_fn(ring, values, |value| value as u128)
+    }
+
+    fn from_fn<T: Copy>(ring: Ring, values: &[T], wide: impl Fn(T) -> u128) -> Vector {
+        let mask = ring.mask();
+        let data = on_carrier!(ring.carrier(), W => W::wrap(values.iter().map(|&v| (wide(v) & mask) as W).collect()));
+        Vector { ring, data }
+    }
+
+    /// The low 64 bits of each reduced element; nothing for a shape.
+    pub fn to_u64s(&self) -> Vec<u64> {
+        self.to_fn(|value| value as u64)
+    }
+
+    /// Each element as a k-bit two's complement number, its low 64 bits; nothing for a shape.
+    pub fn to_i64s(&self) -> Vec<i64> {
+        let sign = SignExtend::of(self.ring);
+        self.to_fn(|value| sign.apply(value) as i64)
+    }
+
+    /// Each element, reduced; nothing for a shape.
+    pub fn to_u128s(&self) -> Vec<u128> {
+        self.to_fn(|value| value)
+    }
+
+    /// Each element as a k-bit two's complement number; nothing for a shape.
+    pub fn to_i128s(&self) -> Vec<i128> {
+        let sign = SignExtend::of(self.ring);
+        self.to_fn(|value| sign.apply(value))
+    }
+
+    fn to_fn<T>(&self, narrow: impl Fn(u128) -> T) -> Vec<T> {
+        let mask = self.ring.mask();
+        on_words!(&self.data, words => words.iter().map(|&w| narrow(w.wide() & mask)).collect(), _len => Vec::new())
+    }
+
+    /// Whether this is a shape without data.
+    pub fn is_shape(&self) -> bool {
+        matches!(self.data, Data::Shape(_))
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        on_words!(&self.data, words => words.len(), len => *len)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The ring.
+    pub fn ring(&self) -> Ring {
+        self.ring
+    }
+
+    /// Bytes of memory that the elements take (none for a shape).
+    pub fn memory_bytes(&self) -> usize {
+        on_words!(&self.data, words => std::mem::size_of_val(words.as_slice()), _len => 0)
+    }
+
+    pub(crate) fn of_words<W: Word>(ring: Ring, words: Vec<W>) -> Vector {
+        debug_assert_eq!(W::BITS, ring.carrier().bits());
+        Vector { ring, data: W::wrap(words) }
+    }
+
+    /// Becomes a shape of the same length; the data are freed without being wiped.
+    pub(crate) fn become_shape(&mut self) {
+        self.data = Data::Shape(self.len());
+    }
+}
+
+/// Reads a reduced element as a two's complement number.
+struct SignExtend {
+    unused_bits: u32,
+}
+
+impl SignExtend {
+    fn of(ring: Ring) -> SignExtend {
+        SignExtend { unused_bits: Carrier::U128.bits() - ring.bits() }
+    }
+
+    fn apply(&self, value: u128) -> i128 {
+        ((value << self.unused_bits) as i128) >> self.unused_bits
+    }
+}
+
+impl std::fmt::Debug for Vector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.is_shape() { "shape" } else { "vector" };
+        write!(f, "{kind} of {} over {:?}", self.len(), self.ring)
+    }
+}

@@ -1,0 +1,88 @@
+//! Taking vectors apart and putting them together.
+
+use super::{Vector, on_words};
+use crate::word::Word;
+use std::ops::Range;
+
+fn gathered<W: Word>(words: &[W], indices: &[u32]) -> Vec<W> {
+    indices.iter().map(|&i| words[i as usize]).collect()
+}
+
+impl Vector {
+    /// The elements of a range.
+    ///
+    /// # Panics
+    /// If the range does not lie inside the vector.
+    pub fn slice(&self, range: Range<usize>) -> Vector {
+        assert!(range.start <= range.end && range.end <= self.len(), "range {range:?} of a {self:?}");
+        let len = range.len();
+        on_words!(&self.data, words => Self::of_words(self.ring, words[range].to_vec()), _len => Self::shape(self.ring, len))
+    }
+
+    /// Appends another vector of the same ring; a shape if either is.
+    ///
+    /// # Panics
+    /// If the rings differ.
+    pub fn append(&mut self, other: &Vector) {
+        assert!(self.ring == other.ring, "appending a {other:?} to a {self:?}");
+        if self.is_shape() || other.is_shape() {
+            *self = Self::shape(self.ring, self.len() + other.len());
+            return;
+        }
+        on_words!(&mut self.data, words => words.extend_from_slice(other.data.words()), _len => ());
+    }
+
+    /// All parts one after the other; a shape if any part is.
+    ///
+    /// # Panics
+    /// If there are no parts, or their rings differ.
+    pub fn concat(parts: &[&Vector]) -> Vector {
+        let first = parts.first().expect("concat of at least one part");
+        let len = parts.iter().map(|part| part.len()).sum();
+        for part in parts {
+            assert!(part.ring == first.ring, "concat of a {first:?} and a {part:?}");
+        }
+        if parts.iter().any(|part| part.is_shape()) {
+            return Self::shape(first.ring, len);
+        }
+        let mut result = Self::zeros(first.ring, 0);
+        on_words!(&mut result.data, words => {
+            words.reserve_exact(len);
+            for part in parts {
+                words.extend_from_slice(part.data.words());
+            }
+        }, _len => ());
+        result
+    }
+
+    /// Overwrites the elements from `start` on; a shape if either is.
+    ///
+    /// # Panics
+    /// If the rings differ or `part` does not fit there.
+    pub fn write_at(&mut self, start: usize, part: &Vector) {
+        let fits = self.ring == part.ring && start.checked_add(part.len()).is_some_and(|end| end <= self.len());
+        assert!(fits, "writing a {part:?} at {start} of a {self:?}");
+        if part.is_shape() {
+            self.become_shape();
+        }
+        on_words!(&mut self.data, words => words[start..start + part.len()].copy_from_slice(part.data.words()), _len => ());
+    }
+
+    /// The elements at public positions, in their order; positions may repeat.
+    ///
+    /// # Panics
+    /// If a position lies outside (unchecked on shapes, which do not look at positions).
+    pub fn gather(&self, indices: &[u32]) -> Vector {
+        on_words!(&self.data, words => Self::of_words(self.ring, gathered(words, indices)),
+            _len => Self::shape(self.ring, indices.len()))
+    }
+
+    /// `len` copies of the only element.
+    ///
+    /// # Panics
+    /// Unless there is exactly one element.
+    pub fn broadcast_scalar(&self, len: usize) -> Vector {
+        assert!(self.len() == 1, "broadcasting a {self:?} as a scalar");
+        on_words!(&self.data, words => Self::of_words(self.ring, vec![words[0]; len]), _len => Self::shape(self.ring, len))
+    }
+}

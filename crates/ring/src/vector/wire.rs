@@ -1,0 +1,39 @@
+//! Elements as bytes.
+
+use super::{Vector, on_carrier, on_words};
+use crate::{Ring, RingError, pack, wipe};
+
+impl Vector {
+    /// Appends exactly ceil(len k / 8) bytes: element i in bits ik to (i+1)k - 1, little-endian, the last byte padded
+    /// with zeros. A shape appends nothing.
+    pub fn pack(&self, out: &mut Vec<u8>) {
+        let bits = self.ring.bits();
+        on_words!(&self.data, words => pack::pack(out, words, bits), _len => ());
+    }
+
+    /// Reads what [`pack`](Self::pack) wrote; padding bits are ignored.
+    ///
+    /// # Errors
+    /// [`RingError::BadLength`] unless there are exactly ceil(len k / 8) bytes; memory is taken only then.
+    pub fn unpack(ring: Ring, len: usize, bytes: &[u8]) -> Result<Vector, RingError> {
+        let expected_bytes = ring.packed_bytes(len);
+        if bytes.len() != expected_bytes {
+            return Err(RingError::BadLength { expected_bytes, got_bytes: bytes.len() });
+        }
+        Ok(on_carrier!(ring.carrier(), W => {
+            let mut words: Vec<W> = vec![0; len];
+            pack::unpack(&mut words, bytes, ring.bits());
+            Vector::of_words(ring, words)
+        }))
+    }
+
+    /// The memory of the carrier words, for a generator to fill; empty for a shape. Reduce afterwards where it matters.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        on_words!(&mut self.data, words => bytemuck::cast_slice_mut(words.as_mut_slice()), _len => &mut [])
+    }
+
+    /// Overwrites the elements with zeros in a way that the compiler keeps.
+    pub fn wipe(&mut self) {
+        wipe::wipe(self.bytes_mut());
+    }
+}
