@@ -1,1 +1,36 @@
-//! quorate-crypto
+//! Seeds, generators, the correlation-robust hash, commitments and session ids. No I/O but the operating system's
+//! generator.
+//!
+//! Randomness has one source, [`os_random`], and grows from [`Seed`]s: a seed gives further seeds and AES-CTR
+//! generators by name. Every use of a hash has its own domain separator, see [`domains`].
+
+mod cipher;
+mod commit;
+pub mod domains;
+mod error;
+mod prg;
+mod seed;
+mod session;
+mod tccr;
+
+pub use commit::{Commitment, Context, Opening, commit, verify};
+pub use error::CryptoError;
+pub use prg::Prg;
+#[cfg(feature = "testing")]
+pub use prg::Tape;
+pub use seed::Seed;
+pub use session::SessionId;
+pub use tccr::Tccr;
+
+/// Fills `out` from the operating system's generator.
+///
+/// # Errors
+/// [`CryptoError::OsRandom`] when the system has no randomness to give.
+pub fn os_random(out: &mut [u8]) -> Result<(), CryptoError> {
+    Ok(getrandom::fill(out)?)
+}
+
+/// Whether two byte strings are equal, in time that depends on their lengths only.
+pub fn ct_eq(a: &[u8], b: &[u8]) -> bool {
+    subtle::ConstantTimeEq::ct_eq(a, b).into()
+}

@@ -1,0 +1,20 @@
+//! AES-128 over slices of blocks, through the `aes` crate, which finds AES-NI and VAES at run time.
+
+use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+
+/// An expanded AES-128 key, wiped on drop.
+pub(crate) struct Aes {
+    cipher: aes::Aes128Enc,
+}
+
+impl Aes {
+    pub(crate) fn new(key: &[u8; 16]) -> Aes {
+        Aes { cipher: aes::Aes128Enc::new(&Array(*key)) }
+    }
+
+    /// Encrypts each block in place.
+    #[inline]
+    pub(crate) fn encrypt(&self, blocks: &mut [[u8; 16]]) {
+        self.cipher.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+    }
+}

@@ -1,0 +1,100 @@
+//! Commitments: BLAKE3 over session, party, domain, randomness and value.
+//!
+//! Hiding by 32 random bytes, binding by collision resistance (128 bits), in the random-oracle model also extractable.
+//! The randomness has a fixed length and the domain its length in front, so that the encoding is unambiguous.
+
+use crate::{CryptoError, SessionId, ct_eq, domains, os_random};
+
+/// A commitment; public.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Commitment(pub [u8; 32]);
+
+/// What a commitment is bound to beside its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The session.
+    pub session: &'a SessionId,
+    /// The number of the party that commits, so that nobody can replay another's.
+    pub party: u32,
+    /// What is committed to, for instance `quorate/engine/coin`.
+    pub domain: &'static str,
+    /// Which one of its kind: a lane or a counter; never repeated for one domain in a session.
+    pub instance: u128,
+}
+
+/// The randomness that opens a commitment, secret until then.
+#[derive(Clone, zeroize::Zeroize, zeroize::ZeroizeOnDrop)]
+pub struct Opening(pub [u8; 32]);
+
+impl std::fmt::Debug for Opening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Opening(..)")
+    }
+}
+
+/// Commits to `value` with fresh randomness.
+///
+/// # Errors
+/// [`CryptoError::OsRandom`] when the system has no randomness to give.
+pub fn commit(context: &Context<'_>, value: &[u8]) -> Result<(Commitment, Opening), CryptoError> {
+    let mut opening = Opening([0; 32]);
+    os_random(&mut opening.0)?;
+    Ok((commitment(context, value, &opening), opening))
+}
+
+/// Whether `opening` opens `commitment` to `value` in this context; constant-time.
+#[must_use]
+pub fn verify(context: &Context<'_>, commitment_: &Commitment, value: &[u8], opening: &Opening) -> bool {
+    ct_eq(&commitment(context, value, opening).0, &commitment_.0)
+}
+
+fn commitment(context: &Context<'_>, value: &[u8], opening: &Opening) -> Commitment {
+    let mut hasher = blake3::Hasher::new_derive_key(domains::COMMITMENT);
+    hasher.update(context.session.as_bytes());
+    hasher.update(&context.party.to_le_bytes());
+    hasher.update(&context.instance.to_le_bytes());
+    hasher.update(&(context.domain.len() as u64).to_le_bytes());
+    hasher.update(context.domain.as_bytes());
+    hasher.update(&opening.0);
+    hasher.update(value);
+    let hash = hasher.finalize().into();
+    zeroize::Zeroize::zeroize(&mut hasher);
+    Commitment(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opens_to_its_value_and_nothing_else() {
+        let (session, other) = (SessionId::from_bytes([1; 32]), SessionId::from_bytes([2; 32]));
+        let context = Context { session: &session, party: 1, domain: "quorate/crypto/test", instance: 5 };
+        let (commitment, opening) = commit(&context, b"value").unwrap();
+        assert!(verify(&context, &commitment, b"value", &opening));
+        assert!(!verify(&context, &commitment, b"valuf", &opening));
+        assert!(!verify(&context, &commitment, b"value\0", &opening));
+        assert!(!verify(&context, &commitment, b"", &opening));
+        assert!(!verify(&Context { session: &other, ..context }, &commitment, b"value", &opening));
+        assert!(!verify(&Context { party: 2, ..context }, &commitment, b"value", &opening));
+        assert!(!verify(&Context { instance: 6, ..context }, &commitment, b"value", &opening));
+        assert!(!verify(&Context { domain: "quorate/crypto/tesu", ..context }, &commitment, b"value", &opening));
+        for bit in 0..256 {
+            let (mut broken, mut forged) = (opening.clone(), commitment);
+            broken.0[bit / 8] ^= 1 << (bit % 8);
+            forged.0[bit / 8] ^= 1 << (bit % 8);
+            assert!(!verify(&context, &commitment, b"value", &broken));
+            assert!(!verify(&context, &forged, b"value", &opening));
+        }
+    }
+
+    #[test]
+    fn two_commitments_to_one_value_differ() {
+        let session = SessionId::from_bytes([1; 32]);
+        let context = Context { session: &session, party: 0, domain: "quorate/crypto/test", instance: 0 };
+        let (a, _) = commit(&context, b"").unwrap();
+        let (b, opening) = commit(&context, b"").unwrap();
+        assert_ne!(a, b);
+        assert_eq!(format!("{opening:?}"), "Opening(..)");
+    }
+}

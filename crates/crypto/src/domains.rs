@@ -1,0 +1,20 @@
+//! The domain separators of this crate's hashes, in one list.
+//!
+//! Callers of [`Seed::derive`](crate::Seed::derive), [`Seed::prg`](crate::Seed::prg) and the commitments bring their
+//! own names, of the form `quorate/crate/use`; a name is used for one purpose only. Such a name is encoded with its
+//! length in front, after one byte that tells the two uses of a seed apart.
+
+/// Session ids from contributions (key derivation context of BLAKE3).
+pub const SESSION_ID: &str = "quorate 2025 crypto session id from contributions v1";
+/// Commitments.
+pub const COMMITMENT: &str = "quorate 2025 crypto commitment v1";
+/// The key of the TCCR hash's permutation.
+pub const TCCR_KEY: &str = "quorate 2025 crypto tccr permutation key v1";
+
+/// All of them, for the test that no two agree.
+pub const ALL: [&str; 3] = [SESSION_ID, COMMITMENT, TCCR_KEY];
+
+/// First byte of what a seed hashes to derive another seed.
+pub(crate) const SEED_DERIVE: u8 = 1;
+/// First byte of what a seed hashes to start a generator.
+pub(crate) const SEED_PRG: u8 = 2;

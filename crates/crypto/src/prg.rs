@@ -1,0 +1,248 @@
+//! The generator: AES-128 in counter mode.
+
+use crate::cipher::Aes;
+use zeroize::Zeroize;
+
+/// Blocks generated together: what the widest AES unit keeps in flight, within the first-level cache.
+const CHUNK: usize = 128;
+
+/// A stream of pseudo-random bytes, made by [`Seed::prg`](crate::Seed::prg). What it gives depends only on how many
+/// bytes were drawn before: drawing 5 and then 11 bytes gives what drawing 16 does. Wiped on drop, never printed.
+///
+/// Key and first counter block are both derived from the seed, so that attacks on many streams at once gain nothing
+/// from a shared start. A stream repeats after 2^128 blocks; drawing 2^44 bytes is distinguishable from random bits
+/// with advantage below 2^-49 (PRP/PRF switching).
+pub struct Prg {
+    source: Source,
+}
+
+enum Source {
+    Aes(Ctr),
+    #[cfg(feature = "testing")]
+    Tape(std::sync::Arc<Tape>),
+}
+
+/// Counter mode with a 128-bit big-endian counter, as in NIST SP 800-38A.
+struct Ctr {
+    cipher: Aes,
+    /// The next block to encrypt.
+    counter: u128,
+    /// The last block of keystream and how much of it was drawn.
+    block: [u8; 16],
+    used: usize,
+}
+
+impl Prg {
+    /// A generator with the AES key `material[..16]` and the first counter block `material[16..]`.
+    pub(crate) fn from_material(material: &[u8; 32]) -> Prg {
+        let (key, counter) = material.split_at(16);
+        let cipher = Aes::new(key.try_into().expect("16 bytes"));
+        let counter = u128::from_be_bytes(counter.try_into().expect("16 bytes"));
+        Prg { source: Source::Aes(Ctr { cipher, counter, block: [0; 16], used: 16 }) }
+    }
+
+    /// Overwrites `out` with the next bytes of the stream.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        match &mut self.source {
+            Source::Aes(ctr) => ctr.fill(out),
+            #[cfg(feature = "testing")]
+            Source::Tape(tape) => tape.read(out),
+        }
+    }
+
+    /// The next eight bytes as a number.
+    pub fn next_u64(&mut self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// **Insecure**: a generator that reads `tape`. For tests that enumerate all randomness.
+    #[cfg(feature = "testing")]
+    pub fn insecure_from_tape(tape: std::sync::Arc<Tape>) -> Prg {
+        Prg { source: Source::Tape(tape) }
+    }
+}
+
+impl Ctr {
+    fn fill(&mut self, out: &mut [u8]) {
+        let held = out.len().min(16 - self.used);
+        let (head, out) = out.split_at_mut(held);
+        head.copy_from_slice(&self.block[self.used..self.used + held]);
+        self.used += held;
+        let (blocks, tail) = out.as_chunks_mut::<16>();
+        for chunk in blocks.chunks_mut(CHUNK) {
+            self.keystream(chunk);
+        }
+        if !tail.is_empty() {
+            let mut block = [[0; 16]];
+            self.keystream(&mut block);
+            [self.block] = block;
+            self.used = tail.len();
+            tail.copy_from_slice(&self.block[..tail.len()]);
+        }
+    }
+
+    /// Whole blocks.
+    fn keystream(&mut self, blocks: &mut [[u8; 16]]) {
+        write_counters(blocks, self.counter);
+        self.counter = self.counter.wrapping_add(blocks.len() as u128);
+        self.cipher.encrypt(blocks);
+    }
+}
+
+/// Writes `first`, `first + 1`, ... as big-endian numbers.
+#[inline]
+fn write_counters(blocks: &mut [[u8; 16]], first: u128) {
+    let (high, low) = ((first >> 64) as u64, first as u64);
+    if low.checked_add(blocks.len() as u64).is_none() {
+        for (i, block) in blocks.iter_mut().enumerate() {
+            *block = first.wrapping_add(i as u128).to_be_bytes();
+        }
+        return;
+    }
+    for (i, block) in blocks.iter_mut().enumerate() {
+        let low = low + i as u64;
+        *block = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+    }
+}
+
+impl Drop for Ctr {
+    fn drop(&mut self) {
+        self.block.zeroize();
+        self.counter.zeroize();
+    }
+}
+
+impl std::fmt::Debug for Prg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Prg(..)")
+    }
+}
+
+/// Bytes that stand for all randomness of a test, read in order; zeros once they are used up.
+///
+/// Several generators may share a tape. A first run on an empty tape tells by [`drawn`](Self::drawn) how long it must be.
+#[cfg(feature = "testing")]
+pub struct Tape {
+    bytes: Vec<u8>,
+    drawn: std::sync::atomic::AtomicUsize,
+}
+
+#[cfg(feature = "testing")]
+impl Tape {
+    /// A tape of these bytes.
+    pub fn new(bytes: Vec<u8>) -> std::sync::Arc<Tape> {
+        std::sync::Arc::new(Tape { bytes, drawn: 0.into() })
+    }
+
+    /// How many bytes were drawn so far, those beyond the end included.
+    pub fn drawn(&self) -> usize {
+        self.drawn.load(std::sync::atomic::Ordering::SeqCst)
+    }
+
+    fn read(&self, out: &mut [u8]) {
+        let start = self.drawn.fetch_add(out.len(), std::sync::atomic::Ordering::SeqCst);
+        for (i, byte) in out.iter_mut().enumerate() {
+            *byte = self.bytes.get(start + i).copied().unwrap_or(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Seed;
+
+    fn hex(text: &str) -> Vec<u8> {
+        (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+    }
+
+    /// NIST SP 800-38A, F.5.1 CTR-AES128.Encrypt: keystream = output block.
+    #[test]
+    fn nist_sp_800_38a() {
+        let key = hex("2b7e151628aed2a6abf7158809cf4f3c");
+        let counter = hex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff");
+        let expected = hex(concat!(
+            "ec8cdf7398607cb0f2d21675ea9ea1e4",
+            "362b7c3c6773516318a077d7fc5073ae",
+            "6a2cc3787889374fbeb4c81b17ba6c44",
+            "e89c399ff0f198c6d40a31db156cabfe"
+        ));
+        let material: Vec<u8> = key.into_iter().chain(counter).collect();
+        let mut out = vec![0; 64];
+        Prg::from_material(material.as_slice().try_into().unwrap()).fill(&mut out);
+        assert_eq!(out, expected);
+    }
+
+    /// FIPS 197, appendix C.1, as the first block of a stream.
+    #[test]
+    fn fips_197() {
+        let material: Vec<u8> = (0..16).chain((0..16).map(|i| i * 0x11)).collect();
+        let mut out = [0; 16];
+        Prg::from_material(material.as_slice().try_into().unwrap()).fill(&mut out);
+        assert_eq!(out.to_vec(), hex("69c4e0d86a7b0430d8cdb78070b4c55a"));
+    }
+
+    fn block_by_block(key: &[u8; 16], counter: u128, blocks: usize) -> Vec<u8> {
+        let cipher = Aes::new(key);
+        let block = |i: usize| {
+            let mut block = [counter.wrapping_add(i as u128).to_be_bytes()];
+            cipher.encrypt(&mut block);
+            block[0]
+        };
+        (0..blocks).flat_map(block).collect()
+    }
+
+    #[test]
+    fn counter_carries_into_every_byte() {
+        for counter in [u128::MAX, u128::MAX - 70, u64::MAX as u128 - 70, u64::MAX as u128, 0xff, 0, 0xffff_ff80] {
+            let mut material = [9u8; 32];
+            material[16..].copy_from_slice(&counter.to_be_bytes());
+            let mut out = vec![0; 16 * 300];
+            Prg::from_material(&material).fill(&mut out);
+            assert_eq!(out, block_by_block(&[9; 16], counter, 300));
+        }
+    }
+
+    #[test]
+    fn split_draws_equal_one_draw() {
+        let seed = Seed::from_bytes([1; 32]);
+        let mut whole = vec![0; 10_000];
+        seed.prg("quorate/crypto/test", b"").fill(&mut whole);
+        for step in [1usize, 3, 5, 8, 11, 16, 17, 31, 64, 2047, 2048, 2049, 4096] {
+            let mut prg = seed.prg("quorate/crypto/test", b"");
+            let mut parts = vec![0; whole.len()];
+            parts.chunks_mut(step).for_each(|part| prg.fill(part));
+            assert_eq!(parts, whole, "in steps of {step}");
+        }
+        let mut prg = seed.prg("quorate/crypto/test", b"");
+        let (mut five, mut eleven) = ([0; 5], [0; 11]);
+        prg.fill(&mut five);
+        prg.fill(&mut []);
+        prg.fill(&mut eleven);
+        assert_eq!([&five[..], &eleven[..]].concat(), whole[..16]);
+        assert_eq!(prg.next_u64().to_le_bytes(), whole[16..24]);
+    }
+
+    #[test]
+    fn streams_separate() {
+        let seed = Seed::from_bytes([1; 32]);
+        let first = |mut prg: Prg| prg.next_u64();
+        assert_ne!(first(seed.prg("quorate/a", b"x")), first(seed.prg("quorate/a", b"y")));
+        assert_ne!(first(seed.prg("quorate/a", b"x")), first(seed.prg("quorate/b", b"x")));
+        let derived = seed.derive("quorate/a", b"x");
+        assert_ne!(first(seed.prg("quorate/a", b"x")).to_le_bytes(), derived.expose()[..8]);
+    }
+
+    #[cfg(feature = "testing")]
+    #[test]
+    fn tapes_are_shared_and_counted() {
+        let tape = Tape::new(vec![1, 2, 3, 4]);
+        let (mut a, mut b) = (Prg::insecure_from_tape(tape.clone()), Prg::insecure_from_tape(tape.clone()));
+        let (mut x, mut y) = ([0; 3], [7; 3]);
+        a.fill(&mut x);
+        b.fill(&mut y);
+        assert_eq!((x, y, tape.drawn()), ([1, 2, 3], [4, 0, 0], 6));
+    }
+}
