@@ -1,1 +1,32 @@
-//! quorate-engine
+//! A party of a computation: deterministic scheduling, lanes, causal rounds, flow control, costs, one abort for all.
+//!
+//! Protocols are async functions over vectors. They talk through a [`Ctx`], which knows the party's number, its lane and its
+//! depth, and never a socket. [`Party`] runs them against real links; [`dry::run`] runs the very same functions on vectors
+//! without data, which gives their exact rounds, bytes and demand for correlations before anything is sent.
+#![forbid(unsafe_code)]
+
+mod correlations;
+mod costs;
+mod ctx;
+pub mod dry;
+mod error;
+mod fork;
+mod handshake;
+mod lane;
+mod party;
+mod scheduler;
+mod slot;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod toss;
+mod wire;
+
+pub use correlations::{Demand, Draw, Ledger, Request};
+pub use costs::{Costs, Phase, StepCosts, Traffic};
+pub use ctx::{Ctx, Randomness, Stream};
+pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
+pub use fork::{Chunks, Join};
+pub use handshake::{Agreement, Greeting};
+pub use lane::LaneId;
+pub use party::{Party, Run};
+pub use slot::Slot;

@@ -1,0 +1,98 @@
+//! Who uses which correlation: recorded in a dry run, made in bulk offline, used once online.
+//!
+//! A draw is named by (lane, use), which all parties compute alike; its place in the stock follows from the dry run. So
+//! the parties agree on every position whatever the timing, and a position can be drawn once only: its entry is removed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::lane::LaneId;
+
+/// One draw of a program: `len` correlations of a kind, from position `start` of that kind's stock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request<K> {
+    pub kind: K,
+    pub start: usize,
+    pub len: usize,
+}
+
+/// What a program needs: totals by kind, and the place of every draw.
+#[derive(Clone, Debug)]
+pub struct Demand<K> {
+    totals: BTreeMap<K, usize>,
+    draws: HashMap<(LaneId, u64), Request<K>>,
+}
+
+impl<K> Default for Demand<K> {
+    fn default() -> Self {
+        Demand { totals: BTreeMap::new(), draws: HashMap::new() }
+    }
+}
+
+impl<K: Ord + Clone> Demand<K> {
+    /// Correlations by kind, in a fixed order.
+    pub fn totals(&self) -> &BTreeMap<K, usize> {
+        &self.totals
+    }
+
+    fn record(&mut self, at: (LaneId, u64), kind: K, len: usize) {
+        let total = self.totals.entry(kind.clone()).or_default();
+        self.draws.insert(at, Request { kind, start: *total, len });
+        *total += len;
+    }
+}
+
+/// A backend's ledger of correlations.
+#[derive(Debug, Default)]
+pub enum Ledger<K> {
+    /// Correlations are made where they are used (they still count as offline).
+    #[default]
+    OnDemand,
+    /// A dry run: draws are recorded.
+    Recording(Demand<K>),
+    /// Everything was made ahead.
+    Stocked(Demand<K>),
+}
+
+/// How a draw is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// Make it now, on a lane of [`Ctx::offline_child`].
+    Make,
+    /// Recorded; go on with a shape.
+    Recorded,
+    /// Take this range of the stock.
+    Stock(Range<usize>),
+}
+
+impl<K: Ord + Clone> Ledger<K> {
+    /// Serves a draw of `len` correlations on this lane.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`] if the dry run did not foresee this draw, or it was served before.
+    pub fn draw(&mut self, ctx: &Ctx, kind: &K, len: usize) -> Result<Draw> {
+        match self {
+            Ledger::OnDemand => Ok(Draw::Make),
+            Ledger::Recording(demand) => {
+                demand.record((ctx.lane(), ctx.next_use()), kind.clone(), len);
+                Ok(Draw::Recorded)
+            }
+            Ledger::Stocked(demand) => match demand.draws.remove(&(ctx.lane(), ctx.next_use())) {
+                Some(request) if request.kind == *kind && request.len == len => {
+                    Ok(Draw::Stock(request.start..request.start + len))
+                }
+                _ => Err(Error::Exhausted { wanted: len, left: 0 }),
+            },
+        }
+    }
+
+    /// Ends recording and returns the demand.
+    pub fn take_demand(&mut self) -> Demand<K> {
+        match std::mem::replace(self, Ledger::OnDemand) {
+            Ledger::Recording(demand) | Ledger::Stocked(demand) => demand,
+            Ledger::OnDemand => Demand::default(),
+        }
+    }
+}

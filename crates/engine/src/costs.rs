@@ -1,0 +1,92 @@
+//! What a run costs: causal rounds and payload bytes, per phase and per program step.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The two phases of every program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Phase {
+    /// Correlations, which depend on no input.
+    Offline,
+    /// Everything that depends on inputs.
+    Online,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Phase::Offline => "offline",
+            Phase::Online => "online",
+        })
+    }
+}
+
+/// One party's view of one phase: causal rounds, and payload bytes sent to each peer (framing and TLS not included).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    pub rounds: u32,
+    pub sent: Vec<u64>,
+}
+
+impl Traffic {
+    pub fn new(parties: usize) -> Self {
+        Traffic { rounds: 0, sent: vec![0; parties] }
+    }
+
+    /// Payload bytes sent to all peers together.
+    pub fn bytes(&self) -> u64 {
+        self.sent.iter().sum()
+    }
+}
+
+/// Payload bytes that one program step sent, and the rounds after which it was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepCosts {
+    pub bytes: u64,
+    pub rounds: u32,
+}
+
+/// One party's costs of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    pub offline: Traffic,
+    pub online: Traffic,
+    /// By step number; steps that send nothing are absent.
+    pub by_step: BTreeMap<u32, StepCosts>,
+}
+
+impl Costs {
+    pub fn new(parties: usize) -> Self {
+        Costs { offline: Traffic::new(parties), online: Traffic::new(parties), by_step: BTreeMap::new() }
+    }
+
+    pub fn phase(&self, phase: Phase) -> &Traffic {
+        match phase {
+            Phase::Offline => &self.offline,
+            Phase::Online => &self.online,
+        }
+    }
+
+    fn phase_mut(&mut self, phase: Phase) -> &mut Traffic {
+        match phase {
+            Phase::Offline => &mut self.offline,
+            Phase::Online => &mut self.online,
+        }
+    }
+
+    pub(crate) fn sent(&mut self, phase: Phase, to: usize, bytes: usize, step: Option<u32>) {
+        self.phase_mut(phase).sent[to] += bytes as u64;
+        if let Some(id) = step {
+            self.by_step.entry(id).or_default().bytes += bytes as u64;
+        }
+    }
+
+    pub(crate) fn reached(&mut self, phase: Phase, depth: u32, step: Option<u32>) {
+        let traffic = self.phase_mut(phase);
+        traffic.rounds = traffic.rounds.max(depth);
+        if let Some(id) = step {
+            let entry = self.by_step.entry(id).or_default();
+            entry.rounds = entry.rounds.max(depth);
+        }
+    }
+}

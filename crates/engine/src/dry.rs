@@ -1,0 +1,26 @@
+//! Dry runs: a program's own code on vectors without data, at one party, with nothing sent.
+//!
+//! Gives exact rounds and bytes, and (through a backend's [`Ledger`](crate::Ledger)) the demand for correlations. Costs of
+//! all parties take one dry run each, since a protocol may treat parties differently.
+
+use std::rc::Rc;
+
+use crate::costs::{Costs, Phase};
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::lane::LaneId;
+use crate::scheduler::Core;
+
+/// Runs one phase as party `me` of `parties`; lanes and uses are those of a real run.
+pub fn run<T>(
+    me: usize,
+    parties: usize,
+    phase: Phase,
+    work: impl AsyncFnOnce(&Ctx) -> Result<T>,
+) -> Result<(T, Costs)> {
+    let core = Rc::new(Core::new(me, parties, None));
+    let ctx = Ctx::root(core.clone(), phase, LaneId::ROOT.child(phase as u64));
+    let result = core.drive(work(&ctx))?;
+    let costs = core.costs.borrow().clone();
+    Ok((result, costs))
+}

@@ -1,0 +1,188 @@
+//! What can go wrong, by whose fault. A message says what happened, where, and what to do; it never holds a secret.
+
+use std::fmt;
+
+use crate::costs::Phase;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A program step: the number that the executor gave it, and how to call it in a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub id: u32,
+    pub name: std::rc::Rc<str>,
+}
+
+/// Why a run ended at another party; travels in the abort message, so it has a fixed small encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// That party lost contact with `peer`.
+    Lost { peer: usize },
+    /// That party heard nothing from `peer` within the time-out.
+    Silent { peer: usize },
+    /// That party's user stopped the run.
+    Interrupted,
+    /// That party refused its own input or request.
+    Refused,
+    /// A consistency check failed.
+    Cheating,
+    /// The parties are not running the same program.
+    Mismatch,
+    /// That party ran out of prepared correlations.
+    Exhausted,
+    /// A defect of this software.
+    Bug,
+}
+
+#[derive(Debug, thiserror::Error, Clone, PartialEq)]
+pub enum Error {
+    #[error("{what}")]
+    Misuse { what: Misuse },
+    #[error("{}", link_message(*.peer, .fault, *.phase, .step, *.reported_by))]
+    Net { peer: usize, fault: Fault, phase: Phase, step: Option<std::sync::Arc<str>>, reported_by: Option<usize> },
+    #[error("party {by} stopped the run: {}", cause_message(*.cause))]
+    Aborted { by: usize, cause: Cause },
+    #[error(
+        "party {peer} sent a malformed message ({what}); the run was stopped. Check that all parties run the same version"
+    )]
+    Malformed { peer: usize, what: &'static str },
+    #[error("cheating detected: check `{check}` failed. Nothing was revealed; the session is closed")]
+    Cheating { check: &'static str },
+    #[error("prepared correlations are exhausted: {wanted} more wanted, {left} left")]
+    Exhausted { wanted: usize, left: usize },
+    #[error("the parties are not running the same program: {0}")]
+    Mismatch(Mismatch),
+    #[error("interrupted; every party was told to stop")]
+    Interrupted,
+    #[error("this session can no longer be used: a peer was lost or cheated. Open a new one")]
+    Poisoned,
+    #[error("internal defect: {what}. Please report it")]
+    Bug { what: &'static str },
+}
+
+/// A caller's mistake, found before anything is sent.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+pub enum Misuse {
+    #[error("`rss` runs with 3, 5 or 7 parties, not {parties}")]
+    Parties { parties: usize },
+    #[error("party {party} does not exist: this session has {parties}")]
+    NoSuchParty { party: usize, parties: usize },
+    #[error("the ring must have 1 to 64 bits, not {bits}")]
+    RingBits { bits: u32 },
+    #[error("{what}: operands have {left} and {right} elements")]
+    Length { what: &'static str, left: usize, right: usize },
+    #[error("{what}")]
+    Other { what: &'static str },
+    #[error("the input of step `{step}` was refused by its owner, party {owner}")]
+    Input { owner: usize, step: std::sync::Arc<str> },
+}
+
+/// How a link failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    Lost,
+    Silent { seconds: u64 },
+    Other(std::sync::Arc<str>),
+}
+
+/// How the parties' programs differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The first node that differs from `peer`'s program; `None` where one program is a prefix of the other.
+    Program { peer: usize, node: Option<usize>, here: std::sync::Arc<str> },
+    /// `peer` asks to reveal something else, or to somebody else.
+    Request { peer: usize },
+    /// `peer` left the session while this party waited for it.
+    Left { peer: usize },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Program { peer, node: Some(node), here } => {
+                write!(
+                    f,
+                    "node {node} differs from that of party {peer}; here it is {here}. Run the same script everywhere"
+                )
+            }
+            Mismatch::Program { peer, node: None, .. } => {
+                write!(f, "party {peer}'s program has another length. Run the same script everywhere")
+            }
+            Mismatch::Request { peer } => {
+                write!(f, "party {peer} reveals other values, or to another party. Run the same script everywhere")
+            }
+            Mismatch::Left { peer } => {
+                write!(f, "party {peer} left the session while this party waits for it. Run the same script everywhere")
+            }
+        }
+    }
+}
+
+fn link_message(
+    peer: usize,
+    fault: &Fault,
+    phase: Phase,
+    step: &Option<std::sync::Arc<str>>,
+    reported_by: Option<usize>,
+) -> String {
+    let what = match fault {
+        Fault::Lost => format!("party {peer} is gone: its connection closed"),
+        Fault::Silent { seconds } => format!("party {peer} was silent for {seconds} s"),
+        Fault::Other(text) => format!("the link to party {peer} failed: {text}"),
+    };
+    let at = step.as_ref().map_or(String::new(), |s| format!(", at `{s}`"));
+    let by = reported_by.map_or(String::new(), |p| format!(", as party {p} reports"));
+    format!("{what}{by} ({phase} phase{at}). Check that party's process and network, then open a new session")
+}
+
+fn cause_message(cause: Cause) -> String {
+    match cause {
+        Cause::Lost { peer } => format!("it lost party {peer}"),
+        Cause::Silent { peer } => format!("it heard nothing from party {peer}"),
+        Cause::Interrupted => "its user interrupted it".into(),
+        Cause::Refused => "it refused its own input or request; its own message says why".into(),
+        Cause::Cheating => "a consistency check failed there".into(),
+        Cause::Mismatch => "it runs another program".into(),
+        Cause::Exhausted => "its prepared correlations are exhausted".into(),
+        Cause::Bug => "an internal defect; its own message says more".into(),
+    }
+}
+
+impl Error {
+    pub(crate) fn bug(what: &'static str) -> Self {
+        Error::Bug { what }
+    }
+
+    /// What the peers are told.
+    pub(crate) fn cause(&self) -> Cause {
+        match self {
+            Error::Net { peer, fault: Fault::Silent { .. }, .. } => Cause::Silent { peer: *peer },
+            Error::Net { peer, .. } => Cause::Lost { peer: *peer },
+            Error::Aborted { cause, .. } => *cause,
+            Error::Misuse { .. } => Cause::Refused,
+            Error::Cheating { .. } | Error::Malformed { .. } => Cause::Cheating,
+            Error::Mismatch(_) => Cause::Mismatch,
+            Error::Exhausted { .. } => Cause::Exhausted,
+            Error::Interrupted => Cause::Interrupted,
+            Error::Poisoned | Error::Bug { .. } => Cause::Bug,
+        }
+    }
+
+    /// Whether the session is over: a lost peer or cheating. After any other error it can be used again.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Error::Net { .. } | Error::Cheating { .. } | Error::Malformed { .. } | Error::Poisoned => true,
+            Error::Aborted { cause, .. } => {
+                matches!(cause, Cause::Lost { .. } | Cause::Silent { .. } | Cause::Cheating)
+            }
+            Error::Mismatch(Mismatch::Left { .. }) => true,
+            _ => false,
+        }
+    }
+}
+
+impl From<Misuse> for Error {
+    fn from(what: Misuse) -> Self {
+        Error::Misuse { what }
+    }
+}

@@ -1,0 +1,112 @@
+//! The start of a run: the parties agree on its number and on the program, before anything that depends on an input is sent.
+//!
+//! Each party proposes its next run number and says which program it is about to run; the run gets the maximum, and no
+//! number is ever used twice, failed runs included. Where the programs differ, the parties exchange the prefix hashes of
+//! their nodes and each names the first node that differs.
+
+use quorate_net::Wait;
+
+use crate::error::{Error, Mismatch, Result};
+use crate::scheduler::Core;
+use crate::wire::{self, Kind};
+
+/// What a party is about to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Greeting {
+    /// Hash of the program so far (the last prefix hash).
+    pub program: [u8; 32],
+    /// Hash of what is asked of it: which values are revealed, to whom.
+    pub request: [u8; 32],
+    /// What else the peers should know; they get it as it is. At most 16 MiB.
+    pub note: Vec<u8>,
+}
+
+/// What the parties agreed on: the run's number, and everybody's note (this party's included).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    pub run: u32,
+    pub notes: Vec<Vec<u8>>,
+}
+
+const HASHES: usize = 64;
+
+/// Exchanges greetings. `trace` gives short prefix hashes of all nodes, `describe` a node's description.
+pub(crate) fn agree(
+    core: &Core,
+    candidate: u32,
+    greeting: &Greeting,
+    trace: &dyn Fn() -> Vec<u64>,
+    describe: &dyn Fn(usize) -> String,
+) -> Result<Agreement> {
+    let mut frame = wire::frame(Kind::Start, candidate);
+    frame.extend_from_slice(&greeting.program);
+    frame.extend_from_slice(&greeting.request);
+    frame.extend_from_slice(&greeting.note);
+    broadcast(core, &frame)?;
+    let mut run = candidate;
+    let mut notes = vec![Vec::new(); core.parties];
+    notes[core.me] = greeting.note.clone();
+    let (mut other_program, mut other_request) = (None, None);
+    for peer in peers(core) {
+        let (theirs, body) = next(core, peer, Kind::Start)?;
+        if body.len() < HASHES {
+            return Err(Error::Malformed { peer, what: "greeting too short" });
+        }
+        run = run.max(theirs);
+        if body[..32] != greeting.program {
+            other_program.get_or_insert(peer);
+        } else if body[32..HASHES] != greeting.request {
+            other_request.get_or_insert(peer);
+        }
+        notes[peer] = body[HASHES..].to_vec();
+    }
+    if let Some(peer) = other_program {
+        return Err(first_difference(core, candidate, peer, &trace(), describe));
+    }
+    match other_request {
+        Some(peer) => Err(Error::Mismatch(Mismatch::Request { peer })),
+        None => Ok(Agreement { run, notes }),
+    }
+}
+
+/// All parties see that some program differs, so all exchange their traces; each compares with the first that differs.
+fn first_difference(
+    core: &Core,
+    candidate: u32,
+    peer: usize,
+    trace: &[u64],
+    describe: &dyn Fn(usize) -> String,
+) -> Error {
+    let mut frame = wire::frame(Kind::Trace, candidate);
+    let room = (quorate_net::MAX_FRAME - frame.len()) / 8;
+    trace.iter().take(room).for_each(|hash| frame.extend_from_slice(&hash.to_le_bytes()));
+    let theirs = match broadcast(core, &frame).and_then(|()| next(core, peer, Kind::Trace)) {
+        Ok((_, body)) => body,
+        Err(error) => return error,
+    };
+    let differs =
+        |(i, hash): (usize, &u64)| theirs.get(8 * i..8 * i + 8).is_some_and(|b| b != hash.to_le_bytes()).then_some(i);
+    let node = trace.iter().enumerate().find_map(differs);
+    let here = node.map_or(String::new(), describe).into();
+    Error::Mismatch(Mismatch::Program { peer, node, here })
+}
+
+fn peers(core: &Core) -> impl Iterator<Item = usize> + '_ {
+    (0..core.parties).filter(|&p| p != core.me)
+}
+
+fn broadcast(core: &Core, frame: &[u8]) -> Result<()> {
+    peers(core).try_for_each(|peer| core.send_frame(peer, frame.to_vec()))
+}
+
+fn next(core: &Core, peer: usize, kind: Kind) -> Result<(u32, Vec<u8>)> {
+    loop {
+        let message = core.handshake.borrow_mut()[peer].pop_front();
+        match message {
+            Some((found, run, body)) if found == kind => return Ok((run, body)),
+            Some(_) => return Err(Error::Malformed { peer, what: "handshake message of another kind" }),
+            None if core.has_left(peer) => return Err(Error::Mismatch(Mismatch::Left { peer })),
+            None => core.pump(Wait::Forever)?,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Lanes: the path of forks that leads to a piece of a program, as a number that all parties compute alike.
+
+/// Identifies a lane within a run. Derived from the path alone, so that a branch which a party skips renumbers nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LaneId(pub(crate) u128);
+
+impl LaneId {
+    pub(crate) const ROOT: LaneId = LaneId(1);
+    pub(crate) const BYTES: usize = 16;
+
+    /// The lane of this lane's `index`-th fork. Collisions have probability below `forks^2 / 2^128`.
+    pub(crate) fn child(self, index: u64) -> LaneId {
+        let mut path = [0; 24];
+        path[..16].copy_from_slice(&self.0.to_le_bytes());
+        path[16..].copy_from_slice(&index.to_le_bytes());
+        LaneId::of(&path)
+    }
+
+    /// The first half of a hash; the lengths of its inputs (a path's step, a use of randomness) differ.
+    pub(crate) fn of(path: &[u8]) -> LaneId {
+        let hash = blake3::Hasher::new_derive_key("quorate/engine/lane").update(path).finalize();
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash.as_bytes()[..16]);
+        LaneId(u128::from_le_bytes(id))
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> LaneId {
+        LaneId(u128::from_le_bytes(bytes))
+    }
+}

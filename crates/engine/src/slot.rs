@@ -1,0 +1,62 @@
+//! A value that one lane makes and others wait for: data flow between the nodes of a program.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use crate::ctx::Ctx;
+
+/// Empty until [`Slot::set`]. Reading takes over the depth at which the value was made, so rounds stay causal.
+pub struct Slot<T> {
+    state: RefCell<State<T>>,
+}
+
+enum State<T> {
+    Empty(Vec<Waker>),
+    Full { value: Rc<T>, depth: u32 },
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Slot { state: RefCell::new(State::Empty(Vec::new())) }
+    }
+}
+
+impl<T> Slot<T> {
+    /// A slot whose value exists since before the run.
+    pub fn full(value: Rc<T>) -> Self {
+        Slot { state: RefCell::new(State::Full { value, depth: 0 }) }
+    }
+
+    /// Fills the slot and wakes whoever waits for it.
+    pub fn set(&self, ctx: &Ctx, value: Rc<T>) {
+        let full = State::Full { value, depth: ctx.depth.get() };
+        if let State::Empty(wakers) = std::mem::replace(&mut *self.state.borrow_mut(), full) {
+            wakers.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// The value, if it is there.
+    pub fn peek(&self) -> Option<Rc<T>> {
+        match &*self.state.borrow() {
+            State::Full { value, .. } => Some(value.clone()),
+            State::Empty(_) => None,
+        }
+    }
+
+    /// Waits for the value.
+    pub async fn get(&self, ctx: &Ctx) -> Rc<T> {
+        poll_fn(|context| match &mut *self.state.borrow_mut() {
+            State::Full { value, depth } => {
+                ctx.depth.set(ctx.depth.get().max(*depth));
+                Poll::Ready(value.clone())
+            }
+            State::Empty(wakers) => {
+                wakers.push(context.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}

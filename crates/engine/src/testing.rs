@@ -1,0 +1,82 @@
+//! Insecure helpers for tests: parties as threads, jitter, transcripts. Only under the feature `testing`.
+
+use std::time::Duration;
+
+use quorate_net::Net;
+use quorate_net::memory;
+
+use crate::costs::{Costs, Phase};
+use crate::ctx::Ctx;
+use crate::error::Result;
+use crate::party::Party;
+
+/// What a test watches or disturbs at one party.
+#[derive(Default)]
+pub struct Probe {
+    jitter: Option<u64>,
+    transcript: Option<Vec<Received>>,
+}
+
+/// A message as a party saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    pub from: usize,
+    pub phase: Phase,
+    pub bytes: Vec<u8>,
+}
+
+impl Probe {
+    pub(crate) fn jitter(&mut self) {
+        let Some(state) = &mut self.jitter else { return };
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        std::thread::sleep(Duration::from_micros(*state % 200));
+    }
+
+    pub(crate) fn record(&mut self, from: usize, phase: Phase, bytes: &[u8]) {
+        if let Some(log) = &mut self.transcript {
+            log.push(Received { from, phase, bytes: bytes.to_vec() });
+        }
+    }
+}
+
+impl Party {
+    /// Sleeps up to 200 microseconds, drawn from `seed`, before each look at the links.
+    pub fn insecure_jitter(&mut self, seed: u64) {
+        self.probe().borrow_mut().jitter = Some(seed | 1);
+    }
+
+    /// Records every message that this party receives from now on.
+    pub fn insecure_record(&mut self) {
+        self.probe().borrow_mut().transcript = Some(Vec::new());
+    }
+
+    /// What was recorded.
+    pub fn insecure_transcript(&mut self) -> Vec<Received> {
+        self.probe().borrow_mut().transcript.take().unwrap_or_default()
+    }
+}
+
+/// Runs `work` as every party of a local session over memory links, one thread each; results by party.
+pub fn parties<T: Send>(n: usize, work: impl Fn(Party) -> T + Sync) -> Vec<T> {
+    over(memory::mesh(n).into_iter().map(|net| Box::new(net) as Box<dyn Net>).collect(), work)
+}
+
+/// [`parties`] over given links.
+pub fn over<T: Send>(nets: Vec<Box<dyn Net>>, work: impl Fn(Party) -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let handles: Vec<_> = nets.into_iter().map(|net| scope.spawn(move || work(Party::new(net)))).collect();
+        handles.into_iter().map(|handle| handle.join().expect("a party's thread panicked")).collect()
+    })
+}
+
+/// One online phase at every party.
+pub fn online<T: Send>(n: usize, work: impl AsyncFn(&Ctx) -> Result<T> + Sync) -> Vec<Result<(T, Costs)>> {
+    parties(n, |mut party| {
+        let mut run = party.begin_alone()?;
+        let result = run.phase(Phase::Online, async |ctx| work(ctx).await)?;
+        Ok((result, run.finish()))
+    })
+}

@@ -1,0 +1,202 @@
+//! The bytes between two parties: a frame header, then pieces of messages. Everything is bounded before it is used.
+//!
+//! | frame | body |
+//! |---|---|
+//! | data | pieces: tag, lane (16 bytes), number (u32), length (u32), payload |
+//! | abort | cause (2 bytes) |
+//! | start, trace | the handshake's greeting or node hashes |
+//! | goodbye | nothing |
+//!
+//! Header: kind (u8), worker (u8, zero as long as a party has one scheduler), run number (u32, little endian).
+
+use std::ops::Range;
+
+use crate::error::Cause;
+use crate::lane::LaneId;
+
+/// A frame is handed to the link when it holds this many bytes, so that sending overlaps with computing.
+pub(crate) const FLUSH_BYTES: usize = 256 << 10;
+/// Longest payload of one piece; longer messages are cut, so that no frame exceeds the link's limit.
+pub(crate) const PIECE_BYTES: usize = 256 << 10;
+pub(crate) const HEADER_BYTES: usize = 6;
+const PIECE_HEADER_BYTES: usize = 1 + LaneId::BYTES + 4 + 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Data,
+    Abort,
+    Start,
+    Trace,
+    Goodbye,
+}
+
+impl Kind {
+    const ALL: [Kind; 5] = [Kind::Data, Kind::Abort, Kind::Start, Kind::Trace, Kind::Goodbye];
+}
+
+/// What a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tag {
+    /// The last (or only) piece of a message; `number` is its causal depth.
+    Last,
+    /// A piece that is continued by the next one of its lane and sender.
+    More,
+    /// `number` bytes of this lane were consumed: the sender may send as many more.
+    Credit,
+    /// The first `number` chunks of the stream with this lane are done at the sender of this piece.
+    Progress,
+}
+
+impl Tag {
+    const ALL: [Tag; 4] = [Tag::Last, Tag::More, Tag::Credit, Tag::Progress];
+}
+
+pub(crate) struct Header {
+    pub kind: Kind,
+    pub run: u32,
+}
+
+pub(crate) struct Piece {
+    pub tag: Tag,
+    pub lane: LaneId,
+    pub number: u32,
+    pub payload: Range<usize>,
+}
+
+pub(crate) fn frame(kind: Kind, run: u32) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(64);
+    frame.push(kind as u8);
+    frame.push(0);
+    frame.extend_from_slice(&run.to_le_bytes());
+    frame
+}
+
+pub(crate) fn header(frame: &[u8]) -> Result<Header, &'static str> {
+    if frame.len() < HEADER_BYTES {
+        return Err("frame shorter than its header");
+    }
+    let kind = *Kind::ALL.get(frame[0] as usize).ok_or("unknown kind of frame")?;
+    if frame[1] != 0 {
+        return Err("frame for a worker that does not exist");
+    }
+    Ok(Header { kind, run: u32_at(frame, 2) })
+}
+
+/// Appends a piece's header; the caller appends exactly `length` bytes of payload.
+pub(crate) fn push_piece(frame: &mut Vec<u8>, tag: Tag, lane: LaneId, number: u32, length: usize) {
+    debug_assert!(length <= PIECE_BYTES);
+    frame.push(tag as u8);
+    frame.extend_from_slice(&lane.to_bytes());
+    frame.extend_from_slice(&number.to_le_bytes());
+    frame.extend_from_slice(&(length as u32).to_le_bytes());
+}
+
+/// Reads the piece at `at`; the next one starts at the end of its payload.
+pub(crate) fn piece(frame: &[u8], at: usize) -> Result<Piece, &'static str> {
+    let start = at + PIECE_HEADER_BYTES;
+    if start > frame.len() {
+        return Err("truncated piece header");
+    }
+    let tag = *Tag::ALL.get(frame[at] as usize).ok_or("unknown kind of piece")?;
+    let mut lane = [0; LaneId::BYTES];
+    lane.copy_from_slice(&frame[at + 1..at + 1 + LaneId::BYTES]);
+    let length = u32_at(frame, start - 4) as usize;
+    if length > frame.len() - start {
+        return Err("piece longer than its frame");
+    }
+    Ok(Piece { tag, lane: LaneId::from_bytes(lane), number: u32_at(frame, start - 8), payload: start..start + length })
+}
+
+pub(crate) fn encode_cause(cause: Cause) -> [u8; 2] {
+    match cause {
+        Cause::Lost { peer } => [0, peer as u8],
+        Cause::Silent { peer } => [1, peer as u8],
+        Cause::Interrupted => [2, 0],
+        Cause::Refused => [3, 0],
+        Cause::Cheating => [4, 0],
+        Cause::Mismatch => [5, 0],
+        Cause::Exhausted => [6, 0],
+        Cause::Bug => [7, 0],
+    }
+}
+
+pub(crate) fn decode_cause(body: &[u8], parties: usize) -> Result<Cause, &'static str> {
+    let [code, peer] = *body else { return Err("abort of a wrong length") };
+    let peer = peer as usize;
+    if peer >= parties {
+        return Err("abort that names a party which does not exist");
+    }
+    Ok(match code {
+        0 => Cause::Lost { peer },
+        1 => Cause::Silent { peer },
+        2 => Cause::Interrupted,
+        3 => Cause::Refused,
+        4 => Cause::Cheating,
+        5 => Cause::Mismatch,
+        6 => Cause::Exhausted,
+        7 => Cause::Bug,
+        _ => return Err("abort of an unknown cause"),
+    })
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_round_trip() {
+        let mut bytes = frame(Kind::Data, 7);
+        push_piece(&mut bytes, Tag::Last, LaneId(5), 3, 2);
+        bytes.extend_from_slice(&[1, 2]);
+        push_piece(&mut bytes, Tag::Credit, LaneId(9), 4096, 0);
+        let head = header(&bytes).unwrap();
+        assert_eq!((head.kind, head.run), (Kind::Data, 7));
+        let first = piece(&bytes, HEADER_BYTES).unwrap();
+        assert_eq!((first.tag, first.number, &bytes[first.payload.clone()]), (Tag::Last, 3, &[1u8, 2][..]));
+        let second = piece(&bytes, first.payload.end).unwrap();
+        assert_eq!((second.tag, second.number, second.payload.end), (Tag::Credit, 4096, bytes.len()));
+    }
+
+    #[test]
+    fn every_truncation_and_every_flipped_byte_is_read_without_panic() {
+        let mut bytes = frame(Kind::Data, 1);
+        push_piece(&mut bytes, Tag::Last, LaneId(5), 3, 3);
+        bytes.extend_from_slice(&[1, 2, 3]);
+        for cut in 0..bytes.len() {
+            let short = &bytes[..cut];
+            if header(short).is_ok() && cut > HEADER_BYTES {
+                assert!(piece(short, HEADER_BYTES).is_err(), "a frame cut at {cut} was accepted");
+            }
+        }
+        for at in 0..bytes.len() {
+            for value in 0..=255 {
+                let mut bad = bytes.clone();
+                bad[at] = value;
+                if header(&bad).is_ok()
+                    && let Ok(piece) = piece(&bad, HEADER_BYTES)
+                {
+                    assert!(piece.payload.end <= bad.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn causes_round_trip() {
+        for code in 0..=8u8 {
+            for peer in 0..4u8 {
+                match decode_cause(&[code, peer], 3) {
+                    Ok(cause) => assert_eq!(decode_cause(&encode_cause(cause), 3), Ok(cause)),
+                    Err(_) => assert!(code == 8 || peer == 3),
+                }
+            }
+        }
+        assert!(decode_cause(&[0], 3).is_err());
+    }
+}
