@@ -1,1 +1,43 @@
-//! quorate-graph
+//! The lazy, typed program: nodes, checks at build time, proven intervals, prefix hashes, and the evaluation in the
+//! clear that every protocol must equal.
+//!
+//! Nothing here is secret and nothing here talks to anybody. A program is built through [`Graph::at`], which carries
+//! the user's line, and walked by an executor:
+//!
+//! ```
+//! use quorate_graph::{BinaryOp, Bound, Dtype, Graph, Operand, Source};
+//!
+//! let mut graph = Graph::new();
+//! let x = graph.at(Source::new("score.py", 3)).input(0, 3, &[3], Dtype::INT64, Some(Bound::Int(1000)))?;
+//! let y = graph.at(Source::new("score.py", 4)).binary(BinaryOp::Mul, x, Operand::int(&2))?;
+//! assert_eq!(graph.node(y).interval.unwrap().hi(), 2000);
+//! assert_eq!(graph.describe(y), "mul of (3,) int(64) at score.py:4");
+//! # Ok::<(), quorate_graph::BuildError>(())
+//! ```
+//!
+//! Two facts that an executor may rely on. A node is public exactly when it is an [`Op::Constant`]: operations on
+//! constants alone are evaluated while building. And elementwise operations have operands of the node's own shape:
+//! broadcasting is a node of its own.
+#![forbid(unsafe_code)]
+
+mod build;
+mod dtype;
+mod error;
+mod graph;
+mod hash;
+mod interval;
+mod network;
+mod node;
+mod ranges;
+mod reference;
+pub mod shape;
+
+pub use build::{BinaryOp, Bound, Builder, Operand, UnaryOp};
+pub use dtype::Dtype;
+pub use error::{BuildError, Fault, Kind, Shape};
+pub use graph::{Graph, RangeWarning};
+pub use hash::{Hash, first_difference};
+pub use interval::Interval;
+pub use network::{Network, NetworkError};
+pub use node::{Axis, Node, NodeId, Op, Source};
+pub use reference::{EvalError, eval_clear};

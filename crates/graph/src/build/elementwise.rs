@@ -1,0 +1,140 @@
+//! Arithmetic, comparisons, logic and selection, element by element.
+
+use super::{BinaryOp, Builder, Operand, UnaryOp, coerce};
+use crate::dtype::Dtype;
+use crate::error::Fault;
+use crate::node::{NodeId, Op};
+use crate::shape;
+
+impl Builder<'_> {
+    pub(super) fn build_binary(&mut self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
+        let shape = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        let types = self.types([a, b])?;
+        let name = op.name();
+        let [da, db] = match op {
+            BinaryOp::Add | BinaryOp::Sub => [coerce::summed(name, types)?; 2],
+            BinaryOp::Mul => coerce::multiplied(name, types)?,
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+                coerce::only_bits(name, &types)?;
+                [Dtype::Bit; 2]
+            }
+            _ => [coerce::joined(name, &types)?; 2],
+        };
+        let a = self.place(a, da, &shape)?;
+        let b = self.place(b, db, &shape)?;
+        self.apply_binary(op, a, b)
+    }
+
+    /// On nodes of one shape, whose types fit the operation.
+    fn apply_binary(&mut self, op: BinaryOp, a: NodeId, b: NodeId) -> Result<NodeId, Fault> {
+        use BinaryOp as B;
+        let bits = [a, b].map(|id| self.graph.node(id).dtype) == [Dtype::Bit; 2];
+        match op {
+            B::Mul if bits => self.emit(Op::And, &[a, b]),
+            B::Ge | B::Le | B::Ne => {
+                let opposite = match op {
+                    B::Ge => B::Lt,
+                    B::Le => B::Gt,
+                    _ => B::Eq,
+                };
+                let id = self.apply_binary(opposite, a, b)?;
+                self.emit_not(id)
+            }
+            B::Gt => self.apply_binary(B::Lt, b, a),
+            B::Lt if bits => {
+                let not_a = self.emit_not(a)?;
+                self.emit(Op::And, &[not_a, b])
+            }
+            B::Eq if bits => {
+                let differ = self.emit(Op::Xor, &[a, b])?;
+                self.emit_not(differ)
+            }
+            B::Lt => self.emit(Op::Lt, &[a, b]),
+            B::Eq => self.emit(Op::Eq, &[a, b]),
+            B::Add => self.emit(Op::Add, &[a, b]),
+            B::Sub => self.emit(Op::Sub, &[a, b]),
+            B::Mul => self.emit(Op::Mul, &[a, b]),
+            B::And => self.emit(Op::And, &[a, b]),
+            B::Or => self.emit(Op::Or, &[a, b]),
+            B::Xor => self.emit(Op::Xor, &[a, b]),
+        }
+    }
+
+    /// Not; of a not, its operand.
+    fn emit_not(&mut self, id: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.node(id);
+        match node.op {
+            Op::Not => Ok(node.inputs[0]),
+            _ => self.emit(Op::Not, &[id]),
+        }
+    }
+
+    /// An elementwise operation on nodes of one shape.
+    fn emit(&mut self, op: Op, inputs: &[NodeId]) -> Result<NodeId, Fault> {
+        let dtypes: Vec<Dtype> = inputs.iter().map(|&id| self.graph.node(id).dtype).collect();
+        let last = inputs[inputs.len() - 1];
+        let dtype = match op {
+            Op::Lt | Op::Eq => Dtype::Bit,
+            _ => dtypes.iter().copied().find(|d| d.is_fixed()).unwrap_or(self.graph.node(last).dtype),
+        };
+        let shape = self.graph.node(last).shape.clone();
+        self.graph.push(op, inputs.to_vec(), shape, dtype, &self.at)
+    }
+
+    pub(super) fn build_unary(&mut self, op: UnaryOp, a: Operand<'_>) -> Result<NodeId, Fault> {
+        let types = self.types([a])?;
+        let id = match op {
+            UnaryOp::Neg => self.alone("neg", a)?,
+            UnaryOp::Not => {
+                coerce::only_bits("~", &types)?;
+                let shape = self.shape_of(a)?;
+                self.place(a, Dtype::Bit, &shape)?
+            }
+        };
+        match op {
+            UnaryOp::Not => self.emit_not(id),
+            UnaryOp::Neg => {
+                let id = self.number(id)?;
+                self.emit(Op::Neg, &[id])
+            }
+        }
+    }
+
+    pub(super) fn build_shift(&mut self, a: NodeId, shift: i64, left: bool) -> Result<NodeId, Fault> {
+        let id = self.number(a)?;
+        let dtype = self.graph.node(id).dtype;
+        let bits = u32::try_from(shift).ok().filter(|&s| s < dtype.bits()).ok_or(Fault::Shift { shift, dtype })?;
+        match (bits, left) {
+            (0, _) => Ok(id),
+            (_, true) => self.emit(Op::Shl(bits), &[id]),
+            (_, false) => self.emit(Op::Shr(bits), &[id]),
+        }
+    }
+
+    pub(super) fn build_select(
+        &mut self,
+        condition: Operand<'_>,
+        a: Operand<'_>,
+        b: Operand<'_>,
+    ) -> Result<NodeId, Fault> {
+        let values = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        let shape = shape::broadcast(&self.shape_of(condition)?, &values)?;
+        let [of_condition] = self.types([condition])?;
+        if let Err(Fault::BitsOnly { dtype, .. }) = coerce::only_bits("select", &[of_condition]) {
+            return Err(Fault::Condition { dtype });
+        }
+        let dtype = coerce::joined("select", &self.types([a, b])?)?;
+        let a = self.place(a, dtype, &shape)?;
+        let b = self.place(b, dtype, &shape)?;
+        let condition = self.place(condition, Dtype::Bit, &shape)?;
+        if let Some(public) = self.graph.node(condition).constant() {
+            // Both sides stand one after the other; a public choice only moves elements.
+            let count = public.len();
+            let index = public.iter().enumerate().map(|(i, &c)| (if c == 1 { i } else { count + i }) as u32);
+            let both = self.graph.push(Op::Concat, vec![a, b], vec![2 * count], dtype, &self.at)?;
+            let index: Vec<u32> = index.collect();
+            return self.graph.push(Op::Gather(index.into()), vec![both], shape, dtype, &self.at);
+        }
+        self.graph.push(Op::Select, vec![condition, a, b], shape, dtype, &self.at)
+    }
+}

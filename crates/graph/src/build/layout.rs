@@ -1,0 +1,140 @@
+//! Operations that only move elements.
+
+use super::{Builder, Operand, coerce};
+use crate::error::{Fault, Shape};
+use crate::node::{NodeId, Op};
+use crate::shape;
+
+impl Builder<'_> {
+    pub(super) fn build_gather(&mut self, a: NodeId, index: Vec<u32>, to: &[usize]) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let wanted = shape::elements(to)?;
+        if index.len() != wanted {
+            return Err(Fault::Count { given: index.len(), shape: to.into(), wanted });
+        }
+        shape::check_index(&index, node.elements())?;
+        let dtype = node.dtype;
+        if index.len() == node.elements() && index.iter().enumerate().all(|(i, &j)| i == j as usize) {
+            return self.reshape_node(a, to.to_vec());
+        }
+        self.graph.push(Op::Gather(index.into()), vec![a], to.to_vec(), dtype, &self.at)
+    }
+
+    pub(super) fn build_reshape(&mut self, a: NodeId, target: &[i64]) -> Result<NodeId, Fault> {
+        let to = shape::reshaped(self.graph.get(a)?.elements(), target)?;
+        self.reshape_node(a, to)
+    }
+
+    fn reshape_node(&mut self, a: NodeId, to: Vec<usize>) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        if node.shape == to {
+            return Ok(a);
+        }
+        let dtype = node.dtype;
+        self.graph.push(Op::Reshape, vec![a], to, dtype, &self.at)
+    }
+
+    pub(super) fn broadcast_node(&mut self, a: NodeId, to: &[usize]) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        shape::broadcasts_to(&node.shape, to)?;
+        if node.elements() == shape::elements(to)? {
+            return self.reshape_node(a, to.to_vec()); // only sizes of 1 were added
+        }
+        let dtype = node.dtype;
+        self.graph.push(Op::Broadcast, vec![a], to.to_vec(), dtype, &self.at)
+    }
+
+    pub(super) fn build_transpose(&mut self, a: NodeId, axes: Option<&[i64]>) -> Result<NodeId, Fault> {
+        let shape = self.graph.get(a)?.shape.clone();
+        let axes = match axes {
+            Some(axes) => shape::permutation(axes, shape.len())?,
+            None => (0..shape.len()).rev().collect(),
+        };
+        let to: Vec<usize> = axes.iter().map(|&d| shape[d]).collect();
+        self.build_gather(a, shape::transpose_index(&shape, &axes), &to)
+    }
+
+    pub(super) fn build_concat(&mut self, arrays: &[Operand<'_>], along: i64) -> Result<NodeId, Fault> {
+        let op = "concatenate";
+        let shapes = arrays.iter().map(|&a| self.shape_of(a)).collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = shapes.first() else { return Err(Fault::NothingToJoin { op }) };
+        let at = shape::axis(along, first.len())?;
+        let same = |s: &[usize]| {
+            s.len() == first.len() && s.iter().zip(first).enumerate().all(|(d, (a, b))| d == at || a == b)
+        };
+        if let Some(position) = shapes.iter().position(|s| !same(s)) {
+            let (shape, first) = (Shape::from(shapes[position].as_slice()), Shape::from(first.as_slice()));
+            return Err(Fault::JoinShapes { op, position, shape, first, axis: Some(at) });
+        }
+        self.join_along(op, arrays, &shapes, at)
+    }
+
+    pub(super) fn build_stack(&mut self, arrays: &[Operand<'_>], along: i64) -> Result<NodeId, Fault> {
+        let op = "stack";
+        let shapes = arrays.iter().map(|&a| self.shape_of(a)).collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = shapes.first() else { return Err(Fault::NothingToJoin { op }) };
+        let at = shape::axis(along, first.len() + 1)?;
+        if let Some(position) = shapes.iter().position(|s| s != first) {
+            let (shape, first) = (Shape::from(shapes[position].as_slice()), Shape::from(first.as_slice()));
+            return Err(Fault::JoinShapes { op, position, shape, first, axis: None });
+        }
+        // Each array has one row of the new axis.
+        let mut rows = first.clone();
+        rows.insert(at, 1);
+        let as_rows = vec![rows; arrays.len()];
+        self.join_along(op, arrays, &as_rows, at)
+    }
+
+    /// Arrays, seen in shapes that differ in axis `at` alone, side by side along it.
+    fn join_along(
+        &mut self,
+        op: &'static str,
+        arrays: &[Operand<'_>],
+        shapes: &[Vec<usize>],
+        at: usize,
+    ) -> Result<NodeId, Fault> {
+        let mut to = shapes[0].clone();
+        to[at] = shapes.iter().map(|s| s[at]).sum();
+        shape::elements(&to)?;
+        let dtype = coerce::joined(op, &self.all_types(arrays)?)?;
+        let mut ids = Vec::with_capacity(arrays.len());
+        for &array in arrays {
+            let own = self.shape_of(array)?;
+            ids.push(self.place(array, dtype, &own)?);
+        }
+        let outer: usize = to[..at].iter().product();
+        if outer == 1 {
+            return self.graph.push(Op::Concat, ids, to, dtype, &self.at);
+        }
+        let rows: Vec<usize> = shapes.iter().map(|s| s[at]).collect();
+        let inner: usize = to[at + 1..].iter().product();
+        let flat = self.graph.push(Op::Concat, ids, vec![to.iter().product()], dtype, &self.at)?;
+        self.build_gather(flat, shape::concat_index(outer, &rows, inner), &to)
+    }
+
+    pub(super) fn build_set_at(
+        &mut self,
+        a: NodeId,
+        positions: &[u32],
+        selection: &[usize],
+        value: Operand<'_>,
+    ) -> Result<NodeId, Fault> {
+        let shape = self.graph.get(a)?.shape.clone();
+        let size = shape::elements(&shape)?;
+        let wanted = shape::elements(selection)?;
+        if positions.len() != wanted {
+            return Err(Fault::Count { given: positions.len(), shape: selection.into(), wanted });
+        }
+        shape::check_index(positions, size)?;
+        let dtype = coerce::joined("set", &self.types([Operand::Node(a), value])?)?;
+        let old = self.place(Operand::Node(a), dtype, &shape)?;
+        let new = self.place(value, dtype, selection)?;
+        let mut index: Vec<u32> = (0..size as u32).collect();
+        shape::elements(&[size + wanted])?;
+        for (i, &position) in positions.iter().enumerate() {
+            index[position as usize] = (size + i) as u32; // the last one wins, as in numpy
+        }
+        let both = self.graph.push(Op::Concat, vec![old, new], vec![size + wanted], dtype, &self.at)?;
+        self.build_gather(both, index, &shape)
+    }
+}

@@ -1,0 +1,100 @@
+//! Products of matrices, and reductions along an axis.
+
+use super::{Builder, Operand, coerce};
+use crate::dtype::Dtype;
+use crate::error::{Fault, Shape};
+use crate::node::{NodeId, Op};
+use crate::shape;
+
+/// Which reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reduce {
+    Sum,
+    Max,
+    Min,
+    ArgMax,
+}
+
+/// How a product's operands are laid out and what comes out of it.
+struct Product {
+    batch: Vec<usize>,
+    m: usize,
+    k: usize,
+    n: usize,
+    shape: Vec<usize>,
+}
+
+/// Numpy's rules for `@`: vectors are rows on the left and columns on the right, leading axes broadcast.
+fn product(left: &[usize], right: &[usize]) -> Result<Product, Fault> {
+    if left.is_empty() || right.is_empty() {
+        return Err(Fault::Scalar { op: "matmul" });
+    }
+    let outer = &left[..left.len().saturating_sub(2)];
+    let (m, k_left) = if left.len() == 1 { (1, left[0]) } else { (left[left.len() - 2], left[left.len() - 1]) };
+    let (k_right, n) = if right.len() == 1 { (right[0], 1) } else { (right[right.len() - 2], right[right.len() - 1]) };
+    if k_left != k_right {
+        let (left, right) = (Shape::from(left), Shape::from(right));
+        return Err(Fault::Inner { op: "matmul", left, right, k_left, k_right });
+    }
+    let batch = shape::broadcast(outer, &right[..right.len().saturating_sub(2)])?;
+    let mut result = batch.clone();
+    result.extend((left.len() > 1).then_some(m));
+    result.extend((right.len() > 1).then_some(n));
+    Ok(Product { batch, m, k: k_left, n, shape: result })
+}
+
+impl Builder<'_> {
+    pub(super) fn build_matmul(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
+        let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
+        let Product { batch, mut m, k, n, shape } = product(&left, &right)?;
+        let types = coerce::multiplied("matmul", self.types([a, b])?)?;
+        let [da, db] = if types == [Dtype::Bit; 2] { [Dtype::INT64; 2] } else { types };
+        // One matrix on the right for a whole batch on the left: a single, taller product.
+        let mut count = batch.iter().product();
+        let (a, b) = if right.len() <= 2 {
+            m *= count;
+            count = 1;
+            (self.place(a, da, &left)?, self.place(b, db, &right)?)
+        } else {
+            let to = |core: &[usize]| [&batch, core].concat();
+            let a_core = if left.len() == 1 { vec![k] } else { vec![m, k] };
+            (self.place(a, da, &to(&a_core))?, self.place(b, db, &to(&[k, n]))?)
+        };
+        let dtype = if da.is_fixed() { da } else { db };
+        self.graph.push(Op::MatMul { batch: count, m, k, n }, vec![a, b], shape, dtype, &self.at)
+    }
+
+    pub(super) fn build_dot(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
+        let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
+        if left.is_empty() || right.is_empty() {
+            return self.build_binary(super::BinaryOp::Mul, a, b);
+        }
+        if left.len() > 1 && right.len() > 2 {
+            return Err(Fault::DotDimensions { left: Shape(left), right: Shape(right) });
+        }
+        self.build_matmul(a, b)
+    }
+
+    pub(super) fn build_reduce(
+        &mut self,
+        reduce: Reduce,
+        a: NodeId,
+        along: Option<i64>,
+        keepdims: bool,
+    ) -> Result<NodeId, Fault> {
+        let id = self.number(a)?;
+        let node = self.graph.node(id);
+        let (axis, shape) = shape::reduction(&node.shape, along, keepdims)?;
+        let (op, name) = match reduce {
+            Reduce::Sum => (Op::Sum(axis), "sum"),
+            Reduce::Max => (Op::Max(axis), "max"),
+            Reduce::Min => (Op::Min(axis), "min"),
+            Reduce::ArgMax => (Op::ArgMax(axis), "argmax"),
+        };
+        if axis.len == 0 && reduce != Reduce::Sum {
+            return Err(Fault::EmptyReduction { op: name, shape: node.shape.as_slice().into() });
+        }
+        let dtype = if reduce == Reduce::ArgMax { Dtype::INT64 } else { node.dtype };
+        self.graph.push(op, vec![id], shape, dtype, &self.at)
+    }
+}

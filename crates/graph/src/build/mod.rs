@@ -1,0 +1,294 @@
+//! Building a program: every operation checks shapes, dtypes, ranges and owners at once, with the user's line.
+
+mod coerce;
+mod elementwise;
+mod layout;
+mod linear;
+
+use linear::Reduce;
+
+use crate::dtype::Dtype;
+use crate::error::{BuildError, Fault};
+use crate::graph::Graph;
+use crate::interval::Interval;
+use crate::node::{Node, NodeId, Op, Source};
+use crate::shape;
+
+/// Operations on two arrays. Shapes broadcast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+    And,
+    Or,
+    Xor,
+}
+
+impl BinaryOp {
+    /// As the user wrote it, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "add",
+            BinaryOp::Sub => "subtract",
+            BinaryOp::Mul => "multiply",
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge | BinaryOp::Eq | BinaryOp::Ne => "compare",
+            BinaryOp::And => "&",
+            BinaryOp::Or => "|",
+            BinaryOp::Xor => "^",
+        }
+    }
+}
+
+/// Operations on one array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    /// Of bits, as int(64).
+    Neg,
+    /// Of bits only.
+    Not,
+}
+
+/// A stated largest magnitude of an input, in the user's units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    Int(i128),
+    Real(f64),
+}
+
+/// What an operation works on: an array of the program, or public numbers written into it, which take the dtype of
+/// what they meet (integers any number's, reals that of fixed point). One value may stand for a whole shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operand<'a> {
+    Node(NodeId),
+    Ints { shape: &'a [usize], values: &'a [i128] },
+    Reals { shape: &'a [usize], values: &'a [f64] },
+}
+
+impl<'a> Operand<'a> {
+    /// A public integer.
+    pub fn int(value: &'a i128) -> Operand<'a> {
+        Operand::Ints { shape: &[], values: std::slice::from_ref(value) }
+    }
+
+    /// A public real number.
+    pub fn real(value: &'a f64) -> Operand<'a> {
+        Operand::Reals { shape: &[], values: std::slice::from_ref(value) }
+    }
+}
+
+impl From<NodeId> for Operand<'_> {
+    fn from(id: NodeId) -> Self {
+        Operand::Node(id)
+    }
+}
+
+/// Adds operations to a graph on behalf of one line of the user's. An operation that fails leaves the graph as it was.
+#[derive(Debug)]
+pub struct Builder<'g> {
+    graph: &'g mut Graph,
+    at: Source,
+}
+
+type Built = Result<NodeId, BuildError>;
+
+impl<'g> Builder<'g> {
+    pub(crate) fn new(graph: &'g mut Graph, at: Source) -> Builder<'g> {
+        Builder { graph, at }
+    }
+
+    fn attempt(&mut self, build: impl FnOnce(&mut Self) -> Result<NodeId, Fault>) -> Built {
+        let before = self.graph.nodes().len();
+        build(self).map_err(|fault| {
+            self.graph.truncate(before);
+            BuildError { fault, at: self.at.clone() }
+        })
+    }
+
+    /// Secret values of party `owner` (of `parties`), given when the program runs. `bound` is their largest
+    /// magnitude, from which range analysis starts; without it nothing is proven.
+    pub fn input(
+        &mut self,
+        owner: usize,
+        parties: usize,
+        shape: &[usize],
+        dtype: Dtype,
+        bound: Option<Bound>,
+    ) -> Built {
+        self.attempt(|b| {
+            if owner >= parties {
+                return Err(Fault::Owner { owner, parties });
+            }
+            shape::elements(shape)?;
+            let interval = match (dtype.checked()?, bound) {
+                (Dtype::Bit, _) => Some(Interval::BIT),
+                (_, Some(bound)) => Some(bounded(dtype, bound)?),
+                (_, None) if b.graph.is_strict() => return Err(Fault::BoundRequired),
+                (_, None) => None,
+            };
+            let (shape, source) = (shape.to_vec(), b.at.clone());
+            b.graph.append(Node { op: Op::Input { owner }, inputs: vec![], shape, dtype, interval, source })
+        })
+    }
+
+    /// Public integers of type `dtype`: one per element, or one for all.
+    pub fn constant_ints(&mut self, shape: &[usize], values: &[i128], dtype: Dtype) -> Built {
+        self.attempt(|b| b.place(Operand::Ints { shape, values }, dtype.checked()?, shape))
+    }
+
+    /// Public real numbers, rounded to the nearest of the fixed-point type `dtype` (ties to even).
+    pub fn constant_reals(&mut self, shape: &[usize], values: &[f64], dtype: Dtype) -> Built {
+        self.attempt(|b| b.place(Operand::Reals { shape, values }, dtype.checked()?, shape))
+    }
+
+    /// `a op b`. Bits count as numbers in arithmetic (the product of two bits is a bit); other dtypes must be equal,
+    /// but fixed point times integers of the same ring is allowed and not truncated.
+    pub fn binary<'a>(&mut self, op: BinaryOp, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
+        let (left, right) = (a.into(), b.into());
+        self.attempt(|b| b.build_binary(op, left, right))
+    }
+
+    /// `op a`.
+    pub fn unary<'a>(&mut self, op: UnaryOp, a: impl Into<Operand<'a>>) -> Built {
+        let a = a.into();
+        self.attempt(|b| b.build_unary(op, a))
+    }
+
+    /// `a` where `condition` is 1, `b` where it is 0; all three broadcast.
+    pub fn select<'a>(
+        &mut self,
+        condition: impl Into<Operand<'a>>,
+        a: impl Into<Operand<'a>>,
+        b: impl Into<Operand<'a>>,
+    ) -> Built {
+        let (condition, one, zero) = (condition.into(), a.into(), b.into());
+        self.attempt(|b| b.build_select(condition, one, zero))
+    }
+
+    /// `a * 2^shift` in the ring; 0 <= shift < bits.
+    pub fn shl(&mut self, a: NodeId, shift: i64) -> Built {
+        self.attempt(|b| b.build_shift(a, shift, true))
+    }
+
+    /// `floor(a / 2^shift)` of the ring units; 0 <= shift < bits.
+    pub fn shr(&mut self, a: NodeId, shift: i64) -> Built {
+        self.attempt(|b| b.build_shift(a, shift, false))
+    }
+
+    /// `a` as `dtype`: of bits, and of public integers.
+    pub fn cast(&mut self, a: NodeId, dtype: Dtype) -> Built {
+        self.attempt(|b| b.converted(a, dtype.checked()?))
+    }
+
+    /// `a @ b` by numpy's rules: vectors, matrices, leading axes that broadcast.
+    pub fn matmul<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
+        let (left, right) = (a.into(), b.into());
+        self.attempt(|b| b.build_matmul(left, right))
+    }
+
+    /// `numpy.dot(a, b)`, for a right operand of at most two dimensions where the left has more than one.
+    pub fn dot<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
+        let (left, right) = (a.into(), b.into());
+        self.attempt(|b| b.build_dot(left, right))
+    }
+
+    /// The sum along an axis, or of all elements; of bits, their number as int(64).
+    pub fn sum(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
+        self.attempt(|b| b.build_reduce(Reduce::Sum, a, axis, keepdims))
+    }
+
+    /// The largest value along an axis, or of all elements.
+    pub fn max(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
+        self.attempt(|b| b.build_reduce(Reduce::Max, a, axis, keepdims))
+    }
+
+    /// The smallest value along an axis, or of all elements.
+    pub fn min(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
+        self.attempt(|b| b.build_reduce(Reduce::Min, a, axis, keepdims))
+    }
+
+    /// The index of the first maximum along an axis (of the flattened array without one), as int(64).
+    pub fn argmax(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
+        self.attempt(|b| b.build_reduce(Reduce::ArgMax, a, axis, keepdims))
+    }
+
+    /// The elements `index` of the flattened array, in shape `shape`: slicing and integer indexing.
+    pub fn gather(&mut self, a: NodeId, index: Vec<u32>, shape: &[usize]) -> Built {
+        self.attempt(|b| b.build_gather(a, index, shape))
+    }
+
+    /// The same elements in another shape, one size of which may be -1.
+    pub fn reshape(&mut self, a: NodeId, shape: &[i64]) -> Built {
+        self.attempt(|b| b.build_reshape(a, shape))
+    }
+
+    /// The array broadcast to `shape`.
+    pub fn broadcast_to(&mut self, a: NodeId, shape: &[usize]) -> Built {
+        self.attempt(|b| b.broadcast_node(a, shape))
+    }
+
+    /// The axes in the order `axes`; reversed where none are named.
+    pub fn transpose(&mut self, a: NodeId, axes: Option<&[i64]>) -> Built {
+        self.attempt(|b| b.build_transpose(a, axes))
+    }
+
+    /// Arrays side by side along an axis that they have.
+    pub fn concat(&mut self, arrays: &[Operand<'_>], axis: i64) -> Built {
+        self.attempt(|b| b.build_concat(arrays, axis))
+    }
+
+    /// Arrays of one shape side by side along a new axis.
+    pub fn stack(&mut self, arrays: &[Operand<'_>], axis: i64) -> Built {
+        self.attempt(|b| b.build_stack(arrays, axis))
+    }
+
+    /// `a` with `value`, broadcast to the shape `selection`, at `positions` of the flattened array (one for each
+    /// element of the selection; where one is named twice, the last counts).
+    pub fn set_at<'a>(
+        &mut self,
+        a: NodeId,
+        positions: &[u32],
+        selection: &[usize],
+        value: impl Into<Operand<'a>>,
+    ) -> Built {
+        let value = value.into();
+        self.attempt(|b| b.build_set_at(a, positions, selection, value))
+    }
+
+    /// A single operand as a node of its natural type.
+    fn alone(&mut self, op: &'static str, a: Operand<'_>) -> Result<NodeId, Fault> {
+        let dtype = coerce::joined(op, &self.types([a])?)?;
+        let shape = self.shape_of(a)?;
+        match a {
+            Operand::Node(id) => Ok(id),
+            literal => self.place(literal, dtype, &shape),
+        }
+    }
+}
+
+/// The interval of an input with a stated bound.
+fn bounded(dtype: Dtype, bound: Bound) -> Result<Interval, Fault> {
+    let shown = match bound {
+        Bound::Int(magnitude) => magnitude as f64,
+        Bound::Real(magnitude) => magnitude,
+    };
+    let units = match bound {
+        Bound::Int(magnitude) => magnitude.checked_mul(1 << dtype.frac()),
+        // Values are rounded to the nearest unit, which may lie above the bound, but not above the next unit.
+        Bound::Real(magnitude) if magnitude.is_finite() => {
+            Some((magnitude * f64::from(dtype.frac()).exp2()).ceil() as i128)
+        }
+        Bound::Real(_) => None,
+    };
+    let range = dtype.range();
+    match units {
+        Some(units) if (0..=-range.lo()).contains(&units) => Ok(Interval::new(-units, units.min(range.hi()))),
+        _ => Err(Fault::Bound { bound: shown, dtype }),
+    }
+}

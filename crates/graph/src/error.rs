@@ -1,0 +1,202 @@
+//! What can be wrong with a program, in the words that its author reads.
+
+use std::fmt;
+
+use crate::dtype::Dtype;
+use crate::interval::Interval;
+use crate::node::Source;
+
+/// A shape as Python prints it: `()`, `(3,)`, `(3, 4)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape(pub Vec<usize>);
+
+impl From<&[usize]> for Shape {
+    fn from(shape: &[usize]) -> Shape {
+        Shape(shape.to_vec())
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [one] => write!(f, "({one},)"),
+            all => write!(f, "({})", list(all)),
+        }
+    }
+}
+
+fn list<T: fmt::Display>(items: &[T]) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The exception that a fault becomes in Python.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `ShapeError(ValueError)`
+    Shape,
+    /// `DtypeError(TypeError)`
+    Dtype,
+    /// `RangeError(ValueError)`
+    Range,
+    /// `ConfigError(ValueError)`
+    Config,
+}
+
+/// What is wrong. `Display` says what happened and what to do; [`Fault::kind`] says which exception it is.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Fault {
+    #[error(
+        "operands could not be broadcast together with shapes {left} {right}: from the right, sizes must be equal or 1"
+    )]
+    Broadcast { left: Shape, right: Shape },
+    #[error("cannot broadcast shape {from} to shape {to}: from the right, sizes must be equal or 1")]
+    BroadcastTo { from: Shape, to: Shape },
+    #[error("cannot {op} a scalar: an operand needs at least one dimension; use * for a product with a scalar")]
+    Scalar { op: &'static str },
+    #[error(
+        "{op} of shapes {left} and {right}: inner sizes {k_left} and {k_right} differ; they must be equal: transpose or reshape an operand"
+    )]
+    Inner { op: &'static str, left: Shape, right: Shape, k_left: usize, k_right: usize },
+    #[error("dot of shapes {left} and {right}: the right operand may have at most two dimensions; use matmul (@)")]
+    DotDimensions { left: Shape, right: Shape },
+    #[error("axis {axis} is out of bounds for an array of dimension {dimensions}: {}", axis_hint(*dimensions))]
+    AxisOutOfRange { axis: i64, dimensions: usize },
+    #[error(
+        "axes {given:?} do not permute an array of dimension {dimensions}: name each axis from 0 to {dimensions} - 1 once"
+    )]
+    Permutation { given: Vec<i64>, dimensions: usize },
+    #[error("cannot reshape an array of size {size} into shape ({}): the sizes must multiply to {size}", list(target))]
+    Reshape { size: usize, target: Vec<i64> },
+    #[error("cannot reshape into shape ({}): only one size may be -1 and none may be below it", list(target))]
+    ReshapeUnknown { target: Vec<i64> },
+    #[error(
+        "{given} values were given for shape {shape}, which has {wanted} elements: give one for each, or a single one for all"
+    )]
+    Count { given: usize, shape: Shape, wanted: usize },
+    #[error("{op} of an empty axis has no value: shape {shape}; check that something was selected")]
+    EmptyReduction { op: &'static str, shape: Shape },
+    #[error("need at least one array to {op}")]
+    NothingToJoin { op: &'static str },
+    #[error("cannot {op}: shape {shape} (array {position}) does not match shape {first} (array 0); all sizes{} must be equal", off_axis(*axis))]
+    JoinShapes { op: &'static str, position: usize, shape: Shape, first: Shape, axis: Option<usize> },
+    #[error("index {index} (position {position}) is out of bounds for an array of {len} elements")]
+    IndexOutOfRange { index: usize, position: usize, len: usize },
+    #[error("shape {shape} has too many elements: an array holds at most 2^32 - 1; split it")]
+    TooLarge { shape: Shape },
+
+    #[error("a ring of {bits} bits is not supported: bits lie between 2 and 64, for instance qr.int(64)")]
+    Bits { bits: u32 },
+    #[error("fixed({bits}, {frac}): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)")]
+    Frac { bits: u32, frac: u32 },
+    #[error(
+        "cannot {op} {left} and {right}: the dtypes must be equal; give both inputs the same dtype (dtype=qr.{left})"
+    )]
+    MixedDtypes { op: &'static str, left: Dtype, right: Dtype },
+    #[error(
+        "cannot combine a float constant with {dtype}: give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant"
+    )]
+    FloatWithInt { dtype: Dtype },
+    #[error(
+        "{op} works on bits only, not on {dtype}; bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)"
+    )]
+    BitsOnly { op: &'static str, dtype: Dtype },
+    #[error("the condition of a selection must be a bit, not {dtype}: compare first (x != 0 is a bit)")]
+    Condition { dtype: Dtype },
+    #[error(
+        "cannot convert {from} to {to}: only a bit converts to a number; astype between numbers comes with a later release: give the input dtype=qr.{to}"
+    )]
+    NoCast { from: Dtype, to: Dtype },
+    #[error("a bit does not convert to {dtype}, which cannot hold 1.0: use fewer fractional bits")]
+    OneDoesNotFit { dtype: Dtype },
+
+    #[error("value {shown} (index {index}) does not fit {dtype}, which holds {}: use a wider dtype or scale the values", dtype.shown_range())]
+    OutOfRange { index: usize, value: f64, shown: String, dtype: Dtype },
+    #[error("value {value} (index {index}) is not a finite number: remove or replace it")]
+    NotFinite { index: usize, value: f64 },
+    #[error("value {shown} (index {index}) is larger than the stated bound allows ({lo} to {hi}): raise bound=")]
+    OutOfBound { index: usize, shown: String, lo: f64, hi: f64 },
+    #[error("bound {bound} is not a magnitude that {dtype} can hold ({}): state the largest absolute value of the input", dtype.shown_range())]
+    Bound { bound: f64, dtype: Dtype },
+    #[error("shift by {shift} bits of {dtype}: the shift must lie between 0 and {}", dtype.bits() - 1)]
+    Shift { shift: i64, dtype: Dtype },
+    #[error("{op} may leave {dtype}: values from {lo} to {hi} are possible and it holds {}; state smaller bounds or use a wider dtype", dtype.shown_range())]
+    MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
+    #[error("strict mode needs the range of every input: state the largest magnitude (bound=)")]
+    BoundRequired,
+
+    #[error("owner {owner} does not exist: this session has parties {}", list(&(0..*parties).collect::<Vec<_>>()))]
+    Owner { owner: usize, parties: usize },
+    #[error("node {node} is not part of this program, which has {nodes}: an array of another session was used")]
+    UnknownNode { node: u32, nodes: usize },
+    #[error("a program holds at most 2^32 - 1 operations: reveal and start a new session")]
+    TooManyNodes,
+}
+
+fn axis_hint(dimensions: usize) -> String {
+    match dimensions {
+        0 => "a scalar has no axes".into(),
+        n => format!("it lies between -{n} and {}", n - 1),
+    }
+}
+
+fn off_axis(axis: Option<usize>) -> String {
+    axis.map_or(String::new(), |a| format!(" but that of axis {a}"))
+}
+
+impl Fault {
+    /// The exception that this fault becomes.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Fault::Broadcast { .. }
+            | Fault::BroadcastTo { .. }
+            | Fault::Scalar { .. }
+            | Fault::Inner { .. }
+            | Fault::DotDimensions { .. }
+            | Fault::AxisOutOfRange { .. }
+            | Fault::Permutation { .. }
+            | Fault::Reshape { .. }
+            | Fault::ReshapeUnknown { .. }
+            | Fault::Count { .. }
+            | Fault::EmptyReduction { .. }
+            | Fault::NothingToJoin { .. }
+            | Fault::JoinShapes { .. }
+            | Fault::IndexOutOfRange { .. }
+            | Fault::TooLarge { .. } => Kind::Shape,
+            Fault::Bits { .. }
+            | Fault::Frac { .. }
+            | Fault::MixedDtypes { .. }
+            | Fault::FloatWithInt { .. }
+            | Fault::BitsOnly { .. }
+            | Fault::Condition { .. }
+            | Fault::NoCast { .. }
+            | Fault::OneDoesNotFit { .. } => Kind::Dtype,
+            Fault::OutOfRange { .. }
+            | Fault::NotFinite { .. }
+            | Fault::OutOfBound { .. }
+            | Fault::Bound { .. }
+            | Fault::Shift { .. }
+            | Fault::MayOverflow { .. }
+            | Fault::BoundRequired => Kind::Range,
+            Fault::Owner { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => Kind::Config,
+        }
+    }
+
+    pub(crate) fn may_overflow(op: &'static str, dtype: Dtype, reach: Interval) -> Fault {
+        Fault::MayOverflow { op, dtype, lo: dtype.decode(reach.lo()), hi: dtype.decode(reach.hi()) }
+    }
+}
+
+/// A fault and the user's line that has it. The graph is as it was before the call.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{fault} (at {at})")]
+pub struct BuildError {
+    pub fault: Fault,
+    pub at: Source,
+}
+
+impl BuildError {
+    /// The exception that this error becomes.
+    pub fn kind(&self) -> Kind {
+        self.fault.kind()
+    }
+}

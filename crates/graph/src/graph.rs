@@ -1,0 +1,212 @@
+//! The program: an append-only list of checked nodes.
+
+use crate::build::Builder;
+use crate::dtype::Dtype;
+use crate::error::{Fault, Shape};
+use crate::hash::Hash;
+use crate::interval::Interval;
+use crate::node::{Node, NodeId, Op, Source, expand};
+use crate::ranges::{self, Reach};
+use crate::{reference, shape};
+
+/// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeWarning {
+    pub node: NodeId,
+    /// What to say, without the line.
+    pub fault: Fault,
+}
+
+/// A typed program. Nodes are only ever added, so a [`NodeId`] stays good.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    hashes: Vec<Hash>,
+    warnings: Vec<RangeWarning>,
+    strict: bool,
+}
+
+impl Graph {
+    /// An empty program.
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// An empty program in which a possible overflow, or an input without a bound, is an error and not a warning.
+    pub fn strict() -> Graph {
+        Graph { strict: true, ..Graph::default() }
+    }
+
+    /// Adds operations on behalf of the user's line `source`.
+    pub fn at(&mut self, source: Source) -> Builder<'_> {
+        Builder::new(self, source)
+    }
+
+    /// All nodes, operands before the operations that use them.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The node `id`, which must be of this graph.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The node `id`, or [`Fault::UnknownNode`].
+    pub fn get(&self, id: NodeId) -> Result<&Node, Fault> {
+        self.nodes.get(id.index()).ok_or(Fault::UnknownNode { node: id.0, nodes: self.nodes.len() })
+    }
+
+    /// The hash of the program up to and including `id`.
+    pub fn prefix_hash(&self, id: NodeId) -> Hash {
+        self.hashes[id.index()]
+    }
+
+    /// The prefix hashes of all nodes.
+    pub fn hashes(&self) -> &[Hash] {
+        &self.hashes
+    }
+
+    /// Results that may leave their dtype, in the order in which they were built.
+    pub fn warnings(&self) -> &[RangeWarning] {
+        &self.warnings
+    }
+
+    /// By how many bits the product `id` is shifted right (exactly, towards minus infinity) after it wrapped in the
+    /// ring of its dtype; 0 for other operations.
+    pub fn product_shift(&self, id: NodeId) -> u32 {
+        let node = self.node(id);
+        ranges::product_shift(&node.op, &self.operands(&node.inputs))
+    }
+
+    /// Bits of the smallest ring in which every difference of a value of `a` and a value of `b` is proven to be
+    /// representable with its sign. If this is at most the dtype's bits, one most significant bit decides a
+    /// comparison (in the smaller ring, where it is less); otherwise, and never by more than one bit, the values need
+    /// a comparison over the full range. With `a == b`: for comparisons among the values of one array.
+    pub fn difference_bits(&self, a: NodeId, b: NodeId) -> u32 {
+        self.node(a).range().sub(self.node(b).range()).signed_bits()
+    }
+
+    /// One line for messages, as in `lt of (569,) int(64) at score.py:14`: the operation, what it works on, where.
+    pub fn describe(&self, id: NodeId) -> String {
+        let node = self.node(id);
+        let on = match (&node.op, node.inputs.as_slice()) {
+            (Op::Select, [_, value, _]) => self.node(*value),
+            (_, [first, ..]) => self.node(*first),
+            _ => node,
+        };
+        let from = match node.op {
+            Op::Input { owner } => format!(" from party {owner}"),
+            _ => String::new(),
+        };
+        format!("{} of {} {}{from} at {}", node.op.name(), Shape::from(on.shape.as_slice()), on.dtype, node.source)
+    }
+
+    /// Checks the values that the owner gives for the input `id`, in ring units: their number, the dtype and the
+    /// stated bound. For the owner's eyes: the fault names a value.
+    pub fn check_input(&self, id: NodeId, units: &[i128]) -> Result<(), Fault> {
+        let node = self.get(id)?;
+        if units.len() != node.elements() {
+            let shape = Shape::from(node.shape.as_slice());
+            return Err(Fault::Count { given: units.len(), shape, wanted: node.elements() });
+        }
+        let range = node.range();
+        let Some(index) = units.iter().position(|&v| !range.contains(v)) else { return Ok(()) };
+        let value = node.dtype.decode(units[index]);
+        let shown = if node.dtype.is_fixed() { value.to_string() } else { units[index].to_string() };
+        if node.interval.is_none() || node.dtype == Dtype::Bit {
+            return Err(Fault::OutOfRange { index, value, shown, dtype: node.dtype });
+        }
+        let (lo, hi) = (node.dtype.decode(range.lo()), node.dtype.decode(range.hi()));
+        Err(Fault::OutOfBound { index, shown, lo, hi })
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// Forgets every node from the `len`-th on: a call that failed leaves no trace.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.nodes.truncate(len);
+        self.hashes.truncate(len);
+        self.warnings.retain(|w| w.node.index() < len);
+    }
+
+    /// Adds an operation whose operands were checked; evaluates it at once where all of them are public.
+    pub(crate) fn push(
+        &mut self,
+        op: Op,
+        inputs: Vec<NodeId>,
+        shape: Vec<usize>,
+        dtype: Dtype,
+        source: &Source,
+    ) -> Result<NodeId, Fault> {
+        shape::elements(&shape)?;
+        let operands = self.operands(&inputs);
+        if !operands.is_empty() && operands.iter().all(|n| n.is_public()) {
+            return self.fold(&op, &inputs, shape, dtype, source);
+        }
+        let name = op.name();
+        let reach = ranges::reach(&op, &operands, dtype);
+        let mut overflow = None;
+        let interval = match reach {
+            Reach::Unknown => None,
+            Reach::Fits(interval) => Some(interval),
+            Reach::Leaves(exact) => {
+                overflow = Some(Fault::may_overflow(name, dtype, exact));
+                None
+            }
+        };
+        if let (true, Some(fault)) = (self.strict, &overflow) {
+            return Err(fault.clone());
+        }
+        let id = self.append(Node { op, inputs, shape, dtype, interval, source: source.clone() })?;
+        self.warnings.extend(overflow.map(|fault| RangeWarning { node: id, fault }));
+        Ok(id)
+    }
+
+    /// Adds a constant of checked values; equal values are kept once.
+    pub(crate) fn push_constant(
+        &mut self,
+        values: Vec<i128>,
+        shape: Vec<usize>,
+        dtype: Dtype,
+        source: &Source,
+    ) -> Result<NodeId, Fault> {
+        let interval = Some(Interval::spanning(&values));
+        let one = matches!(values.as_slice(), [first, rest @ ..] if rest.iter().all(|v| v == first));
+        let values = if one { values[..1].into() } else { values.into() };
+        self.append(Node { op: Op::Constant(values), inputs: vec![], shape, dtype, interval, source: source.clone() })
+    }
+
+    pub(crate) fn append(&mut self, node: Node) -> Result<NodeId, Fault> {
+        let id = u32::try_from(self.nodes.len()).map_err(|_| Fault::TooManyNodes)?;
+        let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
+        self.hashes.push(before.then(&node));
+        self.nodes.push(node);
+        Ok(NodeId(id))
+    }
+
+    fn fold(
+        &mut self,
+        op: &Op,
+        inputs: &[NodeId],
+        shape: Vec<usize>,
+        dtype: Dtype,
+        source: &Source,
+    ) -> Result<NodeId, Fault> {
+        let operands = self.operands(inputs);
+        let full = |n: &&Node| match &n.op {
+            Op::Constant(values) => expand(values, n.elements()),
+            _ => Vec::new(),
+        };
+        let values: Vec<Vec<i128>> = operands.iter().map(full).collect();
+        let slices: Vec<&[i128]> = values.iter().map(Vec::as_slice).collect();
+        let result = reference::evaluate(op, &operands, &slices, &shape, dtype);
+        self.push_constant(result, shape, dtype, source)
+    }
+
+    fn operands(&self, inputs: &[NodeId]) -> Vec<&Node> {
+        inputs.iter().map(|&id| self.node(id)).collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! The prefix hashes by which parties find out, before anything is sent that depends on an input, that they run the
+//! same program, and otherwise the first operation that differs.
+
+use std::fmt;
+
+use crate::dtype::Dtype;
+use crate::node::{Axis, Node, Op};
+
+/// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
+/// intervals and constants; neither source lines nor values of inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hash(pub [u8; 32]);
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0[..8].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Hash {
+    /// The hash of the empty program.
+    pub fn empty() -> Hash {
+        Hash(*blake3::hash(b"quorate program 1").as_bytes())
+    }
+
+    /// The hash of the program that `self` stands for, followed by `node`.
+    pub(crate) fn then(self, node: &Node) -> Hash {
+        let mut writer = Writer(blake3::Hasher::new_keyed(&self.0));
+        writer.op(&node.op);
+        writer.sizes(node.inputs.iter().map(|id| id.index()));
+        writer.sizes(node.shape.iter().copied());
+        writer.dtype(node.dtype);
+        match node.interval {
+            None => writer.tag(0),
+            Some(interval) => {
+                writer.tag(1);
+                writer.units(&[interval.lo(), interval.hi()]);
+            }
+        }
+        Hash(*writer.0.finalize().as_bytes())
+    }
+}
+
+/// The first node in which two programs differ, given the hashes after each of their nodes; where one program is the
+/// beginning of the other, the first node that it lacks. `None`: they are the same.
+pub fn first_difference(ours: &[Hash], theirs: &[Hash]) -> Option<usize> {
+    let common = ours.len().min(theirs.len());
+    (0..common).find(|&i| ours[i] != theirs[i]).or((ours.len() != theirs.len()).then_some(common))
+}
+
+/// Every list is written with its length first, so that no two nodes have one encoding.
+struct Writer(blake3::Hasher);
+
+impl Writer {
+    fn tag(&mut self, tag: u8) {
+        self.0.update(&[tag]);
+    }
+
+    fn size(&mut self, size: usize) {
+        self.0.update(&(size as u64).to_le_bytes());
+    }
+
+    fn sizes(&mut self, sizes: impl ExactSizeIterator<Item = usize>) {
+        self.size(sizes.len());
+        sizes.for_each(|s| self.size(s));
+    }
+
+    fn units(&mut self, values: &[i128]) {
+        self.size(values.len());
+        self.blocks(values, |v| v.to_le_bytes());
+    }
+
+    /// Many small values through one buffer: hashing wants long slices.
+    fn blocks<T: Copy, const N: usize>(&mut self, values: &[T], bytes: impl Fn(T) -> [u8; N]) {
+        let mut buffer = Vec::with_capacity(N * values.len().min(4096));
+        for chunk in values.chunks(4096) {
+            buffer.clear();
+            chunk.iter().for_each(|&v| buffer.extend_from_slice(&bytes(v)));
+            self.0.update(&buffer);
+        }
+    }
+
+    fn axis(&mut self, axis: &Axis) {
+        self.sizes([axis.outer, axis.len, axis.inner].into_iter());
+    }
+
+    fn dtype(&mut self, dtype: Dtype) {
+        let (tag, bits, frac) = match dtype {
+            Dtype::Bit => (0, 1, 0),
+            Dtype::Int { bits } => (1, bits, 0),
+            Dtype::Fixed { bits, frac } => (2, bits, frac),
+        };
+        self.0.update(&[tag, bits as u8, frac as u8]);
+    }
+
+    fn op(&mut self, op: &Op) {
+        let name = op.name();
+        self.size(name.len());
+        self.0.update(name.as_bytes());
+        match op {
+            Op::Input { owner } => self.size(*owner),
+            Op::Constant(values) => self.units(values),
+            Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
+            Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
+            Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),
+            Op::Gather(index) => {
+                self.size(index.len());
+                self.blocks(index, u32::to_le_bytes);
+            }
+            Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
+            Op::Select | Op::Reshape | Op::Broadcast | Op::Concat | Op::Cast => {}
+        }
+    }
+}

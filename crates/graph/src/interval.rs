@@ -1,0 +1,130 @@
+//! Proven ranges of values, in ring units, with saturating arithmetic.
+
+/// All integers from `lo` to `hi`, both included. Arithmetic saturates at the ends of `i128`, far beyond every dtype,
+/// so that a saturated end still says "leaves the dtype".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Interval {
+    lo: i128,
+    hi: i128,
+}
+
+impl Interval {
+    /// The values of a bit.
+    pub const BIT: Interval = Interval { lo: 0, hi: 1 };
+
+    /// The interval with these ends, in either order.
+    pub fn new(a: i128, b: i128) -> Interval {
+        Interval { lo: a.min(b), hi: a.max(b) }
+    }
+
+    /// The interval of one value.
+    pub fn point(value: i128) -> Interval {
+        Interval { lo: value, hi: value }
+    }
+
+    /// [-2^(bits-1), 2^(bits-1)), for 1 <= bits <= 127.
+    pub fn signed(bits: u32) -> Interval {
+        let half = 1i128 << (bits - 1);
+        Interval { lo: -half, hi: half - 1 }
+    }
+
+    /// The smallest interval with all `values`; the point 0 where there are none.
+    pub fn spanning(values: &[i128]) -> Interval {
+        let lo = values.iter().copied().min().unwrap_or(0);
+        let hi = values.iter().copied().max().unwrap_or(0);
+        Interval { lo, hi }
+    }
+
+    /// Smallest value.
+    pub fn lo(self) -> i128 {
+        self.lo
+    }
+
+    /// Largest value.
+    pub fn hi(self) -> i128 {
+        self.hi
+    }
+
+    /// Whether `value` lies inside.
+    pub fn contains(self, value: i128) -> bool {
+        self.lo <= value && value <= self.hi
+    }
+
+    /// Whether all of `other` lies inside.
+    pub fn covers(self, other: Interval) -> bool {
+        self.lo <= other.lo && other.hi <= self.hi
+    }
+
+    /// The smallest interval with both.
+    pub fn union(self, other: Interval) -> Interval {
+        Interval { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
+    }
+
+    /// The number of bits of the smallest two's complement integer that holds every value (at least 1).
+    pub fn signed_bits(self) -> u32 {
+        let bits = |v: i128| 129 - if v < 0 { v.leading_ones() } else { v.leading_zeros() };
+        bits(self.lo).max(bits(self.hi))
+    }
+
+    pub(crate) fn add(self, other: Interval) -> Interval {
+        Interval { lo: self.lo.saturating_add(other.lo), hi: self.hi.saturating_add(other.hi) }
+    }
+
+    pub(crate) fn neg(self) -> Interval {
+        Interval { lo: 0i128.saturating_sub(self.hi), hi: 0i128.saturating_sub(self.lo) }
+    }
+
+    pub(crate) fn sub(self, other: Interval) -> Interval {
+        Interval { lo: self.lo.saturating_sub(other.hi), hi: self.hi.saturating_sub(other.lo) }
+    }
+
+    pub(crate) fn mul(self, other: Interval) -> Interval {
+        let corners = [
+            self.lo.saturating_mul(other.lo),
+            self.lo.saturating_mul(other.hi),
+            self.hi.saturating_mul(other.lo),
+            self.hi.saturating_mul(other.hi),
+        ];
+        Interval::spanning(&corners)
+    }
+
+    /// The sum of `count` values of this interval.
+    pub(crate) fn times(self, count: usize) -> Interval {
+        self.mul(Interval::point(count as i128))
+    }
+
+    pub(crate) fn shl(self, bits: u32) -> Interval {
+        self.mul(Interval::point(1i128 << bits.min(126)))
+    }
+
+    pub(crate) fn shr(self, bits: u32) -> Interval {
+        Interval { lo: self.lo >> bits, hi: self.hi >> bits }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signed_bits_is_the_smallest_ring() {
+        for (lo, hi, bits) in
+            [(0, 0, 1), (-1, 0, 1), (0, 1, 2), (-2, 1, 2), (-2, 2, 3), (-128, 127, 8), (-129, 0, 9), (0, 128, 9)]
+        {
+            assert_eq!(Interval::new(lo, hi).signed_bits(), bits, "[{lo}, {hi}]");
+        }
+        for bits in 1..=127 {
+            assert_eq!(Interval::signed(bits).signed_bits(), bits);
+        }
+        assert_eq!(Interval::new(i128::MIN, i128::MAX).signed_bits(), 128);
+    }
+
+    #[test]
+    fn saturates_instead_of_wrapping() {
+        let wide = Interval::new(i128::MIN, i128::MAX);
+        assert_eq!(wide.neg(), Interval::new(-i128::MAX, i128::MAX));
+        assert_eq!(wide.mul(wide), wide);
+        assert_eq!(wide.add(wide), wide);
+        assert_eq!(Interval::new(-1, 1).shl(200).hi(), 1 << 126);
+    }
+}

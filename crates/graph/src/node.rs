@@ -1,0 +1,179 @@
+//! What a program is made of.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::dtype::Dtype;
+use crate::interval::Interval;
+
+/// The place of a node in its [`Graph`](crate::Graph); inputs of a node have smaller numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// As an index into `Graph::nodes`.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The user's line that made a node: for messages only, never part of the program's hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub file: Arc<str>,
+    /// Counted from 1.
+    pub line: u32,
+}
+
+impl Source {
+    /// `line` of `file`.
+    pub fn new(file: impl Into<Arc<str>>, line: u32) -> Source {
+        Source { file: file.into(), line }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// An array seen as `outer` blocks of `len` rows of `inner` elements: element `(o, j, i)` lies at
+/// `(o * len + j) * inner + i`, and a reduction runs over `j`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    pub outer: usize,
+    pub len: usize,
+    pub inner: usize,
+}
+
+/// What a node does. Elementwise operations have operands of the node's own shape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// Secret values of party `owner`, given when the program runs.
+    Input {
+        owner: usize,
+    },
+    /// Public values in ring units: one for every element, or one that all elements have.
+    Constant(Arc<[i128]>),
+    Add,
+    Sub,
+    Neg,
+    /// Product in the ring. Where both operands are fixed point it is shifted right by the fractional bits, exactly
+    /// and towards minus infinity, *after* the product wrapped; where one is an integer it is not shifted.
+    Mul,
+    /// `batch` products of (m, k) and (k, n); fixed point as for [`Op::Mul`], one shift after the sum.
+    MatMul {
+        batch: usize,
+        m: usize,
+        k: usize,
+        n: usize,
+    },
+    Sum(Axis),
+    /// Times 2^bits in the ring.
+    Shl(u32),
+    /// Arithmetic shift right: exact, towards minus infinity.
+    Shr(u32),
+    /// Signed less-than; the result is a bit.
+    Lt,
+    Eq,
+    And,
+    Or,
+    Xor,
+    /// Of a bit.
+    Not,
+    /// (condition bit, value where 1, value where 0).
+    Select,
+    /// Element i is the element `index[i]` of the flattened operand.
+    Gather(Arc<[u32]>),
+    /// The same elements in another shape.
+    Reshape,
+    /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).
+    Broadcast,
+    /// The flattened operands, one after another.
+    Concat,
+    Max(Axis),
+    Min(Axis),
+    /// Index along the axis of the first maximum, as int(64).
+    ArgMax(Axis),
+    /// A bit as int(k) (0 or 1) or fixed(k, f) (0 or 2^f).
+    Cast,
+}
+
+impl Op {
+    /// The name in messages and plans.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Input { .. } => "input",
+            Op::Constant(_) => "constant",
+            Op::Add => "add",
+            Op::Sub => "sub",
+            Op::Neg => "neg",
+            Op::Mul => "mul",
+            Op::MatMul { .. } => "matmul",
+            Op::Sum(_) => "sum",
+            Op::Shl(_) => "shl",
+            Op::Shr(_) => "shr",
+            Op::Lt => "lt",
+            Op::Eq => "eq",
+            Op::And => "and",
+            Op::Or => "or",
+            Op::Xor => "xor",
+            Op::Not => "not",
+            Op::Select => "select",
+            Op::Gather(_) => "gather",
+            Op::Reshape => "reshape",
+            Op::Broadcast => "broadcast",
+            Op::Concat => "concat",
+            Op::Max(_) => "max",
+            Op::Min(_) => "min",
+            Op::ArgMax(_) => "argmax",
+            Op::Cast => "cast",
+        }
+    }
+}
+
+/// One operation of a program, with all that is known about its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub op: Op,
+    pub inputs: Vec<NodeId>,
+    pub shape: Vec<usize>,
+    pub dtype: Dtype,
+    /// Where every value is proven to lie, in ring units; `None`: nothing is proven beyond the dtype.
+    pub interval: Option<Interval>,
+    pub source: Source,
+}
+
+impl Node {
+    /// Number of elements (1 for a scalar).
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The proven interval, or all that the dtype can hold.
+    pub fn range(&self) -> Interval {
+        self.interval.unwrap_or_else(|| self.dtype.range())
+    }
+
+    /// The values of a constant, one per element; `None` for every other node.
+    pub fn constant(&self) -> Option<Vec<i128>> {
+        match &self.op {
+            Op::Constant(values) => Some(expand(values, self.elements())),
+            _ => None,
+        }
+    }
+
+    /// Whether every party knows the values.
+    pub fn is_public(&self) -> bool {
+        matches!(self.op, Op::Constant(_))
+    }
+}
+
+/// A constant's values, one per element.
+pub(crate) fn expand(values: &[i128], elements: usize) -> Vec<i128> {
+    match values {
+        [one] => vec![*one; elements],
+        all => all.to_vec(),
+    }
+}

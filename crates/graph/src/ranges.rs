@@ -1,0 +1,60 @@
+//! How each operation moves proven intervals.
+
+use crate::dtype::Dtype;
+use crate::interval::Interval;
+use crate::node::{Node, Op};
+
+/// Where a result lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Reach {
+    /// Some operand's range is unknown.
+    Unknown,
+    /// Proven.
+    Fits(Interval),
+    /// Values up to these ends (saturated) are possible, and the dtype does not hold them: they would wrap.
+    Leaves(Interval),
+}
+
+/// The reach of `op` on `inputs`, its result having type `dtype`.
+pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
+    match op {
+        Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => return Reach::Fits(Interval::BIT),
+        Op::ArgMax(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
+        Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
+        Op::Constant(values) => return Reach::Fits(Interval::spanning(values)),
+        Op::Input { .. } => return Reach::Unknown,
+        _ => {}
+    }
+    // The condition of a selection does not count: it is not among the values.
+    let values = if *op == Op::Select { &inputs[1..] } else { inputs };
+    let Some(known) = values.iter().map(|node| node.interval).collect::<Option<Vec<Interval>>>() else {
+        return Reach::Unknown;
+    };
+    let Some(&first) = known.first() else { return Reach::Unknown };
+    let union = known.iter().copied().reduce(Interval::union).unwrap_or(first);
+    let last = known[known.len() - 1];
+    let exact = match op {
+        Op::Add => first.add(last),
+        Op::Sub => first.sub(last),
+        Op::Neg => first.neg(),
+        Op::Mul => first.mul(last),
+        Op::MatMul { k, .. } => first.mul(last).times(*k),
+        Op::Sum(axis) => first.times(axis.len),
+        Op::Shl(bits) => first.shl(*bits),
+        Op::Shr(bits) => first.shr(*bits),
+        _ => union, // what only moves or picks values
+    };
+    if !dtype.range().covers(exact) {
+        return Reach::Leaves(exact); // for products, before the shift: the ring must hold them whole
+    }
+    Reach::Fits(exact.shr(product_shift(op, inputs)))
+}
+
+/// By how many bits a product is shifted right after it was formed in the ring: the fractional bits where both
+/// operands are fixed point, 0 otherwise and for every other operation.
+pub(crate) fn product_shift(op: &Op, inputs: &[&Node]) -> u32 {
+    match (op, inputs) {
+        (Op::Mul | Op::MatMul { .. }, [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => a.dtype.frac(),
+        _ => 0,
+    }
+}

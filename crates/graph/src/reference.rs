@@ -1,0 +1,136 @@
+//! What a program means: evaluation in the clear, which every protocol must equal bit for bit. Simple on purpose, and
+//! independent of the interval analysis and of every backend.
+
+use std::collections::BTreeMap;
+
+use crate::dtype::Dtype;
+use crate::error::Fault;
+use crate::graph::Graph;
+use crate::node::{Axis, Node, NodeId, Op, expand};
+use crate::shape;
+
+/// Why a program could not be evaluated in the clear.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum EvalError {
+    #[error("no values were given for {what}")]
+    Missing { id: NodeId, what: String },
+    #[error("{what}: {fault}")]
+    Input { id: NodeId, what: String, fault: Fault },
+}
+
+/// The values of every node, in ring units, given those of the inputs. Results wrap into their dtype; shifts right and
+/// products of fixed point round towards minus infinity.
+pub fn eval_clear(graph: &Graph, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result<Vec<Vec<i128>>, EvalError> {
+    let mut results: Vec<Vec<i128>> = Vec::with_capacity(graph.nodes().len());
+    for (i, node) in graph.nodes().iter().enumerate() {
+        let id = NodeId(i as u32);
+        let values = match &node.op {
+            Op::Input { .. } => given(graph, id, inputs)?,
+            Op::Constant(values) => expand(values, node.elements()),
+            op => {
+                let operands: Vec<&Node> = node.inputs.iter().map(|&n| graph.node(n)).collect();
+                let values: Vec<&[i128]> = node.inputs.iter().map(|&n| results[n.index()].as_slice()).collect();
+                evaluate(op, &operands, &values, &node.shape, node.dtype)
+            }
+        };
+        results.push(values);
+    }
+    Ok(results)
+}
+
+fn given(graph: &Graph, id: NodeId, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result<Vec<i128>, EvalError> {
+    let what = || graph.describe(id);
+    let values = inputs.get(&id).ok_or_else(|| EvalError::Missing { id, what: what() })?;
+    graph.check_input(id, values).map_err(|fault| EvalError::Input { id, what: what(), fault })?;
+    Ok(values.clone())
+}
+
+/// The result of one operation; operands have been checked when it was built.
+pub(crate) fn evaluate(
+    op: &Op,
+    nodes: &[&Node],
+    values: &[&[i128]],
+    result_shape: &[usize],
+    dtype: Dtype,
+) -> Vec<i128> {
+    let exact: Vec<i128> = match (op, values) {
+        (Op::Add, [a, b]) => zip(a, b, |x, y| x + y),
+        (Op::Sub, [a, b]) => zip(a, b, |x, y| x - y),
+        (Op::Neg, [a]) => map(a, |x| -x),
+        (Op::Mul, [a, b]) => zip(a, b, |x, y| product(nodes, x * y, dtype)),
+        (Op::MatMul { batch, m, k, n }, [a, b]) => {
+            let sums = matmul(a, b, *batch, [*m, *k, *n], dtype);
+            map(&sums, |sum| product(nodes, sum, dtype))
+        }
+        (Op::Sum(axis), [a]) => along(a, axis, |line| line.iter().sum()),
+        (Op::Shl(bits), [a]) => map(a, |x| x << bits),
+        (Op::Shr(bits), [a]) => map(a, |x| x >> bits),
+        (Op::Lt, [a, b]) => zip(a, b, |x, y| i128::from(x < y)),
+        (Op::Eq, [a, b]) => zip(a, b, |x, y| i128::from(x == y)),
+        (Op::And, [a, b]) => zip(a, b, |x, y| x & y),
+        (Op::Or, [a, b]) => zip(a, b, |x, y| x | y),
+        (Op::Xor, [a, b]) => zip(a, b, |x, y| x ^ y),
+        (Op::Not, [a]) => map(a, |x| 1 - x),
+        (Op::Select, [c, a, b]) => (0..c.len()).map(|i| if c[i] == 1 { a[i] } else { b[i] }).collect(),
+        (Op::Gather(index), [a]) => index.iter().map(|&i| a[i as usize]).collect(),
+        (Op::Reshape, [a]) => a.to_vec(),
+        (Op::Broadcast, [a]) => {
+            shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect()
+        }
+        (Op::Concat, all) => all.concat(),
+        (Op::Max(axis), [a]) => along(a, axis, |line| line.iter().copied().max().unwrap_or(0)),
+        (Op::Min(axis), [a]) => along(a, axis, |line| line.iter().copied().min().unwrap_or(0)),
+        (Op::ArgMax(axis), [a]) => along(a, axis, first_maximum),
+        (Op::Cast, [a]) => map(a, |x| x << dtype.frac()),
+        _ => unreachable!("{} with {} operands is never built", op.name(), values.len()),
+    };
+    map(&exact, |x| dtype.wrap(x))
+}
+
+/// A product as the ring holds it, shifted where both operands are fixed point.
+fn product(nodes: &[&Node], exact: i128, dtype: Dtype) -> i128 {
+    let both_fixed = nodes.iter().all(|n| n.dtype.is_fixed());
+    dtype.wrap(exact) >> if both_fixed { dtype.frac() } else { 0 }
+}
+
+fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], dtype: Dtype) -> Vec<i128> {
+    let mut sums = Vec::with_capacity(batch * m * n);
+    for block in 0..batch {
+        for row in 0..m {
+            for column in 0..n {
+                let term = |i: usize| a[(block * m + row) * k + i] * b[(block * k + i) * n + column];
+                sums.push((0..k).fold(0, |sum, i| dtype.wrap(sum + term(i))));
+            }
+        }
+    }
+    sums
+}
+
+fn first_maximum(line: &[i128]) -> i128 {
+    let mut best = 0;
+    for (i, value) in line.iter().enumerate() {
+        if *value > line[best] {
+            best = i;
+        }
+    }
+    best as i128
+}
+
+fn along(a: &[i128], axis: &Axis, reduce: impl Fn(&[i128]) -> i128) -> Vec<i128> {
+    let mut result = Vec::with_capacity(axis.outer * axis.inner);
+    for outer in 0..axis.outer {
+        for inner in 0..axis.inner {
+            let line: Vec<i128> = (0..axis.len).map(|j| a[(outer * axis.len + j) * axis.inner + inner]).collect();
+            result.push(reduce(&line));
+        }
+    }
+    result
+}
+
+fn map(a: &[i128], f: impl Fn(i128) -> i128) -> Vec<i128> {
+    a.iter().map(|&x| f(x)).collect()
+}
+
+fn zip(a: &[i128], b: &[i128], f: impl Fn(i128, i128) -> i128) -> Vec<i128> {
+    a.iter().zip(b).map(|(&x, &y)| f(x, y)).collect()
+}

@@ -1,0 +1,153 @@
+//! Numpy's rules for shapes, and the index lists that turn them into gathers. Indices count flattened elements in row-major order.
+
+use crate::error::{Fault, Shape};
+use crate::node::Axis;
+
+/// Number of elements of `shape`; [`Fault::TooLarge`] beyond 2^32 - 1.
+pub fn elements(shape: &[usize]) -> Result<usize, Fault> {
+    let too_large = || Fault::TooLarge { shape: shape.into() };
+    // A zero makes the array empty, yet its other sizes must still be sane: they become non-zero in reductions.
+    let full = shape.iter().filter(|&&s| s != 0).try_fold(1usize, |n, &s| n.checked_mul(s));
+    match full {
+        Some(n) if u32::try_from(n).is_ok() => Ok(if shape.contains(&0) { 0 } else { n }),
+        _ => Err(too_large()),
+    }
+}
+
+/// The shape that both operands broadcast to.
+pub fn broadcast(left: &[usize], right: &[usize]) -> Result<Vec<usize>, Fault> {
+    let dimensions = left.len().max(right.len());
+    let size = |shape: &[usize], d: usize| (d + shape.len()).checked_sub(dimensions).map_or(1, |i| shape[i]);
+    (0..dimensions)
+        .map(|d| match (size(left, d), size(right, d)) {
+            (a, b) if a == b => Ok(a),
+            (1, b) => Ok(b),
+            (a, 1) => Ok(a),
+            _ => Err(Fault::Broadcast { left: left.into(), right: right.into() }),
+        })
+        .collect()
+}
+
+/// Checks that `from` broadcasts to exactly `to`.
+pub fn broadcasts_to(from: &[usize], to: &[usize]) -> Result<(), Fault> {
+    match broadcast(from, to) {
+        Ok(shape) if shape == to => Ok(()),
+        _ => Err(Fault::BroadcastTo { from: from.into(), to: to.into() }),
+    }
+}
+
+/// For each element of `to`, the element of `from` that broadcasting puts there. `from` must broadcast to `to`.
+pub fn broadcast_index(from: &[usize], to: &[usize]) -> Vec<u32> {
+    let mut strides = vec![0; to.len() - from.len()];
+    strides.extend(strides_of(from).into_iter().zip(from).map(|(stride, &size)| if size == 1 { 0 } else { stride }));
+    strided_index(to, &strides)
+}
+
+/// The gather that permutes the axes: axis d of the result is axis `axes[d]` of the operand.
+pub fn transpose_index(shape: &[usize], axes: &[usize]) -> Vec<u32> {
+    let strides = strides_of(shape);
+    let sizes: Vec<usize> = axes.iter().map(|&a| shape[a]).collect();
+    let moved: Vec<usize> = axes.iter().map(|&a| strides[a]).collect();
+    strided_index(&sizes, &moved)
+}
+
+/// The gather that puts flattened arrays, written one after another, side by side along an axis: `outer` blocks, of
+/// which each array has `rows[i]` rows of `inner` elements.
+pub fn concat_index(outer: usize, rows: &[usize], inner: usize) -> Vec<u32> {
+    let mut index = Vec::with_capacity(outer * rows.iter().sum::<usize>() * inner);
+    for block in 0..outer {
+        let mut start = 0;
+        for &count in rows {
+            let width = count * inner;
+            index.extend((start + block * width..start + (block + 1) * width).map(|i| i as u32));
+            start += outer * width;
+        }
+    }
+    index
+}
+
+fn strides_of(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for d in (0..shape.len().saturating_sub(1)).rev() {
+        strides[d] = strides[d + 1] * shape[d + 1];
+    }
+    strides
+}
+
+fn strided_index(sizes: &[usize], strides: &[usize]) -> Vec<u32> {
+    let mut index = vec![0u32];
+    for (&size, &stride) in sizes.iter().zip(strides) {
+        let mut next = Vec::with_capacity(index.len() * size);
+        for &base in &index {
+            next.extend((0..size).map(|i| base + (i * stride) as u32));
+        }
+        index = next;
+    }
+    index
+}
+
+/// An axis counted from the front; negative ones count from the back.
+pub fn axis(axis: i64, dimensions: usize) -> Result<usize, Fault> {
+    let fault = Fault::AxisOutOfRange { axis, dimensions };
+    let from_front = if axis < 0 { axis + dimensions as i64 } else { axis };
+    usize::try_from(from_front).ok().filter(|&a| a < dimensions).ok_or(fault)
+}
+
+/// How a reduction along `axis` (all axes where `None`) walks the array, and the shape of its result.
+pub fn reduction(shape: &[usize], along: Option<i64>, keepdims: bool) -> Result<(Axis, Vec<usize>), Fault> {
+    let Some(along) = along else {
+        let kept = if keepdims { vec![1; shape.len()] } else { vec![] };
+        return Ok((Axis { outer: 1, len: elements(shape)?, inner: 1 }, kept));
+    };
+    let at = axis(along, shape.len())?;
+    let split = Axis { outer: shape[..at].iter().product(), len: shape[at], inner: shape[at + 1..].iter().product() };
+    let mut result = shape.to_vec();
+    if keepdims {
+        result[at] = 1;
+    } else {
+        result.remove(at);
+    }
+    Ok((split, result))
+}
+
+/// The shape that `target` names for `size` elements; one of its sizes may be -1.
+pub fn reshaped(size: usize, target: &[i64]) -> Result<Vec<usize>, Fault> {
+    let unknown = target.iter().filter(|&&s| s == -1).count();
+    if unknown > 1 || target.iter().any(|&s| s < -1) {
+        return Err(Fault::ReshapeUnknown { target: target.to_vec() });
+    }
+    let mismatch = || Fault::Reshape { size, target: target.to_vec() };
+    let known = target.iter().filter(|&&s| s >= 0).try_fold(1usize, |n, &s| n.checked_mul(s as usize));
+    let known = known.ok_or_else(mismatch)?;
+    let missing = match unknown {
+        0 if known == size => 0,
+        1 if known != 0 && size.is_multiple_of(known) => size / known,
+        _ => return Err(mismatch()),
+    };
+    let shape: Vec<usize> = target.iter().map(|&s| if s == -1 { missing } else { s as usize }).collect();
+    elements(&shape)?;
+    Ok(shape)
+}
+
+/// Axes counted from the front, if they name each axis of `dimensions` once.
+pub fn permutation(axes: &[i64], dimensions: usize) -> Result<Vec<usize>, Fault> {
+    let fault = || Fault::Permutation { given: axes.to_vec(), dimensions };
+    let front = axes.iter().map(|&a| axis(a, dimensions)).collect::<Result<Vec<_>, _>>().map_err(|_| fault())?;
+    let mut seen = vec![false; dimensions];
+    front.iter().for_each(|&a| seen[a] = true);
+    if front.len() == dimensions && seen.iter().all(|&s| s) { Ok(front) } else { Err(fault()) }
+}
+
+/// Checks that every index names one of `len` elements.
+pub fn check_index(index: &[u32], len: usize) -> Result<(), Fault> {
+    match index.iter().position(|&i| i as usize >= len) {
+        Some(position) => Err(Fault::IndexOutOfRange { index: index[position] as usize, position, len }),
+        None => Ok(()),
+    }
+}
+
+/// Checks a count of values against a shape: one per element, or a single one.
+pub fn check_count(given: usize, shape: &[usize]) -> Result<(), Fault> {
+    let wanted = elements(shape)?;
+    if given == wanted || given == 1 { Ok(()) } else { Err(Fault::Count { given, shape: Shape::from(shape), wanted }) }
+}
