@@ -197,11 +197,11 @@ impl Vector {
         }
         let data = match &a.data {
             Data::Shape(_) => Data::Shape(m * n),
-            Data::U8(words) => Data::U8(matmul::product(words, b.data.words(), (m, k, n))),
-            Data::U16(words) => Data::U16(matmul::product(words, b.data.words(), (m, k, n))),
+            Data::U8(words) => Data::U8(matmul::product_u8(words, b.data.words(), (m, k, n))),
+            Data::U16(words) => Data::U16(matmul::product_u16(words, b.data.words(), (m, k, n))),
             Data::U32(words) => Data::U32(matmul::product_u32(words, b.data.words(), (m, k, n))),
             Data::U64(words) => Data::U64(matmul::product_u64(words, b.data.words(), (m, k, n))),
-            Data::U128(words) => Data::U128(matmul::product(words, b.data.words(), (m, k, n))),
+            Data::U128(words) => Data::U128(matmul::product_u128(words, b.data.words(), (m, k, n))),
         };
         Vector { ring: a.ring, data }
     }
