@@ -1,0 +1,12 @@
+"""Trained models as programs over secret records.
+
+`from_sklearn` takes a fitted estimator; what it returns predicts for another party's records while weights,
+thresholds and the form of a tree stay with the model's owner, and records with theirs. `Shape` is what the parties
+without the model need to know, and all that they learn of it.
+"""
+
+from quorate.models._model import Model
+from quorate.models._shape import Shape
+from quorate.models._sklearn import SUPPORTED, from_sklearn
+
+__all__ = ["SUPPORTED", "Model", "Shape", "from_sklearn"]

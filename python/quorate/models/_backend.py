@@ -1,0 +1,106 @@
+"""Where a model's program runs: over secret arrays in a session, or over numpy arrays in the clear.
+
+A program is written once with `@ <= > == & ^ ~`, `reshape`, `T`, slicing and `argmax`, which both kinds of array have,
+and takes the rest from here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from quorate.errors import RangeError
+
+from quorate.models._numerics import Integers
+
+Array = Any
+
+
+class Backend(Protocol):
+    """What a program needs beyond the operators of its arrays."""
+
+    def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
+        """Secret integers of `bits` bits, at most `bound` in magnitude."""
+
+    def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
+        """Secret bits."""
+
+    def stack(self, arrays: list[Array], axis: int) -> Array:
+        """Joins along a new axis."""
+
+    def concatenate(self, arrays: list[Array]) -> Array:
+        """Joins along the first axis."""
+
+    def product(self, left: Array, right: Array, bound: int) -> Array:
+        """The matrix product, of which the caller knows that no entry exceeds `bound` in magnitude."""
+
+    def as_integers(self, bits: Array, width: int) -> Array:
+        """The integers 0 and 1 of `width` bits."""
+
+    def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
+        """`units @ matrix + offset` with a public matrix, known to be between 0 and `bound`."""
+
+
+class Secret:
+    """Programs over a session's secret arrays."""
+
+    def __init__(self, mpc: Any) -> None:
+        import quorate
+
+        self._mpc = mpc
+        self._quorate = quorate
+
+    def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
+        return self._mpc.input(values, owner=owner, shape=shape, dtype=self._quorate.int(bits), bound=bound)
+
+    def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
+        return self._mpc.input(values, owner=owner, shape=shape, dtype=self._quorate.bit)
+
+    def stack(self, arrays: list[Array], axis: int) -> Array:
+        return self._mpc.stack(arrays, axis=axis)
+
+    def concatenate(self, arrays: list[Array]) -> Array:
+        return self._mpc.concatenate(arrays)
+
+    def product(self, left: Array, right: Array, bound: int) -> Array:
+        return (left @ right).assume(bound)
+
+    def as_integers(self, bits: Array, width: int) -> Array:
+        return bits.astype(self._quorate.int(width))
+
+    def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
+        return (units @ matrix + offset).assume(bound)
+
+
+class Clear:
+    """The same integers with numpy; every bound that a program states is checked."""
+
+    def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
+        array = np.asarray(values, dtype=np.int64)
+        if bound >= 1 << (bits - 1) or not 1 <= bits <= 64:
+            raise RangeError(f"a bound of {bound} does not fit in {bits} bits")
+        return _within(array.reshape(shape), bound)
+
+    def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
+        return np.asarray(values, dtype=bool).reshape(shape)
+
+    def stack(self, arrays: list[Array], axis: int) -> Array:
+        return np.stack(arrays, axis=axis)
+
+    def concatenate(self, arrays: list[Array]) -> Array:
+        return np.concatenate(arrays)
+
+    def product(self, left: Array, right: Array, bound: int) -> Array:
+        return _within(left @ right, bound)
+
+    def as_integers(self, bits: Array, width: int) -> Array:
+        return bits.astype(np.int64)
+
+    def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
+        return _within(units @ matrix + offset, bound)
+
+
+def _within(array: Array, bound: int) -> Array:
+    if array.size and max(int(array.max()), -int(array.min())) > bound:
+        raise RangeError(f"a value exceeds the stated bound {bound}")
+    return array

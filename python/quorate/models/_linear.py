@@ -1,0 +1,184 @@
+"""Linear models: integers chosen so that no product is truncated, with a proved bound on what rounding can change.
+
+Notation: record x, weights w_j and intercept b_j of decision j, n features; 2**e_i bounds |x_i| (public scales).
+Records become X_i = round(x_i * 2**(d - e_i)), with |X_i| <= 2**d. A secret exponent c is chosen so that all
+|w_ji| * 2**e_i <= 2**c and |b_j| <= n' * 2**c, n' the power of two at or above n. Weights become
+W_ji = round(w_ji * 2**(e_i + v - c)), with |W_ji| <= 2**v, and B_j = round(b_j * 2**(d + v - c)).
+So D_j = sum_i W_ji X_i + B_j is at most 2 n' 2**(d+v) <= 2**62 in magnitude, differences of two decisions fit in 64
+bits, and D_j / 2**(d+v-c) differs from the real decision by at most
+
+    sum_i |w_ji| 2**(e_i - d - 1)  +  n 2**(c - v - 1)  +  2**(c - d - v - 1).
+
+Scaling all decisions by one positive number changes neither signs nor the order, so that c need not be known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+from quorate.errors import ModelError, RangeError
+
+from quorate.models._backend import Array, Backend
+from quorate.models._numerics import Integers, exponent_above, finite_float64, gamma, quantise
+from quorate.models._shape import Shape
+
+DECISION_BITS = 64
+DECISION_BOUND = 1 << 62
+DEFAULT_BOUND = 8192.0
+
+_EXPONENT_LIMIT = 900
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class LinearSecrets:
+    """The secret part: integers of weights (decisions, features) and intercepts (decisions,)."""
+
+    weights: Integers
+    intercepts: Integers
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainLinear:
+    """Trained decisions `weights @ x + intercepts`, and how far the trainer's own arithmetic may be off.
+
+    `rounding_magnitude` gives, from bounds on the features, the magnitudes that the trainer adds up for a decision,
+    and `roundings` how many operations it takes in `dtype`.
+    """
+
+    weights: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    dtype: np.dtype
+    roundings: int
+    dual: NDArray[np.float64] | None = None  # sum over support vectors of |coefficient| * |support vector|
+
+    def rounding_error(self, feature_bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A bound, per decision, on the error of the decision that the trainer's library computes."""
+        summed = np.abs(self.weights) @ feature_bounds
+        if self.dual is not None:
+            summed = 2 * (self.dual @ feature_bounds)  # once in the kernel, once in adding the weights up
+        return gamma(self.roundings, self.dtype) * (summed + np.abs(self.intercepts))
+
+
+def public_bits(features: int, known_scales: bool) -> tuple[int, int]:
+    """Bits of a scaled record and of a weight; together with the sum over the features they fill 62 bits.
+
+    Where the scales are a guess, most features are far below their bound, and the record gets more of the bits.
+    """
+    total = 61 - (features - 1).bit_length()
+    weight_bits = total // 2 - (0 if known_scales else 3)
+    return total - weight_bits, weight_bits
+
+
+def scales_of(bounds: object, features: int) -> tuple[int, ...]:
+    """Exponents of the least powers of two at or above each feature's largest magnitude."""
+    try:
+        largest = np.broadcast_to(finite_float64(bounds, "bounds"), (features,))
+    except (ValueError, RangeError) as error:
+        raise ModelError(f"bounds: one positive number, or one per feature ({features}): {error}") from error
+    if (largest < 0).any():
+        raise ModelError("bounds are magnitudes and cannot be negative")
+    exponents = tuple(exponent_above(float(b)) for b in largest)
+    if max(map(abs, exponents)) > _EXPONENT_LIMIT:
+        raise ModelError(f"bounds: magnitudes beyond 2**{_EXPONENT_LIMIT} or below its inverse; rescale the features")
+    return exponents
+
+
+def encode_linear(plain: PlainLinear, kind: str, classes: tuple, bounds: object) -> tuple[Shape, LinearSecrets, float]:
+    """The shape, the secret integers, and the margin at or below which a prediction may differ."""
+    features = plain.weights.shape[1]
+    if not (np.isfinite(plain.weights).all() and np.isfinite(plain.intercepts).all()):
+        raise ModelError("the model has weights that are not finite; train it again")
+    scales = np.array(scales_of(DEFAULT_BOUND if bounds is None else bounds, features), dtype=np.int64)
+    data_bits, weight_bits = public_bits(features, bounds is not None)
+    shape = Shape(kind, classes, features, scales=tuple(scales.tolist()), data_bits=data_bits, weight_bits=weight_bits)
+    sum_bits = (features - 1).bit_length()
+    with np.errstate(over="ignore"):
+        scaled = np.ldexp(plain.weights, scales)
+    largest = max(float(np.abs(scaled).max()), float(np.abs(plain.intercepts).max()) / 2**sum_bits)
+    if not np.isfinite(largest):
+        raise ModelError("weights times the largest features exceed the range of float64; rescale the features")
+    c = exponent_above(largest)
+    secrets = LinearSecrets(
+        quantise(plain.weights, scales + (weight_bits - c)),
+        quantise(plain.intercepts, data_bits + weight_bits - c),
+    )
+    error = (
+        np.abs(scaled).sum(axis=1) * 2.0 ** (-data_bits - 1)
+        + features * np.ldexp(1.0, c - weight_bits - 1)
+        + np.ldexp(1.0, c - data_bits - weight_bits - 1)
+        + plain.rounding_error(np.ldexp(1.0, scales))
+    )
+    decisions_compared = 2 if kind == "linear" and len(classes) > 2 else 1
+    margin = float(error.max()) * decisions_compared * (1 + 1e-9)  # the bound itself is computed with rounding
+    return shape, secrets, margin
+
+
+def encode_records(records: object, shape: Shape) -> Integers:
+    """Scales and rounds records as the shape says; raises `RangeError` where a feature exceeds its scale."""
+    values = finite_float64(records, "records")
+    scales = np.array(shape.scales, dtype=np.int64)
+    beyond = np.abs(values) > np.ldexp(1.0, scales)
+    if beyond.any():
+        row, feature = (int(i) for i in np.argwhere(beyond)[0])
+        raise RangeError(
+            f"records: {values[row, feature]} at record {row}, feature {feature}, exceeds the model's bound "
+            f"{np.ldexp(1.0, int(scales[feature]))}; the model's owner states larger ones: from_sklearn(..., bounds=)"
+        )
+    return quantise(values, (shape.data_bits or 0) - scales)
+
+
+def decisions_of(shape: Shape) -> int:
+    """How many linear decisions a model of this shape takes."""
+    classes = len(shape.classes)
+    if shape.kind == "votes":
+        return classes * (classes - 1) // 2
+    return 1 if classes == 2 else classes
+
+
+def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records: Array, model_owner: int) -> Array:
+    """The predicted class's index as (records,) integers or bits, from records of `DECISION_BITS` bits."""
+    count = decisions_of(shape)
+    data_bits, weight_bits = shape.data_bits or 0, shape.weight_bits or 0
+    sum_bits = (shape.features - 1).bit_length()
+    weights = on.integers(
+        None if secrets is None else secrets.weights,
+        model_owner,
+        (count, shape.features),
+        DECISION_BITS,
+        1 << weight_bits,
+    )
+    largest = 1 << (sum_bits + data_bits + weight_bits)
+    intercepts = on.integers(
+        None if secrets is None else secrets.intercepts, model_owner, (count,), DECISION_BITS, largest
+    )
+    decisions = on.product(records, weights.T, largest) + intercepts
+    if shape.kind == "votes":
+        return _count_votes(on, decisions > 0, len(shape.classes))
+    if count == 1:
+        return (decisions > 0).reshape(records.shape[0])
+    return decisions.argmax(axis=1)
+
+
+def _count_votes(on: Backend, wins: Array, classes: int) -> Array:
+    """As libsvm: a pair votes for its first class if positive, else for its second; the first with most votes wins."""
+    if classes == 2:
+        return (~wins).reshape(wins.shape[0])
+    matrix, offset = vote_matrix(classes)
+    width = (classes - 1).bit_length() + 2
+    return on.counts(on.as_integers(wins, width), matrix, offset, classes - 1).argmax(axis=1)
+
+
+def vote_matrix(classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Votes are `wins @ matrix + offset`: a pair lost by its first class is won by its second.
+
+    >>> matrix, offset = vote_matrix(3)
+    >>> matrix.tolist(), offset.tolist()
+    ([[1, -1, 0], [1, 0, -1], [0, 1, -1]], [0, 1, 2])
+    """
+    first, second = np.triu_indices(classes, 1)
+    pairs = np.arange(len(first))
+    matrix = np.zeros((len(first), classes), np.int64)
+    matrix[pairs, first], matrix[pairs, second] = 1, -1
+    return matrix, (matrix == -1).sum(axis=0)

@@ -1,0 +1,108 @@
+"""Exact steps from floating point to integers: order-preserving encodings and quantisation by powers of two."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from quorate.errors import RangeError
+
+ORDERED_BOUND = 0x7F800000
+"""The largest magnitude that `encode_float32_ordered` returns: that of minus infinity, which a threshold may be."""
+
+Floats = NDArray[np.floating]
+Integers = NDArray[np.int64]
+
+
+def finite_float64(values: object, what: str) -> NDArray[np.float64]:
+    """Converts to float64; raises `RangeError`, naming the first place, if a value is not a finite number.
+
+    >>> finite_float64([1, 2.5], "records")
+    array([1. , 2.5])
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise RangeError(f"{what}: not a rectangular array of numbers ({error})") from error
+    bad = ~np.isfinite(array)
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise RangeError(f"{what}: {array[place]} at index {place}; impute or drop such values first")
+    return array
+
+
+def to_float32(values: object, what: str) -> NDArray[np.float32]:
+    """Rounds to float32 as scikit-learn's trees do with records; raises `RangeError` where that is not finite."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float32:
+        narrow = values
+    else:
+        wide = finite_float64(values, what)
+        with np.errstate(over="ignore"):
+            narrow = wide.astype(np.float32)
+    bad = ~np.isfinite(narrow)
+    if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise RangeError(f"{what}: the value at index {place} is not a finite float32; rescale the feature")
+    return narrow
+
+
+def round_down_to_float32(values: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The largest float32 that is at most each value; minus infinity below the range of float32.
+
+    For a float32 `x` and a float64 `t`, `x <= t` exactly when `x <= round_down_to_float32(t)`.
+
+    >>> round_down_to_float32(np.array([0.1])) <= 0.1
+    array([ True])
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        nearest = values.astype(np.float32)
+    above = nearest.astype(np.float64) > values
+    return np.where(above, np.nextafter(nearest, np.float32(-np.inf)), nearest).astype(np.float32)
+
+
+def encode_float32_ordered(values: NDArray[np.float32]) -> Integers:
+    """Integers in the order of the float32 values, both zeros being 0; magnitudes are at most `ORDERED_BOUND`.
+
+    The bits of a float, without the sign, grow with its magnitude; a negative one is minus those bits. Infinities
+    keep their place in the order; NaN has none and raises `RangeError`.
+
+    >>> encode_float32_ordered(np.array([-0.0, 0.0, 1.0, -1.0], dtype=np.float32)).tolist()
+    [0, 0, 1065353216, -1065353216]
+    """
+    if values.dtype != np.float32:
+        raise TypeError(f"encode_float32_ordered takes float32, not {values.dtype}")
+    if np.isnan(values).any():
+        raise RangeError("NaN has no place in the order of numbers; impute or drop such values first")
+    bits = np.ascontiguousarray(values).view(np.uint32).reshape(values.shape)
+    magnitude = (bits & np.uint32(0x7FFFFFFF)).astype(np.int64)
+    return np.where(bits >> np.uint32(31) != 0, -magnitude, magnitude)
+
+
+def exponent_above(magnitude: float) -> int:
+    """The least e with `magnitude <= 2**e`; 0 for a magnitude of 0.
+
+    >>> exponent_above(4254.0), exponent_above(4096.0), exponent_above(0.25)
+    (13, 12, -2)
+    """
+    if magnitude == 0:
+        return 0
+    mantissa, exponent = math.frexp(magnitude)
+    return exponent - 1 if mantissa == 0.5 else exponent
+
+
+def quantise(values: NDArray[np.float64], shift: int | NDArray[np.int64]) -> Integers:
+    """`values * 2**shift` to the nearest integer, ties to even; exact but for that rounding.
+
+    The caller makes sure that results stay below 2**62.
+
+    >>> quantise(np.array([0.3, -2.0]), 4).tolist()
+    [5, -32]
+    """
+    return np.rint(np.ldexp(values, shift)).astype(np.int64)
+
+
+def gamma(operations: int, dtype: np.dtype) -> float:
+    """Higham's constant: with so many roundings a sum of products is off by at most gamma times that of magnitudes."""
+    unit = float(np.finfo(dtype).eps) / 2
+    return operations * unit / (1 - operations * unit)
