@@ -59,7 +59,7 @@ def _reader(estimator: Any) -> Callable[[Any], PlainTree | PlainLinear]:
         from sklearn.tree import DecisionTreeClassifier
     except ImportError as error:
         raise ModelError(f"{name}: scikit-learn is not installed; pip install 'quorate[sklearn]'") from error
-    readers: list[tuple[type, Callable[[Any], PlainTree | PlainLinear]]] = [
+    readers: list[tuple[Any, Callable[[Any], PlainTree | PlainLinear]]] = [
         (DecisionTreeClassifier, _read_tree),
         (SVC, _read_svc),
         (LinearSVC, _read_linear),
