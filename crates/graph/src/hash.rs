@@ -8,7 +8,7 @@ use crate::node::{Axis, Node, Op};
 
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
 /// intervals and constants; neither source lines nor values of inputs.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash(pub [u8; 32]);
 
 impl fmt::Debug for Hash {

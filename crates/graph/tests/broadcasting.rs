@@ -1,0 +1,107 @@
+//! Broadcasting against numpy's rules: a table, and an independent formulation by coordinates.
+
+use proptest::prelude::*;
+use quorate_graph::shape;
+
+#[test]
+fn a_table() {
+    let fits: &[(&[usize], &[usize], &[usize])] = &[
+        (&[], &[], &[]),
+        (&[], &[3], &[3]),
+        (&[3], &[1], &[3]),
+        (&[1], &[0], &[0]),
+        (&[0], &[0], &[0]),
+        (&[2, 3], &[3], &[2, 3]),
+        (&[2, 1], &[3], &[2, 3]),
+        (&[2, 1], &[1, 3], &[2, 3]),
+        (&[8, 1, 6, 1], &[7, 1, 5], &[8, 7, 6, 5]),
+        (&[256, 256, 3], &[3], &[256, 256, 3]),
+        (&[15, 3, 5], &[15, 1, 5], &[15, 3, 5]),
+        (&[0, 1], &[1, 4], &[0, 4]),
+    ];
+    for (a, b, expected) in fits {
+        assert_eq!(shape::broadcast(a, b).unwrap(), *expected);
+        assert_eq!(shape::broadcast(b, a).unwrap(), *expected);
+    }
+    let clashes: &[(&[usize], &[usize])] =
+        &[(&[3], &[4]), (&[0], &[2]), (&[2, 1], &[8, 4, 3]), (&[2, 3], &[2]), (&[15, 3, 5], &[15, 3])];
+    for (a, b) in clashes {
+        assert!(shape::broadcast(a, b).is_err());
+        assert!(shape::broadcast(b, a).is_err());
+    }
+}
+
+#[test]
+fn sizes() {
+    assert_eq!(shape::elements(&[]), Ok(1));
+    assert_eq!(shape::elements(&[3, 0]), Ok(0));
+    assert_eq!(shape::elements(&[u32::MAX as usize]), Ok(u32::MAX as usize));
+    assert!(shape::elements(&[1 << 32]).is_err());
+    assert!(shape::elements(&[usize::MAX, usize::MAX, 0]).is_err());
+    assert_eq!(shape::reshaped(12, &[3, -1, 2]).unwrap(), [3, 2, 2]);
+    assert_eq!(shape::reshaped(0, &[0, 7]).unwrap(), [0, 7]);
+    assert_eq!(shape::reshaped(0, &[-1, 7]).unwrap(), [0, 7]);
+    assert_eq!(shape::reshaped(1, &[]).unwrap(), []);
+    assert!(shape::reshaped(6, &[i64::MAX, i64::MAX]).is_err());
+    assert!(shape::axis(i64::MIN, 2).is_err());
+}
+
+/// The flattened position of coordinates.
+fn position(shape: &[usize], at: &[usize]) -> usize {
+    shape.iter().zip(at).fold(0, |p, (size, i)| p * size + i)
+}
+
+fn coordinates(shape: &[usize], mut flat: usize) -> Vec<usize> {
+    let mut at = vec![0; shape.len()];
+    for d in (0..shape.len()).rev() {
+        at[d] = flat % shape[d];
+        flat /= shape[d];
+    }
+    at
+}
+
+proptest! {
+    #[test]
+    fn broadcast_index_follows_coordinates(to in prop::collection::vec(0usize..4, 0..4), skip in 0usize..4, ones in any::<u8>()) {
+        let skip = skip.min(to.len());
+        let from: Vec<usize> = to[skip..].iter().enumerate().map(|(d, &s)| if ones >> d & 1 == 1 { 1 } else { s }).collect();
+        let index = shape::broadcast_index(&from, &to);
+        prop_assert_eq!(index.len(), to.iter().product::<usize>());
+        for (flat, &found) in index.iter().enumerate() {
+            let at = coordinates(&to, flat);
+            let inside: Vec<usize> = at[skip..].iter().zip(&from).map(|(&i, &size)| i.min(size - 1)).collect();
+            prop_assert_eq!(found as usize, position(&from, &inside));
+        }
+    }
+
+    #[test]
+    fn transpose_index_follows_coordinates(shape in prop::collection::vec(1usize..4, 0..5), seed in any::<u64>()) {
+        let mut axes: Vec<usize> = (0..shape.len()).collect();
+        for i in 1..axes.len() {
+            axes.swap(i, (seed >> (8 * i)) as usize % (i + 1));
+        }
+        let to: Vec<usize> = axes.iter().map(|&a| shape[a]).collect();
+        for (flat, &found) in shape::transpose_index(&shape, &axes).iter().enumerate() {
+            let at = coordinates(&to, flat);
+            let mut from = vec![0; shape.len()];
+            axes.iter().zip(&at).for_each(|(&a, &i)| from[a] = i);
+            prop_assert_eq!(found as usize, position(&shape, &from));
+        }
+    }
+
+    #[test]
+    fn concat_index_follows_coordinates(outer in 1usize..4, rows in prop::collection::vec(0usize..4, 1..4), inner in 1usize..4) {
+        let all: usize = rows.iter().sum();
+        let index = shape::concat_index(outer, &rows, inner);
+        prop_assert_eq!(index.len(), outer * all * inner);
+        let (mut before, mut start) = (0, 0);
+        for &count in &rows {
+            for o in 0..outer { for r in 0..count { for i in 0..inner {
+                let found = index[position(&[outer, all, inner], &[o, before + r, i])];
+                prop_assert_eq!(found as usize, start + position(&[outer, count, inner], &[o, r, i]));
+            }}}
+            before += count;
+            start += outer * count * inner;
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The prefix hash sees everything that the parties must agree on, and nothing else.
+
+use std::collections::BTreeSet;
+
+use quorate_graph::{
+    BinaryOp as B, Bound, BuildError, Builder, Dtype, Graph, Hash, NodeId, Operand, Source, UnaryOp, first_difference,
+};
+
+const INT8: Dtype = Dtype::Int { bits: 8 };
+const FIX: Dtype = Dtype::Fixed { bits: 8, frac: 2 };
+
+/// The hash of: an input x of shape (2, 3), an input y of shape (2, 3), a bit, then one more operation.
+fn hash_of(last: impl FnOnce(Builder<'_>, [NodeId; 3]) -> Result<NodeId, BuildError>, line: u32) -> Hash {
+    let mut graph = Graph::new();
+    let at = || Source::new("a.py", line);
+    let x = graph.at(at()).input(0, 3, &[2, 3], INT8, None).unwrap();
+    let y = graph.at(at()).input(1, 3, &[2, 3], INT8, None).unwrap();
+    let bit = graph.at(at()).input(1, 3, &[2, 3], Dtype::Bit, None).unwrap();
+    let id = last(graph.at(at()), [x, y, bit]).unwrap();
+    assert_eq!(id.index() + 1, graph.nodes().len());
+    graph.prefix_hash(id)
+}
+
+type Last = fn(Builder<'_>, [NodeId; 3]) -> Result<NodeId, BuildError>;
+
+/// Operations, each of which differs from some other in a single attribute.
+const VARIANTS: &[Last] = &[
+    |mut b, _| b.input(0, 3, &[2], INT8, None),
+    |mut b, _| b.input(1, 3, &[2], INT8, None),
+    |mut b, _| b.input(0, 3, &[3], INT8, None),
+    |mut b, _| b.input(0, 3, &[2, 1], INT8, None),
+    |mut b, _| b.input(0, 3, &[1, 2], INT8, None),
+    |mut b, _| b.input(0, 3, &[], INT8, None),
+    |mut b, _| b.input(0, 3, &[2], Dtype::Int { bits: 9 }, None),
+    |mut b, _| b.input(0, 3, &[2], FIX, None),
+    |mut b, _| b.input(0, 3, &[2], Dtype::Fixed { bits: 8, frac: 0 }, None),
+    |mut b, _| b.input(0, 3, &[2], Dtype::Bit, None),
+    |mut b, _| b.input(0, 3, &[2], INT8, Some(Bound::Int(5))),
+    |mut b, _| b.input(0, 3, &[2], INT8, Some(Bound::Int(6))),
+    |mut b, _| b.constant_ints(&[2], &[1, 2], INT8),
+    |mut b, _| b.constant_ints(&[2], &[2, 1], INT8),
+    |mut b, _| b.constant_ints(&[2], &[1], INT8),
+    |mut b, _| b.constant_ints(&[], &[1], INT8),
+    |mut b, [x, y, _]| b.binary(B::Add, x, y),
+    |mut b, [x, y, _]| b.binary(B::Add, y, x),
+    |mut b, [x, _, _]| b.binary(B::Add, x, x),
+    |mut b, [x, y, _]| b.binary(B::Sub, x, y),
+    |mut b, [x, y, _]| b.binary(B::Mul, x, y),
+    |mut b, [x, y, _]| b.binary(B::Lt, x, y),
+    |mut b, [x, y, _]| b.binary(B::Eq, x, y),
+    |mut b, [_, _, c]| b.binary(B::And, c, c),
+    |mut b, [_, _, c]| b.binary(B::Or, c, c),
+    |mut b, [_, _, c]| b.binary(B::Xor, c, c),
+    |mut b, [_, _, c]| b.unary(UnaryOp::Not, c),
+    |mut b, [x, _, _]| b.unary(UnaryOp::Neg, x),
+    |mut b, [x, y, c]| b.select(c, x, y),
+    |mut b, [x, y, c]| b.select(c, y, x),
+    |mut b, [x, _, _]| b.shl(x, 1),
+    |mut b, [x, _, _]| b.shl(x, 2),
+    |mut b, [x, _, _]| b.shr(x, 1),
+    |mut b, [x, _, _]| b.shr(x, 2),
+    |mut b, [x, _, _]| b.sum(x, None, false),
+    |mut b, [x, _, _]| b.sum(x, None, true),
+    |mut b, [x, _, _]| b.sum(x, Some(0), false),
+    |mut b, [x, _, _]| b.sum(x, Some(1), false),
+    |mut b, [x, _, _]| b.max(x, Some(1), false),
+    |mut b, [x, _, _]| b.min(x, Some(1), false),
+    |mut b, [x, _, _]| b.argmax(x, Some(1), false),
+    |mut b, [x, _, _]| b.gather(x, vec![0, 1], &[2]),
+    |mut b, [x, _, _]| b.gather(x, vec![1, 0], &[2]),
+    |mut b, [x, _, _]| b.gather(x, vec![0, 1], &[2, 1]),
+    |mut b, [x, _, _]| b.reshape(x, &[6]),
+    |mut b, [x, _, _]| b.reshape(x, &[3, 2]),
+    |mut b, [x, _, _]| b.broadcast_to(x, &[2, 2, 3]),
+    |mut b, [x, _, _]| b.broadcast_to(x, &[3, 2, 3]),
+    |mut b, [x, y, _]| b.concat(&[x.into(), y.into()], 0),
+    |mut b, [x, y, _]| b.concat(&[x.into(), y.into(), x.into()], 0),
+    |mut b, [x, y, _]| b.stack(&[x.into(), y.into()], 0),
+    |mut b, [_, _, c]| b.cast(c, INT8),
+    |mut b, [_, _, c]| b.cast(c, FIX),
+];
+
+#[test]
+fn every_attribute_counts() {
+    let hashes: Vec<Hash> = VARIANTS.iter().map(|v| hash_of(v, 1)).collect();
+    let distinct: BTreeSet<Hash> = hashes.iter().copied().collect();
+    assert_eq!(distinct.len(), VARIANTS.len());
+    assert!(VARIANTS.len() > 50);
+}
+
+#[test]
+fn lines_do_not_count_and_nothing_is_random() {
+    for variant in VARIANTS {
+        assert_eq!(hash_of(variant, 1), hash_of(variant, 2));
+    }
+}
+
+#[test]
+fn the_shape_of_a_matrix_product_counts() {
+    let product = |left: &[usize], right: &[usize]| {
+        let mut graph = Graph::new();
+        let a = graph.at(Source::new("a.py", 1)).input(0, 3, left, INT8, None).unwrap();
+        let b = graph.at(Source::new("a.py", 1)).input(0, 3, right, INT8, None).unwrap();
+        let id = graph.at(Source::new("a.py", 1)).matmul(a, b).unwrap();
+        graph.prefix_hash(id)
+    };
+    let all = [product(&[2, 2], &[2, 2]), product(&[2, 2], &[2]), product(&[2], &[2, 2]), product(&[1, 2], &[2, 2])];
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 4);
+}
+
+#[test]
+fn a_fixed_program_keeps_its_hash() {
+    let mut graph = Graph::new();
+    let x = graph.at(Source::new("a.py", 1)).input(0, 3, &[2], Dtype::INT64, Some(Bound::Int(9))).unwrap();
+    let y = graph.at(Source::new("a.py", 2)).binary(B::Mul, x, Operand::int(&3)).unwrap();
+    // Parties of different builds compare these: if this changes, so must the protocol's version.
+    assert_eq!(format!("{:?}", graph.prefix_hash(y)), "1c26204148dc40b1");
+    assert_eq!(format!("{:?}", Hash::empty()), "faafeb5b7de8f44e");
+}
+
+#[test]
+fn an_earlier_difference_shows_in_all_later_hashes() {
+    let run = |k: i128| {
+        let mut graph = Graph::new();
+        let mut x = graph.at(Source::new("a.py", 1)).input(0, 3, &[2], Dtype::INT64, None).unwrap();
+        for line in 0..10 {
+            let constant = if line == 4 { k } else { 1 };
+            x = graph.at(Source::new("a.py", line)).binary(B::Add, x, Operand::int(&constant)).unwrap();
+        }
+        graph.hashes().to_vec()
+    };
+    let (ours, theirs) = (run(1), run(2));
+    assert_eq!(ours.len(), 21);
+    assert_eq!(first_difference(&ours, &theirs), Some(9), "the constant of the fifth addition");
+    assert!((9..21).all(|i| ours[i] != theirs[i]));
+    assert_eq!(first_difference(&ours, &ours), None);
+    assert_eq!(first_difference(&ours, &ours[..7]), Some(7));
+    assert_eq!(first_difference(&[], &ours), Some(0));
+    assert_eq!(first_difference(&[], &[]), None);
+}

@@ -1,0 +1,183 @@
+//! Random programs: every value lies where the interval says, nothing wraps without a warning, and differences fit
+//! where they are said to fit.
+
+mod common;
+
+use common::{FIX, INT8, Program};
+use proptest::prelude::*;
+use quorate_graph::{
+    BinaryOp as B, Bound, Dtype, Graph, Interval, Node, NodeId, Op, Operand, Source, UnaryOp, eval_clear,
+};
+
+/// One step of a program: which operation, on which earlier nodes, with which number.
+type Step = (u8, usize, usize, usize, i128);
+
+fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
+    let mut p = Program::default();
+    let dtypes = [INT8, Dtype::Int { bits: 20 }, FIX, Dtype::Bit];
+    let mut ids = Vec::new();
+    for (i, &bound) in bounds.iter().enumerate() {
+        let dtype = dtypes[i % dtypes.len()];
+        let bound = bounded.then_some(Bound::Int(bound));
+        ids.push(p.at().input(i % 3, 3, &[2, 2], dtype, bound).unwrap());
+    }
+    for &(op, a, b, c, k) in steps {
+        let [a, b, c] = [a, b, c].map(|i| ids[i % ids.len()]);
+        let literal = Operand::int(&k);
+        let built = match op % 20 {
+            0 => p.at().binary(B::Add, a, b),
+            1 => p.at().binary(B::Sub, a, b),
+            2 | 3 => p.at().binary(B::Mul, a, b),
+            4 => p.at().binary(B::Mul, a, literal),
+            5 => p.at().binary(B::Add, a, literal),
+            6 => p.at().unary(UnaryOp::Neg, a),
+            7 => p.at().shl(a, (k & 3) as i64),
+            8 => p.at().shr(a, (k & 3) as i64),
+            9 => p.at().binary(B::Lt, a, b),
+            10 => p.at().binary(B::Ge, a, literal),
+            11 => p.at().binary(B::Ne, a, b),
+            12 => p.at().select(c, a, b),
+            13 => p.at().matmul(a, b),
+            14 => p.at().sum(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
+            15 => p.at().max(a, Some(1), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
+            16 => p.at().min(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
+            17 => p.at().argmax(a, Some(1), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
+            18 => p.at().set_at(a, &[1], &[1], literal),
+            _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
+        };
+        ids.extend(built.ok()); // dtypes that do not mix are refused, which is not what is tested here
+    }
+    p
+}
+
+/// Fills the inputs with values from the ends and the inside of their ranges.
+fn fill(p: &mut Program, mut seed: u64) {
+    for (i, node) in p.graph.nodes().iter().enumerate() {
+        if !matches!(node.op, Op::Input { .. }) {
+            continue;
+        }
+        let range = node.range();
+        let mut draw = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let inside = range.lo() + i128::from(seed >> 33) % (range.hi() - range.lo() + 1);
+            [range.lo(), range.hi(), inside, inside][(seed >> 20) as usize % 4]
+        };
+        p.inputs.insert(NodeId(i as u32), (0..node.elements()).map(|_| draw()).collect());
+    }
+}
+
+/// What the node would be over the integers, without any ring, given its operands' values in the ring.
+fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i128>> {
+    let of = |i: usize| &values[node.inputs[i].index()];
+    let shift = match node.inputs.iter().all(|&id| graph.node(id).dtype.is_fixed()) {
+        true => node.dtype.frac(),
+        false => 0,
+    };
+    let each = |f: &dyn Fn(usize) -> i128| Some((0..node.elements()).map(f).collect());
+    match &node.op {
+        Op::Add => each(&|i| of(0)[i] + of(1)[i]),
+        Op::Sub => each(&|i| of(0)[i] - of(1)[i]),
+        Op::Neg => each(&|i| -of(0)[i]),
+        Op::Mul => each(&|i| (of(0)[i] * of(1)[i]).div_euclid(1 << shift)),
+        Op::Shl(bits) => each(&|i| of(0)[i] * (1 << bits)),
+        Op::Shr(bits) => each(&|i| of(0)[i].div_euclid(1 << bits)),
+        Op::Sum(axis) => each(&|i| (0..axis.len).map(|j| of(0)[j * axis.inner + i]).sum()),
+        Op::MatMul { k, n, .. } => each(&|i| {
+            let dot: i128 = (0..*k).map(|j| of(0)[i / n * k + j] * of(1)[j * n + i % n]).sum();
+            dot.div_euclid(1 << shift)
+        }),
+        _ => None,
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (any::<u8>(), any::<usize>(), any::<usize>(), any::<usize>(), -9i128..9);
+    prop::collection::vec(step, 1..24)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn values_lie_in_their_intervals(
+        bounded in prop::bool::weighted(0.8),
+        bounds in prop::collection::vec(0i128..12, 4..9),
+        steps in steps(),
+        seed in any::<u64>(),
+    ) {
+        let mut p = build(bounded, &bounds, &steps);
+        fill(&mut p, seed);
+        let values = eval_clear(&p.graph, &p.inputs).unwrap();
+        for (i, node) in p.graph.nodes().iter().enumerate() {
+            let id = NodeId(i as u32);
+            prop_assert!(node.dtype.range().covers(node.range()));
+            prop_assert!(values[i].iter().all(|&v| node.range().contains(v)), "{}: {:?} in {:?}", p.graph.describe(id), values[i], node.range());
+            if let (Some(_), Some(exact)) = (node.interval, unwrapped(&p.graph, node, &values)) {
+                prop_assert_eq!(&exact, &values[i], "{} wrapped though its interval is proven", p.graph.describe(id));
+            }
+            // A range that is lost is lost with a warning, or because an operand's was unknown.
+            if bounded && node.interval.is_none() {
+                let warned = p.graph.warnings().iter().any(|w| w.node == id);
+                prop_assert!(warned || node.inputs.iter().any(|&n| p.graph.node(n).interval.is_none()));
+            }
+        }
+        if !bounded {
+            let lost = |w: NodeId| p.graph.node(w).inputs.iter().all(|&n| p.graph.node(n).interval.is_some());
+            prop_assert!(p.graph.warnings().iter().all(|w| lost(w.node)));
+        }
+        for a in 0..values.len().min(8) {
+            for b in 0..values.len() {
+                let bits = p.graph.difference_bits(NodeId(a as u32), NodeId(b as u32));
+                let ring = Interval::signed(bits);
+                let differences = values[a].iter().flat_map(|x| values[b].iter().map(move |y| x - y));
+                prop_assert!(differences.into_iter().all(|d| ring.contains(d)));
+            }
+        }
+    }
+}
+
+#[test]
+fn difference_bits_choose_the_ring_of_a_comparison() {
+    let mut graph = Graph::new();
+    let at = || Source::new("t.py", 1);
+    let half = Some(Bound::Int((1 << 31) - 1));
+    let x = graph.at(at()).input(0, 3, &[4], Dtype::INT64, half).unwrap();
+    let y = graph.at(at()).input(1, 3, &[4], Dtype::INT64, half).unwrap();
+    assert_eq!(graph.difference_bits(x, y), 33);
+    assert_eq!(graph.difference_bits(x, x), 33);
+    let free = graph.at(at()).input(0, 3, &[4], Dtype::INT64, None).unwrap();
+    assert_eq!(graph.difference_bits(free, free), 65);
+    assert_eq!(graph.difference_bits(x, free), 65);
+    let zero = graph.at(at()).constant_ints(&[4], &[0], Dtype::INT64).unwrap();
+    assert_eq!(graph.difference_bits(free, zero), 64, "the sign of a number is its top bit, whatever its range");
+    assert_eq!(graph.difference_bits(zero, free), 65, "minus the smallest number has no room");
+    let top = graph.at(at()).input(0, 3, &[4], Dtype::INT64, Some(Bound::Int((1 << 62) - 1))).unwrap();
+    assert_eq!(graph.difference_bits(top, top), 64);
+    let bit = graph.at(at()).input(0, 3, &[4], Dtype::Bit, None).unwrap();
+    assert_eq!(graph.difference_bits(bit, bit), 2);
+}
+
+#[test]
+fn known_ranges() {
+    let mut p = Program::default();
+    let x = p.at().input(0, 3, &[5], Dtype::INT64, Some(Bound::Int(10))).unwrap();
+    let range = |p: &Program, id| p.graph.node(id).interval.map(|i| (i.lo(), i.hi()));
+    let square = p.at().matmul(x, x).unwrap();
+    assert_eq!(range(&p, square), Some((-500, 500)));
+    let sum = p.at().sum(x, None, false).unwrap();
+    assert_eq!(range(&p, sum), Some((-50, 50)));
+    let first = p.at().argmax(x, None, false).unwrap();
+    assert_eq!(range(&p, first), Some((0, 4)));
+    let low = p.at().shr(x, 2).unwrap();
+    assert_eq!(range(&p, low), Some((-3, 2)));
+    let joined = p.at().concat(&[x.into(), Operand::Ints { shape: &[2], values: &[70, -3] }], 0).unwrap();
+    assert_eq!(range(&p, joined), Some((-10, 70)));
+    let f = p.at().input(0, 3, &[5], Dtype::FIXED64, Some(Bound::Real(1.5))).unwrap();
+    let product = p.at().binary(B::Mul, f, f).unwrap();
+    assert_eq!(range(&p, product), Some((-147456, 147456)));
+    // The ring must hold a product before its shift: 2^40 units squared do not fit, although 2^64 / 2^16 would.
+    let wide = p.at().input(0, 3, &[], Dtype::FIXED64, Some(Bound::Int(1 << 24))).unwrap();
+    let lost = p.at().binary(B::Mul, wide, wide).unwrap();
+    assert_eq!(range(&p, lost), None);
+    assert_eq!(p.graph.warnings().len(), 1);
+}

@@ -1,0 +1,328 @@
+//! Every mistake gets its exception and a message that says what to do.
+
+mod common;
+
+use common::{FIX, INT8, Program, message};
+use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, NodeId, Operand, Source, UnaryOp};
+
+fn program() -> (Program, NodeId, NodeId, NodeId) {
+    let mut p = Program::default();
+    let x = p.input(&[3], Dtype::INT64, &[0; 3]);
+    let bit = p.input(&[3], Dtype::Bit, &[0; 3]);
+    let real = p.input(&[3], FIX, &[0; 3]);
+    (p, x, bit, real)
+}
+
+#[test]
+fn shapes() {
+    let (mut p, x, bit, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    let empty = p.input(&[0], Dtype::INT64, &[]);
+    let nodes = p.graph.nodes().len();
+    let four = Operand::Ints { shape: &[4], values: &[1, 2, 3, 4] };
+    let cases = [
+        (
+            message(p.at().binary(B::Add, x, four)),
+            "operands could not be broadcast together with shapes (3,) (4,): from the right, sizes must be equal or 1",
+        ),
+        (
+            message(p.at().select(bit, x, four)),
+            "operands could not be broadcast together with shapes (3,) (4,): from the right, sizes must be equal or 1",
+        ),
+        (
+            message(p.at().broadcast_to(m, &[4])),
+            "cannot broadcast shape (3, 4) to shape (4,): from the right, sizes must be equal or 1",
+        ),
+        (
+            message(p.at().matmul(m, m)),
+            "matmul of shapes (3, 4) and (3, 4): inner sizes 4 and 3 differ; they must be equal: transpose or reshape an operand",
+        ),
+        (
+            message(p.at().matmul(m, Operand::int(&2))),
+            "cannot matmul a scalar: an operand needs at least one dimension; use * for a product with a scalar",
+        ),
+        (
+            message(p.at().dot(m, Operand::Ints { shape: &[1, 4, 1], values: &[1] })),
+            "dot of shapes (3, 4) and (1, 4, 1): the right operand may have at most two dimensions; use matmul (@)",
+        ),
+        (
+            message(p.at().sum(m, Some(2), false)),
+            "axis 2 is out of bounds for an array of dimension 2: it lies between -2 and 1",
+        ),
+        (
+            message(p.at().stack(&[x.into()], -3)),
+            "axis -3 is out of bounds for an array of dimension 2: it lies between -2 and 1",
+        ),
+        (
+            message(p.at().transpose(m, Some(&[0, 0]))),
+            "axes [0, 0] do not permute an array of dimension 2: name each axis from 0 to 2 - 1 once",
+        ),
+        (
+            message(p.at().reshape(m, &[5, -1])),
+            "cannot reshape an array of size 12 into shape (5, -1): the sizes must multiply to 12",
+        ),
+        (
+            message(p.at().reshape(m, &[-1, -1])),
+            "cannot reshape into shape (-1, -1): only one size may be -1 and none may be below it",
+        ),
+        (
+            message(p.at().reshape(empty, &[0, -1])),
+            "cannot reshape an array of size 0 into shape (0, -1): the sizes must multiply to 0",
+        ),
+        (
+            message(p.at().constant_ints(&[3], &[1, 2], Dtype::INT64)),
+            "2 values were given for shape (3,), which has 3 elements: give one for each, or a single one for all",
+        ),
+        (
+            message(p.at().gather(m, vec![1], &[2])),
+            "1 values were given for shape (2,), which has 2 elements: give one for each, or a single one for all",
+        ),
+        (
+            message(p.at().max(empty, None, false)),
+            "max of an empty axis has no value: shape (0,); check that something was selected",
+        ),
+        (
+            message(p.at().argmax(empty, Some(0), false)),
+            "argmax of an empty axis has no value: shape (0,); check that something was selected",
+        ),
+        (message(p.at().concat(&[], 0)), "need at least one array to concatenate"),
+        (
+            message(p.at().concat(&[x.into(), m.into()], 0)),
+            "cannot concatenate: shape (3, 4) (array 1) does not match shape (3,) (array 0); all sizes but that of axis 0 must be equal",
+        ),
+        (
+            message(p.at().stack(&[x.into(), four], 0)),
+            "cannot stack: shape (4,) (array 1) does not match shape (3,) (array 0); all sizes must be equal",
+        ),
+        (
+            message(p.at().gather(x, vec![0, 3], &[2])),
+            "index 3 (position 1) is out of bounds for an array of 3 elements",
+        ),
+        (
+            message(p.at().set_at(x, &[9], &[1], Operand::int(&1))),
+            "index 9 (position 0) is out of bounds for an array of 3 elements",
+        ),
+        (
+            message(p.at().set_at(x, &[1, 2], &[2], four)),
+            "cannot broadcast shape (4,) to shape (2,): from the right, sizes must be equal or 1",
+        ),
+        (
+            message(p.at().input(0, 3, &[1 << 20, 1 << 12], INT8, None)),
+            "shape (1048576, 4096) has too many elements: an array holds at most 2^32 - 1; split it",
+        ),
+        (
+            message(p.at().broadcast_to(m, &[usize::MAX, 3, 4])),
+            "shape (18446744073709551615, 3, 4) has too many elements: an array holds at most 2^32 - 1; split it",
+        ),
+    ];
+    for (found, wanted) in cases {
+        assert_eq!(found, format!("Shape: {wanted}"));
+    }
+    assert_eq!(p.graph.nodes().len(), nodes, "an operation that fails leaves no trace");
+}
+
+#[test]
+fn dtypes() {
+    let (mut p, x, bit, real) = program();
+    let small = p.input(&[3], INT8, &[0; 3]);
+    let long = p.input(&[3], Dtype::Fixed { bits: 8, frac: 7 }, &[0; 3]);
+    let hashes = p.graph.hashes().to_vec();
+    let cases = [
+        (
+            message(p.at().binary(B::Add, x, small)),
+            "cannot add int(64) and int(8): the dtypes must be equal; give both inputs the same dtype (dtype=qr.int(64))",
+        ),
+        (
+            message(p.at().binary(B::Mul, real, small)),
+            "cannot multiply fixed(16, 4) and int(8): the dtypes must be equal; give both inputs the same dtype (dtype=qr.fixed(16, 4))",
+        ),
+        (
+            message(p.at().binary(B::Lt, small, real)),
+            "cannot compare int(8) and fixed(16, 4): the dtypes must be equal; give both inputs the same dtype (dtype=qr.int(8))",
+        ),
+        (
+            message(p.at().concat(&[x.into(), real.into()], 0)),
+            "cannot concatenate int(64) and fixed(16, 4): the dtypes must be equal; give both inputs the same dtype (dtype=qr.int(64))",
+        ),
+        (
+            message(p.at().binary(B::Mul, x, Operand::real(&0.5))),
+            "cannot combine a float constant with int(64): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
+        ),
+        (
+            message(p.at().binary(B::Mul, bit, Operand::real(&0.5))),
+            "cannot combine a float constant with bit: give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
+        ),
+        (
+            message(p.at().constant_reals(&[], &[0.5], INT8)),
+            "cannot combine a float constant with int(8): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
+        ),
+        (
+            message(p.at().binary(B::And, x, bit)),
+            "& works on bits only, not on int(64); bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)",
+        ),
+        (
+            message(p.at().binary(B::Or, bit, Operand::int(&2))),
+            "| works on bits only, not on int(64); bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)",
+        ),
+        (
+            message(p.at().unary(UnaryOp::Not, real)),
+            "~ works on bits only, not on fixed(16, 4); bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)",
+        ),
+        (
+            message(p.at().select(x, x, x)),
+            "the condition of a selection must be a bit, not int(64): compare first (x != 0 is a bit)",
+        ),
+        (
+            message(p.at().cast(x, INT8)),
+            "cannot convert int(64) to int(8): only a bit converts to a number; astype between numbers comes with a later release: give the input dtype=qr.int(8)",
+        ),
+        (
+            message(p.at().binary(B::Add, long, bit)),
+            "a bit does not convert to fixed(8, 7), which cannot hold 1.0: use fewer fractional bits",
+        ),
+        (
+            message(p.at().input(0, 3, &[], Dtype::Int { bits: 0 }, None)),
+            "a ring of 0 bits is not supported: bits lie between 2 and 64, for instance qr.int(64)",
+        ),
+        (
+            message(p.at().input(0, 3, &[], Dtype::Int { bits: 65 }, None)),
+            "a ring of 65 bits is not supported: bits lie between 2 and 64, for instance qr.int(64)",
+        ),
+        (
+            message(p.at().constant_ints(&[], &[1], Dtype::Fixed { bits: 8, frac: 8 })),
+            "fixed(8, 8): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)",
+        ),
+    ];
+    for (found, wanted) in cases {
+        assert_eq!(found, format!("Dtype: {wanted}"));
+    }
+    assert_eq!(p.graph.hashes(), hashes);
+    assert_eq!(Dtype::int(65), Err(Fault::Bits { bits: 65 }));
+    assert_eq!(Dtype::fixed(1, 0), Err(Fault::Bits { bits: 1 }));
+    assert_eq!(Dtype::fixed(16, 16), Err(Fault::Frac { bits: 16, frac: 16 }));
+}
+
+#[test]
+fn ranges() {
+    let (mut p, x, bit, real) = program();
+    let small = p.input(&[3], INT8, &[0; 3]);
+    let nan = f64::NAN;
+    let cases = [
+        (
+            message(p.at().binary(B::Add, small, Operand::Ints { shape: &[3], values: &[1, 2, 128] })),
+            "value 128 (index 2) does not fit int(8), which holds -128 to 127: use a wider dtype or scale the values",
+        ),
+        (
+            message(p.at().binary(B::Lt, real, Operand::real(&2048.5))),
+            "value 2048.5 (index 0) does not fit fixed(16, 4), which holds -2048 to 2047.9375: use a wider dtype or scale the values",
+        ),
+        (
+            message(p.at().constant_ints(&[], &[i128::MAX], FIX)),
+            "value 170141183460469231731687303715884105727 (index 0) does not fit fixed(16, 4), which holds -2048 to 2047.9375: use a wider dtype or scale the values",
+        ),
+        (
+            message(p.at().constant_ints(&[], &[2], Dtype::Bit)),
+            "value 2 (index 0) does not fit bit, which holds 0 to 1: use a wider dtype or scale the values",
+        ),
+        (
+            message(p.at().binary(B::Add, real, Operand::Reals { shape: &[3], values: &[0.0, nan, 1.0] })),
+            "value NaN (index 1) is not a finite number: remove or replace it",
+        ),
+        (
+            message(p.at().binary(B::Add, real, Operand::real(&f64::INFINITY))),
+            "value inf (index 0) is not a finite number: remove or replace it",
+        ),
+        (message(p.at().shr(small, 8)), "shift by 8 bits of int(8): the shift must lie between 0 and 7"),
+        (message(p.at().shl(x, -1)), "shift by -1 bits of int(64): the shift must lie between 0 and 63"),
+        (
+            message(p.at().input(0, 3, &[], INT8, Some(Bound::Int(129)))),
+            "bound 129 is not a magnitude that int(8) can hold (-128 to 127): state the largest absolute value of the input",
+        ),
+        (
+            message(p.at().input(0, 3, &[], INT8, Some(Bound::Int(-1)))),
+            "bound -1 is not a magnitude that int(8) can hold (-128 to 127): state the largest absolute value of the input",
+        ),
+        (
+            message(p.at().input(0, 3, &[], FIX, Some(Bound::Real(nan)))),
+            "bound NaN is not a magnitude that fixed(16, 4) can hold (-2048 to 2047.9375): state the largest absolute value of the input",
+        ),
+    ];
+    for (found, wanted) in cases {
+        let (kind, text) = found.split_once(": ").unwrap();
+        assert_eq!((kind, text), ("Range", wanted));
+    }
+    assert_eq!(p.graph.node(bit).shape, [3]);
+}
+
+#[test]
+fn owners_and_strangers() {
+    let (mut p, x, ..) = program();
+    assert_eq!(
+        message(p.at().input(3, 3, &[], INT8, None)),
+        "Config: owner 3 does not exist: this session has parties 0, 1, 2"
+    );
+    assert_eq!(
+        message(p.at().binary(B::Add, x, NodeId(99))),
+        "Config: node 99 is not part of this program, which has 3: an array of another session was used"
+    );
+    for stranger in
+        [p.at().sum(NodeId(3), None, false), p.at().gather(NodeId(3), vec![], &[0]), p.at().shl(NodeId(3), 1)]
+    {
+        assert!(message(stranger).starts_with("Config: node 3 is not part"));
+    }
+}
+
+#[test]
+fn stated_bounds_are_checked_and_followed() {
+    let mut p = Program::default();
+    let x = p.at().input(0, 3, &[2], INT8, Some(Bound::Int(10))).unwrap();
+    let y = p.at().input(0, 3, &[2], FIX, Some(Bound::Real(0.1))).unwrap();
+    assert_eq!(p.graph.check_input(x, &[-10, 10]), Ok(()));
+    assert_eq!(
+        p.graph.check_input(x, &[0, 11]).unwrap_err().to_string(),
+        "value 11 (index 1) is larger than the stated bound allows (-10 to 10): raise bound="
+    );
+    assert_eq!(p.graph.node(y).range().hi(), 2, "0.1 is 1.6 units, and values round to units");
+    assert_eq!(
+        p.graph.check_input(y, &[-3, 0]).unwrap_err().to_string(),
+        "value -0.1875 (index 0) is larger than the stated bound allows (-0.125 to 0.125): raise bound="
+    );
+    let square = p.at().binary(B::Mul, x, x).unwrap();
+    assert!(p.graph.warnings().is_empty());
+    let cube = p.at().binary(B::Mul, square, x).unwrap();
+    assert_eq!(p.graph.node(cube).interval, None);
+    assert_eq!(p.graph.warnings().len(), 1);
+    assert_eq!(p.graph.warnings()[0].node, cube);
+    assert_eq!(
+        p.graph.warnings()[0].fault.to_string(),
+        "mul may leave int(8): values from -1000 to 1000 are possible and it holds -128 to 127; state smaller bounds or use a wider dtype"
+    );
+    let whole = p.at().input(0, 3, &[], INT8, Some(Bound::Int(128))).unwrap();
+    assert_eq!(p.graph.node(whole).range(), INT8.range());
+}
+
+#[test]
+fn strict_programs_must_fit() {
+    let mut graph = Graph::strict();
+    let source = || Source::new("t.py", 7);
+    assert_eq!(
+        message(graph.at(source()).input(0, 3, &[], INT8, None)),
+        "Range: strict mode needs the range of every input: state the largest magnitude (bound=)"
+    );
+    assert!(graph.at(source()).input(0, 3, &[], Dtype::Bit, None).is_ok());
+    let x = graph.at(source()).input(0, 3, &[], INT8, Some(Bound::Int(100))).unwrap();
+    assert!(message(graph.at(source()).binary(B::Add, x, x)).starts_with("Range: add may leave int(8)"));
+    assert!(graph.at(source()).binary(B::Add, x, Operand::int(&27)).is_ok());
+    assert_eq!(graph.nodes().len(), 4);
+}
+
+#[test]
+fn descriptions_say_what_and_where() {
+    let mut graph = Graph::new();
+    let x = graph.at(Source::new("score.py", 3)).input(1, 3, &[569], Dtype::INT64, None).unwrap();
+    let y = graph.at(Source::new("score.py", 14)).binary(B::Lt, x, Operand::int(&0)).unwrap();
+    let z = graph.at(Source::new("score.py", 15)).select(y, x, Operand::int(&0)).unwrap();
+    assert_eq!(graph.describe(x), "input of (569,) int(64) from party 1 at score.py:3");
+    assert_eq!(graph.describe(y), "lt of (569,) int(64) at score.py:14");
+    assert_eq!(graph.describe(z), "select of (569,) int(64) at score.py:15");
+}
