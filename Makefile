@@ -39,7 +39,7 @@ bench: $(STAMPS)/extension ## the standard workloads: a table, target/bench.json
 	@$(BIN)/quorate bench --json target/bench.json --plot target/bench.png
 
 docs: $(STAMPS)/dev ## the documentation, into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel: check-cargo $(STAMPS)/demo ## an abi3 wheel for Python 3.10 and later, into dist/
 	$(BIN)/maturin build --release --out dist
