@@ -91,6 +91,10 @@ pub enum NetError {
         parties: usize,
     },
 
+    /// The caller's stop flag was raised while connecting.
+    #[error("connecting was interrupted")]
+    Interrupted,
+
     /// Every peer has failed and each failure has been reported.
     #[error("every peer has failed; nothing can arrive any more")]
     NoPeersLeft,
@@ -112,12 +116,12 @@ pub enum NetError {
 
     /// Two processes claim one party's number.
     #[error(
-        "another process ({place}) is also running as party {party}; each party runs once: check `me` in the configurations"
+        "two processes run as party {party} (seen at {place}); each party runs once: check `me` in the configurations"
     )]
     DuplicateParty {
         /// The number claimed twice.
         party: usize,
-        /// Where the other process is.
+        /// Where the second process was seen, or the peer that saw it.
         place: Place,
     },
 
@@ -274,6 +278,9 @@ pub enum ConfigProblem {
     /// Two parties have the same certificate.
     #[error("parties {0} and {1} have the same certificate; every party has its own")]
     SameCertificate(usize, usize),
+    /// No parties, or more than can be numbered.
+    #[error("the number of parties is {0}; it must be between 2 and 1000")]
+    Parties(usize),
     /// A time-out that is not longer than the heartbeat.
     #[error("the peer time-out must be at least twice the heartbeat")]
     Heartbeat,
@@ -289,6 +296,9 @@ pub enum Attempt {
     /// Dialling failed.
     #[error("dialling it: {0}")]
     Dial(io::ErrorKind),
+    /// This party and the peer are connected; the peer still waits for others.
+    #[error("it is there, but still waits for another party")]
+    WaitsForOthers,
     /// The connection was made; the handshake did not end.
     #[error("it answered, but did not finish the handshake")]
     Handshake,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`memory`] | queues between the threads of one process |
 //! | [`shaped`] | the same, with the delay and the bandwidth of a network |
+//! | [`tcp`] | TCP with TLS 1.3 between processes and machines |
 //!
 //! Nothing here knows shares, lanes or rounds, and nothing above this crate can tell which links it runs over: a party
 //! holds one [`Net`], sends frames into it and receives the frames of all its peers from it.
@@ -16,6 +17,7 @@ mod mailbox;
 pub mod memory;
 mod peers;
 pub mod shaped;
+pub mod tcp;
 
 pub use error::{Attempt, ConfigProblem, KeyProblem, NetError, Place, Refusal};
 pub use interrupt::Interrupt;

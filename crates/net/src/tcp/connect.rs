@@ -1,0 +1,349 @@
+//! Every pair of parties gets one connection: the party with the higher number dials, again and again until the other is
+//! there. Strangers who call are ignored; a wrong certificate, version or number is a specific error.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use super::channel::Channel;
+use super::handshake::{Broken, Talk};
+use super::hello::{Hello, Nonce, VERSION, Verdict};
+use super::link::Established;
+use super::pinned::{PROTOCOL, Pinned};
+use super::{PartyConfig, TcpConfig};
+use crate::{Attempt, ConfigProblem, NetError, Place, Refusal};
+
+/// How often the threads look for news.
+const TICK: Duration = Duration::from_millis(5);
+/// Between two calls to a peer that is not there yet.
+const REDIAL: Duration = Duration::from_millis(50);
+/// For one TCP connection to be made.
+const DIAL: Duration = Duration::from_secs(1);
+/// For a caller to finish its handshake.
+const CALLER: Duration = Duration::from_secs(10);
+/// Callers whose handshakes run at once; further ones are dropped.
+const CALLERS: usize = 64;
+
+/// How the ends of a connection know each other.
+pub(crate) enum Trust {
+    Pinned(Pinned),
+    #[cfg(feature = "testing")]
+    Insecure,
+}
+
+/// Opens the port on which the peers call.
+///
+/// # Errors
+/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that means nothing; [`NetError::Io`].
+pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
+    let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
+    let resolved = resolve(address).ok_or_else(|| NetError::BadConfig(ConfigProblem::Address(address.clone())))?;
+    let mut bound = TcpListener::bind(&resolved[..]);
+    if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
+        // The address that peers use belongs to a router in front of this machine.
+        let port = resolved[0].port();
+        bound = TcpListener::bind(("::", port)).or_else(|_| TcpListener::bind(("0.0.0.0", port)));
+    }
+    bound.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => NetError::PortInUse { address: address.clone() },
+        _ => super::io_error("listening for peers", error),
+    })
+}
+
+/// Connects with every peer; element i is the connection to party i, none for this party.
+pub(crate) fn connect_all(
+    config: &TcpConfig,
+    listener: &TcpListener,
+    trust: &Trust,
+    nonce: Nonce,
+    deadline: Instant,
+) -> Result<Vec<Option<(Established, Nonce)>>, NetError> {
+    listener.set_nonblocking(true).map_err(|error| super::io_error("listening for peers", error))?;
+    let (news, arrivals) = mpsc::channel();
+    let meeting = Meeting {
+        config,
+        trust,
+        nonce,
+        deadline,
+        stop: AtomicBool::new(false),
+        callers: AtomicUsize::new(0),
+        claims: Mutex::new((0..config.parties.len()).map(|_| None).collect()),
+    };
+    thread::scope(|scope| {
+        let meeting = &meeting;
+        let acceptor = news.clone();
+        scope.spawn(move || meeting.accept_all(scope, listener, &acceptor));
+        for peer in 0..config.me {
+            let news = news.clone();
+            scope.spawn(move || meeting.dial(peer, &news));
+        }
+        drop(news);
+        let result = meeting.collect(&arrivals);
+        meeting.stop.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// What the threads report.
+enum News {
+    Connected(usize, Box<Established>, Nonce),
+    Tried(usize, Attempt),
+    /// Somebody was refused who may or may not be the peer that is missing.
+    Refused(NetError),
+    Failed(NetError),
+}
+
+struct Meeting<'a> {
+    config: &'a TcpConfig,
+    trust: &'a Trust,
+    nonce: Nonce,
+    deadline: Instant,
+    stop: AtomicBool,
+    callers: AtomicUsize,
+    /// Who has called as which party, and over which connection.
+    claims: Mutex<Vec<Option<(Nonce, TcpStream)>>>,
+}
+
+impl Meeting<'_> {
+    fn collect(&self, arrivals: &mpsc::Receiver<News>) -> Result<Vec<Option<(Established, Nonce)>>, NetError> {
+        let (me, parties) = (self.config.me, self.config.parties.len());
+        let started = Instant::now();
+        let mut links: Vec<Option<(Established, Nonce)>> = (0..parties).map(|_| None).collect();
+        let mut last = vec![Attempt::NeverCalled; parties];
+        let mut refused = None;
+        loop {
+            let missing = links.iter().enumerate().find(|(peer, link)| *peer != me && link.is_none());
+            let Some((peer, _)) = missing else { return Ok(links) };
+            if self.config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(NetError::Interrupted);
+            }
+            match arrivals.recv_timeout(TICK) {
+                Ok(News::Connected(peer, link, nonce)) => links[peer] = Some((*link, nonce)),
+                Ok(News::Tried(peer, attempt)) => last[peer] = attempt,
+                Ok(News::Refused(error)) => refused = Some(error),
+                Ok(News::Failed(error)) => return Err(error),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if Instant::now() >= self.deadline {
+                let (address, waited) = (self.config.parties[peer].address.clone(), started.elapsed());
+                let timeout = NetError::ConnectTimeout { peer, address, waited, last: last[peer] };
+                return Err(refused.unwrap_or(timeout));
+            }
+        }
+    }
+
+    // --- the side that is called
+
+    fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, listener: &TcpListener, news: &Sender<News>) {
+        while !self.stop.load(Ordering::Relaxed) {
+            match listener.accept() {
+                Ok((stream, from)) if self.callers.fetch_add(1, Ordering::Relaxed) < CALLERS => {
+                    let news = news.clone();
+                    scope.spawn(move || {
+                        self.answer(stream, from, &news);
+                        self.callers.fetch_sub(1, Ordering::Relaxed);
+                    });
+                }
+                Ok(_) => {
+                    self.callers.fetch_sub(1, Ordering::Relaxed);
+                }
+                Err(_) => thread::sleep(TICK),
+            }
+        }
+    }
+
+    fn answer(&self, stream: TcpStream, from: SocketAddr, news: &Sender<News>) {
+        let refusal = |why| NetError::Refused { peer: None, place: Place::at(&from.to_string()), why };
+        let _ = match self.meet_caller(stream, from) {
+            Ok(Ok((peer, link, nonce))) => news.send(News::Connected(peer, Box::new(link), nonce)),
+            Ok(Err(error)) => news.send(News::Failed(error)),
+            Err(Broken::RefusedByUs) => news.send(News::Refused(refusal(Refusal::ByUs))),
+            Err(Broken::RefusedByPeer) => news.send(News::Refused(refusal(Refusal::ByPeer))),
+            Err(Broken::Closed | Broken::Stopped | Broken::Stranger) => Ok(()),
+        };
+    }
+
+    fn meet_caller(
+        &self,
+        stream: TcpStream,
+        from: SocketAddr,
+    ) -> Result<Result<(usize, Established, Nonce), NetError>, Broken> {
+        let channel = match self.trust {
+            Trust::Pinned(pinned) => pinned.accept()?,
+            #[cfg(feature = "testing")]
+            Trust::Insecure => Channel::Insecure,
+        };
+        let deadline = self.deadline.min(Instant::now() + CALLER);
+        let mut talk = Talk::begin(stream, channel, deadline, &self.stop)?;
+        let certified = self.certified(talk.channel())?;
+        let theirs = talk.hear()?;
+        let judged = self.judge(&theirs, certified, talk.stream(), from);
+        let verdict = judged.as_ref().map_or_else(|(verdict, _)| *verdict, |()| Verdict::Welcome);
+        talk.say(&self.hello(theirs.from, verdict))?;
+        if let Err((_, error)) = judged {
+            talk.hang_up();
+            return Ok(Err(error));
+        }
+        let answer = talk.hear()?;
+        if answer.verdict != Verdict::Welcome {
+            let place = Place::at(&self.config.parties[theirs.from].address);
+            return Ok(Err(self.rejection(theirs.from, place, &answer)));
+        }
+        Ok(Ok((theirs.from, talk.establish(), theirs.nonce)))
+    }
+
+    /// The party whose certificate the caller holds; none on insecure links.
+    fn certified(&self, channel: &Channel) -> Result<Option<usize>, Broken> {
+        match self.trust {
+            Trust::Pinned(pinned) => {
+                if channel.protocol() != Some(PROTOCOL) {
+                    return Err(Broken::Stranger);
+                }
+                let party = channel.peer_certificate().and_then(|certificate| pinned.party_of(certificate));
+                party.map(Some).ok_or(Broken::RefusedByUs)
+            }
+            #[cfg(feature = "testing")]
+            Trust::Insecure => Ok(None),
+        }
+    }
+
+    /// Whether a caller is who it should be.
+    fn judge(
+        &self,
+        theirs: &Hello,
+        certified: Option<usize>,
+        stream: &TcpStream,
+        from: SocketAddr,
+    ) -> Result<(), (Verdict, NetError)> {
+        let (me, parties) = (self.config.me, self.config.parties.len());
+        let place = Place::at(&from.to_string());
+        let peer = certified.unwrap_or(theirs.from);
+        let other = |verdict, what| Err((verdict, NetError::Misconfigured { peer, place: place.clone(), what }));
+        if theirs.version != VERSION {
+            let error = NetError::VersionMismatch { peer, place, theirs: theirs.version, ours: VERSION };
+            return Err((Verdict::OtherVersion, error));
+        }
+        if theirs.from == me {
+            return Err((Verdict::Duplicate, NetError::DuplicateParty { party: me, place }));
+        }
+        if theirs.parties != parties {
+            return other(Verdict::OtherParties, "another number of parties");
+        }
+        if certified.is_some_and(|certified| certified != theirs.from) {
+            return other(Verdict::OtherNumbers, "its certificate belongs to another number");
+        }
+        if theirs.to != me || theirs.from < me || theirs.from >= parties {
+            return other(Verdict::OtherNumbers, "it takes this party for another one");
+        }
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        let claim = &mut claims[theirs.from];
+        if claim.as_ref().is_some_and(|(nonce, earlier)| *nonce != theirs.nonce && is_open(earlier)) {
+            return Err((Verdict::Duplicate, NetError::DuplicateParty { party: theirs.from, place }));
+        }
+        *claim = stream.try_clone().ok().map(|stream| (theirs.nonce, stream));
+        Ok(())
+    }
+
+    // --- the side that dials
+
+    fn dial(&self, peer: usize, news: &Sender<News>) {
+        let party = &self.config.parties[peer];
+        while !self.stop.load(Ordering::Relaxed) && Instant::now() < self.deadline {
+            let attempt = match call(party) {
+                Ok(stream) => match self.meet_called(stream, peer) {
+                    Ok(Ok((link, nonce))) => {
+                        let _ = news.send(News::Connected(peer, Box::new(link), nonce));
+                        return;
+                    }
+                    Ok(Err(error)) => {
+                        let _ = news.send(News::Failed(error));
+                        return;
+                    }
+                    Err(Broken::RefusedByUs) => return self.refuse(peer, Refusal::ByUs, news),
+                    Err(Broken::RefusedByPeer) => return self.refuse(peer, Refusal::ByPeer, news),
+                    Err(Broken::Closed | Broken::Stopped | Broken::Stranger) => Attempt::Handshake,
+                },
+                Err(kind) => Attempt::Dial(kind),
+            };
+            let _ = news.send(News::Tried(peer, attempt));
+            thread::sleep(REDIAL);
+        }
+    }
+
+    fn refuse(&self, peer: usize, why: Refusal, news: &Sender<News>) {
+        let place = Place::at(&self.config.parties[peer].address);
+        let _ = news.send(News::Failed(NetError::Refused { peer: Some(peer), place, why }));
+    }
+
+    fn meet_called(&self, stream: TcpStream, peer: usize) -> Result<Result<(Established, Nonce), NetError>, Broken> {
+        let channel = match self.trust {
+            Trust::Pinned(pinned) => pinned.dial(peer)?,
+            #[cfg(feature = "testing")]
+            Trust::Insecure => Channel::Insecure,
+        };
+        let mut talk = Talk::begin(stream, channel, self.deadline, &self.stop)?;
+        talk.say(&self.hello(peer, Verdict::Welcome))?;
+        let theirs = talk.hear()?;
+        let place = Place::at(&self.config.parties[peer].address);
+        if theirs.verdict != Verdict::Welcome {
+            return Ok(Err(self.rejection(peer, place, &theirs)));
+        }
+        if theirs.from != peer || theirs.to != self.config.me || theirs.parties != self.config.parties.len() {
+            talk.say(&self.hello(peer, Verdict::OtherNumbers))?;
+            talk.hang_up();
+            return Ok(Err(NetError::Misconfigured { peer, place, what: "it has another number there" }));
+        }
+        talk.say(&self.hello(peer, Verdict::Welcome))?;
+        Ok(Ok((talk.establish(), theirs.nonce)))
+    }
+
+    // --- both sides
+
+    fn hello(&self, to: usize, verdict: Verdict) -> Hello {
+        let (from, parties) = (self.config.me, self.config.parties.len());
+        Hello { version: VERSION, verdict, from, to, parties, nonce: self.nonce }
+    }
+
+    /// The peer's verdict on this party, as an error.
+    fn rejection(&self, peer: usize, place: Place, hello: &Hello) -> NetError {
+        match hello.verdict {
+            Verdict::Duplicate => NetError::DuplicateParty { party: self.config.me, place },
+            Verdict::OtherParties => NetError::Misconfigured { peer, place, what: "another number of parties" },
+            Verdict::OtherVersion => NetError::VersionMismatch { peer, place, theirs: hello.version, ours: VERSION },
+            Verdict::OtherNumbers | Verdict::Welcome => {
+                NetError::Misconfigured { peer, place, what: "the parties' numbers or certificates" }
+            }
+        }
+    }
+}
+
+/// Makes one TCP connection to a party, trying each address of its name.
+fn call(party: &PartyConfig) -> Result<TcpStream, ErrorKind> {
+    let addresses = resolve(&party.address).ok_or(ErrorKind::NotFound)?;
+    let mut last = ErrorKind::NotFound;
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, DIAL) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error.kind(),
+        }
+    }
+    Err(last)
+}
+
+fn resolve(address: &str) -> Option<Vec<SocketAddr>> {
+    let addresses: Vec<SocketAddr> = address.to_socket_addrs().ok()?.collect();
+    (!addresses.is_empty()).then_some(addresses)
+}
+
+/// Whether the other side still holds this connection. It is being set up: at most a few bytes wait in it.
+fn is_open(stream: &TcpStream) -> bool {
+    let mut byte = [0];
+    match stream.peek(&mut byte) {
+        Ok(bytes) => bytes > 0,
+        Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted),
+    }
+}

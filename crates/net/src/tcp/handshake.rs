@@ -1,0 +1,188 @@
+//! From a fresh connection to a link: TLS, then hello, hello, verdict. Blocking, in a thread of its own, with a deadline.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustls::{AlertDescription, Error as TlsError};
+
+use super::channel::Channel;
+use super::hello::{HELLO_BYTES, Hello};
+use super::link::Established;
+
+/// How often a waiting handshake looks whether it should stop.
+const SLICE: Duration = Duration::from_millis(20);
+/// Bytes of TLS handshake that may wait for their end.
+const RAW_BYTES: usize = 64 << 10;
+
+/// Why a handshake ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The other side closed, or the network did.
+    Closed,
+    /// Out of time, or told to stop.
+    Stopped,
+    /// The other side does not speak this protocol.
+    Stranger,
+    /// The other side's certificate is not pinned.
+    RefusedByUs,
+    /// The other side does not accept our certificate.
+    RefusedByPeer,
+}
+
+impl From<TlsError> for Broken {
+    fn from(error: TlsError) -> Self {
+        use AlertDescription as Alert;
+        match error {
+            TlsError::InvalidCertificate(_) => Broken::RefusedByUs,
+            TlsError::AlertReceived(
+                Alert::AccessDenied | Alert::BadCertificate | Alert::CertificateUnknown | Alert::UnknownCA,
+            ) => Broken::RefusedByPeer,
+            _ => Broken::Stranger,
+        }
+    }
+}
+
+/// A conversation over a connection that is being set up.
+pub(crate) struct Talk<'a> {
+    stream: TcpStream,
+    channel: Channel,
+    deadline: Instant,
+    stop: &'a AtomicBool,
+    raw: Vec<u8>,
+    plain: Vec<u8>,
+    sent_bytes: u64,
+    received_bytes: u64,
+}
+
+impl<'a> Talk<'a> {
+    /// Runs the TLS handshake.
+    pub(crate) fn begin(
+        stream: TcpStream,
+        channel: Channel,
+        deadline: Instant,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, Broken> {
+        let set_up = stream
+            .set_nonblocking(false)
+            .and_then(|()| stream.set_nodelay(true))
+            .and_then(|()| stream.set_read_timeout(Some(SLICE)))
+            .and_then(|()| stream.set_write_timeout(Some(Duration::from_secs(1))));
+        set_up.map_err(|_| Broken::Closed)?;
+        let (raw, plain) = (Vec::new(), Vec::new());
+        let mut talk = Talk { stream, channel, deadline, stop, raw, plain, sent_bytes: 0, received_bytes: 0 };
+        talk.open()?;
+        while !talk.channel.is_ready() {
+            talk.fill()?;
+        }
+        Ok(talk)
+    }
+
+    pub(crate) fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(crate) fn say(&mut self, hello: &Hello) -> Result<(), Broken> {
+        let mut sealed = Vec::new();
+        self.channel.seal(&hello.encode(), &mut sealed)?;
+        self.write(&sealed)
+    }
+
+    pub(crate) fn hear(&mut self) -> Result<Hello, Broken> {
+        while self.plain.len() < HELLO_BYTES {
+            self.fill()?;
+        }
+        let mut bytes = [0; HELLO_BYTES];
+        bytes.copy_from_slice(&self.plain[..HELLO_BYTES]);
+        self.plain.drain(..HELLO_BYTES);
+        Hello::decode(&bytes).ok_or(Broken::Stranger)
+    }
+
+    /// The end of the handshake.
+    pub(crate) fn establish(self) -> Established {
+        Established {
+            stream: self.stream,
+            channel: self.channel,
+            sealed: self.raw,
+            opened: self.plain,
+            sent_bytes: self.sent_bytes,
+            received_bytes: self.received_bytes,
+        }
+    }
+
+    /// Ends the connection so that what was said last reaches the other side.
+    pub(crate) fn hang_up(self) {
+        linger(&self.stream);
+    }
+
+    /// Reads some bytes and opens them.
+    fn fill(&mut self) -> Result<(), Broken> {
+        if self.raw.len() > RAW_BYTES {
+            return Err(Broken::Stranger);
+        }
+        let mut piece = [0; 16 << 10];
+        let bytes = loop {
+            if self.stop.load(Ordering::Relaxed) || Instant::now() >= self.deadline {
+                return Err(Broken::Stopped);
+            }
+            match self.stream.read(&mut piece) {
+                Ok(0) => return Err(Broken::Closed),
+                Ok(bytes) => break bytes,
+                Err(error) if is_retry(error.kind()) => {}
+                Err(_) => return Err(Broken::Closed),
+            }
+        };
+        self.received_bytes += bytes as u64;
+        self.raw.extend_from_slice(&piece[..bytes]);
+        self.open()
+    }
+
+    /// Opens the raw bytes and sends what TLS answers.
+    fn open(&mut self) -> Result<(), Broken> {
+        let mut answer = Vec::new();
+        let plain = &mut self.plain;
+        let opened = self.channel.open(&mut self.raw, &mut |piece| plain.extend_from_slice(piece), &mut answer);
+        let written = self.write(&answer);
+        match opened {
+            Ok(opened) => {
+                self.raw.drain(..opened.consumed);
+                if opened.closed { Err(Broken::Closed) } else { written }
+            }
+            Err(error) => {
+                linger(&self.stream);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        self.stream.write_all(bytes).map_err(|_| Broken::Closed)?;
+        self.sent_bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Closes for writing and waits shortly until the other side has read: closing at once could destroy what was sent.
+fn linger(stream: &TcpStream) {
+    let _ = stream.shutdown(Shutdown::Write);
+    let end = Instant::now() + Duration::from_millis(200);
+    let mut reader = stream;
+    let mut piece = [0; 1024];
+    while Instant::now() < end {
+        match reader.read(&mut piece) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if is_retry(error.kind()) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn is_retry(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}

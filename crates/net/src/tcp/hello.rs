@@ -1,0 +1,93 @@
+//! The first message inside a new connection, each way: who speaks, to whom, in which version.
+
+/// Version of everything that this crate puts on the wire. A change of format raises it.
+pub(crate) const VERSION: u32 = 1;
+/// Bytes of an encoded hello, in every version.
+pub(crate) const HELLO_BYTES: usize = 64;
+
+const MAGIC: [u8; 8] = *b"QUORATE\n";
+
+/// A random number that a process draws once: two processes with one party's number differ in it.
+pub(crate) type Nonce = [u8; 16];
+
+/// What a party thinks of the other's hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Welcome,
+    OtherVersion,
+    Duplicate,
+    OtherParties,
+    OtherNumbers,
+}
+
+impl Verdict {
+    const ALL: [Verdict; 5] =
+        [Verdict::Welcome, Verdict::OtherVersion, Verdict::Duplicate, Verdict::OtherParties, Verdict::OtherNumbers];
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hello {
+    pub(crate) version: u32,
+    pub(crate) verdict: Verdict,
+    /// The sender's number, the number it thinks the receiver has, and the number of parties.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) parties: usize,
+    pub(crate) nonce: Nonce,
+}
+
+impl Hello {
+    pub(crate) fn encode(&self) -> [u8; HELLO_BYTES] {
+        let mut bytes = [0; HELLO_BYTES];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
+        bytes[12] = Verdict::ALL.iter().position(|verdict| *verdict == self.verdict).unwrap_or(0) as u8;
+        for (slot, number) in [self.from, self.to, self.parties].into_iter().enumerate() {
+            bytes[16 + 4 * slot..][..4].copy_from_slice(&(number as u32).to_le_bytes());
+        }
+        bytes[28..44].copy_from_slice(&self.nonce);
+        bytes
+    }
+
+    /// Of a hello in another version only `version` means anything. `None` if this is no hello at all.
+    pub(crate) fn decode(bytes: &[u8; HELLO_BYTES]) -> Option<Self> {
+        let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let version = number(8);
+        let verdict = Verdict::ALL.get(usize::from(bytes[12])).copied();
+        let verdict = if version == VERSION { verdict? } else { Verdict::OtherVersion };
+        let mut nonce = Nonce::default();
+        nonce.copy_from_slice(&bytes[28..44]);
+        let hello = Hello {
+            version,
+            verdict,
+            from: number(16) as usize,
+            to: number(20) as usize,
+            parties: number(24) as usize,
+            nonce,
+        };
+        (bytes[..8] == MAGIC).then_some(hello)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn decoding_inverts_encoding(
+            verdict in 0usize..5, from in 0usize..1000, to in 0usize..1000, parties in 0usize..1000, nonce: Nonce,
+        ) {
+            let hello = Hello { version: VERSION, verdict: Verdict::ALL[verdict], from, to, parties, nonce };
+            prop_assert_eq!(Hello::decode(&hello.encode()), Some(hello));
+        }
+
+        #[test]
+        fn garbage_is_no_hello(garbage in proptest::collection::vec(any::<u8>(), HELLO_BYTES)) {
+            let bytes: [u8; HELLO_BYTES] = garbage.try_into().unwrap();
+            prop_assert_eq!(Hello::decode(&bytes), None);
+        }
+    }
+}

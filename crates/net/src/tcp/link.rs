@@ -1,0 +1,370 @@
+//! One connection to one peer after the handshake: socket, channel and queues, without any waiting.
+//!
+//! The scheduler's thread and the service thread both drive a link, each under the link's lock.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use mio::net::TcpStream;
+
+use super::channel::Channel;
+use super::frames::{Cutter, HEADER, Item, TooLarge};
+use crate::{Frame, MAX_FRAME, NetError, Place};
+
+/// Reading from the peer stops while this many bytes wait to be received here.
+pub(crate) const INBOX_BYTES: usize = 64 << 20;
+/// Memory that a frame takes beside its bytes, about; so that a flood of empty frames is bounded too.
+const FRAME_COST: usize = 64;
+/// Bytes read from the socket at a time.
+const READ_BYTES: usize = 256 << 10;
+/// Bytes sealed at a time, about: what the socket does not take stays sealed in memory.
+const SEAL_BYTES: usize = 128 << 10;
+/// Reads under one hold of the lock, so that the other thread gets its turn.
+const READS: usize = 4;
+
+pub(crate) struct Link {
+    peer: usize,
+    place: Place,
+    socket: Option<TcpStream>,
+    channel: Channel,
+    failure: Option<NetError>,
+
+    raw: Box<[u8]>,
+    raw_len: usize,
+    cutter: Cutter,
+    inbox: VecDeque<Frame>,
+    inbox_bytes: usize,
+    heard: Instant,
+    peer_is_ready: bool,
+    readable: bool,
+
+    outbox: VecDeque<Item>,
+    /// Bytes of the first item (header included) that are sealed already.
+    outbox_at: usize,
+    outbox_bytes: usize,
+    plain: Vec<u8>,
+    sealed: Vec<u8>,
+    sealed_at: usize,
+    said: Instant,
+    /// The peer takes nothing any more; what it sent before may still be read.
+    deaf: bool,
+
+    sent_bytes: u64,
+    received_bytes: u64,
+}
+
+/// A connection as the handshake leaves it.
+pub(crate) struct Established {
+    pub(crate) stream: std::net::TcpStream,
+    pub(crate) channel: Channel,
+    /// Bytes that arrived behind the handshake: still sealed, then opened already.
+    pub(crate) sealed: Vec<u8>,
+    pub(crate) opened: Vec<u8>,
+    pub(crate) sent_bytes: u64,
+    pub(crate) received_bytes: u64,
+}
+
+impl Link {
+    pub(crate) fn new(peer: usize, place: Place, from: Established) -> std::io::Result<Self> {
+        from.stream.set_nonblocking(true)?;
+        from.stream.set_nodelay(true)?;
+        let mut raw = vec![0; READ_BYTES.max(from.sealed.len())].into_boxed_slice();
+        raw[..from.sealed.len()].copy_from_slice(&from.sealed);
+        let now = Instant::now();
+        let mut link = Link {
+            peer,
+            place,
+            socket: Some(TcpStream::from_std(from.stream)),
+            channel: from.channel,
+            failure: None,
+            raw,
+            raw_len: from.sealed.len(),
+            cutter: Cutter::default(),
+            inbox: VecDeque::new(),
+            inbox_bytes: 0,
+            heard: now,
+            peer_is_ready: false,
+            readable: true,
+            outbox: VecDeque::new(),
+            outbox_at: 0,
+            outbox_bytes: 0,
+            plain: Vec::new(),
+            sealed: Vec::new(),
+            sealed_at: 0,
+            said: now,
+            deaf: false,
+            sent_bytes: from.sent_bytes,
+            received_bytes: from.received_bytes,
+        };
+        let cut = link.deliver(&from.opened).and_then(|()| link.open_raw());
+        cut.unwrap_or_else(|error| link.fail(error));
+        Ok(link)
+    }
+
+    pub(crate) fn socket(&mut self) -> Option<&mut TcpStream> {
+        self.socket.as_mut()
+    }
+
+    /// The failure of this link; frames that came before it may still be in the inbox.
+    pub(crate) fn failure(&self) -> Option<&NetError> {
+        self.failure.as_ref()
+    }
+
+    pub(crate) fn peer_is_ready(&self) -> bool {
+        self.peer_is_ready
+    }
+
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.received_bytes
+    }
+
+    /// Bytes that the socket has not taken yet.
+    pub(crate) fn queued(&self) -> usize {
+        self.outbox_bytes + self.sealed.len() - self.sealed_at
+    }
+
+    /// The next frame of this peer.
+    pub(crate) fn pop(&mut self) -> Option<Frame> {
+        let frame = self.inbox.pop_front()?;
+        self.inbox_bytes -= frame.len() + FRAME_COST;
+        Some(frame)
+    }
+
+    /// Whether the socket may hold bytes of which no event will tell any more.
+    pub(crate) fn wants_read(&self) -> bool {
+        self.readable && self.failure.is_none() && self.inbox_bytes < INBOX_BYTES
+    }
+
+    /// When the peer counts as silent; never while this side does not listen.
+    pub(crate) fn silent_at(&self, timeout: Duration) -> Option<Instant> {
+        (self.failure.is_none() && self.inbox_bytes < INBOX_BYTES).then(|| self.heard + timeout)
+    }
+
+    /// Fails the link if the peer has been silent for too long. Call after reading.
+    pub(crate) fn check_silence(&mut self, timeout: Duration) {
+        if self.silent_at(timeout).is_some_and(|silent_at| Instant::now() >= silent_at) {
+            self.fail(NetError::Timeout { peer: self.peer, place: self.place.clone(), silent: self.heard.elapsed() });
+        }
+    }
+
+    /// Starts the clock of silence anew.
+    pub(crate) fn restart_clocks(&mut self) {
+        self.heard = Instant::now();
+        self.said = self.heard;
+    }
+
+    /// Queues an item and hands over what the socket takes. Vanishes if the link has failed.
+    pub(crate) fn push(&mut self, item: Item) {
+        if self.failure.is_none() && !self.deaf {
+            self.outbox_bytes += HEADER + item.body().len();
+            self.outbox.push_back(item);
+            self.pump_out();
+        }
+    }
+
+    /// Sends a heartbeat if nothing has been sent for this long.
+    pub(crate) fn beat(&mut self, interval: Duration) {
+        if self.queued() == 0 && self.said.elapsed() >= interval {
+            self.push(Item::Heartbeat);
+        }
+    }
+
+    /// Reads what has arrived, within bounds.
+    pub(crate) fn pump_in(&mut self) {
+        self.readable = true;
+        for _ in 0..READS {
+            if !self.wants_read() {
+                return;
+            }
+            match self.read_once() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.readable = false;
+                    return;
+                }
+                Err(error) => return self.fail(error),
+            }
+        }
+    }
+
+    /// One read of the socket; false if it had nothing.
+    fn read_once(&mut self) -> Result<bool, NetError> {
+        let Some(socket) = self.socket.as_mut() else { return Ok(false) };
+        match socket.read(&mut self.raw[self.raw_len..]) {
+            Ok(0) => Err(self.lost()),
+            Ok(bytes) => {
+                self.raw_len += bytes;
+                self.received_bytes += bytes as u64;
+                self.heard = Instant::now();
+                self.open_raw().map(|()| true)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
+            Err(_) => Err(self.lost()),
+        }
+    }
+
+    /// Opens the raw bytes and delivers the frames in them.
+    fn open_raw(&mut self) -> Result<(), NetError> {
+        let mut broken = None;
+        let (cutter, inbox, inbox_bytes) = (&mut self.cutter, &mut self.inbox, &mut self.inbox_bytes);
+        let ready = &mut self.peer_is_ready;
+        let mut plain = |piece: &[u8]| {
+            let cut = cutter.cut(piece, &mut |item| accept(item, inbox, inbox_bytes, ready));
+            broken = broken.or(cut.err());
+        };
+        let answered = self.sealed.len();
+        let opened = self.channel.open(&mut self.raw[..self.raw_len], &mut plain, &mut self.sealed);
+        if let Some(TooLarge(bytes)) = broken {
+            return Err(NetError::FrameTooLarge { peer: self.peer, bytes, limit: MAX_FRAME });
+        }
+        if self.sealed.len() > answered {
+            self.write_sealed();
+        }
+        let opened = opened.map_err(|_| self.malformed("a TLS record failed its check"))?;
+        self.raw.copy_within(opened.consumed..self.raw_len, 0);
+        self.raw_len -= opened.consumed;
+        if opened.closed {
+            return Err(self.lost());
+        }
+        if self.raw_len == self.raw.len() { Err(self.malformed("a TLS record without end")) } else { Ok(()) }
+    }
+
+    /// Cuts bytes that are open already.
+    fn deliver(&mut self, piece: &[u8]) -> Result<(), NetError> {
+        let (inbox, inbox_bytes, ready) = (&mut self.inbox, &mut self.inbox_bytes, &mut self.peer_is_ready);
+        let cut = self.cutter.cut(piece, &mut |item| accept(item, inbox, inbox_bytes, ready));
+        cut.map_err(|TooLarge(bytes)| NetError::FrameTooLarge { peer: self.peer, bytes, limit: MAX_FRAME })
+    }
+
+    /// Seals and writes until the socket takes no more or nothing is left.
+    pub(crate) fn pump_out(&mut self) {
+        while self.failure.is_none() && !self.deaf {
+            if self.sealed_at == self.sealed.len() && !self.seal_some() {
+                return;
+            }
+            if !self.write_sealed() {
+                return;
+            }
+        }
+    }
+
+    /// Seals the next part of the outbox; false if it is empty.
+    fn seal_some(&mut self) -> bool {
+        self.sealed.clear();
+        self.sealed_at = 0;
+        self.plain.clear();
+        while let (Some(item), true) = (self.outbox.front(), self.plain.len() < SEAL_BYTES) {
+            let room = SEAL_BYTES - self.plain.len();
+            let total = HEADER + item.body().len();
+            let start = self.outbox_at;
+            if start < HEADER {
+                self.plain.extend_from_slice(&item.header()[start..]);
+            }
+            let body_from = start.saturating_sub(HEADER);
+            let body_to = item.body().len().min(body_from + room);
+            self.plain.extend_from_slice(&item.body()[body_from..body_to]);
+            self.outbox_at = HEADER + body_to;
+            if self.outbox_at == total {
+                self.outbox.pop_front();
+                self.outbox_at = 0;
+            }
+        }
+        if self.plain.is_empty() {
+            return false;
+        }
+        self.outbox_bytes -= self.plain.len();
+        if self.channel.seal(&self.plain, &mut self.sealed).is_err() {
+            self.fail(self.malformed("its TLS session is used up"));
+        }
+        !self.sealed.is_empty()
+    }
+
+    /// Writes sealed bytes; false if the socket took nothing.
+    fn write_sealed(&mut self) -> bool {
+        let Some(socket) = self.socket.as_mut() else { return false };
+        match socket.write(&self.sealed[self.sealed_at..]) {
+            Ok(bytes) => {
+                self.sealed_at += bytes;
+                self.sent_bytes += bytes as u64;
+                self.said = Instant::now();
+                bytes > 0
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+            Err(error) if error.kind() == ErrorKind::Interrupted => true,
+            Err(_) => {
+                self.go_deaf();
+                false
+            }
+        }
+    }
+
+    /// The peer's end is closed for writing: what it said before is still read, then the read reports the end.
+    fn go_deaf(&mut self) {
+        self.deaf = true;
+        self.readable = true;
+        self.drop_output();
+    }
+
+    fn drop_output(&mut self) {
+        self.outbox = VecDeque::new();
+        (self.outbox_at, self.outbox_bytes, self.sealed_at) = (0, 0, 0);
+        self.sealed = Vec::new();
+    }
+
+    /// Closes the link for good; the inbox stays.
+    pub(crate) fn fail(&mut self, error: NetError) {
+        self.failure.get_or_insert(error);
+        self.socket = None;
+        self.drop_output();
+    }
+
+    /// Says goodbye in TLS, and that nothing more will be written.
+    pub(crate) fn begin_close(&mut self) {
+        if self.failure.is_none() && self.sealed_at == self.sealed.len() && self.channel.close(&mut self.sealed).is_ok()
+        {
+            self.write_sealed();
+        }
+        if let Some(socket) = &self.socket {
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Reads and forgets until the peer has closed too; true then.
+    pub(crate) fn drained(&mut self) -> bool {
+        let Some(socket) = self.socket.as_mut() else { return true };
+        loop {
+            match socket.read(&mut self.raw) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) => return error.kind() != ErrorKind::WouldBlock,
+            }
+        }
+    }
+
+    fn lost(&self) -> NetError {
+        NetError::Lost { peer: self.peer, place: self.place.clone() }
+    }
+
+    fn malformed(&self, what: &'static str) -> NetError {
+        NetError::Malformed { peer: self.peer, place: self.place.clone(), what }
+    }
+}
+
+/// Takes an item that has arrived.
+fn accept(item: Item, inbox: &mut VecDeque<Frame>, inbox_bytes: &mut usize, peer_is_ready: &mut bool) {
+    match item {
+        Item::Frame(frame) => {
+            *inbox_bytes += frame.len() + FRAME_COST;
+            inbox.push_back(frame);
+        }
+        Item::Heartbeat => {}
+        Item::Ready => *peer_is_ready = true,
+    }
+}

@@ -1,0 +1,129 @@
+//! Links over TCP: TLS 1.3, both ends known by pinned certificates.
+//!
+//! ```text
+//!   scheduler's thread                      service thread
+//!   send ──► seal ──► socket                every few ms, while the scheduler computes:
+//!   recv ◄── open ◄── socket ◄── poll         drain sockets into inboxes, hand queued bytes over
+//!                                           every second: heartbeats
+//! ```
+//! The scheduler drives the sockets itself, without a thread switch; while it computes, the service thread keeps the
+//! links draining and the peers convinced that this party is alive. Each link is one socket with its TLS state and
+//! queues behind one lock, held for a few records at a time.
+//!
+//! | file | what |
+//! |---|---|
+//! | `keys` | key and certificate files |
+//! | `pinned` | who is accepted |
+//! | `connect`, `handshake`, `hello` | from addresses to connections |
+//! | `channel`, `frames` | bytes on the wire to frames and back, without I/O |
+//! | `link` | one connection |
+//! | `net`, `service` | the two threads that drive the links |
+
+mod channel;
+mod connect;
+mod frames;
+mod handshake;
+mod hello;
+mod keys;
+mod link;
+mod net;
+mod pinned;
+mod service;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub use keys::{Fingerprint, keygen};
+pub use net::TcpNet;
+
+use crate::{ConfigProblem, NetError};
+
+/// Most parties that a configuration may list.
+const MAX_PARTIES: usize = 1000;
+
+/// One party as all the others see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartyConfig {
+    /// `host:port` at which it can be called.
+    pub address: String,
+    /// Its certificate (PEM): only the holder of this one is accepted as this party. Not read by insecure links.
+    pub certificate: PathBuf,
+}
+
+/// What a party needs to know to connect.
+#[derive(Clone, Debug)]
+pub struct TcpConfig {
+    /// This party's number.
+    pub me: usize,
+    /// Every party, this one included, in the order of their numbers.
+    pub parties: Vec<PartyConfig>,
+    /// This party's private key (PEM). Not read by insecure links.
+    pub key: PathBuf,
+    /// Where to listen, if not at this party's own address.
+    pub listen: Option<String>,
+    /// How long to wait for all peers together.
+    pub connect_timeout: Duration,
+    /// How long a peer may be silent before it counts as dead. Slowness is not silence: heartbeats go out while a
+    /// party computes.
+    pub peer_timeout: Duration,
+    /// Between two heartbeats on a link on which nothing else is sent.
+    pub heartbeat: Duration,
+    /// Raised by another thread to give up connecting.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl TcpConfig {
+    /// A configuration with the usual time-outs: 30 s to connect, 10 s of silence, a heartbeat every second.
+    pub fn new(me: usize, parties: Vec<PartyConfig>, key: PathBuf) -> Self {
+        TcpConfig {
+            me,
+            parties,
+            key,
+            listen: None,
+            connect_timeout: Duration::from_secs(30),
+            peer_timeout: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(1),
+            stop: None,
+        }
+    }
+
+    fn check(&self) -> Result<(), NetError> {
+        let parties = self.parties.len();
+        let problem = if !(2..=MAX_PARTIES).contains(&parties) {
+            ConfigProblem::Parties(parties)
+        } else if self.me >= parties {
+            ConfigProblem::Me { me: self.me, parties }
+        } else if self.peer_timeout < self.heartbeat * 2 {
+            ConfigProblem::Heartbeat
+        } else {
+            return Ok(());
+        };
+        Err(NetError::BadConfig(problem))
+    }
+}
+
+fn io_error(action: &'static str, source: io::Error) -> NetError {
+    NetError::Io { action, source: Arc::new(source) }
+}
+
+/// Links without encryption or authentication: for measuring what TLS costs, never for secrets.
+#[cfg(feature = "testing")]
+pub mod insecure {
+    use std::net::TcpListener;
+
+    use super::connect::Trust;
+    use super::{TcpConfig, TcpNet};
+    use crate::NetError;
+
+    /// Connects over plain TCP, with the code that TLS links use otherwise. Keys and certificates are not read.
+    ///
+    /// # Errors
+    /// As [`TcpNet::connect`].
+    pub fn connect_insecure(config: &TcpConfig, listener: TcpListener) -> Result<TcpNet, NetError> {
+        config.check()?;
+        TcpNet::join(config, &listener, &Trust::Insecure)
+    }
+}

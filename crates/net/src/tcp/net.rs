@@ -1,0 +1,337 @@
+//! The scheduler's side of the links.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mio::{Events, Interest, Poll, Token, Waker};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use super::connect::{self, Trust};
+use super::frames::Item;
+use super::hello::Nonce;
+use super::link::Link;
+use super::pinned::Pinned;
+use super::service::{self, Shared};
+use super::{TcpConfig, io_error};
+use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
+
+/// The event of an interrupt; links have their party's number.
+const WAKE: Token = Token(usize::MAX);
+/// How long dropping waits for the peers to read the last bytes.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// One party's links to its peers over TCP.
+pub struct TcpNet {
+    me: usize,
+    shared: Arc<Shared>,
+    poll: Poll,
+    events: Events,
+    interrupt: Interrupt,
+    service: Option<JoinHandle<()>>,
+    /// Failures that `recv` has reported.
+    reported: Vec<Option<NetError>>,
+    /// Whose inbox is looked at first, in turn.
+    turn: usize,
+    nonces: Vec<Nonce>,
+}
+
+impl TcpNet {
+    /// Listens at this party's address, connects with every peer, and returns once all parties are connected with
+    /// each other. Peers may start in any order, within `connect_timeout`.
+    ///
+    /// # Errors
+    /// [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`];
+    /// [`NetError::Refused`] for a certificate that is not pinned (the side that dials, the one with the higher number,
+    /// learns this at once; the other side may be facing a stranger, so it goes on waiting and reports this instead of
+    /// the time-out); [`NetError::DuplicateParty`], [`NetError::VersionMismatch`] and [`NetError::Misconfigured`] when
+    /// parties contradict each other; [`NetError::ConnectTimeout`], naming the first peer that is missing.
+    pub fn connect(config: &TcpConfig) -> Result<Self, NetError> {
+        config.check()?;
+        let trust = Trust::Pinned(Pinned::load(config.me, &config.parties, &config.key)?);
+        let listener = connect::listen(config)?;
+        Self::join(config, &listener, &trust)
+    }
+
+    /// As [`connect`](TcpNet::connect), with a port that is open already. `config.listen` is not used.
+    ///
+    /// # Errors
+    /// As `connect`.
+    pub fn connect_on(config: &TcpConfig, listener: TcpListener) -> Result<Self, NetError> {
+        config.check()?;
+        let trust = Trust::Pinned(Pinned::load(config.me, &config.parties, &config.key)?);
+        Self::join(config, &listener, &trust)
+    }
+
+    pub(crate) fn join(config: &TcpConfig, listener: &TcpListener, trust: &Trust) -> Result<Self, NetError> {
+        let deadline = Instant::now() + config.connect_timeout;
+        let mut nonce = Nonce::default();
+        let random = SystemRandom::new().fill(&mut nonce);
+        random.map_err(|_| io_error("drawing random numbers", std::io::ErrorKind::Unsupported.into()))?;
+
+        let established = connect::connect_all(config, listener, trust, nonce, deadline)?;
+        let mut nonces = vec![nonce; config.parties.len()];
+        let mut links = Vec::with_capacity(config.parties.len());
+        for (peer, link) in established.into_iter().enumerate() {
+            let place = Place::at(&config.parties[peer].address);
+            links.push(match link {
+                Some((link, theirs)) => {
+                    nonces[peer] = theirs;
+                    Some(Link::new(peer, place, link).map_err(|error| io_error("setting up a connection", error))?)
+                }
+                None => None,
+            });
+        }
+        let mut net = Self::assemble(config, links, nonces)?;
+        net.wait_for_all(config, deadline)?;
+        net.service = Some(service::start(&net.shared)?);
+        Ok(net)
+    }
+
+    fn assemble(config: &TcpConfig, mut links: Vec<Option<Link>>, nonces: Vec<Nonce>) -> Result<Self, NetError> {
+        let failed = |error| io_error("polling the network", error);
+        let poll = Poll::new().map_err(failed)?;
+        for (peer, link) in links.iter_mut().enumerate() {
+            if let Some(socket) = link.as_mut().and_then(Link::socket) {
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                poll.registry().register(socket, Token(peer), interest).map_err(failed)?;
+            }
+        }
+        let waker = Waker::new(poll.registry(), WAKE).map_err(failed)?;
+        // A waker that fails leaves the flag, which every wait looks at when it ends.
+        let interrupt = Interrupt::new(move || drop(waker.wake()));
+        Ok(TcpNet {
+            me: config.me,
+            poll,
+            events: Events::with_capacity(64),
+            interrupt,
+            service: None,
+            reported: vec![None; links.len()],
+            turn: 0,
+            nonces,
+            shared: Arc::new(Shared::new(links, config.peer_timeout, config.heartbeat)),
+        })
+    }
+
+    /// Tells every peer that this party is connected with all, and waits until all have said so.
+    fn wait_for_all(&mut self, config: &TcpConfig, deadline: Instant) -> Result<(), NetError> {
+        let shared = Arc::clone(&self.shared);
+        for (_, mut link) in shared.links() {
+            link.push(Item::Ready);
+        }
+        let started = Instant::now();
+        loop {
+            let mut waits_for = None;
+            for (peer, mut link) in shared.links() {
+                link.restart_clocks();
+                if !link.peer_is_ready() {
+                    link.failure().cloned().map_or(Ok(()), Err)?;
+                    waits_for = waits_for.or(Some(peer));
+                }
+            }
+            let Some(peer) = waits_for else { return Ok(()) };
+            if config.stop.as_ref().is_some_and(|stop| stop.load(std::sync::atomic::Ordering::Relaxed)) {
+                return Err(NetError::Interrupted);
+            }
+            if Instant::now() >= deadline {
+                let (address, waited) = (config.parties[peer].address.clone(), started.elapsed());
+                return Err(NetError::ConnectTimeout { peer, address, waited, last: Attempt::WaitsForOthers });
+            }
+            self.poll_once(Some(Duration::from_millis(20)))?;
+        }
+    }
+
+    /// Bytes that came over the wire so far, per peer: framing, encryption and handshake included.
+    pub fn wire_bytes_received(&self) -> Vec<u64> {
+        self.per_peer(Link::received_bytes)
+    }
+
+    /// A random number of each party's process, drawn when it started to connect; every peer was told the same one, if
+    /// that party is honest. For binding session ids.
+    pub fn nonces(&self) -> &[[u8; 16]] {
+        &self.nonces
+    }
+
+    fn per_peer(&self, count: impl Fn(&Link) -> u64) -> Vec<u64> {
+        let mut counts = vec![0; self.reported.len()];
+        for (peer, link) in self.shared.links() {
+            counts[peer] = count(&link);
+        }
+        counts
+    }
+
+    /// Waits for events and moves bytes on the links that have some.
+    fn poll_once(&mut self, timeout: Option<Duration>) -> Result<(), NetError> {
+        let polled = self.poll.poll(&mut self.events, timeout);
+        match polled {
+            Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
+                return Err(io_error("polling the network", error));
+            }
+            _ => {}
+        }
+        for event in &self.events {
+            if let Some(mut link) = self.shared.link(event.token().0) {
+                if event.is_writable() {
+                    link.pump_out();
+                }
+                if event.is_readable() || event.is_read_closed() || event.is_error() {
+                    link.pump_in();
+                }
+            }
+        }
+        for (_, mut link) in self.shared.links() {
+            if link.wants_read() {
+                link.pump_in();
+            }
+        }
+        Ok(())
+    }
+
+    /// How long to sleep at most: until the wait ends or a peer counts as silent; not at all if bytes may wait.
+    fn sleep(&self, wait: Wait) -> Option<Duration> {
+        let now = Instant::now();
+        let mut end = match wait {
+            Wait::Poll => Some(now),
+            Wait::Until(end) => Some(end),
+            Wait::Forever => None,
+        };
+        if self.interrupt.is_raised() {
+            end = Some(now);
+        }
+        for (_, link) in self.shared.links() {
+            let wanted = if link.wants_read() { Some(now) } else { link.silent_at(self.shared.peer_timeout) };
+            end = [end, wanted].into_iter().flatten().min();
+        }
+        end.map(|end| end.saturating_duration_since(now))
+    }
+
+    /// The next frame or failure that is here already.
+    fn take(&mut self) -> Option<Result<(usize, Frame), NetError>> {
+        let parties = self.reported.len();
+        for step in 0..parties {
+            let peer = (self.turn + step) % parties;
+            let Some(mut link) = self.shared.link(peer) else { continue };
+            if let Some(frame) = link.pop() {
+                self.turn = peer + 1;
+                return Some(Ok((peer, frame)));
+            }
+            if let (Some(failure), None) = (link.failure(), &self.reported[peer]) {
+                self.reported[peer] = Some(failure.clone());
+                return Some(Err(failure.clone()));
+            }
+        }
+        None
+    }
+
+    fn is_over(&self, wait: Wait) -> bool {
+        let over = match wait {
+            Wait::Poll => true,
+            Wait::Until(end) => Instant::now() >= end,
+            Wait::Forever => false,
+        };
+        over || self.interrupt.is_raised()
+    }
+
+    fn nobody_left(&self) -> bool {
+        self.reported.iter().enumerate().all(|(peer, failure)| peer == self.me || failure.is_some())
+    }
+}
+
+impl Net for TcpNet {
+    fn me(&self) -> usize {
+        self.me
+    }
+
+    fn parties(&self) -> usize {
+        self.reported.len()
+    }
+
+    fn send(&mut self, to: usize, frame: Frame) -> Result<(), NetError> {
+        let Some(mut link) = self.shared.link(to) else {
+            return Err(NetError::NoSuchPeer { peer: to, me: self.me, parties: self.parties() });
+        };
+        if frame.len() > MAX_FRAME {
+            return Err(NetError::FrameTooLarge { peer: to, bytes: frame.len(), limit: MAX_FRAME });
+        }
+        self.reported[to].clone().map_or(Ok(()), Err)?;
+        link.push(Item::Frame(frame));
+        Ok(())
+    }
+
+    fn recv(&mut self, wait: Wait) -> Result<Option<(usize, Frame)>, NetError> {
+        if let Some(found) = self.take() {
+            return found.map(Some);
+        }
+        if self.nobody_left() {
+            return if wait == Wait::Poll { Ok(None) } else { Err(NetError::NoPeersLeft) };
+        }
+        let shared = Arc::clone(&self.shared);
+        let _driver = shared.drive();
+        loop {
+            // The service thread may have been at work until just now.
+            if let Some(found) = self.take() {
+                return found.map(Some);
+            }
+            self.poll_once(self.sleep(wait))?;
+            for (_, mut link) in shared.links() {
+                link.check_silence(shared.peer_timeout);
+            }
+            if let Some(found) = self.take() {
+                return found.map(Some);
+            }
+            if self.is_over(wait) {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn queued(&self, to: usize) -> usize {
+        self.shared.link(to).map_or(0, |link| link.queued())
+    }
+
+    fn wire_bytes(&self) -> Vec<u64> {
+        self.per_peer(Link::sent_bytes)
+    }
+
+    fn flush(&mut self, wait: Wait) -> Result<(), NetError> {
+        let shared = Arc::clone(&self.shared);
+        let _driver = shared.drive();
+        loop {
+            let mut queued = 0;
+            for (_, mut link) in shared.links() {
+                link.pump_out();
+                queued += link.queued();
+            }
+            if queued == 0 || self.is_over(wait) {
+                return Ok(());
+            }
+            self.poll_once(self.sleep(wait))?;
+            for (_, mut link) in shared.links() {
+                link.check_silence(shared.peer_timeout);
+            }
+        }
+    }
+
+    fn interrupt_handle(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+}
+
+impl Drop for TcpNet {
+    fn drop(&mut self) {
+        if let Some(service) = self.service.take() {
+            self.shared.stop();
+            service.thread().unpark();
+            let _ = service.join();
+        }
+        for (_, mut link) in self.shared.links() {
+            link.begin_close();
+        }
+        // Closing a socket in which unread bytes wait would destroy what the peer has not read yet.
+        let end = Instant::now() + LINGER;
+        while Instant::now() < end && !self.shared.links().all(|(_, mut link)| link.drained()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Who may be at the other end: exactly the holders of the pinned certificates, and nobody else.
+//!
+//! There is no authority, no name and no date: a certificate is accepted if its bytes are those that the configuration
+//! names, and the peer proves by TLS's own signature that it holds the key. TLS 1.3 only, no tickets, no resumption.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{NoServerSessionStorage, UnbufferedServerConnection};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::version::TLS13;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, Error as TlsError, PeerIncompatible,
+    ServerConfig, SignatureScheme,
+};
+
+use super::PartyConfig;
+use super::channel::Channel;
+use super::keys::{bad, load_certificate, load_key};
+use crate::{ConfigProblem, KeyProblem, NetError};
+
+/// The name of the protocol inside TLS. The version is compared after the handshake, so that both sides can name it.
+pub(crate) const PROTOCOL: &[u8] = b"quorate";
+
+/// This party's key, and the certificate of every party.
+pub(crate) struct Pinned {
+    certificates: Vec<CertificateDer<'static>>,
+    identity: Arc<SingleCertAndKey>,
+    provider: Arc<CryptoProvider>,
+    server: Arc<ServerConfig>,
+}
+
+impl Pinned {
+    /// Loads the files that the configuration names.
+    ///
+    /// # Errors
+    /// [`NetError::BadKey`] and [`NetError::BadConfig`], naming the file or the parties.
+    pub(crate) fn load(me: usize, parties: &[PartyConfig], key_path: &Path) -> Result<Self, NetError> {
+        let certificates: Vec<_> =
+            parties.iter().map(|party| load_certificate(&party.certificate)).collect::<Result<_, _>>()?;
+        for (i, certificate) in certificates.iter().enumerate() {
+            if let Some(j) = certificates[..i].iter().position(|earlier| earlier == certificate) {
+                return Err(NetError::BadConfig(ConfigProblem::SameCertificate(j, i)));
+            }
+        }
+        let provider = Arc::new(ring::default_provider());
+        let unusable = |_| bad(key_path, KeyProblem::Unusable);
+        let key = provider.key_provider.load_private_key(load_key(key_path)?).map_err(unusable)?;
+        let identity = CertifiedKey::new(vec![certificates[me].clone()], key);
+        identity.keys_match().map_err(|_| bad(key_path, KeyProblem::Mismatch))?;
+        let identity = Arc::new(SingleCertAndKey::from(identity));
+
+        let others = certificates.iter().enumerate().filter(|(i, _)| *i != me).map(|(_, c)| c.clone()).collect();
+        let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&TLS13])
+            .map_err(unusable)?
+            .with_client_cert_verifier(Verifier::new(others, &provider))
+            .with_cert_resolver(Arc::clone(&identity) as _);
+        server.alpn_protocols = vec![PROTOCOL.to_vec()];
+        server.session_storage = Arc::new(NoServerSessionStorage {});
+        server.send_tls13_tickets = 0;
+        Ok(Pinned { certificates, identity, provider, server: Arc::new(server) })
+    }
+
+    /// The channel of a connection that was accepted: from any of the pinned peers.
+    pub(crate) fn accept(&self) -> Result<Channel, TlsError> {
+        UnbufferedServerConnection::new(Arc::clone(&self.server)).map(|tls| Channel::Server(Box::new(tls)))
+    }
+
+    /// The channel of a connection that was dialled: to this peer only.
+    pub(crate) fn dial(&self, peer: usize) -> Result<Channel, TlsError> {
+        let verifier = Verifier::new(vec![self.certificates[peer].clone()], &self.provider);
+        let mut client = ClientConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_protocol_versions(&[&TLS13])?
+            .dangerous() // it is not: the verifier is stricter than the usual one
+            .with_custom_certificate_verifier(verifier)
+            .with_client_cert_resolver(Arc::clone(&self.identity) as _);
+        client.alpn_protocols = vec![PROTOCOL.to_vec()];
+        client.enable_sni = false;
+        client.resumption = Resumption::disabled();
+        let name = ServerName::try_from("quorate").map_err(|_| TlsError::UnsupportedNameType)?;
+        UnbufferedClientConnection::new(Arc::new(client), name).map(|tls| Channel::Client(Box::new(tls)))
+    }
+
+    /// Whose certificate this is.
+    pub(crate) fn party_of(&self, certificate: &CertificateDer<'_>) -> Option<usize> {
+        self.certificates.iter().position(|pinned| pinned == certificate)
+    }
+}
+
+/// Accepts a fixed set of certificates.
+#[derive(Debug)]
+struct Verifier {
+    accepted: Vec<CertificateDer<'static>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Verifier {
+    fn new(accepted: Vec<CertificateDer<'static>>, provider: &CryptoProvider) -> Arc<Self> {
+        Arc::new(Verifier { accepted, algorithms: provider.signature_verification_algorithms })
+    }
+
+    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), TlsError> {
+        if self.accepted.iter().any(|pinned| pinned == certificate) {
+            Ok(())
+        } else {
+            Err(TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+        }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, TlsError> {
+        self.check(end_entity).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        Err(TlsError::PeerIncompatible(PeerIncompatible::Tls12NotOfferedOrEnabled))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+impl ClientCertVerifier for Verifier {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, TlsError> {
+        self.check(end_entity).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        Err(TlsError::PeerIncompatible(PeerIncompatible::Tls12NotOfferedOrEnabled))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, TlsError> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}

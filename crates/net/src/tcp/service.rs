@@ -1,0 +1,88 @@
+//! The thread that keeps a party's links alive while its scheduler computes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::io_error;
+use super::link::Link;
+use crate::NetError;
+
+/// How often links are drained while the scheduler computes.
+const BUSY: Duration = Duration::from_millis(2);
+/// How rarely the thread wakes up while the scheduler waits for the network itself.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// What the two threads of a party share.
+pub(crate) struct Shared {
+    links: Vec<Option<Mutex<Link>>>,
+    /// Held by whoever moves bytes: by the scheduler for as long as it waits in `recv`.
+    driver: Mutex<()>,
+    stop: AtomicBool,
+    pub(crate) peer_timeout: Duration,
+    heartbeat: Duration,
+}
+
+impl Shared {
+    pub(crate) fn new(links: Vec<Option<Link>>, peer_timeout: Duration, heartbeat: Duration) -> Self {
+        let links = links.into_iter().map(|link| link.map(Mutex::new)).collect();
+        Shared { links, driver: Mutex::new(()), stop: AtomicBool::new(false), peer_timeout, heartbeat }
+    }
+
+    /// The link to a party; none to oneself or to a number that nobody has.
+    pub(crate) fn link(&self, peer: usize) -> Option<MutexGuard<'_, Link>> {
+        let link = self.links.get(peer)?.as_ref()?;
+        Some(link.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// All links with their party's number, each locked while it is looked at.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (usize, MutexGuard<'_, Link>)> {
+        (0..self.links.len()).filter_map(|peer| self.link(peer).map(|link| (peer, link)))
+    }
+
+    pub(crate) fn drive(&self) -> MutexGuard<'_, ()> {
+        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Moves bytes in the scheduler's place, unless it is at it itself; false then.
+    fn stand_in(&self) -> bool {
+        let _driver = match self.driver.try_lock() {
+            Ok(driver) => driver,
+            Err(TryLockError::Poisoned(driver)) => driver.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        for (_, mut link) in self.links() {
+            link.pump_in();
+            link.pump_out();
+            link.check_silence(self.peer_timeout);
+        }
+        true
+    }
+}
+
+/// Starts the thread; it ends soon after [`Shared::stop`].
+pub(crate) fn start(shared: &Arc<Shared>) -> Result<JoinHandle<()>, NetError> {
+    let shared = Arc::clone(shared);
+    let thread = thread::Builder::new().name("quorate-net".into()).spawn(move || serve(&shared));
+    thread.map_err(|error| io_error("starting a thread", error))
+}
+
+fn serve(shared: &Shared) {
+    let mut pause = BUSY;
+    let mut beat_at = Instant::now();
+    while !shared.stop.load(Ordering::Relaxed) {
+        pause = if shared.stand_in() { BUSY } else { (pause * 2).min(IDLE) };
+        if Instant::now() >= beat_at {
+            for (_, mut link) in shared.links() {
+                link.beat(shared.heartbeat);
+            }
+            beat_at = Instant::now() + shared.heartbeat / 2;
+        }
+        thread::park_timeout(pause.min(shared.heartbeat / 2));
+    }
+}
