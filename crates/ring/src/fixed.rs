@@ -89,3 +89,82 @@ pub fn encode_uints<T: Copy + TryInto<u128>>(ring: Ring, values: &[T]) -> Result
     let encoded: Result<Vec<u128>, RingError> = values.iter().enumerate().map(encode).collect();
     Ok(Vector::from_u128s(ring, &encoded?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codec(bits: u32, frac_bits: u32) -> Codec {
+        Codec::new(Ring::of(bits), frac_bits).unwrap()
+    }
+
+    #[test]
+    fn every_number_of_small_formats_returns() {
+        for bits in 1..=10 {
+            for frac_bits in 0..bits {
+                let codec = codec(bits, frac_bits);
+                let unit = 0.5f64.powi(frac_bits as i32);
+                let half = 1i64 << (bits - 1);
+                let numbers: Vec<f64> = (-half..half).map(|i| i as f64 * unit).collect();
+                let encoded = codec.encode(&numbers).unwrap();
+                assert_eq!(encoded.to_i64s(), (-half..half).collect::<Vec<_>>());
+                assert_eq!(codec.decode(&encoded), numbers);
+                for beyond in [half as f64 * unit, (-half as f64 - 0.51) * unit, (half as f64 - 0.4) * unit] {
+                    let error = RingError::Overflow { index: 1, ring_bits: bits, frac_bits };
+                    assert_eq!(codec.encode(&[0.0, beyond]).unwrap_err(), error, "{bits} bits, {frac_bits}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ties_go_to_even() {
+        let encoded = codec(16, 1).encode(&[0.25, 0.75, 1.25, -0.25, -0.75, 0.26, -0.0]).unwrap();
+        assert_eq!(encoded.to_i64s(), [0, 2, 2, 0, -2, 1, 0]);
+    }
+
+    #[test]
+    fn what_is_no_number_or_too_large_is_refused_with_its_place() {
+        let codec = codec(64, 16);
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(codec.encode(&[1.0, 2.0, value]).unwrap_err(), RingError::NotFinite { index: 2 });
+        }
+        let overflow = RingError::Overflow { index: 0, ring_bits: 64, frac_bits: 16 };
+        for value in [2f64.powi(47), -2f64.powi(47) - 1.0, f64::MAX, f64::MIN] {
+            assert_eq!(codec.encode(&[value]).unwrap_err(), overflow);
+        }
+        assert_eq!(overflow.to_string(), "the value at position 0 does not fit into 64 bits, 16 of them fractional");
+        assert_eq!(codec.encode(&[-2f64.powi(47)]).unwrap().to_i64s(), [i64::MIN]);
+        assert_eq!(codec.encode(&[f64::MIN_POSITIVE, 5e-324]).unwrap().to_i64s(), [0, 0]);
+        let error = RingError::BadFraction { ring_bits: 8, frac_bits: 8 };
+        assert_eq!(Codec::new(Ring::of(8), 8), Err(error));
+    }
+
+    #[test]
+    fn the_widest_format() {
+        let codec = codec(128, 64);
+        let numbers = [1.5, -2.25, 2f64.powi(62), -2f64.powi(63), 2f64.powi(-64)];
+        assert_eq!(codec.decode(&codec.encode(&numbers).unwrap()), numbers);
+        assert!(codec.encode(&[2f64.powi(63)]).is_err());
+        assert!(codec.decode(&Vector::shape(Ring::of(128), 3)).is_empty());
+    }
+
+    #[test]
+    fn integers() {
+        for bits in 1..=128 {
+            let ring = Ring::of(bits);
+            let top = (u128::MAX >> (129 - bits).min(127)) as i128 * i128::from(bits > 1);
+            let bottom = -top - 1;
+            assert_eq!(encode_ints(ring, &[0i128, top, bottom]).unwrap().to_i128s(), [0, top, bottom]);
+            assert_eq!(encode_uints(ring, &[ring.mask()]).unwrap().to_u128s(), [ring.mask()]);
+            if bits < 128 {
+                let error = RingError::Overflow { index: 1, ring_bits: bits, frac_bits: 0 };
+                assert_eq!(encode_ints(ring, &[0, top + 1]).unwrap_err(), error);
+                assert_eq!(encode_ints(ring, &[0, bottom - 1]).unwrap_err(), error);
+                assert_eq!(encode_uints(ring, &[0, ring.mask() + 1]).unwrap_err(), error);
+            }
+        }
+        assert_eq!(encode_ints(Ring::of(64), &[i64::MIN, i64::MAX]).unwrap().to_i64s(), [i64::MIN, i64::MAX]);
+        assert!(encode_uints(Ring::of(64), &[-1i64]).is_err());
+    }
+}

@@ -59,3 +59,22 @@ multiversion! {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::transpose64;
+
+    #[test]
+    fn blocks_transpose() {
+        let mut block: [u64; 64] = std::array::from_fn(|i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let original = block;
+        transpose64(&mut block);
+        for (i, word) in original.iter().enumerate() {
+            for (j, column) in block.iter().enumerate() {
+                assert_eq!(word >> j & 1, column >> i & 1, "bit {j} of word {i}");
+            }
+        }
+        transpose64(&mut block);
+        assert_eq!(block, original);
+    }
+}

@@ -2,6 +2,9 @@
 
 /// Copies `len` bits from bit `from` of `source` to bit `to` of `target`, whose bits there must be zero.
 pub(super) fn or_bits(target: &mut [u64], to: usize, source: &[u64], from: usize, len: usize) {
+    if len == 0 {
+        return;
+    }
     if to % 64 == 0 {
         copy_to_word(target, to / 64, source, from, len);
         return;

@@ -5,6 +5,9 @@ mod logic;
 mod select;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 /// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, the shape of such.
 ///
 /// A protocol keeps bit i of a batch of numbers in row i, one number in each lane, so that one word operation serves

@@ -4,7 +4,7 @@
 //! panel of at most `KC` rows. Thin products (few rows, or few columns) are streams of multiply-adds or dot products.
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
+mod x86;
 
 use crate::simd::multiversion;
 use crate::word::Word;
@@ -77,7 +77,9 @@ pub(crate) fn product_u16(a: &[u16], b: &[u16], dims: Dims) -> Vec<u16> {
 /// a b over 32-bit words.
 pub(crate) fn product_u32(a: &[u32], b: &[u32], dims: Dims) -> Vec<u32> {
     match crate::simd_path() {
-        crate::SimdPath::Avx512 => product(a, b, dims, tile::<u32, 32>),
+        crate::SimdPath::Avx512 => product(a, b, dims, tile::<u32, 64>),
+        #[cfg(target_arch = "x86_64")]
+        crate::SimdPath::Avx2 => product(a, b, dims, x86::tile_u32),
         _ => product(a, b, dims, tile::<u32, 16>),
     }
 }
@@ -86,8 +88,9 @@ pub(crate) fn product_u32(a: &[u32], b: &[u32], dims: Dims) -> Vec<u32> {
 pub(crate) fn product_u64(a: &[u64], b: &[u64], dims: Dims) -> Vec<u64> {
     match crate::simd_path() {
         #[cfg(target_arch = "x86_64")]
-        crate::SimdPath::Avx2 => product(a, b, dims, avx2::tile),
-        crate::SimdPath::Avx512 => product(a, b, dims, tile::<u64, 16>),
+        crate::SimdPath::Avx512 => product(a, b, dims, x86::tile_u64_avx512),
+        #[cfg(target_arch = "x86_64")]
+        crate::SimdPath::Avx2 => product(a, b, dims, x86::tile_u64_avx2),
         _ => product(a, b, dims, tile::<u64, 4>),
     }
 }
@@ -153,9 +156,7 @@ mod tests {
     use crate::simd::forced::on_all;
 
     fn naive<W: Word>(a: &[W], b: &[W], (m, k, n): Dims) -> Vec<W> {
-        let cell = |i: usize, j: usize| {
-            (0..k).fold(W::default(), |sum, p| sum.add(a[i * k + p].mul(b[p * n + j])))
-        };
+        let cell = |i: usize, j: usize| (0..k).fold(W::default(), |sum, p| sum.add(a[i * k + p].mul(b[p * n + j])));
         (0..m * n).map(|at| cell(at / n, at % n)).collect()
     }
 

@@ -5,6 +5,9 @@ mod convert;
 mod select;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use crate::word::Word;
 use crate::{Carrier, Ring};
 
