@@ -72,6 +72,19 @@ impl Graph {
         &self.warnings
     }
 
+    /// The nodes that have to be run for `targets`, operands first: those that they depend on, short of what is `done`.
+    pub fn needed(&self, targets: &[NodeId], done: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
+        let mut wanted = vec![false; self.nodes.len()];
+        targets.iter().for_each(|id| wanted[id.index()] = true);
+        for i in (0..self.nodes.len()).rev() {
+            wanted[i] = wanted[i] && !done(NodeId(i as u32));
+            if wanted[i] {
+                self.nodes[i].inputs.iter().for_each(|id| wanted[id.index()] = true);
+            }
+        }
+        (0..self.nodes.len() as u32).map(NodeId).filter(|id| wanted[id.index()]).collect()
+    }
+
     /// By how many bits the product `id` is shifted right (exactly, towards minus infinity) after it wrapped in the
     /// ring of its dtype; 0 for other operations.
     pub fn product_shift(&self, id: NodeId) -> u32 {
@@ -196,6 +209,12 @@ impl Graph {
         source: &Source,
     ) -> Result<NodeId, Fault> {
         let operands = self.operands(inputs);
+        if let (Op::Broadcast | Op::Reshape, Op::Constant(values)) = (op, &operands[0].op)
+            && values.len() == 1
+        {
+            let one = values.to_vec();
+            return self.push_constant(one, shape, dtype, source); // however large the shape
+        }
         let full = |n: &&Node| match &n.op {
             Op::Constant(values) => expand(values, n.elements()),
             _ => Vec::new(),

@@ -109,6 +109,17 @@ fn the_shape_of_a_matrix_product_counts() {
 }
 
 #[test]
+fn the_axis_of_a_reduction_counts_even_where_shapes_agree() {
+    let reduced = |axis| {
+        let mut graph = Graph::new();
+        let x = graph.at(Source::new("a.py", 1)).input(0, 3, &[2, 2], INT8, None).unwrap();
+        let id = graph.at(Source::new("a.py", 1)).sum(x, Some(axis), false).unwrap();
+        graph.prefix_hash(id)
+    };
+    assert_ne!(reduced(0), reduced(1));
+}
+
+#[test]
 fn a_fixed_program_keeps_its_hash() {
     let mut graph = Graph::new();
     let x = graph.at(Source::new("a.py", 1)).input(0, 3, &[2], Dtype::INT64, Some(Bound::Int(9))).unwrap();

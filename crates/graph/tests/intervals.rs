@@ -172,6 +172,9 @@ fn known_ranges() {
     assert_eq!(range(&p, low), Some((-3, 2)));
     let joined = p.at().concat(&[x.into(), Operand::Ints { shape: &[2], values: &[70, -3] }], 0).unwrap();
     assert_eq!(range(&p, joined), Some((-10, 70)));
+    let bit = p.at().input(0, 3, &[5], Dtype::Bit, None).unwrap();
+    let chosen = p.at().select(bit, Operand::int(&-3), Operand::int(&-2)).unwrap();
+    assert_eq!(range(&p, chosen), Some((-3, -2)));
     let f = p.at().input(0, 3, &[5], Dtype::FIXED64, Some(Bound::Real(1.5))).unwrap();
     let product = p.at().binary(B::Mul, f, f).unwrap();
     assert_eq!(range(&p, product), Some((-147456, 147456)));

@@ -218,6 +218,12 @@ fn public_parts_are_evaluated_while_building() {
     let d = p.at().constant_ints(&[3, 2], &[5], INT8).unwrap();
     assert_eq!(p.graph.node(d).op, Op::Constant([5].into()));
     assert_eq!(p.graph.node(d).constant(), Some(vec![5; 6]));
+    let wide = p.at().broadcast_to(d, &[1 << 29, 3, 2]).unwrap();
+    assert_eq!(p.graph.node(wide).op, Op::Constant([5].into()), "one value stands for any number of elements");
+    let twice = p.at().binary(B::Add, d, d).unwrap();
+    assert_eq!(p.graph.node(twice).dtype, INT8, "constants among themselves keep their type");
+    let mut p = Program::default();
+    let c = p.at().constant_ints(&[2], &[10, 20], Dtype::INT64).unwrap();
     // Integer constants take the type of what they meet; a public condition only moves elements.
     let x = p.input(&[2], INT8, &[100, 3]);
     let y = p.at().binary(B::Lt, x, c).unwrap();
@@ -272,4 +278,18 @@ fn evaluation_checks_its_inputs() {
     p.inputs.clear();
     let error = eval_clear(&p.graph, &p.inputs).unwrap_err();
     assert_eq!(error.to_string(), "no values were given for input of (2,) int(8) from party 0 at t.py:7");
+}
+
+#[test]
+fn only_what_a_target_needs_is_run() {
+    let mut p = Program::default();
+    let x = p.input(&[2], INT8, &[1, 2]);
+    let y = p.input(&[2], INT8, &[3, 4]);
+    let double = p.at().binary(B::Add, x, x).unwrap();
+    let unused = p.at().binary(B::Mul, x, y).unwrap();
+    let z = p.at().binary(B::Sub, double, y).unwrap();
+    assert_eq!(p.graph.needed(&[z], |_| false), [x, y, double, z]);
+    assert_eq!(p.graph.needed(&[z], |id| id == double), [y, z]);
+    assert_eq!(p.graph.needed(&[z, unused, z], |id| id == z), [x, y, unused]);
+    assert_eq!(p.graph.needed(&[], |_| false), []);
 }
