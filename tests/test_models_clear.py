@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from quorate.models import SUPPORTED, Model, Shape, from_sklearn
 from quorate.models._backend import Clear
-from quorate.models._linear import DECISION_BOUND, decisions_of, public_bits
+from quorate.models._linear import DECISION_BOUND, decisions_of, public_bits, vote_matrix
 from quorate.models._numerics import (
     ORDERED_BOUND,
     encode_float32_ordered,
@@ -32,6 +32,7 @@ from quorate.models._numerics import (
     round_down_to_float32,
     to_float32,
 )
+from quorate.models._tree import ring_bits
 
 DATASETS: dict[str, Callable[..., Any]] = {
     "breast_cancer": load_breast_cancer,
@@ -415,8 +416,22 @@ def test_decisions_fit_the_ring() -> None:
             assert min(data_bits, weight_bits) >= 20
             largest_sum = features * 2 ** (data_bits + weight_bits)
             largest_intercept = 2 ** ((features - 1).bit_length() + data_bits + weight_bits)
-            assert largest_sum + largest_intercept <= DECISION_BOUND
+            assert largest_sum + largest_intercept - 1 < DECISION_BOUND
     assert decisions_of(Shape("votes", range(5), 1, scales=(0,), data_bits=9, weight_bits=9)) == 10
+
+
+def test_what_range_analysis_finds_fits_the_ring() -> None:
+    for features in range(1, 3000):
+        assert (features + 1) * ORDERED_BOUND < 1 << (ring_bits(features) - 1)
+
+
+def test_every_pair_gives_one_vote() -> None:
+    for classes in range(2, 12):
+        matrix, offset = vote_matrix(classes)
+        wins = np.random.default_rng(classes).integers(0, 2, (50, len(matrix)))
+        votes = wins @ matrix + offset
+        assert (votes.sum(axis=1) == len(matrix)).all()
+        assert votes.min() >= 0 and votes.max() <= classes - 1
 
 
 def test_the_clear_backend_checks_the_bounds_that_programs_state() -> None:

@@ -32,13 +32,13 @@ class Backend(Protocol):
         """Joins along the first axis."""
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
-        """The matrix product, of which the caller knows that no entry exceeds `bound` in magnitude."""
+        """The matrix product; `bound` is what follows from its operands' bounds, and is checked in the clear."""
 
     def as_integers(self, bits: Array, width: int) -> Array:
         """The integers 0 and 1 of `width` bits."""
 
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
-        """`units @ matrix + offset` with a public matrix, known to be between 0 and `bound`."""
+        """`units @ matrix + offset` with a public matrix; results are between 0 and `bound`."""
 
 
 class Secret:
@@ -63,13 +63,13 @@ class Secret:
         return self._mpc.concatenate(arrays)
 
     def product(self, left: Array, right: Array, bound: int) -> Array:
-        return (left @ right).assume(bound)
+        return left @ right
 
     def as_integers(self, bits: Array, width: int) -> Array:
         return bits.astype(self._quorate.int(width))
 
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
-        return (units @ matrix + offset).assume(bound)
+        return units @ matrix + offset
 
 
 class Clear:

@@ -2,10 +2,10 @@
 
 Notation: record x, weights w_j and intercept b_j of decision j, n features; 2**e_i bounds |x_i| (public scales).
 Records become X_i = round(x_i * 2**(d - e_i)), with |X_i| <= 2**d. A secret exponent c is chosen so that all
-|w_ji| * 2**e_i <= 2**c and |b_j| <= n' * 2**c, n' the power of two at or above n. Weights become
+|w_ji| * 2**e_i < 2**c and |b_j| < n' * 2**c, n' the power of two at or above n. Weights become
 W_ji = round(w_ji * 2**(e_i + v - c)), with |W_ji| <= 2**v, and B_j = round(b_j * 2**(d + v - c)).
-So D_j = sum_i W_ji X_i + B_j is at most 2 n' 2**(d+v) <= 2**62 in magnitude, differences of two decisions fit in 64
-bits, and D_j / 2**(d+v-c) differs from the real decision by at most
+So D_j = sum_i W_ji X_i + B_j is below 2 n' 2**(d+v) <= 2**62 in magnitude, differences of two decisions fit in 64
+bits, which the range analysis finds too, and D_j / 2**(d+v-c) differs from the real decision by at most
 
     sum_i |w_ji| 2**(e_i - d - 1)  +  n 2**(c - v - 1)  +  2**(c - d - v - 1).
 
@@ -15,6 +15,7 @@ Scaling all decisions by one positive number changes neither signs nor the order
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +100,7 @@ def encode_linear(plain: PlainLinear, kind: str, classes: tuple, bounds: object)
     largest = max(float(np.abs(scaled).max()), float(np.abs(plain.intercepts).max()) / 2**sum_bits)
     if not np.isfinite(largest):
         raise ModelError("weights times the largest features exceed the range of float64; rescale the features")
-    c = exponent_above(largest)
+    c = math.frexp(largest)[1]
     secrets = LinearSecrets(
         quantise(plain.weights, scales + (weight_bits - c)),
         quantise(plain.intercepts, data_bits + weight_bits - c),
@@ -151,7 +152,7 @@ def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records
     )
     largest = 1 << (sum_bits + data_bits + weight_bits)
     intercepts = on.integers(
-        None if secrets is None else secrets.intercepts, model_owner, (count,), DECISION_BITS, largest
+        None if secrets is None else secrets.intercepts, model_owner, (count,), DECISION_BITS, largest - 1
     )
     decisions = on.product(records, weights.T, largest) + intercepts
     if shape.kind == "votes":
@@ -166,7 +167,7 @@ def _count_votes(on: Backend, wins: Array, classes: int) -> Array:
     if classes == 2:
         return (~wins).reshape(wins.shape[0])
     matrix, offset = vote_matrix(classes)
-    width = (classes - 1).bit_length() + 2
+    width = (2 * (len(matrix) + classes)).bit_length() + 1  # what is proved of a difference of two counts
     return on.counts(on.as_integers(wins, width), matrix, offset, classes - 1).argmax(axis=1)
 
 

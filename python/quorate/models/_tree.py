@@ -24,7 +24,6 @@ from quorate.models._numerics import (
 from quorate.models._shape import Shape
 
 MAX_COMPLETE_DEPTH = 12
-ORDERED_BITS = 33  # differences of encodings are below 2**32: one most significant bit decides a comparison
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -128,13 +127,25 @@ def _by_paths(tree: PlainTree, shape: Shape) -> TreeSecrets:
     )
 
 
+def ring_bits(features: int) -> int:
+    """Bits that the range analysis needs to prove a comparison right by one most significant bit.
+
+    A selected value is a sum of one encoding and zeros, but what is proved of it is `features` times as much; its
+    difference from a threshold is at most `(features + 1) * ORDERED_BOUND`, which is below 2**(31 + bits of features).
+
+    >>> ring_bits(1), ring_bits(30)
+    (33, 37)
+    """
+    return 32 + features.bit_length()
+
+
 def encode_records(records: object) -> Integers:
     """Records as a tree compares them: rounded to float32 as scikit-learn does, then order-preserving integers."""
     return encode_float32_ordered(to_float32(records, "records"))
 
 
 def run_tree(on: Backend, shape: Shape, secrets: TreeSecrets | None, records: Array, model_owner: int) -> Array:
-    """Bits of the predicted class's index, (label bits, records), from records of `ORDERED_BITS` bits.
+    """Bits of the predicted class's index, (label bits, records), from records of `ring_bits` bits.
 
     Rounds do not depend on the number of records: selection and comparison are of all nodes at once, products along
     paths take log(depth) rounds, or one equality for a deep tree.
@@ -145,8 +156,9 @@ def run_tree(on: Backend, shape: Shape, secrets: TreeSecrets | None, records: Ar
     def own(name: str) -> Array:
         return None if secrets is None else getattr(secrets, name)
 
-    selection = on.integers(_int64(own("selection")), model_owner, (nodes, shape.features), ORDERED_BITS, 1)
-    thresholds = on.integers(own("thresholds"), model_owner, (nodes,), ORDERED_BITS, ORDERED_BOUND)
+    bits = ring_bits(shape.features)
+    selection = on.integers(_int64(own("selection")), model_owner, (nodes, shape.features), bits, 1)
+    thresholds = on.integers(own("thresholds"), model_owner, (nodes,), bits, ORDERED_BOUND)
     labels = on.bits(own("labels"), model_owner, (leaves, shape.label_bits))
     chosen = on.product(selection, records.T, ORDERED_BOUND)
     goes_left = chosen <= thresholds.reshape(nodes, 1)
