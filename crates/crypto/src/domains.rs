@@ -18,3 +18,16 @@ pub const ALL: [&str; 3] = [SESSION_ID, COMMITMENT, TCCR_KEY];
 pub(crate) const SEED_DERIVE: u8 = 1;
 /// First byte of what a seed hashes to start a generator.
 pub(crate) const SEED_PRG: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_agree() {
+        for (i, domain) in ALL.iter().enumerate() {
+            assert!(!domain.is_empty() && !ALL[..i].contains(domain), "{domain} is used twice");
+        }
+        assert_ne!(SEED_DERIVE, SEED_PRG);
+    }
+}

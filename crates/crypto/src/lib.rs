@@ -3,6 +3,18 @@
 //!
 //! Randomness has one source, [`os_random`], and grows from [`Seed`]s: a seed gives further seeds and AES-CTR
 //! generators by name. Every use of a hash has its own domain separator, see [`domains`].
+//!
+//! ```
+//! use quorate_crypto::Seed;
+//!
+//! let seed = Seed::random()?;
+//! let lane = 7u64.to_le_bytes();
+//! let (mut ours, mut theirs) = ([0; 100], [0; 100]);
+//! seed.prg("quorate/example/mask", &lane).fill(&mut ours);
+//! seed.clone().prg("quorate/example/mask", &lane).fill(&mut theirs);
+//! assert_eq!(ours, theirs);
+//! # Ok::<(), quorate_crypto::CryptoError>(())
+//! ```
 
 mod cipher;
 mod commit;

@@ -16,6 +16,10 @@ pub struct Prg {
     source: Source,
 }
 
+#[cfg_attr(
+    feature = "testing",
+    expect(clippy::large_enum_variant, reason = "a box would cost every generator an allocation, for a test's sake")
+)]
 enum Source {
     Aes(Ctr),
     #[cfg(feature = "testing")]

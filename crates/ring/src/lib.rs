@@ -10,6 +10,25 @@
 //! instructions, touches no memory and gives the shape of the result; mixing a shape with data gives a shape. A program
 //! is priced by running its own protocol code on shapes.
 //!
+//! ```
+//! use quorate_ring::{Ring, Vector};
+//!
+//! let ring = Ring::new(20)?;
+//! let mut x = Vector::from_i64s(ring, &[3, -5, 7]);
+//! x.mul_assign(&Vector::from_i64s(ring, &[2, 9, 7]));
+//! assert_eq!(x.to_i64s(), [6, -45, 49]);
+//!
+//! let mut bytes = Vec::new();
+//! x.pack(&mut bytes);
+//! assert_eq!(bytes.len(), 8); // 3 elements of 20 bits
+//! assert_eq!(Vector::unpack(ring, 3, &bytes)?.to_i64s(), [6, -45, 49]);
+//!
+//! let mut priced = Vector::shape(ring, 3);
+//! priced.mul_assign(&x);
+//! assert!(priced.is_shape() && priced.to_bits(0..20).rows() == 20);
+//! # Ok::<(), quorate_ring::RingError>(())
+//! ```
+//!
 //! # Who may panic
 //! Mismatched rings or lengths in local operations are mistakes inside the project: they panic with a message. Bytes
 //! from outside enter by `unpack` and numbers from outside by the codecs, which return [`RingError`].

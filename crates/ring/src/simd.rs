@@ -59,9 +59,12 @@ fn available() -> SimdPath {
 /// Compiles one kernel body three times (portable, AVX2, AVX-512) and picks at run time.
 ///
 /// The body is an inlined function of plain slices, so the three differ only in what the compiler may vectorise with;
-/// the portable one is the twin that tests compare the others with.
+/// the portable one is the twin that tests compare the others with. With `limit avx2;` in front, processors with
+/// AVX-512 run the AVX2 version too: for bodies that the compiler makes slower with the wider registers.
 macro_rules! multiversion {
-    ($(#[$meta:meta])* fn $name:ident [$($gen:tt)*] ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where [$($bound:tt)*])? $body:block) => {
+    (@widest $avx2:ident $avx512:ident) => { $avx512 };
+    (@widest avx2 $avx2:ident $avx512:ident) => { $avx2 };
+    ($(#[$meta:meta])* $(limit $limit:ident;)? fn $name:ident [$($gen:tt)*] ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where [$($bound:tt)*])? $body:block) => {
         $(#[$meta])*
         pub(crate) fn $name<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
             #[inline(always)]
@@ -73,13 +76,15 @@ macro_rules! multiversion {
                 fn avx2<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
                     body($($arg),*)
                 }
+                #[allow(dead_code, reason = "a body with a limit does not use it")]
                 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
                 fn avx512<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
                     body($($arg),*)
                 }
+                use crate::simd::multiversion;
                 match crate::simd::simd_path() {
                     // SAFETY: `simd_path` gives a path only after it found each of these features on this processor.
-                    crate::simd::SimdPath::Avx512 => return unsafe { avx512($($arg),*) },
+                    crate::simd::SimdPath::Avx512 => return unsafe { multiversion!(@widest $($limit)? avx2 avx512)($($arg),*) },
                     // SAFETY: as above.
                     crate::simd::SimdPath::Avx2 => return unsafe { avx2($($arg),*) },
                     crate::simd::SimdPath::Portable => {}

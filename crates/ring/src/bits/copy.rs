@@ -5,7 +5,7 @@ pub(super) fn or_bits(target: &mut [u64], to: usize, source: &[u64], from: usize
     if len == 0 {
         return;
     }
-    if to % 64 == 0 {
+    if to.is_multiple_of(64) {
         copy_to_word(target, to / 64, source, from, len);
         return;
     }

@@ -107,7 +107,7 @@ fn packing() {
         bits.pack(&mut out);
         assert_eq!(out[1..], expected, "{rows} x {lanes}");
         assert_eq!(Bits::packed_bytes(rows, lanes), expected.len());
-        if (rows * lanes) % 8 != 0 {
+        if !(rows * lanes).is_multiple_of(8) {
             *expected.last_mut().unwrap() |= 0xff << (rows * lanes % 8);
         }
         assert_eq!(Bits::unpack(rows, lanes, &expected).unwrap().to_bools(), bools);

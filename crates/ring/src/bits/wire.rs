@@ -18,7 +18,7 @@ impl Bits {
             return;
         }
         let bytes = Self::packed_bytes(self.rows, self.lanes);
-        if self.lanes % 64 == 0 {
+        if self.lanes.is_multiple_of(64) {
             out.extend_from_slice(bytemuck::cast_slice(self.words()));
             return;
         }
@@ -40,7 +40,7 @@ impl Bits {
             return Err(RingError::BadLength { expected_bytes, got_bytes: bytes.len() });
         }
         let mut result = Self::zeros(rows, lanes);
-        if lanes % 64 == 0 {
+        if lanes.is_multiple_of(64) {
             result.bytes_mut().copy_from_slice(bytes);
             return Ok(result);
         }
