@@ -11,6 +11,7 @@ from quorate.errors import ModelError, ShapeError
 from quorate.models import _linear, _tree
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._linear import LinearSecrets
+from quorate.models._numerics import ORDERED_BOUND
 from quorate.models._shape import Shape
 from quorate.models._tree import TreeSecrets
 
@@ -89,7 +90,7 @@ def run(
     """The program of a model: bits of the index for a tree, the index otherwise."""
     size = (rows, shape.features)
     if shape.kind == "tree":
-        x = on.integers(records, data_owner, size, _tree.ring_bits(shape.features), _tree.ORDERED_BOUND)
+        x = on.integers(records, data_owner, size, _tree.ring_bits(shape.features), ORDERED_BOUND)
         return _tree.run_tree(on, shape, secrets if isinstance(secrets, TreeSecrets) else None, x, model_owner)
     x = on.integers(records, data_owner, size, _linear.DECISION_BITS, 1 << (shape.data_bits or 0))
     return _linear.run_linear(on, shape, secrets if isinstance(secrets, LinearSecrets) else None, x, model_owner)
