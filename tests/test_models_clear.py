@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from quorate.errors import ModelError, RangeError, ShapeError
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.ensemble import GradientBoostingClassifier
@@ -21,6 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import SUPPORTED, Model, Shape, from_sklearn
 from quorate.models._backend import Clear
 from quorate.models._linear import DECISION_BOUND, decisions_of, public_bits, vote_matrix
@@ -164,6 +165,28 @@ def test_the_margin_bound_is_small_where_bounds_are_given(data: str, estimator: 
     model = from_sklearn(fitted, bounds=np.abs(X).max(axis=0))
     assert 0 < model.margin_bound < 1e-4
     assert (margins(fitted, X) > model.margin_bound).all()
+
+
+def test_a_model_of_float32_weights_allows_for_its_own_rounding() -> None:
+    X, y = load_wine(return_X_y=True)
+    narrow = X.astype(np.float32)
+    fitted = LogisticRegression(max_iter=200).fit(narrow, y)
+    assert fitted.coef_.dtype == np.float32
+    model = from_sklearn(fitted, bounds=np.abs(X).max(axis=0))
+    wide = LogisticRegression(max_iter=200).fit(X, y)
+    assert model.margin_bound > 10 * from_sklearn(wide, bounds=np.abs(X).max(axis=0)).margin_bound
+    sure = margins(fitted, narrow) > model.margin_bound
+    assert sure.mean() > 0.9
+    assert (model.predict_clear(narrow) == fitted.predict(narrow))[sure].all()
+
+
+def test_sparse_training_data_and_weights() -> None:
+    X, y = load_digits(return_X_y=True)
+    for estimator in (SVC(kernel="linear"), LinearSVC(max_iter=50, random_state=0)):
+        fitted = estimator.fit(csr_matrix(X), y)
+        if isinstance(fitted, LinearSVC):
+            fitted.sparsify()
+        assert (from_sklearn(fitted, bounds=16).predict_clear(X) == fitted.predict(X)).all()
 
 
 def test_float32_records_and_deep_trees() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from quorate.errors import RangeError
 
+from quorate.errors import RangeError
 from quorate.models._numerics import Integers
 
 Array = Any

@@ -19,8 +19,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from quorate.errors import ModelError, RangeError
 
+from quorate.errors import ModelError, RangeError
 from quorate.models._backend import Array, Backend
 from quorate.models._numerics import Integers, exponent_above, finite_float64, gamma, quantise
 from quorate.models._shape import Shape

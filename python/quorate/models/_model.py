@@ -6,8 +6,8 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from quorate.errors import ModelError, ShapeError
 
+from quorate.errors import ModelError, ShapeError
 from quorate.models import _linear, _tree
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._linear import LinearSecrets

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
 from quorate.errors import RangeError
 
 ORDERED_BOUND = 0x7F800000

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from quorate.errors import ModelError
 
+from quorate.errors import ModelError
 from quorate.models._linear import PlainLinear, encode_linear
 from quorate.models._model import Model
 from quorate.models._tree import PlainTree, encode_tree
@@ -105,9 +105,8 @@ def _read_linear(estimator: Any) -> PlainLinear:
     """`decision > 0` is the second class; of several decisions the first largest wins."""
     weights = _dense(estimator.coef_)
     intercepts = np.broadcast_to(np.asarray(estimator.intercept_, np.float64), (weights.shape[0],))
-    dtype = np.result_type(_float_type(estimator.coef_), _float_type(estimator.intercept_))
-    if np.result_type(_float_type(estimator.coef_)) == np.float32:
-        dtype = np.dtype(np.float32)
+    single = getattr(estimator.coef_, "dtype", None) == np.float32  # records of float32 are then scored in float32
+    dtype = np.dtype(np.float32 if single else np.float64)
     return PlainLinear(weights, intercepts, dtype, roundings=weights.shape[1] + 2)
 
 
@@ -136,8 +135,3 @@ def _read_svc(estimator: Any) -> PlainLinear:
 
 def _dense(values: Any) -> NDArray[np.float64]:
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
-
-
-def _float_type(values: Any) -> np.dtype:
-    dtype = np.asarray(values).dtype
-    return dtype if dtype.kind == "f" else np.dtype(np.float64)

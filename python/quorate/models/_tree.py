@@ -11,8 +11,8 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
-from quorate.errors import ModelError
 
+from quorate.errors import ModelError
 from quorate.models._backend import Array, Backend
 from quorate.models._numerics import (
     ORDERED_BOUND,

@@ -1,0 +1,111 @@
+"""What each party of a deployment hands to its session: the same inputs at all parties, values at their owners only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from quorate.errors import ModelError, ShapeError
+from quorate.models import from_sklearn
+
+MODEL_OWNER, DATA_OWNER, HELPER = 2, 0, 1
+
+
+class Plain(np.ndarray):
+    """Stands for a secret array."""
+
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> Plain:  # type: ignore[override]
+        return np.asarray(self).astype(np.int64).view(Plain)
+
+    def reveal(self, to: int | None = None) -> np.ndarray:
+        self.revealed_to.append(to)
+        return np.asarray(self)
+
+    revealed_to: list[int | None] = []  # noqa: RUF012 - read and emptied by the tests
+
+
+class Recorder:
+    """Stands for a session: keeps what was declared, and whether values came with it."""
+
+    def __init__(self, me: int | None) -> None:
+        self.me = me
+        self.declared: list[tuple[Any, ...]] = []
+        self.given: list[tuple[int, bool]] = []
+
+    def input(self, values: Any, *, owner: int, shape: tuple[int, ...], dtype: Any, bound: Any = None) -> Plain:
+        self.declared.append((owner, shape, str(dtype), bound))
+        self.given.append((owner, values is not None))
+        array = np.zeros(shape, np.int64) if values is None else np.array(values)
+        assert array.shape == shape
+        return array.view(Plain)
+
+    @staticmethod
+    def stack(arrays: list[Plain], axis: int = 0) -> Plain:
+        return np.stack(arrays, axis=axis).view(Plain)
+
+    @staticmethod
+    def concatenate(arrays: list[Plain], axis: int = 0) -> Plain:
+        return np.concatenate(arrays, axis=axis).view(Plain)
+
+
+CASES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
+    "complete tree": lambda: trained(DecisionTreeClassifier(random_state=0), load_iris),
+    "deep tree": lambda: trained(DecisionTreeClassifier(random_state=0, max_features=1), load_digits),
+    "votes": lambda: trained(SVC(kernel="linear"), load_iris),
+    "linear": lambda: trained(LogisticRegression(max_iter=500), load_iris),
+}
+
+
+def trained(estimator: Any, load: Callable[..., Any]) -> tuple[Any, np.ndarray]:
+    X, y = load(return_X_y=True)
+    return estimator.fit(X, y), X[::7]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_local_session_has_everything(case: str) -> None:
+    estimator, records = CASES[case]()
+    session = Recorder(None)
+    Plain.revealed_to.clear()
+    predicted = from_sklearn(estimator).predict(session, records, MODEL_OWNER, DATA_OWNER, reveal_to=HELPER)
+    assert (predicted == estimator.predict(records)).all()
+    assert all(given for _, given in session.given)
+    assert Plain.revealed_to == [HELPER]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_all_parties_declare_the_same_and_owners_alone_give_values(case: str) -> None:
+    estimator, records = CASES[case]()
+    model = from_sklearn(estimator)
+    sessions = {me: Recorder(me) for me in (MODEL_OWNER, DATA_OWNER, HELPER)}
+    owners = {"model_owner": MODEL_OWNER, "data_owner": DATA_OWNER}
+    model.predict(sessions[MODEL_OWNER], None, rows=len(records), **owners)
+    model.shape.predict(sessions[DATA_OWNER], records, **owners)
+    model.shape.predict(sessions[HELPER], np.empty_like(records), **owners)
+    assert len({tuple(s.declared) for s in sessions.values()}) == 1
+    for me, session in sessions.items():
+        assert len(session.given) >= 3
+        assert [given for _, given in session.given] == [owner == me for owner, _ in session.given]
+
+
+def test_a_party_without_the_records_never_looks_at_what_stands_for_them() -> None:
+    estimator, records = CASES["linear"]()
+    from_sklearn(estimator).predict(Recorder(MODEL_OWNER), np.full_like(records, np.nan), MODEL_OWNER, DATA_OWNER)
+
+
+def test_what_is_missing_is_said() -> None:
+    estimator, records = CASES["complete tree"]()
+    model = from_sklearn(estimator)
+    with pytest.raises(ModelError, match="party 2 owns the model"):
+        model.shape.predict(Recorder(MODEL_OWNER), records, MODEL_OWNER, DATA_OWNER)
+    with pytest.raises(ModelError, match="party 0 owns the records"):
+        model.predict(Recorder(DATA_OWNER), None, MODEL_OWNER, DATA_OWNER, rows=3)
+    for rows in (None, 0):
+        with pytest.raises(ShapeError, match="rows"):
+            model.predict(Recorder(MODEL_OWNER), None, MODEL_OWNER, DATA_OWNER, rows=rows)

@@ -1,0 +1,41 @@
+"""The summary of `make test` counts what the test runners print, and a suite that ran nothing has not passed."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def run_all() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run_all", Path(__file__).with_name("run_all.py"))
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_rust_results_add_up(run_all: ModuleType) -> None:
+    lines = [
+        "running 3 tests",
+        "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s",
+        "test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s",
+    ]
+    assert run_all.count_rust(lines) == (16, 2, 1)
+    assert run_all.count_rust([]) == (0, 0, 0)
+
+
+def test_pytest_counts_are_read_from_its_last_line(run_all: ModuleType) -> None:
+    assert run_all.count_pytest(["143 passed in 37.76s"]) == (143, 0, 0)
+    assert run_all.count_pytest(["1 failed", "2 failed, 9 passed, 1 skipped, 3 errors in 0.72s (0:01:02)"]) == (9, 5, 1)
+    assert run_all.count_pytest(["no tests ran in 0.01s"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("passed", "failed", "status", "good"), [(5, 0, 0, True), (5, 0, 1, False), (5, 1, 0, False), (0, 0, 0, False)]
+)
+def test_what_counts_as_success(run_all: ModuleType, passed: int, failed: int, status: int, good: bool) -> None:
+    assert run_all.Outcome("rust", passed, failed, 0, 1.0, status).good is good
