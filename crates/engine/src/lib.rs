@@ -15,6 +15,7 @@ mod handshake;
 mod lane;
 mod party;
 mod scheduler;
+mod sharing;
 mod slot;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -29,4 +30,5 @@ pub use fork::{Chunks, Join};
 pub use handshake::{Agreement, Greeting};
 pub use lane::LaneId;
 pub use party::{Party, Run};
+pub use sharing::{EdaBits, Form, Sharing};
 pub use slot::Slot;

@@ -1,1 +1,67 @@
-//! quorate-gadgets
+//! Protocols composed of a backend's basic operations: comparison, equality, bits, truncation, selection, extrema.
+//!
+//! Each gadget is one generic function on [`Sharing`]; [`Gadgets`] offers them as methods with default bodies, so that a
+//! backend may override one. Gadgets call each other through the trait, never the free functions, so overrides take part.
+//!
+//! Long vectors are cut into chunks that run side by side: rounds do not grow with the batch, memory stays bounded.
+#![forbid(unsafe_code)]
+
+pub mod adder;
+pub mod compare;
+pub mod convert;
+pub mod decompose;
+pub mod equality;
+pub mod extremum;
+mod prefix;
+pub mod select;
+mod stream;
+pub mod truncate;
+
+use quorate_engine::{Ctx, Result, Sharing};
+use quorate_ring::Ring;
+
+pub use compare::Width;
+
+/// Gadgets over a sharing. The default bodies are the general protocols; costs are those of their primitives.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub trait Gadgets: Sharing + Sized {
+    /// The top bit of each element of Z_2^k: whether it is negative as a two's complement number. One row of bits.
+    async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        compare::msb(self, ctx, x).await
+    }
+
+    /// x < y as two's complement numbers. One row of bits.
+    async fn lt(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, width: Width) -> Result<Self::B> {
+        compare::lt(self, ctx, x, y, width).await
+    }
+
+    /// x = 0. One row of bits.
+    async fn eqz(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        equality::eqz(self, ctx, x).await
+    }
+
+    /// The bits of x: k rows, lowest first.
+    async fn bit_decompose(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        decompose::bit_decompose(self, ctx, x).await
+    }
+
+    /// One row of bits as elements 0 and 1 of Z_2^k.
+    async fn bit_to_ring(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
+        convert::bits_to_ring(self, ctx, x, ring).await
+    }
+
+    /// floor(x / 2^shift) for the full signed range of Z_2^k.
+    async fn trunc_exact(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
+        truncate::trunc_exact(self, ctx, x, shift).await
+    }
+
+    /// bit x: the element where the bit is 1, zero elsewhere.
+    async fn mask(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A) -> Result<Self::A> {
+        select::mask(self, ctx, bit, x).await
+    }
+
+    /// x where the bit is 1, y elsewhere.
+    async fn mux(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A, y: &Self::A) -> Result<Self::A> {
+        select::mux(self, ctx, bit, x, y).await
+    }
+}

@@ -1,1 +1,36 @@
-//! quorate-rss
+//! Replicated secret sharing over Z_2^k for 3, 5 or 7 parties, semi-honest, honest majority.
+//!
+//! **Source**: "Secure multi-party computation over rings with replicated secret sharing", sections 3 to 5 and Appendices A
+//! and C. **Model**: t of n = 2t+1 parties may collude; all follow the protocol. A value is x = sum of x_T over all sets T
+//! of t parties; the parties outside T hold x_T, and likewise a seed k_T, so random sharings and masks cost nothing.
+//!
+//! | protocol | file | rounds | ring elements sent per party |
+//! |---|---|---|---|
+//! | PRandR | `prandr` | 0 | 0 |
+//! | Mul, DotProd, MatMul (Protocol 1) | `mul` | 1 | t per element of the result |
+//! | MulPub (Protocol 2) | `mulpub` | 1 | n - 1 |
+//! | Open | `open` | 1 | t |
+//! | Input by a computing party (A.1) | `input` | 1 | t, by the owner |
+//! | RandBit (Protocol 6) | `randbit` | 1 | n - 1, over Z_2^(k+2) |
+//! | edaBit (Protocol 7) | `edabit` | log(t+1) (log k + 1) + 1 | inputs, and the ANDs of its adders |
+//!
+//! The same text serves Z_2^k and packed bits (Z_2): it is generic over [`quorate_ring::Module`].
+#![forbid(unsafe_code)]
+
+mod backend;
+pub mod cost;
+mod edabit;
+mod input;
+mod maps;
+mod mul;
+mod mulpub;
+mod open;
+mod prandr;
+mod randbit;
+mod setup;
+mod share;
+mod stock;
+
+pub use setup::Rss;
+pub use share::Shared;
+pub use stock::Kind;

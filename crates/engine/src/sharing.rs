@@ -1,0 +1,126 @@
+//! What every backend can do with shared values: the vocabulary that gadgets are written in.
+//!
+//! A backend has arithmetic shares `A` of vectors over Z_2^k, any k, and Boolean shares `B` of bit matrices (rows by lanes).
+//! Local operations are linear maps applied to every share; the async ones cost rounds. In a dry run all of them work on
+//! shapes. Public values are plain [`Vector`] and [`Bits`], shapes too in a dry run: nobody may branch on them.
+
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::ctx::Ctx;
+use crate::error::Result;
+
+/// A bilinear form on two vectors: what one multiplication round can compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Element by element.
+    Product,
+    /// Element by element, then summed over the middle axis of (outer, axis, inner).
+    Dot { outer: usize, axis: usize, inner: usize },
+    /// Row-major (m x k) times (k x n).
+    MatMul { m: usize, k: usize, n: usize },
+}
+
+impl Form {
+    /// Elements of the result for operands of `len` elements.
+    pub fn len_out(self, len: usize) -> usize {
+        match self {
+            Form::Product => len,
+            Form::Dot { outer, inner, .. } => outer * inner,
+            Form::MatMul { m, n, .. } => m * n,
+        }
+    }
+
+    /// sum += form(a, b).
+    pub fn accumulate(self, sum: &mut Vector, a: &Vector, b: &Vector) {
+        match self {
+            Form::Product => sum.add_mul_assign(a, b),
+            Form::Dot { outer, axis, inner } => {
+                let mut product = a.clone();
+                product.mul_assign(b);
+                sum.add_assign(&product.sum_axis(outer, axis, inner));
+            }
+            Form::MatMul { m, k, n } => sum.add_assign(&Vector::matmul(a, b, (m, k, n))),
+        }
+    }
+}
+
+/// Random bits shared twice: arithmetically over Z_2^k, and as bits.
+#[derive(Clone)]
+pub struct EdaBits<A, B> {
+    /// r, uniform in Z_2^k.
+    pub value: A,
+    /// floor(r / 2^cut) as an element of Z_2^k, where a cut was asked for.
+    pub shifted: Option<A>,
+    /// The k bits of r: row i holds bit i.
+    pub bits: B,
+}
+
+/// One party's end of a secret-sharing scheme. All parties call the same operations in the same order on each lane.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub trait Sharing {
+    /// Shares of a vector over Z_2^k.
+    type A: Clone;
+    /// Shares of a matrix of bits.
+    type B: Clone;
+
+    /// Ring and number of elements.
+    fn shape(&self, x: &Self::A) -> (Ring, usize);
+    /// Rows and lanes.
+    fn bit_shape(&self, x: &Self::B) -> (usize, usize);
+
+    /// A public vector as shares.
+    fn public(&self, value: &Vector) -> Self::A;
+    /// Public bits as shares.
+    fn public_bits(&self, value: &Bits) -> Self::B;
+    /// x + y.
+    fn add(&self, x: &Self::A, y: &Self::A) -> Self::A;
+    /// x - y.
+    fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A;
+    /// x + value.
+    fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
+    /// Applies a Z-linear map (slices, gathers, sums, public factors, reduction to a smaller ring) to every share.
+    fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A;
+    /// One vector after the other.
+    fn concat(&self, parts: &[&Self::A]) -> Self::A;
+    /// x xor y.
+    fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B;
+    /// x xor value.
+    fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B;
+    /// Applies an F_2-linear map (slices, gathers, masks) to every share.
+    fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B;
+    /// Rows of all parts, one below the other.
+    fn concat_rows(&self, parts: &[&Self::B]) -> Self::B;
+    /// Lanes of all parts, side by side.
+    fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B;
+    /// x mod 2, one row.
+    fn low_bit(&self, x: &Self::A) -> Self::B;
+    /// 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion.
+    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A;
+
+    /// A party's own vector; `value` is given at the owner only. One round.
+    async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A>;
+    /// A party's own bits. One round.
+    async fn input_bits(&self, ctx: &Ctx, owner: usize, shape: (usize, usize), value: Option<&Bits>)
+    -> Result<Self::B>;
+    /// form(x, y). One round.
+    async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A>;
+    /// x y, element by element. One round.
+    async fn mul(&self, ctx: &Ctx, x: &Self::A, y: &Self::A) -> Result<Self::A> {
+        self.bilinear(ctx, Form::Product, x, y).await
+    }
+    /// x and y. One round.
+    async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;
+    /// Opens x to all parties. One round.
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Vector>;
+    /// Opens bits to all parties. One round.
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Bits>;
+    /// Opens x to one party; the others get `None`. One round.
+    async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>>;
+    /// Opens bits to one party. One round.
+    async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>>;
+
+    /// Correlation: uniform bits as elements of Z_2^k.
+    async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A>;
+    /// Correlation: uniform elements of Z_2^k with their bits; with `cut`, also shifted right by it (0 < cut < k).
+    async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
+}

@@ -1,0 +1,46 @@
+//! B2A: a bit over Z_2 as an element of Z_2^k.
+//!
+//! **Source**: step 10 of Protocol 8 of rss-ring; Fig. 4 of spdz2k-primitives. With a random bit b known over both rings
+//! (its low bit over Z_2): c = Open(x xor b), x = c + b - 2 c b. Correlations: 1 random bit mod 2^k. Online rounds: 1.
+//! Opened: 1 bit, where the paper opens k. **Model**: that of the sharing.
+
+use quorate_engine::{Ctx, Result, Sharing};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::stream;
+
+/// One row of bits as 0 and 1 of the ring.
+pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Result<S::A> {
+    if ring.bits() == 1 {
+        return Ok(s.as_top_bit(x, ring));
+    }
+    let chunks = stream::chunks(s.bit_shape(x).1, 2 * ring.bits());
+    let work = async |ctx: Ctx, range| {
+        let x = stream::slice_lanes(s, x, range);
+        let b = s.random_bits(&ctx, ring, s.bit_shape(&x).1).await?;
+        let c = s.open_bits(&ctx, &s.xor(&x, &s.low_bit(&b))).await?;
+        Ok(flip(s, &b, &c))
+    };
+    stream::to_vector(s, ctx, chunks, work).await
+}
+
+/// c xor b for public bits c and shared b in {0, 1}: c + (1 - 2c) b.
+pub(crate) fn flip<S: Sharing>(s: &S, b: &S::A, c: &Bits) -> S::A {
+    let ring = s.shape(b).0;
+    let signs = signs(c, ring);
+    let signed = s.linear(b, &|share: &Vector| {
+        let mut share = share.clone();
+        share.mul_assign(&signs);
+        share
+    });
+    s.add_public(&signed, &c.to_vector(ring))
+}
+
+/// 1 - 2c.
+pub(crate) fn signs(c: &Bits, ring: Ring) -> Vector {
+    let mut signs = c.to_vector(ring);
+    signs.shl(1);
+    signs.neg_assign();
+    signs.add_scalar(1);
+    signs
+}

@@ -1,0 +1,86 @@
+//! Maximum, minimum and arg-max along an axis, as a tournament: log rounds of comparisons.
+//!
+//! Values come as `rows` candidates of `lanes` elements each (row-major). Of equal candidates the first wins: the right one
+//! replaces the left only if it is strictly better. Rounds: ceil(log2 rows) times those of a comparison and a selection.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ring::{Ring, Vector};
+
+use crate::{Gadgets, Width, stream};
+
+/// What wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Best {
+    Largest,
+    Smallest,
+}
+
+/// The best of `rows` candidates, lane by lane.
+pub async fn extremum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, rows: usize, best: Best, width: Width) -> Result<S::A> {
+    let mut field = Field { values: x.clone(), places: None, rows };
+    while field.rows > 1 {
+        field = play(s, ctx, field, best, width).await?;
+    }
+    Ok(field.values)
+}
+
+/// The row of the first best candidate, lane by lane, as elements of `index_ring` (which must hold `rows - 1`).
+pub async fn arg_extremum<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &S::A,
+    rows: usize,
+    best: Best,
+    width: Width,
+    index_ring: Ring,
+) -> Result<S::A> {
+    let lanes = s.shape(x).1 / rows;
+    let places: Vec<u64> = (0..rows as u64).flat_map(|row| std::iter::repeat_n(row, lanes)).collect();
+    let places = match ctx.is_dry() {
+        true => Vector::shape(index_ring, places.len()),
+        false => Vector::from_u64s(index_ring, &places),
+    };
+    let mut field = Field { values: x.clone(), places: Some(s.public(&places)), rows };
+    while field.rows > 1 {
+        field = play(s, ctx, field, best, width).await?;
+    }
+    field.places.ok_or(quorate_engine::Error::Bug { what: "a tournament lost its places" })
+}
+
+/// The candidates of a round, and where they came from.
+struct Field<A> {
+    values: A,
+    places: Option<A>,
+    rows: usize,
+}
+
+/// One round: the candidates of rows 2i and 2i + 1 meet.
+async fn play<S: Gadgets>(s: &S, ctx: &Ctx, field: Field<S::A>, best: Best, width: Width) -> Result<Field<S::A>> {
+    let lanes = s.shape(&field.values).1 / field.rows;
+    let pairs = field.rows / 2;
+    let side = |x: &S::A, odd: usize| {
+        let indices: Vec<u32> =
+            (0..pairs).flat_map(|i| (0..lanes).map(move |lane| ((2 * i + odd) * lanes + lane) as u32)).collect();
+        s.linear(x, &move |share: &Vector| share.gather(&indices))
+    };
+    let (left, right) = (side(&field.values, 0), side(&field.values, 1));
+    let replaced = match best {
+        Best::Largest => s.lt(ctx, &left, &right, width).await?,
+        Best::Smallest => s.lt(ctx, &right, &left, width).await?,
+    };
+    let choose_value = async |ctx: Ctx| s.mux(&ctx, &replaced, &right, &left).await;
+    let choose_place = async |ctx: Ctx| match &field.places {
+        Some(places) => Ok(Some(s.mux(&ctx, &replaced, &side(places, 1), &side(places, 0)).await?)),
+        None => Ok(None),
+    };
+    let (mut values, mut places) = ctx.join(choose_value, choose_place).await?;
+    if field.rows % 2 == 1 {
+        let last = (field.rows - 1) * lanes..field.rows * lanes;
+        values = s.concat(&[&values, &stream::slice(s, &field.values, last.clone())]);
+        places = match (&places, &field.places) {
+            (Some(chosen), Some(all)) => Some(s.concat(&[chosen, &stream::slice(s, all, last)])),
+            _ => None,
+        };
+    }
+    Ok(Field { values, places, rows: field.rows.div_ceil(2) })
+}

@@ -1,0 +1,39 @@
+//! Selection by a shared bit.
+//!
+//! mask(x, v) = x v for a bit x over Z_2 and v over Z_2^k. With a random bit b: c = Open(x xor b) and w = b v in the same
+//! round; x v = c v + (1 - 2c) w. Correlations: 1 random bit mod 2^k. Online rounds: 1 (a conversion and a product would be
+//! 2). **Source**: B2A of Protocol 8 of rss-ring, with the product moved beside the opening. **Model**: that of the sharing.
+
+use quorate_engine::{Ctx, Result, Sharing};
+use quorate_ring::Vector;
+
+use crate::convert::signs;
+use crate::{Gadgets, stream};
+
+/// x v: one row of bits times a vector.
+pub async fn mask<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, v: &S::A) -> Result<S::A> {
+    let (ring, len) = s.shape(v);
+    let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
+        let (x, v) = (stream::slice_lanes(s, x, range.clone()), stream::slice(s, v, range));
+        let b = s.random_bits(&ctx, ring, s.shape(&v).1).await?;
+        let hidden = s.xor(&x, &s.low_bit(&b));
+        let open = async |ctx: Ctx| s.open_bits(&ctx, &hidden).await;
+        let (c, w) = ctx.join(open, async |ctx: Ctx| s.mul(&ctx, &b, &v).await).await?;
+        let kept = times(s, &v, &c.to_vector(ring));
+        Ok(s.add(&kept, &times(s, &w, &signs(&c, ring))))
+    };
+    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+}
+
+/// x where the bit is 1, y elsewhere.
+pub async fn mux<S: Gadgets>(s: &S, ctx: &Ctx, bit: &S::B, x: &S::A, y: &S::A) -> Result<S::A> {
+    Ok(s.add(y, &s.mask(ctx, bit, &s.sub(x, y)).await?))
+}
+
+fn times<S: Sharing>(s: &S, x: &S::A, factor: &Vector) -> S::A {
+    s.linear(x, &|share: &Vector| {
+        let mut share = share.clone();
+        share.mul_assign(factor);
+        share
+    })
+}

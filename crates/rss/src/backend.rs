@@ -1,0 +1,162 @@
+//! `rss` behind the interface that gadgets are written in.
+
+use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing};
+use quorate_gadgets::Gadgets;
+use quorate_ring::{Bits, Module, Ring, Vector};
+
+use crate::setup::Rss;
+use crate::share::Shared;
+
+impl Gadgets for Rss {}
+
+impl Rss {
+    fn public_shares<M: Module>(&self, value: &M) -> Shared<M> {
+        let shape = value.shape_of();
+        let mut shared: Shared<M> = match value.is_shape() {
+            true => Shared::phantom(shape, self.share_count()),
+            false => Shared::zeros(shape, self.share_count()),
+        };
+        if let Some(own) = self.maps.public_share {
+            shared.shares[own].add_assign(value);
+        }
+        shared
+    }
+
+    fn plus_public<M: Module>(&self, x: &Shared<M>, value: &M) -> Shared<M> {
+        let mut sum = x.clone();
+        if let Some(own) = self.maps.public_share {
+            sum.shares[own].add_assign(value);
+        }
+        sum
+    }
+
+    /// One sharing made of several, share by share.
+    fn merge<M: Module>(&self, parts: &[&Shared<M>], merge: impl Fn(&[&M]) -> M) -> Shared<M> {
+        let share = |i: usize| merge(&parts.iter().map(|part| &part.shares[i]).collect::<Vec<_>>());
+        let shares: Vec<M> = (0..self.share_count()).map(share).collect();
+        Shared::new(shares[0].shape_of(), shares)
+    }
+}
+
+impl Sharing for Rss {
+    type A = Shared<Vector>;
+    type B = Shared<Bits>;
+
+    fn shape(&self, x: &Self::A) -> (Ring, usize) {
+        x.shape
+    }
+
+    fn bit_shape(&self, x: &Self::B) -> (usize, usize) {
+        x.shape
+    }
+
+    fn public(&self, value: &Vector) -> Self::A {
+        self.public_shares(value)
+    }
+
+    fn public_bits(&self, value: &Bits) -> Self::B {
+        self.public_shares(value)
+    }
+
+    fn add(&self, x: &Self::A, y: &Self::A) -> Self::A {
+        x.zip(y, Vector::add_assign)
+    }
+
+    fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A {
+        x.zip(y, Vector::sub_assign)
+    }
+
+    fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A {
+        self.plus_public(x, value)
+    }
+
+    fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A {
+        x.map(map)
+    }
+
+    fn concat(&self, parts: &[&Self::A]) -> Self::A {
+        self.merge(parts, Vector::concat)
+    }
+
+    fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B {
+        x.zip(y, Bits::xor_assign)
+    }
+
+    fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B {
+        self.plus_public(x, value)
+    }
+
+    fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B {
+        x.map(map)
+    }
+
+    fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {
+        self.merge(parts, Bits::concat_rows)
+    }
+
+    fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B {
+        self.merge(parts, Bits::concat_lanes)
+    }
+
+    /// The shares' low bits: their sum modulo 2 is that of the shares.
+    fn low_bit(&self, x: &Self::A) -> Self::B {
+        x.map(Vector::low_bit)
+    }
+
+    /// 2^(k-1) times a sum depends on that sum modulo 2 only.
+    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A {
+        x.map(|share| {
+            let mut top = share.to_vector(ring);
+            top.shl(ring.bits() - 1);
+            top
+        })
+    }
+
+    async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
+        self.share_long_input(ctx, owner, shape, value).await
+    }
+
+    async fn input_bits(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: (usize, usize),
+        value: Option<&Bits>,
+    ) -> Result<Self::B> {
+        self.share_input(ctx, owner, shape, value).await
+    }
+
+    async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A> {
+        self.multiply(ctx, form, x, y).await
+    }
+
+    async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B> {
+        self.multiply_bits(ctx, x, y).await
+    }
+
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Vector> {
+        self.open_long(ctx, x, |_| true).await?.ok_or(NOT_OPENED)
+    }
+
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Bits> {
+        self.open_where(ctx, x, |_| true).await?.ok_or(NOT_OPENED)
+    }
+
+    async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>> {
+        self.open_long(ctx, x, |party| party == to).await
+    }
+
+    async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>> {
+        self.open_where(ctx, x, |party| party == to).await
+    }
+
+    async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {
+        self.draw_random_bits(ctx, ring, len).await
+    }
+
+    async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
+        self.draw_edabits(ctx, ring, cut, len).await
+    }
+}
+
+const NOT_OPENED: quorate_engine::Error = quorate_engine::Error::Bug { what: "an opening to all gave nothing" };

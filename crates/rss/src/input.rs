@@ -1,0 +1,69 @@
+//! Input by a computing party.
+//!
+//! **Source**: Appendix A.1. **Model**: semi-honest, t of n. Rounds: 1. Sent: t elements by the owner, nothing by others.
+//!
+//! The owner p* knows k_T for every T that it is outside of: those shares are drawn, but for T* = chi(p*), which is the rest
+//! and is sent to its t other holders. Shares with p* in T are zero: their seeds are known to t+1 parties without the owner
+//! and would hide nothing.
+
+use quorate_engine::{Chunks, Ctx, Result};
+use quorate_ring::{Module, Ring, Vector};
+
+use crate::maps::Set;
+use crate::setup::Rss;
+use crate::share::Shared;
+
+impl Rss {
+    /// Shares the owner's value; `value` is `Some` exactly at the owner (ignored in a dry run).
+    pub(crate) async fn share_input<M: Module>(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: M::Shape,
+        value: Option<&M>,
+    ) -> Result<Shared<M>> {
+        let maps = &self.maps;
+        let special: Set = maps.chi(owner);
+        let mut streams = self.streams(ctx);
+        let mut shares: Vec<M> = Vec::with_capacity(maps.held.len());
+        for (&set, stream) in maps.held.iter().zip(&mut streams) {
+            let drawn = set != special && maps.holders(set).any(|p| p == owner);
+            shares.push(if drawn { stream.draw(shape) } else { self.blank(ctx, shape) });
+        }
+        let own_special = maps.index(special);
+        if maps.me == owner {
+            let mut rest = value.cloned().unwrap_or_else(|| self.blank(ctx, shape));
+            shares.iter().for_each(|share| rest.sub_assign(share));
+            let outgoing: Vec<(usize, &M)> = maps.sent_to.iter().map(|&to| (to, &rest)).collect();
+            ctx.exchange::<M>(&outgoing, &[]).await?;
+            shares[maps.sent_share] = rest;
+        } else if let Some(own) = own_special {
+            let mut received = ctx.exchange::<M>(&[], &[(owner, shape)]).await?;
+            shares[own] = received.remove(0);
+        } else {
+            ctx.exchange::<M>(&[], &[]).await?;
+        }
+        Ok(Shared::new(shape, shares))
+    }
+
+    /// [`Rss::share_input`] over Z_2^k, as a stream of chunks where the vector is long.
+    pub(crate) async fn share_long_input(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        (ring, len): (Ring, usize),
+        value: Option<&Vector>,
+    ) -> Result<Shared<Vector>> {
+        let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * 2 * self.share_count());
+        if chunks.count() <= 1 {
+            return self.share_input(ctx, owner, (ring, len), value).await;
+        }
+        let mut result = self.vector_of_shape(ctx, (ring, len));
+        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
+            let part = value.map(|v| v.slice(range.clone()));
+            self.share_input(&ctx, owner, (ring, range.len()), part.as_ref()).await
+        };
+        ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        Ok(result)
+    }
+}

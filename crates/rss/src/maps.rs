@@ -1,0 +1,194 @@
+//! Who holds which share, and who computes, sends and masks what.
+//!
+//! **Source**: the maps rho, chi and nu of sections 4.2 and 4.3 and Appendix C. **Notation**: a share is named by a set T of
+//! t parties; the parties outside T hold it. Parties are numbered from 0.
+//!
+//! **Deviation**: the paper lists maps for n = 3, 5 and 7; here they are built by rotation. n is prime and t < n, so every
+//! orbit of pairs (T1, T2) under rotation has exactly n members: giving one representative to party 0 and rotating
+//! dedicates every pair to exactly one party that holds both, with equal loads.
+
+/// A set of t parties, one bit each.
+pub(crate) type Set = u8;
+
+/// One party's view of the maps. Indices of shares count this party's own shares, in the order of [`Maps::held`].
+pub(crate) struct Maps {
+    pub parties: usize,
+    /// Corruptions tolerated: t.
+    pub threshold: usize,
+    pub me: usize,
+    /// The sets T whose share this party holds.
+    pub held: Vec<Set>,
+    /// rho: own share i is multiplied by the sum of the own shares listed with it.
+    pub products: Vec<(usize, Vec<usize>)>,
+    /// Own index of chi(me): the share of the own product that is sent.
+    pub sent_share: usize,
+    /// Where it goes: the other holders of chi(me).
+    pub sent_to: Vec<usize>,
+    /// Whose sent share this party holds: (party, own index of its chi).
+    pub received: Vec<(usize, usize)>,
+    /// nu: for each peer that opens with this party's help, the own shares whose sum it gets.
+    pub opened_to: Vec<(usize, Vec<usize>)>,
+    /// The peers from which this party hears in an opening.
+    pub opened_from: Vec<usize>,
+    /// Own index of T0, the share that takes public constants.
+    pub public_share: Option<usize>,
+}
+
+fn rotate(set: Set, by: usize, n: usize) -> Set {
+    (0..n).filter(|&p| set >> p & 1 == 1).fold(0, |out, p| out | 1 << ((p + by) % n))
+}
+
+fn holds(set: Set, party: usize) -> bool {
+    set >> party & 1 == 0
+}
+
+/// All sets of `t` of `n` parties, in one fixed order.
+pub(crate) fn all_sets(n: usize, t: usize) -> Vec<Set> {
+    (0..1u16 << n).filter(|s| s.count_ones() as usize == t).map(|s| s as Set).collect()
+}
+
+/// chi(p) = {p+1, ..., p+t}.
+pub(crate) fn chi(party: usize, n: usize, t: usize) -> Set {
+    rotate((1 << t) - 1, party + 1, n)
+}
+
+/// The share that `to` misses, is told by: the first of the t parties after `to` that holds it.
+pub(crate) fn teller(set: Set, to: usize, n: usize, t: usize) -> Option<usize> {
+    (1..=t).map(|j| (to + j) % n).find(|&p| !holds(set, to) && holds(set, p))
+}
+
+/// For party 0: pairs (T1, T2), one of each orbit, grouped by T1 as far as possible.
+fn representatives(n: usize, t: usize) -> Vec<(Set, Vec<Set>)> {
+    let own: Vec<Set> = all_sets(n, t).into_iter().filter(|&s| holds(s, 0)).collect();
+    let mut taken = std::collections::HashSet::new();
+    let mut groups = Vec::new();
+    for &first in &own {
+        let fresh: Vec<Set> = own.iter().copied().filter(|&second| taken.insert(orbit(first, second, n))).collect();
+        if !fresh.is_empty() {
+            groups.push((first, fresh));
+        }
+    }
+    groups
+}
+
+/// The least member of the pair's orbit.
+fn orbit(first: Set, second: Set, n: usize) -> (Set, Set) {
+    (0..n).map(|by| (rotate(first, by, n), rotate(second, by, n))).min().unwrap_or((first, second))
+}
+
+impl Maps {
+    /// `parties` is 3, 5 or 7.
+    pub fn new(parties: usize, me: usize) -> Maps {
+        let (n, t) = (parties, (parties - 1) / 2);
+        let sets = all_sets(n, t);
+        let held: Vec<Set> = sets.iter().copied().filter(|&s| holds(s, me)).collect();
+        let index = |set: Set| held.iter().position(|&s| s == set);
+        let turned = |set: Set| index(rotate(set, me, n));
+        let products = representatives(n, t)
+            .into_iter()
+            .filter_map(|(first, seconds)| Some((turned(first)?, seconds.into_iter().filter_map(turned).collect())))
+            .collect();
+        let own_chi = chi(me, n, t);
+        let others = || (0..n).filter(move |&p| p != me);
+        let opened_to = (1..=t)
+            .map(|j| (me + n - j) % n)
+            .map(|to| {
+                let told = |set: &Set| teller(*set, to, n, t) == Some(me);
+                (to, (0..held.len()).filter(|&i| told(&held[i])).collect())
+            })
+            .collect();
+        Maps {
+            parties,
+            threshold: t,
+            me,
+            products,
+            sent_share: index(own_chi).unwrap_or(0),
+            sent_to: others().filter(|&p| holds(own_chi, p)).collect(),
+            received: others().filter_map(|p| Some((p, index(chi(p, n, t))?))).collect(),
+            opened_to,
+            opened_from: (1..=t).map(|j| (me + j) % n).collect(),
+            public_share: index(sets[0]),
+            held,
+        }
+    }
+
+    /// The holders of a share, in increasing order.
+    pub fn holders(&self, set: Set) -> impl Iterator<Item = usize> + use<> {
+        (0..self.parties).filter(move |&p| holds(set, p))
+    }
+
+    /// chi of any party.
+    pub fn chi(&self, party: usize) -> Set {
+        chi(party, self.parties, self.threshold)
+    }
+
+    /// Own index of a share.
+    pub fn index(&self, set: Set) -> Option<usize> {
+        self.held.iter().position(|&s| s == set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    const CASES: [(usize, usize); 3] = [(3, 1), (5, 2), (7, 3)];
+
+    #[test]
+    fn every_pair_of_shares_is_multiplied_exactly_once() {
+        for (n, t) in CASES {
+            let mut seen: HashMap<(Set, Set), usize> = HashMap::new();
+            let mut loads = Vec::new();
+            for me in 0..n {
+                let maps = Maps::new(n, me);
+                let mut load = 0;
+                for (first, seconds) in &maps.products {
+                    for second in seconds {
+                        *seen.entry((maps.held[*first], maps.held[*second])).or_default() += 1;
+                        load += 1;
+                    }
+                }
+                loads.push(load);
+            }
+            let sets = all_sets(n, t).len();
+            assert_eq!(seen.len(), sets * sets);
+            assert!(seen.values().all(|&count| count == 1));
+            assert!(loads.iter().all(|&load| load == loads[0]), "loads {loads:?}");
+        }
+    }
+
+    #[test]
+    fn every_missing_share_is_told_exactly_once() {
+        for (n, t) in CASES {
+            for to in 0..n {
+                let mut told = Vec::new();
+                for from in (0..n).filter(|&p| p != to) {
+                    let maps = Maps::new(n, from);
+                    let sums: Vec<_> = maps.opened_to.iter().filter(|(peer, _)| *peer == to).collect();
+                    assert!(sums.len() <= 1);
+                    assert_eq!(!sums.is_empty(), Maps::new(n, to).opened_from.contains(&from));
+                    told.extend(sums.iter().flat_map(|(_, own)| own.iter().map(|&i| maps.held[i])));
+                }
+                told.sort_unstable();
+                let missing: Vec<Set> = all_sets(n, t).into_iter().filter(|s| !holds(*s, to)).collect();
+                assert_eq!(told, missing);
+            }
+        }
+    }
+
+    #[test]
+    fn each_party_sends_one_share_to_t_others_and_receives_t() {
+        for (n, t) in CASES {
+            for me in 0..n {
+                let maps = Maps::new(n, me);
+                assert!(holds(maps.chi(me), me));
+                assert_eq!((maps.sent_to.len(), maps.received.len()), (t, t));
+                for &(from, own) in &maps.received {
+                    assert_eq!(maps.held[own], chi(from, n, t));
+                    assert!(Maps::new(n, from).sent_to.contains(&me));
+                }
+            }
+        }
+    }
+}

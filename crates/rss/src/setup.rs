@@ -1,0 +1,155 @@
+//! A party of `rss`: its maps, its seeds, its stock of correlations.
+//!
+//! **Source**: the key setup of section 4 (pseudorandom secret sharing): k_T is known to all parties outside T.
+//! For each T the first holder draws k_T and sends it to the others. One round; bytes per party: 32 t for each T of which
+//! it is the first holder.
+
+use std::cell::RefCell;
+
+use quorate_crypto::{Seed, SessionId, os_random};
+use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
+
+use crate::maps::{Maps, Set, all_sets};
+use crate::stock::{Kind, Stock};
+
+/// One party's end of replicated sharing.
+pub struct Rss {
+    pub(crate) maps: Maps,
+    /// k_T for every T held, in the order of `maps.held`. Empty in a dry run.
+    pub(crate) seeds: Vec<Seed>,
+    /// This party's own coins.
+    pub(crate) private: Seed,
+    pub(crate) ledger: RefCell<Ledger<Kind>>,
+    pub(crate) stock: RefCell<Stock>,
+    session: SessionId,
+}
+
+const SEED_BYTES: usize = 32;
+
+impl Rss {
+    /// Whether `rss` can run with so many parties.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`] unless 3, 5 or 7.
+    pub fn check_parties(parties: usize) -> Result<()> {
+        match parties {
+            3 | 5 | 7 => Ok(()),
+            parties => Err(Misuse::Parties { parties }.into()),
+        }
+    }
+
+    /// Agrees on a session id and the seeds. Two rounds.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`], and whatever ends a run.
+    pub async fn setup(ctx: &Ctx) -> Result<Rss> {
+        Self::check_parties(ctx.parties())?;
+        let maps = Maps::new(ctx.parties(), ctx.me());
+        let session = agree_on_session(ctx).await?;
+        let seeds = exchange_seeds(ctx, &maps).await?;
+        let bind = |seed: Vec<u8>| {
+            let seed = Seed::from_bytes(seed.try_into().unwrap_or([0; SEED_BYTES]));
+            seed.derive("quorate/rss/share", session.as_bytes())
+        };
+        let seeds = seeds.into_iter().map(bind).collect();
+        let private = Seed::random().map_err(|_| no_randomness())?;
+        Ok(Rss { maps, seeds, private, ledger: RefCell::default(), stock: RefCell::default(), session })
+    }
+
+    /// The same party for dry runs: it has no seeds, since nothing is drawn.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`].
+    pub fn dry(parties: usize, me: usize) -> Result<Rss> {
+        Self::check_parties(parties)?;
+        Ok(Rss {
+            maps: Maps::new(parties, me),
+            seeds: Vec::new(),
+            private: Seed::from_bytes([0; SEED_BYTES]),
+            ledger: RefCell::default(),
+            stock: RefCell::default(),
+            session: SessionId::from_bytes([0; 32]),
+        })
+    }
+
+    /// The session's id, alike at all parties.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Corruptions tolerated.
+    pub fn threshold(&self) -> usize {
+        self.maps.threshold
+    }
+
+    /// Shares of each value at each party.
+    pub(crate) fn share_count(&self) -> usize {
+        self.maps.held.len()
+    }
+
+    /// **Insecure**: replaces the seeds, for tests that enumerate all randomness.
+    #[cfg(feature = "testing")]
+    pub fn insecure_with_seeds(parties: usize, me: usize, seed_of: impl Fn(u8) -> Seed, private: Seed) -> Result<Rss> {
+        let mut rss = Self::dry(parties, me)?;
+        rss.seeds = rss.maps.held.iter().map(|&set| seed_of(set)).collect();
+        rss.private = private;
+        Ok(rss)
+    }
+}
+
+fn no_randomness() -> Error {
+    Error::Bug { what: "the operating system has no randomness to give" }
+}
+
+fn peers(ctx: &Ctx) -> Vec<usize> {
+    (0..ctx.parties()).filter(|&p| p != ctx.me()).collect()
+}
+
+async fn agree_on_session(ctx: &Ctx) -> Result<SessionId> {
+    let mut own = [0; 32];
+    os_random(&mut own).map_err(|_| no_randomness())?;
+    let outgoing: Vec<(usize, &[u8])> = peers(ctx).into_iter().map(|p| (p, &own[..])).collect();
+    let incoming: Vec<(usize, usize)> = peers(ctx).into_iter().map(|p| (p, 32)).collect();
+    let received = ctx.exchange_bytes(&outgoing, &incoming).await?;
+    let mut contributions = vec![own; ctx.parties()];
+    for ((peer, _), bytes) in incoming.iter().zip(received) {
+        contributions[*peer] = bytes.try_into().unwrap_or_default();
+    }
+    Ok(SessionId::from_contributions(&contributions))
+}
+
+/// The seeds of all shares held, in their order.
+async fn exchange_seeds(ctx: &Ctx, maps: &Maps) -> Result<Vec<Vec<u8>>> {
+    let first_holder = |set: Set| maps.holders(set).next().unwrap_or(0);
+    // Between two parties: the sets that both hold and of which `from` is the first holder, in order.
+    let dealt = |from: usize, to: usize| -> Vec<Set> {
+        let shared = |set: &Set| first_holder(*set) == from && maps.holders(*set).any(|p| p == to);
+        all_sets(maps.parties, maps.threshold).into_iter().filter(shared).collect()
+    };
+    let mut seeds = vec![Vec::new(); maps.held.len()];
+    for (seed, &set) in seeds.iter_mut().zip(&maps.held) {
+        if first_holder(set) == maps.me {
+            seed.resize(SEED_BYTES, 0);
+            os_random(seed).map_err(|_| no_randomness())?;
+        }
+    }
+    let own = |set: Set| maps.index(set).unwrap_or(0);
+    let parcels: Vec<(usize, Vec<u8>)> = peers(ctx)
+        .into_iter()
+        .map(|to| (to, dealt(maps.me, to).into_iter().flat_map(|set| seeds[own(set)].clone()).collect()))
+        .filter(|(_, bytes): &(usize, Vec<u8>)| !bytes.is_empty())
+        .collect();
+    let outgoing: Vec<(usize, &[u8])> = parcels.iter().map(|(to, bytes)| (*to, &bytes[..])).collect();
+    let incoming: Vec<(usize, usize)> = peers(ctx)
+        .into_iter()
+        .map(|from| (from, dealt(from, maps.me).len() * SEED_BYTES))
+        .filter(|&(_, length)| length > 0)
+        .collect();
+    let received = ctx.exchange_bytes(&outgoing, &incoming).await?;
+    for ((from, _), bytes) in incoming.iter().zip(received) {
+        for (set, seed) in dealt(*from, maps.me).into_iter().zip(bytes.chunks(SEED_BYTES)) {
+            seeds[own(set)] = seed.to_vec();
+        }
+    }
+    Ok(seeds)
+}

@@ -1,0 +1,51 @@
+//! A party's shares of a value.
+
+use quorate_ring::{Module, Vector};
+
+/// The shares x_T that one party holds, in the order of its maps. Wiped when dropped; never printed.
+#[derive(Clone)]
+pub struct Shared<M: Module> {
+    pub(crate) shape: M::Shape,
+    pub(crate) shares: Vec<M>,
+}
+
+impl<M: Module> Shared<M> {
+    pub(crate) fn new(shape: M::Shape, shares: Vec<M>) -> Self {
+        debug_assert!(shares.iter().all(|share| share.shape_of() == shape));
+        Shared { shape, shares }
+    }
+
+    /// Shares of zero, all zero.
+    pub(crate) fn zeros(shape: M::Shape, count: usize) -> Self {
+        Shared { shape, shares: (0..count).map(|_| M::zeros(shape)).collect() }
+    }
+
+    pub(crate) fn phantom(shape: M::Shape, count: usize) -> Self {
+        Shared { shape, shares: (0..count).map(|_| M::phantom(shape)).collect() }
+    }
+
+    /// Applies a linear map to every share.
+    pub(crate) fn map<N: Module>(&self, map: impl Fn(&M) -> N) -> Shared<N> {
+        let shares: Vec<N> = self.shares.iter().map(map).collect();
+        Shared { shape: shares[0].shape_of(), shares }
+    }
+
+    pub(crate) fn zip(&self, other: &Self, combine: impl Fn(&mut M, &M)) -> Self {
+        let mut out = self.clone();
+        out.shares.iter_mut().zip(&other.shares).for_each(|(a, b)| combine(a, b));
+        out.shape = out.shares[0].shape_of();
+        out
+    }
+}
+
+impl Shared<Vector> {
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        self.map(|share| share.slice(range.clone()))
+    }
+}
+
+impl<M: Module> Drop for Shared<M> {
+    fn drop(&mut self) {
+        self.shares.iter_mut().for_each(M::wipe);
+    }
+}
