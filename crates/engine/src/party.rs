@@ -102,8 +102,13 @@ impl Party {
         self.core.end(run);
     }
 
-    /// Leaves the session. With `gave_up` the peers learn that this party failed, otherwise that it is done.
+    /// Leaves the session. With `gave_up` the peers learn that this party failed, otherwise that it is done, which is
+    /// also what dropping a party says.
     pub fn leave(mut self, gave_up: bool) {
+        self.say_goodbye(gave_up);
+    }
+
+    fn say_goodbye(&mut self, gave_up: bool) {
         if self.over {
             return;
         }
@@ -112,6 +117,7 @@ impl Party {
             self.abandon(self.next_run, &refused);
         }
         self.tell_all(&wire::frame(Kind::Goodbye, self.next_run));
+        self.over = true;
     }
 
     #[cfg(any(test, feature = "testing"))]
@@ -127,6 +133,12 @@ impl Party {
         if let Some(net) = &self.core.net {
             let _ = net.borrow_mut().flush(Wait::Until(Instant::now() + LAST_WORDS));
         }
+    }
+}
+
+impl Drop for Party {
+    fn drop(&mut self) {
+        self.say_goodbye(std::thread::panicking());
     }
 }
 
