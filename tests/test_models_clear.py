@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_matrix
@@ -113,6 +113,8 @@ def test_rounding_a_threshold_down_changes_no_comparison(threshold: float, x: fl
 
 
 @given(float32s)
+@example(-float(np.finfo(np.float32).max))
+@example(float(np.finfo(np.float32).max))
 def test_a_threshold_beside_a_float32_is_rounded_to_the_right_side(x: float) -> None:
     around = np.array([np.nextafter(x, -np.inf), x, np.nextafter(x, np.inf)])
     assert (np.float32(x) <= round_down_to_float32(around)).tolist() == [False, True, True]

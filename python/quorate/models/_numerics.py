@@ -58,8 +58,8 @@ def round_down_to_float32(values: NDArray[np.float64]) -> NDArray[np.float32]:
     """
     with np.errstate(over="ignore", under="ignore"):
         nearest = values.astype(np.float32)
-    above = nearest.astype(np.float64) > values
-    return np.where(above, np.nextafter(nearest, np.float32(-np.inf)), nearest).astype(np.float32)
+        below = np.nextafter(nearest, np.float32(-np.inf))
+    return np.where(nearest.astype(np.float64) > values, below, nearest)
 
 
 def encode_float32_ordered(values: NDArray[np.float32]) -> Integers:
