@@ -117,7 +117,16 @@ impl Meeting<'_> {
         let mut refused = None;
         loop {
             let missing = links.iter().enumerate().find(|(peer, link)| *peer != me && link.is_none());
-            let Some((peer, _)) = missing else { return Ok(links) };
+            let Some((peer, _)) = missing else {
+                // Somebody who connected early may have given up since; it may come back.
+                let gone =
+                    |link: &Option<(Established, Nonce)>| link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream));
+                match links.iter().position(gone) {
+                    Some(peer) => links[peer] = None,
+                    None => return Ok(links),
+                }
+                continue;
+            };
             if self.config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(NetError::Interrupted);
             }
@@ -175,7 +184,7 @@ impl Meeting<'_> {
         let channel = match self.trust {
             Trust::Pinned(pinned) => pinned.accept()?,
             #[cfg(feature = "testing")]
-            Trust::Insecure => Channel::Insecure,
+            Trust::Insecure => Channel::insecure(),
         };
         let deadline = self.deadline.min(Instant::now() + CALLER);
         let mut talk = Talk::begin(stream, channel, deadline, &self.stop)?;
@@ -283,7 +292,7 @@ impl Meeting<'_> {
         let channel = match self.trust {
             Trust::Pinned(pinned) => pinned.dial(peer)?,
             #[cfg(feature = "testing")]
-            Trust::Insecure => Channel::Insecure,
+            Trust::Insecure => Channel::insecure(),
         };
         let mut talk = Talk::begin(stream, channel, self.deadline, &self.stop)?;
         talk.say(&self.hello(peer, Verdict::Welcome))?;

@@ -13,8 +13,6 @@ use super::link::Established;
 
 /// How often a waiting handshake looks whether it should stop.
 const SLICE: Duration = Duration::from_millis(20);
-/// Bytes of TLS handshake that may wait for their end.
-const RAW_BYTES: usize = 64 << 10;
 
 /// Why a handshake ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +48,6 @@ pub(crate) struct Talk<'a> {
     channel: Channel,
     deadline: Instant,
     stop: &'a AtomicBool,
-    raw: Vec<u8>,
     plain: Vec<u8>,
     sent_bytes: u64,
     received_bytes: u64,
@@ -70,8 +67,7 @@ impl<'a> Talk<'a> {
             .and_then(|()| stream.set_read_timeout(Some(SLICE)))
             .and_then(|()| stream.set_write_timeout(Some(Duration::from_secs(1))));
         set_up.map_err(|_| Broken::Closed)?;
-        let (raw, plain) = (Vec::new(), Vec::new());
-        let mut talk = Talk { stream, channel, deadline, stop, raw, plain, sent_bytes: 0, received_bytes: 0 };
+        let mut talk = Talk { stream, channel, deadline, stop, plain: Vec::new(), sent_bytes: 0, received_bytes: 0 };
         talk.open()?;
         while !talk.channel.is_ready() {
             talk.fill()?;
@@ -108,7 +104,6 @@ impl<'a> Talk<'a> {
         Established {
             stream: self.stream,
             channel: self.channel,
-            sealed: self.raw,
             opened: self.plain,
             sent_bytes: self.sent_bytes,
             received_bytes: self.received_bytes,
@@ -122,15 +117,11 @@ impl<'a> Talk<'a> {
 
     /// Reads some bytes and opens them.
     fn fill(&mut self) -> Result<(), Broken> {
-        if self.raw.len() > RAW_BYTES {
-            return Err(Broken::Stranger);
-        }
-        let mut piece = [0; 16 << 10];
         let bytes = loop {
             if self.stop.load(Ordering::Relaxed) || Instant::now() >= self.deadline {
                 return Err(Broken::Stopped);
             }
-            match self.stream.read(&mut piece) {
+            match self.stream.read(self.channel.room()) {
                 Ok(0) => return Err(Broken::Closed),
                 Ok(bytes) => break bytes,
                 Err(error) if is_retry(error.kind()) => {}
@@ -138,7 +129,7 @@ impl<'a> Talk<'a> {
             }
         };
         self.received_bytes += bytes as u64;
-        self.raw.extend_from_slice(&piece[..bytes]);
+        self.channel.filled(bytes);
         self.open()
     }
 
@@ -146,13 +137,11 @@ impl<'a> Talk<'a> {
     fn open(&mut self) -> Result<(), Broken> {
         let mut answer = Vec::new();
         let plain = &mut self.plain;
-        let opened = self.channel.open(&mut self.raw, &mut |piece| plain.extend_from_slice(piece), &mut answer);
+        let opened = self.channel.open(&mut |piece| plain.extend_from_slice(piece), &mut answer);
         let written = self.write(&answer);
         match opened {
-            Ok(opened) => {
-                self.raw.drain(..opened.consumed);
-                if opened.closed { Err(Broken::Closed) } else { written }
-            }
+            Ok(true) => Err(Broken::Closed),
+            Ok(false) => written,
             Err(error) => {
                 linger(&self.stream);
                 Err(error.into())

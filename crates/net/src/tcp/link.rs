@@ -17,8 +17,6 @@ use crate::{Frame, MAX_FRAME, NetError, Place};
 pub(crate) const INBOX_BYTES: usize = 64 << 20;
 /// Memory that a frame takes beside its bytes, about; so that a flood of empty frames is bounded too.
 const FRAME_COST: usize = 64;
-/// Bytes read from the socket at a time.
-const READ_BYTES: usize = 256 << 10;
 /// Bytes sealed at a time, about: what the socket does not take stays sealed in memory.
 const SEAL_BYTES: usize = 128 << 10;
 /// Reads under one hold of the lock, so that the other thread gets its turn.
@@ -31,8 +29,6 @@ pub(crate) struct Link {
     channel: Channel,
     failure: Option<NetError>,
 
-    raw: Box<[u8]>,
-    raw_len: usize,
     cutter: Cutter,
     inbox: VecDeque<Frame>,
     inbox_bytes: usize,
@@ -59,8 +55,7 @@ pub(crate) struct Link {
 pub(crate) struct Established {
     pub(crate) stream: std::net::TcpStream,
     pub(crate) channel: Channel,
-    /// Bytes that arrived behind the handshake: still sealed, then opened already.
-    pub(crate) sealed: Vec<u8>,
+    /// Bytes that arrived behind the handshake, opened.
     pub(crate) opened: Vec<u8>,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
@@ -70,8 +65,6 @@ impl Link {
     pub(crate) fn new(peer: usize, place: Place, from: Established) -> std::io::Result<Self> {
         from.stream.set_nonblocking(true)?;
         from.stream.set_nodelay(true)?;
-        let mut raw = vec![0; READ_BYTES.max(from.sealed.len())].into_boxed_slice();
-        raw[..from.sealed.len()].copy_from_slice(&from.sealed);
         let now = Instant::now();
         let mut link = Link {
             peer,
@@ -79,8 +72,6 @@ impl Link {
             socket: Some(TcpStream::from_std(from.stream)),
             channel: from.channel,
             failure: None,
-            raw,
-            raw_len: from.sealed.len(),
             cutter: Cutter::default(),
             inbox: VecDeque::new(),
             inbox_bytes: 0,
@@ -98,7 +89,7 @@ impl Link {
             sent_bytes: from.sent_bytes,
             received_bytes: from.received_bytes,
         };
-        let cut = link.deliver(&from.opened).and_then(|()| link.open_raw());
+        let cut = link.deliver(&from.opened).and_then(|()| link.open_arrived());
         cut.unwrap_or_else(|error| link.fail(error));
         Ok(link)
     }
@@ -196,13 +187,13 @@ impl Link {
     /// One read of the socket; false if it had nothing.
     fn read_once(&mut self) -> Result<bool, NetError> {
         let Some(socket) = self.socket.as_mut() else { return Ok(false) };
-        match socket.read(&mut self.raw[self.raw_len..]) {
+        match socket.read(self.channel.room()) {
             Ok(0) => Err(self.lost()),
             Ok(bytes) => {
-                self.raw_len += bytes;
+                self.channel.filled(bytes);
                 self.received_bytes += bytes as u64;
                 self.heard = Instant::now();
-                self.open_raw().map(|()| true)
+                self.open_arrived().map(|()| true)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
@@ -210,8 +201,8 @@ impl Link {
         }
     }
 
-    /// Opens the raw bytes and delivers the frames in them.
-    fn open_raw(&mut self) -> Result<(), NetError> {
+    /// Opens what was read and delivers the frames in it.
+    fn open_arrived(&mut self) -> Result<(), NetError> {
         let mut broken = None;
         let (cutter, inbox, inbox_bytes) = (&mut self.cutter, &mut self.inbox, &mut self.inbox_bytes);
         let ready = &mut self.peer_is_ready;
@@ -220,20 +211,18 @@ impl Link {
             broken = broken.or(cut.err());
         };
         let answered = self.sealed.len();
-        let opened = self.channel.open(&mut self.raw[..self.raw_len], &mut plain, &mut self.sealed);
+        let opened = self.channel.open(&mut plain, &mut self.sealed);
         if let Some(TooLarge(bytes)) = broken {
             return Err(NetError::FrameTooLarge { peer: self.peer, bytes, limit: MAX_FRAME });
         }
         if self.sealed.len() > answered {
             self.write_sealed();
         }
-        let opened = opened.map_err(|_| self.malformed("a TLS record failed its check"))?;
-        self.raw.copy_within(opened.consumed..self.raw_len, 0);
-        self.raw_len -= opened.consumed;
-        if opened.closed {
-            return Err(self.lost());
+        match opened {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(self.lost()),
+            Err(_) => Err(self.malformed("a TLS record failed its check")),
         }
-        if self.raw_len == self.raw.len() { Err(self.malformed("a TLS record without end")) } else { Ok(()) }
     }
 
     /// Cuts bytes that are open already.
@@ -340,7 +329,7 @@ impl Link {
     pub(crate) fn drained(&mut self) -> bool {
         let Some(socket) = self.socket.as_mut() else { return true };
         loop {
-            match socket.read(&mut self.raw) {
+            match socket.read(self.channel.room()) {
                 Ok(0) => return true,
                 Ok(_) => {}
                 Err(error) => return error.kind() != ErrorKind::WouldBlock,
@@ -366,5 +355,86 @@ fn accept(item: Item, inbox: &mut VecDeque<Frame>, inbox_bytes: &mut usize, peer
         }
         Item::Heartbeat => {}
         Item::Ready => *peer_is_ready = true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream as StdStream};
+    use std::thread;
+
+    use super::*;
+
+    /// A link to party 1, and the other end of its socket.
+    fn link() -> (Link, StdStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let far = StdStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, channel) = (listener.accept().unwrap().0, Channel::insecure());
+        let from = Established { stream, channel, opened: Vec::new(), sent_bytes: 0, received_bytes: 0 };
+        (Link::new(1, Place::HERE, from).unwrap(), far)
+    }
+
+    fn pump_until(link: &mut Link, done: impl Fn(&Link) -> bool) {
+        let end = Instant::now() + Duration::from_secs(10);
+        while !done(link) {
+            assert!(Instant::now() < end, "in time");
+            link.pump_in();
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn an_oversized_header_ends_the_link_after_the_frames_before_it() {
+        let (mut link, mut far) = link();
+        far.write_all(&[3, 0, 0, 0, 7, 8, 9]).unwrap();
+        far.write_all(&(MAX_FRAME as u32 + 1).to_le_bytes()).unwrap();
+        far.write_all(&[0; 100]).unwrap();
+        pump_until(&mut link, |link| link.failure().is_some());
+        let bytes = MAX_FRAME + 1;
+        assert!(
+            matches!(link.failure(), Some(NetError::FrameTooLarge { peer: 1, bytes: b, limit: MAX_FRAME }) if *b == bytes)
+        );
+        assert_eq!(link.pop(), Some(vec![7, 8, 9]));
+        assert_eq!(link.pop(), None);
+    }
+
+    #[test]
+    fn a_flood_of_empty_frames_is_held_back() {
+        let (mut link, mut far) = link();
+        far.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+        thread::spawn(move || {
+            while far.write_all(&[0; 64 << 10]).is_ok() {}
+            thread::sleep(Duration::from_secs(5));
+        });
+        pump_until(&mut link, |link| link.inbox_bytes >= INBOX_BYTES);
+        link.pump_in();
+        let most = INBOX_BYTES / FRAME_COST + READS * (256 << 10) / HEADER;
+        assert!(link.inbox.len() <= most && !link.wants_read());
+        assert!(link.silent_at(Duration::ZERO).is_none(), "who does not listen cannot call the other silent");
+        while link.pop().is_some() {}
+        assert!(link.inbox_bytes == 0 && link.wants_read());
+    }
+
+    #[test]
+    fn what_the_socket_does_not_take_stays_queued_and_counted() {
+        let (mut link, mut far) = link();
+        let frames = 32;
+        (0..frames).for_each(|_| link.push(Item::Frame(vec![5; MAX_FRAME])));
+        assert!(link.queued() > 0);
+        let total = frames * (HEADER + MAX_FRAME);
+        assert_eq!(link.queued() as u64 + link.sent_bytes(), total as u64);
+        let reader = thread::spawn(move || {
+            let (mut cutter, mut frames, mut piece) = (Cutter::default(), 0, vec![0; 64 << 10]);
+            while let Ok(bytes @ 1..) = far.read(&mut piece) {
+                cutter.cut(&piece[..bytes], &mut |item| frames += usize::from(item.body().len() == MAX_FRAME)).unwrap();
+            }
+            frames
+        });
+        while link.queued() > 0 {
+            link.pump_out();
+        }
+        assert_eq!(link.sent_bytes(), total as u64);
+        link.begin_close();
+        assert_eq!(reader.join().unwrap(), frames);
     }
 }

@@ -1,0 +1,95 @@
+//! Meshes on loopback for tests, with short time-outs.
+#![allow(dead_code)] // each test binary uses its own part
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};
+use quorate_net::{Net, NetError, Wait};
+
+/// Keys of some parties in a directory of their own, removed at the end.
+pub struct Keys(PathBuf);
+
+impl Keys {
+    pub fn new(parties: usize) -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("quorate-net-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let keys = Keys(std::env::temp_dir().join(name));
+        for party in 0..parties {
+            keygen(&keys.0, party).unwrap();
+        }
+        keys
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+pub fn listeners(parties: usize) -> Vec<TcpListener> {
+    (0..parties).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect()
+}
+
+pub fn addresses(listeners: &[TcpListener]) -> Vec<SocketAddr> {
+    listeners.iter().map(|listener| listener.local_addr().unwrap()).collect()
+}
+
+/// The configuration of a party, with time-outs short enough for tests.
+pub fn config(me: usize, keys: &Path, addresses: &[SocketAddr]) -> TcpConfig {
+    let parties = addresses
+        .iter()
+        .enumerate()
+        .map(|(i, address)| PartyConfig {
+            address: address.to_string(),
+            certificate: keys.join(format!("party{i}.crt")),
+        })
+        .collect();
+    TcpConfig {
+        connect_timeout: Duration::from_secs(20),
+        peer_timeout: Duration::from_millis(1500),
+        heartbeat: Duration::from_millis(150),
+        ..TcpConfig::new(me, parties, keys.join(format!("party{me}.key")))
+    }
+}
+
+/// Connects parties that were configured by hand, all at once.
+pub fn connect(parties: Vec<(TcpConfig, TcpListener)>) -> Vec<Result<TcpNet, NetError>> {
+    thread::scope(|scope| {
+        let joins: Vec<_> = parties
+            .into_iter()
+            .map(|(config, listener)| scope.spawn(move || TcpNet::connect_on(&config, listener)))
+            .collect();
+        joins.into_iter().map(|join| join.join().unwrap()).collect()
+    })
+}
+
+pub fn mesh(parties: usize, keys: &Keys) -> Vec<TcpNet> {
+    let listeners = listeners(parties);
+    let addresses = addresses(&listeners);
+    let configs = (0..parties).map(|me| config(me, keys.path(), &addresses)).zip(listeners).collect();
+    connect(configs).into_iter().map(Result::unwrap).collect()
+}
+
+pub fn within(seconds: u64) -> Wait {
+    Wait::Until(Instant::now() + Duration::from_secs(seconds))
+}
+
+/// The next frame, which must come within 20 s.
+pub fn receive(net: &mut TcpNet) -> (usize, Vec<u8>) {
+    net.recv(within(20)).unwrap().expect("a frame in time")
+}
+
+/// The next failure, which must come within 20 s, and how long it took.
+pub fn failure(net: &mut TcpNet) -> (NetError, Duration) {
+    let start = Instant::now();
+    (net.recv(within(20)).expect_err("a failure in time"), start.elapsed())
+}

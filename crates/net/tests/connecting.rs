@@ -1,0 +1,207 @@
+//! Who gets in, who does not, and what each side is told.
+
+mod common;
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Keys, addresses, config, connect, listeners, receive};
+use quorate_net::tcp::{TcpConfig, TcpNet};
+use quorate_net::{Attempt, ConfigProblem, KeyProblem, Net, NetError, Refusal};
+
+/// Configurations and listeners for parties with these keys.
+fn prepared(parties: usize, keys: &Keys) -> Vec<(TcpConfig, TcpListener)> {
+    let listeners = listeners(parties);
+    let addresses = addresses(&listeners);
+    (0..parties).map(|me| config(me, keys.path(), &addresses)).zip(listeners).collect()
+}
+
+fn error(result: &Result<TcpNet, NetError>) -> &NetError {
+    result.as_ref().err().expect("an error")
+}
+
+#[test]
+fn parties_may_start_in_any_order() {
+    let keys = Keys::new(3);
+    let mut prepared = prepared(3, &keys);
+    thread::scope(|scope| {
+        // Party 0 starts last, and nothing listens at its address before.
+        let (first, listener) = prepared.remove(0);
+        drop(listener);
+        for (config, listener) in prepared {
+            scope.spawn(move || {
+                let mut net = TcpNet::connect_on(&config, listener).unwrap();
+                net.send(0, vec![net.me() as u8]).unwrap();
+                assert_eq!(receive(&mut net), (0, vec![0]));
+            });
+        }
+        thread::sleep(Duration::from_millis(400));
+        let mut net = TcpNet::connect(&first).unwrap();
+        (1..3).for_each(|peer| net.send(peer, vec![0]).unwrap());
+        let mut heard = [receive(&mut net), receive(&mut net)];
+        heard.sort();
+        assert_eq!(heard, [(1, vec![1]), (2, vec![2])]);
+    });
+}
+
+#[test]
+fn a_certificate_that_is_not_pinned_is_refused_on_both_sides() {
+    let (keys, others) = (Keys::new(2), Keys::new(2));
+    // Party 1 has a key of its own that party 0 does not know.
+    let mut parties = prepared(2, &keys);
+    parties[0].0.connect_timeout = Duration::from_secs(1);
+    parties[1].0.key = others.path().join("party1.key");
+    parties[1].0.parties[1].certificate = others.path().join("party1.crt");
+    let results = connect(parties);
+    let refused = |result, peer, why| matches!(error(result), NetError::Refused { peer: p, why: w, .. } if *p == peer && *w == why);
+    assert!(refused(&results[0], None, Refusal::ByUs), "{}", error(&results[0]));
+    assert!(refused(&results[1], Some(0), Refusal::ByPeer), "{}", error(&results[1]));
+
+    // Party 1 expects another party 0.
+    let mut parties = prepared(2, &keys);
+    parties[0].0.connect_timeout = Duration::from_secs(1);
+    parties[1].0.parties[0].certificate = others.path().join("party0.crt");
+    let results = connect(parties);
+    assert!(refused(&results[0], None, Refusal::ByPeer), "{}", error(&results[0]));
+    assert!(refused(&results[1], Some(0), Refusal::ByUs), "{}", error(&results[1]));
+    assert!(error(&results[1]).to_string().contains("keygen"), "says what to do: {}", error(&results[1]));
+}
+
+#[test]
+fn two_processes_with_one_number_are_told_so() {
+    let keys = Keys::new(3);
+    let mut parties = prepared(3, &keys);
+    let second_copy = (parties[2].0.clone(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let missing = parties.remove(1); // so that connecting does not end before both copies have called
+    parties.push(second_copy);
+    let results = connect(parties);
+    drop(missing);
+    let duplicate = |result| matches!(error(result), NetError::DuplicateParty { party: 2, .. });
+    assert!(duplicate(&results[0]), "{}", error(&results[0]));
+    assert!(duplicate(&results[1]) || duplicate(&results[2]));
+}
+
+#[test]
+fn a_party_that_is_started_again_is_no_duplicate() {
+    let keys = Keys::new(3);
+    let mut parties = prepared(3, &keys);
+    let (mut first_try, late) = (parties[2].0.clone(), parties.remove(1));
+    first_try.connect_timeout = Duration::from_millis(500);
+    let results = thread::scope(|scope| {
+        let waiting = parties.remove(0);
+        let zero = scope.spawn(move || TcpNet::connect_on(&waiting.0, waiting.1));
+        let gave_up = TcpNet::connect_on(&first_try, TcpListener::bind("127.0.0.1:0").unwrap());
+        assert!(matches!(error(&gave_up), NetError::ConnectTimeout { peer: 1, .. }), "{}", error(&gave_up));
+        let again = parties.remove(0);
+        let two = scope.spawn(move || TcpNet::connect_on(&again.0, again.1));
+        let one = TcpNet::connect_on(&late.0, late.1);
+        [zero.join().unwrap(), one, two.join().unwrap()]
+    });
+    results.iter().for_each(|result| assert!(result.is_ok(), "{}", error(result)));
+}
+
+#[test]
+fn strangers_and_garbage_do_not_keep_the_parties_apart() {
+    let keys = Keys::new(2);
+    let parties = prepared(2, &keys);
+    let address = parties[0].1.local_addr().unwrap();
+    let client_hello_begins = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
+    let mut held: Vec<TcpStream> = Vec::new();
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 5000], &client_hello_begins, b"", b"QUORATE\n"] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(bytes).unwrap();
+        held.push(stream);
+    }
+    drop(held.remove(3));
+    let mut ends: Vec<_> = connect(parties).into_iter().map(Result::unwrap).collect();
+    ends[1].send(0, vec![1]).unwrap();
+    assert_eq!(receive(&mut ends[0]), (1, vec![1]));
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let keys = Keys::new(2);
+    let parties = prepared(2, &keys);
+    let address = parties[0].1.local_addr().unwrap().to_string();
+    let result = TcpNet::connect(&parties[0].0);
+    assert!(matches!(error(&result), NetError::PortInUse { address: a } if *a == address), "{}", error(&result));
+}
+
+#[test]
+fn a_missing_party_is_named_with_what_happened_last() {
+    let keys = Keys::new(3);
+    let mut parties = prepared(3, &keys);
+    parties.iter_mut().for_each(|party| party.0.connect_timeout = Duration::from_millis(700));
+    drop(parties.remove(1)); // nothing listens there any more
+    let results = connect(parties);
+    let called = |result| matches!(error(result), NetError::ConnectTimeout { peer: 1, last: Attempt::NeverCalled, .. });
+    assert!(called(&results[0]), "{}", error(&results[0]));
+    let dialled = |result| matches!(error(result), NetError::ConnectTimeout { peer: 1, last: Attempt::Dial(_), .. });
+    assert!(dialled(&results[1]), "{}", error(&results[1]));
+}
+
+#[test]
+fn connecting_can_be_given_up() {
+    let keys = Keys::new(2);
+    let (mut config, listener) = prepared(2, &keys).remove(0);
+    let stop = Arc::new(AtomicBool::new(false));
+    config.stop = Some(Arc::clone(&stop));
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        stop.store(true, Ordering::Relaxed);
+    });
+    let start = Instant::now();
+    assert!(matches!(TcpNet::connect_on(&config, listener), Err(NetError::Interrupted)));
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn parties_that_count_differently_are_told_so() {
+    let keys = Keys::new(3);
+    let mut parties = prepared(3, &keys);
+    parties.truncate(2);
+    parties[0].0.parties.truncate(2); // party 0 knows of two parties, party 1 of three
+    let results = connect(parties);
+    let differs = |result| matches!(error(result), NetError::Misconfigured { .. });
+    assert!(differs(&results[0]), "{}", error(&results[0]));
+    assert!(differs(&results[1]), "{}", error(&results[1]));
+}
+
+#[test]
+fn parties_that_number_differently_are_told_so() {
+    let keys = Keys::new(3);
+    let mut parties = prepared(3, &keys);
+    parties[0].0.parties.swap(1, 2); // party 0 takes party 1 for party 2
+    let results = connect(parties);
+    assert!(matches!(error(&results[0]), NetError::Misconfigured { .. }), "{}", error(&results[0]));
+}
+
+#[test]
+fn configurations_that_cannot_work_are_refused_before_anything_is_sent() {
+    let keys = Keys::new(2);
+    let fails = |change: &dyn Fn(&mut TcpConfig)| {
+        let (mut config, listener) = prepared(2, &keys).remove(0);
+        change(&mut config);
+        TcpNet::connect_on(&config, listener).err().expect("an error")
+    };
+    let me = fails(&|config| config.me = 2);
+    assert!(matches!(me, NetError::BadConfig(ConfigProblem::Me { me: 2, parties: 2 })), "{me}");
+    let alone = fails(&|config| config.parties.truncate(1));
+    assert!(matches!(alone, NetError::BadConfig(ConfigProblem::Parties(1))), "{alone}");
+    let silence = fails(&|config| config.peer_timeout = config.heartbeat);
+    assert!(matches!(silence, NetError::BadConfig(ConfigProblem::Heartbeat)), "{silence}");
+    let same = fails(&|config| config.parties[1].certificate = config.parties[0].certificate.clone());
+    assert!(matches!(same, NetError::BadConfig(ConfigProblem::SameCertificate(0, 1))), "{same}");
+    let mismatch = fails(&|config| config.key = keys.path().join("party1.key"));
+    assert!(matches!(mismatch, NetError::BadKey { what: KeyProblem::Mismatch, .. }), "{mismatch}");
+    let missing = fails(&|config| config.parties[1].certificate = keys.path().join("no.crt"));
+    assert!(matches!(missing, NetError::BadKey { what: KeyProblem::Unreadable(_), .. }), "{missing}");
+    let (mut config, _) = prepared(2, &keys).remove(0);
+    config.parties[0].address = "nonsense".into();
+    let address = TcpNet::connect(&config).err().expect("an error");
+    assert!(matches!(address, NetError::BadConfig(ConfigProblem::Address(_))), "{address}");
+}

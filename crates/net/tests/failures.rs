@@ -1,0 +1,174 @@
+//! Peers that die, freeze or lie, and networks that swallow or change bytes: each a typed error that names the peer.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use common::{Keys, addresses, config, connect, failure, listeners, receive, within};
+use quorate_net::tcp::TcpNet;
+use quorate_net::{Net, NetError, Wait};
+
+const KEYS: &str = "QUORATE_NET_TEST_KEYS";
+const ADDRESSES: &str = "QUORATE_NET_TEST_ADDRESSES";
+
+/// Not a test: the party 1 of the tests below, in a process of its own. It echoes until it is lost.
+#[test]
+#[ignore = "run by other tests as a child process"]
+fn child_party() {
+    let (Ok(keys), Ok(addresses)) = (std::env::var(KEYS), std::env::var(ADDRESSES)) else { return };
+    let addresses: Vec<SocketAddr> = addresses.split(',').map(|address| address.parse().unwrap()).collect();
+    let mut net = TcpNet::connect(&config(1, keys.as_ref(), &addresses)).unwrap();
+    while let Ok(Some((from, frame))) = net.recv(within(60)) {
+        net.send(from, frame).unwrap();
+    }
+}
+
+/// This process as party 0, a child as party 1.
+fn with_child() -> (Keys, TcpNet, Child) {
+    let keys = Keys::new(2);
+    let mut listeners = listeners(2);
+    let addresses = addresses(&listeners);
+    drop(listeners.pop());
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_party", "--ignored"])
+        .env(KEYS, keys.path())
+        .env(ADDRESSES, format!("{},{}", addresses[0], addresses[1]))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut net = TcpNet::connect_on(&config(0, keys.path(), &addresses), listeners.remove(0)).unwrap();
+    net.send(1, vec![1, 2, 3]).unwrap();
+    assert_eq!(receive(&mut net), (1, vec![1, 2, 3]));
+    (keys, net, child)
+}
+
+#[test]
+fn a_killed_process_is_lost_at_once() {
+    let (_keys, mut net, mut child) = with_child();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (error, took) = failure(&mut net);
+    assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_frozen_process_times_out() {
+    let (_keys, mut net, mut child) = with_child();
+    assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
+    // Unread output must not keep the silence from being noticed.
+    (0..20).for_each(|_| net.send(1, vec![0; 1 << 20]).unwrap());
+    let (error, took) = failure(&mut net);
+    assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert_eq!(net.queued(1), 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_frozen_process_times_out_while_this_one_computes() {
+    let (_keys, mut net, mut child) = with_child();
+    assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
+    thread::sleep(Duration::from_secs(3));
+    let (error, took) = failure(&mut net);
+    assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
+    assert!(took < Duration::from_millis(100), "{took:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// What a network between two parties does with their bytes.
+const HONEST: u8 = 0;
+const BLACK_HOLE: u8 = 1;
+const FLIP: u8 = 2;
+const CUT: u8 = 3;
+
+/// A network in front of `target`; what it does can be changed while it runs.
+fn network(target: SocketAddr) -> (SocketAddr, Arc<AtomicU8>) {
+    let behaviour = Arc::new(AtomicU8::new(HONEST));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn({
+        let behaviour = Arc::clone(&behaviour);
+        move || {
+            let near = listener.accept().unwrap().0;
+            let far = TcpStream::connect(target).unwrap();
+            let (near2, far2) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+            let back = Arc::clone(&behaviour);
+            thread::spawn(move || forward(far2, near2, &back));
+            forward(near, far, &behaviour);
+        }
+    });
+    (address, behaviour)
+}
+
+fn forward(mut from: TcpStream, mut to: TcpStream, behaviour: &AtomicU8) {
+    let mut piece = [0; 4096];
+    while let Ok(bytes @ 1..) = from.read(&mut piece) {
+        match behaviour.load(Ordering::Relaxed) {
+            BLACK_HOLE => continue,
+            FLIP => piece[bytes / 2] ^= 1,
+            CUT => break,
+            _ => {}
+        }
+        if to.write_all(&piece[..bytes]).is_err() {
+            break;
+        }
+    }
+    if behaviour.load(Ordering::Relaxed) == BLACK_HOLE {
+        thread::sleep(Duration::from_secs(20)); // nor does it tell that somebody hung up
+    }
+    let _ = (from.shutdown(std::net::Shutdown::Both), to.shutdown(std::net::Shutdown::Both));
+}
+
+/// Two parties with a network between them.
+fn with_network() -> (Keys, TcpNet, TcpNet, Arc<AtomicU8>) {
+    let keys = Keys::new(2);
+    let listeners = listeners(2);
+    let addresses = addresses(&listeners);
+    let (through, behaviour) = network(addresses[0]);
+    let seen_by_second = [through, addresses[1]];
+    let configs = [config(0, keys.path(), &addresses), config(1, keys.path(), &seen_by_second)];
+    let mut ends = connect(configs.into_iter().zip(listeners).collect()).into_iter().map(Result::unwrap);
+    let (first, second) = (ends.next().unwrap(), ends.next().unwrap());
+    (keys, first, second, behaviour)
+}
+
+#[test]
+fn a_black_hole_times_out_on_both_sides() {
+    let (_keys, mut first, mut second, behaviour) = with_network();
+    first.send(1, vec![1]).unwrap();
+    assert_eq!(receive(&mut second), (0, vec![1]));
+    behaviour.store(BLACK_HOLE, Ordering::Relaxed);
+    let error = failure(&mut first).0;
+    assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
+    let error = failure(&mut second).0;
+    assert!(matches!(error, NetError::Timeout { peer: 0, .. }), "{error}");
+}
+
+#[test]
+fn a_changed_byte_is_noticed() {
+    let (_keys, first, mut second, behaviour) = with_network();
+    behaviour.store(FLIP, Ordering::Relaxed);
+    let error = failure(&mut second).0; // at the next heartbeat
+    assert!(matches!(error, NetError::Malformed { peer: 0, .. } | NetError::Lost { peer: 0, .. }), "{error}");
+    drop(first);
+}
+
+#[test]
+fn a_cut_connection_is_a_lost_peer() {
+    let (_keys, mut first, mut second, behaviour) = with_network();
+    behaviour.store(CUT, Ordering::Relaxed);
+    assert!(matches!(failure(&mut first).0, NetError::Lost { peer: 1, .. }));
+    assert!(matches!(failure(&mut second).0, NetError::Lost { peer: 0, .. }));
+    assert!(matches!(first.recv(Wait::Forever), Err(NetError::NoPeersLeft)));
+}
