@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import SUPPORTED, Model, Shape, from_sklearn
 from quorate.models._backend import Clear
-from quorate.models._linear import DECISION_BOUND, decisions_of, public_bits, vote_matrix
+from quorate.models._linear import DECISION_BOUND, LinearSecrets, decisions_of, public_bits, vote_matrix
 from quorate.models._numerics import (
     ORDERED_BOUND,
     encode_float32_ordered,
@@ -275,6 +276,45 @@ def test_drawn_weights_of_any_magnitude(seed: int, classes: int, features: int, 
     model = from_sklearn(fitted, bounds=np.abs(records).max(axis=0))
     sure = margins(fitted, records) > model.margin_bound
     assert (model.predict_clear(records) == fitted.predict(records))[sure].all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 100))
+def test_decisions_just_beyond_the_margin_are_right(seed: int, features: int) -> None:
+    """The intercept is moved until a record's decision is a little more than the bound, on either side."""
+    rng = np.random.default_rng(seed)
+    fitted = LogisticRegression(max_iter=1).fit(rng.normal(size=(10, features)), np.arange(10) % 2)
+    magnitude = 10.0 ** rng.uniform(-6, 6, features)
+    record = rng.uniform(-1, 1, (1, features)) * magnitude
+    fitted.coef_ = rng.normal(size=(1, features)) / magnitude * 10.0 ** rng.uniform(-6, 6)
+    fitted.intercept_ = -(fitted.coef_ @ record[0])
+    bound = from_sklearn(fitted, bounds=magnitude).margin_bound
+    assert bound < 2.0**-14 * np.abs(fitted.coef_ * magnitude).sum() / np.sqrt(features)
+    middle = fitted.intercept_.copy()
+    for side in (-1.01, 1.01):
+        fitted.intercept_ = middle + side * bound
+        assert abs(fitted.decision_function(record)[0]) > (model := from_sklearn(fitted, bounds=magnitude)).margin_bound
+        assert model.predict_clear(record) == fitted.predict(record) == (side > 0)
+
+
+def test_the_encoded_decision_is_as_close_as_the_bound_says() -> None:
+    """The integers against exact rational arithmetic, for all decisions of a model with ten classes."""
+    X, y = load_digits(return_X_y=True)
+    fitted = fit(ESTIMATORS["LinearSVC"](), X[:600], y[:600])
+    model = from_sklearn(fitted, bounds=16)
+    secrets, shape = model._secrets, model.shape
+    assert isinstance(secrets, LinearSecrets) and shape.data_bits
+    j, i = np.unravel_index(np.argmax(np.abs(fitted.coef_)), fitted.coef_.shape)
+    unit = round(np.log2(abs(int(secrets.weights[j, i]) / fitted.coef_[j, i])))  # a decision of 1, in bits
+    unit += shape.data_bits - 4
+    for record in X[600:640] + 1e-3:
+        integers = [int(v) for v in quantise(record, shape.data_bits - 4)]
+        for weights, intercept, row, constant in zip(
+            secrets.weights.tolist(), secrets.intercepts.tolist(), fitted.coef_, fitted.intercept_, strict=True
+        ):
+            computed = sum(w * x for w, x in zip(weights, integers, strict=True)) + intercept
+            exact = sum(Fraction(w) * Fraction(x) for w, x in zip(row, record, strict=True)) + Fraction(constant)
+            assert abs(Fraction(computed, 2**unit) - exact) < Fraction(model.margin_bound) / 2
 
 
 # ---- ties, as each library breaks them ---------------------------------------------------------------------------
