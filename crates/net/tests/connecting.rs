@@ -175,6 +175,7 @@ fn parties_that_count_differently_are_told_so() {
 fn parties_that_number_differently_are_told_so() {
     let keys = Keys::new(3);
     let mut parties = prepared(3, &keys);
+    parties.iter_mut().for_each(|party| party.0.connect_timeout = Duration::from_secs(1));
     parties[0].0.parties.swap(1, 2); // party 0 takes party 1 for party 2
     let results = connect(parties);
     assert!(matches!(error(&results[0]), NetError::Misconfigured { .. }), "{}", error(&results[0]));

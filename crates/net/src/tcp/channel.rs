@@ -20,6 +20,8 @@ pub(crate) struct Channel {
     machine: Machine,
     raw: Box<[u8]>,
     raw_len: usize,
+    /// After an error or a goodbye the TLS machine must not be used any more: it would panic.
+    over: bool,
 }
 
 enum Machine {
@@ -54,7 +56,7 @@ impl Channel {
     }
 
     fn new(machine: Machine) -> Self {
-        Channel { machine, raw: vec![0; RAW_BYTES].into_boxed_slice(), raw_len: 0 }
+        Channel { machine, raw: vec![0; RAW_BYTES].into_boxed_slice(), raw_len: 0, over: false }
     }
 
     /// Whether application data may be sealed.
@@ -103,6 +105,9 @@ impl Channel {
     /// # Errors
     /// Bytes that are not what the peer's TLS would send; `answer` then holds the alert for it.
     pub(crate) fn open(&mut self, plain: &mut dyn FnMut(&[u8]), answer: &mut Vec<u8>) -> Result<bool, TlsError> {
+        if self.over {
+            return Err(TlsError::DecryptError);
+        }
         let mut start = 0;
         let closed = loop {
             let (discard, step) = self.open_step(start, plain, answer);
@@ -112,6 +117,7 @@ impl Channel {
                 Ok(Step::Idle) => break false,
                 Ok(Step::Closed) => break true,
                 Err(error) => {
+                    self.over = true;
                     // The alert, if there is one.
                     let _ = self.open_step(start, plain, answer);
                     return Err(error);
@@ -119,7 +125,8 @@ impl Channel {
             }
         };
         self.discard(start);
-        if self.raw_len == self.raw.len() { Err(TlsError::DecryptError) } else { Ok(closed) }
+        self.over = self.raw_len == self.raw.len();
+        if self.over { Err(TlsError::DecryptError) } else { Ok(closed) }
     }
 
     fn open_step(
@@ -149,15 +156,20 @@ impl Channel {
         self.write(out, plain.len() + records * OVERHEAD, &Put::Data(plain))
     }
 
-    /// Appends the goodbye of TLS to `out`.
+    /// Appends the goodbye of TLS to `out`; nothing can be sealed or opened afterwards.
     ///
     /// # Errors
     /// As [`seal`](Channel::seal).
     pub(crate) fn close(&mut self, out: &mut Vec<u8>) -> Result<(), TlsError> {
-        self.write(out, OVERHEAD, &Put::Close)
+        let closed = self.write(out, OVERHEAD, &Put::Close);
+        self.over = true;
+        closed
     }
 
     fn write(&mut self, out: &mut Vec<u8>, room: usize, put: &Put<'_>) -> Result<(), TlsError> {
+        if self.over {
+            return Err(TlsError::EncryptError);
+        }
         loop {
             // TLS must see the same unopened bytes in every call: it remembers positions in them.
             let raw = &mut self.raw[..self.raw_len];
@@ -289,4 +301,149 @@ fn too_small_to_encrypt(error: &EncryptError) -> Option<usize> {
         EncryptError::InsufficientSize(InsufficientSizeError { required_size }) => Some(*required_size),
         EncryptError::EncryptExhausted => None,
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tcp::pinned::Pinned;
+    use crate::tcp::{PartyConfig, keygen};
+
+    /// Keys of parties 0 and 1 as both load them.
+    fn pinned(name: &str) -> [Pinned; 2] {
+        let dir = std::env::temp_dir().join(format!("quorate-channel-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&dir);
+        let file = |name: String| -> PathBuf { dir.join(name) };
+        for party in 0..2 {
+            keygen(&dir, party).unwrap();
+        }
+        let party = |i| PartyConfig { address: String::new(), certificate: file(format!("party{i}.crt")) };
+        let parties = [party(0), party(1)];
+        let pinned = [0, 1].map(|me| Pinned::load(me, &parties, &file(format!("party{me}.key"))).unwrap());
+        std::fs::remove_dir_all(&dir).unwrap();
+        pinned
+    }
+
+    /// Gives `bytes` to a channel in pieces; collects what it opens and answers.
+    fn feed(to: &mut Channel, bytes: &[u8], piece: usize) -> Result<(Vec<u8>, Vec<u8>), TlsError> {
+        let (mut plain, mut answer) = (Vec::new(), Vec::new());
+        for piece in bytes.chunks(piece) {
+            to.room()[..piece.len()].copy_from_slice(piece);
+            to.filled(piece.len());
+            to.open(&mut |opened| plain.extend_from_slice(opened), &mut answer)?;
+        }
+        Ok((plain, answer))
+    }
+
+    /// A handshake in which `change` may alter what travels; the channels, once both are ready.
+    fn shake(
+        pinned: &[Pinned; 2],
+        piece: usize,
+        change: &mut dyn FnMut(usize, &mut Vec<u8>),
+    ) -> Result<[Channel; 2], TlsError> {
+        let mut ends = [pinned[0].accept()?, pinned[1].dial(0)?];
+        let mut travelling = Vec::new();
+        ends[1].open(&mut |_| (), &mut travelling)?;
+        for flight in 0..6 {
+            if travelling.is_empty() {
+                break;
+            }
+            change(flight, &mut travelling);
+            travelling = feed(&mut ends[flight % 2], &travelling, piece)?.1;
+        }
+        if ends.iter().all(Channel::is_ready) { Ok(ends) } else { Err(TlsError::HandshakeNotComplete) }
+    }
+
+    #[test]
+    fn data_survives_any_cuts_in_both_directions() {
+        let pinned = pinned("cuts");
+        for piece in [1, 7, 1000, 100_000] {
+            let mut ends = shake(&pinned, piece, &mut |_, _| ()).unwrap();
+            assert_eq!(ends[0].peer_certificate().and_then(|certificate| pinned[0].party_of(certificate)), Some(1));
+            for (from, length) in [(0, 0), (1, 1), (0, 16_384), (1, 16_385), (0, 200_000), (1, 3)] {
+                let data: Vec<u8> = (0..length).map(|i| i as u8).collect();
+                let mut sealed = Vec::new();
+                ends[from].seal(&data, &mut sealed).unwrap();
+                let (plain, answer) = feed(&mut ends[1 - from], &sealed, piece).unwrap();
+                assert!(plain == data && answer.is_empty());
+            }
+            let mut goodbye = Vec::new();
+            ends[0].close(&mut goodbye).unwrap();
+            ends[1].room()[..goodbye.len()].copy_from_slice(&goodbye);
+            ends[1].filled(goodbye.len());
+            assert!(ends[1].open(&mut |_| (), &mut Vec::new()).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_half_arrived_record_does_not_disturb_sealing() {
+        let pinned = pinned("half");
+        let mut ends = shake(&pinned, 100_000, &mut |_, _| ()).unwrap();
+        let (mut there, mut back) = (Vec::new(), Vec::new());
+        ends[0].seal(&[1; 5000], &mut there).unwrap();
+        assert_eq!(feed(&mut ends[1], &there[..2000], 2000).unwrap().0, []);
+        ends[1].seal(&[2; 50], &mut back).unwrap();
+        assert_eq!(feed(&mut ends[0], &back, 10).unwrap().0, [2; 50]);
+        assert_eq!(feed(&mut ends[1], &there[2000..], 3000).unwrap().0, [1; 5000]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        #[test]
+        fn garbage_for_either_end_is_an_error_or_incomplete(
+            garbage in proptest::collection::vec(any::<u8>(), 1..2000), piece in 1usize..600, header: bool,
+        ) {
+            let mut bytes = garbage;
+            if header {
+                let length = bytes.len() as u16;
+                bytes.splice(0..0, [22, 3, 3, (length >> 8) as u8, length as u8]);
+            }
+            for mut end in [PINNED[0].accept().unwrap(), PINNED[1].dial(0).unwrap()] {
+                end.open(&mut |_| (), &mut Vec::new()).unwrap();
+                let _ = feed(&mut end, &bytes, piece);
+                prop_assert!(!end.is_ready());
+            }
+        }
+
+        #[test]
+        fn a_changed_handshake_never_completes_unnoticed(
+            flight in 0usize..3, at: prop::sample::Index, bit in 0u8..8, piece in 1usize..3000, cut: bool,
+        ) {
+            let mut change = |now: usize, bytes: &mut Vec<u8>| {
+                if now == flight {
+                    let at = at.index(bytes.len());
+                    if cut { bytes.truncate(at) } else { bytes[at] ^= 1 << bit }
+                }
+            };
+            if let Ok(mut ends) = shake(&PINNED, piece, &mut change) {
+                // Record headers outside the transcript may differ; then both ends still agree on everything.
+                let mut sealed = Vec::new();
+                ends[1].seal(b"data", &mut sealed).unwrap();
+                prop_assert_eq!(feed(&mut ends[0], &sealed, piece).unwrap().0, b"data");
+            }
+        }
+
+        #[test]
+        fn a_changed_record_is_an_error(length in 0usize..40_000, at: prop::sample::Index, bit in 0u8..8) {
+            let mut ends = shake(&PINNED, 100_000, &mut |_, _| ()).unwrap();
+            let data = vec![7; length];
+            let mut sealed = Vec::new();
+            ends[0].seal(&data, &mut sealed).unwrap();
+            prop_assume!(!sealed.is_empty());
+            let at = at.index(sealed.len());
+            sealed[at] ^= 1 << bit;
+            if let Ok((plain, _)) = feed(&mut ends[1], &sealed, 100_000) {
+                prop_assert!(plain.len() < length || plain == data, "changed data was accepted");
+            }
+            let _ = ends[1].seal(b"still no panic", &mut Vec::new());
+        }
+    }
+
+    static PINNED: LazyLock<[Pinned; 2]> = LazyLock::new(|| pinned("fuzz"));
 }
