@@ -392,6 +392,26 @@ mod tests {
         assert_eq!(feed(&mut ends[1], &there[2000..], 3000).unwrap().0, [1; 5000]);
     }
 
+    #[test]
+    fn keys_may_be_renewed_on_the_way() {
+        let pinned = pinned("renewed");
+        let mut ends = shake(&pinned, 100_000, &mut |_, _| ()).unwrap();
+        for round in 0..3 {
+            let Machine::Server(tls) = &mut ends[0].machine else { panic!("the end that was called") };
+            let Ok(ConnectionState::WriteTraffic(traffic)) = tls.process_tls_records(&mut []).state else {
+                panic!("ready to write")
+            };
+            traffic.refresh_traffic_keys().unwrap();
+            for from in [0, 1, 0, 1] {
+                let mut sealed = Vec::new();
+                ends[from].seal(&[round; 70_000], &mut sealed).unwrap();
+                let (plain, answer) = feed(&mut ends[1 - from], &sealed, 100_000).unwrap();
+                assert!(plain == [round; 70_000]);
+                assert_eq!(feed(&mut ends[from], &answer, 100_000).unwrap().0, []);
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
 

@@ -117,16 +117,16 @@ impl Meeting<'_> {
         let mut refused = None;
         loop {
             let missing = links.iter().enumerate().find(|(peer, link)| *peer != me && link.is_none());
-            let Some((peer, _)) = missing else {
-                // Somebody who connected early may have given up since; it may come back.
-                let gone =
-                    |link: &Option<(Established, Nonce)>| link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream));
-                match links.iter().position(gone) {
-                    Some(peer) => links[peer] = None,
-                    None => return Ok(links),
+            if let Some(peer) = links.iter().position(has_gone) {
+                // A caller that gave up may call again; whom this party called is gone.
+                if peer < me {
+                    let place = Place::at(&self.config.parties[peer].address);
+                    return Err(NetError::Lost { peer, place });
                 }
+                links[peer] = None;
                 continue;
-            };
+            }
+            let Some((peer, _)) = missing else { return Ok(links) };
             if self.config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(NetError::Interrupted);
             }
@@ -202,7 +202,7 @@ impl Meeting<'_> {
             let place = Place::at(&self.config.parties[theirs.from].address);
             return Ok(Err(self.rejection(theirs.from, place, &answer)));
         }
-        Ok(Ok((theirs.from, talk.establish(), theirs.nonce)))
+        Ok(Ok((theirs.from, talk.establish()?, theirs.nonce)))
     }
 
     /// The party whose certificate the caller holds; none on insecure links.
@@ -307,7 +307,7 @@ impl Meeting<'_> {
             return Ok(Err(NetError::Misconfigured { peer, place, what: "it has another number there" }));
         }
         talk.say(&self.hello(peer, Verdict::Welcome))?;
-        Ok(Ok((talk.establish(), theirs.nonce)))
+        Ok(Ok((talk.establish()?, theirs.nonce)))
     }
 
     // --- both sides
@@ -346,6 +346,11 @@ fn call(party: &PartyConfig) -> Result<TcpStream, ErrorKind> {
 fn resolve(address: &str) -> Option<Vec<SocketAddr>> {
     let addresses: Vec<SocketAddr> = address.to_socket_addrs().ok()?.collect();
     (!addresses.is_empty()).then_some(addresses)
+}
+
+/// Whether the other side of an established connection has closed it.
+fn has_gone(link: &Option<(Established, Nonce)>) -> bool {
+    link.as_ref().is_some_and(|(link, _)| !is_open(&link.stream))
 }
 
 /// Whether the other side still holds this connection. It is being set up: at most a few bytes wait in it.

@@ -99,15 +99,16 @@ impl<'a> Talk<'a> {
         Hello::decode(&bytes).ok_or(Broken::Stranger)
     }
 
-    /// The end of the handshake.
-    pub(crate) fn establish(self) -> Established {
-        Established {
+    /// The end of the handshake: from now on nobody waits for this socket.
+    pub(crate) fn establish(self) -> Result<Established, Broken> {
+        self.stream.set_nonblocking(true).map_err(|_| Broken::Closed)?;
+        Ok(Established {
             stream: self.stream,
             channel: self.channel,
             opened: self.plain,
             sent_bytes: self.sent_bytes,
             received_bytes: self.received_bytes,
-        }
+        })
     }
 
     /// Ends the connection so that what was said last reaches the other side.

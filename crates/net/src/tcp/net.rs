@@ -39,7 +39,8 @@ pub struct TcpNet {
 
 impl TcpNet {
     /// Listens at this party's address, connects with every peer, and returns once all parties are connected with
-    /// each other. Peers may start in any order, within `connect_timeout`.
+    /// each other. Peers may start in any order, within `connect_timeout`. The party
+    /// with the higher number dials: one that cannot be called (behind a router) takes the highest.
     ///
     /// # Errors
     /// [`NetError::BadConfig`] and [`NetError::BadKey`] before anything is sent; [`NetError::PortInUse`];
