@@ -25,7 +25,7 @@ use crate::stream;
 pub enum Width {
     /// Nothing: any two elements of the ring.
     Full,
-    /// The difference of the operands fits a two's complement number of so many bits, at most k.
+    /// The difference of the operands fits a two's complement number of so many bits, at most k; 0 bits hold only 0.
     Difference(u32),
 }
 
@@ -83,7 +83,7 @@ pub async fn lt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, width: Width) 
     let difference = s.sub(x, y);
     match width {
         Width::Difference(bits) if bits <= ring.bits() => {
-            let narrow = Ring::of(bits);
+            let narrow = Ring::of(bits.max(1));
             s.msb(ctx, &s.linear(&difference, &|share: &Vector| share.convert(narrow))).await
         }
         _ => {

@@ -28,9 +28,8 @@ pub(crate) async fn to_bits<S: Sharing>(
     work: impl AsyncFn(Ctx, S::A) -> Result<S::B>,
 ) -> Result<S::B> {
     let (ring, len) = s.shape(x);
-    let mut parts = Vec::new();
     let chunk = async |ctx: Ctx, range: Range<usize>| work(ctx, slice(s, x, range)).await;
-    ctx.stream(chunks(len, ring.bits()), chunk, |_, part| parts.push(part)).await?;
+    let mut parts = run(ctx, chunks(len, ring.bits()), chunk).await?;
     Ok(match parts.len() {
         1 => parts.remove(0),
         _ => s.concat_lanes(&parts.iter().collect::<Vec<_>>()),
@@ -44,10 +43,19 @@ pub(crate) async fn to_vector<S: Sharing>(
     chunks: Chunks,
     work: impl AsyncFn(Ctx, Range<usize>) -> Result<S::A>,
 ) -> Result<S::A> {
-    let mut parts = Vec::new();
-    ctx.stream(chunks, work, |_, part| parts.push(part)).await?;
+    let mut parts = run(ctx, chunks, work).await?;
     Ok(match parts.len() {
         1 => parts.remove(0),
         _ => s.concat(&parts.iter().collect::<Vec<_>>()),
     })
+}
+
+/// The results of all chunks, in order. No elements make one chunk, of none: its shape is the result's.
+async fn run<T>(ctx: &Ctx, chunks: Chunks, work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>) -> Result<Vec<T>> {
+    if chunks.len == 0 {
+        return ctx.join_all(1, async |ctx: Ctx, _| work(ctx, 0..0).await).await;
+    }
+    let mut parts = Vec::with_capacity(chunks.count());
+    ctx.stream(chunks, work, |_, part| parts.push(part)).await?;
+    Ok(parts)
 }

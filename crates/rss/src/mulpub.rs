@@ -13,7 +13,7 @@ use crate::share::Shared;
 
 impl Rss {
     /// x y, opened to all parties.
-    pub(crate) async fn multiply_and_open(&self, ctx: &Ctx, x: &Shared<Vector>, y: &Shared<Vector>) -> Result<Vector> {
+    pub async fn multiply_and_open(&self, ctx: &Ctx, x: &Shared<Vector>, y: &Shared<Vector>) -> Result<Vector> {
         let shape = x.shape;
         let mut product =
             self.local_product(self.blank(ctx, shape), x, y, |sum: &mut Vector, a, b| sum.add_mul_assign(a, b));

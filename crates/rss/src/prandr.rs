@@ -19,7 +19,7 @@ impl Rss {
     }
 
     /// A uniform value of this shape that nobody knows.
-    pub(crate) fn prandr<M: Module>(&self, ctx: &Ctx, shape: M::Shape) -> Shared<M> {
+    pub fn prandr<M: Module>(&self, ctx: &Ctx, shape: M::Shape) -> Shared<M> {
         Shared::new(shape, self.streams(ctx).iter_mut().map(|stream| stream.draw(shape)).collect())
     }
 }

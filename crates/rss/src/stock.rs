@@ -110,6 +110,9 @@ impl Rss {
     }
 
     async fn make_many(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
+        if len == 0 {
+            return self.make(ctx, kind, len).await;
+        }
         let bytes_per_element = match kind {
             Kind::RandBit { .. } => 16 * 4 * self.share_count(),
             Kind::EdaBit { bits, .. } => bits as usize * 2 * self.share_count(),
