@@ -32,19 +32,22 @@ fn parties_may_start_in_any_order() {
         // Party 0 starts last, and nothing listens at its address before.
         let (first, listener) = prepared.remove(0);
         drop(listener);
-        for (config, listener) in prepared {
+        let early = |(config, listener): (TcpConfig, TcpListener)| {
             scope.spawn(move || {
                 let mut net = TcpNet::connect_on(&config, listener).unwrap();
                 net.send(0, vec![net.me() as u8]).unwrap();
                 assert_eq!(receive(&mut net), (0, vec![0]));
-            });
-        }
+                net // stays until all have finished
+            })
+        };
+        let early: Vec<_> = prepared.into_iter().map(early).collect();
         thread::sleep(Duration::from_millis(400));
         let mut net = TcpNet::connect(&first).unwrap();
         (1..3).for_each(|peer| net.send(peer, vec![0]).unwrap());
         let mut heard = [receive(&mut net), receive(&mut net)];
         heard.sort();
         assert_eq!(heard, [(1, vec![1]), (2, vec![2])]);
+        early.into_iter().for_each(|party| drop(party.join().unwrap()));
     });
 }
 
