@@ -1,17 +1,18 @@
 //! What a protocol sees of the world: its party, its lane, its depth, messages and randomness.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell};
 use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use quorate_crypto::{Prg, Seed};
 use quorate_ring::Module;
 
 use crate::costs::Phase;
-use crate::error::{Error, Result, Step};
+use crate::error::{Error, Mismatch, Misuse, Result, Step};
 use crate::lane::LaneId;
-use crate::scheduler::{Core, Message, Receive};
+use crate::scheduler::Core;
+use crate::table::{Lane, Message, Want};
 use crate::wire::Tag;
 
 /// Bytes that one lane may send ahead of what a peer has read of it. Covers 100 Mbit/s at 300 ms.
@@ -26,14 +27,16 @@ pub struct Ctx {
     uses: Cell<u64>,
     pub(crate) phase: Phase,
     pub(crate) step: Option<Step>,
-    flow: RefCell<Vec<Flow>>,
+    /// The lane's messages and credit, once it has communicated.
+    channels: OnceCell<Rc<Lane>>,
 }
 
-/// Bytes sent to a peer on this lane, and bytes read of it since credit was last granted.
-#[derive(Clone, Copy, Default)]
-struct Flow {
-    sent: u64,
-    read: u64,
+impl Drop for Ctx {
+    fn drop(&mut self) {
+        if let Some(lane) = self.channels.get() {
+            self.core.table.retire(lane);
+        }
+    }
 }
 
 /// The right to draw, once, what the parties draw in step: every stream made of it is bound to (run, lane, use).
@@ -77,12 +80,15 @@ impl Randomness {
 }
 
 impl Ctx {
-    pub(crate) fn root(core: Rc<Core>, phase: Phase, lane: LaneId) -> Ctx {
-        Ctx::on(core, lane, Rc::default(), phase, None)
+    /// The lane of a phase, of which the run has seen `earlier` ones of its kind.
+    pub(crate) fn root(core: Rc<Core>, phase: Phase, earlier: u32) -> Ctx {
+        let lane = LaneId::ROOT.child(phase as u64 + 2 * u64::from(earlier));
+        let depth = core.costs.borrow().phase(phase).rounds;
+        Ctx::on(core, lane, Rc::new(Cell::new(depth)), phase, None)
     }
 
     pub(crate) fn on(core: Rc<Core>, lane: LaneId, depth: Rc<Cell<u32>>, phase: Phase, step: Option<Step>) -> Ctx {
-        Ctx { core, lane, depth, forks: Cell::new(0), uses: Cell::new(0), phase, step, flow: RefCell::default() }
+        Ctx { core, lane, depth, forks: Cell::new(0), uses: Cell::new(0), phase, step, channels: OnceCell::new() }
     }
 
     /// This party's number.
@@ -151,38 +157,49 @@ impl Ctx {
         outgoing: &[(usize, &M)],
         incoming: &[(usize, M::Shape)],
     ) -> Result<Vec<M>> {
-        for &(to, vector) in outgoing {
-            let length = M::packed_bytes(vector.shape_of());
-            self.post(to, length, |frame| vector.pack(frame)).await?;
+        for (i, &(to, vector)) in outgoing.iter().enumerate() {
+            self.wait_for_credit(to, outgoing[..i].iter().any(|sent| sent.0 == to)).await?;
+            self.post(to, M::packed_bytes(vector.shape_of()), |frame| vector.pack(frame))?;
         }
         let sent_at = self.depth.get();
         let mut received = Vec::with_capacity(incoming.len());
         for &(from, shape) in incoming {
-            received.push(self.receive(from, shape).await?);
+            if self.is_dry() {
+                self.check_peer(from)?;
+                received.push(M::phantom(shape));
+                continue;
+            }
+            let message = self.next_message(from).await?;
+            received.push(M::unpack(shape, message.bytes()).map_err(|_| wrong_length(from))?);
         }
         self.finish_round(sent_at);
         Ok(received)
     }
 
     /// One round of bytes; `incoming` gives the exact lengths. In a dry run, zeros are received.
+    ///
+    /// # Errors
+    /// Those of [`Ctx::exchange`].
     pub async fn exchange_bytes(
         &self,
         outgoing: &[(usize, &[u8])],
         incoming: &[(usize, usize)],
     ) -> Result<Vec<Vec<u8>>> {
-        for &(to, bytes) in outgoing {
-            self.post(to, bytes.len(), |frame| frame.extend_from_slice(bytes)).await?;
+        for (i, &(to, bytes)) in outgoing.iter().enumerate() {
+            self.wait_for_credit(to, outgoing[..i].iter().any(|sent| sent.0 == to)).await?;
+            self.post(to, bytes.len(), |frame| frame.extend_from_slice(bytes))?;
         }
         let sent_at = self.depth.get();
         let mut received = Vec::with_capacity(incoming.len());
         for &(from, length) in incoming {
             if self.is_dry() {
+                self.check_peer(from)?;
                 received.push(vec![0; length]);
                 continue;
             }
-            let message = self.next_message(from).await;
+            let message = self.next_message(from).await?;
             if message.bytes().len() != length {
-                return Err(Error::Malformed { peer: from, what: "message of a wrong length" });
+                return Err(wrong_length(from));
             }
             received.push(message.bytes().to_vec());
         }
@@ -190,65 +207,84 @@ impl Ctx {
         Ok(received)
     }
 
-    async fn post(&self, to: usize, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        debug_assert!(to != self.core.me && to < self.core.parties);
+    fn channels(&self) -> &Rc<Lane> {
+        self.channels.get_or_init(|| self.core.table.open(self.lane, self.phase, &self.step))
+    }
+
+    fn check_peer(&self, peer: usize) -> Result<()> {
+        let parties = self.core.parties;
+        if peer < parties && peer != self.core.me {
+            return Ok(());
+        }
+        Err(Error::Misuse { what: Misuse::NoSuchParty { party: peer, parties } })
+    }
+
+    fn post(&self, to: usize, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         self.core.costs.borrow_mut().sent(self.phase, to, length, self.step.as_ref().map(|s| s.id));
         if self.is_dry() {
             return Ok(());
         }
-        self.wait_for_credit(to).await;
-        self.flow_of(to, |flow| flow.sent += length as u64);
-        self.core.post(to, self.lane, self.depth.get() + 1, length, write)
+        self.channels().channel(to, |channel| channel.sent += length as u64);
+        self.core.post(to, self.lane, self.depth.get().saturating_add(1), length, write)
     }
 
-    async fn wait_for_credit(&self, to: usize) {
+    /// Waits until the peer has read most of what earlier rounds of this lane sent. Never within a round (`again`): the
+    /// peer may itself be sending, and reads only then.
+    async fn wait_for_credit(&self, to: usize, again: bool) -> Result<()> {
+        self.check_peer(to)?;
+        if again || self.is_dry() {
+            return Ok(());
+        }
         poll_fn(|context| {
-            let sent = self.flow_of(to, |flow| flow.sent);
-            if sent < LANE_WINDOW || sent - self.core.granted(self.lane, to).min(sent) < LANE_WINDOW {
-                return Poll::Ready(());
-            }
-            self.core.wait_for_credit(context.waker());
-            Poll::Pending
+            let lane = self.channels();
+            let ahead = lane.channel(to, |channel| channel.sent.saturating_sub(channel.granted));
+            self.ready_or_wait((ahead < LANE_WINDOW).then_some(()), to, Want::Credit, context.waker())
         })
         .await
     }
 
-    async fn receive<M: Module>(&self, from: usize, shape: M::Shape) -> Result<M> {
-        if self.is_dry() {
-            return Ok(M::phantom(shape));
-        }
-        let message = self.next_message(from).await;
+    async fn next_message(&self, from: usize) -> Result<Message> {
+        self.check_peer(from)?;
+        let message = poll_fn(|context| {
+            let message = self.core.table.take(self.channels(), from);
+            self.ready_or_wait(message, from, Want::Message, context.waker())
+        })
+        .await?;
         #[cfg(any(test, feature = "testing"))]
         self.core.probe.borrow_mut().record(from, self.phase, message.bytes());
-        M::unpack(shape, message.bytes())
-            .map_err(|_| Error::Malformed { peer: from, what: "message of a wrong length" })
+        self.depth.set(self.depth.get().max(message.depth.saturating_sub(1)));
+        let grant = self.channels().channel(from, |channel| {
+            channel.read += message.bytes().len() as u64;
+            if channel.read >= LANE_WINDOW / 2 { std::mem::take(&mut channel.read) } else { 0 }
+        });
+        let mut granted = 0;
+        while granted < grant {
+            let bytes = u32::try_from(grant - granted).unwrap_or(u32::MAX);
+            self.core.post_control(from, Tag::Credit, self.lane, bytes);
+            granted += u64::from(bytes);
+        }
+        Ok(message)
     }
 
-    async fn next_message(&self, from: usize) -> Message {
-        let message =
-            Receive { core: &self.core, lane: self.lane, peer: from, phase: self.phase, step: &self.step }.await;
-        self.depth.set(self.depth.get().max(message.depth.saturating_sub(1)));
-        let grant = self.flow_of(from, |flow| {
-            flow.read += message.bytes().len() as u64;
-            (flow.read >= LANE_WINDOW / 2).then(|| std::mem::take(&mut flow.read))
-        });
-        if let Some(bytes) = grant {
-            self.core.post_control(from, Tag::Credit, self.lane, bytes.min(u64::from(u32::MAX)) as u32);
+    /// What a lane waits for from a peer, or the news that the peer has left and it will never come.
+    fn ready_or_wait<T>(&self, ready: Option<T>, peer: usize, want: Want, waker: &Waker) -> Poll<Result<T>> {
+        match ready {
+            Some(value) => Poll::Ready(Ok(value)),
+            None if self.core.has_left(peer) => Poll::Ready(Err(Error::Mismatch(Mismatch::Left { peer }))),
+            None => {
+                self.core.table.wait(self.channels(), peer, want, waker);
+                Poll::Pending
+            }
         }
-        message
     }
 
     fn finish_round(&self, sent_at: u32) {
-        let depth = self.depth.get().max(sent_at) + 1;
+        let depth = self.depth.get().max(sent_at).saturating_add(1);
         self.depth.set(depth);
         self.core.costs.borrow_mut().reached(self.phase, depth, self.step.as_ref().map(|s| s.id));
     }
+}
 
-    fn flow_of<T>(&self, peer: usize, change: impl FnOnce(&mut Flow) -> T) -> T {
-        let mut flow = self.flow.borrow_mut();
-        if flow.is_empty() {
-            flow.resize(self.core.parties, Flow::default());
-        }
-        change(&mut flow[peer])
-    }
+fn wrong_length(peer: usize) -> Error {
+    Error::Malformed { peer, what: "message of a wrong length" }
 }

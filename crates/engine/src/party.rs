@@ -7,19 +7,21 @@ use quorate_net::{Interrupt, Net, Wait};
 
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Misuse, Result};
 use crate::handshake::{Agreement, Greeting, agree};
-use crate::lane::LaneId;
 use crate::scheduler::Core;
-use crate::wire::{self, Kind};
+use crate::wire::{self, Abort, Kind};
 
-/// How long a leaving party tries to hand over its last words.
+/// How long a party that gives up tries to tell its peers.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long a party that is done waits for links that take nothing of what it sent before.
+const STALLED: Duration = Duration::from_secs(10);
+/// How often a flush looks whether anything moves.
+const FLUSH_STEP: Duration = Duration::from_millis(250);
 
 /// One party of a session. Its links live as long as it does.
 pub struct Party {
     core: Rc<Core>,
-    next_run: u32,
     over: bool,
 }
 
@@ -27,13 +29,14 @@ pub struct Party {
 pub struct Run<'p> {
     party: &'p mut Party,
     agreement: Agreement,
+    phases: [u32; 2],
     finished: bool,
 }
 
 impl Party {
     pub fn new(net: Box<dyn Net>) -> Party {
         let (me, parties) = (net.me(), net.parties());
-        Party { core: Rc::new(Core::new(me, parties, Some(net))), next_run: 1, over: false }
+        Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false }
     }
 
     pub fn me(&self) -> usize {
@@ -46,12 +49,12 @@ impl Party {
 
     /// A handle with which another thread (Ctrl-C) stops the run under way.
     pub fn interrupt_handle(&self) -> Option<Interrupt> {
-        self.core.net.as_ref().map(|net| net.borrow().interrupt_handle())
+        self.core.links.as_ref().map(|links| links.interrupt.clone())
     }
 
     /// Bytes put on the wire so far to all peers, framing and TLS included.
     pub fn wire_bytes(&self) -> u64 {
-        self.core.net.as_ref().map_or(0, |net| net.borrow().wire_bytes().iter().sum())
+        self.core.links.as_ref().map_or(0, |links| links.net.borrow().wire_bytes().iter().sum())
     }
 
     /// Whether the session is over: a peer was lost or cheated.
@@ -69,20 +72,19 @@ impl Party {
         trace: &dyn Fn() -> Vec<u64>,
         describe: &dyn Fn(usize) -> String,
     ) -> Result<Run<'_>> {
-        if self.over {
+        if self.over || self.core.attempts.borrow().is_worn_out() {
             return Err(Error::Poisoned);
         }
-        let candidate = self.next_run;
-        self.next_run += 1;
-        let agreed = agree(&self.core, candidate, greeting, trace, describe).and_then(|agreement| {
-            self.next_run = agreement.run + 1;
-            self.core.begin(agreement.run)?;
-            Ok(agreement)
-        });
-        match agreed {
-            Ok(agreement) => Ok(Run { party: self, agreement, finished: false }),
+        let opened = self.core.attempts.borrow_mut().open();
+        let agreed = match opened {
+            Ok(candidate) => agree(&self.core, candidate, greeting, trace, describe),
+            Err(abort) => Err(self.core.abort_error(abort)),
+        };
+        let begun = agreed.and_then(|agreement| self.core.begin(agreement.run).map(|()| agreement));
+        match begun {
+            Ok(agreement) => Ok(Run { party: self, agreement, phases: [0; 2], finished: false }),
             Err(error) => {
-                self.abandon(candidate, &error);
+                self.abandon(&error);
                 Err(error)
             }
         }
@@ -93,13 +95,12 @@ impl Party {
         self.begin(&Greeting::default(), &Vec::new, &|_| String::new())
     }
 
-    /// Tells the peers why the run ended here, and forgets it.
-    fn abandon(&mut self, run: u32, error: &Error) {
+    /// Tells the peers why the attempt ended here, and forgets it.
+    fn abandon(&mut self, error: &Error) {
         self.over |= error.is_final();
-        let mut frame = wire::frame(Kind::Abort, run);
-        frame.extend_from_slice(&wire::encode_cause(error.cause()));
-        self.tell_all(&frame);
-        self.core.end(run);
+        let number = self.core.give_up();
+        self.tell_all(&wire::abort_frame(Abort { number, cause: error.cause(), origin: error.origin(self.core.me) }));
+        self.flush(LAST_WORDS);
     }
 
     /// Leaves the session. With `gave_up` the peers learn that this party failed, otherwise that it is done, which is
@@ -113,10 +114,11 @@ impl Party {
             return;
         }
         if gave_up {
-            let refused = Error::Misuse { what: crate::error::Misuse::Other { what: "left with an error" } };
-            self.abandon(self.next_run, &refused);
+            let number = self.core.attempts.borrow().next();
+            self.tell_all(&wire::abort_frame(Abort { number, cause: Cause::Refused, origin: self.core.me }));
         }
-        self.tell_all(&wire::frame(Kind::Goodbye, self.next_run));
+        self.tell_all(&wire::frame(Kind::Goodbye, self.core.run.get()));
+        self.flush(if gave_up { LAST_WORDS } else { STALLED });
         self.over = true;
     }
 
@@ -127,11 +129,26 @@ impl Party {
 
     /// Best effort: a peer that cannot be told is found by its own time-out.
     fn tell_all(&self, frame: &[u8]) {
-        for peer in (0..self.core.parties).filter(|&p| p != self.core.me) {
+        for peer in self.core.peers() {
             let _ = self.core.send_frame(peer, frame.to_vec());
         }
-        if let Some(net) = &self.core.net {
-            let _ = net.borrow_mut().flush(Wait::Until(Instant::now() + LAST_WORDS));
+    }
+
+    /// Hands over everything that was sent; gives up when the links have taken nothing for `stalled`.
+    fn flush(&self, stalled: Duration) {
+        let Some(links) = &self.core.links else { return };
+        let mut net = links.net.borrow_mut();
+        let queued = |net: &dyn Net| self.core.peers().map(|peer| net.queued(peer)).sum::<usize>();
+        let (mut left, mut moved) = (queued(&**net), Instant::now());
+        while left > 0 && moved.elapsed() < stalled && !links.interrupt.is_raised() {
+            if net.flush(Wait::Until(Instant::now() + FLUSH_STEP)).is_err() {
+                return;
+            }
+            let now = queued(&**net);
+            if now < left {
+                moved = Instant::now();
+            }
+            left = now;
         }
     }
 }
@@ -147,24 +164,34 @@ impl Run<'_> {
         &self.agreement
     }
 
-    /// Runs one phase of the program to its end.
+    /// Runs one phase of the program to its end. Every party runs the same phases in the same order; a phase may come
+    /// more than once, and each time it goes on counting rounds where it stopped.
     ///
     /// # Errors
     /// Those of the program, of a link or of a peer; the peers have been told.
     pub fn phase<T>(&mut self, phase: Phase, work: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<T> {
-        let ctx = Ctx::root(self.party.core.clone(), phase, LaneId::ROOT.child(phase as u64));
-        let result = self.party.core.drive(work(&ctx));
+        if self.finished {
+            return Err(Error::Misuse { what: Misuse::Other { what: "this run has ended" } });
+        }
+        let earlier = self.phases[phase as usize];
+        self.phases[phase as usize] += 1;
+        let core = &self.party.core;
+        let ctx = Ctx::root(core.clone(), phase, earlier);
+        let result = core.drive(work(&ctx));
+        drop(ctx);
         if let Err(error) = &result {
             self.finished = true;
-            self.party.abandon(self.agreement.run, error);
+            self.party.abandon(error);
         }
         result
     }
 
     /// Ends the run; what it cost this party.
     pub fn finish(mut self) -> Costs {
-        self.finished = true;
-        self.party.core.end(self.agreement.run);
+        if !self.finished {
+            self.finished = true;
+            self.party.core.finish();
+        }
         self.party.core.costs.borrow().clone()
     }
 }
@@ -172,7 +199,7 @@ impl Run<'_> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            self.party.abandon(self.agreement.run, &Error::bug("a run was dropped"));
+            self.party.abandon(&Error::Misuse { what: Misuse::Other { what: "a run was given up" } });
         }
     }
 }

@@ -1,54 +1,31 @@
 //! One party's scheduler: delivers whatever has arrived, polls until nothing moves, flushes, waits for any frame.
 //!
-//! It is single-threaded and knows no protocol. What a lane waits for lies in `waiting`; what has arrived for lanes that do
-//! not wait yet lies in `inbox`. Both are keyed by lane and peer, so nothing depends on the order in which peers' frames come.
+//! It is single-threaded and knows no protocol. What has arrived lies in the [`Table`] by lane and peer, so nothing depends
+//! on the order in which different peers' frames come.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
 use std::future::Future;
-use std::ops::Range;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use quorate_net::{Net, NetError, Wait};
+use quorate_net::{Interrupt, Net, NetError, Wait};
 
+use crate::attempts::{Attempts, Greeted};
 use crate::costs::{Costs, Phase};
-use crate::error::{Cause, Error, Fault, Mismatch, Result, Step};
+use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
-use crate::wire::{self, Kind, Tag};
+use crate::table::Table;
+use crate::wire::{self, Abort, Kind, Tag};
 
-/// Bytes of one peer that may be parked before its lanes read them. Honest peers stay far below: every lane has a window
-/// and so has every stream. A peer beyond it breaks the protocol.
-const PARKED_LIMIT: usize = 1 << 30;
-/// Longest handshake message.
-const GREETING_LIMIT: usize = 64 << 20;
+/// Frames taken in between two polls of the program, so that a flood cannot keep it from an interrupt.
+const FRAMES_AT_ONCE: usize = 1024;
 
-/// A message as it arrived: a slice of a frame, or bytes put together from several frames.
-pub(crate) struct Message {
-    pub depth: u32,
-    frame: Rc<Vec<u8>>,
-    range: Range<usize>,
-}
-
-impl Message {
-    pub fn bytes(&self) -> &[u8] {
-        &self.frame[self.range.clone()]
-    }
-}
-
-#[derive(Default)]
-struct Queue {
-    messages: VecDeque<Message>,
-    partial: Vec<u8>,
-}
-
-struct Waiting {
-    waker: Waker,
-    phase: Phase,
-    step: Option<Step>,
+/// A party's links, and the handle that ends its waits.
+pub(crate) struct Links {
+    pub net: RefCell<Box<dyn Net>>,
+    pub interrupt: Interrupt,
 }
 
 /// The state that all lanes of a run share.
@@ -56,33 +33,26 @@ pub(crate) struct Core {
     pub me: usize,
     pub parties: usize,
     /// `None` in a dry run.
-    pub net: Option<RefCell<Box<dyn Net>>>,
+    pub links: Option<Links>,
     /// The run under way, or the last one.
     pub run: Cell<u32>,
-    /// Frames of runs below this one are stale and dropped.
-    pub floor: Cell<u32>,
     pub costs: RefCell<Costs>,
+    pub table: Table,
+    pub attempts: RefCell<Attempts>,
     out: RefCell<Vec<Vec<u8>>>,
-    inbox: RefCell<HashMap<(LaneId, usize), Queue>>,
-    parked: RefCell<Vec<usize>>,
-    waiting: RefCell<HashMap<(LaneId, usize), Waiting>>,
-    credit: RefCell<HashMap<(LaneId, usize), u64>>,
-    credit_waiting: RefCell<Vec<Waker>>,
-    progress: RefCell<HashMap<LaneId, Vec<u32>>>,
-    progress_waiting: RefCell<HashMap<LaneId, Waker>>,
-    pub(crate) handshake: RefCell<Vec<VecDeque<(Kind, u32, Vec<u8>)>>>,
+    /// Data of a run that this party has not begun yet: its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,
-    left: RefCell<Vec<bool>>,
+    left: Vec<Cell<bool>>,
     failure: RefCell<Option<Error>>,
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) probe: RefCell<crate::testing::Probe>,
+    pub probe: RefCell<crate::testing::Probe>,
 }
 
 struct RootWaker(AtomicBool);
 
 impl Wake for RootWaker {
     fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Release);
+        self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
@@ -95,21 +65,14 @@ impl Core {
         Core {
             me,
             parties,
-            net: net.map(RefCell::new),
+            links: net.map(|net| Links { interrupt: net.interrupt_handle(), net: RefCell::new(net) }),
             run: Cell::new(0),
-            floor: Cell::new(0),
             costs: RefCell::new(Costs::new(parties)),
+            table: Table::new(parties),
+            attempts: RefCell::new(Attempts::new(parties)),
             out: RefCell::new(vec![Vec::new(); parties]),
-            inbox: RefCell::default(),
-            parked: RefCell::new(vec![0; parties]),
-            waiting: RefCell::default(),
-            credit: RefCell::default(),
-            credit_waiting: RefCell::default(),
-            progress: RefCell::default(),
-            progress_waiting: RefCell::default(),
-            handshake: RefCell::new(vec![VecDeque::new(); parties]),
             early: RefCell::default(),
-            left: RefCell::new(vec![false; parties]),
+            left: vec![Cell::new(false); parties],
             failure: RefCell::default(),
             #[cfg(any(test, feature = "testing"))]
             probe: RefCell::default(),
@@ -117,32 +80,41 @@ impl Core {
     }
 
     pub fn is_dry(&self) -> bool {
-        self.net.is_none()
+        self.links.is_none()
     }
 
-    /// Forgets everything of the last run; frames of it that are still under way will be dropped on arrival.
+    /// Every party but this one.
+    pub fn peers(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.me;
+        (0..self.parties).filter(move |&peer| peer != me)
+    }
+
+    /// Begins the run on which the parties agreed.
     pub fn begin(&self, run: u32) -> Result<()> {
+        self.attempts.borrow_mut().start(run);
         self.run.set(run);
-        self.floor.set(run);
+        self.forget();
         *self.costs.borrow_mut() = Costs::new(self.parties);
-        self.inbox.borrow_mut().clear();
-        self.parked.borrow_mut().fill(0);
-        self.waiting.borrow_mut().clear();
-        self.credit.borrow_mut().clear();
-        self.credit_waiting.borrow_mut().clear();
-        self.progress.borrow_mut().clear();
-        self.progress_waiting.borrow_mut().clear();
-        self.out.borrow_mut().iter_mut().for_each(Vec::clear);
-        *self.failure.borrow_mut() = None;
-        for (peer, frame) in std::mem::take(&mut *self.early.borrow_mut()) {
-            self.deliver(peer, frame)?;
-        }
-        Ok(())
+        let early = std::mem::take(&mut *self.early.borrow_mut());
+        early.into_iter().try_for_each(|(peer, frame)| self.deliver(peer, frame))
     }
 
-    /// Marks the run as over: what still arrives of it is dropped.
-    pub fn end(&self, run: u32) {
-        self.floor.set(self.floor.get().max(run + 1));
+    /// Marks the run as done: what still arrives of it is dropped.
+    pub fn finish(&self) {
+        self.attempts.borrow_mut().finish();
+        self.forget();
+    }
+
+    /// Marks the attempt as failed; returns up to which number everything is over.
+    pub fn give_up(&self) -> u32 {
+        let over = self.attempts.borrow_mut().fail();
+        self.forget();
+        self.early.borrow_mut().retain(|(_, frame)| wire::header(frame).is_ok_and(|head| head.number > over));
+        over
+    }
+
+    fn forget(&self) {
+        self.table.clear();
         self.out.borrow_mut().iter_mut().for_each(Vec::clear);
         *self.failure.borrow_mut() = None;
     }
@@ -156,28 +128,16 @@ impl Core {
         loop {
             while root.0.swap(false, Ordering::AcqRel) {
                 if let Poll::Ready(done) = future.as_mut().poll(&mut context) {
+                    let done = done?;
                     self.flush()?;
-                    return done;
+                    return Ok(done);
                 }
             }
-            if self.is_dry() {
-                return Err(Error::bug("a dry run waits for a message"));
+            if !self.table.is_waiting() {
+                return Err(Error::bug("a program waits for itself"));
             }
             self.flush()?;
-            self.check_for_leavers()?;
             self.pump(Wait::Forever)?;
-        }
-    }
-
-    /// A party that said goodbye will not send what a lane waits for.
-    fn check_for_leavers(&self) -> Result<()> {
-        let left = self.left.borrow();
-        if !left.contains(&true) {
-            return Ok(());
-        }
-        match self.waiting.borrow().keys().map(|&(_, peer)| peer).filter(|&peer| left[peer]).min() {
-            Some(peer) => Err(Error::Mismatch(Mismatch::Left { peer })),
-            None => Ok(()),
         }
     }
 
@@ -185,64 +145,57 @@ impl Core {
     pub fn pump(&self, wait: Wait) -> Result<()> {
         #[cfg(any(test, feature = "testing"))]
         self.probe.borrow_mut().jitter();
-        let net = self.net.as_ref().ok_or(Error::bug("a dry run has no links"))?;
+        let links = self.links.as_ref().ok_or(Error::bug("a dry run has no links"))?;
         let mut wait = wait;
-        loop {
-            let received = net.borrow_mut().recv(wait);
-            let received = match received {
-                Err(error) if error.peer().is_some_and(|peer| self.has_left(peer)) => break,
-                other => other.map_err(|e| self.link_error(e))?,
-            };
-            if net.borrow().interrupt_handle().take() {
-                return Err(Error::Interrupted);
+        for _ in 0..FRAMES_AT_ONCE {
+            let received = links.net.borrow_mut().recv(wait);
+            match received {
+                Ok(Some((peer, frame))) => self.deliver(peer, frame).unwrap_or_else(|error| self.fail(error)),
+                Ok(None) => break,
+                Err(error) if error.peer().is_some_and(|peer| self.has_left(peer)) => {}
+                Err(error) => self.fail(self.link_error(error)),
             }
-            let Some((peer, frame)) = received else { break };
-            self.deliver(peer, frame)?;
             wait = Wait::Poll;
         }
-        match self.failure.borrow_mut().take() {
-            Some(error) => Err(error),
-            None => Ok(()),
+        if links.interrupt.is_raised() && links.interrupt.take() {
+            self.fail(Error::Interrupted);
         }
+        self.failure.borrow_mut().take().map_or(Ok(()), Err)
     }
 
-    fn deliver(&self, peer: usize, frame: Vec<u8>) -> Result<()> {
-        let head = wire::header(&frame).map_err(|what| Error::Malformed { peer, what })?;
+    /// Takes in one frame, whatever its bytes.
+    pub fn deliver(&self, peer: usize, frame: Vec<u8>) -> Result<()> {
+        let malformed = |what| Error::Malformed { peer, what };
+        let head = wire::header(&frame).map_err(malformed)?;
+        if self.has_left(peer) {
+            return Err(malformed("a frame after its goodbye"));
+        }
         match head.kind {
-            Kind::Data | Kind::Abort | Kind::Start | Kind::Trace if head.run < self.floor.get() => Ok(()),
-            Kind::Data if head.run == self.run.get() => self.deliver_pieces(peer, frame),
-            Kind::Data => self.hold(peer, frame),
+            Kind::Data if self.attempts.borrow().is_running(head.number) => self.deliver_pieces(peer, frame),
+            Kind::Data if self.attempts.borrow().is_stale(head.number) => Ok(()),
+            Kind::Data => {
+                self.table.charge(peer, frame.len())?;
+                self.early.borrow_mut().push((peer, frame));
+                Ok(())
+            }
             Kind::Abort => {
-                let cause = wire::decode_cause(&frame[wire::HEADER_BYTES..], self.parties)
-                    .map_err(|what| Error::Malformed { peer, what })?;
-                self.handshake.borrow_mut()[peer].retain(|(_, run, _)| *run > head.run);
-                self.fail(self.abort_error(peer, cause));
+                let body = &frame[wire::HEADER_BYTES..];
+                let abort = wire::abort(head.number, body, self.parties).map_err(malformed)?;
+                if let Some(abort) = self.attempts.borrow_mut().aborted(peer, abort)? {
+                    self.fail(self.abort_error(abort));
+                }
                 Ok(())
             }
             Kind::Start | Kind::Trace => {
-                let queue = &mut self.handshake.borrow_mut()[peer];
-                if queue.len() > 4 || frame.len() > GREETING_LIMIT {
-                    return Err(Error::Malformed { peer, what: "handshake messages out of turn" });
-                }
-                queue.push_back((head.kind, head.run, frame[wire::HEADER_BYTES..].to_vec()));
-                Ok(())
+                let body = frame[wire::HEADER_BYTES..].to_vec();
+                self.attempts.borrow_mut().greeted(peer, Greeted { kind: head.kind, number: head.number, body })
             }
             Kind::Goodbye => {
-                self.left.borrow_mut()[peer] = true;
+                self.left[peer].set(true);
+                self.table.wake_all(peer);
                 Ok(())
             }
         }
-    }
-
-    /// Keeps a frame of a run that this party has not begun yet (its own handshake is still under way).
-    fn hold(&self, peer: usize, frame: Vec<u8>) -> Result<()> {
-        let mut parked = self.parked.borrow_mut();
-        parked[peer] += frame.len();
-        if parked[peer] > PARKED_LIMIT {
-            return Err(Error::Malformed { peer, what: "more bytes than its credit" });
-        }
-        self.early.borrow_mut().push((peer, frame));
-        Ok(())
     }
 
     fn deliver_pieces(&self, peer: usize, frame: Vec<u8>) -> Result<()> {
@@ -252,68 +205,14 @@ impl Core {
             let piece = wire::piece(&frame, at).map_err(|what| Error::Malformed { peer, what })?;
             at = piece.payload.end;
             match piece.tag {
-                Tag::Last | Tag::More => self.park(peer, &frame, piece)?,
-                Tag::Credit => {
-                    *self.credit.borrow_mut().entry((piece.lane, peer)).or_default() += u64::from(piece.number);
-                    self.credit_waiting.borrow_mut().drain(..).for_each(Waker::wake);
+                Tag::Last | Tag::More => {
+                    let last = piece.tag == Tag::Last;
+                    self.table.park(peer, piece.lane, piece.number, last, &frame, piece.payload)?;
                 }
-                Tag::Progress => {
-                    let mut progress = self.progress.borrow_mut();
-                    let done = progress.entry(piece.lane).or_insert_with(|| vec![0; self.parties]);
-                    done[peer] = done[peer].max(piece.number);
-                    if let Some(waker) = self.progress_waiting.borrow_mut().remove(&piece.lane) {
-                        waker.wake();
-                    }
-                }
+                Tag::Credit | Tag::Progress => self.table.control(peer, piece.tag, piece.lane, piece.number)?,
             }
         }
         Ok(())
-    }
-
-    fn park(&self, peer: usize, frame: &Rc<Vec<u8>>, piece: wire::Piece) -> Result<()> {
-        let mut parked = self.parked.borrow_mut();
-        parked[peer] += piece.payload.len() + 64;
-        if parked[peer] > PARKED_LIMIT {
-            return Err(Error::Malformed { peer, what: "more bytes than its credit" });
-        }
-        let mut inbox = self.inbox.borrow_mut();
-        let queue = inbox.entry((piece.lane, peer)).or_default();
-        if piece.tag == Tag::More || !queue.partial.is_empty() {
-            queue.partial.extend_from_slice(&frame[piece.payload.clone()]);
-        }
-        if piece.tag == Tag::More {
-            return Ok(());
-        }
-        let (frame, range) = if queue.partial.is_empty() {
-            (frame.clone(), piece.payload)
-        } else {
-            let whole = std::mem::take(&mut queue.partial);
-            let range = 0..whole.len();
-            (Rc::new(whole), range)
-        };
-        queue.messages.push_back(Message { depth: piece.number, frame, range });
-        if let Some(waiting) = self.waiting.borrow_mut().remove(&(piece.lane, peer)) {
-            waiting.waker.wake();
-        }
-        Ok(())
-    }
-
-    /// The next message of `peer` on `lane`, if it has arrived; otherwise registers the lane's waker.
-    pub fn take(&self, lane: LaneId, peer: usize, waker: &Waker, phase: Phase, step: &Option<Step>) -> Option<Message> {
-        let key = (lane, peer);
-        let mut inbox = self.inbox.borrow_mut();
-        if let Some(queue) = inbox.get_mut(&key)
-            && let Some(message) = queue.messages.pop_front()
-        {
-            if queue.messages.is_empty() && queue.partial.is_empty() {
-                inbox.remove(&key);
-            }
-            let parked = &mut self.parked.borrow_mut()[peer];
-            *parked = parked.saturating_sub(message.range.len() + 64);
-            return Some(message);
-        }
-        self.waiting.borrow_mut().insert(key, Waiting { waker: waker.clone(), phase, step: step.clone() });
-        None
     }
 
     /// Queues one message; `write` appends exactly `length` bytes.
@@ -325,28 +224,33 @@ impl Core {
         length: usize,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<()> {
+        const WRONG_LENGTH: Error = Error::bug("a message of another length than announced");
         if length <= wire::PIECE_BYTES {
-            {
-                let mut out = self.out.borrow_mut();
-                let frame = self.open_frame(&mut out[to]);
-                wire::push_piece(frame, Tag::Last, lane, depth, length);
-                let start = frame.len();
-                write(frame);
-                debug_assert_eq!(frame.len() - start, length);
+            let mut out = self.out.borrow_mut();
+            let frame = self.open_frame(&mut out[to]);
+            wire::push_piece(frame, Tag::Last, lane, depth, length);
+            let start = frame.len();
+            write(frame);
+            if frame.len() - start != length {
+                frame.clear();
+                return Err(WRONG_LENGTH);
             }
+            drop(out);
             return self.flush_full(to);
         }
         let mut whole = Vec::with_capacity(length);
         write(&mut whole);
+        if whole.len() != length {
+            return Err(WRONG_LENGTH);
+        }
         let pieces = length.div_ceil(wire::PIECE_BYTES);
         for (i, part) in whole.chunks(wire::PIECE_BYTES).enumerate() {
-            {
-                let mut out = self.out.borrow_mut();
-                let frame = self.open_frame(&mut out[to]);
-                let tag = if i + 1 == pieces { Tag::Last } else { Tag::More };
-                wire::push_piece(frame, tag, lane, depth, part.len());
-                frame.extend_from_slice(part);
-            }
+            let mut out = self.out.borrow_mut();
+            let frame = self.open_frame(&mut out[to]);
+            let tag = if i + 1 == pieces { Tag::Last } else { Tag::More };
+            wire::push_piece(frame, tag, lane, depth, part.len());
+            frame.extend_from_slice(part);
+            drop(out);
             self.flush_full(to)?;
         }
         Ok(())
@@ -371,103 +275,65 @@ impl Core {
 
     fn flush_one(&self, to: usize) -> Result<()> {
         let frame = std::mem::take(&mut self.out.borrow_mut()[to]);
-        if frame.is_empty() {
-            return Ok(());
-        }
-        self.send_frame(to, frame)
+        if frame.is_empty() { Ok(()) } else { self.send_frame(to, frame) }
     }
 
-    pub fn flush(&self) -> Result<()> {
-        (0..self.parties).filter(|&to| to != self.me).try_for_each(|to| self.flush_one(to))
+    fn flush(&self) -> Result<()> {
+        self.peers().try_for_each(|to| self.flush_one(to))
     }
 
     pub fn send_frame(&self, to: usize, frame: Vec<u8>) -> Result<()> {
-        let Some(net) = &self.net else { return Ok(()) };
+        let Some(links) = &self.links else { return Ok(()) };
         if self.has_left(to) {
             return Ok(());
         }
-        net.borrow_mut().send(to, frame).map_err(|e| self.link_error(e))
-    }
-
-    /// Bytes that `peer` has granted to `lane` so far.
-    pub fn granted(&self, lane: LaneId, peer: usize) -> u64 {
-        self.credit.borrow().get(&(lane, peer)).copied().unwrap_or(0)
-    }
-
-    pub fn wait_for_credit(&self, waker: &Waker) {
-        self.credit_waiting.borrow_mut().push(waker.clone());
-    }
-
-    /// Chunks of a stream that every peer is done with.
-    pub fn slowest_progress(&self, stream: LaneId) -> u32 {
-        let progress = self.progress.borrow();
-        let Some(done) = progress.get(&stream) else { return 0 };
-        (0..self.parties).filter(|&p| p != self.me).map(|p| done[p]).min().unwrap_or(u32::MAX)
-    }
-
-    pub fn wait_for_progress(&self, stream: LaneId, waker: &Waker) {
-        self.progress_waiting.borrow_mut().insert(stream, waker.clone());
+        links.net.borrow_mut().send(to, frame).map_err(|e| self.link_error(e))
     }
 
     /// Whether `peer` said goodbye; a party that still waits for it runs another program.
     pub fn has_left(&self, peer: usize) -> bool {
-        self.left.borrow()[peer]
+        self.left[peer].get()
     }
 
     /// Ends the run at the next chance; the first failure counts.
-    pub fn fail(&self, error: Error) {
+    fn fail(&self, error: Error) {
         self.failure.borrow_mut().get_or_insert(error);
     }
 
-    fn abort_error(&self, by: usize, cause: Cause) -> Error {
+    /// A peer's abort as this party's error: who was lost counts for more than who says so.
+    pub fn abort_error(&self, abort: Abort) -> Error {
+        let Abort { cause, origin, .. } = abort;
         match cause {
-            Cause::Lost { peer } if peer != self.me => self.net_error(peer, Fault::Lost, Some(by)),
-            Cause::Silent { peer } if peer != self.me => self.net_error(peer, Fault::Silent { seconds: 0 }, Some(by)),
-            cause => Error::Aborted { by, cause },
+            Cause::Lost { peer } if peer != self.me => self.net_error(peer, Fault::Lost, Some(origin)),
+            Cause::Silent { peer } if peer != self.me => {
+                self.net_error(peer, Fault::Silent { seconds: 0 }, Some(origin))
+            }
+            Cause::Left { peer } if peer != self.me => Error::Mismatch(Mismatch::Left { peer }),
+            cause => Error::Aborted { by: origin, cause },
         }
     }
 
     fn link_error(&self, error: NetError) -> Error {
         let Some(peer) = error.peer() else {
+            if let Some(peer) = self.peers().find(|&peer| self.has_left(peer)) {
+                return Error::Mismatch(Mismatch::Left { peer });
+            }
             let peer = (self.me + 1) % self.parties;
             return self.net_error(peer, Fault::Other(error.to_string().into()), None);
         };
         match error {
             NetError::Lost { .. } => self.net_error(peer, Fault::Lost, None),
-            NetError::Timeout { silent, .. } => self.net_error(peer, Fault::Silent { seconds: silent.as_secs() }, None),
+            NetError::Timeout { silent, .. } => {
+                self.net_error(peer, Fault::Silent { seconds: silent.as_secs().max(1) }, None)
+            }
             other => self.net_error(peer, Fault::Other(other.to_string().into()), None),
         }
     }
 
-    /// Names the earliest step that waits for the peer, or the earliest that waits at all.
+    /// Says at which step this party waits.
     fn net_error(&self, peer: usize, fault: Fault, reported_by: Option<usize>) -> Error {
-        let waiting = self.waiting.borrow();
-        let earliest = waiting
-            .iter()
-            .min_by_key(|((lane, from), w)| (*from != peer, w.step.as_ref().map_or(u32::MAX, |s| s.id), *lane))
-            .map(|(_, w)| w);
-        let phase = earliest.map_or(Phase::Online, |w| w.phase);
-        let step = earliest.and_then(|w| w.step.as_ref()).map(|s| Arc::from(&*s.name));
+        let (phase, step) = self.table.earliest_wait(peer).unwrap_or((Phase::Online, None));
+        let step = step.map(|step| Arc::from(&*step.name));
         Error::Net { peer, fault, phase, step, reported_by }
-    }
-}
-
-/// Waits for one message of `peer` on `lane`.
-pub(crate) struct Receive<'a> {
-    pub core: &'a Core,
-    pub lane: LaneId,
-    pub peer: usize,
-    pub phase: Phase,
-    pub step: &'a Option<Step>,
-}
-
-impl Future for Receive<'_> {
-    type Output = Message;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Message> {
-        match self.core.take(self.lane, self.peer, context.waker(), self.phase, self.step) {
-            Some(message) => Poll::Ready(message),
-            None => Poll::Pending,
-        }
     }
 }

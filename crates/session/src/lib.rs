@@ -1,1 +1,27 @@
-//! quorate-session
+//! Parties that run programs: all of them in this process, or this one of a deployment.
+//!
+//! A [`Session`] holds the program being built, and a worker thread per party in this process. [`Session::run`] executes
+//! what a request needs, as data flow, on every worker; a dry run of the same code first tells the demand for correlations,
+//! which are made in the offline phase. This crate has the only match on the protocol.
+#![forbid(unsafe_code)]
+
+mod config;
+mod connect;
+mod data;
+mod error;
+mod executor;
+mod operations;
+mod plan;
+mod protocol;
+mod session;
+mod stats;
+mod store;
+mod worker;
+
+pub use config::{Config, Limits, PartyEntry};
+pub use data::{Data, Plain};
+pub use error::SessionError;
+pub use plan::{PhasePlan, Plan, StepPlan};
+pub use protocol::Protocol;
+pub use session::{LocalOptions, Revealed, Running, Session};
+pub use stats::{PhaseStats, Progress, RunStats, Stats};

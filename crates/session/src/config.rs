@@ -1,0 +1,98 @@
+//! `party.toml`: who this party is, who the others are.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use quorate_net::tcp::{PartyConfig, TcpConfig};
+
+use crate::error::SessionError;
+use crate::protocol::Protocol;
+
+/// A deployment as one party sees it. Paths are relative to the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub me: usize,
+    pub protocol: String,
+    pub key: PathBuf,
+    /// Where to listen, if not at this party's own address.
+    pub listen: Option<String>,
+    #[serde(rename = "party")]
+    pub parties: Vec<PartyEntry>,
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// A party as all see it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartyEntry {
+    pub address: String,
+    /// Only this certificate is accepted from this party.
+    pub certificate: PathBuf,
+}
+
+/// Time-outs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    pub connect_timeout_s: f64,
+    /// Of silence, not of slowness: heartbeats go out every second.
+    pub peer_timeout_s: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { connect_timeout_s: 30.0, peer_timeout_s: 10.0 }
+    }
+}
+
+impl Config {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// [`SessionError::ConfigFile`] with the place and the reason (a key that does not exist is named, with those that
+    /// do), [`SessionError::ConfigMe`], [`SessionError::UnknownProtocol`], a wrong number of parties.
+    pub fn read(path: &Path) -> Result<Config, SessionError> {
+        let fail = |what: String| SessionError::ConfigFile { path: path.into(), what };
+        let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+        let mut config: Config = toml::from_str(&text).map_err(|e| fail(e.to_string().trim_end().to_string()))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.key = folder.join(&config.key);
+        config.parties.iter_mut().for_each(|p| p.certificate = folder.join(&p.certificate));
+        let parties = config.parties.len();
+        if config.me >= parties {
+            return Err(SessionError::ConfigMe { path: path.into(), me: config.me, parties });
+        }
+        let seconds = |name: &str, value: f64| {
+            Duration::try_from_secs_f64(value)
+                .ok()
+                .filter(|d| !d.is_zero())
+                .ok_or_else(|| fail(format!("`{name}` must be a positive number of seconds, not {value}")))
+        };
+        seconds("connect_timeout_s", config.limits.connect_timeout_s)?;
+        seconds("peer_timeout_s", config.limits.peer_timeout_s)?;
+        config.protocol()?.check_parties(parties)?;
+        Ok(config)
+    }
+
+    /// The protocol that the file names.
+    ///
+    /// # Errors
+    /// [`SessionError::UnknownProtocol`].
+    pub fn protocol(&self) -> Result<Protocol, SessionError> {
+        self.protocol.parse()
+    }
+
+    pub(crate) fn tcp(&self) -> TcpConfig {
+        let party = |p: &PartyEntry| PartyConfig { address: p.address.clone(), certificate: p.certificate.clone() };
+        let mut tcp = TcpConfig::new(self.me, self.parties.iter().map(party).collect(), self.key.clone());
+        tcp.listen = self.listen.clone();
+        tcp.connect_timeout = Duration::from_secs_f64(self.limits.connect_timeout_s);
+        tcp.peer_timeout = Duration::from_secs_f64(self.limits.peer_timeout_s);
+        tcp.heartbeat = tcp.heartbeat.min(tcp.peer_timeout / 4);
+        tcp
+    }
+}

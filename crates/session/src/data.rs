@@ -1,0 +1,113 @@
+//! Values outside the protocol: as users have them, and as ring elements.
+
+use quorate_graph::{BuildError, Dtype, Graph, NodeId};
+use quorate_ring::{Bits, Ring, Vector};
+
+/// An array's values, flattened, in the user's units. Wiped when dropped, since they may be a party's secret input.
+#[derive(Clone, PartialEq)]
+pub enum Data {
+    Ints(Vec<i64>),
+    Reals(Vec<f64>),
+    Bools(Vec<bool>),
+}
+
+impl Data {
+    pub fn len(&self) -> usize {
+        match self {
+            Data::Ints(v) => v.len(),
+            Data::Reals(v) => v.len(),
+            Data::Bools(v) => v.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        match self {
+            Data::Ints(v) => v.fill(0),
+            Data::Reals(v) => v.fill(0.0),
+            Data::Bools(v) => v.fill(false),
+        }
+        std::hint::black_box(self);
+    }
+}
+
+/// Values as ring elements, or one row of bits.
+#[derive(Clone)]
+pub enum Plain {
+    Vector(Vector),
+    Bits(Bits),
+}
+
+/// The ring that a dtype's elements live in.
+pub(crate) fn ring_of(dtype: Dtype) -> Ring {
+    Ring::of(dtype.bits())
+}
+
+/// A shape for a dtype's values.
+pub(crate) fn phantom(dtype: Dtype, len: usize) -> Plain {
+    match dtype {
+        Dtype::Bit => Plain::Bits(Bits::shape(1, len)),
+        _ => Plain::Vector(Vector::shape(ring_of(dtype), len)),
+    }
+}
+
+/// A constant's ring units as ring elements; one unit stands for all.
+pub(crate) fn constant(dtype: Dtype, units: &[i128], len: usize) -> Plain {
+    match (dtype, units) {
+        (Dtype::Bit, [one]) => Plain::Bits(Bits::constant(one & 1 == 1, 1, len)),
+        (Dtype::Bit, all) => Plain::Bits(Bits::from_bools(1, len, &all.iter().map(|v| v & 1 == 1).collect::<Vec<_>>())),
+        (_, [one]) => Plain::Vector(Vector::constant(ring_of(dtype), *one as u128, len)),
+        (_, all) => Plain::Vector(Vector::from_i128s(ring_of(dtype), all)),
+    }
+}
+
+/// Checks the owner's values of an input node against its dtype and bound, and encodes them. For the owner's eyes: an
+/// error names a value.
+///
+/// # Errors
+/// The node's [`BuildError`] with the user's line: wrong number of values, wrong kind, out of range, NaN or infinite.
+pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Plain, BuildError> {
+    let node = graph.node(id);
+    let at = |fault| BuildError { fault, at: node.source.clone() };
+    let ring = ring_of(node.dtype);
+    if let (Data::Ints(values), Dtype::Int { .. }) = (data, node.dtype) {
+        let (lo, hi) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
+        let range = node.range();
+        if values.len() == node.elements() && range.contains(lo.into()) && range.contains(hi.into()) {
+            return Ok(Plain::Vector(Vector::from_i64s(ring, values)));
+        }
+    }
+    let units = match data {
+        Data::Ints(values) => {
+            node.dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?
+        }
+        Data::Bools(values) => values.iter().map(|&v| i128::from(v) << node.dtype.frac()).collect(),
+        Data::Reals(values) => node.dtype.encode_reals(values).map_err(at)?,
+    };
+    graph.check_input(id, &units).map_err(at)?;
+    Ok(constant_full(node.dtype, &units))
+}
+
+fn constant_full(dtype: Dtype, units: &[i128]) -> Plain {
+    match units {
+        [_] => constant(dtype, units, 1),
+        all => constant(dtype, all, all.len()),
+    }
+}
+
+/// Revealed ring elements in the user's units.
+pub(crate) fn decode(dtype: Dtype, plain: &Plain) -> Data {
+    match (dtype, plain) {
+        (_, Plain::Bits(bits)) => Data::Bools(bits.to_bools()),
+        (Dtype::Fixed { frac, .. }, Plain::Vector(v)) => {
+            let scale = f64::from(frac).exp2();
+            Data::Reals(v.to_i64s().into_iter().map(|units| units as f64 / scale).collect())
+        }
+        (_, Plain::Vector(v)) => Data::Ints(v.to_i64s()),
+    }
+}

@@ -1,0 +1,31 @@
+//! Whatever a session can refuse or fail with.
+
+use std::path::PathBuf;
+
+use quorate_engine::Error;
+use quorate_graph::{BuildError, NetworkError};
+use quorate_net::NetError;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SessionError {
+    #[error("{0}")]
+    Engine(#[from] Error),
+    #[error("{0}")]
+    Net(#[from] NetError),
+    #[error("{0}")]
+    Build(#[from] BuildError),
+    #[error("{0}")]
+    Network(#[from] NetworkError),
+    #[error("unknown protocol {name:?}; this release has {known}")]
+    UnknownProtocol { name: String, known: &'static str },
+    #[error("{}: {what}", path.display())]
+    ConfigFile { path: PathBuf, what: String },
+    #[error("{}: `me` is {me}, but the file lists {parties} parties (numbered from 0)", path.display())]
+    ConfigMe { path: PathBuf, me: usize, parties: usize },
+    #[error("this session is closed; open a new one")]
+    Closed,
+    #[error("no values were given for {what}; pass them to `input` at party {owner}")]
+    NoValues { what: String, owner: usize },
+    #[error("a party's thread ended unexpectedly; please report this defect")]
+    WorkerGone,
+}

@@ -1,0 +1,196 @@
+//! Runs the nodes of a program as data flow, on any sharing.
+//!
+//! Every node is a lane of its own and starts when its operands are there, so that independent work shares rounds. The
+//! same code runs live and dry; a value is freed after its last use unless the session keeps it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use quorate_engine::{Ctx, Error, Result, Slot, Step};
+use quorate_gadgets::Gadgets;
+use quorate_graph::{Graph, NodeId, Op};
+
+use crate::data::{Plain, constant, phantom};
+
+/// What a node's value is at this party.
+pub(crate) enum Value<S: Gadgets> {
+    /// Known to everybody.
+    Public(Plain),
+    Arith(S::A),
+    Bits(S::B),
+}
+
+/// One value to open, to everybody or to one party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reveal {
+    pub node: NodeId,
+    pub to: Option<usize>,
+}
+
+/// What a run has to do; alike at all parties.
+pub(crate) struct Work<'g> {
+    pub graph: &'g Graph,
+    /// Operands before the nodes that use them.
+    pub nodes: Vec<NodeId>,
+    pub reveals: Vec<Reveal>,
+}
+
+/// Values that exist before the run.
+pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;
+
+/// What a run leaves: opened values by request, and the values of all nodes that are to be kept.
+pub(crate) struct Done<S: Gadgets> {
+    pub opened: Vec<Option<Plain>>,
+    pub kept: Known<S>,
+}
+
+pub(crate) struct Executor<'a, S: Gadgets> {
+    pub s: &'a S,
+    pub work: &'a Work<'a>,
+    /// This party's inputs, encoded.
+    pub inputs: &'a BTreeMap<NodeId, Arc<Plain>>,
+    pub keep: &'a dyn Fn(NodeId) -> bool,
+    slots: BTreeMap<NodeId, Slot<Value<S>>>,
+    uses: BTreeMap<NodeId, Cell<usize>>,
+    kept: RefCell<Known<S>>,
+}
+
+impl<'a, S: Gadgets> Executor<'a, S> {
+    pub fn new(
+        s: &'a S,
+        work: &'a Work<'a>,
+        known: &Known<S>,
+        inputs: &'a BTreeMap<NodeId, Arc<Plain>>,
+        keep: &'a dyn Fn(NodeId) -> bool,
+    ) -> Self {
+        let mut slots = BTreeMap::new();
+        let mut uses: BTreeMap<NodeId, Cell<usize>> = BTreeMap::new();
+        let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
+        for id in operands.chain(work.reveals.iter().map(|r| r.node)) {
+            let count = uses.entry(id).or_default();
+            count.set(count.get() + 1);
+            if let Some(value) = known.get(&id) {
+                slots.entry(id).or_insert_with(|| Slot::full(value.clone()));
+            }
+        }
+        for &id in &work.nodes {
+            slots.entry(id).or_default();
+        }
+        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default() }
+    }
+
+    /// Runs everything; rounds merge wherever nodes do not depend on each other.
+    pub async fn run(self, ctx: &Ctx) -> Result<Done<S>> {
+        let nodes = self.work.nodes.len();
+        let lanes = nodes + self.work.reveals.len();
+        let step = |i: usize| self.step(i);
+        let opened = ctx
+            .join_steps(lanes, step, async |ctx: Ctx, i: usize| match self.work.nodes.get(i) {
+                Some(&id) => self.node(&ctx, id).await.map(|()| None),
+                None => self.reveal(&ctx, self.work.reveals[i - nodes]).await,
+            })
+            .await?;
+        let opened = opened.into_iter().skip(nodes).collect();
+        Ok(Done { opened, kept: self.kept.into_inner() })
+    }
+
+    /// How a message calls the i-th lane; only what talks to peers needs a name.
+    fn step(&self, i: usize) -> Option<Step> {
+        let graph = self.work.graph;
+        match self.work.nodes.get(i) {
+            Some(&id) if talks(&graph.node(id).op) => Some(Step { id: id.0, name: graph.describe(id).into() }),
+            Some(_) => None,
+            None => {
+                let reveal = self.work.reveals.get(i - self.work.nodes.len())?;
+                let name = format!("reveal of {}", graph.describe(reveal.node));
+                Some(Step { id: reveal.node.0, name: name.into() })
+            }
+        }
+    }
+
+    async fn node(&self, ctx: &Ctx, id: NodeId) -> Result<()> {
+        let node = self.work.graph.node(id);
+        let mut operands = Vec::with_capacity(node.inputs.len());
+        for &input in &node.inputs {
+            operands.push(self.value(ctx, input).await?);
+        }
+        let value = Rc::new(match &node.op {
+            Op::Constant(units) if !ctx.is_dry() => Value::Public(constant(node.dtype, units, node.elements())),
+            Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),
+            Op::Input { owner } => self.input(ctx, id, *owner).await?,
+            _ => self.operation(ctx, id, &operands).await?,
+        });
+        drop(operands);
+        node.inputs.iter().for_each(|&input| self.used(input));
+        if (self.keep)(id) {
+            self.kept.borrow_mut().insert(id, value.clone());
+        }
+        if let Some(slot) = self.slots.get(&id) {
+            slot.set(ctx, value);
+        }
+        Ok(())
+    }
+
+    async fn value(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
+        match self.slots.get(&id) {
+            Some(slot) => Ok(slot.get(ctx).await),
+            None => Err(Error::Bug { what: "a program step needs a value that nothing computes" }),
+        }
+    }
+
+    /// Notes one use; after the last one the slot lets go of its value.
+    fn used(&self, id: NodeId) {
+        let Some(count) = self.uses.get(&id) else { return };
+        count.set(count.get() - 1);
+        if count.get() == 0
+            && let Some(slot) = self.slots.get(&id)
+        {
+            slot.clear();
+        }
+    }
+
+    async fn input(&self, ctx: &Ctx, id: NodeId, owner: usize) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        let mine = match (owner == ctx.me(), self.inputs.get(&id)) {
+            (true, None) if !ctx.is_dry() => return Err(Error::Bug { what: "the values of an own input are missing" }),
+            (true, plain) => plain,
+            (false, _) => None,
+        };
+        let len = node.elements();
+        match phantom(node.dtype, len) {
+            Plain::Bits(_) => {
+                let bits = mine.and_then(|plain| if let Plain::Bits(bits) = &**plain { Some(bits) } else { None });
+                Ok(Value::Bits(self.s.input_bits(ctx, owner, (1, len), bits).await?))
+            }
+            Plain::Vector(shape) => {
+                let vector = mine.and_then(|plain| if let Plain::Vector(v) = &**plain { Some(v) } else { None });
+                Ok(Value::Arith(self.s.input(ctx, owner, (shape.ring(), len), vector).await?))
+            }
+        }
+    }
+
+    async fn reveal(&self, ctx: &Ctx, reveal: Reveal) -> Result<Option<Plain>> {
+        let value = self.value(ctx, reveal.node).await?;
+        let to_me = reveal.to.is_none_or(|to| to == ctx.me());
+        let opened = match (&*value, reveal.to) {
+            (Value::Public(plain), _) => to_me.then(|| plain.clone()),
+            (Value::Arith(x), None) => Some(Plain::Vector(self.s.open(ctx, x).await?)),
+            (Value::Arith(x), Some(to)) => self.s.open_to(ctx, to, x).await?.map(Plain::Vector),
+            (Value::Bits(x), None) => Some(Plain::Bits(self.s.open_bits(ctx, x).await?)),
+            (Value::Bits(x), Some(to)) => self.s.open_bits_to(ctx, to, x).await?.map(Plain::Bits),
+        };
+        self.used(reveal.node);
+        Ok(opened)
+    }
+}
+
+/// Whether an operation may exchange messages.
+fn talks(op: &Op) -> bool {
+    use Op::*;
+    !matches!(
+        op,
+        Constant(_) | Add | Sub | Neg | Sum(_) | Shl(_) | Xor | Not | Gather(_) | Reshape | Broadcast | Concat
+    )
+}

@@ -1,0 +1,107 @@
+//! The protocols by name, and what a session needs of a backend.
+
+use std::str::FromStr;
+
+use quorate_engine::{Ctx, Demand, Result};
+use quorate_gadgets::Gadgets;
+use quorate_rss::Rss;
+
+use crate::error::SessionError;
+
+/// A security model that this release can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Replicated sharing: 3, 5 or 7 parties, semi-honest, honest majority.
+    Rss,
+}
+
+impl Protocol {
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Rss => "rss",
+        }
+    }
+
+    /// Parties where the user names no number.
+    pub fn default_parties(self) -> usize {
+        match self {
+            Protocol::Rss => 3,
+        }
+    }
+
+    /// Refuses a number of parties that the protocol cannot run with.
+    ///
+    /// # Errors
+    /// [`quorate_engine::Misuse::Parties`].
+    pub fn check_parties(self, parties: usize) -> Result<()> {
+        match self {
+            Protocol::Rss => Rss::check_parties(parties),
+        }
+    }
+
+    /// Who may cheat, in words.
+    pub fn security(self, parties: usize) -> String {
+        match self {
+            Protocol::Rss => {
+                let t = (parties - 1) / 2;
+                let who = if t == 1 { "1 party".into() } else { format!("{t} parties together") };
+                format!(
+                    "semi-honest: {who} of {parties} may try to learn more than the results from what they see, but all \
+                     follow the protocol; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
+                )
+            }
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = SessionError;
+
+    fn from_str(name: &str) -> std::result::Result<Protocol, SessionError> {
+        match name {
+            "rss" => Ok(Protocol::Rss),
+            other => Err(SessionError::UnknownProtocol { name: other.into(), known: "rss" }),
+        }
+    }
+}
+
+/// A sharing that a session can run programs on: set up once, dry twin, correlations ahead of time.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub(crate) trait Backend: Gadgets {
+    /// Kinds of correlations.
+    type Kind: Ord + Clone + std::fmt::Display;
+    async fn setup(ctx: &Ctx) -> Result<Self>;
+    fn dry(parties: usize, me: usize) -> Result<Self>;
+    fn record_demand(&self);
+    fn take_demand(&self) -> Demand<Self::Kind>;
+    async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()>;
+    fn clear_stock(&self);
+}
+
+impl Backend for Rss {
+    type Kind = quorate_rss::Kind;
+
+    async fn setup(ctx: &Ctx) -> Result<Self> {
+        Rss::setup(ctx).await
+    }
+
+    fn dry(parties: usize, me: usize) -> Result<Self> {
+        Rss::dry(parties, me)
+    }
+
+    fn record_demand(&self) {
+        Rss::record_demand(self);
+    }
+
+    fn take_demand(&self) -> Demand<Self::Kind> {
+        Rss::take_demand(self)
+    }
+
+    async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()> {
+        Rss::prepare(self, ctx, demand).await
+    }
+
+    fn clear_stock(&self) {
+        Rss::clear_stock(self);
+    }
+}

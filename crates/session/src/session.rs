@@ -1,0 +1,383 @@
+//! A session: the program being built, and a thread for each party in this process.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, RwLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use quorate_engine::{Error, Greeting, Party};
+use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Source};
+use quorate_net::{Interrupt, Net};
+use quorate_rss::Rss;
+
+use crate::config::Config;
+use crate::connect;
+use crate::data::{Data, Plain, encode_input};
+use crate::error::SessionError;
+use crate::executor::Reveal;
+use crate::plan::{Plan, StepPlan};
+use crate::protocol::Protocol;
+use crate::stats::{Progress, Stats};
+use crate::worker::{Command, Job, Program, Reply, serve};
+
+/// How long leaving may take before the process goes on.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How a local session is set up.
+#[derive(Clone, Debug)]
+pub struct LocalOptions {
+    pub protocol: Protocol,
+    pub parties: usize,
+    /// A network to simulate, with real delays; `None` for plain memory links.
+    pub network: Option<Network>,
+    /// Refuse programs whose values may leave their dtype.
+    pub strict: bool,
+}
+
+struct Seat {
+    party: usize,
+    commands: Sender<Command>,
+    interrupt: Option<Interrupt>,
+    progress: Arc<Progress>,
+    sent: Arc<AtomicU64>,
+    inputs: BTreeMap<NodeId, Arc<Plain>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Parties and their program. All methods are for one thread; [`Running`] may be watched from another.
+pub struct Session {
+    protocol: Protocol,
+    parties: usize,
+    me: Option<usize>,
+    program: Arc<RwLock<Program>>,
+    seats: Vec<Seat>,
+    replies: Receiver<Reply>,
+    dropped: Vec<NodeId>,
+    stats: Stats,
+    closed: bool,
+}
+
+/// What a reveal gave: `None` where the value went to another party.
+pub type Revealed = Option<Data>;
+
+impl Session {
+    /// All parties in this process, each in a thread of its own, with the real protocol between them.
+    ///
+    /// # Errors
+    /// A number of parties that the protocol cannot run with; whatever ends a setup.
+    pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
+        options.protocol.check_parties(options.parties)?;
+        let nets = connect::local(options.parties, options.network);
+        Session::start(options.protocol, options.parties, None, nets, options.strict)
+    }
+
+    /// This process is one party of a deployment. Raising `stop` gives up connecting.
+    ///
+    /// # Errors
+    /// Those of connecting, each naming the side at fault; different protocols or releases at two parties.
+    pub fn connect(config: &Config, strict: bool, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
+        let protocol = config.protocol()?;
+        let net = connect::deployed(config, stop)?;
+        Session::start(protocol, config.parties.len(), Some(config.me), vec![net], strict)
+    }
+
+    fn start(
+        protocol: Protocol,
+        parties: usize,
+        me: Option<usize>,
+        nets: Vec<Box<dyn Net>>,
+        strict: bool,
+    ) -> Result<Session, SessionError> {
+        let graph = if strict { Graph::strict() } else { Graph::new() };
+        let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
+        let (reply, replies) = channel();
+        let (ready, is_ready) = channel();
+        let mut seats = Vec::new();
+        for net in nets {
+            let (commands, inbox) = channel();
+            let progress = Arc::new(Progress::default());
+            let party_number = net.me();
+            let (program, reply, ready) = (program.clone(), reply.clone(), ready.clone());
+            let (shown, (handles, handle)) = (progress.clone(), channel());
+            let serve_party = move || {
+                let party = Party::new(net);
+                let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
+                match protocol {
+                    Protocol::Rss => serve::<Rss>(party, greeting(protocol), program, shown, inbox, ready, reply),
+                }
+            };
+            let thread = std::thread::Builder::new()
+                .name(format!("party {party_number}"))
+                .spawn(serve_party)
+                .map_err(|_| SessionError::WorkerGone)?;
+            let (interrupt, sent) = handle.recv().map_err(|_| SessionError::WorkerGone)?;
+            let (inputs, thread) = (BTreeMap::new(), Some(thread));
+            seats.push(Seat { party: party_number, commands, interrupt, progress, sent, inputs, thread });
+        }
+        let mut worst: Option<SessionError> = None;
+        for _ in &seats {
+            if let Err(error) = is_ready.recv().map_err(|_| SessionError::WorkerGone).and_then(|r| r) {
+                worst = Some(more_telling(worst, error));
+            }
+        }
+        let session = Session {
+            protocol,
+            parties,
+            me,
+            program,
+            seats,
+            replies,
+            dropped: vec![],
+            stats: Stats::default(),
+            closed: false,
+        };
+        match worst {
+            Some(error) => Err(error),
+            None => Ok(session),
+        }
+    }
+
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    pub fn parties(&self) -> usize {
+        self.parties
+    }
+
+    /// This party's number in a deployment; `None` in a local session.
+    pub fn me(&self) -> Option<usize> {
+        self.me
+    }
+
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Builds part of the program on behalf of the user's line; the node becomes an array of the user's.
+    ///
+    /// # Errors
+    /// Those of the builder, and [`SessionError::Closed`].
+    pub fn build(
+        &mut self,
+        source: Source,
+        build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
+    ) -> Result<NodeId, SessionError> {
+        if self.closed {
+            return Err(SessionError::Closed);
+        }
+        let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
+        let id = build(program.graph.at(source))?;
+        program.arrays.insert(id);
+        Ok(id)
+    }
+
+    /// Looks at the program.
+    pub fn with_graph<T>(&self, look: impl FnOnce(&Graph) -> T) -> Result<T, SessionError> {
+        Ok(look(&self.program.read().map_err(|_| SessionError::WorkerGone)?.graph))
+    }
+
+    /// Gives the values of an input node. At other parties than its owner this does nothing.
+    ///
+    /// # Errors
+    /// What [`encode_input`](crate::data) finds wrong with them.
+    pub fn provide(&mut self, id: NodeId, owner: usize, data: &Data) -> Result<(), SessionError> {
+        let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return Ok(()) };
+        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
+        let plain = encode_input(&program.graph, id, data)?;
+        seat.inputs.insert(id, Arc::new(plain));
+        Ok(())
+    }
+
+    /// An array of the user's is gone; its value goes once all parties let go of it.
+    pub fn release(&mut self, id: NodeId) {
+        self.dropped.push(id);
+    }
+
+    /// Starts running what the reveals need. Only one run at a time: `Running` borrows the session.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`]; [`SessionError::NoValues`] where an own input that is needed has no values.
+    pub fn run(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
+        if self.closed {
+            return Err(SessionError::Closed);
+        }
+        let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
+        for &Reveal { to, .. } in &reveals {
+            if let Some(party) = to.filter(|&to| to >= self.parties) {
+                let misuse = quorate_engine::Misuse::NoSuchParty { party, parties: self.parties };
+                return Err(Error::from(misuse).into());
+            }
+        }
+        let dropped = std::mem::take(&mut self.dropped);
+        for seat in &self.seats {
+            let job = Job { reveals: reveals.clone(), inputs: seat.inputs.clone(), dropped: dropped.clone() };
+            seat.commands.send(Command::Run(job)).map_err(|_| SessionError::WorkerGone)?;
+        }
+        let waiting = self.seats.len();
+        let interrupted = false;
+        Ok(Running { session: self, waiting, revealed: BTreeMap::new(), error: None, dropped, interrupted })
+    }
+
+    /// What the reveals would cost, from dry runs of all parties.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`].
+    pub fn plan(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Plan, SessionError> {
+        let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
+        let reveals = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
+        let (reply, plan) = channel();
+        seat.commands.send(Command::Plan(reveals, reply)).map_err(|_| SessionError::WorkerGone)?;
+        let dry = plan.recv().map_err(|_| SessionError::WorkerGone)??;
+        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
+        let step = |(&node, &(bytes, rounds)): (&u32, &(u64, u32))| {
+            let source = &program.graph.node(NodeId(node)).source;
+            let what = program.graph.describe(NodeId(node));
+            StepPlan { node, what, file: source.file.to_string(), line: source.line, bytes, done_after_round: rounds }
+        };
+        let elements: u64 = dry.correlations.values().sum();
+        Ok(Plan {
+            steps: dry.by_step.iter().map(step).collect(),
+            offline: dry.offline,
+            online: dry.online,
+            correlations: dry.correlations,
+            memory_bytes: elements * 64,
+        })
+    }
+
+    /// Ends the session: goodbye, or, where it `gave_up`, word to the peers that this party failed.
+    pub fn close(&mut self, gave_up: bool) {
+        if std::mem::replace(&mut self.closed, true) {
+            return;
+        }
+        for seat in &self.seats {
+            let _ = seat.commands.send(Command::Leave { gave_up });
+        }
+        let deadline = Instant::now() + LEAVE_TIMEOUT;
+        for seat in &mut self.seats {
+            seat.inputs.clear();
+            let Some(thread) = seat.thread.take() else { continue };
+            while !thread.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if thread.is_finished() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.close(true);
+    }
+}
+
+/// What the parties of a deployment must agree on before the first message: the release and the protocol.
+fn greeting(protocol: Protocol) -> Greeting {
+    let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
+    let program =
+        *blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize().as_bytes();
+    Greeting { program, ..Greeting::default() }
+}
+
+/// Of two parties' errors, the one that tells more about the reason: an abort only says who stopped.
+fn more_telling(first: Option<SessionError>, second: SessionError) -> SessionError {
+    let rank = |error: &SessionError| match error {
+        SessionError::Engine(Error::Aborted { .. }) => 3,
+        SessionError::Engine(Error::Net { reported_by: Some(_), .. }) => 2,
+        SessionError::Engine(Error::Net { .. }) => 1,
+        _ => 0,
+    };
+    match first {
+        Some(first) if rank(&first) <= rank(&second) => first,
+        _ => second,
+    }
+}
+
+/// A run under way.
+pub struct Running<'s> {
+    session: &'s mut Session,
+    waiting: usize,
+    revealed: BTreeMap<usize, Vec<Revealed>>,
+    error: Option<SessionError>,
+    dropped: Vec<NodeId>,
+    interrupted: bool,
+}
+
+impl Running<'_> {
+    /// Waits up to `patience`; true once the run is over.
+    pub fn wait(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while self.waiting > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.session.replies.recv_timeout(left) {
+                Ok((party, Ok(outcome))) => {
+                    self.waiting -= 1;
+                    self.session.stats.add(party, &outcome.stats);
+                    if let Some(seat) = self.session.seats.iter_mut().find(|seat| seat.party == party) {
+                        outcome.executed.iter().for_each(|id| {
+                            seat.inputs.remove(id);
+                        });
+                    }
+                    self.revealed.insert(party, outcome.revealed);
+                }
+                Ok((_, Err(error))) => {
+                    self.waiting -= 1;
+                    self.error = Some(more_telling(self.error.take(), error));
+                }
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.waiting = 0;
+                    self.error.get_or_insert(SessionError::WorkerGone);
+                }
+            }
+        }
+        true
+    }
+
+    /// Stops every party of this process; they tell the others.
+    pub fn interrupt(&mut self) {
+        self.interrupted = true;
+        self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(Interrupt::raise);
+    }
+
+    /// The phase, and the share of the run's bytes that were sent so far, at the first party of this process.
+    pub fn progress(&self) -> Option<(quorate_engine::Phase, f64)> {
+        let seat = self.session.seats.first()?;
+        let (phase, expected) = seat.progress.read()?;
+        let sent = seat.sent.load(Ordering::Relaxed) as f64;
+        Some((phase, if expected == 0 { 1.0 } else { (sent / expected as f64).min(1.0) }))
+    }
+
+    /// The values, in the order of the reveals; in a local session those of whoever got them.
+    ///
+    /// # Errors
+    /// What ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
+    pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
+        while !self.wait(Duration::from_secs(3600)) {}
+        if self.interrupted {
+            // A party that had finished already never looked at its flag.
+            self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(|flag| {
+                flag.take();
+            });
+        }
+        if let Some(error) = self.error.take() {
+            self.session.dropped.append(&mut self.dropped);
+            return Err(error);
+        }
+        self.session.stats.runs += 1;
+        let mut merged: Vec<Revealed> = Vec::new();
+        for (_, values) in std::mem::take(&mut self.revealed) {
+            merged.resize_with(values.len().max(merged.len()), || None);
+            merged.iter_mut().zip(values).for_each(|(slot, value)| {
+                if slot.is_none() {
+                    *slot = value;
+                }
+            });
+        }
+        Ok(merged)
+    }
+}

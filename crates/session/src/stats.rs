@@ -1,0 +1,92 @@
+//! What runs cost, measured; and how far the one under way is.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
+
+use quorate_engine::{Phase, Traffic};
+
+/// One phase of one party, measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhaseStats {
+    pub seconds: f64,
+    pub rounds: u64,
+    /// Payload bytes.
+    pub bytes_sent: u64,
+    /// With framing, handshakes, credit and TLS.
+    pub wire_bytes: u64,
+}
+
+impl PhaseStats {
+    pub(crate) fn add(&mut self, traffic: &Traffic, elapsed: Duration, wire_bytes: u64) {
+        self.seconds += elapsed.as_secs_f64();
+        self.rounds += u64::from(traffic.rounds);
+        self.bytes_sent += traffic.bytes();
+        self.wire_bytes += wire_bytes;
+    }
+
+    fn merge(&mut self, other: &PhaseStats) {
+        self.seconds += other.seconds;
+        self.rounds += other.rounds;
+        self.bytes_sent += other.bytes_sent;
+        self.wire_bytes += other.wire_bytes;
+    }
+}
+
+/// One run at one party.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunStats {
+    pub offline: PhaseStats,
+    pub online: PhaseStats,
+    /// Correlations made, by kind.
+    pub correlations: BTreeMap<String, u64>,
+    /// Online payload bytes and last round, measured, by node.
+    pub by_step: BTreeMap<u32, (u64, u32)>,
+}
+
+/// All runs of a session so far, by party of this process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    pub parties: BTreeMap<usize, RunStats>,
+    pub runs: u64,
+}
+
+impl Stats {
+    pub(crate) fn add(&mut self, party: usize, run: &RunStats) {
+        let total = self.parties.entry(party).or_default();
+        total.offline.merge(&run.offline);
+        total.online.merge(&run.online);
+        for (kind, count) in &run.correlations {
+            *total.correlations.entry(kind.clone()).or_default() += count;
+        }
+        for (step, (bytes, rounds)) in &run.by_step {
+            let entry = total.by_step.entry(*step).or_default();
+            entry.0 += bytes;
+            entry.1 = entry.1.max(*rounds);
+        }
+    }
+}
+
+/// How far a run is, at one party; read by the thread that shows it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    phase: AtomicU8,
+    expected: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn enter(&self, phase: Phase, expected_bytes: u64) {
+        self.expected.store(expected_bytes, Ordering::Relaxed);
+        self.phase.store(1 + phase as u8, Ordering::Relaxed);
+    }
+
+    /// The phase under way and the payload bytes that the run will have sent at its end; `None` before the first.
+    pub fn read(&self) -> Option<(Phase, u64)> {
+        let phase = match self.phase.load(Ordering::Relaxed) {
+            0 => return None,
+            1 => Phase::Offline,
+            _ => Phase::Online,
+        };
+        Some((phase, self.expected.load(Ordering::Relaxed)))
+    }
+}

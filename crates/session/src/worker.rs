@@ -1,0 +1,263 @@
+//! One party's thread: owns the party, its shares and its correlations, and serves runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, RwLock};
+use std::time::Instant;
+
+use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Party, Phase, Result, dry};
+use quorate_graph::{Graph, NodeId};
+
+use crate::data::{Data, Plain, decode, phantom};
+use crate::error::SessionError;
+use crate::executor::{Done, Executor, Known, Reveal, Value, Work};
+use crate::plan::PhasePlan;
+use crate::protocol::Backend;
+use crate::stats::{Progress, RunStats};
+use crate::store::{self, Store};
+
+/// The program as built so far.
+#[derive(Default)]
+pub(crate) struct Program {
+    pub graph: Graph,
+    /// The nodes that users hold as arrays.
+    pub arrays: BTreeSet<NodeId>,
+}
+
+/// A request to run what some reveals need.
+pub(crate) struct Job {
+    pub reveals: Vec<Reveal>,
+    /// This party's inputs that no run has used yet.
+    pub inputs: BTreeMap<NodeId, Arc<Plain>>,
+    /// Arrays that this party let go of since the last run.
+    pub dropped: Vec<NodeId>,
+}
+
+pub(crate) enum Command {
+    Run(Job),
+    Plan(Vec<Reveal>, Sender<std::result::Result<DryRun, SessionError>>),
+    Leave { gave_up: bool },
+}
+
+/// A finished run at one party.
+pub(crate) struct Outcome {
+    pub revealed: Vec<Option<Data>>,
+    /// The nodes whose values now exist.
+    pub executed: Vec<NodeId>,
+    pub stats: RunStats,
+}
+
+pub(crate) type Reply = (usize, std::result::Result<Outcome, SessionError>);
+
+/// What a dry run tells about a request, at one party.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DryRun {
+    pub offline: PhasePlan,
+    pub online: PhasePlan,
+    pub correlations: BTreeMap<String, u64>,
+    pub by_step: BTreeMap<u32, (u64, u32)>,
+}
+
+pub(crate) struct Worker<B: Backend> {
+    party: Party,
+    backend: B,
+    store: Store<B>,
+    program: Arc<RwLock<Program>>,
+    progress: Arc<Progress>,
+}
+
+/// Sets the backend up, then serves commands until told to leave.
+pub(crate) fn serve<B: Backend>(
+    mut party: Party,
+    greeting: Greeting,
+    program: Arc<RwLock<Program>>,
+    progress: Arc<Progress>,
+    commands: Receiver<Command>,
+    ready: Sender<std::result::Result<usize, SessionError>>,
+    replies: Sender<Reply>,
+) {
+    let me = party.me();
+    let backend = match set_up::<B>(&mut party, &greeting) {
+        Ok(backend) => backend,
+        Err(error) => {
+            let _ = ready.send(Err(error.into()));
+            return;
+        }
+    };
+    let _ = ready.send(Ok(me));
+    let store = Store::new(party.parties());
+    let mut worker = Worker { party, backend, store, program, progress };
+    while let Ok(command) = commands.recv() {
+        match command {
+            Command::Run(job) => {
+                let result = catch_unwind(AssertUnwindSafe(|| worker.run(job)));
+                let lost = result.is_err();
+                let result = result.unwrap_or(Err(Error::Bug { what: "a party's thread panicked" }.into()));
+                if replies.send((me, result)).is_err() || lost {
+                    return;
+                }
+            }
+            Command::Plan(reveals, reply) => {
+                let plan = catch_unwind(AssertUnwindSafe(|| worker.plan(&reveals)));
+                let _ = reply.send(plan.unwrap_or(Err(Error::Bug { what: "a dry run panicked" }.into())));
+            }
+            Command::Leave { gave_up } => {
+                worker.party.leave(gave_up);
+                return;
+            }
+        }
+    }
+}
+
+fn set_up<B: Backend>(party: &mut Party, greeting: &Greeting) -> Result<B> {
+    let mut run = party.begin(greeting, &Vec::new, &|_| String::new())?;
+    let backend = run.phase(Phase::Offline, async |ctx| B::setup(ctx).await)?;
+    run.finish();
+    Ok(backend)
+}
+
+impl<B: Backend> Worker<B> {
+    fn run(&mut self, job: Job) -> std::result::Result<Outcome, SessionError> {
+        let program = self.program.clone();
+        let program = program.read().map_err(|_| SessionError::WorkerGone)?;
+        let graph = &program.graph;
+        let (me, parties) = (self.party.me(), self.party.parties());
+        let work = work(graph, &job.reveals, &self.store.values);
+        let (demand, online, offline) = self.rehearse(&work, me)?;
+
+        let wire_before = self.party.wire_bytes();
+        let started = Instant::now();
+        let greeting = greeting(graph, &work, &job.dropped);
+        let trace = || graph.hashes().iter().map(short_hash).collect();
+        let describe = |i: usize| graph.describe(NodeId(i as u32));
+        let mut run = self.party.begin(&greeting, &trace, &describe)?;
+        for party in 0..parties {
+            self.store.note_dropped(party, &store::decode(&run.agreement().notes[party], graph.nodes().len()));
+        }
+        let keep = self.store.kept(graph, &program.arrays, &work.nodes);
+
+        let mut stats = RunStats { correlations: counts(&demand), ..RunStats::default() };
+        self.progress.enter(Phase::Offline, offline.offline.bytes() + online.online.bytes());
+        self.backend.clear_stock();
+        if !demand.totals().is_empty() {
+            let backend = &self.backend;
+            run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand).await)?;
+        }
+        let offline_time = started.elapsed();
+        let started = Instant::now();
+        let wire_middle = run.wire_bytes();
+        self.progress.enter(Phase::Online, offline.offline.bytes() + online.online.bytes());
+        let keep_node = |id: NodeId| keep.contains(&id);
+        let executor = Executor::new(&self.backend, &work, &self.store.values, &job.inputs, &keep_node);
+        let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
+        let wire_after = run.wire_bytes();
+        let costs = run.finish();
+        self.backend.clear_stock();
+
+        stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
+        stats.online.add(&costs.online, started.elapsed(), wire_after - wire_middle);
+        stats.by_step = by_step(&costs);
+        let revealed = decoded(graph, &work.reveals, &done.opened);
+        self.store.finish(done.kept, &keep);
+        Ok(Outcome { revealed, executed: work.nodes, stats })
+    }
+
+    /// Dry runs of both phases as party `me`: the demand, and the costs (online, offline).
+    fn rehearse(&self, work: &Work<'_>, me: usize) -> Result<(Demand<B::Kind>, Costs, Costs)> {
+        let parties = self.party.parties();
+        let dry = B::dry(parties, me)?;
+        dry.record_demand();
+        let known = shapes(&dry, work, &self.store.values);
+        let inputs = BTreeMap::new();
+        let keep = |_| false;
+        let executor = Executor::new(&dry, work, &known, &inputs, &keep);
+        let (_, online): (Done<B>, Costs) =
+            dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
+        let demand = dry.take_demand();
+        let again = demand.clone();
+        let offline = match demand.totals().is_empty() {
+            true => Costs::new(parties),
+            false => dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?.1,
+        };
+        Ok((demand, online, offline))
+    }
+
+    /// What the reveals would cost every party.
+    fn plan(&self, reveals: &[Reveal]) -> std::result::Result<DryRun, SessionError> {
+        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
+        let work = work(&program.graph, reveals, &self.store.values);
+        let mut plan = DryRun::default();
+        for party in 0..self.party.parties() {
+            let (demand, online, offline) = self.rehearse(&work, party)?;
+            plan.correlations = counts(&demand);
+            plan.online.take(&online.online);
+            plan.offline.take(&offline.offline);
+            for (step, (bytes, rounds)) in by_step(&online) {
+                let entry = plan.by_step.entry(step).or_default();
+                entry.0 += bytes;
+                entry.1 = entry.1.max(rounds);
+            }
+        }
+        Ok(plan)
+    }
+}
+
+fn work<'g, S: quorate_gadgets::Gadgets>(graph: &'g Graph, reveals: &[Reveal], known: &Known<S>) -> Work<'g> {
+    let targets: Vec<NodeId> = reveals.iter().map(|r| r.node).collect();
+    Work { graph, nodes: graph.needed(&targets, |id| known.contains_key(&id)), reveals: reveals.to_vec() }
+}
+
+/// Shapes in place of the values that exist before a run.
+fn shapes<B: Backend>(dry: &B, work: &Work<'_>, known: &Known<B>) -> Known<B> {
+    let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
+    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|id| known.contains_key(id));
+    used.map(|id| {
+        let node = work.graph.node(id);
+        let plain = phantom(node.dtype, node.elements());
+        let value = match (plain, node.is_public()) {
+            (plain, true) => Value::Public(plain),
+            (Plain::Vector(v), _) => Value::Arith(dry.public(&v)),
+            (Plain::Bits(b), _) => Value::Bits(dry.public_bits(&b)),
+        };
+        (id, Rc::new(value))
+    })
+    .collect()
+}
+
+/// What the parties compare before a run: the program, and what of it is to be run and revealed.
+fn greeting(graph: &Graph, work: &Work<'_>, dropped: &[NodeId]) -> Greeting {
+    let mut request = blake3::Hasher::new_derive_key("quorate/session/request");
+    for reveal in &work.reveals {
+        request.update(&reveal.node.0.to_le_bytes());
+        request.update(&reveal.to.map_or(u64::MAX, |to| to as u64).to_le_bytes());
+    }
+    request.update(&u64::MAX.to_le_bytes());
+    work.nodes.iter().for_each(|id| {
+        request.update(&id.0.to_le_bytes());
+    });
+    let program = graph.hashes().last().map_or([0; 32], |hash| hash.0);
+    Greeting { program, request: request.finalize().into(), note: store::encode(dropped) }
+}
+
+fn short_hash(hash: &quorate_graph::Hash) -> u64 {
+    let mut short = [0; 8];
+    short.copy_from_slice(&hash.0[..8]);
+    u64::from_le_bytes(short)
+}
+
+fn counts<K: Ord + Clone + std::fmt::Display>(demand: &Demand<K>) -> BTreeMap<String, u64> {
+    demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect()
+}
+
+fn by_step(costs: &Costs) -> BTreeMap<u32, (u64, u32)> {
+    costs.by_step.iter().map(|(&step, c)| (step, (c.bytes, c.rounds))).collect()
+}
+
+fn decoded(graph: &Graph, reveals: &[Reveal], opened: &[Option<Plain>]) -> Vec<Option<Data>> {
+    let one = |(reveal, plain): (&Reveal, &Option<Plain>)| {
+        plain.as_ref().map(|plain| decode(graph.node(reveal.node).dtype, plain))
+    };
+    reveals.iter().zip(opened).map(one).collect()
+}
