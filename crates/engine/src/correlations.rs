@@ -3,7 +3,7 @@
 //! A draw is named by (lane, use), which all parties compute alike; its place in the stock follows from the dry run. So
 //! the parties agree on every position whatever the timing, and a position can be drawn once only: its entry is removed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::ctx::Ctx;
@@ -22,12 +22,12 @@ pub struct Request<K> {
 #[derive(Clone, Debug)]
 pub struct Demand<K> {
     totals: BTreeMap<K, usize>,
-    draws: HashMap<(LaneId, u64), Request<K>>,
+    draws: BTreeMap<(LaneId, u64), Request<K>>,
 }
 
 impl<K> Default for Demand<K> {
     fn default() -> Self {
-        Demand { totals: BTreeMap::new(), draws: HashMap::new() }
+        Demand { totals: BTreeMap::new(), draws: BTreeMap::new() }
     }
 }
 

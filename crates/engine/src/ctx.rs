@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 
 use quorate_crypto::{Prg, Seed};
@@ -224,6 +225,7 @@ impl Ctx {
         if self.is_dry() {
             return Ok(());
         }
+        self.core.sent.fetch_add(length as u64, Ordering::Relaxed);
         self.channels().channel(to, |channel| channel.sent += length as u64);
         self.core.post(to, self.lane, self.depth.get().saturating_add(1), length, write)
     }

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::error::Result;
-use crate::lane::LaneId;
 use crate::scheduler::Core;
 
 /// Runs one phase as party `me` of `parties`; lanes and uses are those of a real run.
@@ -19,7 +18,7 @@ pub fn run<T>(
     work: impl AsyncFnOnce(&Ctx) -> Result<T>,
 ) -> Result<(T, Costs)> {
     let core = Rc::new(Core::new(me, parties, None));
-    let ctx = Ctx::root(core.clone(), phase, LaneId::ROOT.child(phase as u64));
+    let ctx = Ctx::root(core.clone(), phase, 0);
     let result = core.drive(work(&ctx))?;
     let costs = core.costs.borrow().clone();
     Ok((result, costs))

@@ -32,6 +32,15 @@ pub enum Cause {
     Exhausted,
     /// A defect of this software.
     Bug,
+    /// `peer` left the session while that party waited for it.
+    Left { peer: usize },
+}
+
+impl Cause {
+    /// Whether the session is over after it, for every party.
+    pub(crate) fn is_final(self) -> bool {
+        matches!(self, Cause::Lost { .. } | Cause::Silent { .. } | Cause::Cheating | Cause::Left { .. })
+    }
 }
 
 #[derive(Debug, thiserror::Error, Clone, PartialEq)]
@@ -127,6 +136,7 @@ fn link_message(
 ) -> String {
     let what = match fault {
         Fault::Lost => format!("party {peer} is gone: its connection closed"),
+        Fault::Silent { seconds: 0 } => format!("party {peer} was silent beyond the time-out"),
         Fault::Silent { seconds } => format!("party {peer} was silent for {seconds} s"),
         Fault::Other(text) => format!("the link to party {peer} failed: {text}"),
     };
@@ -145,11 +155,12 @@ fn cause_message(cause: Cause) -> String {
         Cause::Mismatch => "it runs another program".into(),
         Cause::Exhausted => "its prepared correlations are exhausted".into(),
         Cause::Bug => "an internal defect; its own message says more".into(),
+        Cause::Left { peer } => format!("party {peer} left the session while it waited"),
     }
 }
 
 impl Error {
-    pub(crate) fn bug(what: &'static str) -> Self {
+    pub(crate) const fn bug(what: &'static str) -> Self {
         Error::Bug { what }
     }
 
@@ -161,6 +172,7 @@ impl Error {
             Error::Aborted { cause, .. } => *cause,
             Error::Misuse { .. } => Cause::Refused,
             Error::Cheating { .. } | Error::Malformed { .. } => Cause::Cheating,
+            Error::Mismatch(Mismatch::Left { peer }) => Cause::Left { peer: *peer },
             Error::Mismatch(_) => Cause::Mismatch,
             Error::Exhausted { .. } => Cause::Exhausted,
             Error::Interrupted => Cause::Interrupted,
@@ -168,13 +180,19 @@ impl Error {
         }
     }
 
+    /// The party that gave up first, as far as this party (`me`) knows.
+    pub(crate) fn origin(&self, me: usize) -> usize {
+        match self {
+            Error::Net { reported_by: Some(by), .. } | Error::Aborted { by, .. } => *by,
+            _ => me,
+        }
+    }
+
     /// Whether the session is over: a lost peer or cheating. After any other error it can be used again.
     pub fn is_final(&self) -> bool {
         match self {
             Error::Net { .. } | Error::Cheating { .. } | Error::Malformed { .. } | Error::Poisoned => true,
-            Error::Aborted { cause, .. } => {
-                matches!(cause, Cause::Lost { .. } | Cause::Silent { .. } | Cause::Cheating)
-            }
+            Error::Aborted { cause, .. } => cause.is_final(),
             Error::Mismatch(Mismatch::Left { .. }) => true,
             _ => false,
         }

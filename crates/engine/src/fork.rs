@@ -1,28 +1,55 @@
-//! Lanes side by side: a fixed few ([`Ctx::join`]), many ([`Ctx::join_all`]), or a bounded window of a long row
-//! ([`Ctx::stream`]).
+//! Lanes side by side: a fixed few ([`Ctx::join`]) or many ([`Ctx::join_all`]).
 //!
 //! Children start at their parent's depth and the parent goes on at the deepest child's, so rounds of independent work
 //! merge. A child is polled only when something woke it.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::ctx::Ctx;
-use crate::error::{Result, Step};
+use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
-use crate::wire::Tag;
 
-/// Wakes one child: marks it as ready, then wakes its parent.
-struct ChildWaker {
-    ready: AtomicBool,
+/// What the children of one fork ring when something woke them.
+pub(crate) struct Bell(Mutex<Rung>);
+
+struct Rung {
+    children: Vec<usize>,
     parent: Waker,
+}
+
+impl Bell {
+    pub fn new() -> Arc<Bell> {
+        Arc::new(Bell(Mutex::new(Rung { children: Vec::new(), parent: Waker::noop().clone() })))
+    }
+
+    /// From now on the bell wakes this parent. Call it whenever the parent is polled.
+    pub fn listen(&self, parent: &Waker) {
+        self.lock().parent.clone_from(parent);
+    }
+
+    /// Moves the children that rang since the last call into `rung`, in their order.
+    pub fn take(&self, rung: &mut Vec<usize>) {
+        rung.clear();
+        std::mem::swap(&mut self.lock().children, rung);
+        rung.sort_unstable();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rung> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Rings for one child, once until it is polled.
+struct ChildWaker {
+    bell: Arc<Bell>,
+    index: usize,
+    rang: AtomicBool,
 }
 
 impl Wake for ChildWaker {
@@ -31,63 +58,53 @@ impl Wake for ChildWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.store(true, Ordering::Release);
-        self.parent.wake_by_ref();
+        if !self.rang.swap(true, Ordering::AcqRel) {
+            let mut rung = self.bell.lock();
+            rung.children.push(self.index);
+            rung.parent.wake_by_ref();
+        }
     }
 }
 
-struct Child<'a, T> {
+/// A child's place at a bell. It has rung once when it is made, so that the child is polled a first time.
+struct Place {
+    child: Arc<ChildWaker>,
+    waker: Waker,
+}
+
+impl Place {
+    fn new(bell: &Arc<Bell>, index: usize) -> Place {
+        let child = Arc::new(ChildWaker { bell: bell.clone(), index, rang: AtomicBool::new(true) });
+        bell.lock().children.push(index);
+        Place { waker: Waker::from(child.clone()), child }
+    }
+
+    fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
+        self.child.rang.store(false, Ordering::Release);
+        future.poll(&mut Context::from_waker(&self.waker))
+    }
+}
+
+/// One of many children of a fork.
+pub(crate) struct Child<'a, T> {
     future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>,
-    depth: Rc<Cell<u32>>,
-    waker: Arc<ChildWaker>,
+    place: Place,
+    pub depth: Rc<Cell<u32>>,
 }
 
 impl<'a, T> Child<'a, T> {
-    fn new(future: impl Future<Output = Result<T>> + 'a, depth: Rc<Cell<u32>>, parent: &Waker) -> Self {
-        let waker = Arc::new(ChildWaker { ready: AtomicBool::new(true), parent: parent.clone() });
-        Child { future: Box::pin(future), depth, waker }
+    pub fn new(
+        bell: &Arc<Bell>,
+        index: usize,
+        depth: Rc<Cell<u32>>,
+        future: impl Future<Output = Result<T>> + 'a,
+    ) -> Self {
+        Child { future: Box::pin(future), place: Place::new(bell, index), depth }
     }
 
-    /// Polls the child if something woke it.
-    fn poll(&mut self) -> Poll<Result<T>> {
-        if !self.waker.ready.swap(false, Ordering::AcqRel) {
-            return Poll::Pending;
-        }
-        let waker = Waker::from(self.waker.clone());
-        self.future.as_mut().poll(&mut Context::from_waker(&waker))
-    }
-
-    fn is_ready(&self) -> bool {
-        self.waker.ready.load(Ordering::Acquire)
-    }
-}
-
-/// How [`Ctx::stream`] cuts a long vector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunks {
-    /// Elements in all.
-    pub len: usize,
-    /// Elements per chunk; a multiple of 512, so that every chunk but the last packs without a rest.
-    pub chunk: usize,
-    /// Chunks under way at a time.
-    pub window: usize,
-}
-
-impl Chunks {
-    /// Chunks of about `chunk_bytes` and a window of about 16 MiB, for work that needs `bytes_per_element` of memory.
-    pub fn of_bytes(len: usize, bytes_per_element: usize) -> Chunks {
-        const CHUNK_BYTES: usize = 1 << 20;
-        const WINDOW_BYTES: usize = 16 << 20;
-        let chunk = (CHUNK_BYTES / bytes_per_element.max(1)).clamp(512, 16384) / 512 * 512;
-        Chunks { len, chunk, window: (WINDOW_BYTES / (chunk * bytes_per_element.max(1))).clamp(4, 64) }
-    }
-
-    pub fn count(self) -> usize {
-        self.len.div_ceil(self.chunk)
-    }
-
-    pub fn range(self, index: usize) -> Range<usize> {
-        index * self.chunk..((index + 1) * self.chunk).min(self.len)
+    pub fn poll(&mut self) -> Poll<Result<T>> {
+        self.place.child.rang.store(false, Ordering::Release);
+        self.future.as_mut().poll(&mut Context::from_waker(&self.place.waker))
     }
 }
 
@@ -96,7 +113,7 @@ pub type Join<A, B> = (A, B);
 
 impl Ctx {
     /// The lane of this lane's next fork.
-    fn fork_lane(&self) -> LaneId {
+    pub(crate) fn fork_lane(&self) -> LaneId {
         let index = self.forks.get();
         self.forks.set(index + 1);
         self.lane.child(index)
@@ -107,7 +124,7 @@ impl Ctx {
         self.child(self.fork_lane())
     }
 
-    fn child(&self, lane: LaneId) -> Ctx {
+    pub(crate) fn child(&self, lane: LaneId) -> Ctx {
         let depth = Rc::new(Cell::new(self.depth.get()));
         Ctx::on(self.core.clone(), lane, depth, self.phase, self.step.clone())
     }
@@ -119,6 +136,9 @@ impl Ctx {
     }
 
     /// Runs two pieces of work side by side.
+    ///
+    /// # Errors
+    /// The first error of either; the other one is given up.
     pub async fn join<A, B>(
         &self,
         first: impl AsyncFnOnce(Ctx) -> Result<A>,
@@ -128,34 +148,54 @@ impl Ctx {
         let depths = [one.depth.clone(), two.depth.clone()];
         let mut first = std::pin::pin!(first(one));
         let mut second = std::pin::pin!(second(two));
+        let bell = Bell::new();
+        let places = [Place::new(&bell, 0), Place::new(&bell, 1)];
         let (mut a, mut b) = (None, None);
+        let mut rung = Vec::new();
         poll_fn(|context| {
-            if a.is_none()
-                && let Poll::Ready(done) = first.as_mut().poll(context)
-            {
-                a = Some(done?);
+            bell.listen(context.waker());
+            loop {
+                bell.take(&mut rung);
+                if rung.is_empty() {
+                    return Poll::Pending;
+                }
+                if rung.contains(&0)
+                    && a.is_none()
+                    && let Poll::Ready(done) = places[0].poll(first.as_mut())
+                {
+                    a = Some(done?);
+                }
+                if rung.contains(&1)
+                    && b.is_none()
+                    && let Poll::Ready(done) = places[1].poll(second.as_mut())
+                {
+                    b = Some(done?);
+                }
+                if a.is_some() && b.is_some() {
+                    return Poll::Ready(Result::Ok(()));
+                }
             }
-            if b.is_none()
-                && let Poll::Ready(done) = second.as_mut().poll(context)
-            {
-                b = Some(done?);
-            }
-            if a.is_some() && b.is_some() { Poll::Ready(Result::Ok(())) } else { Poll::Pending }
         })
         .await?;
         self.depth.set(depths.iter().map(|d| d.get()).fold(self.depth.get(), u32::max));
         match (a, b) {
             (Some(a), Some(b)) => Ok((a, b)),
-            _ => Err(crate::Error::bug("a join ended without its results")),
+            _ => Err(Error::bug("a join ended without its results")),
         }
     }
 
     /// Runs `count` pieces of work side by side; results in order.
+    ///
+    /// # Errors
+    /// The first error of any; the others are given up.
     pub async fn join_all<T>(&self, count: usize, work: impl AsyncFn(Ctx, usize) -> Result<T>) -> Result<Vec<T>> {
         self.join_steps(count, |_| None, work).await
     }
 
     /// [`Ctx::join_all`] for numbered program steps: child i is on the lane of number `i` and carries the step's name.
+    ///
+    /// # Errors
+    /// Those of [`Ctx::join_all`].
     pub async fn join_steps<T>(
         &self,
         count: usize,
@@ -163,163 +203,36 @@ impl Ctx {
         work: impl AsyncFn(Ctx, usize) -> Result<T>,
     ) -> Result<Vec<T>> {
         let group = self.fork_lane();
+        let bell = Bell::new();
+        let start = |i: usize| {
+            let mut ctx = self.child(group.child(i as u64));
+            ctx.step = step(i).or_else(|| self.step.clone());
+            Some(Child::new(&bell, i, ctx.depth.clone(), work(ctx, i)))
+        };
+        let mut children: Vec<Option<Child<'_, T>>> = (0..count).map(start).collect();
         let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
-        let mut children: Vec<(usize, Child<'_, T>)> = Vec::new();
-        let mut deepest = self.depth.get();
-        let mut started = false;
+        let (mut left, mut deepest, mut rung) = (count, self.depth.get(), Vec::new());
         poll_fn(|context| {
-            if !started {
-                started = true;
-                for i in 0..count {
-                    let mut child = self.child(group.child(i as u64));
-                    child.step = step(i).or_else(|| self.step.clone());
-                    let depth = child.depth.clone();
-                    children.push((i, Child::new(work(child, i), depth, context.waker())));
+            bell.listen(context.waker());
+            while left > 0 {
+                bell.take(&mut rung);
+                if rung.is_empty() {
+                    return Poll::Pending;
                 }
-            }
-            while children.iter().any(|(_, child)| child.is_ready()) {
-                let mut failed = None;
-                children.retain_mut(|(i, child)| match child.poll() {
-                    _ if failed.is_some() => true,
-                    Poll::Pending => true,
-                    Poll::Ready(Ok(done)) => {
+                for &i in &rung {
+                    let Some(child) = &mut children[i] else { continue };
+                    if let Poll::Ready(done) = child.poll() {
                         deepest = deepest.max(child.depth.get());
-                        results[*i] = Some(done);
-                        false
+                        children[i] = None;
+                        results[i] = Some(done?);
+                        left -= 1;
                     }
-                    Poll::Ready(Err(error)) => {
-                        failed = Some(error);
-                        false
-                    }
-                });
-                if let Some(error) = failed {
-                    return Poll::Ready(Err(error));
                 }
             }
-            if children.is_empty() { Poll::Ready(Ok(())) } else { Poll::Pending }
+            Poll::Ready(Result::Ok(()))
         })
         .await?;
         self.depth.set(deepest);
-        results.into_iter().collect::<Option<_>>().ok_or(crate::Error::bug("a join ended without its results"))
-    }
-
-    /// Runs `work` on every chunk, a bounded window at a time, and hands the results to `sink` in order.
-    ///
-    /// All chunks start at this lane's depth: however long the row, its rounds are those of one chunk. No party runs
-    /// ahead of the slowest by more than two windows, so what is parked anywhere stays bounded.
-    pub async fn stream<T>(
-        &self,
-        chunks: Chunks,
-        work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
-        mut sink: impl FnMut(Range<usize>, T),
-    ) -> Result<()> {
-        if chunks.count() == 1 {
-            let done = work(self.fork(), chunks.range(0)).await?;
-            sink(chunks.range(0), done);
-            return Ok(());
-        }
-        let mut row = Row { ctx: self, chunks, lane: self.fork_lane(), next: 0, done: 0, live: VecDeque::new() };
-        let mut deepest = self.depth.get();
-        let start = self.depth.get();
-        poll_fn(|context| row.advance(context, start, &work, &mut sink, &mut deepest)).await?;
-        self.depth.set(deepest);
-        Ok(())
-    }
-}
-
-enum Slot<'a, T> {
-    Running(Child<'a, T>),
-    Done(T),
-}
-
-/// The state of a stream: chunks `done..next` are live.
-struct Row<'a, 'w, T> {
-    ctx: &'a Ctx,
-    chunks: Chunks,
-    lane: LaneId,
-    next: usize,
-    done: usize,
-    live: VecDeque<Slot<'w, T>>,
-}
-
-impl<'a, 'w, T> Row<'a, 'w, T> {
-    fn advance<W>(
-        &mut self,
-        context: &mut Context<'_>,
-        start: u32,
-        work: &'w W,
-        sink: &mut impl FnMut(Range<usize>, T),
-        deepest: &mut u32,
-    ) -> Poll<Result<()>>
-    where
-        W: AsyncFn(Ctx, Range<usize>) -> Result<T>,
-    {
-        loop {
-            let mut moved = self.start_chunks(context.waker(), start, work);
-            for slot in &mut self.live {
-                let Slot::Running(child) = slot else { continue };
-                if !child.is_ready() {
-                    continue;
-                }
-                moved = true;
-                if let Poll::Ready(done) = child.poll() {
-                    *deepest = (*deepest).max(child.depth.get());
-                    *slot = Slot::Done(done?);
-                }
-            }
-            while let Some(Slot::Done(_)) = self.live.front() {
-                if let Some(Slot::Done(value)) = self.live.pop_front() {
-                    sink(self.chunks.range(self.done), value);
-                }
-                self.done += 1;
-                self.report();
-                moved = true;
-            }
-            if self.done == self.chunks.count() {
-                return Poll::Ready(Ok(()));
-            }
-            if !moved {
-                return Poll::Pending;
-            }
-        }
-    }
-
-    /// Starts what the window and the slowest peer allow.
-    fn start_chunks<W>(&mut self, waker: &Waker, start: u32, work: &'w W) -> bool
-    where
-        W: AsyncFn(Ctx, Range<usize>) -> Result<T>,
-    {
-        let mut moved = false;
-        while self.next < self.chunks.count() && self.live.len() < self.chunks.window && self.may_start(waker) {
-            let child = self.ctx.child(self.lane.child(self.next as u64));
-            child.depth.set(start);
-            let depth = child.depth.clone();
-            self.live.push_back(Slot::Running(Child::new(work(child, self.chunks.range(self.next)), depth, waker)));
-            self.next += 1;
-            moved = true;
-        }
-        moved
-    }
-
-    fn may_start(&self, waker: &Waker) -> bool {
-        let core = &self.ctx.core;
-        let ahead = 2 * self.chunks.window;
-        if self.next < ahead || core.is_dry() || self.next < core.slowest_progress(self.lane) as usize + ahead {
-            return true;
-        }
-        core.wait_for_progress(self.lane, waker);
-        false
-    }
-
-    /// Tells the peers, every half window, how far this party is.
-    fn report(&self) {
-        let core = &self.ctx.core;
-        let long = self.chunks.count() > 2 * self.chunks.window;
-        if !long || core.is_dry() || self.done % (self.chunks.window / 2).max(1) != 0 {
-            return;
-        }
-        for peer in (0..core.parties).filter(|&p| p != core.me) {
-            core.post_control(peer, Tag::Progress, self.lane, self.done as u32);
-        }
+        results.into_iter().collect::<Option<_>>().ok_or(Error::bug("a join ended without its results"))
     }
 }

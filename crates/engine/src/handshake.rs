@@ -6,7 +6,7 @@
 
 use quorate_net::Wait;
 
-use crate::error::{Error, Mismatch, Result};
+use crate::error::{Error, Mismatch, Misuse, Result};
 use crate::scheduler::Core;
 use crate::wire::{self, Kind};
 
@@ -17,8 +17,13 @@ pub struct Greeting {
     pub program: [u8; 32],
     /// Hash of what is asked of it: which values are revealed, to whom.
     pub request: [u8; 32],
-    /// What else the peers should know; they get it as it is. At most 16 MiB.
+    /// What else the peers should know; they get it as it is. At most [`Greeting::MAX_NOTE`] bytes.
     pub note: Vec<u8>,
+}
+
+impl Greeting {
+    /// Longest note in bytes: a greeting is one frame.
+    pub const MAX_NOTE: usize = quorate_net::MAX_FRAME - wire::HEADER_BYTES - HASHES;
 }
 
 /// What the parties agreed on: the run's number, and everybody's note (this party's included).
@@ -28,6 +33,7 @@ pub struct Agreement {
     pub notes: Vec<Vec<u8>>,
 }
 
+/// Bytes of the two hashes in a greeting.
 const HASHES: usize = 64;
 
 /// Exchanges greetings. `trace` gives short prefix hashes of all nodes, `describe` a node's description.
@@ -38,6 +44,9 @@ pub(crate) fn agree(
     trace: &dyn Fn() -> Vec<u64>,
     describe: &dyn Fn(usize) -> String,
 ) -> Result<Agreement> {
+    if greeting.note.len() > Greeting::MAX_NOTE {
+        return Err(Error::Misuse { what: Misuse::Other { what: "the note to the peers is longer than 1 MiB" } });
+    }
     let mut frame = wire::frame(Kind::Start, candidate);
     frame.extend_from_slice(&greeting.program);
     frame.extend_from_slice(&greeting.request);
@@ -47,7 +56,7 @@ pub(crate) fn agree(
     let mut notes = vec![Vec::new(); core.parties];
     notes[core.me] = greeting.note.clone();
     let (mut other_program, mut other_request) = (None, None);
-    for peer in peers(core) {
+    for peer in core.peers() {
         let (theirs, body) = next(core, peer, Kind::Start)?;
         if body.len() < HASHES {
             return Err(Error::Malformed { peer, what: "greeting too short" });
@@ -63,10 +72,11 @@ pub(crate) fn agree(
     if let Some(peer) = other_program {
         return Err(first_difference(core, candidate, peer, &trace(), describe));
     }
-    match other_request {
-        Some(peer) => Err(Error::Mismatch(Mismatch::Request { peer })),
-        None => Ok(Agreement { run, notes }),
+    if let Some(peer) = other_request {
+        return Err(Error::Mismatch(Mismatch::Request { peer }));
     }
+    let mismatch = core.attempts.borrow().mismatch();
+    mismatch.map_or(Ok(Agreement { run, notes }), |abort| Err(core.abort_error(abort)))
 }
 
 /// All parties see that some program differs, so all exchange their traces; each compares with the first that differs.
@@ -91,22 +101,22 @@ fn first_difference(
     Error::Mismatch(Mismatch::Program { peer, node, here })
 }
 
-fn peers(core: &Core) -> impl Iterator<Item = usize> + '_ {
-    (0..core.parties).filter(|&p| p != core.me)
-}
-
 fn broadcast(core: &Core, frame: &[u8]) -> Result<()> {
-    peers(core).try_for_each(|peer| core.send_frame(peer, frame.to_vec()))
+    core.peers().try_for_each(|peer| core.send_frame(peer, frame.to_vec()))
 }
 
 fn next(core: &Core, peer: usize, kind: Kind) -> Result<(u32, Vec<u8>)> {
     loop {
-        let message = core.handshake.borrow_mut()[peer].pop_front();
+        let message = core.attempts.borrow_mut().read(peer);
         match message {
-            Some((found, run, body)) if found == kind => return Ok((run, body)),
+            Some(greeted) if greeted.kind == kind => return Ok((greeted.number, greeted.body)),
             Some(_) => return Err(Error::Malformed { peer, what: "handshake message of another kind" }),
-            None if core.has_left(peer) => return Err(Error::Mismatch(Mismatch::Left { peer })),
-            None => core.pump(Wait::Forever)?,
+            None => {}
         }
+        let gone = |&p: &usize| core.has_left(p) && (p == peer || core.attempts.borrow().lacks(p));
+        if let Some(peer) = core.peers().find(gone) {
+            return Err(Error::Mismatch(Mismatch::Left { peer }));
+        }
+        core.pump(Wait::Forever)?;
     }
 }

@@ -5,6 +5,7 @@
 //! without data, which gives their exact rounds, bytes and demand for correlations before anything is sent.
 #![forbid(unsafe_code)]
 
+mod attempts;
 mod correlations;
 mod costs;
 mod ctx;
@@ -17,6 +18,8 @@ mod party;
 mod scheduler;
 mod sharing;
 mod slot;
+mod stream;
+mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod toss;
@@ -26,9 +29,10 @@ pub use correlations::{Demand, Draw, Ledger, Request};
 pub use costs::{Costs, Phase, StepCosts, Traffic};
 pub use ctx::{Ctx, Randomness, Stream};
 pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
-pub use fork::{Chunks, Join};
+pub use fork::Join;
 pub use handshake::{Agreement, Greeting};
 pub use lane::LaneId;
 pub use party::{Party, Run};
 pub use sharing::{EdaBits, Form, Sharing};
 pub use slot::Slot;
+pub use stream::Chunks;

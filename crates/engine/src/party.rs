@@ -1,6 +1,8 @@
 //! A party across its runs: begin (agree with the peers), phases, finish; one abort for all.
 
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, Wait};
@@ -54,7 +56,12 @@ impl Party {
 
     /// Bytes put on the wire so far to all peers, framing and TLS included.
     pub fn wire_bytes(&self) -> u64 {
-        self.core.links.as_ref().map_or(0, |links| links.net.borrow().wire_bytes().iter().sum())
+        self.core.wire_bytes()
+    }
+
+    /// Payload bytes that the run under way has sent so far; another thread may watch it.
+    pub fn sent_counter(&self) -> Arc<AtomicU64> {
+        self.core.sent.clone()
     }
 
     /// Whether the session is over: a peer was lost or cheated.
@@ -162,6 +169,11 @@ impl Drop for Party {
 impl Run<'_> {
     pub fn agreement(&self) -> &Agreement {
         &self.agreement
+    }
+
+    /// [`Party::wire_bytes`], while the run is under way.
+    pub fn wire_bytes(&self) -> u64 {
+        self.party.core.wire_bytes()
     }
 
     /// Runs one phase of the program to its end. Every party runs the same phases in the same order; a phase may come

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use quorate_net::{Interrupt, Net, NetError, Wait};
@@ -37,6 +37,8 @@ pub(crate) struct Core {
     /// The run under way, or the last one.
     pub run: Cell<u32>,
     pub costs: RefCell<Costs>,
+    /// Payload bytes that this run has sent so far, for whoever watches from another thread.
+    pub sent: Arc<AtomicU64>,
     pub table: Table,
     pub attempts: RefCell<Attempts>,
     out: RefCell<Vec<Vec<u8>>>,
@@ -68,6 +70,7 @@ impl Core {
             links: net.map(|net| Links { interrupt: net.interrupt_handle(), net: RefCell::new(net) }),
             run: Cell::new(0),
             costs: RefCell::new(Costs::new(parties)),
+            sent: Arc::default(),
             table: Table::new(parties),
             attempts: RefCell::new(Attempts::new(parties)),
             out: RefCell::new(vec![Vec::new(); parties]),
@@ -89,12 +92,18 @@ impl Core {
         (0..self.parties).filter(move |&peer| peer != me)
     }
 
+    /// Bytes put on the wire so far to all peers, framing and TLS included.
+    pub fn wire_bytes(&self) -> u64 {
+        self.links.as_ref().map_or(0, |links| links.net.borrow().wire_bytes().iter().sum())
+    }
+
     /// Begins the run on which the parties agreed.
     pub fn begin(&self, run: u32) -> Result<()> {
         self.attempts.borrow_mut().start(run);
         self.run.set(run);
         self.forget();
         *self.costs.borrow_mut() = Costs::new(self.parties);
+        self.sent.store(0, Ordering::Relaxed);
         let early = std::mem::take(&mut *self.early.borrow_mut());
         early.into_iter().try_for_each(|(peer, frame)| self.deliver(peer, frame))
     }
@@ -150,6 +159,9 @@ impl Core {
         for _ in 0..FRAMES_AT_ONCE {
             let received = links.net.borrow_mut().recv(wait);
             match received {
+                Ok(Some((peer, _))) if self.has_left(peer) => {
+                    self.fail(Error::Malformed { peer, what: "a frame after its goodbye" });
+                }
                 Ok(Some((peer, frame))) => self.deliver(peer, frame).unwrap_or_else(|error| self.fail(error)),
                 Ok(None) => break,
                 Err(error) if error.peer().is_some_and(|peer| self.has_left(peer)) => {}
@@ -167,9 +179,6 @@ impl Core {
     pub fn deliver(&self, peer: usize, frame: Vec<u8>) -> Result<()> {
         let malformed = |what| Error::Malformed { peer, what };
         let head = wire::header(&frame).map_err(malformed)?;
-        if self.has_left(peer) {
-            return Err(malformed("a frame after its goodbye"));
-        }
         match head.kind {
             Kind::Data if self.attempts.borrow().is_running(head.number) => self.deliver_pieces(peer, frame),
             Kind::Data if self.attempts.borrow().is_stale(head.number) => Ok(()),

@@ -45,6 +45,11 @@ impl<T> Slot<T> {
         }
     }
 
+    /// Lets go of the value, which nobody will read any more.
+    pub fn clear(&self) {
+        *self.state.borrow_mut() = State::Empty(Vec::new());
+    }
+
     /// Waits for the value.
     pub async fn get(&self, ctx: &Ctx) -> Rc<T> {
         poll_fn(|context| match &mut *self.state.borrow_mut() {
@@ -53,7 +58,9 @@ impl<T> Slot<T> {
                 Poll::Ready(value.clone())
             }
             State::Empty(wakers) => {
-                wakers.push(context.waker().clone());
+                if !wakers.iter().any(|waker| waker.will_wake(context.waker())) {
+                    wakers.push(context.waker().clone());
+                }
                 Poll::Pending
             }
         })

@@ -3,7 +3,7 @@
 //! | frame | body |
 //! |---|---|
 //! | data | pieces: tag, lane (16 bytes), number (u32), length (u32), payload |
-//! | abort | cause (2 bytes) |
+//! | abort | cause, the peer it names, the party that gave up first (1 byte each); the header's number: what is over |
 //! | start, trace | the handshake's greeting or node hashes |
 //! | goodbye | nothing |
 //!
@@ -53,7 +53,8 @@ impl Tag {
 
 pub(crate) struct Header {
     pub kind: Kind,
-    pub run: u32,
+    /// The run, or the sender's attempt.
+    pub number: u32,
 }
 
 pub(crate) struct Piece {
@@ -79,7 +80,7 @@ pub(crate) fn header(frame: &[u8]) -> Result<Header, &'static str> {
     if frame[1] != 0 {
         return Err("frame for a worker that does not exist");
     }
-    Ok(Header { kind, run: u32_at(frame, 2) })
+    Ok(Header { kind, number: u32_at(frame, 2) })
 }
 
 /// Appends a piece's header; the caller appends exactly `length` bytes of payload.
@@ -107,26 +108,39 @@ pub(crate) fn piece(frame: &[u8], at: usize) -> Result<Piece, &'static str> {
     Ok(Piece { tag, lane: LaneId::from_bytes(lane), number: u32_at(frame, start - 8), payload: start..start + length })
 }
 
-pub(crate) fn encode_cause(cause: Cause) -> [u8; 2] {
-    match cause {
-        Cause::Lost { peer } => [0, peer as u8],
-        Cause::Silent { peer } => [1, peer as u8],
-        Cause::Interrupted => [2, 0],
-        Cause::Refused => [3, 0],
-        Cause::Cheating => [4, 0],
-        Cause::Mismatch => [5, 0],
-        Cause::Exhausted => [6, 0],
-        Cause::Bug => [7, 0],
-    }
+/// Why every attempt of a party up to `number` is over; `origin` gave up first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Abort {
+    pub number: u32,
+    pub cause: Cause,
+    pub origin: usize,
 }
 
-pub(crate) fn decode_cause(body: &[u8], parties: usize) -> Result<Cause, &'static str> {
-    let [code, peer] = *body else { return Err("abort of a wrong length") };
-    let peer = peer as usize;
-    if peer >= parties {
+pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
+    let (code, peer) = match abort.cause {
+        Cause::Lost { peer } => (0, peer),
+        Cause::Silent { peer } => (1, peer),
+        Cause::Interrupted => (2, 0),
+        Cause::Refused => (3, 0),
+        Cause::Cheating => (4, 0),
+        Cause::Mismatch => (5, 0),
+        Cause::Exhausted => (6, 0),
+        Cause::Bug => (7, 0),
+        Cause::Left { peer } => (8, peer),
+    };
+    let mut frame = frame(Kind::Abort, abort.number);
+    frame.extend_from_slice(&[code, peer as u8, abort.origin as u8]);
+    frame
+}
+
+/// Reads the body of an abort; everything it names is below `parties`.
+pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &'static str> {
+    let [code, peer, origin] = *body else { return Err("abort of a wrong length") };
+    let (peer, origin) = (usize::from(peer), usize::from(origin));
+    if peer >= parties || origin >= parties {
         return Err("abort that names a party which does not exist");
     }
-    Ok(match code {
+    let cause = match code {
         0 => Cause::Lost { peer },
         1 => Cause::Silent { peer },
         2 => Cause::Interrupted,
@@ -135,8 +149,10 @@ pub(crate) fn decode_cause(body: &[u8], parties: usize) -> Result<Cause, &'stati
         5 => Cause::Mismatch,
         6 => Cause::Exhausted,
         7 => Cause::Bug,
+        8 => Cause::Left { peer },
         _ => return Err("abort of an unknown cause"),
-    })
+    };
+    Ok(Abort { number, cause, origin })
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -156,7 +172,7 @@ mod tests {
         bytes.extend_from_slice(&[1, 2]);
         push_piece(&mut bytes, Tag::Credit, LaneId(9), 4096, 0);
         let head = header(&bytes).unwrap();
-        assert_eq!((head.kind, head.run), (Kind::Data, 7));
+        assert_eq!((head.kind, head.number), (Kind::Data, 7));
         let first = piece(&bytes, HEADER_BYTES).unwrap();
         assert_eq!((first.tag, first.number, &bytes[first.payload.clone()]), (Tag::Last, 3, &[1u8, 2][..]));
         let second = piece(&bytes, first.payload.end).unwrap();
@@ -188,15 +204,19 @@ mod tests {
     }
 
     #[test]
-    fn causes_round_trip() {
-        for code in 0..=8u8 {
+    fn aborts_round_trip() {
+        for code in 0..=9u8 {
             for peer in 0..4u8 {
-                match decode_cause(&[code, peer], 3) {
-                    Ok(cause) => assert_eq!(decode_cause(&encode_cause(cause), 3), Ok(cause)),
-                    Err(_) => assert!(code == 8 || peer == 3),
+                match abort(5, &[code, peer, 1], 3) {
+                    Ok(read) => {
+                        let bytes = abort_frame(read);
+                        assert_eq!(abort(5, &bytes[HEADER_BYTES..], 3), Ok(read));
+                    }
+                    Err(_) => assert!(code == 9 || peer == 3),
                 }
             }
         }
-        assert!(decode_cause(&[0], 3).is_err());
+        assert!(abort(5, &[2, 0], 3).is_err());
+        assert!(abort(5, &[2, 0, 3], 3).is_err());
     }
 }

@@ -1,0 +1,316 @@
+//! Which attempt to run something this party is in, and which messages about attempts concern it.
+//!
+//! Every attempt has a number. A greeting carries its sender's number; the run gets the largest. An abort says that every
+//! attempt of its sender up to a number is over. Messages of one peer arrive in order, so an abort that follows a greeting
+//! is about that greeting's attempt or a later one. From this each party decides alone, and all alike:
+//!
+//! | stage | an abort up to x concerns this party if |
+//! |---|---|
+//! | idle | x is not below its next number: its next attempt fails, as the peers' did |
+//! | greeting | it has answered that peer's greeting, or x is not below its own number |
+//! | running | x is not above the run; otherwise it is kept for the next attempt |
+//!
+//! An abort after which the session is over (a lost peer, cheating) concerns everybody at any stage.
+
+use std::collections::VecDeque;
+
+use crate::error::{Error, Result};
+use crate::wire::{Abort, Kind};
+
+/// A peer's number may be ahead of this party's by this much: failed attempts of which this party heard nothing.
+const LARGEST_JUMP: u32 = 1 << 24;
+/// Handshake messages of one peer that may wait: greeting and trace of one attempt, and the next greeting.
+const LONGEST_QUEUE: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Idle,
+    Greeting,
+    Running,
+}
+
+/// A handshake message that nobody has read yet.
+pub(crate) struct Greeted {
+    pub kind: Kind,
+    pub number: u32,
+    pub body: Vec<u8>,
+}
+
+pub(crate) struct Attempts {
+    stage: Stage,
+    /// This party's number while greeting, the run while running.
+    number: u32,
+    /// What this party's next attempt is called.
+    next: u32,
+    /// Data and greetings below this number are stale: this party ended those attempts.
+    floor: u32,
+    /// The number in the greeting of each peer that the present attempt answers.
+    answered: Vec<Option<u32>>,
+    queues: Vec<VecDeque<Greeted>>,
+    /// Peers' aborts of an attempt that this party has not made yet.
+    early: Vec<Option<Abort>>,
+    /// A peer saw that the programs differ; this party finds the difference itself before it gives up.
+    mismatch: Option<Abort>,
+}
+
+impl Attempts {
+    pub fn new(parties: usize) -> Self {
+        Attempts {
+            stage: Stage::Idle,
+            number: 0,
+            next: 1,
+            floor: 1,
+            answered: vec![None; parties],
+            queues: (0..parties).map(|_| VecDeque::new()).collect(),
+            early: vec![None; parties],
+            mismatch: None,
+        }
+    }
+
+    /// Whether data of this run is to be read now.
+    pub fn is_running(&self, run: u32) -> bool {
+        self.stage == Stage::Running && run == self.number
+    }
+
+    /// Whether data of this run will never be read.
+    pub fn is_stale(&self, run: u32) -> bool {
+        run < self.floor
+    }
+
+    /// The number of the next attempt.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Starts an attempt; its number, or the abort that ended it before it began.
+    pub fn open(&mut self) -> std::result::Result<u32, Abort> {
+        self.answered.fill(None);
+        self.mismatch = None;
+        if let Some(abort) = self.early.iter_mut().find_map(Option::take) {
+            self.early.fill(None);
+            self.number = abort.number;
+            return Err(abort);
+        }
+        self.stage = Stage::Greeting;
+        self.number = self.next;
+        self.next += 1;
+        Ok(self.number)
+    }
+
+    /// The parties agreed: from now on data of this run is read.
+    pub fn start(&mut self, run: u32) {
+        self.stage = Stage::Running;
+        self.number = run;
+        self.floor = run;
+        self.next = self.next.max(run + 1);
+    }
+
+    /// The run ended well.
+    pub fn finish(&mut self) {
+        self.stage = Stage::Idle;
+        self.floor = self.floor.max(self.number + 1);
+        self.answered.fill(None);
+    }
+
+    /// The attempt failed; returns up to which number everything is over, for the peers.
+    pub fn fail(&mut self) -> u32 {
+        let answered = self.answered.iter().flatten().copied().max().unwrap_or(0);
+        let over = if self.stage == Stage::Greeting { self.number.max(answered) } else { self.number };
+        self.stage = Stage::Idle;
+        self.floor = self.floor.max(over + 1);
+        self.next = self.next.max(over + 1);
+        self.answered.fill(None);
+        self.queues.iter_mut().for_each(|queue| queue.retain(|greeted| greeted.number > over));
+        over
+    }
+
+    /// Takes in a greeting or a trace.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the peer breaks the order of a handshake.
+    pub fn greeted(&mut self, peer: usize, greeted: Greeted) -> Result<()> {
+        self.check_number(peer, greeted.number)?;
+        if self.is_stale(greeted.number) {
+            return Ok(());
+        }
+        if self.queues[peer].len() >= LONGEST_QUEUE {
+            return Err(Error::Malformed { peer, what: "handshake messages out of turn" });
+        }
+        self.queues[peer].push_back(greeted);
+        Ok(())
+    }
+
+    /// Takes in an abort; returns it if the present attempt is over because of it.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if its number makes no sense.
+    pub fn aborted(&mut self, peer: usize, abort: Abort) -> Result<Option<Abort>> {
+        self.check_number(peer, abort.number)?;
+        let fresh = abort.number >= self.next;
+        self.next = self.next.max(abort.number + 1);
+        let concerns = match (self.stage, self.answered[peer]) {
+            (Stage::Idle, _) => false,
+            (Stage::Greeting, Some(answered)) => abort.number >= answered,
+            (Stage::Greeting, None) => abort.number >= self.number,
+            (Stage::Running, answered) => abort.number <= self.number && answered.is_some_and(|a| abort.number >= a),
+        };
+        if self.stage == Stage::Greeting && concerns && abort.cause == crate::Cause::Mismatch {
+            self.mismatch.get_or_insert(abort);
+            return Ok(None);
+        }
+        self.queues[peer].retain(|greeted| greeted.number > abort.number);
+        let is_final = abort.cause.is_final();
+        if self.stage != Stage::Idle && (concerns || is_final) {
+            return Ok(Some(abort));
+        }
+        if (self.stage != Stage::Greeting && fresh) || is_final {
+            self.early[peer].get_or_insert(abort);
+        }
+        Ok(None)
+    }
+
+    /// The next handshake message of a peer. Reading a greeting answers it.
+    pub fn read(&mut self, peer: usize) -> Option<Greeted> {
+        let greeted = self.queues[peer].pop_front()?;
+        if greeted.kind == Kind::Start {
+            self.answered[peer] = Some(greeted.number);
+        }
+        Some(greeted)
+    }
+
+    /// Whether this attempt still needs that peer's greeting, and it is not there yet.
+    pub fn lacks(&self, peer: usize) -> bool {
+        self.answered[peer].is_none() && self.queues[peer].is_empty()
+    }
+
+    /// A peer that gave up because the programs differ, where this party saw no difference.
+    pub fn mismatch(&self) -> Option<Abort> {
+        self.mismatch
+    }
+
+    fn check_number(&self, peer: usize, number: u32) -> Result<()> {
+        let limit = self.next.saturating_add(LARGEST_JUMP).min(u32::MAX - 1);
+        if number == 0 || number > limit {
+            return Err(Error::Malformed { peer, what: "run number out of range" });
+        }
+        Ok(())
+    }
+
+    /// Whether the numbers are used up.
+    pub fn is_worn_out(&self) -> bool {
+        self.next >= u32::MAX - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cause;
+
+    fn abort(number: u32, cause: Cause) -> Abort {
+        Abort { number, cause, origin: 1 }
+    }
+
+    fn start(number: u32) -> Greeted {
+        Greeted { kind: Kind::Start, number, body: Vec::new() }
+    }
+
+    /// Party 0 of 3, in an attempt that has answered nobody.
+    fn greeting() -> Attempts {
+        let mut attempts = Attempts::new(3);
+        assert_eq!(attempts.open(), Ok(1));
+        attempts
+    }
+
+    fn running() -> Attempts {
+        let mut attempts = greeting();
+        for peer in 1..3 {
+            attempts.greeted(peer, start(1)).unwrap();
+            attempts.read(peer).unwrap();
+        }
+        attempts.start(1);
+        attempts
+    }
+
+    #[test]
+    fn an_echo_of_the_last_failure_does_not_end_the_next_attempt() {
+        let mut attempts = running();
+        assert_eq!(attempts.fail(), 1);
+        assert_eq!(attempts.open(), Ok(2));
+        assert_eq!(attempts.aborted(1, abort(1, Cause::Refused)), Ok(None));
+        assert_eq!(attempts.aborted(2, abort(2, Cause::Refused)), Ok(Some(abort(2, Cause::Refused))));
+    }
+
+    #[test]
+    fn an_abort_before_this_party_began_ends_its_attempt_once() {
+        let mut attempts = Attempts::new(3);
+        attempts.greeted(1, start(1)).unwrap();
+        assert_eq!(attempts.aborted(1, abort(1, Cause::Interrupted)), Ok(None));
+        attempts.greeted(1, start(2)).unwrap();
+        assert_eq!(attempts.open(), Err(abort(1, Cause::Interrupted)));
+        assert_eq!(attempts.fail(), 1);
+        assert_eq!(attempts.open(), Ok(2));
+        assert_eq!(attempts.read(1).unwrap().number, 2);
+        assert!(attempts.read(1).is_none());
+    }
+
+    #[test]
+    fn a_peer_with_a_smaller_number_ends_the_attempt_that_answered_it() {
+        let mut attempts = greeting();
+        attempts.fail();
+        assert_eq!(attempts.open(), Ok(2));
+        attempts.greeted(1, start(2)).unwrap();
+        attempts.read(1).unwrap();
+        attempts.start(9);
+        assert_eq!(attempts.aborted(1, abort(2, Cause::Refused)), Ok(Some(abort(2, Cause::Refused))));
+        assert_eq!((attempts.fail(), attempts.next()), (9, 10));
+    }
+
+    #[test]
+    fn a_peer_that_is_done_and_gives_up_its_next_attempt_does_not_end_this_run() {
+        let mut attempts = running();
+        assert_eq!(attempts.aborted(1, abort(2, Cause::Interrupted)), Ok(None));
+        attempts.finish();
+        assert_eq!(attempts.open(), Err(abort(2, Cause::Interrupted)));
+    }
+
+    #[test]
+    fn a_late_failure_of_a_finished_run_is_no_concern_unless_it_ends_the_session() {
+        let mut attempts = running();
+        attempts.finish();
+        assert_eq!(attempts.aborted(1, abort(1, Cause::Refused)), Ok(None));
+        assert_eq!(attempts.open(), Ok(2));
+        assert_eq!(attempts.aborted(1, abort(1, Cause::Cheating)), Ok(Some(abort(1, Cause::Cheating))));
+    }
+
+    #[test]
+    fn greetings_of_ended_attempts_are_dropped_whenever_they_come() {
+        let mut attempts = greeting();
+        attempts.greeted(1, start(1)).unwrap();
+        assert_eq!(attempts.fail(), 1);
+        attempts.greeted(2, start(1)).unwrap();
+        attempts.greeted(2, start(2)).unwrap();
+        assert_eq!(attempts.open(), Ok(2));
+        assert!(attempts.lacks(1));
+        assert_eq!(attempts.read(2).unwrap().number, 2);
+    }
+
+    #[test]
+    fn a_mismatch_elsewhere_leaves_time_to_find_the_difference_here() {
+        let mut attempts = greeting();
+        attempts.greeted(1, start(1)).unwrap();
+        assert_eq!(attempts.aborted(1, abort(1, Cause::Mismatch)), Ok(None));
+        assert_eq!(attempts.read(1).unwrap().number, 1);
+        assert_eq!(attempts.mismatch(), Some(abort(1, Cause::Mismatch)));
+    }
+
+    #[test]
+    fn absurd_numbers_and_floods_are_refused() {
+        for number in [0, u32::MAX, u32::MAX - 1, 1 << 25] {
+            assert!(greeting().greeted(1, start(number)).is_err());
+            assert!(greeting().aborted(1, abort(number, Cause::Bug)).is_err());
+        }
+        let mut attempts = greeting();
+        assert!((0..9).any(|_| attempts.greeted(1, start(5)).is_err()));
+    }
+}

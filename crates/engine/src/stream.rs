@@ -1,0 +1,214 @@
+//! A long row of chunks, a bounded window at a time: [`Ctx::stream`].
+//!
+//! Every chunk is a lane forked at its parent's depth, so a streamed operation has the rounds of one chunk while sending
+//! overlaps with computing. Parties tell each other how far they are, so that nobody runs far ahead of the slowest.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use crate::ctx::Ctx;
+use crate::error::{Error, Mismatch, Result};
+use crate::fork::{Bell, Child};
+use crate::lane::LaneId;
+use crate::table::Lane;
+use crate::wire::Tag;
+
+/// How [`Ctx::stream`] cuts a long vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunks {
+    /// Elements in all.
+    pub len: usize,
+    /// Elements per chunk; a multiple of 512, so that every chunk but the last packs without a rest. 0 counts as 1.
+    pub chunk: usize,
+    /// Chunks under way at a time; 0 counts as 1.
+    pub window: usize,
+}
+
+impl Chunks {
+    /// Chunks of about 1 MiB or less and a window of about 16 MiB, for work that needs `bytes_per_element` of memory.
+    pub fn of_bytes(len: usize, bytes_per_element: usize) -> Chunks {
+        const CHUNK_BYTES: usize = 1 << 20;
+        const WINDOW_BYTES: usize = 16 << 20;
+        let each = bytes_per_element.max(1);
+        let chunk = (CHUNK_BYTES / each).clamp(512, 16384) / 512 * 512;
+        Chunks { len, chunk, window: (WINDOW_BYTES / chunk.saturating_mul(each)).clamp(4, 64) }
+    }
+
+    pub fn count(self) -> usize {
+        self.len.div_ceil(self.chunk.max(1))
+    }
+
+    pub fn range(self, index: usize) -> Range<usize> {
+        let chunk = self.chunk.max(1);
+        index * chunk..((index + 1) * chunk).min(self.len)
+    }
+}
+
+impl Ctx {
+    /// Runs `work` on every chunk, a bounded window at a time, and hands the results to `sink` in order.
+    ///
+    /// All chunks start at this lane's depth: however long the row, its rounds are those of one chunk. Every party of the
+    /// session calls it in step, with the same chunks, also one that has nothing to do in `work`. No party runs ahead of
+    /// the slowest by more than two windows, so what is parked anywhere stays bounded.
+    ///
+    /// # Errors
+    /// The first error of `work`; what else ends the run.
+    pub async fn stream<T>(
+        &self,
+        chunks: Chunks,
+        work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
+        mut sink: impl FnMut(Range<usize>, T),
+    ) -> Result<()> {
+        if chunks.count() == 1 {
+            let ctx = self.fork();
+            let depth = ctx.depth.clone();
+            let done = work(ctx, chunks.range(0)).await?;
+            self.depth.set(self.depth.get().max(depth.get()));
+            sink(chunks.range(0), done);
+            return Ok(());
+        }
+        let mut row = Row::new(self, chunks);
+        poll_fn(|context| row.advance(context, &work, &mut sink)).await?;
+        self.depth.set(row.deepest);
+        Ok(())
+    }
+}
+
+enum Slot<'a, T> {
+    Running(Child<'a, T>),
+    Done(T),
+}
+
+/// The state of a stream: chunks `done..next` are live.
+struct Row<'a, 'w, T> {
+    ctx: &'a Ctx,
+    chunks: Chunks,
+    window: usize,
+    lane: LaneId,
+    /// Where the peers' progress is noted, for a row longer than the parties may be apart.
+    pace: Option<Rc<Lane>>,
+    start: u32,
+    deepest: u32,
+    next: usize,
+    done: usize,
+    live: VecDeque<Slot<'w, T>>,
+    bell: Arc<Bell>,
+    rung: Vec<usize>,
+}
+
+impl<T> Drop for Row<'_, '_, T> {
+    fn drop(&mut self) {
+        if let Some(pace) = &self.pace {
+            self.ctx.core.table.retire(pace);
+        }
+    }
+}
+
+impl<'a, 'w, T> Row<'a, 'w, T> {
+    fn new(ctx: &'a Ctx, chunks: Chunks) -> Self {
+        let (lane, window, start) = (ctx.fork_lane(), chunks.window.max(1), ctx.depth.get());
+        let long = chunks.count() > 2 * window && !ctx.core.is_dry();
+        Row {
+            ctx,
+            chunks,
+            window,
+            lane,
+            pace: long.then(|| ctx.core.table.open(lane, ctx.phase, &ctx.step)),
+            start,
+            deepest: start,
+            next: 0,
+            done: 0,
+            live: VecDeque::new(),
+            bell: Bell::new(),
+            rung: Vec::new(),
+        }
+    }
+
+    fn advance<W>(
+        &mut self,
+        context: &mut Context<'_>,
+        work: &'w W,
+        sink: &mut impl FnMut(Range<usize>, T),
+    ) -> Poll<Result<()>>
+    where
+        W: AsyncFn(Ctx, Range<usize>) -> Result<T>,
+    {
+        self.bell.listen(context.waker());
+        while self.done < self.chunks.count() {
+            self.start_chunks(context.waker(), work)?;
+            let mut rung = std::mem::take(&mut self.rung);
+            self.bell.take(&mut rung);
+            let moved = !rung.is_empty();
+            rung.iter().try_for_each(|&index| self.poll_chunk(index))?;
+            self.rung = rung;
+            self.hand_over(sink);
+            if !moved {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_chunk(&mut self, index: usize) -> Result<()> {
+        let Some(slot) = index.checked_sub(self.done).and_then(|at| self.live.get_mut(at)) else { return Ok(()) };
+        if let Slot::Running(child) = slot
+            && let Poll::Ready(done) = child.poll()
+        {
+            self.deepest = self.deepest.max(child.depth.get());
+            *slot = Slot::Done(done?);
+        }
+        Ok(())
+    }
+
+    /// Hands finished chunks to the sink, in order.
+    fn hand_over(&mut self, sink: &mut impl FnMut(Range<usize>, T)) {
+        while matches!(self.live.front(), Some(Slot::Done(_))) {
+            if let Some(Slot::Done(value)) = self.live.pop_front() {
+                sink(self.chunks.range(self.done), value);
+            }
+            self.done += 1;
+            self.report();
+        }
+    }
+
+    /// Starts what the window and the slowest peer allow.
+    fn start_chunks<W>(&mut self, waker: &Waker, work: &'w W) -> Result<()>
+    where
+        W: AsyncFn(Ctx, Range<usize>) -> Result<T>,
+    {
+        while self.next < self.chunks.count() && self.live.len() < self.window && self.may_start(waker)? {
+            let ctx = self.ctx.child(self.lane.child(self.next as u64));
+            ctx.depth.set(self.start);
+            let depth = ctx.depth.clone();
+            let child = Child::new(&self.bell, self.next, depth, work(ctx, self.chunks.range(self.next)));
+            self.live.push_back(Slot::Running(child));
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn may_start(&self, waker: &Waker) -> Result<bool> {
+        let (Some(pace), core) = (&self.pace, &self.ctx.core) else { return Ok(true) };
+        let (done, peer) = pace.slowest(core.me);
+        if self.next < (done as usize).saturating_add(2 * self.window) {
+            return Ok(true);
+        }
+        if core.has_left(peer) {
+            return Err(Error::Mismatch(Mismatch::Left { peer }));
+        }
+        core.table.wait_for_progress(pace, waker);
+        Ok(false)
+    }
+
+    /// Tells the peers, every half window, how far this party is.
+    fn report(&self) {
+        let core = &self.ctx.core;
+        if self.pace.is_some() && self.done.is_multiple_of((self.window / 2).max(1)) {
+            core.peers().for_each(|peer| core.post_control(peer, Tag::Progress, self.lane, self.done as u32));
+        }
+    }
+}

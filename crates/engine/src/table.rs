@@ -1,0 +1,334 @@
+//! What a party holds of every lane: messages that have arrived, credit, progress, and who waits for them.
+//!
+//! A lane comes into being when it first communicates or when something arrives for it, and goes when its context goes.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::rc::Rc;
+use std::task::Waker;
+
+use crate::costs::Phase;
+use crate::error::{Error, Result, Step};
+use crate::lane::LaneId;
+use crate::wire::Tag;
+
+/// Bytes of one peer that may be parked before its lanes read them. Honest peers stay far below: every lane has a window
+/// and so has every stream. A peer beyond it breaks the protocol.
+const PARKED_LIMIT: usize = 1 << 30;
+/// What a parked message, or a lane that nobody reads yet, takes beside its payload.
+const OVERHEAD_BYTES: usize = 256;
+
+/// A message as it arrived: a slice of a frame, or bytes put together from several frames.
+pub(crate) struct Message {
+    pub depth: u32,
+    frame: Rc<Vec<u8>>,
+    range: Range<usize>,
+    /// What it counts for while it is parked.
+    charge: usize,
+}
+
+impl Message {
+    pub fn bytes(&self) -> &[u8] {
+        &self.frame[self.range.clone()]
+    }
+}
+
+/// A lane's traffic with one peer.
+#[derive(Default)]
+pub(crate) struct Channel {
+    messages: VecDeque<Message>,
+    /// The pieces so far of a message that is still arriving, and what they count for.
+    partial: Vec<u8>,
+    partial_charge: usize,
+    /// Payload bytes sent, and granted by the peer, since the lane began.
+    pub sent: u64,
+    pub granted: u64,
+    /// Payload bytes read since credit was last granted.
+    pub read: u64,
+    /// Chunks of the stream with this lane that the peer is done with.
+    progress: u32,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+pub(crate) struct Lane {
+    pub id: LaneId,
+    channels: RefCell<Vec<Channel>>,
+    /// Waits for the slowest peer of the stream with this lane.
+    pacer: RefCell<Option<Waker>>,
+    label: OnceCell<(Phase, Option<Step>)>,
+}
+
+/// What a lane waits for from a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    Message,
+    Credit,
+}
+
+impl Channel {
+    fn waker(&mut self, want: Want) -> &mut Option<Waker> {
+        match want {
+            Want::Message => &mut self.reader,
+            Want::Credit => &mut self.writer,
+        }
+    }
+}
+
+impl Lane {
+    pub fn channel<T>(&self, peer: usize, change: impl FnOnce(&mut Channel) -> T) -> T {
+        change(&mut self.channels.borrow_mut()[peer])
+    }
+
+    /// Chunks of the stream with this lane that every peer is done with, and which peer has done fewest.
+    pub fn slowest(&self, me: usize) -> (u32, usize) {
+        let channels = self.channels.borrow();
+        let peers = channels.iter().enumerate().filter(|&(peer, _)| peer != me);
+        peers.map(|(peer, channel)| (channel.progress, peer)).min().unwrap_or((u32::MAX, me))
+    }
+}
+
+/// All lanes of a run.
+pub(crate) struct Table {
+    parties: usize,
+    lanes: RefCell<BTreeMap<LaneId, Rc<Lane>>>,
+    /// Parked bytes by peer, and how many may be.
+    parked: Vec<Cell<usize>>,
+    limit: usize,
+    /// Lanes that wait for a peer.
+    waits: Cell<usize>,
+}
+
+impl Table {
+    pub fn new(parties: usize) -> Self {
+        Table::with_limit(parties, PARKED_LIMIT)
+    }
+
+    fn with_limit(parties: usize, limit: usize) -> Self {
+        let parked = vec![Cell::new(0); parties];
+        Table { parties, lanes: RefCell::default(), parked, limit, waits: Cell::new(0) }
+    }
+
+    pub fn clear(&self) {
+        self.lanes.borrow_mut().clear();
+        self.parked.iter().for_each(|bytes| bytes.set(0));
+        self.waits.set(0);
+    }
+
+    /// Whether some lane waits for a peer.
+    pub fn is_waiting(&self) -> bool {
+        self.waits.get() > 0
+    }
+
+    /// The lane of a context, which says what to call it in an error.
+    pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Rc<Lane> {
+        let lane = self.lane(id);
+        lane.label.get_or_init(|| (phase, step.clone()));
+        lane
+    }
+
+    fn lane(&self, id: LaneId) -> Rc<Lane> {
+        let mut lanes = self.lanes.borrow_mut();
+        let lane = lanes.entry(id).or_insert_with(|| {
+            let channels = RefCell::new((0..self.parties).map(|_| Channel::default()).collect());
+            Rc::new(Lane { id, channels, pacer: RefCell::default(), label: OnceCell::new() })
+        });
+        lane.clone()
+    }
+
+    /// The context of this lane is gone.
+    pub fn retire(&self, lane: &Rc<Lane>) {
+        let mut lanes = self.lanes.borrow_mut();
+        if !lanes.get(&lane.id).is_some_and(|held| Rc::ptr_eq(held, lane)) {
+            return;
+        }
+        lanes.remove(&lane.id);
+        for (peer, channel) in lane.channels.borrow().iter().enumerate() {
+            self.refund(peer, channel.partial_charge + channel.messages.iter().map(|m| m.charge).sum::<usize>());
+            let waiting = usize::from(channel.reader.is_some()) + usize::from(channel.writer.is_some());
+            self.waits.set(self.waits.get() - waiting);
+        }
+        self.waits.set(self.waits.get() - usize::from(lane.pacer.borrow().is_some()));
+    }
+
+    /// Accounts for memory that a peer makes this party hold.
+    pub fn charge(&self, peer: usize, bytes: usize) -> Result<()> {
+        let parked = self.parked[peer].get().saturating_add(bytes);
+        self.parked[peer].set(parked);
+        if parked > self.limit {
+            return Err(Error::Malformed { peer, what: "more bytes than its credit" });
+        }
+        Ok(())
+    }
+
+    fn refund(&self, peer: usize, bytes: usize) {
+        self.parked[peer].set(self.parked[peer].get().saturating_sub(bytes));
+    }
+
+    /// Takes in a piece of a message; `range` is its payload in `frame`.
+    pub fn park(
+        &self,
+        peer: usize,
+        id: LaneId,
+        depth: u32,
+        last: bool,
+        frame: &Rc<Vec<u8>>,
+        range: Range<usize>,
+    ) -> Result<()> {
+        let charge = range.len() + OVERHEAD_BYTES;
+        self.charge(peer, charge)?;
+        let lane = self.lane(id);
+        let mut channels = lane.channels.borrow_mut();
+        let channel = &mut channels[peer];
+        let whole = last && channel.partial_charge == 0;
+        if !whole {
+            channel.partial.extend_from_slice(&frame[range.clone()]);
+            channel.partial_charge += charge;
+        }
+        if !last {
+            return Ok(());
+        }
+        let message = if whole {
+            Message { depth, frame: frame.clone(), range, charge }
+        } else {
+            let whole = std::mem::take(&mut channel.partial);
+            let (range, charge) = (0..whole.len(), std::mem::take(&mut channel.partial_charge));
+            Message { depth, frame: Rc::new(whole), range, charge }
+        };
+        channel.messages.push_back(message);
+        self.wake(&mut channel.reader);
+        Ok(())
+    }
+
+    /// The next message of a peer on this lane, if it has arrived.
+    pub fn take(&self, lane: &Lane, peer: usize) -> Option<Message> {
+        let mut channels = lane.channels.borrow_mut();
+        let channel = &mut channels[peer];
+        let message = channel.messages.pop_front()?;
+        self.refund(peer, message.charge);
+        if channel.reader.take().is_some() {
+            self.waits.set(self.waits.get() - 1);
+        }
+        Some(message)
+    }
+
+    /// Takes in credit or progress.
+    pub fn control(&self, peer: usize, tag: Tag, id: LaneId, number: u32) -> Result<()> {
+        if !self.lanes.borrow().contains_key(&id) {
+            self.charge(peer, OVERHEAD_BYTES * self.parties)?;
+        }
+        let lane = self.lane(id);
+        if tag == Tag::Credit {
+            let mut channels = lane.channels.borrow_mut();
+            channels[peer].granted = channels[peer].granted.saturating_add(u64::from(number));
+            self.wake(&mut channels[peer].writer);
+        } else {
+            let done = &mut lane.channels.borrow_mut()[peer].progress;
+            *done = (*done).max(number);
+            self.wake(&mut lane.pacer.borrow_mut());
+        }
+        Ok(())
+    }
+
+    /// Has `waker` woken when the lane gets what it wants of the peer.
+    pub fn wait(&self, lane: &Lane, peer: usize, want: Want, waker: &Waker) {
+        self.register(lane.channels.borrow_mut()[peer].waker(want), waker);
+    }
+
+    /// Has `waker` woken when some peer reports progress on the stream with this lane.
+    pub fn wait_for_progress(&self, lane: &Lane, waker: &Waker) {
+        self.register(&mut lane.pacer.borrow_mut(), waker);
+    }
+
+    fn register(&self, place: &mut Option<Waker>, waker: &Waker) {
+        match place {
+            Some(held) => held.clone_from(waker),
+            None => {
+                self.waits.set(self.waits.get() + 1);
+                *place = Some(waker.clone());
+            }
+        }
+    }
+
+    fn wake(&self, place: &mut Option<Waker>) {
+        if let Some(waker) = place.take() {
+            self.waits.set(self.waits.get() - 1);
+            waker.wake();
+        }
+    }
+
+    /// Wakes everybody who waits for this peer: it left, and nothing more will come of it.
+    pub fn wake_all(&self, peer: usize) {
+        for lane in self.lanes.borrow().values() {
+            let mut channels = lane.channels.borrow_mut();
+            self.wake(&mut channels[peer].reader);
+            self.wake(&mut channels[peer].writer);
+            self.wake(&mut lane.pacer.borrow_mut());
+        }
+    }
+
+    /// Phase and step of the earliest lane that waits for the peer, or else of the earliest that waits at all.
+    pub fn earliest_wait(&self, peer: usize) -> Option<(Phase, Option<Step>)> {
+        let lanes = self.lanes.borrow();
+        let waiting = lanes.values().filter_map(|lane| {
+            let channels = lane.channels.borrow();
+            let waits = |c: &Channel| c.reader.is_some() || c.writer.is_some();
+            let anyhow = channels.iter().any(waits) || lane.pacer.borrow().is_some();
+            let (phase, step) = lane.label.get()?;
+            let rank = (!waits(&channels[peer]), step.as_ref().map_or(u32::MAX, |s| s.id), lane.id);
+            anyhow.then(|| (rank, (*phase, step.clone())))
+        });
+        waiting.min_by_key(|(rank, _)| *rank).map(|(_, label)| label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parked_bytes_are_given_back_when_read_and_when_the_lane_goes() {
+        let table = Table::new(3);
+        let frame = Rc::new(vec![0; 1000]);
+        let lane = table.open(LaneId(7), Phase::Online, &None);
+        table.park(1, LaneId(7), 1, false, &frame, 0..500).unwrap();
+        table.park(1, LaneId(7), 1, true, &frame, 500..1000).unwrap();
+        assert!(table.parked[1].get() > 1000);
+        assert_eq!(table.take(&lane, 1).unwrap().bytes().len(), 1000);
+        assert_eq!(table.parked[1].get(), 0);
+        table.park(1, LaneId(7), 1, true, &frame, 0..9).unwrap();
+        table.wait(&lane, 2, Want::Message, Waker::noop());
+        table.wait(&lane, 2, Want::Message, Waker::noop());
+        table.wait_for_progress(&lane, Waker::noop());
+        assert_eq!(table.waits.get(), 2);
+        table.retire(&lane);
+        assert_eq!((table.parked[1].get(), table.waits.get(), table.lanes.borrow().len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_peer_cannot_make_this_party_hold_more_than_the_limit() {
+        let frame = Rc::new(vec![0; 1 << 20]);
+        let table = Table::with_limit(2, 8 << 20);
+        let held = (0..20).take_while(|_| table.park(1, LaneId(3), 0, true, &frame, 0..1 << 20).is_ok()).count();
+        assert_eq!(held, 7);
+        let table = Table::with_limit(2, 1 << 20);
+        let held = (0..9999).take_while(|&id| table.control(1, Tag::Credit, LaneId(id), 1).is_ok()).count();
+        assert_eq!(held, (1 << 20) / (2 * OVERHEAD_BYTES));
+        let table = Table::with_limit(2, 1 << 20);
+        let held = (0..9999).take_while(|&id| table.park(1, LaneId(id), 0, false, &frame, 0..0).is_ok()).count();
+        assert_eq!(held, (1 << 20) / OVERHEAD_BYTES);
+    }
+
+    #[test]
+    fn what_is_read_at_once_never_adds_up() {
+        let table = Table::with_limit(2, 4 << 20);
+        let frame = Rc::new(vec![0; 1 << 20]);
+        let lane = table.open(LaneId(7), Phase::Online, &None);
+        table.park(1, LaneId(7), 1, true, &frame, 0..1 << 20).unwrap();
+        for _ in 0..100 {
+            table.park(1, LaneId(7), 1, true, &frame, 0..1 << 20).unwrap();
+            table.take(&lane, 1).unwrap();
+        }
+    }
+}
