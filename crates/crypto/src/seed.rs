@@ -5,7 +5,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// 32 secret bytes; wiped on drop, never printed.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct Seed([u8; 32]);
+pub struct Seed {
+    bytes: [u8; 32],
+    #[cfg(feature = "testing")]
+    #[zeroize(skip)]
+    tape: Option<std::sync::Arc<crate::Tape>>,
+}
 
 impl Seed {
     /// A seed from the operating system's generator.
@@ -13,19 +18,30 @@ impl Seed {
     /// # Errors
     /// [`CryptoError::OsRandom`] when the system has no randomness to give.
     pub fn random() -> Result<Seed, CryptoError> {
-        let mut seed = Seed([0; 32]);
-        os_random(&mut seed.0)?;
+        let mut seed = Seed::from_bytes([0; 32]);
+        os_random(&mut seed.bytes)?;
         Ok(seed)
     }
 
     /// A seed that two parties agreed on or that a peer sent.
     pub fn from_bytes(bytes: [u8; 32]) -> Seed {
-        Seed(bytes)
+        Seed {
+            bytes,
+            #[cfg(feature = "testing")]
+            tape: None,
+        }
+    }
+
+    /// **Insecure**: a seed all of whose generators read `tape`, one after the other. For tests that enumerate all
+    /// randomness.
+    #[cfg(feature = "testing")]
+    pub fn insecure_from_tape(tape: std::sync::Arc<crate::Tape>) -> Seed {
+        Seed { bytes: [0; 32], tape: Some(tape) }
     }
 
     /// The bytes, to send to a peer who shall know the seed.
     pub fn expose(&self) -> &[u8; 32] {
-        &self.0
+        &self.bytes
     }
 
     /// The seed named `domain`, `context`: keyed BLAKE3 of both, unambiguously encoded.
@@ -33,7 +49,7 @@ impl Seed {
     /// # Panics
     /// If `domain` is longer than 255 bytes.
     pub fn derive(&self, domain: &'static str, context: &[u8]) -> Seed {
-        Seed(self.hash(domains::SEED_DERIVE, domain, context))
+        Seed::from_bytes(self.hash(domains::SEED_DERIVE, domain, context))
     }
 
     /// The generator named `domain`, `context`; it has nothing in common with the seed of that name.
@@ -41,6 +57,10 @@ impl Seed {
     /// # Panics
     /// If `domain` is longer than 255 bytes.
     pub fn prg(&self, domain: &'static str, context: &[u8]) -> Prg {
+        #[cfg(feature = "testing")]
+        if let Some(tape) = &self.tape {
+            return Prg::insecure_from_tape(tape.clone());
+        }
         let mut material = self.hash(domains::SEED_PRG, domain, context);
         let prg = Prg::from_material(&material);
         material.zeroize();
@@ -57,9 +77,9 @@ impl Seed {
             block[1] = domain_len;
             block[2..2 + domain.len()].copy_from_slice(domain.as_bytes());
             block[2 + domain.len()..len].copy_from_slice(context);
-            return blake3::keyed_hash(&self.0, &block[..len]).into();
+            return blake3::keyed_hash(&self.bytes, &block[..len]).into();
         }
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        let mut hasher = blake3::Hasher::new_keyed(&self.bytes);
         hasher.update(&[purpose, domain_len]).update(domain.as_bytes()).update(context);
         let hash = hasher.finalize().into();
         hasher.zeroize();

@@ -1,0 +1,403 @@
+//! Privacy by exhaustion, n = 3, over Z_2 and Z_4: all randomness and all inputs are enumerated, one assignment a lane of
+//! one batch. The exact distribution of each party's view (what it draws and what it receives) must be the same for all
+//! inputs of the others that give the same output, or, for correlations, for all their values.
+
+mod common;
+
+use common::*;
+use quorate_crypto::{Seed, Tape};
+use quorate_engine::testing::{Received, parties};
+use quorate_engine::{Ctx, Phase, Result, Sharing};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_rss::Rss;
+
+const N: usize = 3;
+
+/// A variable of the enumeration: `width` bits of the lane's number, from bit `at` on.
+#[derive(Clone, Copy)]
+struct Var {
+    at: u32,
+    width: u32,
+}
+
+impl Var {
+    fn of(self, lane: usize) -> u64 {
+        lane as u64 >> self.at & mask(self.width)
+    }
+}
+
+/// How values of a lane lie in memory and in messages.
+#[derive(Clone, Copy)]
+enum Layout {
+    /// An element of Z_2^k.
+    Element { k: u32 },
+    /// So many rows of bits.
+    Rows { rows: usize },
+}
+
+/// Who draws a variable.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    /// The key of the share that only this party misses.
+    Missed { by: usize },
+    /// A party's own coins.
+    Private { party: usize },
+}
+
+/// All inputs and all draws, each draw in the order of its source.
+#[derive(Default)]
+struct Plan {
+    bits: u32,
+    draws: Vec<(Source, Layout, Var)>,
+}
+
+impl Plan {
+    fn var(&mut self, width: u32) -> Var {
+        self.bits += width;
+        Var { at: self.bits - width, width }
+    }
+
+    fn draw(&mut self, source: Source, layout: Layout) -> Var {
+        let width = match layout {
+            Layout::Element { k } => k,
+            Layout::Rows { rows } => rows as u32,
+        };
+        self.draw_some(source, layout, width)
+    }
+
+    /// A draw of which only the lowest `width` bits matter.
+    fn draw_some(&mut self, source: Source, layout: Layout, width: u32) -> Var {
+        let var = self.var(width);
+        self.draws.push((source, layout, var));
+        var
+    }
+
+    /// The one draw of an input: of the key that the owner shares with the party after it.
+    fn draw_input(&mut self, owner: usize, layout: Layout) {
+        self.draw(Source::Missed { by: (owner + 2) % N }, layout);
+    }
+
+    /// The draws of a product, or of the masks of MulPub.
+    fn draw_product(&mut self, layout: Layout) {
+        for by in 0..N {
+            self.draw(Source::Missed { by }, layout);
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        1 << self.bits
+    }
+
+    fn values(&self, var: Var) -> Vec<u64> {
+        (0..self.lanes()).map(|lane| var.of(lane)).collect()
+    }
+
+    fn vector(&self, var: Var, k: u32) -> Vector {
+        Vector::from_u64s(Ring::of(k), &self.values(var))
+    }
+
+    fn bits(&self, var: Var) -> Bits {
+        self.vector(var, var.width).to_bits(0..var.width)
+    }
+
+    fn tape(&self, source: Source) -> Vec<u8> {
+        let own = self.draws.iter().filter(|(from, _, _)| *from == source);
+        own.flat_map(|&(_, layout, var)| match layout {
+            Layout::Element { k } => self.vector(var, k).bytes_mut().to_vec(),
+            Layout::Rows { .. } => self.bits(var).bytes_mut().to_vec(),
+        })
+        .collect()
+    }
+
+    fn knows(&self, party: usize, source: Source) -> bool {
+        match source {
+            Source::Missed { by } => by != party,
+            Source::Private { party: owner } => owner == party,
+        }
+    }
+}
+
+/// What a party saw in every lane, and what was revealed outside the protocol.
+struct Seen {
+    views: Vec<Vec<u64>>,
+    revealed: Vec<u64>,
+}
+
+/// Runs `protocol` (recorded), then `reveal` (not recorded), on the tapes of `plan`.
+fn observe<T>(
+    plan: &Plan,
+    messages: &(dyn Fn(usize, usize) -> Vec<Layout> + Sync),
+    protocol: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync,
+    reveal: impl AsyncFn(&Rss, &Ctx, T) -> Result<Vec<u64>> + Sync,
+) -> Vec<Seen> {
+    parties(N, |mut party| {
+        let me = party.me();
+        let tape = |source| Tape::new(plan.tape(source));
+        let shared: Vec<_> = (0..N).map(|by| tape(Source::Missed { by })).collect();
+        let private = tape(Source::Private { party: me });
+        let seed_of = |set: u8| Seed::insecure_from_tape(shared[set.trailing_zeros() as usize].clone());
+        let rss = Rss::insecure_with_seeds(N, me, seed_of, Seed::insecure_from_tape(private.clone())).unwrap();
+        party.insecure_record();
+        let mut run = party.begin_alone().unwrap();
+        let made = run.phase(Phase::Offline, async |ctx| protocol(&rss, ctx).await).unwrap();
+        for (by, tape) in shared.iter().enumerate().filter(|(by, _)| *by != me) {
+            assert_eq!(tape.drawn(), plan.tape(Source::Missed { by }).len(), "key {by} at party {me}");
+        }
+        assert_eq!(private.drawn(), plan.tape(Source::Private { party: me }).len(), "coins of party {me}");
+        let revealed = run.phase(Phase::Online, async |ctx| reveal(&rss, ctx, made).await).unwrap();
+        run.finish();
+        let transcript = party.insecure_transcript();
+        party.leave(false);
+        Seen { views: decode(plan, me, &transcript, messages), revealed }
+    })
+}
+
+/// A party's messages and draws, lane by lane.
+fn decode(
+    plan: &Plan,
+    me: usize,
+    transcript: &[Received],
+    messages: &(dyn Fn(usize, usize) -> Vec<Layout> + Sync),
+) -> Vec<Vec<u64>> {
+    let lanes = plan.lanes();
+    let mut columns: Vec<Vec<u64>> =
+        plan.draws.iter().filter(|(source, _, _)| plan.knows(me, *source)).map(|&(_, _, var)| plan.values(var)).collect();
+    for from in 0..N {
+        let received: Vec<&Received> =
+            transcript.iter().filter(|m| m.from == from && m.phase == Phase::Offline).collect();
+        let layouts = messages(me, from);
+        assert_eq!(received.len(), layouts.len(), "messages from {from} to {me}");
+        for (message, layout) in received.into_iter().zip(layouts) {
+            columns.push(match layout {
+                Layout::Element { k } => Vector::unpack(Ring::of(k), lanes, &message.bytes).unwrap().to_u64s(),
+                Layout::Rows { rows } => {
+                    Bits::unpack(rows, lanes, &message.bytes).unwrap().to_vector(Ring::of(rows as u32)).to_u64s()
+                }
+            });
+        }
+    }
+    (0..lanes).map(|lane| columns.iter().map(|column| column[lane]).collect()).collect()
+}
+
+/// Whether some view is likelier for one value of `hidden` than for another that goes with the same `allowed`.
+fn leaks(views: &[Vec<u64>], allowed: impl Fn(usize) -> u64, hidden: impl Fn(usize) -> u64) -> bool {
+    let mut lanes: Vec<(u64, &[u64], u64)> =
+        views.iter().enumerate().map(|(lane, view)| (allowed(lane), &view[..], hidden(lane))).collect();
+    lanes.sort_unstable();
+    lanes.chunk_by(|a, b| a.0 == b.0).any(|class| {
+        let mut all: Vec<u64> = class.iter().map(|lane| lane.2).collect();
+        all.sort_unstable();
+        all.dedup();
+        class.chunk_by(|a, b| a.1 == b.1).any(|same_view| {
+            let counts: Vec<(u64, usize)> =
+                same_view.chunk_by(|a, b| a.2 == b.2).map(|run| (run[0].2, run.len())).collect();
+            counts.len() != all.len() || counts.iter().any(|(_, count)| *count != counts[0].1)
+        })
+    })
+}
+
+/// Two inputs, x of party 0 and y of party 1, and a result: checks all three views.
+fn check_function(seen: &[Seen], (x, y): (Var, Var), output: impl Fn(u64, u64) -> u64, opened: bool) {
+    for (me, seen) in seen.iter().enumerate() {
+        let own = |lane: usize| [x.of(lane), y.of(lane), 0][me];
+        let hidden = |lane: usize| [y.of(lane), x.of(lane), x.of(lane) << 8 | y.of(lane)][me];
+        let result = |lane: usize| output(x.of(lane), y.of(lane));
+        let allowed = |lane: usize| own(lane) << 8 | if opened { result(lane) } else { 0 };
+        assert!(!leaks(&seen.views, allowed, hidden), "party {me} learns more than the output");
+        if opened {
+            assert!(seen.revealed.iter().enumerate().all(|(lane, &got)| got == result(lane)));
+            assert!(leaks(&seen.views, own, hidden), "the test does not see that the output was opened to {me}");
+        }
+    }
+}
+
+fn element(k: u32) -> Layout {
+    Layout::Element { k }
+}
+
+/// Messages of one round in which everyone hears from its successor.
+fn from_next(me: usize, from: usize, layout: Layout) -> Option<Layout> {
+    (from == (me + 1) % N).then_some(layout)
+}
+
+/// What `owner` sends when it inputs.
+fn of_input(me: usize, from: usize, owner: usize, layout: Layout) -> Option<Layout> {
+    (from == owner).then(|| from_next(me, from, layout)).flatten()
+}
+
+async fn two_inputs(rss: &Rss, ctx: &Ctx, plan: &Plan, (x, y): (Var, Var), k: u32) -> Result<(A, A)> {
+    let shape = (Ring::of(k), plan.lanes());
+    let a = rss.input(ctx, 0, shape, (ctx.me() == 0).then(|| plan.vector(x, k)).as_ref()).await?;
+    let b = rss.input(ctx, 1, shape, (ctx.me() == 1).then(|| plan.vector(y, k)).as_ref()).await?;
+    Ok((a, b))
+}
+
+#[test]
+fn products() {
+    for k in [1, 2] {
+        for opened in [false, true] {
+            let mut plan = Plan::default();
+            let inputs = (plan.var(k), plan.var(k));
+            plan.draw_input(0, element(k));
+            plan.draw_input(1, element(k));
+            plan.draw_product(element(k));
+            let messages = |me, from| {
+                let input = |owner| of_input(me, from, owner, element(k));
+                let round = || from_next(me, from, element(k));
+                [input(0), input(1), round(), round().filter(|_| opened)].into_iter().flatten().collect()
+            };
+            let protocol = async |rss: &Rss, ctx: &Ctx| {
+                let (a, b) = two_inputs(rss, ctx, &plan, inputs, k).await?;
+                let product = rss.mul(ctx, &a, &b).await?;
+                if opened { open(rss, ctx, &product).await } else { Ok(Vec::new()) }
+            };
+            let seen = observe(&plan, &messages, protocol, async |_, _, values| Ok(values));
+            check_function(&seen, inputs, |x, y| x * y & mask(k), opened);
+        }
+    }
+}
+
+#[test]
+fn opened_products() {
+    for k in [1, 2] {
+        let mut plan = Plan::default();
+        let inputs = (plan.var(k), plan.var(k));
+        plan.draw_input(0, element(k));
+        plan.draw_input(1, element(k));
+        plan.draw_product(element(k));
+        let messages = |me, from| {
+            let input = |owner| of_input(me, from, owner, element(k));
+            [input(0), input(1), (from != me).then(|| element(k))].into_iter().flatten().collect()
+        };
+        let protocol = async |rss: &Rss, ctx: &Ctx| {
+            let (a, b) = two_inputs(rss, ctx, &plan, inputs, k).await?;
+            Ok(rss.multiply_and_open(ctx, &a, &b).await?.to_u64s())
+        };
+        let seen = observe(&plan, &messages, protocol, async |_, _, values| Ok(values));
+        check_function(&seen, inputs, |x, y| x * y & mask(k), true);
+    }
+}
+
+#[test]
+fn sums_opened_to_all_or_to_one() {
+    for k in [1, 2] {
+        for to in [None, Some(0), Some(1), Some(2)] {
+            let mut plan = Plan::default();
+            let (x, y) = (plan.var(k), plan.var(k));
+            plan.draw_input(0, element(k));
+            plan.draw_input(1, element(k));
+            let messages = |me, from| {
+                let input = |owner| of_input(me, from, owner, element(k));
+                let told = from_next(me, from, element(k)).filter(|_| to.is_none_or(|to| to == me));
+                [input(0), input(1), told].into_iter().flatten().collect()
+            };
+            let protocol = async |rss: &Rss, ctx: &Ctx| {
+                let (a, b) = two_inputs(rss, ctx, &plan, (x, y), k).await?;
+                let sum = rss.add(&a, &b);
+                Ok(match to {
+                    None => Some(rss.open(ctx, &sum).await?),
+                    Some(to) => rss.open_to(ctx, to, &sum).await?,
+                })
+            };
+            let reveal = async |_: &Rss, _: &Ctx, sum: Option<Vector>| Ok(sum.map_or(Vec::new(), |v| v.to_u64s()));
+            let mut seen = observe(&plan, &messages, protocol, reveal);
+            // Give everyone the sum, and see that those who were not told do not know it.
+            let sum = |lane: usize| x.of(lane) + y.of(lane) & mask(k);
+            for (me, seen) in seen.iter_mut().enumerate() {
+                let own = |lane: usize| [x.of(lane), y.of(lane), 0][me];
+                let hidden = |lane: usize| x.of(lane) << 8 | y.of(lane);
+                if to.is_none_or(|to| to == me) {
+                    assert!(seen.revealed.iter().enumerate().all(|(lane, &got)| got == sum(lane)));
+                    assert!(!leaks(&seen.views, |lane| own(lane) << 8 | sum(lane), hidden), "party {me}");
+                    assert!(leaks(&seen.views, own, hidden), "party {me}");
+                } else {
+                    assert!(!leaks(&seen.views, own, hidden), "party {me} learns what is told to {to:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ands() {
+    for rows in [1, 2] {
+        let layout = Layout::Rows { rows };
+        let mut plan = Plan::default();
+        let (x, y) = (plan.var(rows as u32), plan.var(rows as u32));
+        plan.draw_input(0, layout);
+        plan.draw_input(1, layout);
+        plan.draw_product(layout);
+        let messages = |me, from| {
+            let input = |owner| of_input(me, from, owner, layout);
+            let round = || from_next(me, from, layout);
+            [input(0), input(1), round(), round()].into_iter().flatten().collect()
+        };
+        let protocol = async |rss: &Rss, ctx: &Ctx| {
+            let shape = (rows, plan.lanes());
+            let a = rss.input_bits(ctx, 0, shape, (ctx.me() == 0).then(|| plan.bits(x)).as_ref()).await?;
+            let b = rss.input_bits(ctx, 1, shape, (ctx.me() == 1).then(|| plan.bits(y)).as_ref()).await?;
+            let opened = rss.open_bits(ctx, &rss.and(ctx, &a, &b).await?).await?;
+            Ok(opened.to_vector(Ring::of(rows as u32)).to_u64s())
+        };
+        let seen = observe(&plan, &messages, protocol, async |_, _, values| Ok(values));
+        check_function(&seen, (x, y), |x, y| x & y, true);
+    }
+}
+
+#[test]
+fn random_bits() {
+    for k in [1, 2] {
+        let wide = k + 2;
+        let mut plan = Plan::default();
+        // u is doubled: its top bit is lost.
+        for by in 0..N {
+            plan.draw_some(Source::Missed { by }, element(wide), wide - 1);
+        }
+        plan.draw_product(element(wide));
+        let messages = |me: usize, from: usize| (from != me).then(|| element(wide)).into_iter().collect();
+        let ring = Ring::of(k);
+        let lanes = plan.lanes();
+        let protocol = async |rss: &Rss, ctx: &Ctx| rss.random_bits(ctx, ring, lanes).await;
+        let seen = observe(&plan, &messages, protocol, async |rss, ctx, bits| open(rss, ctx, &bits).await);
+        for (me, seen) in seen.iter().enumerate() {
+            assert!(seen.revealed.contains(&0) && seen.revealed.contains(&1));
+            assert!(!leaks(&seen.views, |_| 0, |lane| seen.revealed[lane]), "party {me} can guess a random bit");
+        }
+    }
+}
+
+#[test]
+fn edabits() {
+    for k in [1, 2u32] {
+        let mut plan = Plan::default();
+        let summands: Vec<Var> = (0..2).map(|party| plan.draw(Source::Private { party }, element(k))).collect();
+        let rows = Layout::Rows { rows: k as usize };
+        let carry = Layout::Rows { rows: 1 };
+        for owner in 0..2 {
+            plan.draw_input(owner, element(k));
+            plan.draw_input(owner, rows);
+        }
+        if k == 2 {
+            plan.draw_product(carry);
+        }
+        let messages = |me, from| {
+            let inputs = (0..2).flat_map(|owner| [(owner, element(k)), (owner, rows)]);
+            let inputs = inputs.filter_map(|(owner, layout)| of_input(me, from, owner, layout));
+            inputs.chain(from_next(me, from, carry).filter(|_| k == 2)).collect()
+        };
+        let lanes = plan.lanes();
+        let protocol = async |rss: &Rss, ctx: &Ctx| rss.edabits(ctx, Ring::of(k), None, lanes).await;
+        let seen = observe(&plan, &messages, protocol, async |rss, ctx, eda| {
+            let bits = rss.open_bits(ctx, &eda.bits).await?.to_vector(Ring::of(k)).to_u64s();
+            assert_eq!(bits, open(rss, ctx, &eda.value).await?);
+            Ok(bits)
+        });
+        for (me, seen) in seen.iter().enumerate() {
+            let sum = |lane: usize| summands[0].of(lane) + summands[1].of(lane) & mask(k);
+            assert!(seen.revealed.iter().enumerate().all(|(lane, &r)| r == sum(lane)));
+            assert!(!leaks(&seen.views, |_| 0, sum), "party {me} knows something of the mask");
+            let other = 1 - me.min(1);
+            assert!(!leaks(&seen.views, |_| 0, |lane| summands[other].of(lane)), "party {me}");
+        }
+    }
+}
