@@ -1,0 +1,178 @@
+//! Building the program from Python: one method per operation. Each takes the user's file and line last.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use quorate_graph::{BinaryOp, Bound as Largest, BuildError, Builder, NodeId, Operand, Source, UnaryOp};
+
+use crate::errors::raise;
+use crate::operands::{Argument, dtype, dtype_parts, numbers};
+use crate::session::Session;
+
+type Dtype<'a> = (&'a str, u32, u32);
+type Line = (String, u32);
+
+impl Session {
+    fn add(
+        &self,
+        py: Python<'_>,
+        line: Line,
+        build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
+    ) -> PyResult<u32> {
+        let id = self.lock()?.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
+        Ok(id.0)
+    }
+
+    fn dtype(&self, py: Python<'_>, parts: Dtype<'_>, line: &Line) -> PyResult<quorate_graph::Dtype> {
+        let at = Source::new(line.0.as_str(), line.1);
+        dtype(parts).map_err(|fault| raise(py, &BuildError { fault, at }.into()))
+    }
+}
+
+fn binary_op(name: &str) -> PyResult<BinaryOp> {
+    Ok(match name {
+        "add" => BinaryOp::Add,
+        "sub" => BinaryOp::Sub,
+        "mul" => BinaryOp::Mul,
+        "lt" => BinaryOp::Lt,
+        "le" => BinaryOp::Le,
+        "gt" => BinaryOp::Gt,
+        "ge" => BinaryOp::Ge,
+        "eq" => BinaryOp::Eq,
+        "ne" => BinaryOp::Ne,
+        "and" => BinaryOp::And,
+        "or" => BinaryOp::Or,
+        "xor" => BinaryOp::Xor,
+        other => return Err(PyValueError::new_err(format!("no operation {other:?} on two arrays"))),
+    })
+}
+
+#[pymethods]
+impl Session {
+    /// Shape and dtype of a node.
+    fn info(&self, py: Python<'_>, node: u32) -> PyResult<(Vec<usize>, (&'static str, u32, u32))> {
+        let look = |graph: &quorate_graph::Graph| {
+            let node = graph.node(NodeId(node));
+            (node.shape.clone(), dtype_parts(node.dtype))
+        };
+        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+    }
+
+    /// An input of party `owner`; `values` is (kind, bytes) where this process has them.
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments
+    fn input(
+        &self,
+        py: Python<'_>,
+        owner: usize,
+        shape: Vec<usize>,
+        dtype: Dtype<'_>,
+        bound: Option<Bound<'_, PyAny>>,
+        values: Option<(String, Vec<u8>)>,
+        line: Line,
+    ) -> PyResult<u32> {
+        let bound = match bound {
+            None => None,
+            Some(value) => Some(match value.extract::<i128>() {
+                Ok(whole) => Largest::Int(whole),
+                Err(_) => Largest::Real(value.extract()?),
+            }),
+        };
+        let dtype = self.dtype(py, dtype, &line)?;
+        let parties = self.lock()?.parties();
+        let data = values.map(|(kind, bytes)| numbers(&kind, &bytes)).transpose()?;
+        let id = self.add(py, line, |mut b| b.input(owner, parties, &shape, dtype, bound))?;
+        if let Some(data) = data {
+            self.lock()?.provide(NodeId(id), owner, &data).map_err(|error| raise(py, &error))?;
+        }
+        Ok(id)
+    }
+
+    /// Public numbers of a dtype.
+    fn constant(&self, py: Python<'_>, value: Argument, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+        let dtype = self.dtype(py, dtype, &line)?;
+        self.add(py, line, |mut b| match value.operand() {
+            Operand::Ints { shape, values } => b.constant_ints(shape, values, dtype),
+            Operand::Reals { shape, values } => b.constant_reals(shape, values, dtype),
+            Operand::Node(id) => Ok(id),
+        })
+    }
+
+    fn binary(&self, py: Python<'_>, op: &str, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+        let op = binary_op(op)?;
+        self.add(py, line, |mut b| b.binary(op, x.operand(), y.operand()))
+    }
+
+    fn unary(&self, py: Python<'_>, op: &str, x: u32, line: Line) -> PyResult<u32> {
+        let op = if op == "not" { UnaryOp::Not } else { UnaryOp::Neg };
+        self.add(py, line, |mut b| b.unary(op, NodeId(x)))
+    }
+
+    fn select(&self, py: Python<'_>, bit: Argument, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.select(bit.operand(), x.operand(), y.operand()))
+    }
+
+    fn shift(&self, py: Python<'_>, x: u32, left: bool, by: i64, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| if left { b.shl(NodeId(x), by) } else { b.shr(NodeId(x), by) })
+    }
+
+    fn cast(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+        let dtype = self.dtype(py, dtype, &line)?;
+        self.add(py, line, |mut b| b.cast(NodeId(x), dtype))
+    }
+
+    fn matmul(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.matmul(x.operand(), y.operand()))
+    }
+
+    fn dot(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.dot(x.operand(), y.operand()))
+    }
+
+    fn reduce(&self, py: Python<'_>, op: &str, x: u32, axis: Option<i64>, keepdims: bool, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| match op {
+            "max" => b.max(NodeId(x), axis, keepdims),
+            "min" => b.min(NodeId(x), axis, keepdims),
+            "argmax" => b.argmax(NodeId(x), axis, keepdims),
+            _ => b.sum(NodeId(x), axis, keepdims),
+        })
+    }
+
+    /// `index` holds unsigned 32-bit positions in the flattened array.
+    fn gather(&self, py: Python<'_>, x: u32, index: Vec<u8>, shape: Vec<usize>, line: Line) -> PyResult<u32> {
+        let (words, _) = index.as_chunks::<4>();
+        let index = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
+        self.add(py, line, |mut b| b.gather(NodeId(x), index, &shape))
+    }
+
+    fn reshape(&self, py: Python<'_>, x: u32, shape: Vec<i64>, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.reshape(NodeId(x), &shape))
+    }
+
+    fn broadcast_to(&self, py: Python<'_>, x: u32, shape: Vec<usize>, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.broadcast_to(NodeId(x), &shape))
+    }
+
+    fn transpose(&self, py: Python<'_>, x: u32, axes: Option<Vec<i64>>, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.transpose(NodeId(x), axes.as_deref()))
+    }
+
+    fn join(&self, py: Python<'_>, parts: Vec<Argument>, axis: i64, stack: bool, line: Line) -> PyResult<u32> {
+        let operands: Vec<Operand<'_>> = parts.iter().map(Argument::operand).collect();
+        self.add(py, line, |mut b| if stack { b.stack(&operands, axis) } else { b.concat(&operands, axis) })
+    }
+
+    /// `x` with the elements at the flattened positions `index` replaced by `value`, which has the shape `shape` there.
+    fn set_at(
+        &self,
+        py: Python<'_>,
+        x: u32,
+        index: Vec<u8>,
+        shape: Vec<usize>,
+        value: Argument,
+        line: Line,
+    ) -> PyResult<u32> {
+        let (words, _) = index.as_chunks::<4>();
+        let index: Vec<u32> = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
+        self.add(py, line, |mut b| b.set_at(NodeId(x), &index, &shape, value.operand()))
+    }
+}

@@ -1,0 +1,68 @@
+//! Each error as the exception of `quorate.errors` that users catch.
+
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use quorate_engine::{Cause, Error, Fault};
+use quorate_graph::Kind;
+use quorate_net::NetError;
+use quorate_session::SessionError;
+
+/// The exception for an error, with its message.
+pub(crate) fn raise(py: Python<'_>, error: &SessionError) -> PyErr {
+    let Some(name) = class_of(error) else { return PyKeyboardInterrupt::new_err(()) };
+    match py
+        .import("quorate.errors")
+        .and_then(|module| module.getattr(name))
+        .and_then(|c| c.call1((error.to_string(),)))
+    {
+        Ok(instance) => PyErr::from_value(instance),
+        Err(import) => import,
+    }
+}
+
+/// The class's name; `None` for an interrupt.
+fn class_of(error: &SessionError) -> Option<&'static str> {
+    Some(match error {
+        SessionError::Engine(error) => return class_of_engine(error),
+        SessionError::Net(error) => class_of_link(error),
+        SessionError::Build(error) => match error.kind() {
+            Kind::Shape => "ShapeError",
+            Kind::Dtype => "DtypeError",
+            Kind::Range => "RangeError",
+            Kind::Config => "ConfigError",
+        },
+        SessionError::Network(_)
+        | SessionError::UnknownProtocol { .. }
+        | SessionError::ConfigFile { .. }
+        | SessionError::ConfigMe { .. }
+        | SessionError::NoValues { .. } => "ConfigError",
+        SessionError::Closed => "SessionClosed",
+        SessionError::WorkerGone => "QuorateError",
+    })
+}
+
+fn class_of_engine(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::Misuse { .. } => "ConfigError",
+        Error::Net { fault: Fault::Silent { .. }, .. } => "PeerTimeout",
+        Error::Net { .. } => "PeerLost",
+        Error::Aborted { cause: Cause::Cheating, .. } | Error::Cheating { .. } => "CheatingDetected",
+        Error::Aborted { cause: Cause::Mismatch, .. } | Error::Mismatch(_) => "ProgramMismatch",
+        Error::Aborted { cause: Cause::Lost { .. }, .. } => "PeerLost",
+        Error::Aborted { cause: Cause::Silent { .. }, .. } => "PeerTimeout",
+        Error::Aborted { .. } | Error::Malformed { .. } => "RunAborted",
+        Error::Exhausted { .. } => "PoolExhausted",
+        Error::Poisoned => "SessionClosed",
+        Error::Interrupted => return None,
+        Error::Bug { .. } => "QuorateError",
+    })
+}
+
+fn class_of_link(error: &NetError) -> &'static str {
+    match error {
+        NetError::Timeout { .. } | NetError::ConnectTimeout { .. } => "PeerTimeout",
+        NetError::Lost { .. } | NetError::NoPeersLeft | NetError::Io { .. } | NetError::Malformed { .. } => "PeerLost",
+        _ => "ConfigError",
+    }
+}

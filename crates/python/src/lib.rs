@@ -1,0 +1,19 @@
+//! The native module behind the Python package: arguments and types, no logic.
+
+mod arrays;
+mod errors;
+mod operands;
+mod session;
+mod tools;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<session::Session>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(tools::keygen, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::read_config, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::check_network, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! A session as Python sees it: open, run, look, close.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use quorate_graph::{Network, NodeId};
+use quorate_session::{Config, LocalOptions, PhaseStats, Protocol, Revealed, Session as Inner, SessionError};
+
+use crate::errors::raise;
+use crate::operands::to_bytes;
+
+/// How often a running program looks for Ctrl-C and reports its progress.
+const TICK: Duration = Duration::from_millis(50);
+
+#[pyclass(module = "quorate._quorate", frozen)]
+pub(crate) struct Session {
+    inner: Mutex<Inner>,
+    /// Arrays that Python let go of; taken over when the next run starts, since that may happen during a run.
+    released: Mutex<Vec<NodeId>>,
+}
+
+impl Session {
+    fn new(inner: Inner) -> Self {
+        Session { inner: Mutex::new(inner), released: Mutex::default() }
+    }
+
+    /// The session, unless another thread is running a program on it.
+    pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        match self.inner.try_lock() {
+            Ok(guard) => Ok(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
+                "this session is running a program in another thread; open one session per thread",
+            )),
+        }
+    }
+}
+
+type Targets = Vec<(u32, Option<usize>)>;
+
+fn nodes(targets: Targets) -> Vec<(NodeId, Option<usize>)> {
+    targets.into_iter().map(|(node, to)| (NodeId(node), to)).collect()
+}
+
+#[pymethods]
+impl Session {
+    #[staticmethod]
+    #[pyo3(signature = (protocol, parties, network, strict))]
+    fn local(
+        py: Python<'_>,
+        protocol: &str,
+        parties: Option<usize>,
+        network: Option<&str>,
+        strict: bool,
+    ) -> PyResult<Self> {
+        let open = || -> Result<Inner, SessionError> {
+            let protocol: Protocol = protocol.parse()?;
+            let network: Option<Network> = network.map(str::parse).transpose()?;
+            let parties = parties.unwrap_or(protocol.default_parties());
+            Inner::local(LocalOptions { protocol, parties, network, strict })
+        };
+        py.detach(open).map(Session::new).map_err(|error| raise(py, &error))
+    }
+
+    /// Connects in a thread of its own, so that Ctrl-C ends the wait for the peers.
+    #[staticmethod]
+    fn connect(py: Python<'_>, path: PathBuf, strict: bool) -> PyResult<Self> {
+        let config = Config::read(&path).map_err(|error| raise(py, &error))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = stop.clone();
+        let thread = std::thread::spawn(move || Inner::connect(&config, strict, seen));
+        while !thread.is_finished() {
+            py.detach(|| std::thread::sleep(TICK / 5));
+            if let Err(interrupt) = py.check_signals() {
+                stop.store(true, Ordering::Relaxed);
+                return Err(interrupt);
+            }
+        }
+        let opened = thread.join().unwrap_or(Err(SessionError::WorkerGone));
+        opened.map(Session::new).map_err(|error| raise(py, &error))
+    }
+
+    #[getter]
+    fn me(&self) -> PyResult<Option<usize>> {
+        Ok(self.lock()?.me())
+    }
+
+    #[getter]
+    fn parties(&self) -> PyResult<usize> {
+        Ok(self.lock()?.parties())
+    }
+
+    #[getter]
+    fn protocol(&self) -> PyResult<&'static str> {
+        Ok(self.lock()?.protocol().name())
+    }
+
+    #[getter]
+    fn security(&self) -> PyResult<String> {
+        let inner = self.lock()?;
+        Ok(inner.protocol().security(inner.parties()))
+    }
+
+    /// An array is gone.
+    fn release(&self, node: u32) {
+        if let Ok(mut released) = self.released.lock() {
+            released.push(NodeId(node));
+        }
+    }
+
+    /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share)` is called now and then.
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        targets: Targets,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Option<(&'static str, Bound<'py, PyBytes>)>>> {
+        let mut inner = self.lock()?;
+        if let Ok(mut released) = self.released.lock() {
+            released.drain(..).for_each(|id| inner.release(id));
+        }
+        let mut running = inner.run(&nodes(targets)).map_err(|error| raise(py, &error))?;
+        let mut interrupt: Option<PyErr> = None;
+        while !py.detach(|| running.wait(TICK)) {
+            if interrupt.is_none() {
+                if let (Some(show), Some((phase, share))) = (&progress, running.progress()) {
+                    show.call1((phase.to_string(), share))?;
+                }
+                if let Err(signal) = py.check_signals() {
+                    running.interrupt();
+                    interrupt = Some(signal);
+                }
+            }
+        }
+        let values = running.finish();
+        if let Some(interrupt) = interrupt {
+            return Err(interrupt);
+        }
+        let values = values.map_err(|error| raise(py, &error))?;
+        let shown = |value: &Revealed| {
+            value.as_ref().map(|data| {
+                let (kind, bytes) = to_bytes(data);
+                (kind, PyBytes::new(py, &bytes))
+            })
+        };
+        Ok(values.iter().map(shown).collect())
+    }
+
+    /// What `targets` would cost, as a dictionary; seconds are those of `network`.
+    fn plan<'py>(&self, py: Python<'py>, targets: Targets, network: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+        let network: Option<Network> =
+            network.map(str::parse).transpose().map_err(|e: quorate_graph::NetworkError| raise(py, &e.into()))?;
+        let mut inner = self.lock()?;
+        let inner: &mut Inner = &mut inner;
+        let targets = nodes(targets);
+        let plan = py.detach(|| inner.plan(&targets)).map_err(|error| raise(py, &error))?;
+        let out = PyDict::new(py);
+        for (name, phase) in [("offline", &plan.offline), ("online", &plan.online)] {
+            let entry = PyDict::new(py);
+            entry.set_item("rounds", phase.rounds)?;
+            entry.set_item("bytes_sent", phase.bytes_sent.clone())?;
+            entry.set_item("seconds", network.map(|network| phase.seconds(network)))?;
+            out.set_item(name, entry)?;
+        }
+        out.set_item("correlations", plan.correlations)?;
+        out.set_item("memory_bytes", plan.memory_bytes)?;
+        let steps: Vec<_> = plan
+            .steps
+            .iter()
+            .map(|s| (s.node, s.what.clone(), s.file.clone(), s.line, s.bytes, s.done_after_round))
+            .collect();
+        out.set_item("steps", steps)?;
+        Ok(out)
+    }
+
+    /// What all runs so far cost, by party of this process.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inner = self.lock()?;
+        let out = PyDict::new(py);
+        for (&party, run) in &inner.stats().parties {
+            let entry = PyDict::new(py);
+            entry.set_item("offline", phase_stats(py, &run.offline)?)?;
+            entry.set_item("online", phase_stats(py, &run.online)?)?;
+            entry.set_item("correlations", run.correlations.clone())?;
+            entry.set_item("by_step", run.by_step.clone())?;
+            out.set_item(party, entry)?;
+        }
+        Ok(out)
+    }
+
+    /// Where a node was written: (file, line, description).
+    fn source(&self, py: Python<'_>, node: u32) -> PyResult<(String, u32, String)> {
+        let look = |graph: &quorate_graph::Graph| {
+            let source = &graph.node(NodeId(node)).source;
+            (source.file.to_string(), source.line, graph.describe(NodeId(node)))
+        };
+        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+    }
+
+    fn close(&self, py: Python<'_>, gave_up: bool) -> PyResult<()> {
+        let mut inner = self.lock()?;
+        let inner: &mut Inner = &mut inner;
+        py.detach(|| inner.close(gave_up));
+        Ok(())
+    }
+}
+
+fn phase_stats<'py>(py: Python<'py>, stats: &PhaseStats) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("seconds", stats.seconds)?;
+    out.set_item("rounds", stats.rounds)?;
+    out.set_item("bytes_sent", stats.bytes_sent)?;
+    out.set_item("wire_bytes", stats.wire_bytes)?;
+    Ok(out)
+}

@@ -1,0 +1,33 @@
+//! What the command line needs beside sessions.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use quorate_graph::Network;
+use quorate_net::tcp;
+use quorate_session::{Config, SessionError};
+
+use crate::errors::raise;
+
+/// Makes a party's key and certificate; returns the certificate's fingerprint.
+#[pyfunction]
+pub(crate) fn keygen(py: Python<'_>, folder: PathBuf, party: usize) -> PyResult<String> {
+    let made = tcp::keygen(&folder, party);
+    made.map(|fingerprint| fingerprint.to_string()).map_err(|error| raise(py, &SessionError::Net(error)))
+}
+
+/// Checks a configuration file; (me, protocol, parties).
+#[pyfunction]
+pub(crate) fn read_config(py: Python<'_>, path: PathBuf) -> PyResult<(usize, String, usize)> {
+    let config = Config::read(&path).map_err(|error| raise(py, &error))?;
+    Ok((config.me, config.protocol.clone(), config.parties.len()))
+}
+
+/// Checks the name of a network; (round-trip milliseconds, Mbit/s).
+#[pyfunction]
+pub(crate) fn check_network(py: Python<'_>, text: &str) -> PyResult<(f64, Option<f64>)> {
+    let network: Network =
+        text.parse().map_err(|error: quorate_graph::NetworkError| raise(py, &SessionError::Network(error)))?;
+    Ok((network.rtt.as_secs_f64() * 1e3, network.bits_per_second.map(|bits| bits / 1e6)))
+}
