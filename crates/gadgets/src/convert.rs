@@ -18,10 +18,15 @@ pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) ->
     let work = async |ctx: Ctx, range| {
         let x = stream::slice_lanes(s, x, range);
         let b = s.random_bits(&ctx, ring, s.bit_shape(&x).1).await?;
-        let c = s.open_bits(&ctx, &s.xor(&x, &s.low_bit(&b))).await?;
-        Ok(flip(s, &b, &c))
+        bits_to_ring_with(s, &ctx, &x, &b).await
     };
     stream::to_vector(s, ctx, chunks, work).await
+}
+
+/// [`bits_to_ring`] with fresh random bits `b` of the caller's, in one piece.
+pub async fn bits_to_ring_with<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, b: &S::A) -> Result<S::A> {
+    let c = s.open_bits(ctx, &s.xor(x, &s.low_bit(b))).await?;
+    Ok(flip(s, b, &c))
 }
 
 /// c xor b for public bits c and shared b in {0, 1}: c + (1 - 2c) b.

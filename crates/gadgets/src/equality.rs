@@ -5,12 +5,17 @@
 //! Opened: k bits; ANDs: k - 1. **Model**: that of the sharing.
 
 use quorate_engine::{Ctx, Result, Sharing};
+use quorate_ring::Bits;
 
 use crate::prefix::rows;
 use crate::stream;
 
 /// x = 0, one row of bits.
 pub async fn eqz<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
+    let (ring, len) = s.shape(x);
+    if ring.bits() == 1 {
+        return Ok(s.xor_public(&s.low_bit(x), &Bits::constant(true, 1, len)));
+    }
     stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| eqz_chunk(s, &ctx, &x).await).await
 }
 

@@ -9,6 +9,7 @@
 pub mod adder;
 pub mod compare;
 pub mod convert;
+pub mod cost;
 pub mod decompose;
 pub mod equality;
 pub mod extremum;

@@ -1,16 +1,37 @@
-//! What the primitives of `rss` cost, by the paper's formulas. Tests hold these, the dry run and the wire equal.
+//! What the protocols of `rss` cost, by the paper's formulas. Tests hold these, the dry run and the wire equal.
 //!
 //! Bytes are those sent by all parties together; divide by n for the paper's average per party.
 
+use quorate_gadgets::cost::{self as gadgets, Uses};
+
+use crate::stock::Kind;
+
 /// Rounds, and payload bytes sent by all n parties together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     pub rounds: u32,
     pub bytes: u64,
 }
 
-fn packed(bits: u32, len: usize) -> u64 {
-    (bits as u64 * len as u64).div_ceil(8)
+impl Cost {
+    /// Both in the same rounds.
+    pub fn beside(self, other: Cost) -> Cost {
+        Cost { rounds: self.rounds.max(other.rounds), bytes: self.bytes + other.bytes }
+    }
+
+    /// One after the other.
+    pub fn then(self, next: Cost) -> Cost {
+        Cost { rounds: self.rounds + next.rounds, bytes: self.bytes + next.bytes }
+    }
+}
+
+fn packed(bits: u64, len: usize) -> u64 {
+    (bits * len as u64).div_ceil(8)
+}
+
+/// One round in which `messages` messages of `bits` per element are sent.
+fn round(messages: u64, bits: u32, len: usize) -> Cost {
+    Cost { rounds: 1, bytes: messages * packed(bits.into(), len) }
 }
 
 fn log2(x: u64) -> u32 {
@@ -24,27 +45,27 @@ pub fn threshold(n: usize) -> u64 {
 
 /// Mul, DotProd, MatMul: t elements a party for every element of the result.
 pub fn mul(n: usize, k: u32, results: usize) -> Cost {
-    Cost { rounds: 1, bytes: n as u64 * threshold(n) * packed(k, results) }
+    round(n as u64 * threshold(n), k, results)
 }
 
 /// Open to all: t elements a party.
 pub fn open(n: usize, k: u32, len: usize) -> Cost {
-    Cost { rounds: 1, bytes: n as u64 * threshold(n) * packed(k, len) }
+    round(n as u64 * threshold(n), k, len)
 }
 
 /// Open to one: t elements in all.
 pub fn open_to_one(n: usize, k: u32, len: usize) -> Cost {
-    Cost { rounds: 1, bytes: threshold(n) * packed(k, len) }
+    round(threshold(n), k, len)
 }
 
 /// MulPub: n - 1 elements a party.
 pub fn mulpub(n: usize, k: u32, len: usize) -> Cost {
-    Cost { rounds: 1, bytes: n as u64 * (n as u64 - 1) * packed(k, len) }
+    round(n as u64 * (n as u64 - 1), k, len)
 }
 
 /// Input by a computing party: t elements by the owner.
 pub fn input(n: usize, k: u32, len: usize) -> Cost {
-    Cost { rounds: 1, bytes: threshold(n) * packed(k, len) }
+    round(threshold(n), k, len)
 }
 
 /// RandBit: MulPub over Z_2^(k+2).
@@ -52,49 +73,74 @@ pub fn random_bit(n: usize, k: u32, len: usize) -> Cost {
     mulpub(n, k + 2, len)
 }
 
-/// ANDs of a Sklansky network over `width` positions, level by level.
-fn sklansky_levels(width: u64) -> Vec<u64> {
-    (0..log2(width))
-        .map(|level| {
-            let moved = (0..width).filter(|i| i >> level & 1 == 1);
-            moved.map(|i| 1 + u64::from(i >> (level + 1) > 0)).sum()
-        })
-        .collect()
-}
-
-/// edaBit(k): t+1 parties input k bits twice, then t adders of k bits, in ceil(log2(t+1)) layers.
-pub fn edabit(n: usize, k: u32, len: usize) -> Cost {
+/// edaBit(k): t+1 parties input k bits twice, then t adders, in ceil(log2(t+1)) layers. With a cut, they input a third time,
+/// the adders have a carry out, and their 2t carries become elements of Z_2^k by random bits made beside all that.
+pub fn edabit(n: usize, k: u32, cut: Option<u32>, len: usize) -> Cost {
     let t = threshold(n);
-    let layers = log2(t + 1);
-    let inputs = (t + 1) * t * 2 * packed(k, len);
-    if k == 1 {
-        return Cost { rounds: 1, bytes: inputs };
+    let inputs = round((t + 1) * t * if cut.is_some() { 3 } else { 2 }, k, len);
+    let adder = gadgets::add(k, cut.is_some());
+    let ands: u64 = adder.messages().map(|rows| packed(rows, len)).sum();
+    let sums = Cost { rounds: log2(t + 1) * adder.rounds, bytes: t * n as u64 * t * ands };
+    if cut.is_none() {
+        return inputs.then(sums);
     }
-    let width = u64::from(k) - 1;
-    let levels = sklansky_levels(width);
-    let ands: u64 = std::iter::once(width).chain(levels).map(|rows| (rows * len as u64).div_ceil(8)).sum();
-    Cost { rounds: 1 + layers * (1 + log2(width)), bytes: inputs + t * n as u64 * t * ands }
+    let carries = 2 * t as usize * len;
+    inputs.then(sums).beside(random_bit(n, k, carries)).then(open(n, 1, carries))
 }
 
-/// ANDs of a carry tree over `width` positions, level by level: the lowest group's propagate is skipped.
-fn tree_levels(mut width: u64) -> Vec<u64> {
-    let mut levels = Vec::new();
-    while width > 1 {
-        levels.push(2 * (width / 2) - 1);
-        width = width.div_ceil(2);
+/// `len` correlations of one kind.
+pub fn correlation(n: usize, kind: Kind, len: usize) -> Cost {
+    match kind {
+        Kind::RandBit { bits } => random_bit(n, bits, len),
+        Kind::EdaBit { bits, cut } => edabit(n, bits, (cut > 0).then_some(cut), len),
     }
-    levels
 }
 
-/// The online part of MSB over Z_2^k, with a bit as its result: an opening and a carry tree over k - 1 positions.
-pub fn msb_online(n: usize, k: u32, len: usize) -> Cost {
-    let levels = tree_levels(u64::from(k) - 1);
-    let ands: u64 = levels.iter().map(|rows| (rows * len as u64).div_ceil(8)).sum();
-    Cost { rounds: 1 + levels.len() as u32, bytes: n as u64 * threshold(n) * (packed(k, len) + ands) }
+/// The online part of a gadget: every message goes from each party to t others.
+pub fn online(n: usize, uses: &Uses, len: usize) -> Cost {
+    let bytes: u64 = uses.messages().map(|bits| packed(bits, len)).sum();
+    Cost { rounds: uses.rounds, bytes: n as u64 * threshold(n) * bytes }
 }
 
-/// The paper's bound for MSB with edaBits, in bytes per party: t^2 (log k + 1) + 7t + 1/2 elements of k bits (Table 3).
-pub fn msb_paper_bytes_per_party(n: usize, k: u32) -> f64 {
-    let t = threshold(n) as f64;
-    (t * t * (f64::from(k).log2() + 1.0) + 7.0 * t + 0.5) * f64::from(k) / 8.0
+/// The offline part of a gadget: all correlations of a kind made at once, the kinds side by side.
+pub fn offline(n: usize, uses: &Uses, len: usize) -> Cost {
+    let random_bits = uses.random_bits.iter().map(|&bits| Kind::RandBit { bits });
+    let edabits = uses.edabits.iter().map(|&(bits, cut)| Kind::EdaBit { bits, cut: cut.unwrap_or(0) });
+    let mut totals = std::collections::BTreeMap::new();
+    for kind in random_bits.chain(edabits) {
+        *totals.entry(kind).or_insert(0) += len;
+    }
+    totals.into_iter().map(|(kind, len)| correlation(n, kind, len)).fold(Cost::default(), Cost::beside)
+}
+
+/// What the paper's tables state, in bits sent per party for one element; log k is rounded up.
+pub mod paper {
+    use super::{log2, threshold};
+
+    /// Table 13, RandBit: n - 1 elements of Z_2^(k+2).
+    pub fn random_bit(n: usize, k: u32) -> f64 {
+        (n as f64 - 1.0) * f64::from(k + 2)
+    }
+
+    /// Table 13, edaBit(k): t^2 (log k + 1) + t + 1/2 elements.
+    pub fn edabit(n: usize, k: u32) -> f64 {
+        let t = threshold(n) as f64;
+        (t * t * f64::from(log2(k.into()) + 1) + t + 0.5) * f64::from(k)
+    }
+
+    /// Table 3, MSB with edaBits, as an element of Z_2^k: t^2 (log k + 1) + 7t + 1/2 elements.
+    pub fn msb(n: usize, k: u32) -> f64 {
+        let t = threshold(n) as f64;
+        edabit(n, k) + 6.0 * t * f64::from(k)
+    }
+
+    /// Table 13, rounds of edaBit(k).
+    pub fn edabit_rounds(n: usize, k: u32) -> u32 {
+        log2(threshold(n) + 1) * (log2(k.into()) + 1) + 1
+    }
+
+    /// Table 3, rounds of MSB with edaBits.
+    pub fn msb_rounds(n: usize, k: u32) -> u32 {
+        edabit_rounds(n, k) + log2(u64::from(k) - 1) + 3
+    }
 }

@@ -12,7 +12,7 @@
 
 use quorate_engine::{Ctx, EdaBits, Error, Result, Sharing};
 use quorate_gadgets::adder;
-use quorate_gadgets::convert::bits_to_ring;
+use quorate_gadgets::convert::bits_to_ring_with;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::setup::Rss;
@@ -25,6 +25,9 @@ struct Contribution {
     bits: Shared<Bits>,
 }
 
+/// Value, floors, bits, carries.
+type Summed = (Shared<Vector>, Option<Shared<Vector>>, Shared<Bits>, Vec<Shared<Bits>>);
+
 impl Rss {
     pub(crate) async fn make_edabits(
         &self,
@@ -33,6 +36,21 @@ impl Rss {
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
+        let Some(cut) = cut else {
+            let (value, _, bits, _) = self.sum_contributions(ctx, ring, None, len).await?;
+            return Ok(EdaBits { value, shifted: None, bits });
+        };
+        let carries = 2 * self.maps.threshold * len;
+        let sums = async |ctx: Ctx| self.sum_contributions(&ctx, ring, Some(cut), len).await;
+        let (sums, random) = ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, ring, carries).await).await?;
+        let (value, shifted, bits, carries) = sums;
+        let shifted = shifted.ok_or(Error::Bug { what: "an edaBit lost its cut" })?;
+        let shifted = self.correct(ctx, shifted, &carries, &random, cut).await?;
+        Ok(EdaBits { value, shifted: Some(shifted), bits })
+    }
+
+    /// Adds up the contributions; `shifted` lacks its corrections, for which the carries are returned.
+    async fn sum_contributions(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<Summed> {
         let contribute = async |ctx: Ctx, owner: usize| self.contribute(&ctx, owner, ring, cut, len).await;
         let mut parts = ctx.join_all(self.maps.threshold + 1, contribute).await?;
         let first = parts.remove(0);
@@ -44,11 +62,7 @@ impl Rss {
             summands.push(part.bits);
         }
         let (bits, carries) = self.add_in_a_tree(ctx, summands, cut).await?;
-        let shifted = match (shifted, cut) {
-            (Some(sum), Some(cut)) => Some(self.correct(ctx, sum, &carries, cut).await?),
-            _ => None,
-        };
-        Ok(EdaBits { value, shifted, bits })
+        Ok((value, shifted, bits, carries))
     }
 
     async fn contribute(
@@ -114,17 +128,18 @@ impl Rss {
         Ok((summands.remove(0), carries))
     }
 
-    /// sum + M - 2^(k-m) K.
+    /// sum + M - 2^(k-m) K, by a random bit for each carry.
     async fn correct(
         &self,
         ctx: &Ctx,
         sum: Shared<Vector>,
         carries: &[Shared<Bits>],
+        random: &Shared<Vector>,
         cut: u32,
     ) -> Result<Shared<Vector>> {
         let (ring, len) = sum.shape;
         let all = self.concat_lanes(&carries.iter().collect::<Vec<_>>());
-        let all = bits_to_ring(self, ctx, &all, ring).await?;
+        let all = bits_to_ring_with(self, ctx, &all, random).await?;
         let mut shifted = sum;
         for (i, _) in carries.iter().enumerate() {
             let carry = all.slice(i * len..(i + 1) * len);

@@ -1,0 +1,246 @@
+//! What is counted on the wire = what a dry run says = the formulas of `cost`; the paper's tables are an upper bound.
+
+mod common;
+
+use common::*;
+use quorate_engine::{Costs, Ctx, Form, Phase, Result, Sharing, Traffic, dry};
+use quorate_gadgets::cost as uses;
+use quorate_gadgets::cost::Uses;
+use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
+use quorate_gadgets::{Gadgets, Width};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_rss::Rss;
+use quorate_rss::cost::{self, Cost, paper};
+
+const LENGTHS: [usize; 4] = [1, 13, 512, 3001];
+
+fn sum(costs: &[Costs], phase: Phase) -> Cost {
+    let traffic: Vec<&Traffic> = costs.iter().map(|c| c.phase(phase)).collect();
+    let rounds = traffic[0].rounds;
+    assert!(traffic.iter().all(|t| t.rounds == rounds), "the parties count different rounds");
+    Cost { rounds, bytes: traffic.iter().map(|t| t.bytes()).sum() }
+}
+
+/// Runs the program live and dry with a stock, and live and dry without; returns the costs of (offline, online).
+fn measure<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> (Vec<Costs>, Cost, Cost) {
+    let stocked: Vec<Costs> = run_stocked(n, &work).into_iter().map(|(_, costs)| costs).collect();
+    let on_demand: Vec<Costs> = run(n, &work).into_iter().map(|(_, costs)| costs).collect();
+    for me in 0..n {
+        let (demand, dry) = dry_online(n, me, &work);
+        assert_eq!(dry.offline, Traffic::new(n), "a recording makes nothing");
+        assert_eq!((&stocked[me].online, &on_demand[me].online), (&dry.online, &dry.online), "online, party {me}");
+        assert_eq!(stocked[me].offline, dry_offline(n, me, &demand).offline, "offline, party {me}");
+        let rss = Rss::dry(n, me).unwrap();
+        let (_, dry) = dry::run(me, n, Phase::Online, async |ctx| work(&rss, ctx).await).unwrap();
+        assert_eq!(on_demand[me], dry, "made on demand, party {me}");
+    }
+    let (offline, online) = (sum(&stocked, Phase::Offline), sum(&stocked, Phase::Online));
+    (stocked, offline, online)
+}
+
+/// Public values as shares: what a program needs to start with, without an input.
+fn given(rss: &Rss, ctx: &Ctx, k: u32, len: usize) -> A {
+    let ring = Ring::of(k);
+    rss.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
+}
+
+fn given_bits(rss: &Rss, ctx: &Ctx, rows: usize, lanes: usize) -> B {
+    rss.public_bits(&if ctx.is_dry() { Bits::shape(rows, lanes) } else { Bits::zeros(rows, lanes) })
+}
+
+/// Every party sends `bytes` to each of these, counted from itself around the circle.
+fn assert_pairs(costs: &[Costs], bytes: u64, after: impl Iterator<Item = usize> + Clone) {
+    let n = costs.len();
+    for (me, costs) in costs.iter().enumerate() {
+        let mut expected = vec![0; n];
+        after.clone().for_each(|by| expected[(me + by) % n] = bytes);
+        assert_eq!(costs.online.sent, expected, "party {me}");
+    }
+}
+
+#[test]
+fn primitives_pair_by_pair() {
+    for n in [3, 5, 7] {
+        let t = cost::threshold(n) as usize;
+        for k in [1, 7, 8, 20, 33, 64] {
+            for len in LENGTHS {
+                let bytes = (u64::from(k) * len as u64).div_ceil(8);
+                let before = (1..=t).map(|by| n - by);
+                let (pairs, offline, online) =
+                    measure(n, async |rss, ctx| rss.mul(ctx, &given(rss, ctx, k, len), &given(rss, ctx, k, len)).await);
+                assert_eq!((offline, online), (Cost::default(), cost::mul(n, k, len)));
+                assert_pairs(&pairs, bytes, before.clone());
+                let (pairs, _, online) = measure(n, async |rss, ctx| rss.open(ctx, &given(rss, ctx, k, len)).await);
+                assert_eq!(online, cost::open(n, k, len));
+                assert_pairs(&pairs, bytes, before.clone());
+                let (pairs, _, online) = measure(n, async |rss, ctx| {
+                    rss.multiply_and_open(ctx, &given(rss, ctx, k, len), &given(rss, ctx, k, len)).await
+                });
+                assert_eq!(online, cost::mulpub(n, k, len));
+                assert_pairs(&pairs, bytes, 1..n);
+                let bits = |rss: &Rss, ctx: &Ctx| given_bits(rss, ctx, k as usize, len);
+                let (pairs, _, online) =
+                    measure(n, async |rss, ctx| rss.and(ctx, &bits(rss, ctx), &bits(rss, ctx)).await);
+                assert_eq!(online, cost::mul(n, k, len));
+                assert_pairs(&pairs, bytes, before.clone());
+                let (_, _, online) = measure(n, async |rss, ctx| rss.open_to(ctx, 1, &given(rss, ctx, k, len)).await);
+                assert_eq!(online, cost::open_to_one(n, k, len));
+                let (_, _, online) = measure(n, async |rss, ctx| {
+                    let value = Vector::zeros(Ring::of(k), len);
+                    rss.input(ctx, 2, (Ring::of(k), len), (ctx.me() == 2).then_some(&value)).await
+                });
+                assert_eq!(online, cost::input(n, k, len));
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_products_cost_one_element_a_result() {
+    for n in [3, 5, 7] {
+        for (form, results) in [(Form::Dot { outer: 2, axis: 30, inner: 5 }, 10), (Form::MatMul { m: 10, k: 30, n: 10 }, 100)]
+        {
+            let (pairs, offline, online) = measure(n, async |rss, ctx| {
+                rss.bilinear(ctx, form, &given(rss, ctx, 20, 300), &given(rss, ctx, 20, 300)).await
+            });
+            assert_eq!((offline, online), (Cost::default(), cost::mul(n, 20, results)));
+            assert_pairs(&pairs, 20 * results as u64 / 8 + u64::from(20 * results % 8 > 0), (n - (n - 1) / 2)..n);
+        }
+    }
+}
+
+#[test]
+fn correlations() {
+    for n in [3, 5, 7] {
+        for k in [1, 2, 3, 8, 20, 32, 60, 64] {
+            for len in LENGTHS {
+                let ring = Ring::of(k);
+                let (_, offline, online) = measure(n, async |rss, ctx| rss.random_bits(ctx, ring, len).await);
+                assert_eq!((offline, online), (cost::random_bit(n, k, len), Cost::default()), "n {n} k {k} len {len}");
+                for cut in [None, Some(1), Some(k / 2), Some(k - 1)] {
+                    if cut.is_some_and(|cut| cut == 0 || cut >= k) {
+                        continue;
+                    }
+                    let (_, offline, _) = measure(n, async |rss, ctx| {
+                        rss.edabits(ctx, ring, cut, len).await?;
+                        Ok(())
+                    });
+                    assert_eq!(offline, cost::edabit(n, k, cut, len), "n {n} k {k} cut {cut:?} len {len}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gadgets() {
+    for (n, widths) in [(3, &[1u32, 2, 3, 5, 8, 20, 33, 60, 64][..]), (5, &[1, 2, 8, 33, 64]), (7, &[1, 3, 64])] {
+        for &k in widths {
+            for len in [1, 13, 2049] {
+                let check = |what: &str, uses: Uses, (_, offline, online): (Vec<Costs>, Cost, Cost)| {
+                    let expected = (cost::offline(n, &uses, len), cost::online(n, &uses, len));
+                    assert_eq!((offline, online), expected, "{what}, n {n} k {k} len {len}");
+                };
+                let x = |rss: &Rss, ctx: &Ctx| given(rss, ctx, k, len);
+                let bit = |rss: &Rss, ctx: &Ctx| given_bits(rss, ctx, 1, len);
+                check("msb", uses::msb(k), measure(n, async |s, ctx| s.msb(ctx, &x(s, ctx)).await));
+                check("eqz", uses::eqz(k), measure(n, async |s, ctx| s.eqz(ctx, &x(s, ctx)).await));
+                let bits = measure(n, async |s, ctx| s.bit_decompose(ctx, &x(s, ctx)).await);
+                check("bit_decompose", uses::bit_decompose(k), bits);
+                let lt = measure(n, async |s, ctx| s.lt(ctx, &x(s, ctx), &x(s, ctx), Width::Full).await);
+                check("lt", uses::lt_full(k), lt);
+                let width = k.div_ceil(2);
+                let lt = measure(n, async |s, ctx| s.lt(ctx, &x(s, ctx), &x(s, ctx), Width::Difference(width)).await);
+                check("lt of a narrow difference", uses::lt_difference(width), lt);
+                let ring = Ring::of(k);
+                let b2a = measure(n, async |s, ctx| s.bit_to_ring(ctx, &bit(s, ctx), ring).await);
+                check("bit_to_ring", uses::bit_to_ring(k), b2a);
+                check("mask", uses::mask(k), measure(n, async |s, ctx| s.mask(ctx, &bit(s, ctx), &x(s, ctx)).await));
+                let mux = measure(n, async |s, ctx| s.mux(ctx, &bit(s, ctx), &x(s, ctx), &x(s, ctx)).await);
+                check("mux", uses::mask(k), mux);
+                for shift in [0, 1, k / 2, k - 1, k] {
+                    let truncated = measure(n, async |s, ctx| s.trunc_exact(ctx, &x(s, ctx), shift).await);
+                    check("trunc_exact", uses::trunc_exact(k, shift), truncated);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tournaments() {
+    for n in [3, 5] {
+        for (k, rows, lanes) in [(8, 1, 5), (20, 2, 9), (20, 7, 33), (64, 8, 3)] {
+            for (width, compare) in [(Width::Full, uses::lt_full(k)), (Width::Difference(k), uses::lt_difference(k))] {
+                let x = |rss: &Rss, ctx: &Ctx| given(rss, ctx, k, rows * lanes);
+                let cost = |index| {
+                    let rounds = uses::tournament(k, rows as u64, &compare, index);
+                    let rounds = rounds.into_iter().map(|(pairs, uses)| cost::online(n, &uses, pairs as usize * lanes));
+                    rounds.fold(Cost::default(), Cost::then)
+                };
+                let best = Best::Smallest;
+                let (_, _, online) = measure(n, async |s, ctx| extremum(s, ctx, &x(s, ctx), rows, best, width).await);
+                assert_eq!(online, cost(None), "n {n} k {k} rows {rows}");
+                let places = Ring::of(6);
+                let (_, _, online) =
+                    measure(n, async |s, ctx| arg_extremum(s, ctx, &x(s, ctx), rows, best, width, places).await);
+                assert_eq!(online, cost(Some(6)), "n {n} k {k} rows {rows}");
+            }
+        }
+    }
+}
+
+/// Independent comparisons share rounds, whether made on demand or from a stock.
+#[test]
+fn independent_work_shares_rounds() {
+    let (_, _, online) = measure(3, async |rss, ctx| {
+        let (x, y) = (given(rss, ctx, 32, 100), given(rss, ctx, 32, 100));
+        ctx.join(async |ctx| rss.msb(&ctx, &x).await, async |ctx| rss.eqz(&ctx, &y).await).await?;
+        Ok(())
+    });
+    assert_eq!(online.rounds, uses::msb(32).rounds.max(uses::eqz(32).rounds));
+}
+
+#[test]
+fn never_above_the_papers_tables() {
+    let len = 8 << 10;
+    for n in [3, 5, 7] {
+        for k in [8, 16, 32, 60, 64] {
+            let per_party = |cost: Cost| cost.bytes as f64 * 8.0 / (n * len) as f64;
+            assert_eq!(per_party(cost::random_bit(n, k, len)), paper::random_bit(n, k));
+            let edabit = cost::edabit(n, k, None, len);
+            assert!(per_party(edabit) <= paper::edabit(n, k), "edaBit, n {n} k {k}");
+            assert!(edabit.rounds <= paper::edabit_rounds(n, k), "edaBit, n {n} k {k}");
+            // The paper's MSB gives an element: ours gives a bit, and B2A makes it one.
+            let all = [uses::msb(k), uses::bit_to_ring(k)];
+            let total = all.iter().map(|u| cost::offline(n, u, len).then(cost::online(n, u, len))).fold(Cost::default(), Cost::then);
+            assert!(per_party(total) <= paper::msb(n, k), "MSB, n {n} k {k}: {}", per_party(total));
+            let online: u32 = all.iter().map(|u| u.rounds).sum();
+            assert!(edabit.rounds + online <= paper::msb_rounds(n, k), "MSB, n {n} k {k}");
+        }
+    }
+    // The example of the design: 14.5 elements, 116 bytes a party, is the ceiling at n = 3, k = 64.
+    assert_eq!(paper::msb(3, 64), 14.5 * 64.0);
+}
+
+#[test]
+fn a_stock_serves_once_and_only_what_was_foreseen() {
+    use quorate_engine::Error;
+    use quorate_engine::testing::parties;
+    let ring = Ring::of(16);
+    let outcomes = parties(3, |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
+        let work = async |rss: &Rss, ctx: &Ctx| rss.random_bits(ctx, ring, 10).await;
+        let (demand, _) = dry_online(3, me, &work);
+        run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand).await).unwrap();
+        let outcome = run.phase(Phase::Online, async |ctx| {
+            let first = open(&rss, ctx, &work(&rss, ctx).await?).await?;
+            assert!(first.iter().all(|&bit| bit < 2));
+            work(&rss, ctx).await.map(|_| ())
+        });
+        outcome.unwrap_err()
+    });
+    assert!(outcomes.iter().any(|error| matches!(error, Error::Exhausted { .. })), "{outcomes:?}");
+}
