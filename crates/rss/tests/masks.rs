@@ -1,0 +1,160 @@
+//! What is opened is masked: for every k from 1 to 64 and every position of a batch both values of every bit occur, no mask
+//! is zero throughout, and on small rings the opened values are uniform.
+
+mod common;
+mod spy;
+
+use common::*;
+use spy::Spy;
+use quorate_engine::{Ctx, Sharing};
+use quorate_gadgets::Gadgets;
+use quorate_ring::{Bits, Ring, Vector};
+
+/// Repetitions: a position that is right all the same stays constant in one of 2^-REPEATS cases.
+const REPEATS: usize = 48;
+
+/// A batch whose length fills neither bytes nor words: tails are where masks went wrong elsewhere.
+const LEN: usize = 77;
+
+/// Per column (a bit of a position), whether 0 and 1 were seen.
+#[derive(Default)]
+struct Seen(Vec<[bool; 2]>);
+
+impl Seen {
+    fn note(&mut self, bits: &[bool]) {
+        self.0.resize(bits.len().max(self.0.len()), [false; 2]);
+        bits.iter().zip(&mut self.0).for_each(|(&bit, seen)| seen[usize::from(bit)] = true);
+    }
+
+    fn assert_all(&self, what: &str, k: u32) {
+        assert!(!self.0.is_empty());
+        let constant: Vec<usize> = (0..self.0.len()).filter(|&i| self.0[i] != [true; 2]).collect();
+        assert!(constant.is_empty(), "{what}, k {k}: constant at {constant:?}");
+    }
+}
+
+fn element_bits(ring: Ring, v: &Vector) -> Vec<bool> {
+    v.to_bits(0..ring.bits()).to_bools()
+}
+
+#[test]
+fn correlations_vary_at_every_position_in_every_ring() {
+    for k in 1..=64 {
+        let ring = Ring::of(k);
+        let n = [3, 3, 3, 5, 3, 7][k as usize % 6];
+        let rounds = agreed(n, async |rss, ctx| {
+            let mut rounds = Vec::new();
+            for _ in 0..REPEATS {
+                let eda = rss.edabits(ctx, ring, None, LEN).await?;
+                let (value, bits) = (rss.open(ctx, &eda.value).await?, rss.open_bits(ctx, &eda.bits).await?);
+                let random = rss.random_bits(ctx, ring, LEN).await?;
+                let low = open_bits(rss, ctx, &rss.low_bit(&random)).await?;
+                let random = rss.open(ctx, &random).await?.to_u64s();
+                let fresh: A = rss.prandr(ctx, (ring, LEN));
+                let fresh = rss.open(ctx, &fresh).await?;
+                rounds.push((value.to_u64s(), bits.to_bools(), random, low, element_bits(ring, &fresh)));
+            }
+            Ok(rounds)
+        });
+        let [mut edabits, mut random, mut fresh] = [const { Seen(Vec::new()) }; 3];
+        for (value, bits, bit, low, uniform) in rounds {
+            assert_eq!(bits, Vector::from_u64s(ring, &value).to_bits(0..k).to_bools(), "k {k}");
+            assert_eq!(bit, low.iter().map(|&b| u64::from(b)).collect::<Vec<_>>(), "k {k}");
+            edabits.note(&bits);
+            random.note(&low);
+            fresh.note(&uniform);
+        }
+        edabits.assert_all("bits of an edaBit", k);
+        random.assert_all("random bits", k);
+        fresh.assert_all("random elements", k);
+    }
+}
+
+/// c = x + r as `msb` opens it, for a fixed x: the gadget's own opening, seen through what the gadget is given.
+#[test]
+fn maskings_of_a_fixed_value_vary_at_every_position() {
+    for k in 2..=64 {
+        let ring = Ring::of(k);
+        let fixed = vec![0; LEN];
+        let rounds = agreed(3, async |rss, ctx| {
+            let x = share(rss, ctx, ring, &fixed).await?;
+            let mut rounds = Vec::new();
+            for _ in 0..REPEATS {
+                let spy = Spy::new(rss);
+                spy.msb(ctx, &x).await?;
+                spy.bit_decompose(ctx, &x).await?;
+                spy.eqz(ctx, &x).await?;
+                spy.trunc_exact(ctx, &x, k / 2).await?;
+                let bit = rss.low_bit(&x);
+                spy.mask(ctx, &bit, &x).await?;
+                spy.bit_to_ring(ctx, &bit, ring).await?;
+                rounds.push(spy.opened.into_inner());
+            }
+            Ok(rounds)
+        });
+        // msb, bit_decompose, eqz; trunc_exact with its two conversions (one is free mod 2); mask, conversion.
+        let openings = 4 + if k / 2 == 1 { 1 } else { 2 } + 2;
+        for opening in 0..openings {
+            let mut seen = Seen::default();
+            for round in &rounds {
+                assert_eq!(round.len(), openings, "k {k}");
+                seen.note(&round[opening]);
+            }
+            seen.assert_all("an opening", k);
+        }
+    }
+}
+
+/// Chi-square of what is opened against the uniform distribution, for each fixed input of small rings.
+#[test]
+fn maskings_are_uniform_on_small_rings() {
+    let len = 4096;
+    for k in 1..=5u32 {
+        let ring = Ring::of(k);
+        for x in all(k) {
+            let fixed = vec![x; len];
+            let opened = agreed(3, async |rss, ctx| {
+                let x = share(rss, ctx, ring, &fixed).await?;
+                let eda = rss.edabits(ctx, ring, None, len).await?;
+                open(rss, ctx, &rss.add(&x, &eda.value)).await
+            });
+            let mut counts = vec![0f64; 1 << k];
+            opened.iter().for_each(|&c| counts[c as usize] += 1.0);
+            let expected = len as f64 / counts.len() as f64;
+            let chi: f64 = counts.iter().map(|c| (c - expected).powi(2) / expected).sum();
+            let freedom = counts.len() as f64 - 1.0;
+            // Ten standard deviations and some: never by chance, and far below what a biased bit gives.
+            assert!(chi < freedom + 10.0 * (2.0 * freedom).sqrt() + 20.0, "k {k} x {x}: chi-square {chi}");
+        }
+    }
+}
+
+/// Elements of a long batch are masked independently: no two chunks and no two lanes get the same stream.
+#[test]
+fn masks_of_chunks_and_lanes_differ() {
+    let (ring, len) = (Ring::of(64), 70_000);
+    let values = agreed(3, async |rss, ctx| {
+        let many = async |ctx: Ctx, _: usize| Ok(rss.edabits(&ctx, ring, None, 500).await?.value);
+        let lanes = ctx.join_all(4, many).await?;
+        let zero = share(rss, ctx, ring, &vec![0; len]).await?;
+        let spy = Spy::new(rss);
+        spy.msb(ctx, &zero).await?;
+        let mut words: Vec<u64> = Vec::new();
+        for chunk in spy.opened.into_inner() {
+            let lanes = chunk.len() / 64;
+            words.extend(Bits::from_bools(64, lanes, &chunk).to_vector(ring).to_u64s());
+        }
+        for lane in &lanes {
+            words.extend(open(rss, ctx, lane).await?);
+        }
+        let fresh: Vec<A> = (0..3).map(|_| rss.prandr(ctx, (ring, 100))).collect();
+        for fresh in &fresh {
+            words.extend(open(rss, ctx, fresh).await?);
+        }
+        Ok(words)
+    });
+    assert_eq!(values.len(), len + 4 * 500 + 300);
+    let distinct: std::collections::HashSet<u64> = values.iter().copied().collect();
+    assert_eq!(distinct.len(), values.len(), "a mask of 64 bits came twice");
+    assert!(!distinct.contains(&0));
+}

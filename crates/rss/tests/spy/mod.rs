@@ -1,0 +1,119 @@
+//! `rss` with a note of everything that is opened: each opening's bits, lowest row first.
+
+use std::cell::RefCell;
+
+use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing};
+use quorate_gadgets::Gadgets;
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_rss::{Rss, Shared};
+
+pub struct Spy<'r> {
+    rss: &'r Rss,
+    pub opened: RefCell<Vec<Vec<bool>>>,
+}
+
+impl<'r> Spy<'r> {
+    pub fn new(rss: &'r Rss) -> Self {
+        Spy { rss, opened: RefCell::default() }
+    }
+
+    fn note(&self, bits: &Bits) {
+        self.opened.borrow_mut().push(bits.to_bools());
+    }
+}
+
+impl Gadgets for Spy<'_> {}
+
+impl Sharing for Spy<'_> {
+    type A = Shared<Vector>;
+    type B = Shared<Bits>;
+
+    fn shape(&self, x: &Self::A) -> (Ring, usize) {
+        self.rss.shape(x)
+    }
+    fn bit_shape(&self, x: &Self::B) -> (usize, usize) {
+        self.rss.bit_shape(x)
+    }
+    fn public(&self, value: &Vector) -> Self::A {
+        self.rss.public(value)
+    }
+    fn public_bits(&self, value: &Bits) -> Self::B {
+        self.rss.public_bits(value)
+    }
+    fn add(&self, x: &Self::A, y: &Self::A) -> Self::A {
+        self.rss.add(x, y)
+    }
+    fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A {
+        self.rss.sub(x, y)
+    }
+    fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A {
+        self.rss.add_public(x, value)
+    }
+    fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A {
+        self.rss.linear(x, map)
+    }
+    fn concat(&self, parts: &[&Self::A]) -> Self::A {
+        self.rss.concat(parts)
+    }
+    fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B {
+        self.rss.xor(x, y)
+    }
+    fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B {
+        self.rss.xor_public(x, value)
+    }
+    fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B {
+        self.rss.linear_bits(x, map)
+    }
+    fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {
+        self.rss.concat_rows(parts)
+    }
+    fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B {
+        self.rss.concat_lanes(parts)
+    }
+    fn low_bit(&self, x: &Self::A) -> Self::B {
+        self.rss.low_bit(x)
+    }
+    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A {
+        self.rss.as_top_bit(x, ring)
+    }
+    async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
+        self.rss.input(ctx, owner, shape, value).await
+    }
+    async fn input_bits(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: (usize, usize),
+        value: Option<&Bits>,
+    ) -> Result<Self::B> {
+        self.rss.input_bits(ctx, owner, shape, value).await
+    }
+    async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A> {
+        self.rss.bilinear(ctx, form, x, y).await
+    }
+    async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B> {
+        self.rss.and(ctx, x, y).await
+    }
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Vector> {
+        let value = self.rss.open(ctx, x).await?;
+        self.note(&value.to_bits(0..value.ring().bits()));
+        Ok(value)
+    }
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Bits> {
+        let bits = self.rss.open_bits(ctx, x).await?;
+        self.note(&bits);
+        Ok(bits)
+    }
+    async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>> {
+        self.rss.open_to(ctx, to, x).await
+    }
+    async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>> {
+        self.rss.open_bits_to(ctx, to, x).await
+    }
+    async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {
+        self.rss.random_bits(ctx, ring, len).await
+    }
+    async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
+        self.rss.edabits(ctx, ring, cut, len).await
+    }
+}
