@@ -1,14 +1,15 @@
 //! Which attempt to run something this party is in, and which messages about attempts concern it.
 //!
-//! Every attempt has a number. A greeting carries its sender's number; the run gets the largest. An abort says that every
-//! attempt of its sender up to a number is over. Messages of one peer arrive in order, so an abort that follows a greeting
-//! is about that greeting's attempt or a later one. From this each party decides alone, and all alike:
+//! Every attempt has a number. A greeting carries its sender's; the run gets the largest. An abort carries the number with
+//! which its sender greeted (`own`) and the largest number that the attempt has for anybody (`number`): whoever is in an
+//! attempt up to that one will fail, too. Messages of one peer arrive in order. From this each party decides alone, and all
+//! alike, what an abort concerns:
 //!
-//! | stage | an abort up to x concerns this party if |
+//! | this party | the abort concerns |
 //! |---|---|
-//! | idle | x is not below its next number: its next attempt fails, as the peers' did |
-//! | greeting | it has answered that peer's greeting, or x is not below its own number |
-//! | running | x is not above the run; otherwise it is kept for the next attempt |
+//! | has answered that peer's greeting a (also while running) | the present attempt if `own` <= a, otherwise the next |
+//! | is greeting and has not heard of that peer | the present attempt if `number` is not below its number |
+//! | is idle | the next attempt if `number` is not below its number; otherwise it is the echo of an old failure |
 //!
 //! An abort after which the session is over (a lost peer, cheating) concerns everybody at any stage.
 
@@ -38,6 +39,8 @@ pub(crate) struct Greeted {
 
 pub(crate) struct Attempts {
     stage: Stage,
+    /// With which number this party greeted.
+    own: u32,
     /// This party's number while greeting, the run while running.
     number: u32,
     /// What this party's next attempt is called.
@@ -57,6 +60,7 @@ impl Attempts {
     pub fn new(parties: usize) -> Self {
         Attempts {
             stage: Stage::Idle,
+            own: 0,
             number: 0,
             next: 1,
             floor: 1,
@@ -88,11 +92,11 @@ impl Attempts {
         self.mismatch = None;
         if let Some(abort) = self.early.iter_mut().find_map(Option::take) {
             self.early.fill(None);
-            self.number = abort.number;
+            (self.own, self.number) = (abort.number, abort.number);
             return Err(abort);
         }
         self.stage = Stage::Greeting;
-        self.number = self.next;
+        (self.own, self.number) = (self.next, self.next);
         self.next += 1;
         Ok(self.number)
     }
@@ -112,8 +116,8 @@ impl Attempts {
         self.answered.fill(None);
     }
 
-    /// The attempt failed; returns up to which number everything is over, for the peers.
-    pub fn fail(&mut self) -> u32 {
+    /// The attempt failed; returns with which number this party greeted, and up to which one everything is over.
+    pub fn fail(&mut self) -> (u32, u32) {
         let answered = self.answered.iter().flatten().copied().max().unwrap_or(0);
         let over = if self.stage == Stage::Greeting { self.number.max(answered) } else { self.number };
         self.stage = Stage::Idle;
@@ -121,7 +125,7 @@ impl Attempts {
         self.next = self.next.max(over + 1);
         self.answered.fill(None);
         self.queues.iter_mut().for_each(|queue| queue.retain(|greeted| greeted.number > over));
-        over
+        (self.own, over)
     }
 
     /// Takes in a greeting or a trace.
@@ -148,22 +152,22 @@ impl Attempts {
         self.check_number(peer, abort.number)?;
         let fresh = abort.number >= self.next;
         self.next = self.next.max(abort.number + 1);
-        let concerns = match (self.stage, self.answered[peer]) {
-            (Stage::Idle, _) => false,
-            (Stage::Greeting, Some(answered)) => abort.number >= answered,
-            (Stage::Greeting, None) => abort.number >= self.number,
-            (Stage::Running, answered) => abort.number <= self.number && answered.is_some_and(|a| abort.number >= a),
+        let greeting = self.answered[peer].or_else(|| self.queues[peer].front().map(|greeted| greeted.number));
+        let later = greeting.is_some_and(|greeting| abort.own > greeting);
+        let concerns = match self.stage {
+            Stage::Idle => false,
+            _ => !later && (self.answered[peer].is_some() || abort.number >= self.number),
         };
         if self.stage == Stage::Greeting && concerns && abort.cause == crate::Cause::Mismatch {
             self.mismatch.get_or_insert(abort);
             return Ok(None);
         }
-        self.queues[peer].retain(|greeted| greeted.number > abort.number);
+        self.queues[peer].retain(|greeted| greeted.number > abort.number || greeted.number < abort.own);
         let is_final = abort.cause.is_final();
         if self.stage != Stage::Idle && (concerns || is_final) {
             return Ok(Some(abort));
         }
-        if (self.stage != Stage::Greeting && fresh) || is_final {
+        if (fresh && (later || self.stage == Stage::Idle)) || is_final {
             self.early[peer].get_or_insert(abort);
         }
         Ok(None)
@@ -208,7 +212,7 @@ mod tests {
     use crate::Cause;
 
     fn abort(number: u32, cause: Cause) -> Abort {
-        Abort { number, cause, origin: 1 }
+        Abort { own: number, number, cause, origin: 1 }
     }
 
     fn start(number: u32) -> Greeted {
@@ -235,7 +239,7 @@ mod tests {
     #[test]
     fn an_echo_of_the_last_failure_does_not_end_the_next_attempt() {
         let mut attempts = running();
-        assert_eq!(attempts.fail(), 1);
+        assert_eq!(attempts.fail(), (1, 1));
         assert_eq!(attempts.open(), Ok(2));
         assert_eq!(attempts.aborted(1, abort(1, Cause::Refused)), Ok(None));
         assert_eq!(attempts.aborted(2, abort(2, Cause::Refused)), Ok(Some(abort(2, Cause::Refused))));
@@ -248,7 +252,7 @@ mod tests {
         assert_eq!(attempts.aborted(1, abort(1, Cause::Interrupted)), Ok(None));
         attempts.greeted(1, start(2)).unwrap();
         assert_eq!(attempts.open(), Err(abort(1, Cause::Interrupted)));
-        assert_eq!(attempts.fail(), 1);
+        assert_eq!(attempts.fail(), (1, 1));
         assert_eq!(attempts.open(), Ok(2));
         assert_eq!(attempts.read(1).unwrap().number, 2);
         assert!(attempts.read(1).is_none());
@@ -263,7 +267,7 @@ mod tests {
         attempts.read(1).unwrap();
         attempts.start(9);
         assert_eq!(attempts.aborted(1, abort(2, Cause::Refused)), Ok(Some(abort(2, Cause::Refused))));
-        assert_eq!((attempts.fail(), attempts.next()), (9, 10));
+        assert_eq!((attempts.fail(), attempts.next()), ((2, 9), 10));
     }
 
     #[test]
@@ -272,6 +276,26 @@ mod tests {
         assert_eq!(attempts.aborted(1, abort(2, Cause::Interrupted)), Ok(None));
         attempts.finish();
         assert_eq!(attempts.open(), Err(abort(2, Cause::Interrupted)));
+    }
+
+    #[test]
+    fn a_peer_may_finish_the_run_and_give_up_the_next_before_this_party_has_begun() {
+        for read in [false, true] {
+            let mut attempts = greeting();
+            attempts.greeted(1, start(1)).unwrap();
+            if read {
+                attempts.read(1).unwrap();
+            }
+            assert_eq!(attempts.aborted(1, abort(2, Cause::Refused)), Ok(None));
+            assert!(read || attempts.read(1).is_some());
+            attempts.greeted(2, start(1)).unwrap();
+            attempts.read(2).unwrap();
+            attempts.start(1);
+            attempts.finish();
+            assert_eq!(attempts.open(), Err(abort(2, Cause::Refused)));
+            assert_eq!(attempts.fail(), (2, 2));
+            assert_eq!(attempts.open(), Ok(3));
+        }
     }
 
     #[test]
@@ -287,7 +311,7 @@ mod tests {
     fn greetings_of_ended_attempts_are_dropped_whenever_they_come() {
         let mut attempts = greeting();
         attempts.greeted(1, start(1)).unwrap();
-        assert_eq!(attempts.fail(), 1);
+        assert_eq!(attempts.fail(), (1, 1));
         attempts.greeted(2, start(1)).unwrap();
         attempts.greeted(2, start(2)).unwrap();
         assert_eq!(attempts.open(), Ok(2));

@@ -105,8 +105,8 @@ impl Party {
     /// Tells the peers why the attempt ended here, and forgets it.
     fn abandon(&mut self, error: &Error) {
         self.over |= error.is_final();
-        let number = self.core.give_up();
-        self.tell_all(&wire::abort_frame(Abort { number, cause: error.cause(), origin: error.origin(self.core.me) }));
+        let abort = self.core.give_up(error);
+        self.tell_all(&wire::abort_frame(abort));
         self.flush(LAST_WORDS);
     }
 
@@ -122,10 +122,16 @@ impl Party {
         }
         if gave_up {
             let number = self.core.attempts.borrow().next();
-            self.tell_all(&wire::abort_frame(Abort { number, cause: Cause::Refused, origin: self.core.me }));
+            let abort = Abort { own: number, number, cause: Cause::Refused, origin: self.core.me };
+            self.tell_all(&wire::abort_frame(abort));
         }
         self.tell_all(&wire::frame(Kind::Goodbye, self.core.run.get()));
         self.flush(if gave_up { LAST_WORDS } else { STALLED });
+        self.over = true;
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn forget_manners(&mut self) {
         self.over = true;
     }
 

@@ -114,12 +114,12 @@ impl Core {
         self.forget();
     }
 
-    /// Marks the attempt as failed; returns up to which number everything is over.
-    pub fn give_up(&self) -> u32 {
-        let over = self.attempts.borrow_mut().fail();
+    /// Marks the attempt as failed because of `error`; the abort for the peers.
+    pub fn give_up(&self, error: &Error) -> Abort {
+        let (own, number) = self.attempts.borrow_mut().fail();
         self.forget();
-        self.early.borrow_mut().retain(|(_, frame)| wire::header(frame).is_ok_and(|head| head.number > over));
-        over
+        self.early.borrow_mut().retain(|(_, frame)| wire::header(frame).is_ok_and(|head| head.number > number));
+        Abort { own, number, cause: error.cause(), origin: error.origin(self.me) }
     }
 
     fn forget(&self) {

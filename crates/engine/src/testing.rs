@@ -47,6 +47,11 @@ impl Party {
         self.probe().borrow_mut().jitter = Some(seed | 1);
     }
 
+    /// Drops the links without a word, as a process does that is killed.
+    pub fn insecure_vanish(mut self) {
+        self.forget_manners();
+    }
+
     /// Records every message that this party receives from now on.
     pub fn insecure_record(&mut self) {
         self.probe().borrow_mut().transcript = Some(Vec::new());

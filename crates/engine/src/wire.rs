@@ -3,7 +3,7 @@
 //! | frame | body |
 //! |---|---|
 //! | data | pieces: tag, lane (16 bytes), number (u32), length (u32), payload |
-//! | abort | cause, the peer it names, the party that gave up first (1 byte each); the header's number: what is over |
+//! | abort | cause, the peer it names, the party that gave up first (1 byte each), first attempt that is over (u32); the header has the last |
 //! | start, trace | the handshake's greeting or node hashes |
 //! | goodbye | nothing |
 //!
@@ -108,9 +108,12 @@ pub(crate) fn piece(frame: &[u8], at: usize) -> Result<Piece, &'static str> {
     Ok(Piece { tag, lane: LaneId::from_bytes(lane), number: u32_at(frame, start - 8), payload: start..start + length })
 }
 
-/// Why every attempt of a party up to `number` is over; `origin` gave up first.
+/// Why a party's attempt is over; `origin` gave up first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Abort {
+    /// The number with which that party greeted.
+    pub own: u32,
+    /// The largest number that the attempt has for any party: up to here everything is over.
     pub number: u32,
     pub cause: Cause,
     pub origin: usize,
@@ -130,13 +133,17 @@ pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
     };
     let mut frame = frame(Kind::Abort, abort.number);
     frame.extend_from_slice(&[code, peer as u8, abort.origin as u8]);
+    frame.extend_from_slice(&abort.own.to_le_bytes());
     frame
 }
 
 /// Reads the body of an abort; everything it names is below `parties`.
 pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &'static str> {
-    let [code, peer, origin] = *body else { return Err("abort of a wrong length") };
-    let (peer, origin) = (usize::from(peer), usize::from(origin));
+    let [code, peer, origin, a, b, c, d] = *body else { return Err("abort of a wrong length") };
+    let (peer, origin, own) = (usize::from(peer), usize::from(origin), u32::from_le_bytes([a, b, c, d]));
+    if own > number {
+        return Err("abort whose numbers make no sense");
+    }
     if peer >= parties || origin >= parties {
         return Err("abort that names a party which does not exist");
     }
@@ -152,7 +159,7 @@ pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &
         8 => Cause::Left { peer },
         _ => return Err("abort of an unknown cause"),
     };
-    Ok(Abort { number, cause, origin })
+    Ok(Abort { own, number, cause, origin })
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -207,7 +214,7 @@ mod tests {
     fn aborts_round_trip() {
         for code in 0..=9u8 {
             for peer in 0..4u8 {
-                match abort(5, &[code, peer, 1], 3) {
+                match abort(5, &[code, peer, 1, 4, 0, 0, 0], 3) {
                     Ok(read) => {
                         let bytes = abort_frame(read);
                         assert_eq!(abort(5, &bytes[HEADER_BYTES..], 3), Ok(read));
@@ -216,7 +223,8 @@ mod tests {
                 }
             }
         }
-        assert!(abort(5, &[2, 0], 3).is_err());
-        assert!(abort(5, &[2, 0, 3], 3).is_err());
+        for bad in [&[2, 0, 1][..], &[2, 0, 3, 5, 0, 0, 0], &[2, 0, 1, 6, 0, 0, 0], &[2, 0, 1, 5, 0, 0, 0, 0]] {
+            assert!(abort(5, bad, 3).is_err());
+        }
     }
 }

@@ -1,0 +1,413 @@
+//! Parties fail as one: every failure reaches every party as a typed error, and the session goes on where it can.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{announce, chain, own, pass, sum, within_seconds};
+use quorate_engine::{Cause, Ctx, Error, Fault, Greeting, Mismatch, Misuse, Party, Phase, Result, Step, testing};
+
+const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
+
+/// Where in a run something happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    Handshake,
+    Offline,
+    Online,
+}
+
+const MOMENTS: [Moment; 3] = [Moment::Handshake, Moment::Offline, Moment::Online];
+
+/// A whole run of two phases.
+fn run(party: &mut Party) -> Result<Vec<u64>> {
+    let mut run = party.begin_alone()?;
+    run.phase(Phase::Offline, async |ctx| chain(ctx, own(ctx, 3), 6).await)?;
+    let value = run.phase(Phase::Online, async |ctx| chain(ctx, own(ctx, 3), 6).await)?;
+    run.finish();
+    Ok(value.to_u64s())
+}
+
+fn phase_of(moment: Moment) -> Phase {
+    if moment == Moment::Offline { Phase::Offline } else { Phase::Online }
+}
+
+/// Runs up to a moment, and a little into the phase that it names.
+fn run_up_to<T>(party: &mut Party, moment: Moment, then: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
+    let mut run = party.begin_alone()?;
+    if moment == Moment::Online {
+        run.phase(Phase::Offline, async |ctx| chain(ctx, own(ctx, 3), 6).await)?;
+    }
+    run.phase(phase_of(moment), async |ctx| {
+        chain(ctx, own(ctx, 3), 2).await?;
+        then(ctx)
+    })
+}
+
+#[test]
+fn a_lost_party_is_named_by_every_other_in_every_phase() {
+    within_seconds(60, || {
+        for moment in MOMENTS {
+            for lost in 0..5 {
+                let errors = testing::parties(5, |mut party| {
+                    if party.me() != lost {
+                        return run(&mut party).err();
+                    }
+                    if moment != Moment::Handshake {
+                        // A thread that ends here never says why: its run is forgotten, its links are dropped.
+                        std::mem::forget(run_up_to(&mut party, moment, |_| Ok(())));
+                    }
+                    party.insecure_vanish();
+                    None
+                });
+                for (me, error) in errors.into_iter().enumerate().filter(|&(me, _)| me != lost) {
+                    match error {
+                        Some(Error::Net { peer, fault: Fault::Lost, phase, .. }) => {
+                            assert_eq!((peer, phase), (lost, phase_of(moment)), "party {me}, {moment:?}");
+                        }
+                        // `run_up_to` gives its run up before the links go.
+                        Some(Error::Aborted { by, cause: Cause::Refused }) if moment != Moment::Handshake => {
+                            assert_eq!(by, lost, "party {me}, {moment:?}");
+                        }
+                        other => panic!("party {me}, {moment:?}: {other:?}"),
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn after_a_loss_the_session_is_closed_and_says_so() {
+    within_seconds(20, || {
+        let errors = testing::parties(3, |mut party| {
+            if party.me() == 2 {
+                party.insecure_vanish();
+                return None;
+            }
+            assert!(matches!(run(&mut party), Err(Error::Net { peer: 2, .. })));
+            assert!(party.is_over());
+            run(&mut party).err()
+        });
+        assert_eq!(errors[..2], [Some(Error::Poisoned), Some(Error::Poisoned)]);
+    });
+}
+
+#[test]
+fn a_refusal_reaches_everybody_and_the_session_goes_on() {
+    within_seconds(60, || {
+        for moment in [Moment::Offline, Moment::Online] {
+            for culprit in 0..3 {
+                let values = testing::parties(3, |mut party| {
+                    let me = party.me();
+                    for _ in 0..3 {
+                        let result =
+                            run_up_to(
+                                &mut party,
+                                moment,
+                                |ctx| if ctx.me() == culprit { Err(REFUSAL) } else { Ok(()) },
+                            )
+                            .and_then(|()| if me == culprit { Ok(()) } else { run_rest(me) });
+                        match result {
+                            Err(Error::Misuse { .. }) => assert_eq!(me, culprit),
+                            Err(Error::Aborted { by, cause: Cause::Refused }) => assert!(by != me),
+                            other => panic!("party {me}: {other:?}"),
+                        }
+                    }
+                    assert!(!party.is_over());
+                    run(&mut party).expect("the session goes on")
+                });
+                assert!(values.iter().all(|value| *value == values[0]) || values.len() == 3);
+            }
+        }
+    });
+}
+
+/// Parties that got through their part give the run up by dropping it, as an executor does that waits for nothing more.
+fn run_rest(_me: usize) -> Result<()> {
+    Err(Error::Aborted { by: usize::MAX, cause: Cause::Refused })
+}
+
+#[test]
+fn an_interrupt_reaches_everybody_names_its_party_and_the_session_goes_on() {
+    within_seconds(60, || {
+        for victim in 0..3 {
+            for early in [true, false] {
+                testing::parties(3, |mut party| {
+                    let me = party.me();
+                    if me == victim {
+                        let handle = party.interrupt_handle().expect("a live party has links");
+                        if early {
+                            handle.raise();
+                        } else {
+                            std::thread::spawn(move || {
+                                std::thread::sleep(Duration::from_millis(30));
+                                handle.raise();
+                            });
+                        }
+                    }
+                    match endless(&mut party) {
+                        Error::Interrupted => assert_eq!(me, victim),
+                        Error::Aborted { by, cause: Cause::Interrupted } => assert_eq!(by, victim),
+                        other => panic!("party {me}: {other}"),
+                    }
+                    run(&mut party).expect("the session goes on");
+                    run(&mut party).expect("and on");
+                });
+            }
+        }
+    });
+}
+
+fn endless(party: &mut Party) -> Error {
+    let run = party.begin_alone();
+    let ended = run.and_then(|mut run| {
+        run.phase(Phase::Online, async |ctx| {
+            loop {
+                pass(ctx, &own(ctx, 1)).await?;
+            }
+        })
+    });
+    match ended {
+        Ok(()) => Error::Poisoned,
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn retries_at_different_times_and_numbers_find_together() {
+    within_seconds(120, || {
+        for seed in 1..40u64 {
+            let values = testing::parties(3, |mut party| {
+                let me = party.me();
+                party.insecure_jitter(seed * 31 + me as u64);
+                let mut random = seed * 1_000_003 + me as u64;
+                let mut failures = 0;
+                // Attempts that each party breaks off by itself, at its own times and a different number of times.
+                for _ in 0..(seed as usize + me) % 4 {
+                    random ^= random << 13;
+                    random ^= random >> 7;
+                    std::thread::sleep(Duration::from_micros(random % 500));
+                    party.interrupt_handle().unwrap().raise();
+                    failures += usize::from(run(&mut party).is_err());
+                    party.interrupt_handle().unwrap().take();
+                }
+                loop {
+                    match run(&mut party) {
+                        Ok(_) => break failures,
+                        Err(error) => assert!(!error.is_final(), "party {me}: {error}"),
+                    }
+                    failures += 1;
+                    assert!(failures < 50, "party {me} does not find the others");
+                }
+            });
+            assert_eq!(values.len(), 3);
+        }
+    });
+}
+
+#[test]
+fn a_party_that_is_done_may_leave_while_others_go_on() {
+    within_seconds(60, || {
+        for seed in 0..30u64 {
+            let values = testing::parties(3, |mut party| {
+                party.insecure_jitter(seed * 9 + party.me() as u64 + 1);
+                let mut run = party.begin_alone()?;
+                let value = run.phase(Phase::Online, async |ctx| {
+                    let x = announce(ctx, 0, &own(ctx, 50_000)).await?;
+                    for round in 0..20 {
+                        // Parties 1 and 2 alone; party 0 has nothing more to do.
+                        match ctx.me() {
+                            0 => {}
+                            me => {
+                                let other = 3 - me;
+                                let y = own(ctx, round + 1);
+                                ctx.exchange(&[(other, &y)], &[(other, (y.ring(), y.len()))]).await?;
+                            }
+                        }
+                    }
+                    Ok(x)
+                })?;
+                run.finish();
+                party.leave(false);
+                Result::Ok(value.to_u64s())
+            });
+            assert!(values.iter().all(|value| value.as_ref().unwrap() == values[0].as_ref().unwrap()));
+        }
+    });
+}
+
+#[test]
+fn whoever_waits_for_a_party_that_left_is_told() {
+    within_seconds(60, || {
+        // In the handshake, for a message, for credit, for progress.
+        for wait in 0..4 {
+            let errors = testing::parties(3, |mut party| {
+                if party.me() == 1 {
+                    if wait > 0 {
+                        party.begin_alone().unwrap().finish();
+                    }
+                    party.leave(false);
+                    return None;
+                }
+                let mut run = match party.begin_alone() {
+                    Ok(run) => run,
+                    Err(error) => return Some(error),
+                };
+                let x = quorate_ring::Vector::zeros(quorate_ring::Ring::of(64), 1 << 16);
+                let chunks = quorate_engine::Chunks { len: 100, chunk: 1, window: 2 };
+                let result = run.phase(Phase::Online, async |ctx| match wait {
+                    1 => ctx.exchange(&[(1, &x)], &[(1, (x.ring(), 1 << 16))]).await.map(drop),
+                    2 => loop {
+                        ctx.exchange(&[(1, &x)], &[]).await?;
+                    },
+                    _ => ctx.stream(chunks, async |_, _| Ok(()), |_, ()| {}).await,
+                });
+                result.err()
+            });
+            for me in [0, 2] {
+                assert_eq!(errors[me], Some(Error::Mismatch(Mismatch::Left { peer: 1 })), "wait {wait}, party {me}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_party_that_leaves_with_an_error_says_so() {
+    within_seconds(20, || {
+        let errors = testing::parties(3, |mut party| {
+            run(&mut party).unwrap();
+            if party.me() == 2 {
+                party.leave(true);
+                return None;
+            }
+            run(&mut party).err()
+        });
+        assert_eq!(errors[..2], [(); 2].map(|()| Some(Error::Aborted { by: 2, cause: Cause::Refused })));
+    });
+}
+
+#[test]
+fn different_programs_name_the_first_differing_node_at_every_party() {
+    within_seconds(60, || {
+        for seed in 0..100u64 {
+            let other = seed as usize % 3;
+            let errors = testing::parties(3, |mut party| {
+                let me = party.me();
+                party.insecure_jitter(seed * 5 + me as u64 + 1);
+                let mut trace: Vec<u64> = (0..20).collect();
+                if me == other {
+                    trace[7..].iter_mut().for_each(|hash| *hash += 100);
+                }
+                let program = [u8::from(me == other); 32];
+                let greeting = Greeting { program, ..Greeting::default() };
+                let error = party.begin(&greeting, &|| trace.clone(), &|node| format!("node {node} here")).err();
+                run(&mut party).expect("the session goes on");
+                error
+            });
+            for (me, error) in errors.into_iter().enumerate() {
+                let peer = if me == other { usize::from(me == 0) } else { other };
+                let here = "node 7 here".into();
+                let expected = Error::Mismatch(Mismatch::Program { peer, node: Some(7), here });
+                assert_eq!(error, Some(expected), "timing {seed}, party {me}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_longer_program_is_told_from_a_different_one() {
+    within_seconds(20, || {
+        let errors = testing::parties(3, |mut party| {
+            let nodes = if party.me() == 0 { 5 } else { 4 };
+            let greeting = Greeting { program: [nodes; 32], ..Greeting::default() };
+            party.begin(&greeting, &|| (0..u64::from(nodes)).collect(), &|_| unreachable!()).err()
+        });
+        let peers = [1, 0, 0];
+        for (peer, error) in peers.into_iter().zip(errors) {
+            let here = "".into();
+            assert_eq!(error, Some(Error::Mismatch(Mismatch::Program { peer, node: None, here })));
+        }
+    });
+}
+
+#[test]
+fn different_requests_are_told_apart_and_notes_travel() {
+    within_seconds(20, || {
+        testing::parties(3, |mut party| {
+            let me = party.me() as u8;
+            let mut greeting = Greeting { request: [me / 2; 32], ..Greeting::default() };
+            let error = party.begin_alone_with(&greeting).err().expect("requests differ");
+            assert!(
+                matches!(error, Error::Mismatch(Mismatch::Request { peer }) if peer == if me == 2 { 0 } else { 2 })
+            );
+            greeting = Greeting { note: vec![me; Greeting::MAX_NOTE], ..Greeting::default() };
+            let run = party.begin_alone_with(&greeting).expect("notes may differ");
+            assert!(run.agreement().notes.iter().zip(0..).all(|(note, from)| *note == vec![from; Greeting::MAX_NOTE]));
+            run.finish();
+            greeting.note.push(0);
+            let error = party.begin_alone_with(&greeting).err().expect("the note is too long");
+            assert!(matches!(error, Error::Misuse { .. } | Error::Aborted { cause: Cause::Refused, .. }));
+        });
+    });
+}
+
+trait BeginWith {
+    fn begin_alone_with(&mut self, greeting: &Greeting) -> Result<quorate_engine::Run<'_>>;
+}
+
+impl BeginWith for Party {
+    fn begin_alone_with(&mut self, greeting: &Greeting) -> Result<quorate_engine::Run<'_>> {
+        self.begin(greeting, &Vec::new, &|_| String::new())
+    }
+}
+
+#[test]
+fn an_error_names_the_step_that_waited() {
+    within_seconds(20, || {
+        let errors = testing::parties(3, |mut party| {
+            let me = party.me();
+            let mut run = party.begin_alone().unwrap();
+            let result = run.phase(Phase::Online, async |ctx| {
+                let step = |i: usize| Some(Step { id: i as u32, name: format!("step {i}").into() });
+                ctx.join_steps(4, step, async |ctx, i| match (me, i) {
+                    (2, 1) => sum(&ctx, &own(&ctx, 1)).await.and(Err(REFUSAL)),
+                    _ => chain(&ctx, own(&ctx, 1), 3 * i).await.map(drop),
+                })
+                .await
+            });
+            drop(run);
+            if me == 1 {
+                party.insecure_vanish();
+            }
+            result.err()
+        });
+        assert_eq!(errors[2], Some(REFUSAL));
+        assert!(errors[..2].iter().flatten().all(|e| *e == Error::Aborted { by: 2, cause: Cause::Refused }));
+    });
+}
+
+#[test]
+fn a_program_that_waits_for_itself_is_a_defect_not_a_hang() {
+    within_seconds(20, || {
+        let errors = testing::online(3, async |ctx| {
+            let slot = quorate_engine::Slot::<u8>::default();
+            slot.get(ctx).await;
+            Ok(())
+        });
+        assert!(errors.iter().any(|e| matches!(e, Err(Error::Bug { .. }))));
+        assert!(errors.iter().all(|e| matches!(e, Err(Error::Bug { .. } | Error::Aborted { cause: Cause::Bug, .. }))));
+    });
+}
+
+#[test]
+fn a_message_to_nobody_is_misuse_dry_and_live() {
+    let results = testing::online(3, async |ctx| chain_to(ctx, 3).await);
+    assert!(results.iter().any(|r| matches!(r, Err(Error::Misuse { .. }))));
+    let dry = quorate_engine::dry::run(0, 3, Phase::Online, async |ctx| chain_to(ctx, 0).await);
+    assert!(matches!(dry, Err(Error::Misuse { what: Misuse::NoSuchParty { party: 0, parties: 3 } })));
+}
+
+async fn chain_to(ctx: &Ctx, peer: usize) -> Result<()> {
+    ctx.exchange(&[(peer, &own(ctx, 1))], &[]).await.map(drop)
+}

@@ -1,0 +1,66 @@
+"""Secure multi-party computation over secret arrays.
+
+Example:
+    >>> import numpy as np, quorate as qr
+    >>> with qr.local("rss", parties=3) as mpc:
+    ...     x = mpc.input([3, -5, 7], owner=0)
+    ...     y = mpc.input(np.array([2, 9, 7]), owner=1)
+    ...     z = mpc.where(x < y, x * y, x + 1)
+    ...     print(z.reveal())
+    [  4 -45   8]
+"""
+
+from quorate import errors, models
+from quorate._quorate import __version__
+from quorate._script import session
+from quorate.array import SecretArray
+from quorate.dtypes import Dtype, bit, fixed, int
+from quorate.errors import (
+    CheatingDetected,
+    ConfigError,
+    DtypeError,
+    ModelError,
+    PeerLost,
+    PeerTimeout,
+    PoolExhausted,
+    ProgramMismatch,
+    QuorateError,
+    RangeError,
+    RunAborted,
+    SessionClosed,
+    ShapeError,
+)
+from quorate.plan import Plan
+from quorate.session import Network, Session, connect, local
+from quorate.stats import Stats
+
+__all__ = [
+    "CheatingDetected",
+    "ConfigError",
+    "Dtype",
+    "DtypeError",
+    "ModelError",
+    "Network",
+    "PeerLost",
+    "PeerTimeout",
+    "Plan",
+    "PoolExhausted",
+    "ProgramMismatch",
+    "QuorateError",
+    "RangeError",
+    "RunAborted",
+    "SecretArray",
+    "Session",
+    "SessionClosed",
+    "ShapeError",
+    "Stats",
+    "__version__",
+    "bit",
+    "connect",
+    "errors",
+    "fixed",
+    "int",
+    "local",
+    "models",
+    "session",
+]

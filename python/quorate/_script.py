@@ -1,0 +1,39 @@
+"""`qr.session()`: protocol and place from the command line, so that one script serves all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from quorate.session import Session, connect, local
+
+__all__ = ["Settings", "session", "settings"]
+
+
+@dataclasses.dataclass
+class Settings:
+    """What the command line said; a script that is run by itself gets a local `rss` session."""
+
+    protocol: str = "rss"
+    parties: int | None = None
+    network: str | None = None
+    config: str | None = None
+    explain: bool = False
+
+
+settings = Settings()
+
+
+def session() -> Session:
+    """The session that the command line asks for.
+
+    Under `quorate party` this process is one party; under `quorate run`, one of several processes here; under
+    `quorate explain` nothing is sent and `reveal` returns placeholders; otherwise all parties run in this process.
+    """
+    if settings.config is not None:
+        return connect(settings.config)
+    opened = local(settings.protocol, settings.parties, settings.network)
+    if settings.explain:
+        from quorate._explain import Explaining
+
+        return Explaining(opened)
+    return opened

@@ -1,0 +1,329 @@
+"""Secret arrays: they behave as numpy's, but nothing is computed before something is revealed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from quorate import _source
+from quorate._public import as_numbers, pack
+from quorate.dtypes import Dtype, check
+from quorate.errors import ConfigError, DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from quorate.session import Session
+
+__all__ = ["SecretArray"]
+
+
+class SecretArray:
+    """An array that no party sees.
+
+    Made by `Session.input`, `Session.constant` and by operations. Has numpy's operators, slicing, broadcasting and
+    reductions; comparisons give arrays of bits. `reveal` runs the program.
+
+    Attributes:
+        shape: as in numpy.
+        dtype: `qr.int(k)`, `qr.fixed(k, f)` or `qr.bit`.
+
+    Example:
+        >>> import quorate as qr
+        >>> with qr.local("rss", parties=3) as mpc:
+        ...     x = mpc.input([[1, 2], [3, 4]], owner=0)
+        ...     print((x @ x.T).reveal())
+        [[ 5 11]
+         [11 25]]
+    """
+
+    __slots__ = ("_node", "_session", "dtype", "shape")
+    __array_ufunc__ = None  # numpy's operators leave the work to ours
+    __array_priority__ = 1000
+
+    def __init__(self, session: Session, node: int) -> None:
+        self._session = session
+        self._node = node
+        shape, parts = session._native.info(node)
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.dtype = Dtype(*parts)
+        session._hold(node)
+
+    def __del__(self) -> None:
+        session = getattr(self, "_session", None)
+        if session is not None and hasattr(self, "dtype"):
+            session._let_go(self._node)
+
+    def __repr__(self) -> str:
+        return f"SecretArray(shape={self.shape}, dtype={self.dtype})"
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a scalar")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[SecretArray]:
+        return (self[i] for i in range(len(self)))
+
+    # ---- building -------------------------------------------------------------------------------------------------
+
+    def _operand(self, other: Any, what: str) -> Any:
+        return self._session._operand(other, what)
+
+    def _new(self, node: int) -> SecretArray:
+        return SecretArray(self._session, node)
+
+    def _binary(self, op: str, x: Any, y: Any) -> SecretArray:
+        native = self._session._native
+        return self._new(native.binary(op, self._operand(x, op), self._operand(y, op), _source.line()))
+
+    def __add__(self, other: Any) -> SecretArray:
+        return self._binary("add", self, other)
+
+    def __radd__(self, other: Any) -> SecretArray:
+        return self._binary("add", other, self)
+
+    def __sub__(self, other: Any) -> SecretArray:
+        return self._binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> SecretArray:
+        return self._binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> SecretArray:
+        return self._binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> SecretArray:
+        return self._binary("mul", other, self)
+
+    def __neg__(self) -> SecretArray:
+        return self._new(self._session._native.unary("neg", self._node, _source.line()))
+
+    def __pos__(self) -> SecretArray:
+        return self
+
+    def __invert__(self) -> SecretArray:
+        return self._new(self._session._native.unary("not", self._node, _source.line()))
+
+    def __and__(self, other: Any) -> SecretArray:
+        return self._binary("and", self, other)
+
+    def __rand__(self, other: Any) -> SecretArray:
+        return self._binary("and", other, self)
+
+    def __or__(self, other: Any) -> SecretArray:
+        return self._binary("or", self, other)
+
+    def __ror__(self, other: Any) -> SecretArray:
+        return self._binary("or", other, self)
+
+    def __xor__(self, other: Any) -> SecretArray:
+        return self._binary("xor", self, other)
+
+    def __rxor__(self, other: Any) -> SecretArray:
+        return self._binary("xor", other, self)
+
+    def __lt__(self, other: Any) -> SecretArray:
+        return self._binary("lt", self, other)
+
+    def __le__(self, other: Any) -> SecretArray:
+        return self._binary("le", self, other)
+
+    def __gt__(self, other: Any) -> SecretArray:
+        return self._binary("gt", self, other)
+
+    def __ge__(self, other: Any) -> SecretArray:
+        return self._binary("ge", self, other)
+
+    def __eq__(self, other: object) -> SecretArray:  # type: ignore[override]
+        return self._binary("eq", self, other)
+
+    def __ne__(self, other: object) -> SecretArray:  # type: ignore[override]
+        return self._binary("ne", self, other)
+
+    def __hash__(self) -> NoReturn:  # type: ignore[override]
+        raise TypeError("secret arrays are unhashable: == gives secret bits; use id(x) to tell arrays apart")
+
+    def __matmul__(self, other: Any) -> SecretArray:
+        native = self._session._native
+        return self._new(native.matmul(self._node, self._operand(other, "@"), _source.line()))
+
+    def __rmatmul__(self, other: Any) -> SecretArray:
+        native = self._session._native
+        return self._new(native.matmul(self._operand(other, "@"), self._node, _source.line()))
+
+    def __lshift__(self, bits: Any) -> SecretArray:
+        return self._shift(bits, left=True)
+
+    def __rshift__(self, bits: Any) -> SecretArray:
+        return self._shift(bits, left=False)
+
+    def _shift(self, bits: Any, left: bool) -> SecretArray:
+        if isinstance(bits, SecretArray) or not isinstance(bits, numbers.Integral):
+            raise DtypeError("<< and >> take a public whole number of bits")
+        return self._new(self._session._native.shift(self._node, left, int(bits), _source.line()))
+
+    def dot(self, other: Any) -> SecretArray:
+        """numpy's dot product: one multiplication round, as many bytes as results."""
+        return self._new(self._session._native.dot(self._node, self._operand(other, "dot"), _source.line()))
+
+    # ---- reductions -----------------------------------------------------------------------------------------------
+
+    def _reduce(self, op: str, axis: int | None, keepdims: bool) -> SecretArray:
+        if axis is not None and not isinstance(axis, numbers.Integral):
+            raise ShapeError(f"{op}: axis must be a whole number or None, not {axis!r}")
+        native = self._session._native
+        axis = None if axis is None else int(axis)
+        return self._new(native.reduce(op, self._node, axis, bool(keepdims), _source.line()))
+
+    def sum(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Sum over an axis or all; of bits, their number as int(64). Local (of bits: 1 round)."""
+        return self._reduce("sum", axis, keepdims)
+
+    def max(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Maximum; log2(n) comparisons deep."""
+        return self._reduce("max", axis, keepdims)
+
+    def min(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Minimum; log2(n) comparisons deep."""
+        return self._reduce("min", axis, keepdims)
+
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Index of the first maximum, as int(64); log2(n) comparisons deep."""
+        return self._reduce("argmax", axis, keepdims)
+
+    # ---- layout (all local) -----------------------------------------------------------------------------------------
+
+    def reshape(self, *shape: Any) -> SecretArray:
+        """The same elements in another shape; one -1 is worked out."""
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return self._new(self._session._native.reshape(self._node, [int(n) for n in wanted], _source.line()))
+
+    def ravel(self) -> SecretArray:
+        """One axis."""
+        return self.reshape(-1)
+
+    flatten = ravel
+
+    def transpose(self, *axes: Any) -> SecretArray:
+        """Axes in another order; reversed if none is named."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+        named = [int(axis) for axis in order] if order else None
+        return self._new(self._session._native.transpose(self._node, named, _source.line()))
+
+    @property
+    def T(self) -> SecretArray:
+        """The transpose."""
+        return self.transpose()
+
+    def astype(self, dtype: Any) -> SecretArray:
+        """Bits as numbers 0 and 1. (Conversions between numbers come in a later release.)"""
+        wanted = check(dtype)
+        if wanted == self.dtype:
+            return self
+        return self._new(self._session._native.cast(self._node, wanted.parts, _source.line()))
+
+    def _positions(self, key: Any) -> np.ndarray:
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(k, SecretArray) for k in keys):
+            raise DtypeError("an index must be public: look up a secret position by comparing and selecting (mpc.where)")
+        if self.size >= 1 << 32:
+            raise ShapeError("arrays of 2**32 elements or more cannot be indexed")
+        places = np.arange(self.size, dtype=np.uint32).reshape(self.shape)
+        try:
+            return np.asarray(places[key])
+        except IndexError as error:
+            raise _IndexShapeError(str(error)) from None
+
+    def __getitem__(self, key: Any) -> SecretArray:
+        places = self._positions(key)
+        index = np.ascontiguousarray(places).tobytes()
+        return self._new(self._session._native.gather(self._node, index, places.shape, _source.line()))
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError("secret arrays do not change in place: write x = x.at[i].set(v)")
+
+    @property
+    def at(self) -> _At:
+        """`x.at[i].set(v)`: a copy of x with some elements replaced."""
+        return _At(self)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a secret cannot decide a branch: select with mpc.where(c, x, y), or reveal it first")
+
+    def __int__(self) -> NoReturn:
+        raise TypeError("a secret cannot become an int: keep computing on it (mpc.where selects), or reveal it first")
+
+    def __float__(self) -> NoReturn:
+        raise TypeError("a secret cannot become a float: keep computing on it (mpc.where selects), or reveal it first")
+
+    def __index__(self) -> NoReturn:
+        raise TypeError("a secret cannot be an index: select with mpc.where, or reveal it first")
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first")
+
+    def reveal(self, to: int | None = None) -> Any:
+        """Runs the program and opens this array.
+
+        Args:
+            to: the one party that learns it; None for all. Others get None; a local session gets the value.
+
+        Returns:
+            A numpy array: int64, float64 or bool; a numpy scalar for an array without axes.
+
+        Raises:
+            ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended; what was computed before is kept.
+        """
+        return self._session.reveal_all(self, to=to)[0]
+
+
+class _IndexShapeError(ShapeError, IndexError):
+    """An index out of bounds, as numpy reports it."""
+
+
+class _At:
+    """Picks elements of an array for replacement."""
+
+    def __init__(self, array: SecretArray) -> None:
+        self._array = array
+        self._places: np.ndarray | None = None
+
+    def __getitem__(self, key: Any) -> _At:
+        picked = _At(self._array)
+        picked._places = self._array._positions(key)
+        return picked
+
+    def set(self, value: Any) -> SecretArray:
+        """The array with the picked elements replaced by `value`, which broadcasts."""
+        if self._places is None:
+            raise ShapeError("pick elements first: x.at[i].set(v)")
+        array = self._array
+        index = np.ascontiguousarray(self._places).tobytes()
+        operand = array._operand(value, "set")
+        node = array._session._native.set_at(array._node, index, self._places.shape, operand, _source.line())
+        return array._new(node)
+
+
+def operand(session: Session, value: Any, what: str) -> Any:
+    """A node's number or packed public numbers.
+
+    Raises:
+        ConfigError: an array of another session.
+    """
+    if isinstance(value, SecretArray):
+        if value._session is not session:
+            raise ConfigError(f"{what}: the arrays belong to different sessions")
+        return value._node
+    return pack(as_numbers(value, what))

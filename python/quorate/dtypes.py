@@ -1,0 +1,79 @@
+"""Types of secret numbers: `int(k)`, `fixed(k, f)` and `bit`."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+from typing import Any
+
+from quorate.errors import DtypeError
+
+__all__ = ["Dtype", "bit", "fixed", "int"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Dtype:
+    """A type of secret numbers. Made by `int`, `fixed` or as `bit`.
+
+    Attributes:
+        kind: "int", "fixed" or "bit".
+        bits: width in bits, the sign included.
+        frac: fractional bits (0 unless fixed).
+    """
+
+    kind: str
+    bits: builtins.int
+    frac: builtins.int = 0
+
+    def __repr__(self) -> str:
+        if self.kind == "bit":
+            return "bit"
+        return f"fixed({self.bits}, {self.frac})" if self.kind == "fixed" else f"int({self.bits})"
+
+    @property
+    def parts(self) -> tuple[str, builtins.int, builtins.int]:
+        """As the native module takes it."""
+        return self.kind, self.bits, self.frac
+
+
+def _checked(what: str, bits: Any, least: builtins.int) -> builtins.int:
+    if isinstance(bits, bool) or not isinstance(bits, builtins.int):
+        raise DtypeError(f"{what} takes whole numbers of bits, not {bits!r}")
+    if not least <= bits <= 64:
+        raise DtypeError(f"{what}: {bits} bits are not supported; choose {least} to 64")
+    return bits
+
+
+def int(bits: builtins.int = 64) -> Dtype:  # noqa: A001  (the name users know)
+    """Two's complement integers of 2 to 64 bits.
+
+    >>> int(20)
+    int(20)
+    """
+    return Dtype("int", _checked("int(k)", bits, 2))
+
+
+def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
+    """Fixed point: two's complement of `bits` bits, `frac` of them after the point.
+
+    >>> fixed(32, 8)
+    fixed(32, 8)
+    """
+    width = _checked("fixed(k, f)", bits, 2)
+    if isinstance(frac, bool) or not isinstance(frac, builtins.int) or not 0 <= frac < width:
+        raise DtypeError(f"fixed({bits}, {frac!r}): the fractional bits must lie between 0 and {width - 1}")
+    return Dtype("fixed", width, frac)
+
+
+bit = Dtype("bit", 1)
+
+
+def check(dtype: Any) -> Dtype:
+    """The dtype that a user named.
+
+    Raises:
+        DtypeError: for anything else than one of Quorate's dtypes.
+    """
+    if isinstance(dtype, Dtype):
+        return dtype
+    raise DtypeError(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.fixed(k, f) or qr.bit")

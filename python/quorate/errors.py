@@ -1,0 +1,75 @@
+"""Exceptions. Each derives from `QuorateError` and from the nearest built-in, and says what, where and what to do."""
+
+from __future__ import annotations
+
+__all__ = [
+    "CheatingDetected",
+    "ConfigError",
+    "DtypeError",
+    "ModelError",
+    "PeerLost",
+    "PeerTimeout",
+    "PoolExhausted",
+    "ProgramMismatch",
+    "QuorateError",
+    "RangeError",
+    "RunAborted",
+    "SessionClosed",
+    "ShapeError",
+]
+
+
+class QuorateError(Exception):
+    """Whatever Quorate raises on purpose.
+
+    >>> issubclass(ShapeError, (QuorateError, ValueError))
+    True
+    """
+
+
+class ShapeError(QuorateError, ValueError):
+    """Shapes that do not fit, an axis that does not exist, a ragged list."""
+
+
+class DtypeError(QuorateError, TypeError):
+    """An operation that a dtype does not have, or dtypes that do not go together."""
+
+
+class RangeError(QuorateError, ValueError):
+    """A value that does not fit its dtype or its stated bound, NaN, or infinity."""
+
+
+class ModelError(QuorateError, ValueError):
+    """A model that cannot be imported, or used in the place where it is."""
+
+
+class ConfigError(QuorateError, ValueError):
+    """A configuration, party, network or key that cannot work; found before anything is sent."""
+
+
+class ProgramMismatch(QuorateError, RuntimeError):
+    """The parties are not running the same program; names the first operation that differs."""
+
+
+class PeerLost(QuorateError, ConnectionError):
+    """A party's connection closed; names the party, the phase and the program step."""
+
+
+class PeerTimeout(QuorateError, TimeoutError):
+    """A party was silent for too long, or did not connect in time."""
+
+
+class CheatingDetected(QuorateError, RuntimeError):
+    """A consistency check failed. Nothing was revealed and the session is over."""
+
+
+class PoolExhausted(QuorateError, RuntimeError):
+    """A program wants more prepared correlations than there are."""
+
+
+class RunAborted(QuorateError, RuntimeError):
+    """Another party stopped the run: it was interrupted, or it refused its own input. The session can be used again."""
+
+
+class SessionClosed(QuorateError, RuntimeError):
+    """The session was closed, or a lost peer ended it. Open a new one."""

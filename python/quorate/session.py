@@ -1,0 +1,316 @@
+"""Sessions: the parties, in this process or across a network, and the program that they run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from quorate import _quorate, _source
+from quorate._progress import Progress
+from quorate._public import as_numbers, natural_dtype, pack
+from quorate.array import SecretArray, operand
+from quorate.dtypes import Dtype, check
+from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
+from quorate.plan import Plan
+from quorate.stats import Stats
+
+__all__ = ["Network", "Session", "connect", "local"]
+
+
+class Network:
+    """A network to simulate or to price: round-trip time in milliseconds, bandwidth in Mbit/s.
+
+    >>> Network(rtt_ms=70, mbit=100)
+    Network(rtt_ms=70.0, mbit=100.0)
+    """
+
+    def __init__(self, rtt_ms: float, mbit: float) -> None:
+        self.rtt_ms, self.mbit = float(rtt_ms), float(mbit)
+        _quorate.check_network(self.text)
+
+    @property
+    def text(self) -> str:
+        """As the command line takes it."""
+        return f"{self.rtt_ms!r},{self.mbit!r}"
+
+    def __repr__(self) -> str:
+        return f"Network(rtt_ms={self.rtt_ms}, mbit={self.mbit})"
+
+
+def _network_text(network: str | Network | None) -> str | None:
+    if network is None:
+        return None
+    text = network.text if isinstance(network, Network) else network
+    if not isinstance(text, str):
+        raise ConfigError(f'network {network!r}: give "lan", "wan" or qr.Network(rtt_ms=, mbit=)')
+    _quorate.check_network(text)
+    return text
+
+
+class Session:
+    """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
+
+    Attributes:
+        me: this party's number in a deployment; None in a local session.
+        parties: how many there are.
+        protocol: "rss".
+    """
+
+    def __init__(self, native: _quorate.Session, network: str | None = None) -> None:
+        self._native = native
+        self._network = network
+        self._alive: dict[int, int] = {}
+        self.me: int | None = native.me
+        self.parties: int = native.parties
+        self.protocol: str = native.protocol
+
+    def __repr__(self) -> str:
+        where = "local" if self.me is None else f"party {self.me}"
+        return f"<quorate {self.protocol} session, {self.parties} parties, {where}>"
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(gave_up=kind is not None)
+
+    def close(self, gave_up: bool = False) -> None:
+        """Leaves: says goodbye, or tells the peers that this party failed."""
+        self._native.close(gave_up)
+
+    # ---- arrays -----------------------------------------------------------------------------------------------------
+
+    def _hold(self, node: int) -> None:
+        self._alive[node] = self._alive.get(node, 0) + 1
+
+    def _let_go(self, node: int) -> None:
+        left = self._alive.get(node, 0) - 1
+        if left > 0:
+            self._alive[node] = left
+        else:
+            self._alive.pop(node, None)
+            self._native.release(node)
+
+    def _operand(self, value: Any, what: str) -> Any:
+        return operand(self, value, what)
+
+    def input(
+        self,
+        values: Any = None,
+        owner: int | None = None,
+        shape: Sequence[int] | int | None = None,
+        dtype: Dtype | None = None,
+        bound: float | None = None,
+    ) -> SecretArray:
+        """A party's secret array.
+
+        Args:
+            values: an array or nested list, or a callable that gives one; it is called, and looked at, at the owner
+                only (and in a local session). Values are copied.
+            owner: the party whose values these are.
+            shape: mandatory where the values are not given.
+            dtype: `qr.int(k)`, `qr.fixed(k, f)` or `qr.bit`; without it integers become int(64), reals
+                fixed(64, 16), booleans bits. Mandatory where the values are not given.
+            bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts here.
+
+        Rounds and bytes:
+            1 round; the owner sends t elements for each of its own (n = 2t + 1 parties, protocol "rss").
+
+        Raises:
+            RangeError: a value does not fit the dtype or the bound, is NaN or infinite.
+            ShapeError, DtypeError, ConfigError: before anything is sent.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, -5, 7], owner=0, bound=100)
+            ...     print(x)
+            SecretArray(shape=(3,), dtype=int(64))
+        """
+        if owner is None or isinstance(owner, bool) or not isinstance(owner, (int, np.integer)) or owner < 0:
+            raise ConfigError(f"input: owner must be a party's number, 0 to {self.parties - 1}, not {owner!r}")
+        here = self.me is None or self.me == owner
+        array = self._given(values, here, owner)
+        wanted = None if dtype is None else check(dtype)
+        if array is not None:
+            wanted = wanted or natural_dtype(array)
+            _check_kind(array, wanted)
+            size = array.shape
+            if shape is not None and _as_shape(shape) != size:
+                raise ShapeError(f"input: the values have shape {size}, but shape={_as_shape(shape)} was stated")
+        elif shape is None or wanted is None:
+            raise ConfigError(f"input: this party does not have party {owner}'s values: state shape= and dtype=")
+        else:
+            size = _as_shape(shape)
+        bound = _checked_bound(bound)
+        data = None
+        if here and array is not None:
+            kind, _, data_bytes = pack(array)
+            data = (kind, data_bytes)
+        node = self._native.input(int(owner), list(size), wanted.parts, bound, data, _source.line())
+        return SecretArray(self, node)
+
+    def _given(self, values: Any, here: bool, owner: int) -> np.ndarray | None:
+        if isinstance(values, SecretArray):
+            raise DtypeError("input takes public values; this is a secret array already")
+        if callable(values):
+            values = values() if here else None
+        if values is None:
+            if here:
+                raise ConfigError(f"input: party {owner} is here: give its values")
+            return None
+        return as_numbers(values, "input")
+
+    def constant(self, values: Any, dtype: Dtype | None = None) -> SecretArray:
+        """Public numbers as an array of the program, alike at all parties. Costs nothing.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.constant([1, 2]).dtype)
+            int(64)
+        """
+        array = as_numbers(values, "constant")
+        wanted = natural_dtype(array) if dtype is None else check(dtype)
+        _check_kind(array, wanted)
+        return SecretArray(self, self._native.constant(pack(array), wanted.parts, _source.line()))
+
+    def where(self, condition: Any, x: Any, y: Any) -> SecretArray:
+        """x where the condition's bit is 1, y elsewhere; 1 round after the condition.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, -5], owner=0)
+            ...     print(mpc.where(x < 0, 0, x).reveal())
+            [3 0]
+        """
+        operands = [self._operand(value, "where") for value in (condition, x, y)]
+        return SecretArray(self, self._native.select(*operands, _source.line()))
+
+    def concatenate(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
+        """Arrays one after another along an axis. Local."""
+        return self._join(arrays, axis, stack=False)
+
+    def stack(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
+        """Arrays side by side along a new axis. Local."""
+        return self._join(arrays, axis, stack=True)
+
+    def _join(self, arrays: Sequence[Any], axis: int, stack: bool) -> SecretArray:
+        what = "stack" if stack else "concatenate"
+        parts = [self._operand(array, what) for array in arrays]
+        if not any(isinstance(array, SecretArray) for array in arrays):
+            raise DtypeError(f"{what}: none of the arrays is secret; use numpy's, or mpc.constant")
+        return SecretArray(self, self._native.join(parts, int(axis), stack, _source.line()))
+
+    # ---- running ----------------------------------------------------------------------------------------------------
+
+    def reveal_all(self, *arrays: SecretArray, to: int | None = None) -> list[Any]:
+        """Opens several arrays in one run, so that they share rounds.
+
+        Args:
+            arrays: what to open.
+            to: the one party that learns them; None for all.
+
+        Returns:
+            For each array what `SecretArray.reveal` returns.
+        """
+        targets = self._targets(arrays, to)
+        with Progress() as progress:
+            values = self._native.run(targets, progress.show)
+        return [None if v is None else _unpack(v, array.shape) for v, array in zip(values, arrays, strict=True)]
+
+    def _targets(self, arrays: Sequence[SecretArray], to: int | None) -> list[tuple[int, int | None]]:
+        if to is not None and (isinstance(to, bool) or not isinstance(to, (int, np.integer)) or to < 0):
+            raise ConfigError(f"reveal: `to` must be a party's number, 0 to {self.parties - 1}, or None, not {to!r}")
+        for array in arrays:
+            if not isinstance(array, SecretArray) or array._session is not self:
+                raise DtypeError("reveal takes secret arrays of this session")
+        return [(array._node, None if to is None else int(to)) for array in arrays]
+
+    def explain(self, *arrays: SecretArray, network: str | Network | None = None) -> Plan:
+        """The plan and the cost of revealing `arrays` now, from dry runs of all parties; nothing is sent.
+
+        Args:
+            arrays: what would be revealed.
+            network: "lan", "wan" or a `Network`, to price the rounds and bytes in seconds.
+        """
+        text = _network_text(network) or self._network
+        return Plan.of(self._native.plan(self._targets(arrays, None), text), self, text)
+
+    def stats(self) -> Stats:
+        """What all runs of this session cost so far, measured."""
+        return Stats.of(self)
+
+
+def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
+    if array.dtype.kind == "f" and dtype.kind != "fixed":
+        raise DtypeError(f"real numbers do not go into {dtype}: name dtype=qr.fixed(k, f), or round them first")
+    if array.dtype.kind == "i" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
+        raise RangeError("bits are 0 or 1; other integers were given")
+
+
+def _as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in sizes):
+        raise ShapeError(f"shape {shape!r} must consist of whole numbers from 0 on")
+    return tuple(int(n) for n in sizes)
+
+
+def _checked_bound(bound: Any) -> Any:
+    if bound is None:
+        return None
+    if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
+        raise RangeError(f"bound must be a number, not {bound!r}")
+    if not math.isfinite(bound) or bound < 0:
+        raise RangeError(f"bound must be a finite number from 0 on, not {bound!r}")
+    return int(bound) if isinstance(bound, (int, np.integer)) else float(bound)
+
+
+def _unpack(value: tuple[str, bytes], shape: tuple[int, ...]) -> Any:
+    kind, data = value
+    array = np.frombuffer(data, dtype={"i": "<i8", "f": "<f8", "?": np.bool_}[kind]).reshape(shape)
+    return array.copy() if shape else array[()]
+
+
+def local(
+    protocol: str = "rss",
+    parties: int | None = None,
+    network: str | Network | None = None,
+    strict: bool = False,
+) -> Session:
+    """All parties in this process, with the real protocol between their threads.
+
+    Args:
+        protocol: "rss".
+        parties: 3, 5 or 7 for "rss"; 3 if not stated.
+        network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
+        strict: refuse a program whose values may leave their dtype; inputs then need a bound.
+
+    Raises:
+        ConfigError: an unknown protocol or network, or a number of parties that the protocol cannot run with.
+    """
+    if parties is not None and (isinstance(parties, bool) or not isinstance(parties, (int, np.integer)) or parties < 0):
+        raise ConfigError(f"parties must be a whole number, not {parties!r}")
+    text = _network_text(network)
+    count = None if parties is None else int(parties)
+    return Session(_quorate.Session.local(str(protocol), count, text, bool(strict)), text)
+
+
+def connect(path: str, strict: bool = False) -> Session:
+    """This process is one party of a deployment, as `path` (a party.toml) says. Waits for the others.
+
+    Raises:
+        ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.
+        PeerTimeout: a party did not connect in time.
+    """
+    return Session(_quorate.Session.connect(path, bool(strict)))
+
+
+SessionMaker = Callable[[], Session]
