@@ -98,6 +98,8 @@ pub(crate) struct Table {
     limit: usize,
     /// Lanes that wait for a peer.
     waits: Cell<usize>,
+    /// The lane for which a message arrived last.
+    recent: RefCell<Option<Rc<Lane>>>,
 }
 
 impl Table {
@@ -107,13 +109,14 @@ impl Table {
 
     fn with_limit(parties: usize, limit: usize) -> Self {
         let parked = vec![Cell::new(0); parties];
-        Table { parties, lanes: RefCell::default(), parked, limit, waits: Cell::new(0) }
+        Table { parties, lanes: RefCell::default(), parked, limit, waits: Cell::new(0), recent: RefCell::default() }
     }
 
     pub fn clear(&self) {
         self.lanes.borrow_mut().clear();
         self.parked.iter().for_each(|bytes| bytes.set(0));
         self.waits.set(0);
+        *self.recent.borrow_mut() = None;
     }
 
     /// Whether some lane waits for a peer.
@@ -198,6 +201,8 @@ impl Table {
         };
         channel.messages.push_back(message);
         self.wake(&mut channel.reader);
+        drop(channels);
+        *self.recent.borrow_mut() = Some(lane);
         Ok(())
     }
 
@@ -268,7 +273,8 @@ impl Table {
         }
     }
 
-    /// Phase and step of the earliest lane that waits for the peer, or else of the earliest that waits at all.
+    /// Phase and step of the earliest lane that waits for the peer, or else of the earliest that waits at all, or else of
+    /// the one that has just been served.
     pub fn earliest_wait(&self, peer: usize) -> Option<(Phase, Option<Step>)> {
         let lanes = self.lanes.borrow();
         let waiting = lanes.values().filter_map(|lane| {
@@ -279,7 +285,8 @@ impl Table {
             let rank = (!waits(&channels[peer]), step.as_ref().map_or(u32::MAX, |s| s.id), lane.id);
             anyhow.then(|| (rank, (*phase, step.clone())))
         });
-        waiting.min_by_key(|(rank, _)| *rank).map(|(_, label)| label)
+        let served = || self.recent.borrow().as_ref().and_then(|lane| lane.label.get().cloned());
+        waiting.min_by_key(|(rank, _)| *rank).map(|(_, label)| label).or_else(served)
     }
 }
 

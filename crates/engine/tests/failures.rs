@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{announce, chain, own, pass, sum, within_seconds};
-use quorate_engine::{Cause, Ctx, Error, Fault, Greeting, Mismatch, Misuse, Party, Phase, Result, Step, testing};
+use quorate_engine::{Cause, Ctx, Error, Fault, Greeting, Mismatch, Misuse, Party, Phase, Result, Run, Step, testing};
 
 const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
 
@@ -32,16 +32,17 @@ fn phase_of(moment: Moment) -> Phase {
     if moment == Moment::Offline { Phase::Offline } else { Phase::Online }
 }
 
-/// Runs up to a moment, and a little into the phase that it names.
-fn run_up_to<T>(party: &mut Party, moment: Moment, then: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
+/// Runs up to a moment and a little into the phase that it names; then `then` says how this party goes on.
+fn run_up_to<'p>(party: &'p mut Party, moment: Moment, then: Result<()>) -> Result<Run<'p>> {
     let mut run = party.begin_alone()?;
     if moment == Moment::Online {
         run.phase(Phase::Offline, async |ctx| chain(ctx, own(ctx, 3), 6).await)?;
     }
     run.phase(phase_of(moment), async |ctx| {
         chain(ctx, own(ctx, 3), 2).await?;
-        then(ctx)
-    })
+        then
+    })?;
+    Ok(run)
 }
 
 #[test]
@@ -54,23 +55,17 @@ fn a_lost_party_is_named_by_every_other_in_every_phase() {
                         return run(&mut party).err();
                     }
                     if moment != Moment::Handshake {
-                        // A thread that ends here never says why: its run is forgotten, its links are dropped.
-                        std::mem::forget(run_up_to(&mut party, moment, |_| Ok(())));
+                        // Neither the end of the run nor that of the party is said to anybody.
+                        std::mem::forget(run_up_to(&mut party, moment, Ok(())).unwrap());
                     }
                     party.insecure_vanish();
                     None
                 });
                 for (me, error) in errors.into_iter().enumerate().filter(|&(me, _)| me != lost) {
-                    match error {
-                        Some(Error::Net { peer, fault: Fault::Lost, phase, .. }) => {
-                            assert_eq!((peer, phase), (lost, phase_of(moment)), "party {me}, {moment:?}");
-                        }
-                        // `run_up_to` gives its run up before the links go.
-                        Some(Error::Aborted { by, cause: Cause::Refused }) if moment != Moment::Handshake => {
-                            assert_eq!(by, lost, "party {me}, {moment:?}");
-                        }
-                        other => panic!("party {me}, {moment:?}: {other:?}"),
-                    }
+                    let Some(Error::Net { peer, fault: Fault::Lost, phase, .. }) = error else {
+                        panic!("party {me}, {moment:?}: {error:?}");
+                    };
+                    assert_eq!((peer, phase), (lost, phase_of(moment)), "party {me}, {moment:?}");
                 }
             }
         }
@@ -98,34 +93,37 @@ fn a_refusal_reaches_everybody_and_the_session_goes_on() {
     within_seconds(60, || {
         for moment in [Moment::Offline, Moment::Online] {
             for culprit in 0..3 {
-                let values = testing::parties(3, |mut party| {
+                testing::parties(3, |mut party| {
                     let me = party.me();
                     for _ in 0..3 {
-                        let result =
-                            run_up_to(
-                                &mut party,
-                                moment,
-                                |ctx| if ctx.me() == culprit { Err(REFUSAL) } else { Ok(()) },
-                            )
-                            .and_then(|()| if me == culprit { Ok(()) } else { run_rest(me) });
-                        match result {
-                            Err(Error::Misuse { .. }) => assert_eq!(me, culprit),
-                            Err(Error::Aborted { by, cause: Cause::Refused }) => assert!(by != me),
-                            other => panic!("party {me}: {other:?}"),
+                        if me == culprit {
+                            let error = run_up_to(&mut party, moment, Err(REFUSAL)).err();
+                            assert_eq!(error, Some(REFUSAL));
+                        } else {
+                            let error = run(&mut party).err();
+                            assert_eq!(error, Some(Error::Aborted { by: culprit, cause: Cause::Refused }));
                         }
                     }
                     assert!(!party.is_over());
-                    run(&mut party).expect("the session goes on")
+                    run(&mut party).expect("the session goes on");
                 });
-                assert!(values.iter().all(|value| *value == values[0]) || values.len() == 3);
             }
         }
     });
 }
 
-/// Parties that got through their part give the run up by dropping it, as an executor does that waits for nothing more.
-fn run_rest(_me: usize) -> Result<()> {
-    Err(Error::Aborted { by: usize::MAX, cause: Cause::Refused })
+#[test]
+fn a_run_that_is_dropped_is_given_up_at_every_party() {
+    within_seconds(20, || {
+        testing::parties(3, |mut party| {
+            if party.me() == 1 {
+                drop(run_up_to(&mut party, Moment::Online, Ok(())).unwrap());
+            } else {
+                assert_eq!(run(&mut party).err(), Some(Error::Aborted { by: 1, cause: Cause::Refused }));
+            }
+            run(&mut party).expect("the session goes on");
+        });
+    });
 }
 
 #[test]
@@ -353,11 +351,11 @@ fn different_requests_are_told_apart_and_notes_travel() {
 }
 
 trait BeginWith {
-    fn begin_alone_with(&mut self, greeting: &Greeting) -> Result<quorate_engine::Run<'_>>;
+    fn begin_alone_with(&mut self, greeting: &Greeting) -> Result<Run<'_>>;
 }
 
 impl BeginWith for Party {
-    fn begin_alone_with(&mut self, greeting: &Greeting) -> Result<quorate_engine::Run<'_>> {
+    fn begin_alone_with(&mut self, greeting: &Greeting) -> Result<Run<'_>> {
         self.begin(greeting, &Vec::new, &|_| String::new())
     }
 }
@@ -371,19 +369,24 @@ fn an_error_names_the_step_that_waited() {
             let result = run.phase(Phase::Online, async |ctx| {
                 let step = |i: usize| Some(Step { id: i as u32, name: format!("step {i}").into() });
                 ctx.join_steps(4, step, async |ctx, i| match (me, i) {
-                    (2, 1) => sum(&ctx, &own(&ctx, 1)).await.and(Err(REFUSAL)),
-                    _ => chain(&ctx, own(&ctx, 1), 3 * i).await.map(drop),
+                    (1, 2..) => Ok(()),
+                    _ => sum(&ctx, &own(&ctx, 1)).await.map(drop),
                 })
                 .await
             });
-            drop(run);
             if me == 1 {
+                std::mem::forget(run);
+                std::thread::sleep(Duration::from_millis(50));
                 party.insecure_vanish();
             }
             result.err()
         });
-        assert_eq!(errors[2], Some(REFUSAL));
-        assert!(errors[..2].iter().flatten().all(|e| *e == Error::Aborted { by: 2, cause: Cause::Refused }));
+        for error in [&errors[0], &errors[2]] {
+            assert!(
+                matches!(error, Some(Error::Net { peer: 1, step: Some(step), .. }) if **step == *"step 2"),
+                "{error:?}"
+            );
+        }
     });
 }
 

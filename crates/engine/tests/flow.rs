@@ -1,0 +1,128 @@
+//! Flow control: nobody deadlocks because all send first, and long messages arrive whole.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{pass, sum, within_seconds};
+use quorate_engine::{Chunks, Ctx, Phase, Result, testing};
+use quorate_ring::{Ring, Vector};
+
+const RING: Ring = Ring::of(64);
+
+/// `len` elements that tell their sender and place.
+fn numbered(me: usize, len: usize) -> Vector {
+    Vector::from_u64s(RING, &(0..len as u64).map(|i| i << 8 | me as u64).collect::<Vec<_>>())
+}
+
+fn same(x: &Vector, y: &Vector) -> bool {
+    x.to_u64s() == y.to_u64s()
+}
+
+fn all_right<T>(results: Vec<Result<T>>) {
+    results.into_iter().for_each(|result| drop(result.expect("the run ends well")));
+}
+
+#[test]
+fn messages_longer_than_frames_and_windows_arrive_whole_though_all_send_first() {
+    within_seconds(60, || {
+        all_right(testing::online(3, async |ctx| {
+            for len in [0, 1, 32767, 32768, 32769, 65536, 300_000, 700_000] {
+                let x = numbered(ctx.me(), len);
+                let got = pass(ctx, &x).await?;
+                assert!(same(&got, &numbered(ctx.previous(1), len)), "{len} elements");
+            }
+            Ok(())
+        }));
+    });
+}
+
+#[test]
+fn several_messages_to_one_peer_in_one_round_beyond_the_window() {
+    within_seconds(60, || {
+        all_right(testing::online(2, async |ctx| {
+            let peer = ctx.next(1);
+            let x = numbered(ctx.me(), 400_000);
+            let shape = (RING, 400_000);
+            for _ in 0..3 {
+                let outgoing = [(peer, &x), (peer, &x), (peer, &x), (peer, &x)];
+                let got = ctx.exchange(&outgoing, &[(peer, shape); 4]).await?;
+                assert!(got.iter().all(|y| same(y, &numbered(peer, 400_000))));
+            }
+            Ok(())
+        }));
+    });
+}
+
+#[test]
+fn one_way_lanes_beyond_the_window_in_both_directions_at_once() {
+    within_seconds(60, || {
+        all_right(testing::online(3, async |ctx| {
+            // Lane i carries 16 MiB from party i to its successor, and nothing back.
+            ctx.join_all(3, async |ctx, from| {
+                let to = (from + 1) % 3;
+                let x = numbered(from, 1 << 17);
+                for _ in 0..16 {
+                    match ctx.me() {
+                        me if me == from => drop(ctx.exchange(&[(to, &x)], &[]).await?),
+                        me if me == to => {
+                            let got = ctx.exchange::<Vector>(&[], &[(from, (RING, 1 << 17))]).await?;
+                            assert!(same(&got[0], &x));
+                        }
+                        _ => drop(ctx.exchange::<Vector>(&[], &[]).await?),
+                    }
+                }
+                Ok(())
+            })
+            .await
+        }));
+    });
+}
+
+#[test]
+fn streams_side_by_side_with_a_party_that_is_slow() {
+    within_seconds(120, || {
+        let results = testing::parties(3, |mut party| {
+            let slow = party.me() == 1;
+            let mut run = party.begin_alone()?;
+            let total = run.phase(Phase::Online, async |ctx| {
+                let long = async |ctx: Ctx| {
+                    let mut total = 0u64;
+                    let chunks = Chunks { len: 200 * 512, chunk: 512, window: 3 };
+                    ctx.stream(
+                        chunks,
+                        async |ctx, range| {
+                            if slow && range.start % (512 * 16) == 0 {
+                                std::thread::sleep(Duration::from_millis(5));
+                            }
+                            sum(&ctx, &numbered(ctx.me(), range.len())).await
+                        },
+                        |_, x| total = total.wrapping_add(x.to_u64s().iter().sum()),
+                    )
+                    .await?;
+                    Ok(total)
+                };
+                ctx.join(async |ctx: Ctx| ctx.join(long, long).await, long).await
+            })?;
+            assert_eq!(run.finish().online.rounds, 1);
+            Result::Ok(total)
+        });
+        let each = 200 * (0..512u64).map(|i| 3 * (i << 8) + 3).sum::<u64>();
+        assert!(results.into_iter().all(|total| total.unwrap() == ((each, each), each)));
+    });
+}
+
+#[test]
+fn a_party_that_computes_for_long_is_waited_for() {
+    within_seconds(60, || {
+        all_right(testing::online(3, async |ctx| {
+            for slow in 0..3 {
+                if ctx.me() == slow {
+                    std::thread::sleep(Duration::from_millis(700));
+                }
+                pass(ctx, &numbered(ctx.me(), 10)).await?;
+            }
+            Ok(())
+        }));
+    });
+}

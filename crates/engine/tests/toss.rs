@@ -1,0 +1,94 @@
+//! Coins that all parties agree on and nobody steers.
+
+mod common;
+
+use common::within_seconds;
+use quorate_crypto::SessionId;
+use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
+
+fn session() -> SessionId {
+    SessionId::from_bytes([4; 32])
+}
+
+#[test]
+fn everybody_gets_the_same_fresh_coins_for_the_stated_cost() {
+    let results = testing::online(4, async |ctx| {
+        let (a, b) =
+            ctx.join(async |ctx: Ctx| ctx.toss(&session()).await, async |ctx: Ctx| ctx.toss(&session()).await).await?;
+        Ok([a, b, ctx.toss(&session()).await?])
+    });
+    let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();
+    let (coins, costs) = &results[0];
+    assert!(results.iter().all(|(others, _)| others == coins));
+    assert!(coins[0] != coins[1] && coins[1] != coins[2] && coins[0] != coins[2]);
+    assert_eq!((costs.online.rounds, costs.online.bytes()), (4, 3 * 3 * 96));
+    for (me, (_, costs)) in results.iter().enumerate() {
+        let (_, toss) = dry::run(me, 4, Phase::Online, async |ctx| ctx.toss(&session()).await).unwrap();
+        assert_eq!((toss.online.rounds, toss.online.bytes() * 3), (2, costs.online.bytes()));
+    }
+}
+
+/// A party that sends a commitment and an opening of its choice, in step with [`Ctx::toss`].
+async fn cheat(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 64]) -> Result<[u8; 32]> {
+    let _ = ctx.randomness();
+    let peers: Vec<usize> = (1..ctx.parties()).map(|by| ctx.next(by)).collect();
+    for message in [&commitment[..], &opening[..]] {
+        let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, message)).collect();
+        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, message.len())).collect();
+        ctx.exchange_bytes(&outgoing, &incoming).await?;
+    }
+    Ok([0; 32])
+}
+
+#[test]
+fn whoever_opens_something_else_is_caught_by_everybody() {
+    within_seconds(20, || {
+        for cheater in 0..3 {
+            let errors = testing::parties(3, |mut party| {
+                let me = party.me();
+                let mut run = party.begin_alone().unwrap();
+                let error = run
+                    .phase(Phase::Online, async |ctx| match ctx.me() == cheater {
+                        true => cheat(ctx, [7; 32], [8; 64]).await,
+                        false => ctx.toss(&session()).await,
+                    })
+                    .err();
+                // The cheater keeps quiet.
+                std::mem::forget(run);
+                assert!(me == cheater || party.is_over());
+                error
+            });
+            for (me, error) in errors.into_iter().enumerate().filter(|&(me, _)| me != cheater) {
+                let caught = matches!(
+                    error,
+                    Some(Error::Cheating { check: "coin toss" } | Error::Aborted { cause: Cause::Cheating, .. })
+                );
+                assert!(caught, "party {me}: {error:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_commitment_copied_from_another_party_is_caught() {
+    within_seconds(20, || {
+        // Party 2 sends back what party 0 sent: the coins of both would cancel.
+        let errors = testing::online(3, async |ctx| {
+            if ctx.me() != 2 {
+                return ctx.toss(&session()).await;
+            }
+            let _ = ctx.randomness();
+            let mut copied = ctx.exchange_bytes(&[], &[(0, 32), (1, 32)]).await?;
+            let late = [(0, &copied[0][..]), (1, &copied[0][..])];
+            // A lane is in step by messages, not by calls: the commitment goes out late, in its own place.
+            ctx.exchange_bytes(&late, &[]).await?;
+            copied = ctx.exchange_bytes(&[], &[(0, 64), (1, 64)]).await?;
+            ctx.exchange_bytes(&[(0, &copied[0]), (1, &copied[0])], &[]).await?;
+            Ok([0; 32])
+        });
+        assert!(matches!(
+            errors[0],
+            Err(Error::Cheating { check: "coin toss" } | Error::Aborted { cause: Cause::Cheating, .. })
+        ));
+    });
+}
