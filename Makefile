@@ -17,7 +17,7 @@ help: ## this list
 		printf '  make %-8s %s\n' "$$name" "$$text"; done
 
 demo: $(STAMPS)/extension ## the main job on real data: three parties score a scikit-learn model
-	@$(BIN)/quorate demo
+	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
 
 test: $(STAMPS)/extension $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py

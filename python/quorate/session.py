@@ -242,7 +242,7 @@ class Session:
             network: "lan", "wan" or a `Network`, to price the rounds and bytes in seconds.
         """
         text = _network_text(network) or self._network
-        return Plan.of(self._native.plan(self._targets(arrays, None), text), self, text)
+        return Plan.of(self._native.plan(self._targets(arrays, None), text, []), self, text)
 
     def stats(self) -> Stats:
         """What all runs of this session cost so far, measured."""

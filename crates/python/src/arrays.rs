@@ -50,7 +50,7 @@ fn binary_op(name: &str) -> PyResult<BinaryOp> {
 #[pymethods]
 impl Session {
     /// Shape and dtype of a node.
-    fn info(&self, py: Python<'_>, node: u32) -> PyResult<(Vec<usize>, (&'static str, u32, u32))> {
+    fn info(&self, py: Python<'_>, node: u32) -> PyResult<(Vec<usize>, Dtype<'static>)> {
         let look = |graph: &quorate_graph::Graph| {
             let node = graph.node(NodeId(node));
             (node.shape.clone(), dtype_parts(node.dtype))

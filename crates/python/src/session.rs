@@ -42,7 +42,11 @@ impl Session {
     }
 }
 
+/// Nodes, and who learns each (None: everybody).
 type Targets = Vec<(u32, Option<usize>)>;
+
+/// Kind and bytes of revealed values.
+type Packed<'py> = (&'static str, Bound<'py, PyBytes>);
 
 fn nodes(targets: Targets) -> Vec<(NodeId, Option<usize>)> {
     targets.into_iter().map(|(node, to)| (NodeId(node), to)).collect()
@@ -120,7 +124,7 @@ impl Session {
         py: Python<'py>,
         targets: Targets,
         progress: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Vec<Option<(&'static str, Bound<'py, PyBytes>)>>> {
+    ) -> PyResult<Vec<Option<Packed<'py>>>> {
         let mut inner = self.lock()?;
         if let Ok(mut released) = self.released.lock() {
             released.drain(..).for_each(|id| inner.release(id));
@@ -152,14 +156,21 @@ impl Session {
         Ok(values.iter().map(shown).collect())
     }
 
-    /// What `targets` would cost, as a dictionary; seconds are those of `network`.
-    fn plan<'py>(&self, py: Python<'py>, targets: Targets, network: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+    /// What `targets` would cost, as a dictionary, as if the nodes `assumed` had been run; seconds are those of `network`.
+    fn plan<'py>(
+        &self,
+        py: Python<'py>,
+        targets: Targets,
+        network: Option<&str>,
+        assumed: Vec<u32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let network: Option<Network> =
             network.map(str::parse).transpose().map_err(|e: quorate_graph::NetworkError| raise(py, &e.into()))?;
         let mut inner = self.lock()?;
         let inner: &mut Inner = &mut inner;
         let targets = nodes(targets);
-        let plan = py.detach(|| inner.plan(&targets)).map_err(|error| raise(py, &error))?;
+        let assumed: Vec<NodeId> = assumed.into_iter().map(NodeId).collect();
+        let plan = py.detach(|| inner.plan(&targets, &assumed)).map_err(|error| raise(py, &error))?;
         let out = PyDict::new(py);
         for (name, phase) in [("offline", &plan.offline), ("online", &plan.online)] {
             let entry = PyDict::new(py);
@@ -176,6 +187,7 @@ impl Session {
             .map(|s| (s.node, s.what.clone(), s.file.clone(), s.line, s.bytes, s.done_after_round))
             .collect();
         out.set_item("steps", steps)?;
+        out.set_item("executed", plan.executed.iter().map(|id| id.0).collect::<Vec<_>>())?;
         Ok(out)
     }
 

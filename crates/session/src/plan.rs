@@ -48,4 +48,6 @@ pub struct Plan {
     pub steps: Vec<StepPlan>,
     /// Bytes of shares that a party holds at the end, about.
     pub memory_bytes: u64,
+    /// The nodes that would be run.
+    pub executed: Vec<quorate_graph::NodeId>,
 }

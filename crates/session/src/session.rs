@@ -221,15 +221,17 @@ impl Session {
         Ok(Running { session: self, waiting, revealed: BTreeMap::new(), error: None, dropped, interrupted })
     }
 
-    /// What the reveals would cost, from dry runs of all parties.
+    /// What the reveals would cost, from dry runs of all parties, as if the nodes `assumed` had been run already.
     ///
     /// # Errors
     /// [`SessionError::Closed`].
-    pub fn plan(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Plan, SessionError> {
+    pub fn plan(&mut self, reveals: &[(NodeId, Option<usize>)], assumed: &[NodeId]) -> Result<Plan, SessionError> {
         let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
         let reveals = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         let (reply, plan) = channel();
-        seat.commands.send(Command::Plan(reveals, reply)).map_err(|_| SessionError::WorkerGone)?;
+        seat.commands
+            .send(Command::Plan(reveals, assumed.iter().copied().collect(), reply))
+            .map_err(|_| SessionError::WorkerGone)?;
         let dry = plan.recv().map_err(|_| SessionError::WorkerGone)??;
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let step = |(&node, &(bytes, rounds)): (&u32, &(u64, u32))| {
@@ -244,6 +246,7 @@ impl Session {
             online: dry.online,
             correlations: dry.correlations,
             memory_bytes: elements * 64,
+            executed: dry.executed,
         })
     }
 

@@ -37,8 +37,11 @@ pub(crate) struct Job {
 
 pub(crate) enum Command {
     Run(Job),
-    Plan(Vec<Reveal>, Sender<std::result::Result<DryRun, SessionError>>),
-    Leave { gave_up: bool },
+    /// A dry run of these reveals, as if these nodes had been run already.
+    Plan(Vec<Reveal>, BTreeSet<NodeId>, Sender<std::result::Result<DryRun, SessionError>>),
+    Leave {
+        gave_up: bool,
+    },
 }
 
 /// A finished run at one party.
@@ -58,6 +61,7 @@ pub(crate) struct DryRun {
     pub online: PhasePlan,
     pub correlations: BTreeMap<String, u64>,
     pub by_step: BTreeMap<u32, (u64, u32)>,
+    pub executed: Vec<NodeId>,
 }
 
 pub(crate) struct Worker<B: Backend> {
@@ -99,8 +103,8 @@ pub(crate) fn serve<B: Backend>(
                     return;
                 }
             }
-            Command::Plan(reveals, reply) => {
-                let plan = catch_unwind(AssertUnwindSafe(|| worker.plan(&reveals)));
+            Command::Plan(reveals, assumed, reply) => {
+                let plan = catch_unwind(AssertUnwindSafe(|| worker.plan(&reveals, &assumed)));
                 let _ = reply.send(plan.unwrap_or(Err(Error::Bug { what: "a dry run panicked" }.into())));
             }
             Command::Leave { gave_up } => {
@@ -124,7 +128,7 @@ impl<B: Backend> Worker<B> {
         let program = program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let (me, parties) = (self.party.me(), self.party.parties());
-        let work = work(graph, &job.reveals, &self.store.values);
+        let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let (demand, online, offline) = self.rehearse(&work, me)?;
 
         let wire_before = self.party.wire_bytes();
@@ -169,7 +173,7 @@ impl<B: Backend> Worker<B> {
         let parties = self.party.parties();
         let dry = B::dry(parties, me)?;
         dry.record_demand();
-        let known = shapes(&dry, work, &self.store.values);
+        let known = shapes(&dry, work);
         let inputs = BTreeMap::new();
         let keep = |_| false;
         let executor = Executor::new(&dry, work, &known, &inputs, &keep);
@@ -185,10 +189,11 @@ impl<B: Backend> Worker<B> {
     }
 
     /// What the reveals would cost every party.
-    fn plan(&self, reveals: &[Reveal]) -> std::result::Result<DryRun, SessionError> {
+    fn plan(&self, reveals: &[Reveal], assumed: &BTreeSet<NodeId>) -> std::result::Result<DryRun, SessionError> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
-        let work = work(&program.graph, reveals, &self.store.values);
-        let mut plan = DryRun::default();
+        let done = |id| self.store.values.contains_key(&id) || assumed.contains(&id);
+        let work = work(&program.graph, reveals, done);
+        let mut plan = DryRun { executed: work.nodes.clone(), ..DryRun::default() };
         for party in 0..self.party.parties() {
             let (demand, online, offline) = self.rehearse(&work, party)?;
             plan.correlations = counts(&demand);
@@ -204,15 +209,16 @@ impl<B: Backend> Worker<B> {
     }
 }
 
-fn work<'g, S: quorate_gadgets::Gadgets>(graph: &'g Graph, reveals: &[Reveal], known: &Known<S>) -> Work<'g> {
+fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
     let targets: Vec<NodeId> = reveals.iter().map(|r| r.node).collect();
-    Work { graph, nodes: graph.needed(&targets, |id| known.contains_key(&id)), reveals: reveals.to_vec() }
+    Work { graph, nodes: graph.needed(&targets, done), reveals: reveals.to_vec() }
 }
 
 /// Shapes in place of the values that exist before a run.
-fn shapes<B: Backend>(dry: &B, work: &Work<'_>, known: &Known<B>) -> Known<B> {
+fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Known<B> {
+    let running: BTreeSet<NodeId> = work.nodes.iter().copied().collect();
     let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
-    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|id| known.contains_key(id));
+    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|id| !running.contains(id));
     used.map(|id| {
         let node = work.graph.node(id);
         let plain = phantom(node.dtype, node.elements());

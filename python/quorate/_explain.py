@@ -1,0 +1,59 @@
+"""Sessions in which nothing is sent: `quorate explain SCRIPT`."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from quorate.array import SecretArray
+from quorate.errors import ConfigError
+from quorate.plan import Plan
+from quorate.session import Session, _network_text
+
+__all__ = ["Explaining", "Placeholder"]
+
+
+class Placeholder:
+    """Stands for a value that is not known because nothing was run. It has a shape, and refuses everything else."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def __repr__(self) -> str:
+        return f"<not computed: shape {self.shape}>"
+
+    __str__ = __repr__
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise ConfigError(
+            "under `quorate explain` nothing is computed, so the program may not depend on a revealed value; "
+            "run it instead, or guard this part"
+        )
+
+    __bool__ = __int__ = __float__ = __index__ = __len__ = __iter__ = __getitem__ = __array__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __matmul__ = __neg__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+
+class Explaining(Session):
+    """A session that plans every reveal and runs none."""
+
+    plans: list[Plan] = []
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session._native, session._network)
+        self._done: list[int] = []
+        Explaining.plans = []
+
+    def reveal_all(self, *arrays: SecretArray, to: int | None = None) -> list[Any]:
+        """Plans the run instead of running it; gives placeholders."""
+        raw = self._native.plan(self._targets(arrays, to), _network_text(self._network), self._done)
+        self._done += raw["executed"]
+        Explaining.plans.append(Plan.of(raw, self, self._network))
+        return [Placeholder(array.shape) for array in arrays]
+

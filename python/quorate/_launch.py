@@ -1,0 +1,163 @@
+"""Runs users' scripts: here as one party or as all of them, or as one process per party."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from quorate import _quorate
+from quorate._script import settings
+from quorate.errors import ConfigError, QuorateError
+
+__all__ = ["as_processes", "in_this_process"]
+
+_GRACE_SECONDS = 15.0
+
+
+def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> int:
+    """Runs a script with `qr.session()` set to what was chosen; returns its exit status."""
+    from quorate.cli import exit_status
+
+    if not script.is_file():
+        raise ConfigError(f"there is no script {script}")
+    for name, value in chosen.items():
+        setattr(settings, name, value)
+    before = sys.argv
+    sys.argv = [str(script), *arguments]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    except QuorateError as error:
+        _show(error, script)
+        return exit_status(error)
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except KeyboardInterrupt:
+        raise
+    except Exception:
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.argv = before
+        sys.path.pop(0)
+    return 0
+
+
+def _show(error: QuorateError, script: Path) -> None:
+    """One line with the user's place instead of our stack."""
+    here = [f for f in traceback.extract_tb(error.__traceback__) if os.path.basename(f.filename) == script.name]
+    place = f"{script.name}:{here[-1].lineno}: " if here else ""
+    print(f"quorate: {place}{type(error).__name__}: {error}", file=sys.stderr)
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports of the loopback that are free now; another process may still take one, which the party then reports."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for opened in sockets:
+            opened.bind(("127.0.0.1", 0))
+        return [opened.getsockname()[1] for opened in sockets]
+
+
+def write_deployment(folder: Path, protocol: str, parties: int) -> list[Path]:
+    """Keys and configurations of a deployment on this machine; returns the configurations."""
+    for party in range(parties):
+        _quorate.keygen(str(folder), party)
+    ports = _free_ports(parties)
+    everyone = "".join(
+        f'[[party]]\naddress = "127.0.0.1:{port}"\ncertificate = "party{party}.crt"\n' for party, port in enumerate(ports)
+    )
+    configs = []
+    for party in range(parties):
+        config = folder / f"party{party}.toml"
+        config.write_text(f'me = {party}\nprotocol = "{protocol}"\nkey = "party{party}.key"\n{everyone}')
+        configs.append(config)
+    return configs
+
+
+def as_processes(script: Path, arguments: Sequence[str], protocol: str, parties: int | None) -> int:
+    """Runs every party of a script as a process of its own, over TLS on the loopback.
+
+    Returns:
+        The first exit status that is not 0, in the order of the parties' ends.
+    """
+    if not script.is_file():
+        raise ConfigError(f"there is no script {script}")
+    count = 3 if parties is None else parties
+    if protocol != "rss" or count not in (3, 5, 7):
+        _quorate.Session.local(protocol, count, None, False).close(False)  # raises what is wrong
+    with tempfile.TemporaryDirectory(prefix="quorate-") as folder:
+        configs = write_deployment(Path(folder), protocol, count)
+        command = [sys.executable, "-m", "quorate.cli", "party", str(script)]
+        processes = [
+            subprocess.Popen(
+                [*command, "--config", str(config), *arguments],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                bufsize=1,
+            )
+            for config in configs
+        ]
+        readers = [_echo(process.stdout, party) for party, process in enumerate(processes)]
+        try:
+            status = _first_failure(processes)
+        except KeyboardInterrupt:
+            for process in processes:
+                process.send_signal(signal.SIGINT)
+            _wait_all(processes)
+            raise
+        finally:
+            _wait_all(processes)
+            for reader in readers:
+                reader.join(timeout=2)
+    return status
+
+
+def _echo(stream: IO[str] | None, party: int) -> threading.Thread:
+    """Copies a party's output, each line with its number."""
+
+    def copy() -> None:
+        for line in stream or ():
+            sys.stdout.write(f"[party {party}] {line}")
+            sys.stdout.flush()
+
+    thread = threading.Thread(target=copy, daemon=True)
+    thread.start()
+    return thread
+
+
+def _first_failure(processes: Sequence[subprocess.Popen[str]]) -> int:
+    """Waits for all; the others learn of a failure from the protocol."""
+    status = 0
+    running = list(processes)
+    while running:
+        for process in list(running):
+            code = process.poll()
+            if code is not None:
+                running.remove(process)
+                status = status or (code if code >= 0 else 1)
+        time.sleep(0.02)
+    return status
+
+
+def _wait_all(processes: Sequence[subprocess.Popen[str]]) -> None:
+    deadline = time.monotonic() + _GRACE_SECONDS
+    for process in processes:
+        try:
+            process.wait(timeout=max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

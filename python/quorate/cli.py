@@ -1,0 +1,174 @@
+"""The `quorate` command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from quorate.errors import (
+    CheatingDetected,
+    ConfigError,
+    ModelError,
+    PeerLost,
+    PeerTimeout,
+    QuorateError,
+)
+
+__all__ = ["main"]
+
+OK, FAILED, MISUSED, PEER_LOST, CHEATED = 0, 1, 2, 3, 4
+
+
+def exit_status(error: BaseException) -> int:
+    """The documented exit status for an error.
+
+    >>> exit_status(PeerLost("party 1 is gone"))
+    3
+    """
+    if isinstance(error, CheatingDetected):
+        return CHEATED
+    if isinstance(error, (PeerLost, PeerTimeout)):
+        return PEER_LOST
+    return MISUSED if isinstance(error, ConfigError) else FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="quorate", description="Compute on data that nobody shows to the others.")
+    parser.add_argument("--version", action="version", version=_version())
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="the main job on this machine: score a model privately")
+    demo.add_argument("--protocol", default="rss", help="rss")
+    demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="where the picture goes")
+
+    run = commands.add_parser("run", help="all parties of a script here, as separate processes over TLS")
+    run.add_argument("script", type=Path)
+    run.add_argument("--protocol", default="rss", help="rss")
+    run.add_argument("--parties", type=int, default=None, help="3, 5 or 7 for rss")
+    run.add_argument("--network", default=None, help="lan, wan or RTT_MS,MBIT: simulated, in one process")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+    party = commands.add_parser("party", help="one party of a deployment")
+    party.add_argument("script", type=Path)
+    party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
+    party.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+    keygen = commands.add_parser("keygen", help="TLS key and certificate of a party; prints its fingerprint")
+    keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
+    keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
+
+    explain = commands.add_parser("explain", help="the plan of a script and its cost; nothing is sent")
+    explain.add_argument("script", type=Path)
+    explain.add_argument("--protocol", default="rss", help="rss")
+    explain.add_argument("--parties", type=int, default=None)
+    explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
+    explain.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+
+    bench = commands.add_parser("bench", help="the standard workloads, with peers' published figures")
+    bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
+    bench.add_argument("--protocol", default="rss", help="rss")
+    bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")
+    bench.add_argument("--plot", type=Path, default=None, help="also draw them")
+
+    commands.add_parser("models", help="what qr.models.from_sklearn supports")
+    return parser
+
+
+def _version() -> str:
+    from quorate._quorate import __version__
+
+    return f"quorate {__version__}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status: 0 success, 1 another error, 2 bad arguments or configuration, 3 a
+    peer was lost, 4 cheating was detected."""
+    options = _parser().parse_args(arguments)
+    try:
+        return _COMMANDS[options.command](options)
+    except QuorateError as error:
+        print(f"quorate: {error}", file=sys.stderr)
+        return exit_status(error)
+    except KeyboardInterrupt:
+        print("quorate: interrupted", file=sys.stderr)
+        return FAILED
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from quorate.demo import run_demo
+
+    return FAILED if run_demo(options.protocol, options.plot) else OK
+
+
+def _run(options: argparse.Namespace) -> int:
+    from quorate import _launch
+
+    if options.network is not None:
+        return _launch.in_this_process(
+            options.script, options.arguments, protocol=options.protocol, parties=options.parties, network=options.network
+        )
+    return _launch.as_processes(options.script, options.arguments, options.protocol, options.parties)
+
+
+def _party(options: argparse.Namespace) -> int:
+    from quorate import _launch
+
+    return _launch.in_this_process(options.script, options.arguments, config=str(options.config))
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from quorate import _launch
+    from quorate._explain import Explaining
+
+    status = _launch.in_this_process(
+        options.script,
+        options.arguments,
+        protocol=options.protocol,
+        parties=options.parties,
+        network=options.network,
+        explain=True,
+    )
+    for number, plan in enumerate(Explaining.plans, start=1):
+        print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")
+    return status
+
+
+def _keygen(options: argparse.Namespace) -> int:
+    from quorate import _quorate
+
+    if options.party < 0:
+        raise ConfigError(f"parties are numbered from 0; {options.party} is not a party")
+    print(_quorate.keygen(str(options.dir), options.party))
+    return OK
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from quorate import _bench as bench
+
+    return bench.run(options.names, options.protocol, options.json, options.plot)
+
+
+def _models(_: argparse.Namespace) -> int:
+    from quorate.models import SUPPORTED
+
+    if not SUPPORTED:
+        raise ModelError("no model importer is installed")
+    print("qr.models.from_sklearn supports:")
+    print("\n".join(f"  {name}" for name in SUPPORTED))
+    return OK
+
+
+_COMMANDS = {
+    "demo": _demo,
+    "run": _run,
+    "party": _party,
+    "keygen": _keygen,
+    "explain": _explain,
+    "bench": _bench,
+    "models": _models,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

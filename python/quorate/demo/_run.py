@@ -1,0 +1,92 @@
+"""Runs the main job and tells what it cost."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from quorate.demo._data import DATA_OWNER, MODEL_OWNER, Job, breast_cancer_jobs, compare
+from quorate.session import local
+from quorate.stats import Stats
+
+Timelines = dict[str, dict[int, dict[str, float]]]
+
+
+def run_demo(protocol: str, plot: Path | None) -> int:
+    """Scores the breast-cancer records with both models among three parties.
+
+    Returns:
+        How many predictions differ from the clear ones: 0, or something is badly wrong.
+    """
+    jobs = breast_cancer_jobs()
+    differing = 0
+    timelines: Timelines = {}
+    for job in jobs:
+        started = time.perf_counter()
+        with local(protocol, parties=3) as mpc:
+            predicted = job.model.predict(mpc, job.records, model_owner=MODEL_OWNER, data_owner=DATA_OWNER)
+            stats = mpc.stats()
+        elapsed = time.perf_counter() - started
+        differing += _report(job, predicted, stats, elapsed)
+        timelines[job.name] = stats.timeline
+    if plot is not None:
+        _draw(timelines, plot)
+    if differing:
+        print(f"{differing} predictions differ: this must not happen; please report it", file=sys.stderr)
+    return differing
+
+
+def _report(job: Job, predicted: np.ndarray, stats: Stats, elapsed: float) -> int:
+    outcome = compare(job, predicted)
+    sent = stats.online.bytes_sent
+    rows = [
+        ("model", f"{job.name} ({type(job.estimator).__name__}), owned by party {MODEL_OWNER}"),
+        ("records", f"{len(job.records)} of {job.records.shape[1]} features, owned by party {DATA_OWNER}"),
+        ("parties", f"{stats.parties}, protocol {stats.protocol}: {stats.security}"),
+        ("accuracy in the clear", f"{100 * outcome.accuracy_clear:.2f} %"),
+        ("accuracy under MPC", f"{100 * outcome.accuracy_private:.2f} %"),
+        ("predictions that differ", str(outcome.differing)),
+        ("rounds", f"{stats.offline.rounds} offline, {stats.online.rounds} online"),
+        ("megabytes per party", "   ".join(_megabytes(stats, party) for party in sorted(sent))),
+        ("seconds", f"{stats.offline.seconds:.3f} offline, {stats.online.seconds:.3f} online, {elapsed:.3f} in all"),
+    ]
+    print("\n".join(f"{name:>24}  {value}" for name, value in rows), end="\n\n")
+    return outcome.differing
+
+
+def _megabytes(stats: Stats, party: int) -> str:
+    offline, online = stats.offline.bytes_sent[party] / 1e6, stats.online.bytes_sent[party] / 1e6
+    return f"party {party}: {offline:.3f} + {online:.3f}"
+
+
+def _draw(timelines: Timelines, path: Path) -> None:
+    """Time by phase and party, one panel per model."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("no picture: matplotlib is not installed (pip install 'quorate[plot]')")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, panels = pyplot.subplots(1, len(timelines), figsize=(9, 2.8), squeeze=False, sharey=True)
+    colours = {"offline": "#8fb3d9", "online": "#d98f4e"}
+    for panel, (name, parties) in zip(panels[0], timelines.items(), strict=True):
+        for party, phases in parties.items():
+            left = 0.0
+            for phase, seconds in phases.items():
+                label = phase if party == 0 else None
+                panel.barh(f"party {party}", 1e3 * seconds, left=left, color=colours[phase], label=label)
+                left += 1e3 * seconds
+        panel.set_title(name)
+        panel.set_xlabel("milliseconds")
+        panel.invert_yaxis()
+    panels[0][-1].legend(frameon=False)
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+    print(f"picture of the run: {path}")
