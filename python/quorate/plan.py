@@ -38,7 +38,7 @@ class Plan:
     Attributes:
         offline, online: the phases.
         correlations: what the offline phase makes, by kind.
-        memory_bytes: correlations held at a time by a party, about.
+        memory_bytes: of shares that a party holds at most: the correlations, and every value of the program.
         steps: the operations that send something, in the order of the program.
         public: what every party learns beside the results.
     """
@@ -88,6 +88,7 @@ class Plan:
         lines.append(f"public: {self.public}")
         lines.append(f"{'phase':<10}{'rounds':>8}{'bytes of the busiest party':>30}{'network time':>16}")
         lines.extend(f"{name:<10}{rounds:>8}{sent:>30}{seconds:>16}" for name, rounds, sent, seconds in self._rows())
+        lines.append(f"holds at most {self.memory_bytes / 1e6:,.1f} MB of shares at each party")
         lines.extend(f"  makes {count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
         if self.steps:
             lines.append(f"{'online step':<64}{'bytes, all':>14}{'done after':>12}")

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 
 use quorate_crypto::{Seed, SessionId, os_random};
 use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
+use zeroize::Zeroizing;
 
 use crate::maps::{Maps, Set, all_sets};
 use crate::stock::{Kind, Stock};
@@ -25,6 +26,9 @@ pub struct Rss {
 }
 
 const SEED_BYTES: usize = 32;
+
+/// A seed on its way, wiped when dropped.
+type SeedBytes = Zeroizing<[u8; SEED_BYTES]>;
 
 impl Rss {
     /// Whether `rss` can run with so many parties.
@@ -47,11 +51,8 @@ impl Rss {
         let maps = Maps::new(ctx.parties(), ctx.me());
         let session = agree_on_session(ctx).await?;
         let seeds = exchange_seeds(ctx, &maps).await?;
-        let bind = |seed: Vec<u8>| {
-            let seed = Seed::from_bytes(seed.try_into().unwrap_or([0; SEED_BYTES]));
-            seed.derive("quorate/rss/share", session.as_bytes())
-        };
-        let seeds = seeds.into_iter().map(bind).collect();
+        let bind = |seed: &SeedBytes| Seed::from_bytes(**seed).derive("quorate/rss/share", session.as_bytes());
+        let seeds = seeds.iter().map(bind).collect();
         let private = Seed::random().map_err(|_| no_randomness())?;
         Ok(Rss { maps, seeds, private, ledger: RefCell::default(), stock: RefCell::default(), session })
     }
@@ -80,6 +81,11 @@ impl Rss {
     /// Corruptions tolerated.
     pub fn threshold(&self) -> usize {
         self.maps.threshold
+    }
+
+    /// Shares that a party holds of each value: C(n-1, t), which is 2, 6 or 20.
+    pub fn shares_held(&self) -> usize {
+        self.share_count()
     }
 
     /// Shares of each value at each party.
@@ -119,26 +125,24 @@ async fn agree_on_session(ctx: &Ctx) -> Result<SessionId> {
 }
 
 /// The seeds of all shares held, in their order.
-async fn exchange_seeds(ctx: &Ctx, maps: &Maps) -> Result<Vec<Vec<u8>>> {
+async fn exchange_seeds(ctx: &Ctx, maps: &Maps) -> Result<Vec<SeedBytes>> {
     let first_holder = |set: Set| maps.holders(set).next().unwrap_or(0);
     // Between two parties: the sets that both hold and of which `from` is the first holder, in order.
     let dealt = |from: usize, to: usize| -> Vec<Set> {
         let shared = |set: &Set| first_holder(*set) == from && maps.holders(*set).any(|p| p == to);
         all_sets(maps.parties, maps.threshold).into_iter().filter(shared).collect()
     };
-    let mut seeds = vec![Vec::new(); maps.held.len()];
+    let mut seeds = vec![SeedBytes::default(); maps.held.len()];
     for (seed, &set) in seeds.iter_mut().zip(&maps.held) {
         if first_holder(set) == maps.me {
-            seed.resize(SEED_BYTES, 0);
-            os_random(seed).map_err(|_| no_randomness())?;
+            os_random(&mut **seed).map_err(|_| no_randomness())?;
         }
     }
     let own = |set: Set| maps.index(set).unwrap_or(0);
-    let parcels: Vec<(usize, Vec<u8>)> = peers(ctx)
-        .into_iter()
-        .map(|to| (to, dealt(maps.me, to).into_iter().flat_map(|set| seeds[own(set)].clone()).collect()))
-        .filter(|(_, bytes): &(usize, Vec<u8>)| !bytes.is_empty())
-        .collect();
+    let parcel =
+        |to: usize| Zeroizing::new(dealt(maps.me, to).iter().flat_map(|&set| *seeds[own(set)]).collect::<Vec<u8>>());
+    let parcels: Vec<(usize, Zeroizing<Vec<u8>>)> =
+        peers(ctx).into_iter().map(|to| (to, parcel(to))).filter(|(_, bytes)| !bytes.is_empty()).collect();
     let outgoing: Vec<(usize, &[u8])> = parcels.iter().map(|(to, bytes)| (*to, &bytes[..])).collect();
     let incoming: Vec<(usize, usize)> = peers(ctx)
         .into_iter()
@@ -146,9 +150,9 @@ async fn exchange_seeds(ctx: &Ctx, maps: &Maps) -> Result<Vec<Vec<u8>>> {
         .filter(|&(_, length)| length > 0)
         .collect();
     let received = ctx.exchange_bytes(&outgoing, &incoming).await?;
-    for ((from, _), bytes) in incoming.iter().zip(received) {
-        for (set, seed) in dealt(*from, maps.me).into_iter().zip(bytes.chunks(SEED_BYTES)) {
-            seeds[own(set)] = seed.to_vec();
+    for ((from, _), bytes) in incoming.iter().zip(received.into_iter().map(Zeroizing::new)) {
+        for (set, seed) in dealt(*from, maps.me).into_iter().zip(bytes.chunks_exact(SEED_BYTES)) {
+            seeds[own(set)].copy_from_slice(seed);
         }
     }
     Ok(seeds)

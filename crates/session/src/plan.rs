@@ -46,7 +46,7 @@ pub struct Plan {
     /// Correlations by kind.
     pub correlations: BTreeMap<String, u64>,
     pub steps: Vec<StepPlan>,
-    /// Bytes of shares that a party holds at the end, about.
+    /// Bytes of shares that a party holds at most: the correlations, and every value of the program.
     pub memory_bytes: u64,
     /// The nodes that would be run.
     pub executed: Vec<quorate_graph::NodeId>,

@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::Gadgets;
-use quorate_rss::Rss;
+use quorate_ring::Ring;
+use quorate_rss::{Kind, Rss};
 
 use crate::error::SessionError;
 
@@ -76,10 +77,14 @@ pub(crate) trait Backend: Gadgets {
     fn take_demand(&self) -> Demand<Self::Kind>;
     async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()>;
     fn clear_stock(&self);
+    /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1).
+    fn value_bytes(&self, bits: u32, len: usize) -> u64;
+    /// Bytes of one party's stock of correlations.
+    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64;
 }
 
 impl Backend for Rss {
-    type Kind = quorate_rss::Kind;
+    type Kind = Kind;
 
     async fn setup(ctx: &Ctx) -> Result<Self> {
         Rss::setup(ctx).await
@@ -103,5 +108,23 @@ impl Backend for Rss {
 
     fn clear_stock(&self) {
         Rss::clear_stock(self);
+    }
+
+    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
+        let one_share = match bits {
+            1 => len.div_ceil(8),
+            _ => len * Ring::of(bits).carrier().bytes(),
+        };
+        (one_share * self.shares_held()) as u64
+    }
+
+    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
+        match *kind {
+            Kind::RandBit { bits } => self.value_bytes(bits, len),
+            Kind::EdaBit { bits, cut } => {
+                let vectors = 1 + u64::from(cut > 0);
+                vectors * self.value_bytes(bits, len) + u64::from(bits) * self.value_bytes(1, len)
+            }
+        }
     }
 }

@@ -239,13 +239,12 @@ impl Session {
             let what = program.graph.describe(NodeId(node));
             StepPlan { node, what, file: source.file.to_string(), line: source.line, bytes, done_after_round: rounds }
         };
-        let elements: u64 = dry.correlations.values().sum();
         Ok(Plan {
             steps: dry.by_step.iter().map(step).collect(),
             offline: dry.offline,
             online: dry.online,
             correlations: dry.correlations,
-            memory_bytes: elements * 64,
+            memory_bytes: dry.memory_bytes,
             executed: dry.executed,
         })
     }

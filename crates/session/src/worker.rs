@@ -62,6 +62,7 @@ pub(crate) struct DryRun {
     pub correlations: BTreeMap<String, u64>,
     pub by_step: BTreeMap<u32, (u64, u32)>,
     pub executed: Vec<NodeId>,
+    pub memory_bytes: u64,
 }
 
 pub(crate) struct Worker<B: Backend> {
@@ -197,6 +198,7 @@ impl<B: Backend> Worker<B> {
         for party in 0..self.party.parties() {
             let (demand, online, offline) = self.rehearse(&work, party)?;
             plan.correlations = counts(&demand);
+            plan.memory_bytes = self.memory(&work, &demand);
             plan.online.take(&online.online);
             plan.offline.take(&offline.offline);
             for (step, (bytes, rounds)) in by_step(&online) {
@@ -206,6 +208,16 @@ impl<B: Backend> Worker<B> {
             }
         }
         Ok(plan)
+    }
+}
+
+impl<B: Backend> Worker<B> {
+    /// Bytes of shares at one party, if no value were freed before the end: correlations, and every node's value.
+    fn memory(&self, work: &Work<'_>, demand: &Demand<B::Kind>) -> u64 {
+        let stock = demand.totals().iter().map(|(kind, &len)| self.backend.stock_bytes(kind, len));
+        let secret = work.nodes.iter().map(|&id| work.graph.node(id)).filter(|node| !node.is_public());
+        let values = secret.map(|node| self.backend.value_bytes(node.dtype.bits(), node.elements()));
+        stock.chain(values).sum()
     }
 }
 
