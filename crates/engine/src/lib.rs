@@ -13,6 +13,8 @@ pub mod dry;
 mod error;
 mod fork;
 mod handshake;
+#[cfg(test)]
+mod hostile;
 mod lane;
 mod party;
 mod scheduler;

@@ -130,6 +130,11 @@ impl Party {
         self.over = true;
     }
 
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn forget_manners(&mut self) {
         self.over = true;

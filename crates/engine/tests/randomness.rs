@@ -52,17 +52,16 @@ fn a_run_after_a_failure_never_continues_an_old_stream() {
     let results = testing::parties(3, |mut party| {
         let (me, mut all) = (party.me(), Vec::new());
         for attempt in 0..6 {
-            let mut run = match party.begin_alone() {
-                Ok(run) => run,
-                Err(error) => panic!("attempt {attempt}: {error}"),
-            };
             let culprit = attempt % 3;
-            let result = run.phase(Phase::Online, async |ctx| {
-                all.extend(draws(ctx).await?);
-                if attempt < 5 && ctx.me() == culprit {
-                    return Err(Error::Misuse { what: Misuse::Other { what: "a refusal" } });
-                }
-                chain(ctx, own(ctx, 1), 2).await
+            let result = party.begin_alone().and_then(|mut run| {
+                run.phase(Phase::Online, async |ctx| {
+                    all.extend(draws(ctx).await?);
+                    if attempt < 5 && ctx.me() == culprit {
+                        return Err(Error::Misuse { what: Misuse::Other { what: "a refusal" } });
+                    }
+                    chain(ctx, own(ctx, 1), 2).await
+                })?;
+                Ok(run.finish())
             });
             match result {
                 Ok(_) => assert!(attempt == 5),

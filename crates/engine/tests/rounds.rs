@@ -155,14 +155,14 @@ fn a_phase_that_comes_twice_counts_on_and_draws_anew() {
     let results = testing::parties(3, |mut party| {
         let seed = quorate_crypto::Seed::from_bytes([5; 32]);
         let mut run = party.begin_alone().unwrap();
-        let mut step = async |ctx: &Ctx| {
+        let step = async |ctx: &Ctx| {
             let drawn: Vector = ctx.randomness().stream(&seed).draw((RING, 4));
             chain(ctx, own(ctx, 2), 3).await?;
             Ok((drawn.to_u64s(), ctx.lane()))
         };
-        let first = run.phase(Phase::Online, &mut step).unwrap();
-        let offline = run.phase(Phase::Offline, &mut step).unwrap();
-        let second = run.phase(Phase::Online, &mut step).unwrap();
+        let first = run.phase(Phase::Online, step).unwrap();
+        let offline = run.phase(Phase::Offline, step).unwrap();
+        let second = run.phase(Phase::Online, step).unwrap();
         assert!(first != second && first.0 != second.0 && offline.0 != first.0);
         let costs = run.finish();
         assert_eq!((costs.offline.rounds, costs.online.rounds), (3, 6));

@@ -1,0 +1,184 @@
+//! A peer that sends anything at all: frames of any bytes end in a typed error or are taken in, never in a panic, and
+//! what they make this party hold is bounded.
+
+use quorate_net::{Net, Wait, memory};
+use quorate_ring::{Ring, Vector};
+
+use crate::error::{Cause, Error, Result};
+use crate::handshake::Greeting;
+use crate::lane::LaneId;
+use crate::wire::{self, Abort, Kind, Tag};
+use crate::{Ctx, Party, Phase};
+
+const RING: Ring = Ring::of(64);
+
+/// A generator of test cases.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % sides
+    }
+
+    /// A number near a bound where something may overflow.
+    fn number(&mut self) -> u32 {
+        let bases = [0, 1, 2, 3, 1 << 24, 1 << 31, u32::MAX - 1, u32::MAX];
+        bases[self.roll(8) as usize].wrapping_add(self.roll(3) as u32).wrapping_sub(1)
+    }
+
+    fn lane(&mut self) -> LaneId {
+        let root = LaneId::ROOT.child(self.roll(4));
+        if self.roll(2) == 0 { root } else { root.child(self.roll(3)) }
+    }
+
+    /// A frame that is nearly right.
+    fn frame(&mut self) -> Vec<u8> {
+        let kinds = [Kind::Data, Kind::Data, Kind::Data, Kind::Abort, Kind::Start, Kind::Trace, Kind::Goodbye];
+        let kind = kinds[self.roll(7) as usize];
+        let number = if self.roll(4) > 0 { 1 } else { self.number() };
+        let mut frame = wire::frame(kind, number);
+        match kind {
+            Kind::Data => {
+                for _ in 0..self.roll(4) {
+                    let tag = [Tag::Last, Tag::More, Tag::Credit, Tag::Progress][self.roll(4) as usize];
+                    let payload = vec![0xa5; [0, 1, 8, 8, 8, 4000][self.roll(6) as usize]];
+                    wire::push_piece(&mut frame, tag, self.lane(), self.number(), payload.len());
+                    frame.extend_from_slice(&payload);
+                }
+            }
+            Kind::Abort => {
+                let abort = Abort { own: self.number(), number, cause: Cause::Refused, origin: 1 };
+                frame = wire::abort_frame(abort);
+                frame[wire::HEADER_BYTES] = self.roll(12) as u8;
+            }
+            _ => frame.resize(frame.len() + [0, 8, 63, 64, 64, 64, 100][self.roll(7) as usize], 0),
+        }
+        match self.roll(6) {
+            0 => frame.truncate(self.roll(frame.len() as u64 + 1) as usize),
+            1 => {
+                let at = self.roll(frame.len() as u64) as usize;
+                frame[at] = self.roll(256) as u8;
+            }
+            _ => {}
+        }
+        frame
+    }
+}
+
+/// Rounds of every shape with one peer.
+async fn program(ctx: &Ctx) -> Result<()> {
+    let shape = (RING, 1);
+    for _ in 0..3 {
+        ctx.exchange(&[(1, &Vector::zeros(RING, 1))], &[(1, shape)]).await?;
+        let round = async |ctx: Ctx| ctx.exchange::<Vector>(&[], &[(1, shape)]).await;
+        ctx.join(round, round).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn any_frames_of_a_peer_end_in_a_typed_error_and_a_session_that_says_how_it_stands() {
+    for seed in 0..20_000 {
+        let mut dice = Dice(seed);
+        let mut nets = memory::mesh(2).into_iter();
+        let mut party = Party::new(Box::new(nets.next().unwrap()));
+        let mut peer = nets.next().unwrap();
+        if dice.roll(4) > 0 {
+            let mut start = wire::frame(Kind::Start, 1);
+            start.resize(start.len() + 64, 0);
+            peer.send(0, start).unwrap();
+        }
+        for _ in 0..dice.roll(40) {
+            peer.send(0, dice.frame()).unwrap();
+        }
+        drop(peer);
+        for _ in 0..4 {
+            let ended = party.begin_alone().and_then(|mut run| {
+                run.phase(Phase::Online, async |ctx| program(ctx).await)?;
+                Ok(run.finish())
+            });
+            match ended {
+                Err(error) if error.is_final() => assert!(party.is_over()),
+                _ => {}
+            }
+        }
+        assert!(party.is_over(), "the peer is gone, seed {seed}");
+        assert_eq!(party.begin_alone().err(), Some(Error::Poisoned));
+    }
+}
+
+#[test]
+fn random_bytes_are_refused() {
+    let mut dice = Dice(1);
+    for _ in 0..20_000 {
+        let party = Party::new(Box::new(memory::mesh(2).remove(0)));
+        let length = dice.roll(80) as usize;
+        let frame: Vec<u8> = (0..length).map(|_| dice.roll(256) as u8).collect();
+        let _ = party.core().deliver(1, frame);
+    }
+}
+
+#[test]
+fn data_of_a_run_that_has_not_begun_is_kept_for_it_and_of_an_older_one_dropped() {
+    let mut nets = memory::mesh(2).into_iter();
+    let mut party = Party::new(Box::new(nets.next().unwrap()));
+    let mut peer = nets.next().unwrap();
+    let lane = LaneId::ROOT.child(Phase::Online as u64);
+    let data = |run: u32, value: u64| {
+        let mut frame = wire::frame(Kind::Data, run);
+        wire::push_piece(&mut frame, Tag::Last, lane, 1, 8);
+        frame.extend_from_slice(&value.to_le_bytes());
+        frame
+    };
+    let start = |number: u32| {
+        let mut frame = wire::frame(Kind::Start, number);
+        frame.resize(frame.len() + 64, 0);
+        frame
+    };
+    // The peer is at number 3: the run is 3, and its data of runs 1 and 2 is stale, whenever it comes.
+    for frame in [data(1, 10), data(3, 30), data(2, 20), start(3), data(1, 11), data(4, 40), data(3, 31)] {
+        peer.send(0, frame).unwrap();
+    }
+    let mut run = party.begin_alone().unwrap();
+    assert_eq!(run.agreement().run, 3);
+    let read = run.phase(Phase::Online, async |ctx| {
+        let got = ctx.exchange::<Vector>(&[], &[(1, (RING, 1)), (1, (RING, 1))]).await?;
+        Ok(got.iter().map(|x| x.to_u64s()[0]).collect::<Vec<_>>())
+    });
+    assert_eq!(read, Ok(vec![30, 31]));
+    run.finish();
+    peer.send(0, start(4)).unwrap();
+    let mut run = party.begin_alone().unwrap();
+    let read =
+        run.phase(Phase::Online, async |ctx| Ok(ctx.exchange::<Vector>(&[], &[(1, (RING, 1))]).await?[0].to_u64s()));
+    assert_eq!(read, Ok(vec![40]));
+    drop(run);
+    let told = std::iter::from_fn(|| peer.recv(Wait::Poll).unwrap()).last().unwrap().1;
+    assert_eq!(wire::header(&told).unwrap().kind, Kind::Abort, "a dropped run is given up");
+}
+
+#[test]
+fn depths_at_their_largest_do_not_overflow() {
+    let mut nets = memory::mesh(2).into_iter();
+    let mut party = Party::new(Box::new(nets.next().unwrap()));
+    let mut peer = nets.next().unwrap();
+    let mut frame = wire::frame(Kind::Start, 1);
+    frame.resize(frame.len() + 64, 0);
+    peer.send(0, frame).unwrap();
+    let mut frame = wire::frame(Kind::Data, 1);
+    for _ in 0..3 {
+        wire::push_piece(&mut frame, Tag::Last, LaneId::ROOT.child(1), u32::MAX, 8);
+        frame.extend_from_slice(&[0; 8]);
+    }
+    peer.send(0, frame).unwrap();
+    let mut run = party.begin(&Greeting::default(), &Vec::new, &|_| String::new()).unwrap();
+    run.phase(Phase::Online, async |ctx| {
+        for _ in 0..3 {
+            ctx.exchange(&[(1, &Vector::zeros(RING, 1))], &[(1, (RING, 1))]).await?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(run.finish().online.rounds, u32::MAX);
+}
