@@ -130,8 +130,6 @@ impl<B: Backend> Worker<B> {
         let graph = &program.graph;
         let (me, parties) = (self.party.me(), self.party.parties());
         let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
-        let (demand, online, offline) = self.rehearse(&work, me)?;
-
         let wire_before = self.party.wire_bytes();
         let started = Instant::now();
         let greeting = greeting(graph, &work, &job.dropped);
@@ -142,6 +140,8 @@ impl<B: Backend> Worker<B> {
             self.store.note_dropped(party, &store::decode(&run.agreement().notes[party], graph.nodes().len()));
         }
         let keep = self.store.kept(graph, &program.arrays, &work.nodes);
+        // From here on an error tells the peers, who would wait for this party otherwise.
+        let (demand, online, offline) = rehearse::<B>(&work, parties, me)?;
 
         let mut stats = RunStats { correlations: counts(&demand), ..RunStats::default() };
         self.progress.enter(Phase::Offline, offline.offline.bytes() + online.online.bytes());
@@ -169,26 +169,6 @@ impl<B: Backend> Worker<B> {
         Ok(Outcome { revealed, executed: work.nodes, stats })
     }
 
-    /// Dry runs of both phases as party `me`: the demand, and the costs (online, offline).
-    fn rehearse(&self, work: &Work<'_>, me: usize) -> Result<(Demand<B::Kind>, Costs, Costs)> {
-        let parties = self.party.parties();
-        let dry = B::dry(parties, me)?;
-        dry.record_demand();
-        let known = shapes(&dry, work);
-        let inputs = BTreeMap::new();
-        let keep = |_| false;
-        let executor = Executor::new(&dry, work, &known, &inputs, &keep);
-        let (_, online): (Done<B>, Costs) =
-            dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
-        let demand = dry.take_demand();
-        let again = demand.clone();
-        let offline = match demand.totals().is_empty() {
-            true => Costs::new(parties),
-            false => dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?.1,
-        };
-        Ok((demand, online, offline))
-    }
-
     /// What the reveals would cost every party.
     fn plan(&self, reveals: &[Reveal], assumed: &BTreeSet<NodeId>) -> std::result::Result<DryRun, SessionError> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
@@ -196,7 +176,7 @@ impl<B: Backend> Worker<B> {
         let work = work(&program.graph, reveals, done);
         let mut plan = DryRun { executed: work.nodes.clone(), ..DryRun::default() };
         for party in 0..self.party.parties() {
-            let (demand, online, offline) = self.rehearse(&work, party)?;
+            let (demand, online, offline) = rehearse::<B>(&work, self.party.parties(), party)?;
             plan.correlations = counts(&demand);
             plan.memory_bytes = self.memory(&work, &demand);
             plan.online.take(&online.online);
@@ -219,6 +199,25 @@ impl<B: Backend> Worker<B> {
         let values = secret.map(|node| self.backend.value_bytes(node.dtype.bits(), node.elements()));
         stock.chain(values).sum()
     }
+}
+
+/// Dry runs of both phases as party `me`: the demand, and the costs (online, offline).
+fn rehearse<B: Backend>(work: &Work<'_>, parties: usize, me: usize) -> Result<(Demand<B::Kind>, Costs, Costs)> {
+    let dry = B::dry(parties, me)?;
+    dry.record_demand();
+    let known = shapes(&dry, work);
+    let inputs = BTreeMap::new();
+    let keep = |_| false;
+    let executor = Executor::new(&dry, work, &known, &inputs, &keep);
+    let (_, online): (Done<B>, Costs) =
+        dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
+    let demand = dry.take_demand();
+    let again = demand.clone();
+    let offline = match demand.totals().is_empty() {
+        true => Costs::new(parties),
+        false => dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?.1,
+    };
+    Ok((demand, online, offline))
 }
 
 fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
