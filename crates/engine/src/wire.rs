@@ -3,7 +3,7 @@
 //! | frame | body |
 //! |---|---|
 //! | data | pieces: tag, lane (16 bytes), number (u32), length (u32), payload |
-//! | abort | cause, the peer it names, the party that gave up first (1 byte each), first attempt that is over (u32); the header has the last |
+//! | abort | cause (u8), the peer it names, the party that gave up first (u16 each), first attempt that is over (u32); the header has the last |
 //! | start, trace | the handshake's greeting or node hashes |
 //! | goodbye | nothing |
 //!
@@ -132,15 +132,18 @@ pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
         Cause::Left { peer } => (8, peer),
     };
     let mut frame = frame(Kind::Abort, abort.number);
-    frame.extend_from_slice(&[code, peer as u8, abort.origin as u8]);
+    frame.push(code);
+    frame.extend_from_slice(&(peer as u16).to_le_bytes());
+    frame.extend_from_slice(&(abort.origin as u16).to_le_bytes());
     frame.extend_from_slice(&abort.own.to_le_bytes());
     frame
 }
 
 /// Reads the body of an abort; everything it names is below `parties`.
 pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &'static str> {
-    let [code, peer, origin, a, b, c, d] = *body else { return Err("abort of a wrong length") };
-    let (peer, origin, own) = (usize::from(peer), usize::from(origin), u32::from_le_bytes([a, b, c, d]));
+    let [code, p, q, r, s, a, b, c, d] = *body else { return Err("abort of a wrong length") };
+    let (peer, origin) = (u16::from_le_bytes([p, q]).into(), u16::from_le_bytes([r, s]).into());
+    let own = u32::from_le_bytes([a, b, c, d]);
     if own > number {
         return Err("abort whose numbers make no sense");
     }
@@ -214,7 +217,7 @@ mod tests {
     fn aborts_round_trip() {
         for code in 0..=9u8 {
             for peer in 0..4u8 {
-                match abort(5, &[code, peer, 1, 4, 0, 0, 0], 3) {
+                match abort(5, &[code, peer, 0, 1, 0, 4, 0, 0, 0], 3) {
                     Ok(read) => {
                         let bytes = abort_frame(read);
                         assert_eq!(abort(5, &bytes[HEADER_BYTES..], 3), Ok(read));
@@ -223,7 +226,12 @@ mod tests {
                 }
             }
         }
-        for bad in [&[2, 0, 1][..], &[2, 0, 3, 5, 0, 0, 0], &[2, 0, 1, 6, 0, 0, 0], &[2, 0, 1, 5, 0, 0, 0, 0]] {
+        for bad in [
+            &[2, 0, 0, 1, 0][..],
+            &[2, 0, 0, 3, 0, 5, 0, 0, 0],
+            &[2, 0, 0, 1, 0, 6, 0, 0, 0],
+            &[2, 0, 0, 1, 0, 5, 0, 0, 0, 0],
+        ] {
             assert!(abort(5, bad, 3).is_err());
         }
     }
