@@ -1,0 +1,81 @@
+//! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
+//! [--parties 3,5,7] [--links memory,tls,tcp] [--most BATCH]`. `tcp` is without encryption and needs `--features testing`.
+
+use std::error::Error;
+
+use quorate_bench::{Bench, Cell, Limits, Link, Machine, Measured, Outcome, Workload, cells, peers, select};
+
+/// What the command line asks for.
+struct Options {
+    names: Vec<String>,
+    parties: Vec<usize>,
+    links: Vec<Link>,
+    most: usize,
+}
+
+fn link(name: &str) -> Result<Link, String> {
+    match name {
+        "memory" => Ok(Link::Memory),
+        "tls" => Ok(Link::Tls),
+        #[cfg(feature = "testing")]
+        "tcp" => Ok(Link::InsecureTcp),
+        name => Err(format!("no links {name:?}: memory, tls, and with --features testing tcp")),
+    }
+}
+
+fn options() -> Result<Options, Box<dyn Error>> {
+    let links = vec![Link::Memory, Link::Tls];
+    let mut options = Options { names: Vec::new(), parties: vec![3, 5, 7], links, most: usize::MAX };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
+        match argument.as_str() {
+            "--parties" => options.parties = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
+            "--links" => options.links = value()?.split(',').map(link).collect::<Result<_, _>>()?,
+            "--most" => options.most = value()?.parse()?,
+            _ => options.names.push(argument),
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = options()?;
+    let workloads = select(&options.names)?;
+    let machine = Machine::here();
+    println!("{}, {} cores, {} GiB; one thread a party", machine.processor, machine.cores, machine.memory_bytes >> 30);
+    println!("inputs are shared before the clock starts and results opened after it stopped");
+    println!("{}\n", peers::CONDITIONS);
+    let mut bench = Bench::new(Limits::default());
+    for cell in cells(&workloads, &options.parties, &options.links) {
+        if cell.batch > options.most && cell.workload != Workload::MatMul {
+            continue;
+        }
+        match bench.measure(cell)? {
+            Outcome::Measured(measured) => println!("{}", line(&cell, &measured)),
+            Outcome::Skipped(skip) => println!("{:<72} {skip}", cell.to_string()),
+        }
+    }
+    Ok(())
+}
+
+fn line(cell: &Cell, measured: &Measured) -> String {
+    let phases = [("offline", &measured.offline), ("online", &measured.online)];
+    let phase = |(name, figures): &(&str, &Option<quorate_bench::PhaseFigures>)| {
+        figures.as_ref().map(|f| {
+            let (ms, bytes) = (f.seconds.median * 1e3, f.bytes_per_party / 1e6);
+            format!("{name} {ms:.2} ms, {bytes:.3} MB, {} rounds", f.rounds)
+        })
+    };
+    let mut notes: Vec<String> = phases.iter().filter_map(phase).collect();
+    if let Some((length, ping_pong)) = measured.chain {
+        let per_round = measured.seconds.median / length as f64 * 1e6;
+        notes.push(format!("{per_round:.1} us a round, bare round trip {:.1} us", ping_pong * 1e6));
+    }
+    for peer in peers::figures(cell) {
+        let time = peer.seconds.map_or(String::new(), |s| format!("{:.4} s ", s));
+        notes.push(format!("{}: {time}{}", peer.name, peer.note));
+    }
+    let (median, min) = (measured.seconds.median * 1e3, measured.seconds.min * 1e3);
+    format!("{:<64} {median:>9.3} ms (min {min:.3}, {} runs)  {}", cell.to_string(), measured.runs, notes.join("; "))
+}

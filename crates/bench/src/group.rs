@@ -1,0 +1,283 @@
+//! The parties of a measurement: a thread each, which keeps its shares between the jobs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use quorate_engine::Sharing;
+use quorate_engine::{Costs, Demand, Error, Party, Phase, Result, dry};
+use quorate_net::{Interrupt, Net};
+use quorate_ring::Vector;
+use quorate_rss::{Kind, Rss, Shared};
+
+use crate::cell::{Cell, Link};
+use crate::error::BenchError;
+use crate::links;
+use crate::task::{Expected, Output, Task};
+
+/// What all parties do at the same time.
+#[derive(Clone)]
+enum Job {
+    /// Share the operands and rehearse the protocol.
+    Share(Task, Arc<(Vector, Vector)>),
+    /// Run the protocol once.
+    Run,
+    /// Open its result and compare.
+    Check(Arc<Expected>),
+    /// Let go of operands and results.
+    Forget,
+}
+
+/// One party's view of one execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    /// Start and end of the offline and of the online phase.
+    pub spans: [(Instant, Instant); 2],
+    pub costs: Costs,
+    /// Bytes on the wire, by phase.
+    pub wire_bytes: [u64; 2],
+}
+
+enum Answer {
+    Done,
+    Ran(Box<Sample>),
+    Wrong(usize),
+}
+
+type Reply = (usize, std::result::Result<Answer, Error>);
+
+/// Ends a measurement from another thread.
+#[derive(Clone, Default)]
+pub struct Stopper {
+    raised: Arc<AtomicBool>,
+    parties: Arc<Mutex<Vec<Interrupt>>>,
+}
+
+impl Stopper {
+    /// Stops the measurement under way; it ends with [`BenchError::Interrupted`].
+    pub fn stop(&self) {
+        self.raised.store(true, Ordering::SeqCst);
+        self.parties.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Interrupt::raise);
+    }
+
+    pub(crate) fn check(&self) -> std::result::Result<(), BenchError> {
+        if self.raised.load(Ordering::SeqCst) { Err(BenchError::Interrupted) } else { Ok(()) }
+    }
+
+    fn watch(&self, interrupts: Vec<Interrupt>) {
+        *self.parties.lock().unwrap_or_else(PoisonError::into_inner) = interrupts;
+    }
+}
+
+/// Parties that are connected and set up.
+pub(crate) struct Group {
+    pub link: Link,
+    pub parties: usize,
+    jobs: Vec<Sender<Job>>,
+    replies: Receiver<Reply>,
+    threads: Vec<JoinHandle<()>>,
+    stopper: Stopper,
+}
+
+impl Group {
+    /// Opens links and sets `parties` parties up.
+    pub fn open(link: Link, parties: usize, stopper: &Stopper) -> std::result::Result<Group, BenchError> {
+        Rss::check_parties(parties).map_err(BenchError::Setup)?;
+        let ends = links::open(link, parties)?;
+        stopper.watch(ends.iter().map(|net| net.interrupt_handle()).collect());
+        let (reply, replies) = channel();
+        let start = |(me, net): (usize, Box<dyn Net>)| {
+            let (sender, jobs) = channel();
+            let reply = reply.clone();
+            (sender, thread::spawn(move || serve(me, net, &jobs, &reply)))
+        };
+        let (jobs, threads) = ends.into_iter().enumerate().map(start).unzip();
+        let group = Group { link, parties, jobs, replies, threads, stopper: stopper.clone() };
+        group.collect().map_err(|(party, error)| group.explain(party, error, BenchError::Setup))?;
+        Ok(group)
+    }
+
+    /// Shares a task's operands; every later [`Group::run`] is that task.
+    pub fn share(&self, task: Task, x: &[i64], y: &[i64]) -> std::result::Result<(), BenchError> {
+        let ring = task.ring();
+        let operands = Arc::new((Vector::from_i64s(ring, x), Vector::from_i64s(ring, y)));
+        self.all(task.cell, &Job::Share(task, operands)).map(drop)
+    }
+
+    /// One execution; samples by party.
+    pub fn run(&self, cell: Cell) -> std::result::Result<Vec<Sample>, BenchError> {
+        let answers = self.all(cell, &Job::Run)?;
+        let sample = |(_, answer)| if let Answer::Ran(sample) = answer { Some(*sample) } else { None };
+        Ok(answers.into_iter().filter_map(sample).collect())
+    }
+
+    /// Opens the last result at every party and compares it.
+    pub fn check(&self, cell: Cell, expected: &Arc<Expected>) -> std::result::Result<(), BenchError> {
+        for (party, answer) in self.all(cell, &Job::Check(expected.clone()))? {
+            if let Answer::Wrong(element) = answer {
+                return Err(BenchError::Wrong { cell, party, element });
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees operands and results.
+    pub fn forget(&self, cell: Cell) -> std::result::Result<(), BenchError> {
+        self.all(cell, &Job::Forget).map(drop)
+    }
+
+    fn all(&self, cell: Cell, job: &Job) -> std::result::Result<Vec<(usize, Answer)>, BenchError> {
+        self.stopper.check()?;
+        for (party, jobs) in self.jobs.iter().enumerate() {
+            jobs.send(job.clone()).map_err(|_| BenchError::PartyGone { party })?;
+        }
+        let failed = |(party, error)| self.explain(party, error, |source| BenchError::Run { cell, source });
+        self.collect().map_err(failed)
+    }
+
+    /// Every party's answer, or the failure that the others' failures followed from.
+    fn collect(&self) -> std::result::Result<Vec<(usize, Answer)>, (usize, Option<Error>)> {
+        let (mut answers, mut failures) = (Vec::new(), Vec::new());
+        for _ in 0..self.parties {
+            match self.replies.recv() {
+                Ok((party, Ok(answer))) => answers.push((party, answer)),
+                Ok((party, Err(error))) => failures.push((party, Some(error))),
+                Err(_) => return Err((0, None)),
+            }
+        }
+        let own = |(_, error): &(usize, Option<Error>)| {
+            !error.as_ref().is_some_and(|error| BenchError::Setup(error.clone()).is_echo())
+        };
+        let first = failures.iter().position(own).unwrap_or(0);
+        answers.sort_by_key(|(party, _)| *party);
+        if failures.is_empty() { Ok(answers) } else { Err(failures.swap_remove(first)) }
+    }
+
+    fn explain(&self, party: usize, error: Option<Error>, wrap: impl Fn(Error) -> BenchError) -> BenchError {
+        let error = error.map_or(BenchError::PartyGone { party }, wrap);
+        if error.is_interrupt() || self.stopper.check().is_err() { BenchError::Interrupted } else { error }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.jobs.clear();
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+        self.stopper.watch(Vec::new());
+    }
+}
+
+/// A party's thread: sets up, then does jobs until there are no more.
+fn serve(me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
+    const PANICKED: Error = Error::Bug { what: "a party's thread panicked" };
+    let opened = catch_unwind(AssertUnwindSafe(|| Worker::open(Party::new(net)))).unwrap_or(Err(PANICKED));
+    let mut worker = match opened {
+        Ok(worker) => worker,
+        Err(error) => return drop(reply.send((me, Err(error)))),
+    };
+    let _ = reply.send((me, Ok(Answer::Done)));
+    while let Ok(job) = jobs.recv() {
+        let done = catch_unwind(AssertUnwindSafe(|| worker.work(job)));
+        // A party that panicked leaves, so that its peers do not wait for it.
+        let gone = done.is_err();
+        if reply.send((me, done.unwrap_or(Err(PANICKED)))).is_err() || gone {
+            return;
+        }
+    }
+}
+
+/// What a party has for the task at hand.
+struct Shares {
+    task: Task,
+    x: Shared<Vector>,
+    y: Shared<Vector>,
+    demand: Demand<Kind>,
+    output: Option<Output>,
+}
+
+struct Worker {
+    party: Party,
+    rss: Rss,
+    shares: Option<Shares>,
+}
+
+const NO_TASK: Error = Error::Bug { what: "a benchmark's jobs came out of order" };
+
+impl Worker {
+    fn open(mut party: Party) -> Result<Worker> {
+        let mut run = party.begin_alone()?;
+        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
+        run.finish();
+        Ok(Worker { party, rss, shares: None })
+    }
+
+    fn work(&mut self, job: Job) -> Result<Answer> {
+        match job {
+            Job::Share(task, operands) => self.share(task, &operands).map(|()| Answer::Done),
+            Job::Run => self.run().map(|sample| Answer::Ran(Box::new(sample))),
+            Job::Check(expected) => self.check(&expected),
+            Job::Forget => {
+                self.shares = None;
+                Ok(Answer::Done)
+            }
+        }
+    }
+
+    fn share(&mut self, task: Task, operands: &(Vector, Vector)) -> Result<()> {
+        self.shares = None;
+        let (me, parties, rss) = (self.party.me(), self.party.parties(), &self.rss);
+        let demand = rehearse(task, me, parties)?;
+        let shape = task.operand_shape();
+        let mut run = self.party.begin_alone()?;
+        let last = parties - 1;
+        let (x, y) = run.phase(Phase::Online, async |ctx| {
+            let x = rss.input(ctx, 0, shape, (me == 0).then_some(&operands.0)).await?;
+            let y = rss.input(ctx, last, shape, (me == last).then_some(&operands.1)).await?;
+            Ok((x, y))
+        })?;
+        run.finish();
+        self.shares = Some(Shares { task, x, y, demand, output: None });
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<Sample> {
+        let (rss, shares) = (&self.rss, self.shares.as_mut().ok_or(NO_TASK)?);
+        shares.output = None;
+        let demand = shares.demand.clone();
+        let mut run = self.party.begin_alone()?;
+        let (start, wire) = (Instant::now(), run.wire_bytes());
+        if !demand.totals().is_empty() {
+            run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand).await)?;
+        }
+        let (middle, wire_offline) = (Instant::now(), run.wire_bytes());
+        let output = run.phase(Phase::Online, async |ctx| shares.task.run(rss, ctx, &shares.x, &shares.y).await)?;
+        let (end, wire_online) = (Instant::now(), run.wire_bytes());
+        let costs = run.finish();
+        rss.clear_stock();
+        shares.output = Some(output);
+        let wire_bytes = [wire_offline - wire, wire_online - wire_offline];
+        Ok(Sample { spans: [(start, middle), (middle, end)], costs, wire_bytes })
+    }
+
+    fn check(&mut self, expected: &Expected) -> Result<Answer> {
+        let rss = &self.rss;
+        let output = self.shares.as_mut().and_then(|shares| shares.output.take()).ok_or(NO_TASK)?;
+        let mut run = self.party.begin_alone()?;
+        let wrong = run.phase(Phase::Online, async |ctx| output.first_wrong(rss, ctx, expected).await)?;
+        run.finish();
+        Ok(wrong.map_or(Answer::Done, Answer::Wrong))
+    }
+}
+
+/// The correlations that a task wants.
+fn rehearse(task: Task, me: usize, parties: usize) -> Result<Demand<Kind>> {
+    let rss = Rss::dry(parties, me)?;
+    let (ring, len) = task.operand_shape();
+    let phantom = rss.public(&Vector::shape(ring, len));
+    rss.record_demand();
+    dry::run(me, parties, Phase::Online, async |ctx| task.run(&rss, ctx, &phantom, &phantom).await)?;
+    Ok(rss.take_demand())
+}

@@ -1,0 +1,31 @@
+//! The standard workloads, measured: what `quorate bench` and `benches/` run.
+//!
+//! | module | what |
+//! |---|---|
+//! | `cell`, `plan` | what is measured: workload, ring, parties, batch, link |
+//! | `task` | a workload as a protocol and as plain arithmetic |
+//! | `links`, `group` | the parties: a thread each, over memory links or loopback |
+//! | `measure` | repetitions, medians, predictions; [`Bench`] |
+//! | `pingpong` | the bare round trip beside which a chain of rounds stands |
+//! | `peers`, `machine` | what else a row says |
+//!
+//! Every measured result is opened after the clock stopped and compared with plain arithmetic, at every party.
+#![forbid(unsafe_code)]
+
+mod cell;
+mod error;
+mod group;
+mod links;
+mod machine;
+mod measure;
+pub mod peers;
+mod pingpong;
+mod plan;
+mod task;
+
+pub use cell::{Cell, Link, Workload};
+pub use error::BenchError;
+pub use group::Stopper;
+pub use machine::Machine;
+pub use measure::{Bench, Limits, Measured, Outcome, PhaseFigures, Seconds, Skip};
+pub use plan::{cells, select};

@@ -1,0 +1,51 @@
+//! The machine as a row names it: processor, cores and memory, never its name.
+
+/// What the figures depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    pub processor: String,
+    /// Logical processors that this process may use.
+    pub cores: usize,
+    /// Bytes of memory; 0 where the system does not say.
+    pub memory_bytes: u64,
+}
+
+impl Machine {
+    /// This machine.
+    pub fn here() -> Machine {
+        let text = |path| std::fs::read_to_string(path).unwrap_or_default();
+        Machine {
+            processor: field(&text("/proc/cpuinfo"), "model name").unwrap_or(std::env::consts::ARCH).to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: field(&text("/proc/meminfo"), "MemTotal").map_or(0, kibibytes),
+        }
+    }
+}
+
+/// The value of the first line `key : value`.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.split_once(':').filter(|(k, _)| k.trim() == key).map(|(_, value)| value.trim()))
+}
+
+fn kibibytes(text: &str) -> u64 {
+    text.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_their_whole_name() {
+        let text = "model\t\t: 2\nmodel name\t: Some CPU @ 2 GHz\nMemTotal:  24 kB\n";
+        assert_eq!(field(text, "model name"), Some("Some CPU @ 2 GHz"));
+        assert_eq!(field(text, "MemTotal").map(kibibytes), Some(24 * 1024));
+        assert_eq!(field(text, "Mem"), None);
+    }
+
+    #[test]
+    fn there_is_a_machine() {
+        let here = Machine::here();
+        assert!(here.cores > 0 && !here.processor.is_empty());
+    }
+}

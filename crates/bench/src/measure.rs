@@ -1,0 +1,289 @@
+//! Repetitions and medians; cells that would take too long or too much memory are skipped and say so.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use quorate_engine::Phase;
+use quorate_ring::Ring;
+
+use crate::cell::{Cell, Link, Workload};
+use crate::error::BenchError;
+use crate::group::{Group, Sample, Stopper};
+use crate::pingpong;
+use crate::task::Task;
+
+/// Seconds that the repetitions of one cell shall take together.
+const CELL_SECONDS: f64 = 0.5;
+const FEWEST_RUNS: usize = 3;
+const MOST_RUNS: usize = 25;
+/// From here on (seconds) a first execution counts, instead of warming up; from `VERY_LONG` on it is the only one.
+const LONG: f64 = 1.0;
+const VERY_LONG: f64 = 4.0;
+/// Multiplications in a chain whose length is not known yet, and at most.
+const FIRST_CHAIN: usize = 200;
+const LONGEST_CHAIN: usize = 20_000;
+const CHAIN_SECONDS: f64 = 0.2;
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Seconds that one execution of a cell may be predicted to take.
+    pub cell_seconds: f64,
+    /// Bytes that all parties of a cell together may be predicted to hold.
+    pub memory_bytes: f64,
+    /// Seconds after which the remaining cells of a table are skipped.
+    pub total_seconds: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { cell_seconds: 60.0, memory_bytes: (4u64 << 30) as f64, total_seconds: 540.0 }
+    }
+}
+
+/// Seconds over all executions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seconds {
+    pub median: f64,
+    pub min: f64,
+}
+
+/// One phase of a cell.
+#[derive(Clone, Debug)]
+pub struct PhaseFigures {
+    /// From the first party's start to the last party's end.
+    pub seconds: Seconds,
+    /// Causal rounds.
+    pub rounds: u32,
+    /// Payload bytes sent by a party, on average over the parties.
+    pub bytes_per_party: f64,
+    /// The same with framing and TLS.
+    pub wire_bytes_per_party: f64,
+}
+
+/// The figures of a cell.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Executions that count.
+    pub runs: usize,
+    /// Correlations; `None` where the workload needs none.
+    pub offline: Option<PhaseFigures>,
+    /// What depends on operands; `None` where correlations are all that is made.
+    pub online: Option<PhaseFigures>,
+    /// Both phases.
+    pub seconds: Seconds,
+    /// Results per second, by the median.
+    pub results_per_second: f64,
+    /// For a chain: its length, and the bare round trip on such a link in seconds.
+    pub chain: Option<(usize, f64)>,
+}
+
+/// Why a cell was not measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Skip {
+    /// Predicted seconds of one execution.
+    Seconds(f64),
+    /// Predicted bytes of memory.
+    Memory(f64),
+    /// The table's time was up.
+    TimeIsUp,
+}
+
+/// What became of a cell.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Measured(Measured),
+    Skipped(Skip),
+}
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Skip::Seconds(seconds) => write!(f, "skipped: predicted to take {seconds:.0} s"),
+            Skip::Memory(bytes) => write!(f, "skipped: predicted to hold {:.1} GiB", bytes / (1u64 << 30) as f64),
+            Skip::TimeIsUp => f.write_str("skipped: the time for the whole table is up; select fewer workloads"),
+        }
+    }
+}
+
+/// Measures cells one after another. Parties stay connected as long as their number and links stay the same.
+pub struct Bench {
+    limits: Limits,
+    stopper: Stopper,
+    group: Option<Group>,
+    started: Instant,
+    /// The last cell of the series and the seconds that an execution took or was predicted to take.
+    last: Option<(Cell, f64)>,
+}
+
+impl Bench {
+    pub fn new(limits: Limits) -> Bench {
+        Bench { limits, stopper: Stopper::default(), group: None, started: Instant::now(), last: None }
+    }
+
+    /// A handle with which another thread stops the measurement.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Measures one cell. Cells of one series come in ascending order, so that the next can be predicted.
+    ///
+    /// # Errors
+    /// [`BenchError::Wrong`] for a wrong result, and whatever ends a run; parties are opened anew afterwards.
+    pub fn measure(&mut self, cell: Cell) -> Result<Outcome, BenchError> {
+        self.stopper.check()?;
+        if let Some(skip) = self.skip(&cell) {
+            return Ok(Outcome::Skipped(skip));
+        }
+        let measured = self.measure_anyway(cell);
+        match &measured {
+            Ok(measured) => self.last = Some((cell, measured.seconds.median)),
+            Err(_) => self.group = None,
+        }
+        measured.map(Outcome::Measured)
+    }
+
+    fn skip(&mut self, cell: &Cell) -> Option<Skip> {
+        let memory = predicted_memory(cell);
+        if memory > self.limits.memory_bytes {
+            return Some(Skip::Memory(memory));
+        }
+        if self.started.elapsed().as_secs_f64() > self.limits.total_seconds {
+            return Some(Skip::TimeIsUp);
+        }
+        let (last, seconds) = self.last.as_ref().filter(|(last, _)| last.same_series(cell))?;
+        let predicted = seconds * cell.work() / last.work();
+        if predicted <= self.limits.cell_seconds {
+            return None;
+        }
+        self.last = Some((*cell, predicted));
+        Some(Skip::Seconds(predicted))
+    }
+
+    fn group(&mut self, link: Link, parties: usize) -> Result<&Group, BenchError> {
+        if self.group.as_ref().is_some_and(|group| (group.link, group.parties) != (link, parties)) {
+            self.group = None;
+        }
+        if self.group.is_none() {
+            self.group = Some(Group::open(link, parties, &self.stopper)?);
+        }
+        self.group.as_ref().ok_or(BenchError::PartyGone { party: 0 })
+    }
+
+    fn measure_anyway(&mut self, cell: Cell) -> Result<Measured, BenchError> {
+        let ping_pong = if cell.workload == Workload::Chain { Some(pingpong::seconds(cell.link)?) } else { None };
+        let group = self.group(cell.link, cell.parties)?;
+        let mut task = Task { cell, rounds: FIRST_CHAIN };
+        if cell.workload == Workload::Chain {
+            let (_, samples) = execute(group, task, |_| 1)?;
+            let per_round = total(&samples[0]) / FIRST_CHAIN as f64;
+            task.rounds = ((CHAIN_SECONDS / per_round) as usize).clamp(FIRST_CHAIN, LONGEST_CHAIN);
+        }
+        let (seconds, samples) = execute(group, task, runs_after)?;
+        group.forget(cell)?;
+        Ok(summary(cell, &seconds, &samples, ping_pong.map(|trip| (task.rounds, trip))))
+    }
+}
+
+/// How many executions follow a first one of so many seconds; 0 if that one counts.
+fn runs_after(first: f64) -> usize {
+    match first {
+        very_long if very_long > VERY_LONG => 0,
+        long if long > LONG => FEWEST_RUNS - 1,
+        short => ((CELL_SECONDS / short) as usize).clamp(FEWEST_RUNS, MOST_RUNS),
+    }
+}
+
+type Samples = Vec<Vec<Sample>>;
+
+/// Runs a task, each time with a check; the seconds and samples that count.
+fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Vec<f64>, Samples), BenchError> {
+    let (x, y) = task.operands();
+    group.share(task, &x, &y)?;
+    let expected = Arc::new(task.expected(&x, &y));
+    let mut samples = Vec::new();
+    let once = |samples: &mut Samples| -> Result<f64, BenchError> {
+        samples.push(group.run(task.cell)?);
+        group.check(task.cell, &expected)?;
+        Ok(samples.last().map_or(0.0, |sample| total(sample)))
+    };
+    let first = once(&mut samples)?;
+    let more = runs(first);
+    for _ in 0..more {
+        once(&mut samples)?;
+    }
+    if first <= LONG && more > 1 {
+        samples.remove(0);
+    }
+    Ok((samples.iter().map(|sample| total(sample)).collect(), samples))
+}
+
+/// From the first party's start to the last party's end of a phase. What parties wait for each other between the phases
+/// belongs to the offline phase.
+fn phase_seconds(samples: &[Sample], phase: Phase) -> f64 {
+    let start = |p: usize| samples.iter().map(move |s| s.spans[p].0);
+    let end = samples.iter().map(|s| s.spans[phase as usize].1).max();
+    let begin = match phase {
+        Phase::Offline => start(0).min(),
+        Phase::Online => samples.iter().map(|s| s.spans[0].1).max().filter(|_| has_offline(samples)).or(start(1).min()),
+    };
+    end.zip(begin).map_or(0.0, |(end, begin)| end.saturating_duration_since(begin).as_secs_f64())
+}
+
+fn has_offline(samples: &[Sample]) -> bool {
+    samples.iter().any(|sample| sample.costs.offline.rounds > 0)
+}
+
+fn total(samples: &[Sample]) -> f64 {
+    let offline = if has_offline(samples) { phase_seconds(samples, Phase::Offline) } else { 0.0 };
+    let online = samples.iter().any(|sample| sample.costs.online.rounds > 0);
+    offline + if online { phase_seconds(samples, Phase::Online) } else { 0.0 }
+}
+
+fn seconds_of(mut all: Vec<f64>) -> Seconds {
+    all.sort_by(f64::total_cmp);
+    Seconds { median: all[all.len() / 2], min: all[0] }
+}
+
+fn figures(samples: &Samples, phase: Phase) -> PhaseFigures {
+    let last = &samples[samples.len() - 1];
+    let average = |of: &dyn Fn(&Sample) -> u64| last.iter().map(|s| of(s) as f64).sum::<f64>() / last.len() as f64;
+    PhaseFigures {
+        seconds: seconds_of(samples.iter().map(|sample| phase_seconds(sample, phase)).collect()),
+        rounds: last.iter().map(|s| s.costs.phase(phase).rounds).max().unwrap_or(0),
+        bytes_per_party: average(&|s| s.costs.phase(phase).bytes()),
+        wire_bytes_per_party: average(&|s| s.wire_bytes[phase as usize]),
+    }
+}
+
+fn summary(cell: Cell, seconds: &[f64], samples: &Samples, chain: Option<(usize, f64)>) -> Measured {
+    let seconds = seconds_of(seconds.to_vec());
+    let results = chain.map_or(cell.results(), |(rounds, _)| rounds);
+    Measured {
+        runs: samples.len(),
+        offline: has_offline(&samples[0]).then(|| figures(samples, Phase::Offline)),
+        online: (!cell.workload.is_correlation()).then(|| figures(samples, Phase::Online)),
+        seconds,
+        results_per_second: results as f64 / seconds.median,
+        chain,
+    }
+}
+
+/// Bytes that all parties of a cell hold at once: operands, results, and the stock while its parts are put together.
+fn predicted_memory(cell: &Cell) -> f64 {
+    let shares = match cell.parties {
+        3 => 2.0,
+        5 => 6.0,
+        _ => 20.0,
+    };
+    let element = Ring::of(cell.bits).carrier().bytes() as f64;
+    let edabit = element + f64::from(cell.bits) / 8.0;
+    let stock = match cell.workload {
+        Workload::RandomBit => element,
+        Workload::EdaBit | Workload::LessThanBounded => edabit,
+        Workload::LessThanFull => 3.0 * edabit,
+        Workload::Mul | Workload::MatMul | Workload::Chain => 0.0,
+    };
+    let per_element = shares * (3.0 * element + 2.0 * stock);
+    cell.parties as f64 * cell.operand_len() as f64 * per_element
+}

@@ -1,0 +1,212 @@
+//! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
+
+use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing};
+use quorate_gadgets::{Gadgets, Width};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_rss::{Rss, Shared};
+
+use crate::cell::{Cell, Workload};
+
+type A = Shared<Vector>;
+type B = Shared<Bits>;
+
+/// Fewest random bits whose balance is worth a look.
+const ENOUGH_TO_COUNT: usize = 100;
+
+/// One execution: a cell, and for a chain how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task {
+    pub cell: Cell,
+    pub rounds: usize,
+}
+
+/// What a workload leaves behind, still shared.
+pub(crate) enum Output {
+    Values(A),
+    Bit(B),
+    EdaBits(EdaBits<A, B>),
+}
+
+/// What an opened result must be.
+pub(crate) enum Expected {
+    Values(Vec<u64>),
+    Bits(Vec<bool>),
+    /// Zeros and ones, about as many.
+    RandomBits,
+    /// Values that have the bits beside them, each bit zero and one about as often.
+    EdaBits,
+}
+
+impl Task {
+    pub fn ring(&self) -> Ring {
+        Ring::of(self.cell.bits)
+    }
+
+    /// Ring and length of either operand.
+    pub fn operand_shape(&self) -> (Ring, usize) {
+        (self.ring(), self.cell.operand_len())
+    }
+
+    /// The protocol.
+    pub async fn run(&self, rss: &Rss, ctx: &Ctx, x: &A, y: &A) -> Result<Output> {
+        let (ring, len) = self.operand_shape();
+        let side = self.cell.batch;
+        Ok(match self.cell.workload {
+            Workload::Mul => Output::Values(rss.mul(ctx, x, y).await?),
+            Workload::MatMul => {
+                let form = Form::MatMul { m: side, k: side, n: side };
+                Output::Values(rss.bilinear(ctx, form, x, y).await?)
+            }
+            Workload::RandomBit => Output::Values(rss.random_bits(ctx, ring, len).await?),
+            Workload::EdaBit => Output::EdaBits(rss.edabits(ctx, ring, None, len).await?),
+            Workload::LessThanBounded => Output::Bit(rss.lt(ctx, x, y, Width::Difference(ring.bits())).await?),
+            Workload::LessThanFull => Output::Bit(rss.lt(ctx, x, y, Width::Full).await?),
+            Workload::Chain => {
+                let mut product = x.clone();
+                for _ in 0..self.rounds {
+                    product = rss.mul(ctx, &product, y).await?;
+                }
+                Output::Values(product)
+            }
+        })
+    }
+
+    /// The operands: two's complement numbers of as many bits as the workload allows, its extremes among them.
+    pub fn operands(&self) -> (Vec<i64>, Vec<i64>) {
+        let bits = match self.cell.workload {
+            Workload::LessThanBounded => self.cell.bits - 1,
+            _ => self.cell.bits,
+        };
+        let number = |index: usize, salt: u64| scramble(index as u64 ^ salt << 40) as i64 >> (64 - bits);
+        let len = self.cell.operand_len();
+        let mut x: Vec<i64> = (0..len).map(|i| number(i, 1)).collect();
+        let mut y: Vec<i64> = (0..len).map(|i| number(i, 2)).collect();
+        let (low, high) = (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits));
+        let extremes = [(low, high), (high, low), (low, low), (0, 0), (0, -1), (high, high)];
+        // A batch of one stays as drawn.
+        for (i, pair) in extremes.into_iter().enumerate().filter(|_| len > extremes.len()) {
+            (x[len - 1 - i], y[len - 1 - i]) = pair;
+        }
+        (x, y)
+    }
+
+    /// What plain arithmetic makes of the operands.
+    pub fn expected(&self, x: &[i64], y: &[i64]) -> Expected {
+        let mask = self.ring().mask() as u64;
+        let pairs = || x.iter().zip(y);
+        match self.cell.workload {
+            Workload::Mul => Expected::Values(pairs().map(|(x, y)| x.wrapping_mul(*y) as u64 & mask).collect()),
+            Workload::MatMul => Expected::Values(matrix_product(x, y, self.cell.batch, mask)),
+            Workload::RandomBit => Expected::RandomBits,
+            Workload::EdaBit => Expected::EdaBits,
+            Workload::LessThanBounded | Workload::LessThanFull => Expected::Bits(pairs().map(|(x, y)| x < y).collect()),
+            Workload::Chain => {
+                let chained = |(&x, &y): (&i64, &i64)| (0..self.rounds).fold(x, |product, _| product.wrapping_mul(y));
+                Expected::Values(pairs().map(|pair| chained(pair) as u64 & mask).collect())
+            }
+        }
+    }
+}
+
+impl Output {
+    /// Opens the result; the first element that is not as expected.
+    pub async fn first_wrong(&self, rss: &Rss, ctx: &Ctx, expected: &Expected) -> Result<Option<usize>> {
+        Ok(match (self, expected) {
+            (Output::Values(x), Expected::Values(expected)) => difference(&rss.open(ctx, x).await?.to_u64s(), expected),
+            (Output::Bit(x), Expected::Bits(expected)) => {
+                difference(&rss.open_bits(ctx, x).await?.to_bools(), expected)
+            }
+            (Output::Values(x), Expected::RandomBits) => {
+                let values = rss.open(ctx, x).await?.to_u64s();
+                let strange = values.iter().position(|&value| value > 1);
+                strange.or_else(|| unbalanced(&values))
+            }
+            (Output::EdaBits(made), Expected::EdaBits) => {
+                let values = rss.open(ctx, &made.value).await?;
+                let bits = rss.open_bits(ctx, &made.bits).await?;
+                let values_of_bits = bits.to_vector(values.ring()).to_u64s();
+                let strange = difference(&values.to_u64s(), &values_of_bits);
+                let skewed = |i: u32| unbalanced(&values_of_bits.iter().map(|v| v >> i & 1).collect::<Vec<_>>());
+                strange.or_else(|| (0..values.ring().bits()).find_map(skewed))
+            }
+            _ => Some(0),
+        })
+    }
+}
+
+/// The first place in which two vectors differ.
+fn difference<T: PartialEq>(left: &[T], right: &[T]) -> Option<usize> {
+    if left.len() != right.len() {
+        return Some(left.len().min(right.len()));
+    }
+    left.iter().zip(right).position(|(l, r)| l != r)
+}
+
+/// Whether zeros and ones are further from half each than eight standard deviations; stands for element 0.
+fn unbalanced(bits: &[u64]) -> Option<usize> {
+    let (len, ones) = (bits.len() as f64, bits.iter().sum::<u64>() as f64);
+    (bits.len() >= ENOUGH_TO_COUNT && (2.0 * ones - len).abs() > 8.0 * len.sqrt()).then_some(0)
+}
+
+/// Row-major, modulo 2^k.
+fn matrix_product(x: &[i64], y: &[i64], side: usize, mask: u64) -> Vec<u64> {
+    let mut product = vec![0u64; side * side];
+    for (row, out) in x.chunks_exact(side).zip(product.chunks_exact_mut(side)) {
+        for (&factor, others) in row.iter().zip(y.chunks_exact(side)) {
+            out.iter_mut().zip(others).for_each(|(sum, &y)| *sum = sum.wrapping_add(factor.wrapping_mul(y) as u64));
+        }
+    }
+    product.iter_mut().for_each(|value| *value &= mask);
+    product
+}
+
+/// SplitMix64: operands that look random and are the same in every run.
+fn scramble(index: u64) -> u64 {
+    let mut z = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Link;
+
+    fn task(workload: Workload, bits: u32, batch: usize) -> Task {
+        Task { cell: Cell { workload, bits, parties: 3, batch, link: Link::Memory }, rounds: 3 }
+    }
+
+    #[test]
+    fn operands_fill_their_range_and_differ() {
+        for (workload, bits) in [(Workload::LessThanBounded, 64), (Workload::LessThanFull, 32), (Workload::Mul, 60)] {
+            let (x, y) = task(workload, bits, 1000).operands();
+            let width = bits - u32::from(workload == Workload::LessThanBounded);
+            let (low, high) = (i64::MIN >> (64 - width), i64::MAX >> (64 - width));
+            for v in [&x, &y] {
+                assert_eq!((v.iter().min(), v.iter().max()), (Some(&low), Some(&high)));
+            }
+            assert!(x.iter().zip(&y).filter(|(x, y)| x < y).count() > 400);
+            assert!(x.iter().zip(&y).any(|(x, y)| x == y));
+        }
+    }
+
+    #[test]
+    fn matrices_multiply_row_by_column() {
+        assert_eq!(matrix_product(&[1, 2, 3, -4], &[5, 6, 7, 8], 2, 0xff), [19, 22, 243, 242]);
+    }
+
+    #[test]
+    fn a_chain_is_a_power() {
+        let Expected::Values(values) = task(Workload::Chain, 8, 1).expected(&[2], &[5]) else { panic!("not values") };
+        assert_eq!(values, [250]);
+    }
+
+    #[test]
+    fn constant_bits_are_noticed() {
+        assert_eq!(unbalanced(&[1; 200]), Some(0));
+        assert_eq!(unbalanced(&[0; 200]), Some(0));
+        assert_eq!(unbalanced(&[1; 20]), None);
+        assert_eq!(unbalanced(&(0..200).map(|i| i % 2).collect::<Vec<_>>()), None);
+    }
+}
