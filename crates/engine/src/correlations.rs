@@ -13,8 +13,11 @@ use crate::lane::LaneId;
 /// One draw of a program: `len` correlations of a kind, from position `start` of that kind's stock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request<K> {
+    /// Which.
     pub kind: K,
+    /// The first one's place in the stock of its kind.
     pub start: usize,
+    /// How many.
     pub len: usize,
 }
 

@@ -24,11 +24,14 @@ impl fmt::Display for Phase {
 /// One party's view of one phase: causal rounds, and payload bytes sent to each peer (framing and TLS not included).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
+    /// Causal rounds.
     pub rounds: u32,
+    /// Payload bytes by receiver.
     pub sent: Vec<u64>,
 }
 
 impl Traffic {
+    /// Nothing, among this many parties.
     pub fn new(parties: usize) -> Self {
         Traffic { rounds: 0, sent: vec![0; parties] }
     }
@@ -42,24 +45,30 @@ impl Traffic {
 /// Payload bytes that one program step sent, and the rounds after which it was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepCosts {
+    /// Payload bytes to all peers together.
     pub bytes: u64,
+    /// The round after which the step was done.
     pub rounds: u32,
 }
 
 /// One party's costs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
+    /// What depends on no input.
     pub offline: Traffic,
+    /// What depends on inputs.
     pub online: Traffic,
     /// By step number; steps that send nothing are absent.
     pub by_step: BTreeMap<u32, StepCosts>,
 }
 
 impl Costs {
+    /// Nothing, among this many parties.
     pub fn new(parties: usize) -> Self {
         Costs { offline: Traffic::new(parties), online: Traffic::new(parties), by_step: BTreeMap::new() }
     }
 
+    /// The costs of one phase.
     pub fn phase(&self, phase: Phase) -> &Traffic {
         match phase {
             Phase::Offline => &self.offline,

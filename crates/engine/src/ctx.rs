@@ -122,6 +122,7 @@ impl Ctx {
         self.depth.get()
     }
 
+    /// The phase that pays for what this lane sends.
     pub fn phase(&self) -> Phase {
         self.phase
     }

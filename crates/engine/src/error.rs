@@ -4,12 +4,15 @@ use std::fmt;
 
 use crate::costs::Phase;
 
+/// What everything in this crate returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A program step: the number that the executor gave it, and how to call it in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
+    /// Its number; smaller ones come first in the program.
     pub id: u32,
+    /// What a message calls it, for instance `lt at score.py:14`.
     pub name: std::rc::Rc<str>,
 }
 
@@ -17,9 +20,15 @@ pub struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// That party lost contact with `peer`.
-    Lost { peer: usize },
+    Lost {
+        /// Who was lost.
+        peer: usize,
+    },
     /// That party heard nothing from `peer` within the time-out.
-    Silent { peer: usize },
+    Silent {
+        /// Who was silent.
+        peer: usize,
+    },
     /// That party's user stopped the run.
     Interrupted,
     /// That party refused its own input or request.
@@ -33,7 +42,10 @@ pub enum Cause {
     /// A defect of this software.
     Bug,
     /// `peer` left the session while that party waited for it.
-    Left { peer: usize },
+    Left {
+        /// Who left.
+        peer: usize,
+    },
 }
 
 impl Cause {
@@ -43,54 +55,138 @@ impl Cause {
     }
 }
 
+/// Why a run ended, by whose fault.
 #[derive(Debug, thiserror::Error, Clone, PartialEq)]
 pub enum Error {
+    /// The caller's fault; nothing was sent.
     #[error("{what}")]
-    Misuse { what: Misuse },
+    Misuse {
+        /// The mistake.
+        what: Misuse,
+    },
+    /// A link failed, here or at another party.
     #[error("{}", link_message(*.peer, .fault, *.phase, .step, *.reported_by))]
-    Net { peer: usize, fault: Fault, phase: Phase, step: Option<std::sync::Arc<str>>, reported_by: Option<usize> },
+    Net {
+        /// The party at the other end of the link.
+        peer: usize,
+        /// How it failed.
+        fault: Fault,
+        /// The phase in which this party was.
+        phase: Phase,
+        /// The step at which this party waited.
+        step: Option<std::sync::Arc<str>>,
+        /// The party that found out, where it was not this one.
+        reported_by: Option<usize>,
+    },
+    /// Another party gave up first.
     #[error("party {by} stopped the run: {}", cause_message(*.cause))]
-    Aborted { by: usize, cause: Cause },
+    Aborted {
+        /// Who gave up.
+        by: usize,
+        /// Why.
+        cause: Cause,
+    },
+    /// A peer sent what no honest party sends.
     #[error(
         "party {peer} sent a malformed message ({what}); the run was stopped. Check that all parties run the same version"
     )]
-    Malformed { peer: usize, what: &'static str },
+    Malformed {
+        /// Who sent it.
+        peer: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A check failed; nothing that depends on it was revealed.
     #[error("cheating detected: check `{check}` failed. Nothing was revealed; the session is closed")]
-    Cheating { check: &'static str },
+    Cheating {
+        /// Which check.
+        check: &'static str,
+    },
+    /// A draw that no dry run foresaw, or a second one of the same correlations.
     #[error("prepared correlations are exhausted: {wanted} more wanted, {left} left")]
-    Exhausted { wanted: usize, left: usize },
+    Exhausted {
+        /// Correlations asked for.
+        wanted: usize,
+        /// Correlations that are there.
+        left: usize,
+    },
+    /// The parties do not run the same program.
     #[error("the parties are not running the same program: {0}")]
     Mismatch(Mismatch),
+    /// This party was interrupted.
     #[error("interrupted; every party was told to stop")]
     Interrupted,
+    /// An earlier error closed the session.
     #[error("this session can no longer be used: a peer was lost or cheated. Open a new one")]
     Poisoned,
+    /// A defect of this software.
     #[error("internal defect: {what}. Please report it")]
-    Bug { what: &'static str },
+    Bug {
+        /// What should not have happened.
+        what: &'static str,
+    },
 }
 
 /// A caller's mistake, found before anything is sent.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum Misuse {
+    /// A number of parties that the protocol does not run with.
     #[error("`rss` runs with 3, 5 or 7 parties, not {parties}")]
-    Parties { parties: usize },
+    Parties {
+        /// The number.
+        parties: usize,
+    },
+    /// A party that is not in the session, or this party where a peer is meant.
     #[error("party {party} does not exist: this session has {parties}")]
-    NoSuchParty { party: usize, parties: usize },
+    NoSuchParty {
+        /// The number given.
+        party: usize,
+        /// The number of parties.
+        parties: usize,
+    },
+    /// A ring that is too small or too large.
     #[error("the ring must have 1 to 64 bits, not {bits}")]
-    RingBits { bits: u32 },
+    RingBits {
+        /// k.
+        bits: u32,
+    },
+    /// Operands that do not fit.
     #[error("{what}: operands have {left} and {right} elements")]
-    Length { what: &'static str, left: usize, right: usize },
+    Length {
+        /// The operation.
+        what: &'static str,
+        /// Elements of the left operand.
+        left: usize,
+        /// Elements of the right operand.
+        right: usize,
+    },
+    /// Anything else.
     #[error("{what}")]
-    Other { what: &'static str },
+    Other {
+        /// What it is, and what to do.
+        what: &'static str,
+    },
+    /// Values that their owner's own check refused.
     #[error("the input of step `{step}` was refused by its owner, party {owner}")]
-    Input { owner: usize, step: std::sync::Arc<str> },
+    Input {
+        /// The owner.
+        owner: usize,
+        /// The input's step.
+        step: std::sync::Arc<str>,
+    },
 }
 
 /// How a link failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
+    /// The connection closed.
     Lost,
-    Silent { seconds: u64 },
+    /// Nothing came, not even heartbeats.
+    Silent {
+        /// For how long; 0 if another party found out.
+        seconds: u64,
+    },
+    /// As the link says.
     Other(std::sync::Arc<str>),
 }
 
@@ -98,11 +194,24 @@ pub enum Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
     /// The first node that differs from `peer`'s program; `None` where one program is a prefix of the other.
-    Program { peer: usize, node: Option<usize>, here: std::sync::Arc<str> },
+    Program {
+        /// The first party whose program differs from this party's.
+        peer: usize,
+        /// The node's number.
+        node: Option<usize>,
+        /// The node as it is in this party's program.
+        here: std::sync::Arc<str>,
+    },
     /// `peer` asks to reveal something else, or to somebody else.
-    Request { peer: usize },
-    /// `peer` left the session while this party waited for it.
-    Left { peer: usize },
+    Request {
+        /// Who.
+        peer: usize,
+    },
+    /// `peer` left the session while somebody waited for it.
+    Left {
+        /// Who.
+        peer: usize,
+    },
 }
 
 impl fmt::Display for Mismatch {

@@ -29,7 +29,9 @@ impl Greeting {
 /// What the parties agreed on: the run's number, and everybody's note (this party's included).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agreement {
+    /// The run's number; no attempt of any party had it before.
     pub run: u32,
+    /// The parties' notes, by party.
     pub notes: Vec<Vec<u8>>,
 }
 

@@ -4,6 +4,7 @@
 //! depth, and never a socket. [`Party`] runs them against real links; [`dry::run`] runs the very same functions on vectors
 //! without data, which gives their exact rounds, bytes and demand for correlations before anything is sent.
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod attempts;
 mod correlations;

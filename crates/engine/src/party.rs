@@ -36,15 +36,18 @@ pub struct Run<'p> {
 }
 
 impl Party {
+    /// A party that holds these links.
     pub fn new(net: Box<dyn Net>) -> Party {
         let (me, parties) = (net.me(), net.parties());
         Party { core: Rc::new(Core::new(me, parties, Some(net))), over: false }
     }
 
+    /// This party's number.
     pub fn me(&self) -> usize {
         self.core.me
     }
 
+    /// The number of parties.
     pub fn parties(&self) -> usize {
         self.core.parties
     }
@@ -178,6 +181,7 @@ impl Drop for Party {
 }
 
 impl Run<'_> {
+    /// What the parties agreed on.
     pub fn agreement(&self) -> &Agreement {
         &self.agreement
     }

@@ -15,9 +15,23 @@ pub enum Form {
     /// Element by element.
     Product,
     /// Element by element, then summed over the middle axis of (outer, axis, inner).
-    Dot { outer: usize, axis: usize, inner: usize },
+    Dot {
+        /// Length of the outer axes.
+        outer: usize,
+        /// Length of the axis that is summed.
+        axis: usize,
+        /// Length of the inner axes.
+        inner: usize,
+    },
     /// Row-major (m x k) times (k x n).
-    MatMul { m: usize, k: usize, n: usize },
+    MatMul {
+        /// Rows of the left operand.
+        m: usize,
+        /// Columns of the left operand, rows of the right one.
+        k: usize,
+        /// Columns of the right operand.
+        n: usize,
+    },
 }
 
 impl Form {

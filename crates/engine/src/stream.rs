@@ -38,10 +38,12 @@ impl Chunks {
         Chunks { len, chunk, window: (WINDOW_BYTES / chunk.saturating_mul(each)).clamp(4, 64) }
     }
 
+    /// Chunks in all.
     pub fn count(self) -> usize {
         self.len.div_ceil(self.chunk.max(1))
     }
 
+    /// The elements of one chunk.
     pub fn range(self, index: usize) -> Range<usize> {
         let chunk = self.chunk.max(1);
         index * chunk..((index + 1) * chunk).min(self.len)

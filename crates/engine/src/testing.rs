@@ -20,8 +20,11 @@ pub struct Probe {
 /// A message as a party saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
+    /// Who sent it.
     pub from: usize,
+    /// The phase that paid for it.
     pub phase: Phase,
+    /// The payload.
     pub bytes: Vec<u8>,
 }
 
