@@ -27,6 +27,7 @@ from quorate.errors import (
     QuorateError,
     RangeError,
     RunAborted,
+    SessionBusy,
     SessionClosed,
     ShapeError,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "RunAborted",
     "SecretArray",
     "Session",
+    "SessionBusy",
     "SessionClosed",
     "ShapeError",
     "Stats",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from quorate.array import SecretArray
 from quorate.errors import ConfigError
@@ -43,7 +43,7 @@ class Placeholder:
 class Explaining(Session):
     """A session that plans every reveal and runs none."""
 
-    plans: list[Plan] = []
+    plans: ClassVar[list[Plan]] = []
 
     def __init__(self, session: Session) -> None:
         super().__init__(session._native, session._network)
@@ -56,4 +56,3 @@ class Explaining(Session):
         self._done += raw["executed"]
         Explaining.plans.append(Plan.of(raw, self, self._network))
         return [Placeholder(array.shape) for array in arrays]
-

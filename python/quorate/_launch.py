@@ -77,7 +77,8 @@ def write_deployment(folder: Path, protocol: str, parties: int) -> list[Path]:
         _quorate.keygen(str(folder), party)
     ports = _free_ports(parties)
     everyone = "".join(
-        f'[[party]]\naddress = "127.0.0.1:{port}"\ncertificate = "party{party}.crt"\n' for party, port in enumerate(ports)
+        f'[[party]]\naddress = "127.0.0.1:{port}"\ncertificate = "party{party}.crt"\n'
+        for party, port in enumerate(ports)
     )
     configs = []
     for party in range(parties):

@@ -21,3 +21,9 @@ def line() -> tuple[str, int]:
             return os.path.basename(name), frame.f_lineno
         frame = frame.f_back
     return "<unknown>", 0
+
+
+def at(message: str) -> str:
+    """The message with the place of the user's call, as the native module's messages have it."""
+    file, number = line()
+    return f"{message} (at {file}:{number})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from quorate import _source
 from quorate._public import as_numbers, pack
+from quorate._source import at
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
@@ -18,6 +20,16 @@ if TYPE_CHECKING:
     from quorate.session import Session
 
 __all__ = ["SecretArray"]
+
+_INSTEAD = {
+    "argmin": "(-x).argmax() gives it where -x fits the dtype",
+    "bits": "compare with thresholds, or give the bits as an input of dtype=qr.bit",
+    "clip": "write mpc.where(x < low, low, mpc.where(x > high, high, x))",
+    "cumsum": "stack the sums: mpc.stack([x[: i + 1].sum() for i in range(len(x))])",
+    "item": "reveal() gives the value",
+    "mean": "x.sum(axis) gives the total, and the number of elements is public",
+    "tolist": "reveal().tolist() gives the values",
+}
 
 
 class SecretArray:
@@ -55,6 +67,15 @@ class SecretArray:
         session = getattr(self, "_session", None)
         if session is not None and hasattr(self, "dtype"):
             session._let_go(self._node)
+
+    def __copy__(self) -> SecretArray:
+        return self
+
+    def __deepcopy__(self, _: Any) -> SecretArray:
+        return self
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError("a secret array lives in its session and cannot be pickled: reveal it first")
 
     def __repr__(self) -> str:
         return f"SecretArray(shape={self.shape}, dtype={self.dtype})"
@@ -171,18 +192,18 @@ class SecretArray:
 
     def _shift(self, bits: Any, left: bool) -> SecretArray:
         if isinstance(bits, SecretArray) or not isinstance(bits, numbers.Integral):
-            raise DtypeError("<< and >> take a public whole number of bits")
+            raise DtypeError(at("<< and >> take a public whole number of bits"))
         return self._new(self._session._native.shift(self._node, left, int(bits), _source.line()))
 
     def dot(self, other: Any) -> SecretArray:
-        """numpy's dot product: one multiplication round, as many bytes as results."""
+        """Numpy's dot product: one multiplication round, as many bytes as results."""
         return self._new(self._session._native.dot(self._node, self._operand(other, "dot"), _source.line()))
 
     # ---- reductions -----------------------------------------------------------------------------------------------
 
     def _reduce(self, op: str, axis: int | None, keepdims: bool) -> SecretArray:
         if axis is not None and not isinstance(axis, numbers.Integral):
-            raise ShapeError(f"{op}: axis must be a whole number or None, not {axis!r}")
+            raise ShapeError(at(f"{op}: axis must be a whole number or None, not {axis!r}"))
         native = self._session._native
         axis = None if axis is None else int(axis)
         return self._new(native.reduce(op, self._node, axis, bool(keepdims), _source.line()))
@@ -207,8 +228,8 @@ class SecretArray:
 
     def reshape(self, *shape: Any) -> SecretArray:
         """The same elements in another shape; one -1 is worked out."""
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return self._new(self._session._native.reshape(self._node, [int(n) for n in wanted], _source.line()))
+        wanted = _whole_numbers("reshape", shape)
+        return self._new(self._session._native.reshape(self._node, wanted, _source.line()))
 
     def ravel(self) -> SecretArray:
         """One axis."""
@@ -218,8 +239,7 @@ class SecretArray:
 
     def transpose(self, *axes: Any) -> SecretArray:
         """Axes in another order; reversed if none is named."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
-        named = [int(axis) for axis in order] if order else None
+        named = None if axes in ((), (None,)) else _whole_numbers("transpose", axes)
         return self._new(self._session._native.transpose(self._node, named, _source.line()))
 
     @property
@@ -237,14 +257,16 @@ class SecretArray:
     def _positions(self, key: Any) -> np.ndarray:
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(k, SecretArray) for k in keys):
-            raise DtypeError("an index must be public: look up a secret position by comparing and selecting (mpc.where)")
+            raise DtypeError(
+                at("an index must be public: look up a secret position by comparing and selecting (mpc.where)")
+            )
         if self.size >= 1 << 32:
-            raise ShapeError("arrays of 2**32 elements or more cannot be indexed")
+            raise ShapeError(at("arrays of 2**32 elements or more cannot be indexed"))
         places = np.arange(self.size, dtype=np.uint32).reshape(self.shape)
         try:
             return np.asarray(places[key])
         except IndexError as error:
-            raise _IndexShapeError(str(error)) from None
+            raise _IndexShapeError(at(f"{error}; sizes are {self.shape}")) from None
 
     def __getitem__(self, key: Any) -> SecretArray:
         places = self._positions(key)
@@ -258,6 +280,52 @@ class SecretArray:
     def at(self) -> _At:
         """`x.at[i].set(v)`: a copy of x with some elements replaced."""
         return _At(self)
+
+    # ---- what numpy's arrays have and secrets do not -----------------------------------------------------------------
+
+    def __abs__(self) -> NoReturn:
+        self._absent("abs()", "write mpc.where(x < 0, -x, x)")
+
+    def __truediv__(self, _: Any) -> NoReturn:
+        self._absent("/", "multiply fixed point by a public reciprocal, x * (1 / c), or shift by a power of two")
+
+    __rtruediv__ = __truediv__
+
+    def __floordiv__(self, _: Any) -> NoReturn:
+        self._absent("//", "divide by a power of two with >>, which rounds down")
+
+    __rfloordiv__ = __floordiv__
+
+    def __mod__(self, _: Any) -> NoReturn:
+        self._absent("%", "for a power of two write x - ((x >> b) << b)")
+
+    __rmod__ = __divmod__ = __rdivmod__ = __mod__
+
+    def __pow__(self, _: Any) -> NoReturn:
+        self._absent("**", "multiply: x * x")
+
+    __rpow__ = __pow__
+
+    def __rlshift__(self, _: Any) -> NoReturn:
+        raise DtypeError(at("<< and >> take a public whole number of bits"))
+
+    __rrshift__ = __rlshift__
+
+    def _absent(self, what: str, instead: str) -> NoReturn:
+        raise DtypeError(at(f"secret arrays have no {what} in this release: {instead}"))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        instead = _INSTEAD.get(name)
+        if instead is None:
+            raise AttributeError(f"secret arrays have no {name!r}", name=name, obj=self)
+        raise AttributeError(f"secret arrays have no {name!r} in this release: {instead}", name=name, obj=self)
+
+    def __array_function__(self, function: Any, *_: Any) -> NoReturn:
+        name = getattr(function, "__name__", "this function")
+        raise TypeError(
+            f"numpy.{name} does not take secret arrays: use their operators and methods (x.sum(), x @ y), "
+            "mpc.where, mpc.concatenate and mpc.stack, or reveal first"
+        )
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a secret cannot decide a branch: select with mpc.where(c, x, y), or reveal it first")
@@ -289,6 +357,15 @@ class SecretArray:
         return self._session.reveal_all(self, to=to)[0]
 
 
+def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
+    """Sizes or axes, given one by one or as a sequence."""
+    listed = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list, np.ndarray)) else given
+    try:
+        return [operator.index(n) for n in listed]
+    except TypeError:
+        raise ShapeError(at(f"{what} takes whole numbers, not {listed!r}")) from None
+
+
 class _IndexShapeError(ShapeError, IndexError):
     """An index out of bounds, as numpy reports it."""
 
@@ -308,7 +385,7 @@ class _At:
     def set(self, value: Any) -> SecretArray:
         """The array with the picked elements replaced by `value`, which broadcasts."""
         if self._places is None:
-            raise ShapeError("pick elements first: x.at[i].set(v)")
+            raise ShapeError(at("pick elements first: x.at[i].set(v)"))
         array = self._array
         index = np.ascontiguousarray(self._places).tobytes()
         operand = array._operand(value, "set")
@@ -324,6 +401,6 @@ def operand(session: Session, value: Any, what: str) -> Any:
     """
     if isinstance(value, SecretArray):
         if value._session is not session:
-            raise ConfigError(f"{what}: the arrays belong to different sessions")
+            raise ConfigError(at(f"{what}: the arrays belong to different sessions"))
         return value._node
     return pack(as_numbers(value, what))

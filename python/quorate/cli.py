@@ -107,7 +107,11 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.network is not None:
         return _launch.in_this_process(
-            options.script, options.arguments, protocol=options.protocol, parties=options.parties, network=options.network
+            options.script,
+            options.arguments,
+            protocol=options.protocol,
+            parties=options.parties,
+            network=options.network,
         )
     return _launch.as_processes(options.script, options.arguments, options.protocol, options.parties)
 

@@ -6,6 +6,7 @@ import builtins
 import dataclasses
 from typing import Any
 
+from quorate._source import at
 from quorate.errors import DtypeError
 
 __all__ = ["Dtype", "bit", "fixed", "int"]
@@ -38,13 +39,13 @@ class Dtype:
 
 def _checked(what: str, bits: Any, least: builtins.int) -> builtins.int:
     if isinstance(bits, bool) or not isinstance(bits, builtins.int):
-        raise DtypeError(f"{what} takes whole numbers of bits, not {bits!r}")
+        raise DtypeError(at(f"{what} takes whole numbers of bits, not {bits!r}"))
     if not least <= bits <= 64:
-        raise DtypeError(f"{what}: {bits} bits are not supported; choose {least} to 64")
+        raise DtypeError(at(f"{what}: {bits} bits are not supported; choose {least} to 64"))
     return bits
 
 
-def int(bits: builtins.int = 64) -> Dtype:  # noqa: A001  (the name users know)
+def int(bits: builtins.int = 64) -> Dtype:
     """Two's complement integers of 2 to 64 bits.
 
     >>> int(20)
@@ -61,7 +62,7 @@ def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
     """
     width = _checked("fixed(k, f)", bits, 2)
     if isinstance(frac, bool) or not isinstance(frac, builtins.int) or not 0 <= frac < width:
-        raise DtypeError(f"fixed({bits}, {frac!r}): the fractional bits must lie between 0 and {width - 1}")
+        raise DtypeError(at(f"fixed({bits}, {frac!r}): the fractional bits must lie between 0 and {width - 1}"))
     return Dtype("fixed", width, frac)
 
 
@@ -76,4 +77,4 @@ def check(dtype: Any) -> Dtype:
     """
     if isinstance(dtype, Dtype):
         return dtype
-    raise DtypeError(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.fixed(k, f) or qr.bit")
+    raise DtypeError(at(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.fixed(k, f) or qr.bit"))

@@ -14,6 +14,7 @@ __all__ = [
     "QuorateError",
     "RangeError",
     "RunAborted",
+    "SessionBusy",
     "SessionClosed",
     "ShapeError",
 ]
@@ -73,3 +74,7 @@ class RunAborted(QuorateError, RuntimeError):
 
 class SessionClosed(QuorateError, RuntimeError):
     """The session was closed, or a lost peer ended it. Open a new one."""
+
+
+class SessionBusy(QuorateError, RuntimeError):
+    """Another thread is running a program on this session. Wait for it, or open a session per thread."""

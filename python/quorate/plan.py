@@ -52,7 +52,9 @@ class Plan:
     correlations: dict[str, int]
     memory_bytes: int
     steps: tuple[StepPlan, ...]
-    public: str = "the program: operations, shapes, dtypes, stated bounds, public constants; who owns and who learns what"
+    public: str = (
+        "the program: operations, shapes, dtypes, stated bounds, public constants; who owns and who learns what"
+    )
 
     @staticmethod
     def of(raw: dict[str, Any], session: Session, network: str | None) -> Plan:

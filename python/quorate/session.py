@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from quorate import _quorate, _source
 from quorate._progress import Progress
 from quorate._public import as_numbers, natural_dtype, pack
+from quorate._source import at
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
@@ -46,7 +48,7 @@ def _network_text(network: str | Network | None) -> str | None:
         return None
     text = network.text if isinstance(network, Network) else network
     if not isinstance(text, str):
-        raise ConfigError(f'network {network!r}: give "lan", "wan" or qr.Network(rtt_ms=, mbit=)')
+        raise ConfigError(at(f'network {network!r}: give "lan", "wan" or qr.Network(rtt_ms=, mbit=)'))
     _quorate.check_network(text)
     return text
 
@@ -133,8 +135,11 @@ class Session:
             ...     print(x)
             SecretArray(shape=(3,), dtype=int(64))
         """
-        if owner is None or isinstance(owner, bool) or not isinstance(owner, (int, np.integer)) or owner < 0:
-            raise ConfigError(f"input: owner must be a party's number, 0 to {self.parties - 1}, not {owner!r}")
+        if owner is None or isinstance(owner, bool) or not isinstance(owner, (int, np.integer)):
+            raise ConfigError(at(f"input: owner must be a party's number, 0 to {self.parties - 1}, not {owner!r}"))
+        if not 0 <= owner < self.parties:
+            known = ", ".join(map(str, range(self.parties)))
+            raise ConfigError(at(f"input: owner {owner} does not exist: this session has parties {known}"))
         here = self.me is None or self.me == owner
         array = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
@@ -143,9 +148,9 @@ class Session:
             _check_kind(array, wanted)
             size = array.shape
             if shape is not None and _as_shape(shape) != size:
-                raise ShapeError(f"input: the values have shape {size}, but shape={_as_shape(shape)} was stated")
+                raise ShapeError(at(f"input: the values have shape {size}, but shape={_as_shape(shape)} was stated"))
         elif shape is None or wanted is None:
-            raise ConfigError(f"input: this party does not have party {owner}'s values: state shape= and dtype=")
+            raise ConfigError(at(f"input: this party does not have party {owner}'s values: state shape= and dtype="))
         else:
             size = _as_shape(shape)
         bound = _checked_bound(bound)
@@ -158,12 +163,12 @@ class Session:
 
     def _given(self, values: Any, here: bool, owner: int) -> np.ndarray | None:
         if isinstance(values, SecretArray):
-            raise DtypeError("input takes public values; this is a secret array already")
+            raise DtypeError(at("input takes public values; this is a secret array already"))
         if callable(values):
             values = values() if here else None
         if values is None:
             if here:
-                raise ConfigError(f"input: party {owner} is here: give its values")
+                raise ConfigError(at(f"input: party {owner} is here: give its values"))
             return None
         return as_numbers(values, "input")
 
@@ -182,7 +187,7 @@ class Session:
         return SecretArray(self, self._native.constant(pack(array), wanted.parts, _source.line()))
 
     def where(self, condition: Any, x: Any, y: Any) -> SecretArray:
-        """x where the condition's bit is 1, y elsewhere; 1 round after the condition.
+        """X where the condition's bit is 1, y elsewhere; 1 round after the condition.
 
         Example:
             >>> import quorate as qr
@@ -195,18 +200,35 @@ class Session:
         return SecretArray(self, self._native.select(*operands, _source.line()))
 
     def concatenate(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
-        """Arrays one after another along an axis. Local."""
+        """Arrays one after another along an axis. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x, y = mpc.input([1, 2], owner=0), mpc.input([3], owner=1)
+            ...     print(mpc.concatenate([x, y, [4]]).reveal())
+            [1 2 3 4]
+        """
         return self._join(arrays, axis, stack=False)
 
     def stack(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
-        """Arrays side by side along a new axis. Local."""
+        """Arrays side by side along a new axis. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x, y = mpc.input([1, 2], owner=0), mpc.input([3, 4], owner=1)
+            ...     print(mpc.stack([x, y], axis=1).reveal())
+            [[1 3]
+             [2 4]]
+        """
         return self._join(arrays, axis, stack=True)
 
     def _join(self, arrays: Sequence[Any], axis: int, stack: bool) -> SecretArray:
         what = "stack" if stack else "concatenate"
         parts = [self._operand(array, what) for array in arrays]
         if not any(isinstance(array, SecretArray) for array in arrays):
-            raise DtypeError(f"{what}: none of the arrays is secret; use numpy's, or mpc.constant")
+            raise DtypeError(at(f"{what}: none of the arrays is secret; use numpy's, or mpc.constant"))
         return SecretArray(self, self._native.join(parts, int(axis), stack, _source.line()))
 
     # ---- running ----------------------------------------------------------------------------------------------------
@@ -220,6 +242,13 @@ class Session:
 
         Returns:
             For each array what `SecretArray.reveal` returns.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, -5], owner=0)
+            ...     print(*mpc.reveal_all(x.sum(), x.max()))
+            -2 3
         """
         targets = self._targets(arrays, to)
         with Progress() as progress:
@@ -228,10 +257,12 @@ class Session:
 
     def _targets(self, arrays: Sequence[SecretArray], to: int | None) -> list[tuple[int, int | None]]:
         if to is not None and (isinstance(to, bool) or not isinstance(to, (int, np.integer)) or to < 0):
-            raise ConfigError(f"reveal: `to` must be a party's number, 0 to {self.parties - 1}, or None, not {to!r}")
+            raise ConfigError(
+                at(f"reveal: `to` must be a party's number, 0 to {self.parties - 1}, or None, not {to!r}")
+            )
         for array in arrays:
             if not isinstance(array, SecretArray) or array._session is not self:
-                raise DtypeError("reveal takes secret arrays of this session")
+                raise DtypeError(at("reveal takes secret arrays of this session"))
         return [(array._node, None if to is None else int(to)) for array in arrays]
 
     def explain(self, *arrays: SecretArray, network: str | Network | None = None) -> Plan:
@@ -240,26 +271,43 @@ class Session:
         Args:
             arrays: what would be revealed.
             network: "lan", "wan" or a `Network`, to price the rounds and bytes in seconds.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x, y = mpc.input([3, -5], owner=0), mpc.input([1, 2], owner=1)
+            ...     plan = mpc.explain(x * y, network="wan")
+            ...     print(plan.online.rounds, plan.online.seconds >= 3 * 0.046 / 2)
+            3 True
         """
         text = _network_text(network) or self._network
         return Plan.of(self._native.plan(self._targets(arrays, None), text, []), self, text)
 
     def stats(self) -> Stats:
-        """What all runs of this session cost so far, measured."""
+        """What all runs of this session cost so far, measured.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x, y = mpc.input([3, -5], owner=0), mpc.input([1, 2], owner=1)
+            ...     _ = (x * y).reveal()
+            ...     print(mpc.stats().online.rounds)
+            3
+        """
         return Stats.of(self)
 
 
 def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
     if array.dtype.kind == "f" and dtype.kind != "fixed":
-        raise DtypeError(f"real numbers do not go into {dtype}: name dtype=qr.fixed(k, f), or round them first")
+        raise DtypeError(at(f"real numbers do not go into {dtype}: name dtype=qr.fixed(k, f), or round them first"))
     if array.dtype.kind == "i" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
-        raise RangeError("bits are 0 or 1; other integers were given")
+        raise RangeError(at("bits are 0 or 1; other integers were given"))
 
 
 def _as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:
     sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in sizes):
-        raise ShapeError(f"shape {shape!r} must consist of whole numbers from 0 on")
+        raise ShapeError(at(f"shape {shape!r} must consist of whole numbers from 0 on"))
     return tuple(int(n) for n in sizes)
 
 
@@ -267,9 +315,9 @@ def _checked_bound(bound: Any) -> Any:
     if bound is None:
         return None
     if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
-        raise RangeError(f"bound must be a number, not {bound!r}")
+        raise RangeError(at(f"bound must be a number, not {bound!r}"))
     if not math.isfinite(bound) or bound < 0:
-        raise RangeError(f"bound must be a finite number from 0 on, not {bound!r}")
+        raise RangeError(at(f"bound must be a finite number from 0 on, not {bound!r}"))
     return int(bound) if isinstance(bound, (int, np.integer)) else float(bound)
 
 
@@ -284,6 +332,7 @@ def local(
     parties: int | None = None,
     network: str | Network | None = None,
     strict: bool = False,
+    **options: Any,
 ) -> Session:
     """All parties in this process, with the real protocol between their threads.
 
@@ -292,25 +341,50 @@ def local(
         parties: 3, 5 or 7 for "rss"; 3 if not stated.
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
         strict: refuse a program whose values may leave their dtype; inputs then need a bound.
+        options: none in this release beyond the defaults of later ones, such as trunc="exact".
 
     Raises:
-        ConfigError: an unknown protocol or network, or a number of parties that the protocol cannot run with.
+        ConfigError: an unknown protocol, network or option, or a number of parties that the protocol cannot run with.
+
+    Example:
+        >>> import quorate as qr
+        >>> with qr.local("rss", parties=5) as mpc:
+        ...     print(mpc)
+        <quorate rss session, 5 parties, local>
     """
+    _refuse(options, ("protocol", "parties", "network", "strict"))
     if parties is not None and (isinstance(parties, bool) or not isinstance(parties, (int, np.integer)) or parties < 0):
-        raise ConfigError(f"parties must be a whole number, not {parties!r}")
+        raise ConfigError(at(f"parties must be a whole number, not {parties!r}"))
     text = _network_text(network)
     count = None if parties is None else int(parties)
     return Session(_quorate.Session.local(str(protocol), count, text, bool(strict)), text)
 
 
-def connect(path: str, strict: bool = False) -> Session:
+def connect(path: str | os.PathLike[str], strict: bool = False, **options: Any) -> Session:
     """This process is one party of a deployment, as `path` (a party.toml) says. Waits for the others.
 
     Raises:
         ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.
         PeerTimeout: a party did not connect in time.
     """
-    return Session(_quorate.Session.connect(path, bool(strict)))
+    _refuse(options, ("path", "strict"))
+    return Session(_quorate.Session.connect(os.fspath(path), bool(strict)))
+
+
+# What the options that this release does not have are without being named.
+_UNCHANGED = {"seed": None, "trunc": "exact", "shadow": False, "threads": 1, "max_memory": None, "malicious": False}
+
+
+def _refuse(options: dict[str, Any], known: tuple[str, ...]) -> None:
+    """Nothing, if each option says what holds without it.
+
+    Raises:
+        ConfigError: naming the options that there are.
+    """
+    for name, value in options.items():
+        if name not in _UNCHANGED or value != _UNCHANGED[name]:
+            given = f"{name}={value!r}"
+            raise ConfigError(at(f"this release has no option {given}; the options here are {', '.join(known)}"))
 
 
 SessionMaker = Callable[[], Session]

@@ -145,6 +145,13 @@ impl Graph {
         self.warnings.retain(|w| w.node.index() < len);
     }
 
+    /// Forgets the newest node, so that an input whose values were refused leaves no trace. Does nothing to others.
+    pub fn take_back(&mut self, id: NodeId) {
+        if id.index() + 1 == self.nodes.len() {
+            self.truncate(id.index());
+        }
+    }
+
     /// Adds an operation whose operands were checked; evaluates it at once where all of them are public.
     pub(crate) fn push(
         &mut self,

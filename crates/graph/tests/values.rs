@@ -94,7 +94,7 @@ fn bits_in_logic_and_in_arithmetic() {
     let id = p.at().shl(x, 3).unwrap();
     assert_eq!(p.values(id, Dtype::INT64, &[4]), [0, 0, 8, 8]);
     let not = p.at().unary(UnaryOp::Not, x).unwrap();
-    assert_eq!(p.at().unary(UnaryOp::Not, not).unwrap(), x, "two negations are none");
+    assert_ne!(p.at().unary(UnaryOp::Not, not).unwrap(), x, "x may have been run and forgotten");
 }
 
 #[test]

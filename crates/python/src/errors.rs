@@ -10,12 +10,22 @@ use quorate_session::SessionError;
 
 /// The exception for an error, with its message.
 pub(crate) fn raise(py: Python<'_>, error: &SessionError) -> PyErr {
-    let Some(name) = class_of(error) else { return PyKeyboardInterrupt::new_err(()) };
-    match py
-        .import("quorate.errors")
-        .and_then(|module| module.getattr(name))
-        .and_then(|c| c.call1((error.to_string(),)))
-    {
+    match class_of(error) {
+        Some(name) => instance(py, name, error.to_string()),
+        None => PyKeyboardInterrupt::new_err(()),
+    }
+}
+
+/// Two threads use one session.
+pub(crate) fn busy() -> PyErr {
+    Python::attach(|py| {
+        let what = "this session is running a program in another thread: wait for it, or open one session per thread";
+        instance(py, "SessionBusy", what.into())
+    })
+}
+
+fn instance(py: Python<'_>, name: &str, message: String) -> PyErr {
+    match py.import("quorate.errors").and_then(|module| module.getattr(name)).and_then(|c| c.call1((message,))) {
         Ok(instance) => PyErr::from_value(instance),
         Err(import) => import,
     }

@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{Network, NodeId};
 use quorate_session::{Config, LocalOptions, PhaseStats, Protocol, Revealed, Session as Inner, SessionError};
 
-use crate::errors::raise;
+use crate::errors::{busy, raise};
 use crate::operands::to_bytes;
 
 /// How often a running program looks for Ctrl-C and reports its progress.
@@ -31,13 +30,14 @@ impl Session {
     }
 
     /// The session, unless another thread is running a program on it.
+    ///
+    /// # Errors
+    /// `SessionBusy` if one is.
     pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
-                "this session is running a program in another thread; open one session per thread",
-            )),
+            Err(TryLockError::WouldBlock) => Err(busy()),
         }
     }
 }

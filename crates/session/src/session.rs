@@ -179,16 +179,25 @@ impl Session {
         Ok(look(&self.program.read().map_err(|_| SessionError::WorkerGone)?.graph))
     }
 
-    /// Gives the values of an input node. At other parties than its owner this does nothing.
+    /// Gives the values of the input node that was built last. At other parties than its owner this does nothing.
+    /// Values that are refused take the node with them, so that the program stays that of the other parties.
     ///
     /// # Errors
     /// What [`encode_input`](crate::data) finds wrong with them.
     pub fn provide(&mut self, id: NodeId, owner: usize, data: &Data) -> Result<(), SessionError> {
         let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return Ok(()) };
-        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
-        let plain = encode_input(&program.graph, id, data)?;
-        seat.inputs.insert(id, Arc::new(plain));
-        Ok(())
+        let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
+        match encode_input(&program.graph, id, data) {
+            Ok(plain) => {
+                seat.inputs.insert(id, Arc::new(plain));
+                Ok(())
+            }
+            Err(error) => {
+                program.arrays.remove(&id);
+                program.graph.take_back(id);
+                Err(error.into())
+            }
+        }
     }
 
     /// An array of the user's is gone; its value goes once all parties let go of it.

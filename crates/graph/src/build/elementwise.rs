@@ -31,6 +31,7 @@ impl Builder<'_> {
         let bits = [a, b].map(|id| self.graph.node(id).dtype) == [Dtype::Bit; 2];
         match op {
             B::Mul if bits => self.emit(Op::And, &[a, b]),
+            B::Ne if bits => self.emit(Op::Xor, &[a, b]),
             B::Ge | B::Le | B::Ne => {
                 let opposite = match op {
                     B::Ge => B::Lt,
@@ -38,16 +39,16 @@ impl Builder<'_> {
                     _ => B::Eq,
                 };
                 let id = self.apply_binary(opposite, a, b)?;
-                self.emit_not(id)
+                self.emit(Op::Not, &[id])
             }
             B::Gt => self.apply_binary(B::Lt, b, a),
             B::Lt if bits => {
-                let not_a = self.emit_not(a)?;
+                let not_a = self.emit(Op::Not, &[a])?;
                 self.emit(Op::And, &[not_a, b])
             }
             B::Eq if bits => {
                 let differ = self.emit(Op::Xor, &[a, b])?;
-                self.emit_not(differ)
+                self.emit(Op::Not, &[differ])
             }
             B::Lt => self.emit(Op::Lt, &[a, b]),
             B::Eq => self.emit(Op::Eq, &[a, b]),
@@ -57,15 +58,6 @@ impl Builder<'_> {
             B::And => self.emit(Op::And, &[a, b]),
             B::Or => self.emit(Op::Or, &[a, b]),
             B::Xor => self.emit(Op::Xor, &[a, b]),
-        }
-    }
-
-    /// Not; of a not, its operand.
-    fn emit_not(&mut self, id: NodeId) -> Result<NodeId, Fault> {
-        let node = self.graph.node(id);
-        match node.op {
-            Op::Not => Ok(node.inputs[0]),
-            _ => self.emit(Op::Not, &[id]),
         }
     }
 
@@ -92,7 +84,8 @@ impl Builder<'_> {
             }
         };
         match op {
-            UnaryOp::Not => self.emit_not(id),
+            // A node of its own even of a not: what that one negates may have been run and forgotten.
+            UnaryOp::Not => self.emit(Op::Not, &[id]),
             UnaryOp::Neg => {
                 let id = self.number(id)?;
                 self.emit(Op::Neg, &[id])
