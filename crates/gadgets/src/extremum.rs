@@ -3,7 +3,7 @@
 //! Values come as `rows` candidates of `lanes` elements each (row-major). Of equal candidates the first wins: the right one
 //! replaces the left only if it is strictly better. Rounds: ceil(log2 rows) times those of a comparison and a selection.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::{Gadgets, Width, stream};
@@ -16,7 +16,11 @@ pub enum Best {
 }
 
 /// The best of `rows` candidates, lane by lane.
+///
+/// # Errors
+/// [`Misuse::Length`] without candidates, or where they are not of one length.
 pub async fn extremum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, rows: usize, best: Best, width: Width) -> Result<S::A> {
+    check_rows(s.shape(x).1, rows)?;
     let mut field = Field { values: x.clone(), places: None, rows };
     while field.rows > 1 {
         field = play(s, ctx, field, best, width).await?;
@@ -25,6 +29,9 @@ pub async fn extremum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, rows: usize, best:
 }
 
 /// The row of the first best candidate, lane by lane, as elements of `index_ring` (which must hold `rows - 1`).
+///
+/// # Errors
+/// Those of [`extremum`].
 pub async fn arg_extremum<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -34,7 +41,7 @@ pub async fn arg_extremum<S: Gadgets>(
     width: Width,
     index_ring: Ring,
 ) -> Result<S::A> {
-    let lanes = s.shape(x).1 / rows;
+    let lanes = check_rows(s.shape(x).1, rows)?;
     let places: Vec<u64> = (0..rows as u64).flat_map(|row| std::iter::repeat_n(row, lanes)).collect();
     let places = match ctx.is_dry() {
         true => Vector::shape(index_ring, places.len()),
@@ -45,6 +52,14 @@ pub async fn arg_extremum<S: Gadgets>(
         field = play(s, ctx, field, best, width).await?;
     }
     field.places.ok_or(quorate_engine::Error::Bug { what: "a tournament lost its places" })
+}
+
+/// Lanes of so many rows.
+fn check_rows(len: usize, rows: usize) -> Result<usize> {
+    match len.checked_rem(rows) {
+        Some(0) => Ok(len / rows),
+        _ => Err(Misuse::Length { what: "a tournament of rows", left: rows, right: len }.into()),
+    }
 }
 
 /// The candidates of a round, and where they came from.

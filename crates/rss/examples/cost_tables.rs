@@ -61,7 +61,10 @@ fn table(out: &mut String, k: u32) {
         ("bit times element, `where`", &gadget(uses::mask(k))),
         ("exact truncation by k/2", &gadget(uses::trunc_exact(k, half))),
         ("`max` of two, full range", &gadget(uses::tournament(k, 2, &uses::lt_full(k), None).remove(0).1)),
-        ("`argmax` of two, full range, 16-bit place", &gadget(uses::tournament(k, 2, &uses::lt_full(k), Some(16)).remove(0).1)),
+        (
+            "`argmax` of two, full range, 16-bit place",
+            &gadget(uses::tournament(k, 2, &uses::lt_full(k), Some(16)).remove(0).1),
+        ),
     ];
     rows.into_iter().for_each(|r| row(out, r));
 }

@@ -1,6 +1,6 @@
 //! `rss` behind the interface that gadgets are written in.
 
-use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing};
+use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result, Sharing};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -143,10 +143,12 @@ impl Sharing for Rss {
     }
 
     async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>> {
+        check_party(ctx, to)?;
         self.open_long(ctx, x, |party| party == to).await
     }
 
     async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>> {
+        check_party(ctx, to)?;
         self.open_where(ctx, x, |party| party == to).await
     }
 
@@ -157,6 +159,11 @@ impl Sharing for Rss {
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
         self.draw_edabits(ctx, ring, cut, len).await
     }
+}
+
+fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
+    let parties = ctx.parties();
+    if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
 }
 
 const NOT_OPENED: quorate_engine::Error = quorate_engine::Error::Bug { what: "an opening to all gave nothing" };

@@ -16,7 +16,7 @@ use quorate_gadgets::convert::bits_to_ring_with;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::setup::Rss;
-use crate::share::Shared;
+use crate::share::{Shared, Wiped};
 
 /// What one party contributes, shared: r^(p), its bits, and floor(r^(p) / 2^m) where there is a cut.
 struct Contribution {
@@ -74,25 +74,22 @@ impl Rss {
         len: usize,
     ) -> Result<Contribution> {
         let own = ctx.randomness();
-        let mine = (owner == ctx.me()).then(|| own.stream(&self.private).draw::<Vector>((ring, len)));
-        let bits = mine.as_ref().map(|r| r.to_bits(0..ring.bits()));
+        let mine = (owner == ctx.me()).then(|| Wiped(own.stream(&self.private).draw::<Vector>((ring, len))));
+        let bits = mine.as_ref().map(|r| Wiped(r.to_bits(0..ring.bits())));
         let shifted = mine.as_ref().zip(cut).map(|(r, cut)| {
-            let mut shifted = r.clone();
+            let mut shifted = Wiped(Vector::clone(r));
             shifted.shr_logical(cut);
             shifted
         });
         let rows = (ring.bits() as usize, len);
         let input = async |ctx: Ctx, what: usize| match what {
-            0 => Ok((Some(self.share_input(&ctx, owner, (ring, len), mine.as_ref()).await?), None)),
-            1 => Ok((None, Some(self.share_input(&ctx, owner, rows, bits.as_ref()).await?))),
-            _ => Ok((Some(self.share_input(&ctx, owner, (ring, len), shifted.as_ref()).await?), None)),
+            0 => Ok((Some(self.share_input(&ctx, owner, (ring, len), mine.as_deref()).await?), None)),
+            1 => Ok((None, Some(self.share_input(&ctx, owner, rows, bits.as_deref()).await?))),
+            _ => Ok((Some(self.share_input(&ctx, owner, (ring, len), shifted.as_deref()).await?), None)),
         };
         let mut inputs = ctx.join_all(2 + usize::from(cut.is_some()), input).await?.into_iter();
         let (value, bits) = (inputs.next().and_then(|i| i.0), inputs.next().and_then(|i| i.1));
         let shifted = inputs.next().and_then(|i| i.0);
-        if let Some(mut mine) = mine {
-            mine.wipe();
-        }
         match (value, bits) {
             (Some(value), Some(bits)) => Ok(Contribution { value, shifted, bits }),
             _ => Err(Error::Bug { what: "an edaBit lost a contribution" }),

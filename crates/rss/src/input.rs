@@ -6,12 +6,28 @@
 //! and is sent to its t other holders. Shares with p* in T are zero: their seeds are known to t+1 parties without the owner
 //! and would hide nothing.
 
-use quorate_engine::{Chunks, Ctx, Result};
+use quorate_engine::{Chunks, Ctx, Misuse, Result};
 use quorate_ring::{Module, Ring, Vector};
 
 use crate::maps::Set;
 use crate::setup::Rss;
-use crate::share::Shared;
+use crate::share::{Shared, Wiped};
+
+/// The owner exists, and it alone gives a value, of the shape on which all agree.
+fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
+    let parties = ctx.parties();
+    if owner >= parties {
+        return Err(Misuse::NoSuchParty { party: owner, parties }.into());
+    }
+    match value {
+        _ if ctx.is_dry() => Ok(()),
+        None if owner == ctx.me() => Err(Misuse::Other { what: "an input without its owner's value" }.into()),
+        Some(value) if value.shape_of() != shape => {
+            Err(Misuse::Other { what: "an input of another shape than was agreed" }.into())
+        }
+        _ => Ok(()),
+    }
+}
 
 impl Rss {
     /// Shares the owner's value; `value` is `Some` exactly at the owner (ignored in a dry run).
@@ -23,27 +39,29 @@ impl Rss {
         value: Option<&M>,
     ) -> Result<Shared<M>> {
         let maps = &self.maps;
+        check_owner(ctx, owner, shape, value)?;
         let special: Set = maps.chi(owner);
         let mut streams = self.streams(ctx);
-        let mut shares: Vec<M> = Vec::with_capacity(maps.held.len());
+        let mut shares: Shared<M> = Shared::new(shape, Vec::with_capacity(maps.held.len()));
         for (&set, stream) in maps.held.iter().zip(&mut streams) {
             let drawn = set != special && maps.holders(set).any(|p| p == owner);
-            shares.push(if drawn { stream.draw(shape) } else { self.blank(ctx, shape) });
+            shares.shares.push(if drawn { stream.draw(shape) } else { self.blank(ctx, shape) });
         }
         let own_special = maps.index(special);
         if maps.me == owner {
             let mut rest = value.cloned().unwrap_or_else(|| self.blank(ctx, shape));
-            shares.iter().for_each(|share| rest.sub_assign(share));
-            let outgoing: Vec<(usize, &M)> = maps.sent_to.iter().map(|&to| (to, &rest)).collect();
+            shares.shares.iter().for_each(|share| rest.sub_assign(share));
+            shares.shares[maps.sent_share] = rest;
+            let outgoing: Vec<(usize, &M)> =
+                maps.sent_to.iter().map(|&to| (to, &shares.shares[maps.sent_share])).collect();
             ctx.exchange::<M>(&outgoing, &[]).await?;
-            shares[maps.sent_share] = rest;
         } else if let Some(own) = own_special {
             let mut received = ctx.exchange::<M>(&[], &[(owner, shape)]).await?;
-            shares[own] = received.remove(0);
+            shares.shares[own] = received.remove(0);
         } else {
             ctx.exchange::<M>(&[], &[]).await?;
         }
-        Ok(Shared::new(shape, shares))
+        Ok(shares)
     }
 
     /// [`Rss::share_input`] over Z_2^k, as a stream of chunks where the vector is long.
@@ -54,14 +72,15 @@ impl Rss {
         (ring, len): (Ring, usize),
         value: Option<&Vector>,
     ) -> Result<Shared<Vector>> {
+        check_owner(ctx, owner, (ring, len), value)?;
         let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * 2 * self.share_count());
         if chunks.count() <= 1 {
             return self.share_input(ctx, owner, (ring, len), value).await;
         }
         let mut result = self.vector_of_shape(ctx, (ring, len));
         let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-            let part = value.map(|v| v.slice(range.clone()));
-            self.share_input(&ctx, owner, (ring, range.len()), part.as_ref()).await
+            let part = value.map(|v| Wiped(v.slice(range.clone())));
+            self.share_input(&ctx, owner, (ring, range.len()), part.as_deref()).await
         };
         ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
         Ok(result)

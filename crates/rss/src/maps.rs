@@ -60,7 +60,7 @@ pub(crate) fn teller(set: Set, to: usize, n: usize, t: usize) -> Option<usize> {
 /// For party 0: pairs (T1, T2), one of each orbit, grouped by T1 as far as possible.
 fn representatives(n: usize, t: usize) -> Vec<(Set, Vec<Set>)> {
     let own: Vec<Set> = all_sets(n, t).into_iter().filter(|&s| holds(s, 0)).collect();
-    let mut taken = std::collections::HashSet::new();
+    let mut taken = std::collections::BTreeSet::new();
     let mut groups = Vec::new();
     for &first in &own {
         let fresh: Vec<Set> = own.iter().copied().filter(|&second| taken.insert(orbit(first, second, n))).collect();
@@ -131,14 +131,14 @@ impl Maps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashMap;
+    use std::collections::BTreeMap;
 
     const CASES: [(usize, usize); 3] = [(3, 1), (5, 2), (7, 3)];
 
     #[test]
     fn every_pair_of_shares_is_multiplied_exactly_once() {
         for (n, t) in CASES {
-            let mut seen: HashMap<(Set, Set), usize> = HashMap::new();
+            let mut seen: BTreeMap<(Set, Set), usize> = BTreeMap::new();
             let mut loads = Vec::new();
             for me in 0..n {
                 let maps = Maps::new(n, me);

@@ -6,11 +6,11 @@
 //! **Deviation**: none in the messages. A party draws, for each share T that it holds, one element per holder p' of T with
 //! chi(p') != T, in the order of p'; its own draws are also taken off its product.
 
-use quorate_engine::{Chunks, Ctx, Form, Result};
+use quorate_engine::{Chunks, Ctx, Form, Misuse, Result};
 use quorate_ring::{Module, Vector};
 
 use crate::setup::Rss;
-use crate::share::Shared;
+use crate::share::{Shared, Wiped};
 
 impl Rss {
     /// This party's additive share v^(p) of the product (steps 1 to 4).
@@ -20,16 +20,15 @@ impl Rss {
         x: &Shared<M>,
         y: &Shared<M>,
         accumulate: impl Fn(&mut M, &M, &M),
-    ) -> M {
-        let mut product = zero;
+    ) -> Wiped<M> {
+        let mut product = Wiped(zero);
         for (first, seconds) in &self.maps.products {
             match seconds.as_slice() {
                 [second] => accumulate(&mut product, &x.shares[*first], &y.shares[*second]),
                 [second, others @ ..] => {
-                    let mut sum = y.shares[*second].clone();
+                    let mut sum = Wiped(y.shares[*second].clone());
                     others.iter().for_each(|&other| sum.add_assign(&y.shares[other]));
                     accumulate(&mut product, &x.shares[*first], &sum);
-                    sum.wipe();
                 }
                 [] => {}
             }
@@ -38,34 +37,36 @@ impl Rss {
     }
 
     /// Turns additive shares v^(p) into a replicated sharing of their sum (steps 5 to 22).
-    pub(crate) async fn reshare<M: Module>(&self, ctx: &Ctx, mut product: M) -> Result<Shared<M>> {
+    pub(crate) async fn reshare<M: Module>(&self, ctx: &Ctx, mut product: Wiped<M>) -> Result<Shared<M>> {
         let maps = &self.maps;
         let shape = product.shape_of();
         let mut streams = self.streams(ctx);
-        let mut result = Vec::with_capacity(maps.held.len());
+        let mut result: Shared<M> = Shared::new(shape, Vec::with_capacity(maps.held.len()));
         for (&set, stream) in maps.held.iter().zip(&mut streams) {
-            let mut share: Option<M> = None;
-            for holder in maps.holders(set).filter(|&p| maps.chi(p) != set) {
-                let mask: M = stream.draw(shape);
+            // n >= 3 gives every share a holder that sends another one: there is a first draw.
+            let mut holders = maps.holders(set).filter(|&p| maps.chi(p) != set);
+            let first = holders.next();
+            let mut share: M = stream.draw(shape);
+            if first == Some(maps.me) {
+                product.sub_assign(&share);
+            }
+            for holder in holders {
+                let mask = Wiped(stream.draw::<M>(shape));
                 if holder == maps.me {
                     product.sub_assign(&mask);
                 }
-                match &mut share {
-                    Some(share) => share.add_assign(&mask),
-                    None => share = Some(mask),
-                }
+                share.add_assign(&mask);
             }
-            result.push(share.unwrap_or_else(|| M::zeros(shape)));
+            result.shares.push(share);
         }
-        let outgoing: Vec<(usize, &M)> = maps.sent_to.iter().map(|&to| (to, &product)).collect();
+        let outgoing: Vec<(usize, &M)> = maps.sent_to.iter().map(|&to| (to, &*product)).collect();
         let incoming: Vec<(usize, M::Shape)> = maps.received.iter().map(|&(from, _)| (from, shape)).collect();
         let received = ctx.exchange(&outgoing, &incoming).await?;
-        result[maps.sent_share].add_assign(&product);
-        for ((_, own), share) in maps.received.iter().zip(&received) {
-            result[*own].add_assign(share);
+        result.shares[maps.sent_share].add_assign(&product);
+        for ((_, own), share) in maps.received.iter().zip(received.into_iter().map(Wiped)) {
+            result.shares[*own].add_assign(&share);
         }
-        product.wipe();
-        Ok(Shared::new(shape, result))
+        Ok(result)
     }
 
     /// form(x, y) over Z_2^k; long element-wise products run as a stream of chunks.
@@ -76,6 +77,7 @@ impl Rss {
         x: &Shared<Vector>,
         y: &Shared<Vector>,
     ) -> Result<Shared<Vector>> {
+        check_form(form, x.shape, y.shape)?;
         let (ring, len) = x.shape;
         let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * 4 * self.share_count());
         if form == Form::Product && chunks.count() > 1 {
@@ -108,6 +110,7 @@ impl Rss {
         x: &Shared<quorate_ring::Bits>,
         y: &Shared<quorate_ring::Bits>,
     ) -> Result<Shared<quorate_ring::Bits>> {
+        check_form(Form::Product, x.shape, y.shape)?;
         let zero = self.blank(ctx, x.shape);
         self.reshare(ctx, self.local_product(zero, x, y, |sum, a, b| sum.add_mul_assign(a, b))).await
     }
@@ -122,6 +125,22 @@ impl Rss {
         let count = self.share_count();
         if ctx.is_dry() { Shared::phantom(shape, count) } else { Shared::zeros(shape, count) }
     }
+}
+
+/// Whether operands of these shapes (ring or rows; elements) go into the form.
+pub(crate) fn check_form<R: PartialEq>(form: Form, x: (R, usize), y: (R, usize)) -> Result<()> {
+    let (left, right) = match form {
+        Form::Product => (x.1, x.1),
+        Form::Dot { outer, axis, inner } => (outer * axis * inner, outer * axis * inner),
+        Form::MatMul { m, k, n } => (m * k, k * n),
+    };
+    if x.0 != y.0 {
+        return Err(Misuse::Other { what: "a product of operands over different rings" }.into());
+    }
+    if (x.1, y.1) != (left, right) {
+        return Err(Misuse::Length { what: "a product", left: x.1, right: y.1 }.into());
+    }
+    Ok(())
 }
 
 impl Shared<Vector> {

@@ -5,26 +5,32 @@
 //! Each party masks its additive share of the product by a sharing of zero: for each T, its t+1 holders in increasing
 //! order; the j-th of the first t adds the j-th draw of G_T, the last takes off the sum of all t draws.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::Vector;
 
+use crate::mul::check_form;
 use crate::setup::Rss;
-use crate::share::Shared;
+use crate::share::{Shared, Wiped};
 
 impl Rss {
     /// x y, opened to all parties.
+    ///
+    /// # Errors
+    /// [`Misuse::Length`](quorate_engine::Misuse) where the operands differ in length, and whatever ends a run.
     pub async fn multiply_and_open(&self, ctx: &Ctx, x: &Shared<Vector>, y: &Shared<Vector>) -> Result<Vector> {
+        check_form(Form::Product, x.shape, y.shape)?;
         let shape = x.shape;
         let mut product =
             self.local_product(self.blank(ctx, shape), x, y, |sum: &mut Vector, a, b| sum.add_mul_assign(a, b));
         self.mask_by_zero(ctx, &mut product);
         let peers: Vec<usize> = (0..ctx.parties()).filter(|&p| p != ctx.me()).collect();
-        let outgoing: Vec<(usize, &Vector)> = peers.iter().map(|&p| (p, &product)).collect();
+        let outgoing: Vec<(usize, &Vector)> = peers.iter().map(|&p| (p, &*product)).collect();
         let incoming: Vec<_> = peers.iter().map(|&p| (p, shape)).collect();
         let received = ctx.exchange(&outgoing, &incoming).await?;
-        received.iter().for_each(|share| product.add_assign(share));
-        product.reduce();
-        Ok(product)
+        let mut opened = product.clone();
+        received.iter().for_each(|share| opened.add_assign(share));
+        opened.reduce();
+        Ok(opened)
     }
 
     fn mask_by_zero(&self, ctx: &Ctx, product: &mut Vector) {
@@ -33,7 +39,7 @@ impl Rss {
         for (&set, stream) in self.maps.held.iter().zip(&mut self.streams(ctx)) {
             let place = self.maps.holders(set).position(|p| p == me).unwrap_or(0);
             for draw in 0..self.maps.threshold {
-                let mask: Vector = stream.draw((ring, len));
+                let mask = Wiped(stream.draw::<Vector>((ring, len)));
                 if place == self.maps.threshold {
                     product.sub_assign(&mask);
                 } else if place == draw {

@@ -7,7 +7,7 @@ use quorate_engine::{Chunks, Ctx, Result};
 use quorate_ring::{Module, Vector};
 
 use crate::setup::Rss;
-use crate::share::Shared;
+use crate::share::{Shared, Wiped};
 
 impl Rss {
     /// Opens to every party for which `learns` holds; at the others the result is `None`.
@@ -19,13 +19,13 @@ impl Rss {
     ) -> Result<Option<M>> {
         let maps = &self.maps;
         let sum = |own: &[usize]| {
-            let mut sum = x.shares[own[0]].clone();
+            let mut sum = Wiped(x.shares[own[0]].clone());
             own[1..].iter().for_each(|&i| sum.add_assign(&x.shares[i]));
             sum
         };
         let told = maps.opened_to.iter().filter(|(to, _)| learns(*to));
-        let sums: Vec<(usize, M)> = told.map(|(to, own)| (*to, sum(own))).collect();
-        let outgoing: Vec<(usize, &M)> = sums.iter().map(|(to, sum)| (*to, sum)).collect();
+        let sums: Vec<(usize, Wiped<M>)> = told.map(|(to, own)| (*to, sum(own))).collect();
+        let outgoing: Vec<(usize, &M)> = sums.iter().map(|(to, sum)| (*to, &**sum)).collect();
         let incoming: Vec<(usize, M::Shape)> = match learns(maps.me) {
             true => maps.opened_from.iter().map(|&from| (from, x.shape)).collect(),
             false => Vec::new(),

@@ -50,6 +50,29 @@ impl Shared<Vector> {
     }
 }
 
+/// One vector that no other party may see, wiped when dropped, also when a run ends early.
+pub(crate) struct Wiped<M: Module>(pub M);
+
+impl<M: Module> std::ops::Deref for Wiped<M> {
+    type Target = M;
+
+    fn deref(&self) -> &M {
+        &self.0
+    }
+}
+
+impl<M: Module> std::ops::DerefMut for Wiped<M> {
+    fn deref_mut(&mut self) -> &mut M {
+        &mut self.0
+    }
+}
+
+impl<M: Module> Drop for Wiped<M> {
+    fn drop(&mut self) {
+        self.0.wipe();
+    }
+}
+
 impl<M: Module> Drop for Shared<M> {
     fn drop(&mut self) {
         self.shares.iter_mut().for_each(M::wipe);

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Demand, Draw, EdaBits, Error, Ledger, Result};
+use quorate_engine::{Chunks, Ctx, Demand, Draw, EdaBits, Error, Ledger, Misuse, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::setup::Rss;
 use crate::share::Shared;
+
+/// The largest ring: a random bit is made two bits wider, and its square roots in a carrier word.
+const MAX_BITS: u32 = 64;
 
 /// A kind of correlation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,6 +144,10 @@ impl Rss {
     }
 
     async fn draw(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
+        let (Kind::RandBit { bits } | Kind::EdaBit { bits, .. }) = kind;
+        if bits > MAX_BITS {
+            return Err(Misuse::RingBits { bits }.into());
+        }
         let draw = self.ledger.borrow_mut().draw(ctx, &kind, len)?;
         match draw {
             Draw::Make => Box::pin(self.make(&ctx.offline_child(), kind, len)).await,
@@ -175,6 +182,11 @@ impl Rss {
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
+        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
+            return Err(
+                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
+            );
+        }
         self.draw(ctx, Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) }, len).await?.into_edabits()
     }
 }

@@ -98,7 +98,8 @@ fn primitives_pair_by_pair() {
 #[test]
 fn sums_of_products_cost_one_element_a_result() {
     for n in [3, 5, 7] {
-        for (form, results) in [(Form::Dot { outer: 2, axis: 30, inner: 5 }, 10), (Form::MatMul { m: 10, k: 30, n: 10 }, 100)]
+        for (form, results) in
+            [(Form::Dot { outer: 2, axis: 30, inner: 5 }, 10), (Form::MatMul { m: 10, k: 30, n: 10 }, 100)]
         {
             let (pairs, offline, online) = measure(n, async |rss, ctx| {
                 rss.bilinear(ctx, form, &given(rss, ctx, 20, 300), &given(rss, ctx, 20, 300)).await
@@ -213,7 +214,10 @@ fn never_above_the_papers_tables() {
             assert!(edabit.rounds <= paper::edabit_rounds(n, k), "edaBit, n {n} k {k}");
             // The paper's MSB gives an element: ours gives a bit, and B2A makes it one.
             let all = [uses::msb(k), uses::bit_to_ring(k)];
-            let total = all.iter().map(|u| cost::offline(n, u, len).then(cost::online(n, u, len))).fold(Cost::default(), Cost::then);
+            let total = all
+                .iter()
+                .map(|u| cost::offline(n, u, len).then(cost::online(n, u, len)))
+                .fold(Cost::default(), Cost::then);
             assert!(per_party(total) <= paper::msb(n, k), "MSB, n {n} k {k}: {}", per_party(total));
             let online: u32 = all.iter().map(|u| u.rounds).sum();
             assert!(edabit.rounds + online <= paper::msb_rounds(n, k), "MSB, n {n} k {k}");
@@ -230,17 +234,20 @@ fn a_stock_serves_once_and_only_what_was_foreseen() {
     let ring = Ring::of(16);
     let outcomes = parties(3, |mut party| {
         let me = party.me();
-        let mut run = party.begin_alone().unwrap();
-        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
         let work = async |rss: &Rss, ctx: &Ctx| rss.random_bits(ctx, ring, 10).await;
         let (demand, _) = dry_online(3, me, &work);
-        run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand).await).unwrap();
-        let outcome = run.phase(Phase::Online, async |ctx| {
-            let first = open(&rss, ctx, &work(&rss, ctx).await?).await?;
-            assert!(first.iter().all(|&bit| bit < 2));
-            work(&rss, ctx).await.map(|_| ())
-        });
-        outcome.unwrap_err()
+        // The first party to notice ends the run of all, in whatever phase they are.
+        let mut attempt = || {
+            let mut run = party.begin_alone()?;
+            let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
+            run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand.clone()).await)?;
+            run.phase(Phase::Online, async |ctx| {
+                let first = open(&rss, ctx, &work(&rss, ctx).await?).await?;
+                assert!(first.iter().all(|&bit| bit < 2));
+                work(&rss, ctx).await.map(|_| ())
+            })
+        };
+        attempt().unwrap_err()
     });
     assert!(outcomes.iter().any(|error| matches!(error, Error::Exhausted { .. })), "{outcomes:?}");
 }

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
+use quorate_engine::Sharing;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
 use quorate_gadgets::{Gadgets, Width, adder, compare};
-use quorate_engine::Sharing;
 use quorate_ring::{Bits, Ring};
 
 const CASES: [(usize, u32); 3] = [(3, 8), (5, 8), (7, 4)];
@@ -217,7 +217,9 @@ fn extrema_of_all_columns_with_ties() {
 fn every_length() {
     let k = 9;
     let ring = Ring::of(k);
-    for (n, lengths) in [(3, &[0usize, 1, 3, 7, 9, 63, 65, 511, 513, 70_000][..]), (5, &[0, 1, 5, 67, 5_000]), (7, &[0, 1, 129])] {
+    for (n, lengths) in
+        [(3, &[0usize, 1, 3, 7, 9, 63, 65, 511, 513, 70_000][..]), (5, &[0, 1, 5, 67, 5_000]), (7, &[0, 1, 129])]
+    {
         for &len in lengths {
             let (x, y) = (noise(3, len), noise(4, len));
             let (product, less, equal, bits, shifted, chosen) = agreed(n, async |rss, ctx| {

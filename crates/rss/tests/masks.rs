@@ -5,10 +5,10 @@ mod common;
 mod spy;
 
 use common::*;
-use spy::Spy;
 use quorate_engine::{Ctx, Sharing};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
+use spy::Spy;
 
 /// Repetitions: a position that is right all the same stays constant in one of 2^-REPEATS cases.
 const REPEATS: usize = 48;
@@ -154,7 +154,7 @@ fn masks_of_chunks_and_lanes_differ() {
         Ok(words)
     });
     assert_eq!(values.len(), len + 4 * 500 + 300);
-    let distinct: std::collections::HashSet<u64> = values.iter().copied().collect();
+    let distinct: std::collections::BTreeSet<u64> = values.iter().copied().collect();
     assert_eq!(distinct.len(), values.len(), "a mask of 64 bits came twice");
     assert!(!distinct.contains(&0));
 }

@@ -121,7 +121,8 @@ fn bits_of_every_shape() {
             let bools = |seed| noise(seed, rows * lanes).into_iter().map(|x| x & 1 == 1).collect::<Vec<_>>();
             let (x, y) = (bools(1), bools(2));
             let (and, xor, mixed) = agreed(n, async |rss, ctx| {
-                let (a, b) = (share_bits(rss, ctx, rows, lanes, &x).await?, share_bits(rss, ctx, rows, lanes, &y).await?);
+                let (a, b) =
+                    (share_bits(rss, ctx, rows, lanes, &x).await?, share_bits(rss, ctx, rows, lanes, &y).await?);
                 let and = rss.and(ctx, &a, &b).await?;
                 let public = Bits::from_bools(rows, lanes, &y);
                 let mixed = rss.xor(&rss.xor_public(&a, &public), &rss.public_bits(&public));
@@ -142,7 +143,9 @@ fn bits_of_every_shape() {
 
 #[test]
 fn random_bits_are_bits_in_every_ring() {
-    for (n, widths) in [(3, (1..=64).collect::<Vec<u32>>()), (5, (1..=64).step_by(7).collect()), (7, vec![1, 6, 62, 63, 64])] {
+    for (n, widths) in
+        [(3, (1..=64).collect::<Vec<u32>>()), (5, (1..=64).step_by(7).collect()), (7, vec![1, 6, 62, 63, 64])]
+    {
         for k in widths {
             let ring = Ring::of(k);
             let bits = agreed(n, async |rss, ctx| {

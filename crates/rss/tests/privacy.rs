@@ -160,8 +160,12 @@ fn decode(
     messages: &(dyn Fn(usize, usize) -> Vec<Layout> + Sync),
 ) -> Vec<Vec<u64>> {
     let lanes = plan.lanes();
-    let mut columns: Vec<Vec<u64>> =
-        plan.draws.iter().filter(|(source, _, _)| plan.knows(me, *source)).map(|&(_, _, var)| plan.values(var)).collect();
+    let mut columns: Vec<Vec<u64>> = plan
+        .draws
+        .iter()
+        .filter(|(source, _, _)| plan.knows(me, *source))
+        .map(|&(_, _, var)| plan.values(var))
+        .collect();
     for from in 0..N {
         let received: Vec<&Received> =
             transcript.iter().filter(|m| m.from == from && m.phase == Phase::Offline).collect();

@@ -28,9 +28,8 @@ fn element(k: u32) -> impl Strategy<Value = u64> {
 
 fn case() -> impl Strategy<Value = (usize, u32, u32, Vec<(u64, u64)>)> {
     let n = prop_oneof![4 => Just(3usize), 2 => Just(5), 1 => Just(7)];
-    (n, 1..=64u32).prop_flat_map(|(n, k)| {
-        (Just(n), Just(k), 0..=k, prop::collection::vec((element(k), element(k)), 1..40))
-    })
+    (n, 1..=64u32)
+        .prop_flat_map(|(n, k)| (Just(n), Just(k), 0..=k, prop::collection::vec((element(k), element(k)), 1..40)))
 }
 
 proptest! {
