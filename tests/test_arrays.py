@@ -129,6 +129,8 @@ def test_the_ends_of_the_range(mpc: qr.Session, k: int) -> None:
 
 
 def wrapped(values: np.ndarray, k: int) -> np.ndarray:
+    """Into the range of k bits; of Python integers."""
+    values = np.vectorize(int, otypes=[object])(values)
     return ((values + (1 << (k - 1))) % (1 << k) - (1 << (k - 1))).astype(np.int64)
 
 

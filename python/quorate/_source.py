@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import FrameType
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _OURS: dict[str, bool] = {}
@@ -11,7 +12,7 @@ _OURS: dict[str, bool] = {}
 
 def line() -> tuple[str, int]:
     """File name (without its folder) and line number of the user's call."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         ours = _OURS.get(name)

@@ -191,7 +191,7 @@ class SecretArray:
         return self._shift(bits, left=False)
 
     def _shift(self, bits: Any, left: bool) -> SecretArray:
-        if isinstance(bits, SecretArray) or not isinstance(bits, numbers.Integral):
+        if not isinstance(bits, numbers.Integral):
             raise DtypeError(at("<< and >> take a public whole number of bits"))
         return self._new(self._session._native.shift(self._node, left, int(bits), _source.line()))
 
@@ -201,7 +201,7 @@ class SecretArray:
 
     # ---- reductions -----------------------------------------------------------------------------------------------
 
-    def _reduce(self, op: str, axis: int | None, keepdims: bool) -> SecretArray:
+    def _reduce(self, op: str, axis: Any, keepdims: bool) -> SecretArray:
         if axis is not None and not isinstance(axis, numbers.Integral):
             raise ShapeError(at(f"{op}: axis must be a whole number or None, not {axis!r}"))
         native = self._session._native
@@ -258,7 +258,7 @@ class SecretArray:
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(k, SecretArray) for k in keys):
             raise DtypeError(
-                at("an index must be public: look up a secret position by comparing and selecting (mpc.where)")
+                at("an index must be public: reach a secret position by comparing and selecting (mpc.where)")
             )
         if self.size >= 1 << 32:
             raise ShapeError(at("arrays of 2**32 elements or more cannot be indexed"))

@@ -196,8 +196,8 @@ class Session:
             ...     print(mpc.where(x < 0, 0, x).reveal())
             [3 0]
         """
-        operands = [self._operand(value, "where") for value in (condition, x, y)]
-        return SecretArray(self, self._native.select(*operands, _source.line()))
+        bit, one, other = (self._operand(value, "where") for value in (condition, x, y))
+        return SecretArray(self, self._native.select(bit, one, other, _source.line()))
 
     def concatenate(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
         """Arrays one after another along an axis. Local.
@@ -321,9 +321,12 @@ def _checked_bound(bound: Any) -> Any:
     return int(bound) if isinstance(bound, (int, np.integer)) else float(bound)
 
 
+_NUMPY: dict[str, str] = {"i": "<i8", "f": "<f8", "?": "?"}
+
+
 def _unpack(value: tuple[str, bytes], shape: tuple[int, ...]) -> Any:
     kind, data = value
-    array = np.frombuffer(data, dtype={"i": "<i8", "f": "<f8", "?": np.bool_}[kind]).reshape(shape)
+    array = np.frombuffer(data, dtype=_NUMPY[kind]).reshape(shape)
     return array.copy() if shape else array[()]
 
 
@@ -361,7 +364,7 @@ def local(
 
 
 def connect(path: str | os.PathLike[str], strict: bool = False, **options: Any) -> Session:
-    """This process is one party of a deployment, as `path` (a party.toml) says. Waits for the others.
+    """Makes this process one party of a deployment, as `path` (a party.toml) says. Waits for the others.
 
     Raises:
         ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.

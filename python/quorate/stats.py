@@ -91,8 +91,8 @@ class Stats:
             sent = max(phase.bytes_sent.values(), default=0)
             wire = max(phase.wire_bytes.values(), default=0)
             lines.append(
-                f"{name:>8}: {phase.seconds:8.3f} s  {phase.rounds:5d} rounds  {sent / 1e6:10.3f} MB sent by the busiest "
-                f"party ({wire / 1e6:.3f} on the wire)"
+                f"{name:>8}: {phase.seconds:8.3f} s  {phase.rounds:5d} rounds  {sent / 1e6:10.3f} MB sent by the "
+                f"busiest party ({wire / 1e6:.3f} on the wire)"
             )
         lines.extend(f"          {count:>10} x {kind}" for kind, count in sorted(self.offline.correlations.items()))
         return "\n".join(lines)
