@@ -1,0 +1,332 @@
+"""Random programs: what Quorate reveals equals an independent computation with Python's integers.
+
+A program is a list of steps over earlier values, drawn by hypothesis; the oracle below computes with exact integers,
+wraps to k bits, and shares no code with the package.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import quorate as qr
+
+SHAPES: list[tuple[int, ...]] = [(), (1,), (3,), (2, 3), (2, 1), (1, 3), (0, 3), (4, 2, 3)]
+
+
+@dataclasses.dataclass
+class Value:
+    """What a step is: exact units (value * 2^f) as Python integers, and its type."""
+
+    units: np.ndarray
+    k: int  # 1 for bits
+    f: int = 0
+
+    def __post_init__(self) -> None:
+        self.units = exact(self.units)  # operations of numpy on a single object give the object
+
+    @property
+    def bit(self) -> bool:
+        return self.k == 1
+
+    def shown(self) -> np.ndarray:
+        """As a reveal gives it."""
+        if self.bit:
+            return self.units.astype(bool)
+        return self.units.astype(np.int64) / 2.0**self.f if self.f else self.units.astype(np.int64)
+
+
+def exact(values: Any) -> np.ndarray:
+    """An array of Python integers."""
+    array = np.asarray(values, dtype=object)
+    return np.array(np.frompyfunc(int, 1, 1)(array), dtype=object) if array.size else array
+
+
+def wrap(units: Any, k: int) -> np.ndarray:
+    half = 1 << (k - 1)
+    return exact((exact(units) + half) % (1 << k) - half)
+
+
+def floor_shift(units: np.ndarray, by: int) -> np.ndarray:
+    return exact(units // (1 << by))
+
+
+def number(k: int, f: int, units: Any) -> Value:
+    return Value(wrap(units, k), k, f)
+
+
+def bits(truth: Any) -> Value:
+    return Value(exact(np.asarray(truth, dtype=bool).astype(int)), 1)
+
+
+@dataclasses.dataclass
+class Drawer:
+    """Draws the steps of one program and does each of them twice."""
+
+    data: Any
+    mpc: qr.Session
+    k: int
+    f: int
+    bounded: bool
+    pool: list[tuple[qr.SecretArray, Value]] = dataclasses.field(default_factory=list)
+
+    def draw(self, strategy: st.SearchStrategy[Any]) -> Any:
+        return self.data.draw(strategy)
+
+    @property
+    def dtype(self) -> qr.Dtype:
+        return qr.fixed(self.k, self.f) if self.f else qr.int(self.k)
+
+    def values(self, shape: tuple[int, ...], bound: int | None = None) -> np.ndarray:
+        """Units: anything, with the ends of the range more often than chance would have them."""
+        low, high = (-(1 << (self.k - 1)), (1 << (self.k - 1)) - 1) if bound is None else (-bound, bound)
+        edges = sorted({low, min(low + 1, high), max(-1, low), 0, min(1, high), max(high - 1, low), high})
+        one = st.one_of(st.sampled_from(edges), st.integers(low, high))
+        count = int(np.prod(shape))
+        return exact(np.array(self.draw(st.lists(one, min_size=count, max_size=count)), dtype=object).reshape(shape))
+
+    def input(self) -> None:
+        shape = self.draw(st.sampled_from(SHAPES))
+        owner = self.draw(st.integers(0, self.mpc.parties - 1))
+        if self.draw(st.integers(0, 3)) == 0:
+            truth = np.array(self.draw(st.lists(st.booleans(), min_size=int(np.prod(shape)), max_size=24)))
+            truth = np.resize(truth.astype(bool), shape) if np.prod(shape) else np.zeros(shape, bool)
+            self.pool.append((self.mpc.input(truth, owner=owner), bits(truth)))
+            return
+        bound = None
+        if self.bounded:
+            bits_of_bound = self.draw(st.integers(0, self.k - 2))
+            bound = self.draw(st.integers(0, (1 << bits_of_bound)))
+            bound = min(bound, (1 << (self.k - 1)) - 1)
+        units = self.values(shape, bound)
+        if self.f:
+            units = wrap([int(u) for u in units.ravel()], self.k).reshape(shape)
+            units = exact([u if abs(u) < 1 << 52 else (u >> 12) << 12 for u in units.ravel()]).reshape(shape)
+        given_values = units.astype(np.int64) if not self.f else units.astype(np.float64) / 2.0**self.f
+        stated = None if bound is None else (bound / 2.0**self.f if self.f else bound)
+        secret = self.mpc.input(given_values, owner=owner, dtype=self.dtype, bound=stated)
+        self.pool.append((secret, Value(units, self.k, self.f)))
+
+    def pick(self, wanted: Any = lambda _: True) -> tuple[qr.SecretArray, Value] | None:
+        found = [entry for entry in self.pool if wanted(entry[1])]
+        return self.draw(st.sampled_from(found)) if found else None
+
+    def pair(self, wanted: Any) -> tuple[tuple[qr.SecretArray, Value], tuple[qr.SecretArray, Value]] | None:
+        one = self.pick(wanted)
+        if one is None:
+            return None
+
+        def fits(other: Value) -> bool:
+            try:
+                np.broadcast_shapes(one[1].units.shape, other.units.shape)
+            except ValueError:
+                return False
+            return bool(wanted(other)) and (other.bit == one[1].bit)
+
+        other = self.pick(fits)
+        return None if other is None else (one, other)
+
+    def keep(self, secret: qr.SecretArray, value: Value) -> None:
+        assert secret.shape == value.units.shape
+        self.pool.append((secret, value))
+
+    # ---- steps -----------------------------------------------------------------------------------------------------
+
+    def arithmetic(self) -> None:
+        pair = self.pair(lambda v: not v.bit)
+        if pair is None:
+            return
+        (x, a), (y, b) = pair
+        op = self.draw(st.sampled_from(["+", "-", "*", "neg", "public +", "public *"]))
+        k, f = a.k, a.f
+        if op in ("+", "-"):
+            self.keep(
+                x + y if op == "+" else x - y, number(k, f, a.units + b.units if op == "+" else a.units - b.units)
+            )
+        elif op == "*":
+            self.keep(x * y, number(k, f, floor_shift(wrap(a.units * b.units, k), f)))
+        elif op == "neg":
+            self.keep(-x, number(k, f, -a.units))
+        else:
+            c = self.draw(st.integers(-2, 1))
+            # Of fixed point a public integer is exact, and is multiplied without truncation.
+            if op == "public +" and not -(1 << (k - 1)) <= c << f < 1 << (k - 1):
+                return
+            self.keep(
+                x + c if op == "public +" else c * x,
+                number(k, f, a.units + (c << f) if op == "public +" else a.units * c),
+            )
+
+    def comparison(self) -> None:
+        pair = self.pair(lambda v: not v.bit)
+        if pair is None:
+            return
+        (x, a), (y, b) = pair
+        op = self.draw(st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
+        clear = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal,
+                 "!=": np.not_equal}[op]  # fmt: skip
+        secret = {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}[op]
+        self.keep(secret, bits(clear(a.units, b.units)))
+
+    def logic(self) -> None:
+        pair = self.pair(lambda v: v.bit)
+        if pair is None:
+            return
+        (x, a), (y, b) = pair
+        p, q = a.units.astype(bool), b.units.astype(bool)
+        op = self.draw(st.sampled_from(["&", "|", "^", "~", "*", "<", "=="]))
+        table = {"&": (x & y, p & q), "|": (x | y, p | q), "^": (x ^ y, p ^ q), "~": (~x, ~p), "*": (x * y, p & q),
+                 "<": (x < y, ~p & q), "==": (x == y, p == q)}  # fmt: skip
+        secret, clear = table[op]
+        self.keep(secret, bits(clear))
+
+    def choice(self) -> None:
+        condition = self.pick(lambda v: v.bit)
+        pair = self.pair(lambda v: True)
+        if condition is None or pair is None:
+            return
+        (c, p), (x, a), (y, b) = condition, *pair
+        try:
+            np.broadcast_shapes(p.units.shape, a.units.shape, b.units.shape)
+        except ValueError:
+            return
+        chosen = exact(np.where(p.units.astype(bool), a.units, b.units))
+        self.keep(self.mpc.where(c, x, y), Value(chosen, a.k, a.f))
+
+    def extreme(self) -> None:
+        entry = self.pick(lambda v: not v.bit and v.units.size > 0)
+        if entry is None:
+            return
+        x, a = entry
+        # Extremes compare by differences, whose sign is right within half the range.
+        axis = self.draw(st.sampled_from([None, *range(a.units.ndim)]))
+        name = self.draw(st.sampled_from(["max", "min", "sum", "argmax"]))
+        if name == "argmax":
+            place = np.argmax(a.units.astype(np.int64), axis=axis)
+            self.others.append((x.argmax(axis=axis), np.asarray(place)))
+            return
+        secret = getattr(x, name)(axis=axis)
+        clear = getattr(np, {"sum": "sum", "max": "amax", "min": "amin"}[name])(a.units, axis=axis)
+        self.keep(secret, number(a.k, a.f, clear))
+
+    others: list[tuple[qr.SecretArray, np.ndarray]] = dataclasses.field(default_factory=list)
+
+    def shift(self) -> None:
+        entry = self.pick(lambda v: not v.bit)
+        if entry is None:
+            return
+        x, a = entry
+        by = self.draw(st.integers(0, a.k - 1))
+        if self.draw(st.booleans()):
+            self.keep(x << by, number(a.k, a.f, a.units * (1 << by)))
+        else:
+            self.keep(x >> by, number(a.k, a.f, a.units // (1 << by)))
+
+    def layout(self) -> None:
+        entry = self.pick()
+        if entry is None:
+            return
+        x, a = entry
+        what = self.draw(st.sampled_from(["T", "ravel", "index", "set", "stack", "concatenate", "reverse", "matmul"]))
+        if what == "T":
+            self.keep(x.T, dataclasses.replace(a, units=a.units.T))
+        elif what == "ravel":
+            self.keep(x.reshape(-1), dataclasses.replace(a, units=a.units.reshape(-1)))
+        elif what == "stack":
+            self.keep(self.mpc.stack([x, x]), dataclasses.replace(a, units=np.stack([a.units, a.units])))
+        elif what == "matmul" and not a.bit and a.units.ndim >= 1:
+            other = np.swapaxes(a.units, -1, -2) if a.units.ndim > 1 else a.units
+            raw = wrap(np.matmul(a.units, other), a.k)
+            y = x.transpose(*range(a.units.ndim - 2), a.units.ndim - 1, a.units.ndim - 2) if a.units.ndim > 1 else x
+            self.keep(x @ y, number(a.k, a.f, floor_shift(raw, a.f)))
+        elif a.units.ndim and what == "concatenate":
+            self.keep(
+                self.mpc.concatenate([x, x[:1]]), dataclasses.replace(a, units=np.concatenate([a.units, a.units[:1]]))
+            )
+        elif a.units.ndim and what == "reverse":
+            self.keep(x[::-1], dataclasses.replace(a, units=a.units[::-1]))
+        elif a.units.ndim and len(a.units) and what == "index":
+            i = self.draw(st.integers(-len(a.units), len(a.units) - 1))
+            self.keep(x[i], dataclasses.replace(a, units=exact(a.units[i])))
+        elif a.units.ndim and len(a.units) and what == "set":
+            changed = a.units.copy()
+            changed[0] = changed[-1]
+            self.keep(x.at[0].set(x[-1]), dataclasses.replace(a, units=changed))
+
+    def convert(self) -> None:
+        entry = self.pick(lambda v: v.bit)
+        if entry is not None and self.k - 1 > self.f:
+            x, a = entry
+            self.keep(x.astype(self.dtype), Value(exact(a.units * (1 << self.f)), self.k, self.f))
+
+    # ---- reveals ---------------------------------------------------------------------------------------------------
+
+    def reveal(self) -> None:
+        entry = self.pick()
+        if entry is not None:
+            check(entry[0].reveal(), entry[1])
+
+    def reveal_to_one(self) -> None:
+        entry = self.pick()
+        if entry is not None:
+            check(entry[0].reveal(to=self.draw(st.integers(0, self.mpc.parties - 1))), entry[1])
+
+    def drop(self) -> None:
+        if len(self.pool) > 1:
+            self.pool.pop(self.draw(st.integers(0, len(self.pool) - 1)))
+
+    def reveal_rest(self) -> None:
+        secrets = [x for x, _ in self.pool] + [x for x, _ in self.others]
+        values = self.mpc.reveal_all(*secrets)
+        for value, (_, wanted) in zip(values, self.pool, strict=False):
+            check(value, wanted)
+        for value, (_, place) in zip(values[len(self.pool) :], self.others, strict=True):
+            np.testing.assert_array_equal(value, place)
+
+
+def check(value: Any, wanted: Value) -> None:
+    shown = wanted.shown()
+    assert np.shape(value) == shown.shape
+    assert np.asarray(value).dtype == shown.dtype
+    np.testing.assert_array_equal(value, shown)
+
+
+STEPS = ["input", "arithmetic", "arithmetic", "comparison", "logic", "choice", "extreme", "shift", "layout", "layout",
+         "convert", "reveal", "reveal_to_one", "drop"]  # fmt: skip
+
+
+def run(data: Any, parties: int, k: int, f: int, bounded: bool) -> None:
+    with qr.local("rss", parties=parties) as mpc:
+        drawer = Drawer(data, mpc, k, f, bounded)
+        drawer.input()
+        drawer.input()
+        for step in data.draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=12)):
+            getattr(drawer, step)()
+        drawer.reveal_rest()
+
+
+SETTINGS = settings(
+    max_examples=800, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True, derandomize=False
+)
+
+
+@settings(SETTINGS)
+@given(data=st.data(), k=st.integers(2, 64), bounded=st.booleans())
+def test_integers_three_parties(data: Any, k: int, bounded: bool) -> None:
+    run(data, 3, k, 0, bounded)
+
+
+@settings(SETTINGS, max_examples=200)
+@given(data=st.data(), k=st.sampled_from([2, 3, 8, 31, 32, 33, 63, 64]), bounded=st.booleans())
+def test_integers_five_and_seven_parties(data: Any, k: int, bounded: bool) -> None:
+    run(data, data.draw(st.sampled_from([5, 5, 7])), k, 0, bounded)
+
+
+@settings(SETTINGS, max_examples=400)
+@given(data=st.data(), k=st.integers(3, 64), bounded=st.booleans())
+def test_fixed_point(data: Any, k: int, bounded: bool) -> None:
+    run(data, 3, k, data.draw(st.integers(1, min(k - 1, 30))), bounded)
