@@ -24,7 +24,8 @@ pub(crate) fn busy() -> PyErr {
     })
 }
 
-fn instance(py: Python<'_>, name: &str, message: String) -> PyErr {
+/// An exception of `quorate.errors` by its name.
+pub(crate) fn instance(py: Python<'_>, name: &str, message: String) -> PyErr {
     match py.import("quorate.errors").and_then(|module| module.getattr(name)).and_then(|c| c.call1((message,))) {
         Ok(instance) => PyErr::from_value(instance),
         Err(import) => import,

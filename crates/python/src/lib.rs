@@ -1,6 +1,7 @@
 //! The native module behind the Python package: arguments and types, no logic.
 
 mod arrays;
+mod bench;
 mod errors;
 mod operands;
 mod session;
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
+    module.add_class::<bench::Bench>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(tools::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(tools::read_config, module)?)?;
