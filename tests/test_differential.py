@@ -304,7 +304,7 @@ def run(data: Any, parties: int, k: int, f: int, bounded: bool) -> None:
         drawer = Drawer(data, mpc, k, f, bounded)
         drawer.input()
         drawer.input()
-        for step in data.draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=12)):
+        for step in data.draw(st.lists(st.sampled_from(STEPS), min_size=4, max_size=16)):
             getattr(drawer, step)()
         drawer.reveal_rest()
 

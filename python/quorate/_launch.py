@@ -104,7 +104,7 @@ def as_processes(script: Path, arguments: Sequence[str], protocol: str, parties:
         command = [sys.executable, "-m", "quorate.cli", "party", str(script)]
         processes = [
             subprocess.Popen(
-                [*command, "--config", str(config), *arguments],
+                [*command, "--config", str(config), "--", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,

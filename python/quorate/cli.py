@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from quorate.errors import (
     CheatingDetected,
@@ -17,6 +18,9 @@ from quorate.errors import (
 )
 
 __all__ = ["main"]
+
+# Options that a command does not know are the script's own, so none may be abbreviated.
+_SCRIPT: dict[str, Any] = {"allow_abbrev": False, "epilog": "Other options, and all after --, are the script's own."}
 
 OK, FAILED, MISUSED, PEER_LOST, CHEATED = 0, 1, 2, 3, 4
 
@@ -43,28 +47,25 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--protocol", default="rss", help="rss")
     demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="where the picture goes")
 
-    run = commands.add_parser("run", help="all parties of a script here, as separate processes over TLS")
+    run = commands.add_parser("run", help="all parties of a script here, as separate processes over TLS", **_SCRIPT)
     run.add_argument("script", type=Path)
     run.add_argument("--protocol", default="rss", help="rss")
     run.add_argument("--parties", type=int, default=None, help="3, 5 or 7 for rss")
     run.add_argument("--network", default=None, help="lan, wan or RTT_MS,MBIT: simulated, in one process")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
 
-    party = commands.add_parser("party", help="one party of a deployment")
+    party = commands.add_parser("party", help="one party of a deployment", **_SCRIPT)
     party.add_argument("script", type=Path)
     party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
-    party.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
 
     keygen = commands.add_parser("keygen", help="TLS key and certificate of a party; prints its fingerprint")
     keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
     keygen.add_argument("--dir", type=Path, required=True, help="folder for the two files")
 
-    explain = commands.add_parser("explain", help="the plan of a script and its cost; nothing is sent")
+    explain = commands.add_parser("explain", help="the plan of a script and its cost; nothing is sent", **_SCRIPT)
     explain.add_argument("script", type=Path)
     explain.add_argument("--protocol", default="rss", help="rss")
     explain.add_argument("--parties", type=int, default=None)
     explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
-    explain.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
 
     bench = commands.add_parser("bench", help="the standard workloads, with peers' published figures")
     bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
@@ -82,10 +83,21 @@ def _version() -> str:
     return f"quorate {__version__}"
 
 
+def _options(given: list[str]) -> argparse.Namespace:
+    """The command's options; what is not the command's goes to the script, in order."""
+    end = given.index("--") if "--" in given else len(given)
+    parser = _parser()
+    options, others = parser.parse_known_args(given[:end])
+    options.arguments = others + given[end + 1 :]
+    if options.arguments and options.command not in ("run", "party", "explain"):
+        parser.error(f"unrecognized arguments: {' '.join(options.arguments)}")
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status: 0 success, 1 another error, 2 bad arguments or configuration, 3 a
     peer was lost, 4 cheating was detected."""
-    options = _parser().parse_args(arguments)
+    options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
         return _COMMANDS[options.command](options)
     except QuorateError as error:
