@@ -1,0 +1,170 @@
+"""`quorate bench`: the standard workloads as a table, JSON and a picture."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from quorate._quorate import Bench, __version__
+from quorate.errors import ConfigError
+
+__all__ = ["document", "line", "run"]
+
+Row = dict[str, Any]
+
+#: Raised by one whenever a key of the JSON document changes its meaning or goes away.
+FORMAT = 1
+
+INPUTS = "inputs are shared before the clock starts and results are opened, and checked, after it stopped"
+HEAD = (
+    f"{'workload':<18} {'k':>2} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
+    f"{'offline':>11} {'online':>11} {'MB/party':>10} {'rounds':>6} {'results/s':>10} {'runs':>4}  peers, or a remark"
+)
+
+
+def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: Path | None) -> int:
+    """Measures the workloads called `names` (all if none), prints the table, writes JSON and a picture.
+
+    Returns the exit status. A wrong result raises and nothing is reported for it; rows measured before an error or
+    Ctrl-C have been printed and are in the JSON file.
+    """
+    for path in (json_path, plot_path):
+        _check_place(path)
+    rows: list[Row] = []
+    table = Bench(list(names), protocol)
+    started = time.monotonic()
+    _say(*_preamble(), "", HEAD)
+    try:
+        for row in table:
+            rows.append(row)
+            _say(line(row))
+    finally:
+        if json_path is not None and rows:
+            json_path.write_text(json.dumps(document(rows, protocol), indent=1) + "\n", encoding="utf-8")
+    skipped = sum(row["skipped"] is not None for row in rows)
+    _say("", f"{len(rows)} cells, {skipped} skipped, {time.monotonic() - started:.0f} s")
+    if json_path is not None:
+        _say(f"wrote {json_path}")
+    if plot_path is not None:
+        _draw(rows, plot_path)
+    return 0
+
+
+def document(rows: Iterable[Row], protocol: str) -> dict[str, Any]:
+    """The JSON document; docs/benchmarks.md says what its keys mean."""
+    return {
+        "format": FORMAT,
+        "quorate": __version__,
+        "protocol": protocol,
+        "machine": Bench.machine(),
+        "inputs": INPUTS,
+        "peers": Bench.peers(),
+        "rows": list(rows),
+    }
+
+
+def line(row: Row) -> str:
+    """One line of the table."""
+    batch = f"{row['batch']}^2" if row["workload"] == "matmul" else f"{row['batch']:,}"
+    cell = f"{row['workload']:<18} {row['k']:>2} {row['parties']:>2} {batch:>8}  {row['link']:<12}"
+    if row["skipped"] is not None:
+        return f"{cell} {row['skipped']}"
+    offline, online = (_time(row[phase] and row[phase]["seconds"]["median"]) for phase in ("offline", "online"))
+    figures = (
+        f"{_time(row['seconds']['median']):>11} {_time(row['seconds']['min']):>11} {offline:>11} {online:>11} "
+        f"{row['bytes_per_party'] / 1e6:>10.4g} {row['rounds']:>6} {row['results_per_second']:>10.3g} {row['runs']:>4}"
+    )
+    remarks = [_peer(peer) for peer in row["peers"]]
+    if row["chain"] is not None:
+        per_round, bare = row["chain"]["seconds_per_round"], row["chain"]["ping_pong_seconds"]
+        remarks.insert(0, f"{_time(per_round)} a round, beside a bare round trip of {_time(bare)}")
+    return f"{cell} {figures}  {'; '.join(remarks)}".rstrip()
+
+
+def _preamble() -> list[str]:
+    machine = Bench.machine()
+    memory = f", {machine['memory_bytes'] / 2**30:.0f} GiB" if machine["memory_bytes"] else ""
+    return [
+        f"quorate {__version__} on {machine['processor']}, {machine['cores']} cores{memory}; one thread a party",
+        INPUTS,
+        Bench.peers(),
+    ]
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    for unit, scale in (("s", 1.0), ("ms", 1e3)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
+
+
+def _peer(peer: dict[str, Any]) -> str:
+    figures = [] if peer["seconds"] is None else [_time(peer["seconds"])]
+    if peer["bytes_per_party"] is not None:
+        figures.append(f"{peer['bytes_per_party'] / 1e6:.3g} MB")
+    if peer["note"]:
+        figures.append(f"({peer['note']})")
+    return f"{peer['name']} {' '.join(figures)}"
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def _check_place(path: Path | None) -> None:
+    """Says at once, and not after minutes of measuring, that a file cannot be written."""
+    if path is not None and not path.resolve().parent.is_dir():
+        raise ConfigError(f"cannot write {path}: the directory {path.resolve().parent} does not exist; make it first")
+
+
+def _draw(rows: list[Row], path: Path) -> None:
+    """Time against batch, a panel for each workload at its largest ring, a colour for each number of parties."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        _say(f"no picture at {path}: matplotlib is not installed (pip install 'quorate[plot]')")
+        return
+    measured = [row for row in rows if row["skipped"] is None and row["workload"] != "chain"]
+    workloads = list(dict.fromkeys(row["workload"] for row in measured))
+    if not workloads:
+        _say(f"no picture at {path}: nothing to draw against the batch")
+        return
+    columns = min(3, len(workloads))
+    height = -(-len(workloads) // columns)
+    figure = Figure(figsize=(4.5 * columns, 3.6 * height), layout="constrained")
+    panels = figure.subplots(height, columns, squeeze=False).flatten()
+    for panel, workload in zip(panels, workloads, strict=False):
+        _draw_panel(panel, workload, [row for row in measured if row["workload"] == workload])
+    for panel in panels[len(workloads) :]:
+        panel.set_visible(False)
+    panels[0].legend(fontsize=7)
+    figure.suptitle("seconds, offline and online; solid: memory, dashed: loopback TLS; x: peers, other machine")
+    figure.savefig(path, dpi=150)
+    _say(f"wrote {path}")
+
+
+def _draw_panel(panel: Any, workload: str, rows: list[Row]) -> None:
+    k = max(row["k"] for row in rows)
+    rows = [row for row in rows if row["k"] == k]
+    for parties, colour in ((3, "tab:blue"), (5, "tab:orange"), (7, "tab:red")):
+        for link in dict.fromkeys(row["link"] for row in rows):
+            curve = [row for row in rows if (row["parties"], row["link"]) == (parties, link)]
+            style = "-" if link == "memory" else "--"
+            x, y = [row["batch"] for row in curve], [row["seconds"]["median"] for row in curve]
+            panel.plot(x, y, style, color=colour, marker=".", label=f"n = {parties}, {link}" if curve else None)
+        theirs = {
+            (row["batch"], peer["seconds"])
+            for row in rows
+            for peer in row["peers"]
+            if row["parties"] == parties and peer["seconds"] is not None
+        }
+        panel.plot([x for x, _ in theirs], [y for _, y in theirs], "x", color=colour)
+    panel.set(title=f"{workload}, k = {k}", xscale="log", yscale="log", xlabel="batch", ylabel="seconds")
+    panel.grid(alpha=0.3)
