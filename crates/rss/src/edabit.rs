@@ -8,7 +8,9 @@
 //! floor(r / 2^m) = sum floor(r^(p) / 2^m) + M - 2^(k-m) K.
 //!
 //! **Deviation**: Protocol 3 as printed also clears the top bit, and takes carries at bit k-1 for those out of the ring; the
-//! formula above is exact (checked over all inputs for k = 3 to 5). Contributions of t+1 parties: one is honest.
+//! formula above is exact (tested for every cut). Contributions of t+1 parties: one is honest. With a cut: one more input a
+//! contributor, adders with a carry out, and 2t random bits, made beside all that, which turn the carries into elements of
+//! Z_2^k in one more round.
 
 use quorate_engine::{Ctx, EdaBits, Error, Result, Sharing};
 use quorate_gadgets::adder;

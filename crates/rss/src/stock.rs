@@ -96,6 +96,9 @@ impl Rss {
     }
 
     /// Makes everything that a program demands; afterwards its draws are served from this stock, each once.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
     pub async fn prepare(&self, ctx: &Ctx, demand: Demand<Kind>) -> Result<()> {
         let kinds: Vec<(Kind, usize)> = demand.totals().iter().map(|(&kind, &len)| (kind, len)).collect();
         *self.ledger.borrow_mut() = Ledger::OnDemand;

@@ -18,7 +18,7 @@ fn products_of_all_pairs() {
                 Ok((product, rss.multiply_and_open(ctx, &a, &b).await?.to_u64s()))
             });
             for i in 0..x.len() {
-                let expected = x[i] * y[i] & mask(k);
+                let expected = (x[i] * y[i]) & mask(k);
                 assert_eq!((product[i], public[i]), (expected, expected), "n {n} k {k}: {} {}", x[i], y[i]);
             }
         }

@@ -256,7 +256,7 @@ fn products() {
                 if opened { open(rss, ctx, &product).await } else { Ok(Vec::new()) }
             };
             let seen = observe(&plan, &messages, protocol, async |_, _, values| Ok(values));
-            check_function(&seen, inputs, |x, y| x * y & mask(k), opened);
+            check_function(&seen, inputs, |x, y| (x * y) & mask(k), opened);
         }
     }
 }
@@ -278,7 +278,7 @@ fn opened_products() {
             Ok(rss.multiply_and_open(ctx, &a, &b).await?.to_u64s())
         };
         let seen = observe(&plan, &messages, protocol, async |_, _, values| Ok(values));
-        check_function(&seen, inputs, |x, y| x * y & mask(k), true);
+        check_function(&seen, inputs, |x, y| (x * y) & mask(k), true);
     }
 }
 
@@ -306,7 +306,7 @@ fn sums_opened_to_all_or_to_one() {
             let reveal = async |_: &Rss, _: &Ctx, sum: Option<Vector>| Ok(sum.map_or(Vec::new(), |v| v.to_u64s()));
             let mut seen = observe(&plan, &messages, protocol, reveal);
             // Give everyone the sum, and see that those who were not told do not know it.
-            let sum = |lane: usize| x.of(lane) + y.of(lane) & mask(k);
+            let sum = |lane: usize| (x.of(lane) + y.of(lane)) & mask(k);
             for (me, seen) in seen.iter_mut().enumerate() {
                 let own = |lane: usize| [x.of(lane), y.of(lane), 0][me];
                 let hidden = |lane: usize| x.of(lane) << 8 | y.of(lane);
@@ -397,7 +397,7 @@ fn edabits() {
             Ok(bits)
         });
         for (me, seen) in seen.iter().enumerate() {
-            let sum = |lane: usize| summands[0].of(lane) + summands[1].of(lane) & mask(k);
+            let sum = |lane: usize| (summands[0].of(lane) + summands[1].of(lane)) & mask(k);
             assert!(seen.revealed.iter().enumerate().all(|(lane, &r)| r == sum(lane)));
             assert!(!leaks(&seen.views, |_| 0, sum), "party {me} knows something of the mask");
             let other = 1 - me.min(1);
