@@ -1,0 +1,70 @@
+"""`quorate bench`: names, table, JSON, picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorate import _bench
+from quorate.errors import ConfigError
+
+KEYS = {
+    "workload", "k", "parties", "batch", "link", "threads_per_party", "input_timed", "reveal_timed", "skipped", "runs",
+    "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers",
+}  # fmt: skip
+
+
+def skipped_row() -> dict[str, Any]:
+    row: dict[str, Any] = dict.fromkeys(KEYS)
+    row |= {"workload": "edabit", "k": 64, "parties": 7, "batch": 1_000_000, "link": "memory", "peers": []}
+    return row | {"skipped": "skipped: predicted to hold 5.0 GiB"}
+
+
+def measured_row() -> dict[str, Any]:
+    phase = {
+        "seconds": {"median": 0.02, "min": 0.019}, "rounds": 8, "bytes_per_party": 5e6, "wire_bytes_per_party": 6e6,
+    }  # fmt: skip
+    peers = [{"name": "Peer", "seconds": 0.069, "bytes_per_party": 3.9e6, "note": "with care"}]
+    peers += [{"name": "Other", "seconds": None, "bytes_per_party": None, "note": "cannot"}]
+    row = skipped_row() | {"skipped": None, "runs": 5, "seconds": {"median": 0.02, "min": 0.019}, "offline": phase}
+    return row | {"bytes_per_party": 5e6, "rounds": 8, "results_per_second": 5e7, "peers": peers}
+
+
+def test_lines_of_the_table() -> None:
+    assert _bench.line(skipped_row()).endswith("skipped: predicted to hold 5.0 GiB")
+    text = _bench.line(measured_row())
+    assert "1,000,000" in text and "20 ms" in text
+    assert text.endswith("Peer 69 ms 3.9 MB (with care); Other (cannot)")
+
+
+def test_names_places_and_protocols_are_checked_before_anything_is_measured(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"\"nope\".*less-than-full"):
+        _bench.run(["nope"], "rss", None, None)
+    with pytest.raises(ConfigError, match="aby"):
+        _bench.run([], "aby", None, None)
+    with pytest.raises(ConfigError, match="does not exist"):
+        _bench.run([], "rss", tmp_path / "no" / "rows.json", None)
+
+
+def test_a_run_prints_and_writes_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _bench.run(["chain"], "rss", tmp_path / "rows.json", None) == 0
+    written = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    assert written["format"] == 1 and written["machine"]["cores"] > 0
+    assert [(row["parties"], row["link"]) for row in written["rows"]] == [
+        (n, link) for n in (3, 5, 7) for link in ("memory", "loopback TLS")
+    ]
+    for row in written["rows"]:
+        assert set(row) == KEYS
+        assert row["online"]["rounds"] == row["chain"]["length"] > 0 and row["offline"] is None
+        assert row["seconds"]["min"] > 0 and row["input_timed"] is row["reveal_timed"] is False
+    printed = capsys.readouterr().out
+    assert printed.count("a round, beside a bare round trip") == 6 and "inputs are shared before" in printed
+
+
+def test_a_picture_of_every_workload(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    _bench._draw([measured_row(), measured_row() | {"workload": "mul", "parties": 3}], tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
