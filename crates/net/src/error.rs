@@ -44,6 +44,20 @@ pub enum NetError {
         place: Place,
     },
 
+    /// The peer was connected and left again before everybody was there.
+    #[error(
+        "party {peer} ({place}) left while party {missing} had not come: start party {missing}, or look at party {peer}'s \
+         output"
+    )]
+    LeftEarly {
+        /// The peer's number.
+        peer: usize,
+        /// Where it was.
+        place: Place,
+        /// A party that never came.
+        missing: usize,
+    },
+
     /// The connection stands, yet nothing came over it for too long, not even heartbeats.
     #[error(
         "party {peer} ({place}) has been silent for {:.1} s: its process is frozen or the network drops its packets",
@@ -205,6 +219,7 @@ impl NetError {
     pub fn peer(&self) -> Option<usize> {
         match self {
             NetError::Lost { peer, .. }
+            | NetError::LeftEarly { peer, .. }
             | NetError::Timeout { peer, .. }
             | NetError::FrameTooLarge { peer, .. }
             | NetError::Malformed { peer, .. }

@@ -133,10 +133,12 @@ impl Session {
         let mut interrupt: Option<PyErr> = None;
         while !py.detach(|| running.wait(TICK)) {
             if interrupt.is_none() {
-                if let (Some(show), Some((phase, share))) = (&progress, running.progress()) {
-                    show.call1((phase.to_string(), share))?;
-                }
-                if let Err(signal) = py.check_signals() {
+                let shown = match (&progress, running.progress()) {
+                    (Some(show), Some((phase, share))) => show.call1((phase.to_string(), share)).map(|_| ()),
+                    _ => Ok(()),
+                };
+                // Ctrl-C may strike while Python shows the progress; the parties must stop then, too.
+                if let Err(signal) = shown.and_then(|()| py.check_signals()) {
                     running.interrupt();
                     interrupt = Some(signal);
                 }

@@ -74,6 +74,10 @@ impl Config {
         };
         seconds("connect_timeout_s", config.limits.connect_timeout_s)?;
         seconds("peer_timeout_s", config.limits.peer_timeout_s)?;
+        let addresses = config.parties.iter().map(|p| &p.address).chain(&config.listen);
+        if let Some(address) = addresses.into_iter().find(|address| !has_port(address)) {
+            return Err(fail(format!("address `{address}` has no port: write it as \"host:port\"")));
+        }
         config.protocol()?.check_parties(parties)?;
         Ok(config)
     }
@@ -95,4 +99,8 @@ impl Config {
         tcp.heartbeat = tcp.heartbeat.min(tcp.peer_timeout / 4);
         tcp
     }
+}
+
+fn has_port(address: &str) -> bool {
+    address.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }

@@ -363,18 +363,23 @@ impl Running<'_> {
         Some((phase, if expected == 0 { 1.0 } else { (sent / expected as f64).min(1.0) }))
     }
 
-    /// The values, in the order of the reveals; in a local session those of whoever got them.
-    ///
-    /// # Errors
-    /// What ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
-    pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
+    /// Waits for all parties of this process.
+    fn wait_for_all(&mut self) {
         while !self.wait(Duration::from_secs(3600)) {}
-        if self.interrupted {
+        if std::mem::take(&mut self.interrupted) {
             // A party that had finished already never looked at its flag.
             self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(|flag| {
                 flag.take();
             });
         }
+    }
+
+    /// The values, in the order of the reveals; in a local session those of whoever got them.
+    ///
+    /// # Errors
+    /// What ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
+    pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
+        self.wait_for_all();
         if let Some(error) = self.error.take() {
             self.session.dropped.append(&mut self.dropped);
             return Err(error);
@@ -390,5 +395,15 @@ impl Running<'_> {
             });
         }
         Ok(merged)
+    }
+}
+
+impl Drop for Running<'_> {
+    /// A run that nobody waits for is stopped: its replies must not be taken for those of the next one.
+    fn drop(&mut self) {
+        if self.waiting > 0 {
+            self.interrupt();
+            self.wait_for_all();
+        }
     }
 }

@@ -131,11 +131,11 @@ impl<B: Backend> Worker<B> {
         let (me, parties) = (self.party.me(), self.party.parties());
         let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let wire_before = self.party.wire_bytes();
-        let started = Instant::now();
         let greeting = greeting(graph, &work, &job.dropped);
         let trace = || graph.hashes().iter().map(short_hash).collect();
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let mut run = self.party.begin(&greeting, &trace, &describe)?;
+        let started = Instant::now(); // waiting for the others to come here is no part of the run
         for party in 0..parties {
             self.store.note_dropped(party, &store::decode(&run.agreement().notes[party], graph.nodes().len()));
         }

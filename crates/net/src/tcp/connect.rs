@@ -115,23 +115,29 @@ impl Meeting<'_> {
         let mut links: Vec<Option<(Established, Nonce)>> = (0..parties).map(|_| None).collect();
         let mut last = vec![Attempt::NeverCalled; parties];
         let mut refused = None;
+        let mut came = vec![false; parties];
+        came[me] = true;
         loop {
-            let missing = links.iter().enumerate().find(|(peer, link)| *peer != me && link.is_none());
             if let Some(peer) = links.iter().position(has_gone) {
                 // A caller that gave up may call again; whom this party called is gone.
                 if peer < me {
-                    let place = Place::at(&self.config.parties[peer].address);
-                    return Err(NetError::Lost { peer, place });
+                    return Err(self.gone(peer, &came));
                 }
                 links[peer] = None;
                 continue;
             }
-            let Some((peer, _)) = missing else { return Ok(links) };
+            // Who never came is more to blame than who came and gave up waiting for that party.
+            let never = came.iter().position(|came| !came);
+            let again = (0..parties).find(|&peer| peer != me && links[peer].is_none());
+            let Some(peer) = never.or(again) else { return Ok(links) };
             if self.config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(NetError::Interrupted);
             }
             match arrivals.recv_timeout(TICK) {
-                Ok(News::Connected(peer, link, nonce)) => links[peer] = Some((*link, nonce)),
+                Ok(News::Connected(peer, link, nonce)) => {
+                    came[peer] = true;
+                    links[peer] = Some((*link, nonce));
+                }
                 Ok(News::Tried(peer, attempt)) => last[peer] = attempt,
                 Ok(News::Refused(error)) => refused = Some(error),
                 Ok(News::Failed(error)) => return Err(error),
@@ -142,6 +148,15 @@ impl Meeting<'_> {
                 let timeout = NetError::ConnectTimeout { peer, address, waited, last: last[peer] };
                 return Err(refused.unwrap_or(timeout));
             }
+        }
+    }
+
+    /// A party that this one called has left.
+    fn gone(&self, peer: usize, came: &[bool]) -> NetError {
+        let place = Place::at(&self.config.parties[peer].address);
+        match came.iter().position(|came| !came) {
+            Some(missing) => NetError::LeftEarly { peer, place, missing },
+            None => NetError::Lost { peer, place },
         }
     }
 

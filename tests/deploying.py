@@ -1,0 +1,181 @@
+"""Deployments on this machine: keys, configurations, processes of parties, and wires between them that can be cut."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from quorate import _quorate
+
+QUORATE = str(Path(sys.executable).with_name("quorate"))
+LIMIT_SECONDS = 60.0  # beyond this a process counts as hung
+
+
+class Ended(NamedTuple):
+    """A party's process after its end."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+
+
+class Party:
+    """A running `quorate party`."""
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        self.started = time.monotonic()
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        self.seen = ""
+
+    def wait_for(self, text: str) -> None:
+        """Returns once the party has printed `text`."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while text not in self.seen:
+            assert time.monotonic() < deadline, f"no {text!r} in {self.seen!r}"
+            ready, _, _ = select.select([self.process.stdout], [], [], 0.1)
+            if ready:
+                piece = os.read(self.process.stdout.fileno(), 65536).decode()
+                assert piece, f"the party ended: {self.seen!r} {self.process.stderr.read()!r}"
+                self.seen += piece
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> Ended:
+        """Waits for the end, but not for ever."""
+        try:
+            out, err = self.process.communicate(timeout=LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            out, err = self.process.communicate()
+            raise AssertionError(f"the party did not end; it printed {self.seen + out!r} {err!r}") from None
+        return Ended(self.process.returncode, self.seen + out, err, time.monotonic() - self.started)
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+
+
+class Deployment:
+    """Keys, configurations and processes of parties on the loopback."""
+
+    def __init__(self, folder: Path, parties: int = 3) -> None:
+        self.folder = folder
+        self.ports = free_ports(parties)
+        self.running: list[Party] = []
+        self.limits = {"connect_timeout_s": 20.0, "peer_timeout_s": 2.0}
+        self.addresses = [f"127.0.0.1:{port}" for port in self.ports]
+        for party in range(parties):
+            _quorate.keygen(str(folder), party)
+
+    def script(self, body: str) -> Path:
+        """A script of one session, `body` indented in it."""
+        path = self.folder / "script.py"
+        lines = [f"    {line}".rstrip() for line in body.strip("\n").splitlines()]
+        head = ["import sys, time, signal", "import numpy as np, quorate as qr", "with qr.session() as mpc:"]
+        path.write_text("\n".join([*head, *lines, ""]))
+        return path
+
+    def config(self, me: int, text: str | None = None) -> Path:
+        """This party's file; `text` replaces all of it."""
+        path = self.folder / f"party{me}.toml"
+        entries = "".join(
+            f'[[party]]\naddress = "{address}"\ncertificate = "party{i}.crt"\n'
+            for i, address in enumerate(self.addresses)
+        )
+        limits = "".join(f"{name} = {value}\n" for name, value in self.limits.items())
+        listen = f'listen = "127.0.0.1:{self.ports[me]}"\n' if me < len(self.ports) else ""
+        whole = f'me = {me}\nprotocol = "rss"\nkey = "party{me}.key"\n{listen}{entries}[limits]\n{limits}'
+        path.write_text(whole if text is None else text)
+        return path
+
+    def start(self, me: int, script: Path, *arguments: str, config: Path | None = None) -> Party:
+        command = [QUORATE, "party", str(script), "--config", str(config or self.config(me)), *arguments]
+        party = Party(command, self.folder)
+        self.running.append(party)
+        return party
+
+    def start_all(self, script: Path, *arguments: str) -> list[Party]:
+        return [self.start(me, script, *arguments) for me in range(len(self.ports))]
+
+    def run(self, script: Path, *arguments: str) -> list[Ended]:
+        """All parties, to their ends."""
+        return [party.end() for party in self.start_all(script, *arguments)]
+
+    def stop(self) -> None:
+        for party in self.running:
+            party.kill()
+        for party in self.running:
+            party.process.communicate()
+
+
+def free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for opened in sockets:
+            opened.bind(("127.0.0.1", 0))
+        return [opened.getsockname()[1] for opened in sockets]
+
+
+class Wire:
+    """Carries bytes between a new port and another one, until it is cut: then nothing comes through, nothing closes."""
+
+    def __init__(self, target: int) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._target = target
+        self._cut = threading.Event()
+        self._over = threading.Event()
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while not self._over.is_set():
+            try:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._target))
+            except OSError:
+                if self._listener.fileno() < 0:
+                    return
+                near.close()
+                continue
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                if self._cut.is_set():
+                    self._over.wait()
+                    return
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def cut(self) -> None:
+        self._cut.set()
+
+    def close(self) -> None:
+        self._over.set()
+        self._listener.close()
+
+
+def error_of(ended: Ended) -> str:
+    """The one line that the command line prints for an error."""
+    lines = [line for line in ended.err.splitlines() if line.startswith("quorate: ")]
+    assert len(lines) == 1, ended.err
+    assert not re.search(r"panicked|stack backtrace|Traceback", ended.err), ended.err
+    return lines[0]

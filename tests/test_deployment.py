@@ -1,0 +1,510 @@
+"""Three processes over TLS on the loopback: what works, and what fails in the way that it should."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from deploying import LIMIT_SECONDS, QUORATE, Deployment, Ended, Wire, error_of
+
+SCORE = Path(__file__).resolve().parent.parent / "examples" / "score.py"
+
+PRODUCT = """
+x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=(3,), dtype=qr.int(64))
+y = mpc.input([4, 5, 6] if mpc.me == 1 else None, owner=1, shape=(3,), dtype=qr.int(64))
+print((x * y).reveal())
+"""
+
+INPUTS = """
+def secret(owner, n):
+    return mpc.input(np.arange(n) if mpc.me == owner else None, owner=owner, shape=(n,), dtype=qr.int(64))
+"""
+
+# Minutes of work in one phase, so that whatever happens to a party happens in it.
+LONG = {
+    "offline": INPUTS + "x, y = secret(0, 3_000_000), secret(1, 3_000_000)\nprint('running')\n(x < y).sum().reveal()",
+    "online": INPUTS
+    + "x, y = secret(0, 1_000_000), secret(1, 1_000_000)\nprint('running')\n"
+    + "for _ in range(400): x = x * y\nx.sum().reveal()",
+}
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    """Three parties."""
+    made = Deployment(tmp_path)
+    yield made
+    made.stop()
+
+
+def statuses(ended: list[Ended]) -> list[int]:
+    return [e.status for e in ended]
+
+
+# ---- what works ----------------------------------------------------------------------------------------------------
+
+
+def test_keygen_then_a_configuration_by_hand_then_a_run(tmp_path: Path) -> None:
+    made = Deployment(tmp_path)
+    prints = []
+    for me in range(3):
+        command = [QUORATE, "keygen", "--party", str(me), "--dir", str(tmp_path / "keys")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=True)
+        prints.append(done.stdout.strip())
+    assert len(set(prints)) == 3
+    assert ((tmp_path / "keys" / "party0.key").stat().st_mode & 0o077) == 0
+    parties = "".join(
+        f'[[party]]\naddress = "127.0.0.1:{port}"\ncertificate = "keys/party{i}.crt"\n'
+        for i, port in enumerate(made.ports)
+    )
+    script = made.script(PRODUCT)
+    for me in range(3):
+        made.config(me, f'me = {me}\nprotocol = "rss"\nkey = "keys/party{me}.key"\n{parties}')
+    running = [made.start(me, script, config=tmp_path / f"party{me}.toml") for me in range(3)]
+    ended = [party.end() for party in running]
+    assert statuses(ended) == [0, 0, 0], ended
+    assert {e.out.strip() for e in ended} == {"[ 4 10 18]"}
+
+
+def test_keygen_again_says_what_it_does_with_the_old_key(tmp_path: Path) -> None:
+    command = [QUORATE, "keygen", "--party", "0", "--dir", str(tmp_path)]
+    first = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=True)
+    key = (tmp_path / "party0.key").read_bytes()
+    again = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    if again.returncode:
+        assert again.returncode == 2
+        assert "party0.key" in again.stderr
+        assert (tmp_path / "party0.key").read_bytes() == key
+    else:
+        assert again.stdout != first.stdout
+
+
+def clear_predictions(kind: str, records: int) -> list[int]:
+    X, y = load_breast_cancer(return_X_y=True)
+    estimator: Any = DecisionTreeClassifier(random_state=0) if kind == "tree" else SVC(kernel="linear")
+    return estimator.fit(X[:400], y[:400]).predict(X[400 : 400 + records]).tolist()
+
+
+@pytest.mark.parametrize("kind", ["tree", "svm"])
+def test_the_main_job_in_three_processes(deployment: Deployment, kind: str) -> None:
+    ended = deployment.run(SCORE, "--model", kind, "--save", "predicted.npy")
+    assert statuses(ended) == [0, 0, 0], ended
+    assert np.load(deployment.folder / "predicted.npy").tolist() == clear_predictions(kind, 169)
+    assert ["records scored" in e.out for e in ended] == [False, True, False]
+
+
+@pytest.mark.parametrize("parties", [None, 5])
+def test_the_main_job_by_quorate_run(tmp_path: Path, parties: int | None) -> None:
+    how_many = [] if parties is None else ["--parties", str(parties)]
+    command = [QUORATE, "run", str(SCORE), *how_many, "--records", "40", "--save", "predicted.npy"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert np.load(tmp_path / "predicted.npy").tolist() == clear_predictions("tree", 40)
+    assert "[party 1] 40 records scored" in done.stdout
+
+
+def test_a_result_for_one_party(deployment: Deployment) -> None:
+    script = deployment.script(INPUTS + "x = secret(0, 3)\nprint((x * x).reveal(to=2), mpc.me)")
+    assert [e.out.strip() for e in deployment.run(script)] == ["None 0", "None 1", "[0 1 4] 2"]
+
+
+def test_values_at_a_party_that_does_not_own_them_stay_there(deployment: Deployment) -> None:
+    script = deployment.script("x = mpc.input(np.full(3, 10 * mpc.me), owner=1)\nprint(x.reveal())")
+    assert {e.out.strip() for e in deployment.run(script)} == {"[10 10 10]"}
+
+
+def test_callables_are_called_at_the_owner_only(deployment: Deployment) -> None:
+    body = "def read():\n    print('read')\n    return [7]\n"
+    script = deployment.script(body + "print(mpc.input(read, owner=2, shape=(1,), dtype=qr.int(8)).reveal())")
+    assert [e.out.split() for e in deployment.run(script)] == [["[7]"], ["[7]"], ["read", "[7]"]]
+
+
+def test_who_computes_is_waited_for(deployment: Deployment) -> None:
+    deployment.limits["peer_timeout_s"] = 1.0
+    busy = "end = time.monotonic() + 2.5\nwhile time.monotonic() < end: sum(range(100000))\n"
+    body = f"{PRODUCT}if mpc.me == 2:\n    time.sleep(2.5)\n{PRODUCT}if mpc.me == 0:\n"
+    body += "".join(f"    {line}\n" for line in busy.splitlines()) + PRODUCT
+    ended = deployment.run(deployment.script(body))
+    assert statuses(ended) == [0, 0, 0], ended
+    assert all(e.out.count("[ 4 10 18]") == 3 and e.seconds > 5 for e in ended)
+
+
+def test_a_long_run_is_waited_for(deployment: Deployment) -> None:
+    deployment.limits["peer_timeout_s"] = 0.5
+    body = INPUTS + "x, y = secret(0, 300_000), secret(1, 300_000)\nprint(((x < y) ^ (x > y)).sum().reveal())"
+    ended = deployment.run(deployment.script(body))
+    assert statuses(ended) == [0, 0, 0], ended
+    assert {e.out.strip() for e in ended} == {"0"}
+
+
+# ---- configurations ------------------------------------------------------------------------------------------------
+
+GOOD = 'me = 0\nprotocol = "rss"\nkey = "party0.key"\n'
+PARTY = '[[party]]\naddress = "127.0.0.1:{}"\ncertificate = "party{}.crt"\n'
+PARTIES = "".join(PARTY.format(9000 + i, i) for i in range(3))
+
+BAD_FILES = {
+    "a misspelt key": (GOOD.replace("protocol", "protocl") + PARTIES, ["protocl", "expected", "protocol"]),
+    "a misspelt limit": (GOOD + PARTIES + "[limits]\npeer_timeout = 3\n", ["peer_timeout", "peer_timeout_s"]),
+    "a misspelt address": (GOOD + PARTIES.replace("address", "adress", 1), ["adress", "address"]),
+    "no key": ('me = 0\nprotocol = "rss"\n' + PARTIES, ["key"]),
+    "me out of range": (GOOD.replace("me = 0", "me = 3") + PARTIES, ["me", "3 parties"]),
+    "me negative": (GOOD.replace("me = 0", "me = -1") + PARTIES, ["me", "-1"]),
+    "four parties": (GOOD + PARTIES + PARTY.format(9003, 0), ["3, 5 or 7", "4"]),
+    "another protocol": (GOOD.replace("rss", "bgw") + PARTIES, ["bgw", "rss"]),
+    "no file of the key": (GOOD.replace("party0.key", "other.key") + PARTIES, ["other.key"]),
+    "no file of a certificate": (GOOD + PARTIES.replace("party2.crt", "other.crt"), ["other.crt"]),
+    "the certificate as key": (GOOD.replace("party0.key", "party0.crt") + PARTIES, ["party0.crt"]),
+    "another party's key": (GOOD.replace("party0.key", "party1.key") + PARTIES, ["key", "certificate"]),
+    "one certificate twice": (GOOD + PARTIES.replace("party2.crt", "party1.crt"), ["certificate"]),
+    "an address without a port": (GOOD + PARTIES.replace(":9001", ""), ["127.0.0.1", "port"]),
+    "a limit of zero": (GOOD + PARTIES + "[limits]\npeer_timeout_s = 0\n", ["peer_timeout_s", "positive"]),
+    "a limit of words": (GOOD + PARTIES + '[limits]\npeer_timeout_s = "long"\n', ["peer_timeout_s"]),
+    "no TOML": ("me = = 0\n", ["TOML"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_configurations(deployment: Deployment, case: str) -> None:
+    text, words = BAD_FILES[case]
+    ended = deployment.start(0, deployment.script(PRODUCT), config=deployment.config(0, text)).end()
+    assert ended.status == 2, ended
+    assert ended.seconds < 15
+    for word in ["ConfigError", *words]:
+        assert word in ended.err, ended.err
+
+
+def test_files_that_are_not_there(deployment: Deployment) -> None:
+    script = deployment.script(PRODUCT)
+    ended = deployment.start(0, script, config=deployment.folder / "nowhere.toml").end()
+    assert ended.status == 2
+    assert "nowhere.toml" in error_of(ended)
+    ended = deployment.start(0, deployment.folder / "nowhere.py").end()
+    assert ended.status == 2
+    assert "nowhere.py" in error_of(ended)
+
+
+def test_a_port_in_use(deployment: Deployment) -> None:
+    with socket.create_server(("127.0.0.1", deployment.ports[0])):
+        ended = deployment.start(0, deployment.script(PRODUCT)).end()
+    assert ended.status == 2, ended
+    assert str(deployment.ports[0]) in error_of(ended)
+    assert "in use" in error_of(ended)
+
+
+def test_two_parties_with_one_number(deployment: Deployment) -> None:
+    """Party 2's operator takes party 1's configuration, ports and all, but has the key of party 2."""
+    script = deployment.script(PRODUCT)
+    text = Path(deployment.config(1)).read_text().replace('key = "party1.key"', 'key = "party2.key"')
+    ended = deployment.start(2, script, config=deployment.config(9, text)).end()
+    assert ended.status == 2, ended
+    assert "party2.key" in error_of(ended)
+
+
+def test_a_number_taken_twice_over_the_network(deployment: Deployment) -> None:
+    """Two machines with the key of party 1: the second one to call is told, and so is whom it calls."""
+    deployment.limits["connect_timeout_s"] = 4.0
+    script = deployment.script(PRODUCT)
+    first, one = deployment.start(0, script), deployment.start(1, script)
+    time.sleep(1.0)
+    text = Path(deployment.config(1)).read_text()
+    elsewhere = text.replace(f'listen = "127.0.0.1:{deployment.ports[1]}"', 'listen = "127.0.0.1:0"')
+    two = deployment.start(1, script, config=deployment.config(9, elsewhere)).end()
+    assert two.status == 2, two
+    assert "party 1" in error_of(two)
+    told = first.end()
+    assert told.status == 2, told
+    assert "party 1" in error_of(told)
+    assert one.end().status in (2, 3)
+
+
+def test_two_processes_of_one_party(deployment: Deployment) -> None:
+    deployment.limits["connect_timeout_s"] = 4.0
+    script = deployment.script(PRODUCT)
+    first = deployment.start(1, script)
+    time.sleep(1)
+    again = deployment.start(1, script).end()
+    assert again.status == 2, again
+    assert "in use" in error_of(again)
+    assert first.end().status == 3
+
+
+def test_a_certificate_that_is_not_pinned(deployment: Deployment) -> None:
+    deployment.limits["connect_timeout_s"] = 6.0
+    script = deployment.script(PRODUCT)
+    others = [deployment.start(me, script) for me in (0, 2)]
+    time.sleep(0.5)
+    from quorate import _quorate
+
+    impostor = deployment.folder / "impostor"
+    _quorate.keygen(str(impostor), 1)
+    text = Path(deployment.config(1)).read_text()
+    text = text.replace("party1.key", "impostor/party1.key").replace("party1.crt", "impostor/party1.crt")
+    stranger = deployment.start(1, script, config=deployment.config(8, text)).end()
+    assert stranger.status in (2, 3), stranger
+    told = [party.end() for party in others]
+    for rest in told:
+        assert rest.status in (2, 3), rest
+        assert "[ 4 10 18]" not in rest.out
+        assert re.search("certificate|left while party|is gone|party 1 did not connect", error_of(rest))
+    assert "certificate" in error_of(stranger)
+    assert any("certificate" in error_of(rest) for rest in told)
+
+
+# ---- scripts that differ -------------------------------------------------------------------------------------------
+
+
+def test_scripts_that_differ(deployment: Deployment) -> None:
+    body = PRODUCT.replace("x * y", "x * y if mpc.me != 1 else x + y")
+    ended = deployment.run(deployment.script(body))
+    assert statuses(ended) == [1, 1, 1], ended
+    for e in ended:
+        assert "ProgramMismatch" in error_of(e)
+        assert "script.py:6" in error_of(e), error_of(e)
+    assert "add of" in error_of(ended[1])
+    assert "mul of" in error_of(ended[0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["shape=(3,)", "dtype=qr.int(64)", "owner=1, shape"],
+    ids=["a shape", "a dtype", "an owner"],
+)
+def test_declarations_that_differ(deployment: Deployment, change: str) -> None:
+    other = {"shape=(3,)": "shape=(4,)", "dtype=qr.int(64)": "dtype=qr.int(32)", "owner=1, shape": "owner=0, shape"}
+    script = deployment.script(PRODUCT)
+    changed = deployment.folder / "other.py"
+    changed.write_text(script.read_text().replace(change, other[change]))
+    running = [deployment.start(0, script), deployment.start(1, script), deployment.start(2, changed)]
+    ended = [party.end() for party in running]
+    assert statuses(ended) == [1, 1, 1], ended
+    for e in ended:
+        assert "ProgramMismatch" in e.err, e.err
+        assert ".py:" in error_of(e), error_of(e)
+        assert "[ 4 10 18]" not in e.out
+
+
+def test_results_for_different_parties(deployment: Deployment) -> None:
+    body = PRODUCT.replace("reveal()", "reveal(to=0 if mpc.me == 2 else None)")
+    ended = deployment.run(deployment.script(body))
+    assert statuses(ended) == [1, 1, 1], ended
+    assert all("ProgramMismatch" in error_of(e) and "reveals" in error_of(e) for e in ended)
+
+
+def test_who_leaves_early_is_reported_to_who_waits(deployment: Deployment) -> None:
+    body = f"{PRODUCT}if mpc.me != 1:\n    (x + y).reveal()"
+    ended = deployment.run(deployment.script(body))
+    assert ended[1].status == 0
+    for e in (ended[0], ended[2]):
+        assert e.status == 1, e
+        assert "ProgramMismatch" in error_of(e)
+        assert "party 1 left" in error_of(e)
+        assert e.seconds < 15
+
+
+def test_a_script_that_fails_takes_the_others_along(deployment: Deployment) -> None:
+    body = f"{PRODUCT}if mpc.me == 2:\n    raise ValueError('no such record')\n(x + y).reveal()"
+    ended = deployment.run(deployment.script(body))
+    assert ended[2].status == 1
+    assert "no such record" in ended[2].err
+    for e in ended[:2]:
+        assert e.status == 1, e
+        assert "party 2" in error_of(e)
+        assert e.seconds < 15
+
+
+def test_a_script_chooses_its_status(deployment: Deployment) -> None:
+    assert statuses(deployment.run(deployment.script(PRODUCT + "sys.exit(7 if mpc.me == 1 else 0)"))) == [0, 7, 0]
+
+
+def test_a_bad_input_stops_all_and_shows_its_value_to_its_owner_only(deployment: Deployment) -> None:
+    body = PRODUCT.replace("[4, 5, 6]", "[4, 5, 4711]").replace("dtype=qr.int(64)", "dtype=qr.int(12)")
+    ended = deployment.run(deployment.script(body))
+    assert statuses(ended) == [1, 1, 1], ended
+    assert "RangeError" in error_of(ended[1])
+    assert "4711" in error_of(ended[1])
+    for e in (ended[0], ended[2]):
+        assert "party 1" in error_of(e)
+        assert "4711" not in e.err + e.out
+
+
+# ---- interruptions -------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_at_one_party_ends_all(deployment: Deployment) -> None:
+    running = deployment.start_all(deployment.script(LONG["offline"]))
+    for party in running:
+        party.wait_for("running")
+    time.sleep(1)
+    started = time.monotonic()
+    running[1].signal(signal.SIGINT)
+    interrupted = running[1].end()
+    assert interrupted.status == 1, interrupted
+    assert "interrupted" in interrupted.err
+    for party in (running[0], running[2]):
+        ended = party.end()
+        assert ended.status in (1, 3), ended
+        assert "party 1" in error_of(ended)
+    assert time.monotonic() - started < 10
+
+
+def test_ctrl_c_while_waiting_for_the_others(deployment: Deployment) -> None:
+    lonely = deployment.start(0, deployment.script(PRODUCT))
+    time.sleep(1.5)
+    started = time.monotonic()
+    lonely.signal(signal.SIGINT)
+    assert lonely.end().status == 1
+    assert time.monotonic() - started < 5
+
+
+def test_a_session_goes_on_after_an_aborted_run(deployment: Deployment) -> None:
+    body = (
+        INPUTS
+        + """
+x, y = secret(0, 2_000_000), secret(1, 2_000_000)
+print("running")
+try:
+    (x < y).sum().reveal()
+except (KeyboardInterrupt, qr.RunAborted) as error:
+    print(type(error).__name__)
+print((x[:4] * y[:4]).reveal())
+"""
+    )
+    running = deployment.start_all(deployment.script(body))
+    for party in running:
+        party.wait_for("running")
+    time.sleep(1)
+    running[2].signal(signal.SIGINT)
+    ended = [party.end() for party in running]
+    assert statuses(ended) == [0, 0, 0], ended
+    assert [e.out.split("\n")[1] for e in ended] == ["RunAborted", "RunAborted", "KeyboardInterrupt"]
+    assert all("[0 1 4 9]" in e.out for e in ended)
+
+
+# ---- lost parties --------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def wires(deployment: Deployment, of: int) -> Iterator[list[Wire]]:
+    """All connections with a party, and from it, go over wires that can be cut."""
+    made = [Wire(port) for port in deployment.ports]
+    deployment.addresses = [f"127.0.0.1:{wire.port}" for wire in made]
+    try:
+        yield made
+    finally:
+        for wire in made:
+            wire.close()
+
+
+def who_is_left(deployment: Deployment, phase: str, lost: int, happens: Any) -> list[Ended]:
+    running = deployment.start_all(deployment.script(LONG[phase]))
+    for party in running:
+        party.wait_for("running")
+    time.sleep(1.5)
+    started = time.monotonic()
+    happens(running[lost])
+    ended = [party.end() for me, party in enumerate(running) if me != lost]
+    assert time.monotonic() - started < deployment.limits["peer_timeout_s"] + 8
+    return ended
+
+
+def assert_all_name(ended: list[Ended], lost: int, phase: str) -> None:
+    for e in ended:
+        assert e.status == 3, e
+        message = error_of(e)
+        assert f"party {lost}" in message, message
+        assert "PeerLost" in message or "PeerTimeout" in message, message
+        assert f"{phase} phase" in message, message
+
+
+@pytest.mark.parametrize("phase", ["offline", "online"])
+@pytest.mark.parametrize("lost", [0, 2])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_a_party_is_lost(deployment: Deployment, how: int, lost: int, phase: str) -> None:
+    ended = who_is_left(deployment, phase, lost, lambda party: party.signal(how))
+    assert_all_name(ended, lost, phase)
+
+
+@pytest.mark.parametrize("phase", ["offline", "online"])
+def test_a_party_is_cut_off(deployment: Deployment, phase: str) -> None:
+    # Party 2 connects to nobody or everybody connects to it, so its wire is the only one that it has.
+    with wires(deployment, 2) as made:
+        script = deployment.script(LONG[phase])
+        running = deployment.start_all(script)
+        for party in running:
+            party.wait_for("running")
+        time.sleep(1.5)
+        started = time.monotonic()
+        for wire in made:
+            wire.cut()
+        ended = [party.end() for party in running]
+        assert time.monotonic() - started < 12
+    for e in ended:
+        assert e.status == 3, e
+        assert f"{phase} phase" in error_of(e)
+
+
+@pytest.mark.parametrize("how", ["killed", "frozen", "never there"])
+def test_a_party_does_not_come_up(deployment: Deployment, how: str) -> None:
+    deployment.limits["connect_timeout_s"] = 3.0
+    script = deployment.script(PRODUCT)
+    sleeper = deployment.folder / "sleeper.py"
+    sleeper.write_text("import time\nprint('up')\ntime.sleep(100)\n")
+    if how != "never there":
+        last = deployment.start(2, sleeper)
+        last.wait_for("up")
+        last.signal(signal.SIGKILL if how == "killed" else signal.SIGSTOP)
+    running = [deployment.start(me, script) for me in (0, 1)]
+    for party in running:
+        ended = party.end()
+        assert ended.status == 3, ended
+        assert ended.seconds < 12
+        assert "party 2" in error_of(ended)
+
+
+def test_a_party_that_accepts_and_is_silent(deployment: Deployment) -> None:
+    deployment.limits["connect_timeout_s"] = 3.0
+    script = deployment.script(PRODUCT)
+    with socket.create_server(("127.0.0.1", deployment.ports[2])):
+        for ended in [p.end() for p in [deployment.start(me, script) for me in (0, 1)]]:
+            assert ended.status == 3, ended
+            assert "party 2" in error_of(ended)
+
+
+def test_after_a_lost_party_the_session_is_over(deployment: Deployment) -> None:
+    body = (
+        INPUTS
+        + """
+x = secret(0, 3)
+x.reveal()
+print("running")
+time.sleep(1)
+for _ in range(2):
+    try:
+        (x * x).reveal()
+    except qr.QuorateError as error:
+        print(type(error).__name__)
+"""
+    )
+    running = deployment.start_all(deployment.script(body))
+    for party in running:
+        party.wait_for("running")
+    running[1].signal(signal.SIGKILL)
+    for me in (0, 2):
+        ended = running[me].end()
+        assert ended.status == 0, ended
+        assert ended.out.split()[1] in ("PeerLost", "PeerTimeout")
+        assert ended.out.split()[2] == "SessionClosed"
