@@ -31,7 +31,12 @@ class Placeholder:
 
     __bool__ = __int__ = __float__ = __index__ = __len__ = __iter__ = __getitem__ = __array__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refuse  # type: ignore[assignment]
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __matmul__ = __neg__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refuse
+    __pow__ = __rpow__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refuse
+    __neg__ = __pos__ = __abs__ = __round__ = __complex__ = __contains__ = _refuse
+    __array_ufunc__ = __array_function__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> NoReturn:

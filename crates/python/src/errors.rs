@@ -73,7 +73,11 @@ fn class_of_engine(error: &Error) -> Option<&'static str> {
 fn class_of_link(error: &NetError) -> &'static str {
     match error {
         NetError::Timeout { .. } | NetError::ConnectTimeout { .. } => "PeerTimeout",
-        NetError::Lost { .. } | NetError::LeftEarly { .. } | NetError::NoPeersLeft | NetError::Io { .. } | NetError::Malformed { .. } => "PeerLost",
+        NetError::Lost { .. }
+        | NetError::LeftEarly { .. }
+        | NetError::NoPeersLeft
+        | NetError::Io { .. }
+        | NetError::Malformed { .. } => "PeerLost",
         _ => "ConfigError",
     }
 }

@@ -1,0 +1,282 @@
+"""Plans are what runs cost: rounds and bytes of every party, in both phases."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import quorate as qr
+from quorate._explain import Placeholder
+from quorate.demo import breast_cancer_jobs
+
+ROOT = Path(__file__).resolve().parent.parent
+QUORATE = str(Path(sys.executable).with_name("quorate"))
+
+
+def costs(phase: Any) -> tuple[int, list[int]]:
+    sent = phase.bytes_sent
+    return phase.rounds, [sent[p] for p in sorted(sent)] if isinstance(sent, dict) else list(sent)
+
+
+def gained(after: qr.Stats, before: qr.Stats | None, name: str) -> tuple[int, list[int]]:
+    rounds, sent = costs(getattr(after, name))
+    if before is not None and getattr(before, name).bytes_sent:
+        earlier = costs(getattr(before, name))
+        return rounds - earlier[0], [now - then for now, then in zip(sent, earlier[1], strict=True)]
+    return rounds, sent
+
+
+def assert_exact(mpc: qr.Session, *arrays: qr.SecretArray) -> None:
+    """Reveals arrays and compares what that cost with what was foretold."""
+    before = mpc.stats()
+    plan = mpc.explain(*arrays)
+    assert mpc.stats() == before, "explaining sent something"
+    mpc.reveal_all(*arrays)
+    after = mpc.stats()
+    assert gained(after, before, "offline") == costs(plan.offline)
+    assert gained(after, before, "online") == costs(plan.online)
+    made = {k: n - before.offline.correlations.get(k, 0) for k, n in after.offline.correlations.items()}
+    assert {k: n for k, n in made.items() if n} == plan.correlations
+    assert sum(step.bytes_sent for step in plan.steps) == sum(costs(plan.online)[1])
+
+
+def program(data: Any, mpc: qr.Session, dtype: qr.Dtype, bound: int | None) -> list[qr.SecretArray]:
+    """Some arrays that depend on each other."""
+    rows = data.draw(st.integers(1, 40))
+    values = np.arange(rows * 3).reshape(rows, 3) % 2
+    x = mpc.input(values, owner=0, dtype=dtype, bound=bound)
+    y = mpc.input(values[::-1], owner=1, dtype=dtype, bound=bound)
+    pool = [x, y]
+    steps = {
+        "product": lambda a, b: a * b,
+        "sum": lambda a, b: (a + b).sum(axis=-1, keepdims=True) + b,
+        "matrix": lambda a, b: (a.T @ b).sum() + a,
+        "choice": lambda a, b: mpc.where(a < b, a, b),
+        "equal": lambda a, b: mpc.where((a == b) & (a > 0), 1, b),
+        "shift": lambda a, b: (a >> 1) - b,
+        "largest": lambda a, b: a.max(axis=0) + b,
+        "place": lambda a, b: mpc.where(a.argmax(axis=0) == 1, a, b),
+        "public": lambda a, b: (a + 1) * np.ones(3, int) - b,
+    }
+    for name in data.draw(st.lists(st.sampled_from(sorted(steps)), min_size=1, max_size=6)):
+        a, b = data.draw(st.sampled_from(pool)), data.draw(st.sampled_from(pool))
+        pool.append(steps[name](a, b))
+    return pool
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), parties=st.sampled_from([3, 3, 3, 5, 7]), k=st.integers(4, 64), bounded=st.booleans())
+def test_plans_of_random_programs_are_exact(data: Any, parties: int, k: int, bounded: bool) -> None:
+    dtype = qr.fixed(k, k // 3) if data.draw(st.booleans()) else qr.int(k)
+    with qr.local("rss", parties=parties) as mpc:
+        pool = program(data, mpc, dtype, 1 if bounded else None)
+        first = data.draw(st.sampled_from(pool))
+        assert_exact(mpc, first)
+        assert_exact(mpc, *pool)  # what was computed before is not computed again
+        assert_exact(mpc, pool[-1])
+
+
+@pytest.mark.parametrize("job", breast_cancer_jobs(), ids=lambda job: job.name)
+def test_plans_of_models_are_exact(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = []
+    original = qr.Session.reveal_all
+
+    def explained(self: qr.Session, *arrays: qr.SecretArray, to: int | None = None) -> list[Any]:
+        plans.append(self.explain(*arrays))
+        return original(self, *arrays, to=to)
+
+    monkeypatch.setattr(qr.Session, "reveal_all", explained)
+    with qr.local("rss") as mpc:
+        job.model.predict(mpc, job.records, model_owner=0, data_owner=1)
+        (plan,) = plans
+        stats = mpc.stats()
+    assert (costs(stats.offline), costs(stats.online)) == (costs(plan.offline), costs(plan.online))
+
+
+def test_a_reveal_to_one_party_is_planned_as_such() -> None:
+    plans = {}
+    for to in (None, 1):
+        with qr.local() as mpc:
+            x = mpc.input(np.arange(1000), owner=0)
+            x.reveal(to=to)
+            plans[to] = costs(mpc.stats().online)
+    assert sum(plans[1][1]) < sum(plans[None][1])
+
+
+def test_bounds_make_comparisons_cheaper() -> None:
+    def cost(bound: int | None) -> Any:
+        with qr.local() as mpc:
+            x, y = (mpc.input(np.arange(100), owner=p, bound=bound) for p in (0, 1))
+            return mpc.explain(x < y)
+
+    wide, narrow = cost(None), cost(1000)
+    assert narrow.online.rounds < wide.online.rounds
+    assert max(narrow.online.bytes_sent) < max(wide.online.bytes_sent)
+    assert max(narrow.offline.bytes_sent) < max(wide.offline.bytes_sent)
+
+
+def test_independent_work_shares_rounds() -> None:
+    with qr.local() as mpc:
+        x, y = mpc.input(np.arange(5), owner=0), mpc.input(np.arange(5), owner=1)
+        one = mpc.explain(x < y)
+        two = mpc.explain(x < y, y < x, x * y)
+        assert two.online.rounds == one.online.rounds
+        assert two.offline.rounds == one.offline.rounds
+
+
+def test_what_a_plan_says() -> None:
+    with qr.local() as mpc:
+        x, y = mpc.input(np.arange(5), owner=0), mpc.input(np.arange(5), owner=1)
+        plan = mpc.explain((x < y).sum(), network="wan")
+        text = str(plan)
+        for word in (
+            "rss",
+            "3 parties",
+            "wan",
+            "semi-honest",
+            "offline",
+            "online",
+            "edaBit",
+            Path(__file__).name,
+            "lt of",
+        ):
+            assert word in text, f"{word!r} is not in {text}"
+        assert repr(plan) == text
+        html = plan._repr_html_()
+        assert html.startswith("<p><b>rss</b>")
+        assert "lt of (5,) int(64)" in html
+        assert plan.memory_bytes > 0
+        assert mpc.stats().online.rounds == 0
+
+
+@pytest.mark.parametrize(
+    ("network", "rtt_ms", "mbit"),
+    [("lan", 0.106, 1000), ("wan", 46, 76), ("70,100", 70, 100), (qr.Network(rtt_ms=5, mbit=2), 5, 2)],
+    ids=str,
+)
+def test_networks_price_plans(network: Any, rtt_ms: float, mbit: float) -> None:
+    with qr.local() as mpc:
+        x = mpc.input(np.arange(10000), owner=0)
+        plan = mpc.explain(x * x, network=network)
+    for phase in (plan.offline, plan.online):
+        wanted = phase.rounds * rtt_ms / 2000 + max(phase.bytes_sent, default=0) * 8 / (mbit * 1e6)
+        assert phase.seconds == pytest.approx(wanted)
+
+
+def test_without_a_network_there_are_no_seconds() -> None:
+    with qr.local() as mpc:
+        assert mpc.explain(mpc.input([1], owner=0)).online.seconds is None
+
+
+def test_a_session_on_a_network_plans_for_it() -> None:
+    with qr.local(network=qr.Network(rtt_ms=20, mbit=1000)) as mpc:
+        x, y = mpc.input([1, 2], owner=0), mpc.input([2, 1], owner=1)
+        plan = mpc.explain(x < y)
+        assert plan.online.seconds == pytest.approx(plan.online.rounds * 0.01, rel=0.1)
+
+
+# ---- simulated networks --------------------------------------------------------------------------------------------
+
+
+def test_a_simulated_network_really_delays() -> None:
+    with qr.local(network=qr.Network(rtt_ms=30, mbit=1000)) as mpc:
+        x, y = mpc.input([3, -5, 7], owner=0), mpc.input([2, 9, 7], owner=1)
+        started = time.monotonic()
+        assert mpc.where(x < y, x * y, x + 1).reveal().tolist() == [4, -45, 8]
+        took = time.monotonic() - started
+        stats = mpc.stats()
+    rounds = stats.offline.rounds + stats.online.rounds
+    assert rounds > 10
+    assert took >= rounds * 0.015
+    assert took < 3 * rounds * 0.015 + 2
+    assert stats.online.seconds >= stats.online.rounds * 0.015 * 0.9
+
+
+def test_a_slow_network_takes_its_time_for_bytes() -> None:
+    values = np.arange(20000)
+    with qr.local(network=qr.Network(rtt_ms=0, mbit=8)) as mpc:
+        x = mpc.input(values, owner=0)
+        started = time.monotonic()
+        assert (x.reveal() == values).all()
+        took = time.monotonic() - started
+        busiest = max(mpc.stats().online.bytes_sent.values())
+    # Two of its links share the busiest party's bytes, and each has the bandwidth for itself.
+    assert took >= busiest / 1e6 / 2 * 0.9
+
+
+# ---- quorate explain -----------------------------------------------------------------------------------------------
+
+
+def explain(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [QUORATE, "explain", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("model", ["tree", "svm"])
+def test_explain_an_example(model: str) -> None:
+    done = explain("examples/score.py", "--network", "wan", "--model", model, "--records", "10")
+    assert done.returncode == 0, done.stderr
+    assert "run 1 of 1" in done.stdout
+    assert "on wan" in done.stdout
+    assert "score.py:" in done.stdout
+
+
+def test_explained_rounds_are_those_of_the_run(tmp_path: Path) -> None:
+    script = tmp_path / "twice.py"
+    script.write_text(
+        "import quorate as qr\nwith qr.session() as mpc:\n    x = mpc.input([1, 2], owner=0)\n    y = x * x\n"
+        "    y.reveal()\n    (y < 3).reveal()\n    print('ran', mpc.stats().online.rounds)\n"
+    )
+    done = explain(str(script))
+    assert done.returncode == 0, done.stderr
+    assert "ran 0" in done.stdout
+    assert "run 2 of 2" in done.stdout
+    planned = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("online  ")]
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.split() == ["ran", str(sum(planned))]
+
+
+@pytest.mark.parametrize(
+    "use", ["if v[0] > 1: pass", "int(v)", "for e in v: pass", "v + 1", "bool(v)", "len(v)", "v.sum()", "np.asarray(v)",
+            "v == 3", "f = float(v)", "v[0]", "v @ v", "-v", "v / 2", "3 * v", "np.ones(2) * v",
+            "np.sum(v)", "1 in v", "v & 1", "abs(v)", "v % 2"],
+)  # fmt: skip
+def test_what_was_not_computed_decides_nothing(tmp_path: Path, use: str) -> None:
+    script = tmp_path / "branching.py"
+    script.write_text(
+        "import numpy as np, quorate as qr\nwith qr.session() as mpc:\n    v = mpc.input([1, 2], owner=0).reveal()\n"
+        f"    print(v)\n    {use}\n"
+    )
+    done = explain(str(script))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "branching.py:5" in done.stderr
+    assert "not computed" in done.stdout
+    assert "nothing is computed" in done.stderr
+    assert "run 1 of 1" in done.stdout
+
+
+def test_placeholders_know_their_shape() -> None:
+    assert Placeholder((2, 3)).shape == (2, 3)
+    with pytest.raises(TypeError):
+        hash(Placeholder(()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--network", "dsl"], "dsl"), (["--protocol", "bgw"], "bgw"), (["--parties", "4"], "3, 5 or 7"),
+     (["--parties", "x"], "invalid int")],
+    ids=str,
+)  # fmt: skip
+def test_bad_arguments(arguments: list[str], words: str) -> None:
+    done = explain("examples/score.py", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
