@@ -144,7 +144,7 @@ def _draw(rows: list[Row], path: Path) -> None:
         _draw_panel(panel, workload, [row for row in measured if row["workload"] == workload])
     for panel in panels[len(workloads) :]:
         panel.set_visible(False)
-    panels[0].legend(fontsize=7)
+    panels[0].legend(fontsize=7, handlelength=3.5)
     figure.suptitle("seconds, offline and online; solid: memory, dashed: loopback TLS; x: peers, other machine")
     figure.savefig(path, dpi=150)
     _say(f"wrote {path}")
@@ -167,4 +167,9 @@ def _draw_panel(panel: Any, workload: str, rows: list[Row]) -> None:
         }
         panel.plot([x for x, _ in theirs], [y for _, y in theirs], "x", color=colour)
     panel.set(title=f"{workload}, k = {k}", xscale="log", yscale="log", xlabel="batch", ylabel="seconds")
+    if workload == "matmul":
+        sides = sorted({row["batch"] for row in rows})
+        panel.set_xticks(sides, [str(side) for side in sides])
+        panel.set_xticks([], minor=True)
+        panel.set_xlabel("side")
     panel.grid(alpha=0.3)

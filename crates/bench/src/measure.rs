@@ -31,7 +31,7 @@ pub struct Limits {
     pub cell_seconds: f64,
     /// Bytes that all parties of a cell together may be predicted to hold.
     pub memory_bytes: f64,
-    /// Seconds after which the remaining cells of a table are skipped.
+    /// Seconds that the whole table may take; cells that are not predicted to end before are skipped.
     pub total_seconds: f64,
 }
 
@@ -148,16 +148,13 @@ impl Bench {
         if memory > self.limits.memory_bytes {
             return Some(Skip::Memory(memory));
         }
-        if self.started.elapsed().as_secs_f64() > self.limits.total_seconds {
-            return Some(Skip::TimeIsUp);
+        let series = self.last.as_ref().filter(|(last, _)| last.same_series(cell));
+        let predicted = series.map_or(0.0, |(last, seconds)| seconds * cell.work() / last.work());
+        if predicted > self.limits.cell_seconds {
+            self.last = Some((*cell, predicted));
+            return Some(Skip::Seconds(predicted));
         }
-        let (last, seconds) = self.last.as_ref().filter(|(last, _)| last.same_series(cell))?;
-        let predicted = seconds * cell.work() / last.work();
-        if predicted <= self.limits.cell_seconds {
-            return None;
-        }
-        self.last = Some((*cell, predicted));
-        Some(Skip::Seconds(predicted))
+        (self.started.elapsed().as_secs_f64() + predicted >= self.limits.total_seconds).then_some(Skip::TimeIsUp)
     }
 
     fn group(&mut self, link: Link, parties: usize) -> Result<&Group, BenchError> {
