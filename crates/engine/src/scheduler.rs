@@ -16,7 +16,7 @@ use crate::attempts::{Attempts, Greeted};
 use crate::costs::{Costs, Phase};
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
-use crate::table::Table;
+use crate::table::{OVERHEAD_BYTES, Table};
 use crate::wire::{self, Abort, Kind, Tag};
 
 /// Frames taken in between two polls of the program, so that a flood cannot keep it from an interrupt.
@@ -183,7 +183,7 @@ impl Core {
             Kind::Data if self.attempts.borrow().is_running(head.number) => self.deliver_pieces(peer, frame),
             Kind::Data if self.attempts.borrow().is_stale(head.number) => Ok(()),
             Kind::Data => {
-                self.table.charge(peer, frame.len())?;
+                self.table.charge(peer, frame.len() + OVERHEAD_BYTES)?;
                 self.early.borrow_mut().push((peer, frame));
                 Ok(())
             }

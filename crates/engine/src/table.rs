@@ -17,7 +17,7 @@ use crate::wire::Tag;
 /// and so has every stream. A peer beyond it breaks the protocol.
 const PARKED_LIMIT: usize = 1 << 30;
 /// What a parked message, or a lane that nobody reads yet, takes beside its payload.
-const OVERHEAD_BYTES: usize = 256;
+pub(crate) const OVERHEAD_BYTES: usize = 256;
 
 /// A message as it arrived: a slice of a frame, or bytes put together from several frames.
 pub(crate) struct Message {
@@ -192,7 +192,12 @@ impl Table {
         if !last {
             return Ok(());
         }
-        let message = if whole {
+        let message = if whole && frame.len() > 2 * range.len() + OVERHEAD_BYTES {
+            // A small message must not keep a large frame alive: the peer would be charged for the message only.
+            let own = frame[range].to_vec();
+            let range = 0..own.len();
+            Message { depth, frame: Rc::new(own), range, charge }
+        } else if whole {
             Message { depth, frame: frame.clone(), range, charge }
         } else {
             let whole = std::mem::take(&mut channel.partial);
@@ -325,6 +330,16 @@ mod tests {
         let table = Table::with_limit(2, 1 << 20);
         let held = (0..9999).take_while(|&id| table.park(1, LaneId(id), 0, false, &frame, 0..0).is_ok()).count();
         assert_eq!(held, (1 << 20) / OVERHEAD_BYTES);
+    }
+
+    #[test]
+    fn a_small_message_does_not_keep_its_frame() {
+        let table = Table::new(2);
+        let frame = Rc::new(vec![7; 1 << 20]);
+        let lane = table.open(LaneId(7), Phase::Online, &None);
+        table.park(1, LaneId(7), 1, true, &frame, 10..12).unwrap();
+        assert_eq!(Rc::strong_count(&frame), 1);
+        assert_eq!(table.take(&lane, 1).unwrap().bytes(), [7, 7]);
     }
 
     #[test]
