@@ -150,6 +150,26 @@ def test_a_long_run_is_waited_for(deployment: Deployment) -> None:
     assert {e.out.strip() for e in ended} == {"0"}
 
 
+def test_arrays_may_die_at_different_times_at_different_parties(deployment: Deployment) -> None:
+    body = (
+        INPUTS
+        + """
+kept = []
+x = secret(0, 5)
+for i in range(6):
+    y = x * (i + 1)
+    if mpc.me == 1: kept.append(y)
+    print(y.sum().reveal())
+    if mpc.me == 2 and i % 2: del y
+    x = x + 1
+"""
+    )
+    ended = deployment.run(deployment.script(body))
+    assert statuses(ended) == [0, 0, 0], ended
+    wanted = [str(sum(v + i for v in range(5)) * (i + 1)) for i in range(6)]
+    assert all(e.out.split() == wanted for e in ended)
+
+
 # ---- configurations ------------------------------------------------------------------------------------------------
 
 GOOD = 'me = 0\nprotocol = "rss"\nkey = "party0.key"\n'

@@ -83,7 +83,7 @@ fn two_processes_with_one_number_are_told_so() {
     parties.push(second_copy);
     let results = connect(parties);
     drop(missing);
-    let lost = |result| matches!(error(result), NetError::Lost { peer: 0, .. });
+    let lost = |result| matches!(error(result), NetError::LeftEarly { peer: 0, missing: 1, .. });
     let duplicate = |result| matches!(error(result), NetError::DuplicateParty { party: 2, .. });
     assert!(duplicate(&results[0]), "{}", error(&results[0]));
     let copies = [&results[1], &results[2]];
