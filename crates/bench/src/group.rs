@@ -49,6 +49,9 @@ enum Answer {
 
 type Reply = (usize, std::result::Result<Answer, Error>);
 
+/// The party that failed, and how; `None` if its thread is gone.
+type Failure = (usize, Option<Error>);
+
 /// Ends a measurement from another thread.
 #[derive(Clone, Default)]
 pub struct Stopper {
@@ -139,7 +142,7 @@ impl Group {
     }
 
     /// Every party's answer, or the failure that the others' failures followed from.
-    fn collect(&self) -> std::result::Result<Vec<(usize, Answer)>, (usize, Option<Error>)> {
+    fn collect(&self) -> std::result::Result<Vec<(usize, Answer)>, Failure> {
         let (mut answers, mut failures) = (Vec::new(), Vec::new());
         for _ in 0..self.parties {
             match self.replies.recv() {
@@ -148,9 +151,8 @@ impl Group {
                 Err(_) => return Err((0, None)),
             }
         }
-        let own = |(_, error): &(usize, Option<Error>)| {
-            !error.as_ref().is_some_and(|error| BenchError::Setup(error.clone()).is_echo())
-        };
+        let own =
+            |(_, error): &Failure| !error.as_ref().is_some_and(|error| BenchError::Setup(error.clone()).is_echo());
         let first = failures.iter().position(own).unwrap_or(0);
         answers.sort_by_key(|(party, _)| *party);
         if failures.is_empty() { Ok(answers) } else { Err(failures.swap_remove(first)) }
