@@ -196,7 +196,15 @@ class SecretArray:
         return self._new(self._session._native.shift(self._node, left, int(bits), _source.line()))
 
     def dot(self, other: Any) -> SecretArray:
-        """Numpy's dot product: one multiplication round, as many bytes as results."""
+        """Numpy's dot product: one multiplication round, as many bytes as results.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x[0].dot(x[1]).reveal())
+            11
+        """
         return self._new(self._session._native.dot(self._node, self._operand(other, "dot"), _source.line()))
 
     # ---- reductions -----------------------------------------------------------------------------------------------
@@ -209,46 +217,118 @@ class SecretArray:
         return self._new(native.reduce(op, self._node, axis, bool(keepdims), _source.line()))
 
     def sum(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Sum over an axis or all; of bits, their number as int(64). Local (of bits: 1 round)."""
+        """Sum over an axis or all; of bits, their number as int(64). Local (of bits: 1 round).
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.sum(axis=0).reveal(), (x > 2).sum().reveal())
+            [5 6] 2
+        """
         return self._reduce("sum", axis, keepdims)
 
     def max(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Maximum; log2(n) comparisons deep."""
+        """Maximum; log2(n) comparisons deep.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.max().reveal(), x.max(axis=1).reveal())
+            5 [3 5]
+        """
         return self._reduce("max", axis, keepdims)
 
     def min(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Minimum; log2(n) comparisons deep."""
+        """Minimum; log2(n) comparisons deep.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.min().reveal(), x.min(axis=1).reveal())
+            1 [1 2]
+        """
         return self._reduce("min", axis, keepdims)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Index of the first maximum, as int(64); log2(n) comparisons deep."""
+        """Index of the first maximum, as int(64); log2(n) comparisons deep.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.argmax().reveal(), x.argmax(axis=0).reveal())
+            3 [0 1]
+        """
         return self._reduce("argmax", axis, keepdims)
 
     # ---- layout (all local) -----------------------------------------------------------------------------------------
 
     def reshape(self, *shape: Any) -> SecretArray:
-        """The same elements in another shape; one -1 is worked out."""
+        """The same elements in another shape; one -1 is worked out.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.reshape(4, -1).shape, x.reshape(-1).reveal())
+            (4, 1) [3 1 2 5]
+        """
         wanted = _whole_numbers("reshape", shape)
         return self._new(self._session._native.reshape(self._node, wanted, _source.line()))
 
     def ravel(self) -> SecretArray:
-        """One axis."""
+        """One axis.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.ravel().reveal())
+            [3 1 2 5]
+        """
         return self.reshape(-1)
 
     flatten = ravel
 
     def transpose(self, *axes: Any) -> SecretArray:
-        """Axes in another order; reversed if none is named."""
+        """Axes in another order; reversed if none is named.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.transpose(1, 0)[0].reveal())
+            [3 2]
+        """
         named = None if axes in ((), (None,)) else _whole_numbers("transpose", axes)
         return self._new(self._session._native.transpose(self._node, named, _source.line()))
 
     @property
     def T(self) -> SecretArray:
-        """The transpose."""
+        """The transpose.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.T[0].reveal())
+            [3 2]
+        """
         return self.transpose()
 
     def astype(self, dtype: Any) -> SecretArray:
-        """Bits as numbers 0 and 1. (Conversions between numbers come in a later release.)"""
+        """Bits as numbers 0 and 1. Conversions between numbers come in a later release.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     late = mpc.input([3, 1], owner=0) > 2
+            ...     print((late.astype(qr.int(8)) * 7).reveal())
+            [7 0]
+        """
         wanted = check(dtype)
         if wanted == self.dtype:
             return self
@@ -278,7 +358,15 @@ class SecretArray:
 
     @property
     def at(self) -> _At:
-        """`x.at[i].set(v)`: a copy of x with some elements replaced."""
+        """`x.at[i].set(v)`: a copy of x with some elements replaced.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.at[:, 0].set([8, 9]).reveal().tolist())
+            [[8, 1], [9, 5]]
+        """
         return _At(self)
 
     # ---- what numpy's arrays have and secrets do not -----------------------------------------------------------------
@@ -353,6 +441,13 @@ class SecretArray:
 
         Raises:
             ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended; what was computed before is kept.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, 1], owner=0)
+            ...     print((2 * x).reveal(), x.sum().reveal(to=1))
+            [6 2] 4
         """
         return self._session.reveal_all(self, to=to)[0]
 
