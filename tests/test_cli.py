@@ -1,0 +1,157 @@
+"""The `quorate` command: statuses, arguments, the demo, and scripts run by all parties at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import quorate as qr
+from quorate.cli import exit_status
+
+QUORATE = str(Path(sys.executable).with_name("quorate"))
+LIMIT_SECONDS = 90.0
+
+PRODUCT = """
+import sys, time
+import quorate as qr
+with qr.session() as mpc:
+    x = mpc.input([2, 3] if mpc.me in (None, 0) else None, owner=0, shape=(2,), dtype=qr.int(64))
+    print(mpc.me, sys.argv[1:], (x * x).reveal(), flush=True)
+"""
+
+
+def quorate(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [QUORATE, *arguments], cwd=cwd, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+    )
+
+
+def script(folder: Path, body: str = "") -> str:
+    path = folder / "script.py"
+    path.write_text(PRODUCT + body)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (qr.CheatingDetected("a check failed"), 4), (qr.PeerLost("gone"), 3), (qr.PeerTimeout("silent"), 3),
+        (qr.ConfigError("no such party"), 2), (qr.ProgramMismatch("differs"), 1), (qr.RangeError("too large"), 1),
+        (qr.RunAborted("stopped"), 1), (qr.SessionClosed("closed"), 1), (ValueError("a user's"), 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_statuses(error: BaseException, status: int) -> None:
+    assert exit_status(error) == status
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["dance"], ["run"], ["party", "x.py"], ["keygen", "--dir", "."], ["keygen", "--party", "x", "--dir", "."],
+     ["keygen", "--party", "-1", "--dir", "keys"], ["demo", "--nonsense"], ["models", "more"], ["run", "nowhere.py"],
+     ["demo", "--protocol", "bgw"], ["explain", "nowhere.py"]],
+    ids=str,
+)  # fmt: skip
+def test_bad_arguments(arguments: list[str], tmp_path: Path) -> None:
+    done = quorate(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_version_and_models() -> None:
+    assert quorate("--version").stdout == f"quorate {qr.__version__}\n"
+    listed = quorate("models").stdout
+    for name in ("DecisionTreeClassifier", "LinearSVC", "SVC", "LogisticRegression"):
+        assert name in listed
+
+
+def test_the_demo(tmp_path: Path) -> None:
+    done = quorate("demo", "--plot", str(tmp_path / "new" / "run.png"))
+    assert done.returncode == 0, done.stderr
+    differing = [line.split()[-1] for line in done.stdout.splitlines() if "predictions that differ" in line]
+    assert differing == ["0", "0"], done.stdout
+    for word in ("tree", "SVM", "accuracy in the clear", "accuracy under MPC", "rounds", "megabytes", "offline"):
+        assert word.lower() in done.stdout.lower(), word
+    assert (tmp_path / "new" / "run.png").read_bytes().startswith(b"\x89PNG")
+    assert "run.png" in done.stdout
+
+
+@pytest.mark.parametrize("parties", [3, 5, 7])
+def test_run_starts_a_process_for_each(tmp_path: Path, parties: int) -> None:
+    done = quorate("run", script(tmp_path), "--parties", str(parties), "--depth", "3", "file.csv")
+    assert done.returncode == 0, done.stderr
+    wanted = {f"[party {i}] {i} ['--depth', '3', 'file.csv'] [4 9]" for i in range(parties)}
+    assert set(done.stdout.splitlines()) == wanted
+
+
+def test_what_follows_two_dashes_is_the_scripts(tmp_path: Path) -> None:
+    done = quorate("run", script(tmp_path), "--", "--parties", "5", "--protocol")
+    assert done.returncode == 0, done.stderr
+    assert "[party 2] 2 ['--parties', '5', '--protocol'] [4 9]" in done.stdout
+    assert len(done.stdout.splitlines()) == 3
+
+
+def test_run_on_a_simulated_network_is_one_process(tmp_path: Path) -> None:
+    done = quorate("run", script(tmp_path), "--network", "10,100", "--model", "x")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "None ['--model', 'x'] [4 9]\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--parties", "4"], "3, 5 or 7"), (["--protocol", "bgw"], "bgw"), (["--network", "dsl"], "dsl")],
+    ids=str,
+)
+def test_run_refuses_what_cannot_be(tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = quorate("run", script(tmp_path), *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_run_reports_a_failure(tmp_path: Path) -> None:
+    done = quorate("run", script(tmp_path, "    if mpc.me == 1: raise KeyError('no such record')\n    x.reveal()\n"))
+    assert done.returncode == 1
+    assert "[party 1] KeyError: 'no such record'" in done.stdout
+    assert "party 1" in done.stdout.replace("[party 1]", "")
+
+
+def test_an_error_of_ours_is_one_line_with_the_users_place(tmp_path: Path) -> None:
+    done = quorate("run", script(tmp_path, "    (x + [1, 2, 3]).reveal()\n"), "--network", "lan")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("quorate: script.py:7: ShapeError: operands could not be broadcast")
+
+
+def test_ctrl_c_stops_every_process(tmp_path: Path) -> None:
+    body = "    time.sleep(1000)\n"
+    command = [QUORATE, "run", script(tmp_path, body)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(3):
+            assert "[4 9]" in process.stdout.readline()
+        pressed = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, errors = process.communicate(timeout=LIMIT_SECONDS)
+    assert process.returncode == 1
+    assert time.monotonic() - pressed < 10
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_killed_party_ends_the_run(tmp_path: Path) -> None:
+    body = (
+        "    if mpc.me == 2:\n        import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n    (x + x).reveal()\n"
+    )
+    done = quorate("run", script(tmp_path, body))
+    assert done.returncode in (1, 3)
+    assert "party 2" in done.stdout.replace("[party 2]", "")
+    assert "PeerLost" in done.stdout
