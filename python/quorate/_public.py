@@ -22,6 +22,8 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         DtypeError: not numbers.
         RangeError: integers beyond 64 bits.
     """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise DtypeError(f"{what}: some values are masked; fill or drop them first")
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -13,6 +13,7 @@ __all__ = [
     "ProgramMismatch",
     "QuorateError",
     "RangeError",
+    "RangeWarning",
     "RunAborted",
     "SessionBusy",
     "SessionClosed",
@@ -42,6 +43,13 @@ class RangeError(QuorateError, ValueError):
 
 class ModelError(QuorateError, ValueError):
     """A model that cannot be imported, or used in the place where it is."""
+
+
+class RangeWarning(UserWarning):
+    """A result may leave its dtype and wrap, given the bounds that were stated. Under `strict=True` a `RangeError`.
+
+    State a smaller `bound=`, or use a wider dtype, and the warning goes.
+    """
 
 
 class ConfigError(QuorateError, ValueError):

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use quorate_graph::{BinaryOp, Bound as Largest, BuildError, Builder, NodeId, Operand, Source, UnaryOp};
 
-use crate::errors::raise;
+use crate::errors::{raise, warn};
 use crate::operands::{Argument, dtype, dtype_parts, numbers};
 use crate::session::Session;
 
@@ -19,7 +19,12 @@ impl Session {
         line: Line,
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
     ) -> PyResult<u32> {
-        let id = self.lock()?.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
+        let (id, warnings) = {
+            let mut inner = self.lock()?;
+            let id = inner.build(Source::new(line.0, line.1), build).map_err(|error| raise(py, &error))?;
+            (id, inner.take_warnings())
+        };
+        warnings.iter().try_for_each(|warning| warn(py, warning))?;
         Ok(id.0)
     }
 

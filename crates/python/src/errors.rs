@@ -81,3 +81,14 @@ fn class_of_link(error: &NetError) -> &'static str {
         _ => "ConfigError",
     }
 }
+
+/// Issues a `RangeWarning` at the user's line.
+///
+/// # Errors
+/// The warning itself, where the user's filters turn it into an exception.
+pub(crate) fn warn(py: Python<'_>, warning: &quorate_graph::BuildError) -> PyResult<()> {
+    let category = py.import("quorate.errors")?.getattr("RangeWarning")?;
+    let (file, line) = (warning.at.file.to_string(), warning.at.line);
+    py.import("warnings")?.call_method1("warn_explicit", (warning.to_string(), category, file, line))?;
+    Ok(())
+}

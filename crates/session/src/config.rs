@@ -49,6 +49,9 @@ impl Default for Limits {
     }
 }
 
+/// A day.
+const LONGEST_LIMIT_S: u64 = 86_400;
+
 impl Config {
     /// Reads and checks a file.
     ///
@@ -69,8 +72,11 @@ impl Config {
         let seconds = |name: &str, value: f64| {
             Duration::try_from_secs_f64(value)
                 .ok()
-                .filter(|d| !d.is_zero())
-                .ok_or_else(|| fail(format!("`{name}` must be a positive number of seconds, not {value}")))
+                .filter(|d| !d.is_zero() && d.as_secs() <= LONGEST_LIMIT_S)
+                .ok_or_else(|| {
+                    let most = LONGEST_LIMIT_S;
+                    fail(format!("`{name}` must be a positive number of seconds, at most {most}, not {value}"))
+                })
         };
         seconds("connect_timeout_s", config.limits.connect_timeout_s)?;
         seconds("peer_timeout_s", config.limits.peer_timeout_s)?;

@@ -43,6 +43,18 @@ pub enum Plain {
     Bits(Bits),
 }
 
+/// A party's own input, wiped when it is no longer needed.
+pub(crate) struct OwnInput(pub Plain);
+
+impl Drop for OwnInput {
+    fn drop(&mut self) {
+        match &mut self.0 {
+            Plain::Vector(vector) => vector.wipe(),
+            Plain::Bits(bits) => bits.wipe(),
+        }
+    }
+}
+
 /// The ring that a dtype's elements live in.
 pub(crate) fn ring_of(dtype: Dtype) -> Ring {
     Ring::of(dtype.bits())
@@ -82,15 +94,18 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Plain, Bui
             return Ok(Plain::Vector(Vector::from_i64s(ring, values)));
         }
     }
-    let units = match data {
+    let mut units = match data {
         Data::Ints(values) => {
             node.dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?
         }
         Data::Bools(values) => values.iter().map(|&v| i128::from(v) << node.dtype.frac()).collect(),
         Data::Reals(values) => node.dtype.encode_reals(values).map_err(at)?,
     };
-    graph.check_input(id, &units).map_err(at)?;
-    Ok(constant_full(node.dtype, &units))
+    let checked = graph.check_input(id, &units).map_err(at);
+    let plain = constant_full(node.dtype, &units);
+    units.fill(0);
+    std::hint::black_box(&units);
+    checked.map(|()| plain)
 }
 
 fn constant_full(dtype: Dtype, units: &[i128]) -> Plain {

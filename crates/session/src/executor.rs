@@ -12,7 +12,7 @@ use quorate_engine::{Ctx, Error, Result, Slot, Step};
 use quorate_gadgets::Gadgets;
 use quorate_graph::{Graph, NodeId, Op};
 
-use crate::data::{Plain, constant, phantom};
+use crate::data::{OwnInput, Plain, constant, phantom};
 
 /// What a node's value is at this party.
 pub(crate) enum Value<S: Gadgets> {
@@ -50,7 +50,7 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     pub s: &'a S,
     pub work: &'a Work<'a>,
     /// This party's inputs, encoded.
-    pub inputs: &'a BTreeMap<NodeId, Arc<Plain>>,
+    pub inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
     pub keep: &'a dyn Fn(NodeId) -> bool,
     slots: BTreeMap<NodeId, Slot<Value<S>>>,
     uses: BTreeMap<NodeId, Cell<usize>>,
@@ -62,7 +62,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         s: &'a S,
         work: &'a Work<'a>,
         known: &Known<S>,
-        inputs: &'a BTreeMap<NodeId, Arc<Plain>>,
+        inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
         keep: &'a dyn Fn(NodeId) -> bool,
     ) -> Self {
         let mut slots = BTreeMap::new();
@@ -161,11 +161,11 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         let len = node.elements();
         match phantom(node.dtype, len) {
             Plain::Bits(_) => {
-                let bits = mine.and_then(|plain| if let Plain::Bits(bits) = &**plain { Some(bits) } else { None });
+                let bits = mine.and_then(|plain| if let Plain::Bits(bits) = &plain.0 { Some(bits) } else { None });
                 Ok(Value::Bits(self.s.input_bits(ctx, owner, (1, len), bits).await?))
             }
             Plain::Vector(shape) => {
-                let vector = mine.and_then(|plain| if let Plain::Vector(v) = &**plain { Some(v) } else { None });
+                let vector = mine.and_then(|plain| if let Plain::Vector(v) = &plain.0 { Some(v) } else { None });
                 Ok(Value::Arith(self.s.input(ctx, owner, (shape.ring(), len), vector).await?))
             }
         }

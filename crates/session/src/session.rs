@@ -14,7 +14,7 @@ use quorate_rss::Rss;
 
 use crate::config::Config;
 use crate::connect;
-use crate::data::{Data, Plain, encode_input};
+use crate::data::{Data, OwnInput, encode_input};
 use crate::error::SessionError;
 use crate::executor::Reveal;
 use crate::plan::{Plan, StepPlan};
@@ -42,7 +42,8 @@ struct Seat {
     interrupt: Option<Interrupt>,
     progress: Arc<Progress>,
     sent: Arc<AtomicU64>,
-    inputs: BTreeMap<NodeId, Arc<Plain>>,
+    /// Inputs since the last run.
+    inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -55,6 +56,10 @@ pub struct Session {
     seats: Vec<Seat>,
     replies: Receiver<Reply>,
     dropped: Vec<NodeId>,
+    /// Runs asked for so far.
+    jobs: u64,
+    /// Range warnings that were taken.
+    warned: usize,
     stats: Stats,
     closed: bool,
 }
@@ -130,6 +135,8 @@ impl Session {
             seats,
             replies,
             dropped: vec![],
+            jobs: 0,
+            warned: 0,
             stats: Stats::default(),
             closed: false,
         };
@@ -170,8 +177,18 @@ impl Session {
         }
         let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
         let id = build(program.graph.at(source))?;
-        program.arrays.insert(id);
+        program.arrays.push(id);
         Ok(id)
+    }
+
+    /// What range analysis found since the last call: results that may leave their dtype, given the stated bounds.
+    pub fn take_warnings(&mut self) -> Vec<BuildError> {
+        let Ok(program) = self.program.read() else { return Vec::new() };
+        let warnings = program.graph.warnings();
+        let fresh = &warnings[self.warned.min(warnings.len())..];
+        self.warned = warnings.len();
+        let at = |node: NodeId| program.graph.node(node).source.clone();
+        fresh.iter().map(|w| BuildError { fault: w.fault.clone(), at: at(w.node) }).collect()
     }
 
     /// Looks at the program.
@@ -189,11 +206,13 @@ impl Session {
         let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
         match encode_input(&program.graph, id, data) {
             Ok(plain) => {
-                seat.inputs.insert(id, Arc::new(plain));
+                seat.inputs.insert(id, Arc::new(OwnInput(plain)));
                 Ok(())
             }
             Err(error) => {
-                program.arrays.remove(&id);
+                if program.arrays.last() == Some(&id) {
+                    program.arrays.pop();
+                }
                 program.graph.take_back(id);
                 Err(error.into())
             }
@@ -221,13 +240,15 @@ impl Session {
             }
         }
         let dropped = std::mem::take(&mut self.dropped);
-        for seat in &self.seats {
-            let job = Job { reveals: reveals.clone(), inputs: seat.inputs.clone(), dropped: dropped.clone() };
+        self.jobs += 1;
+        for seat in &mut self.seats {
+            let inputs = std::mem::take(&mut seat.inputs);
+            let job = Job { number: self.jobs, reveals: reveals.clone(), inputs, dropped: dropped.clone() };
             seat.commands.send(Command::Run(job)).map_err(|_| SessionError::WorkerGone)?;
         }
         let waiting = self.seats.len();
         let interrupted = false;
-        Ok(Running { session: self, waiting, revealed: BTreeMap::new(), error: None, dropped, interrupted })
+        Ok(Running { session: self, waiting, revealed: BTreeMap::new(), error: None, interrupted })
     }
 
     /// What the reveals would cost, from dry runs of all parties, as if the nodes `assumed` had been run already.
@@ -314,7 +335,6 @@ pub struct Running<'s> {
     waiting: usize,
     revealed: BTreeMap<usize, Vec<Revealed>>,
     error: Option<SessionError>,
-    dropped: Vec<NodeId>,
     interrupted: bool,
 }
 
@@ -325,19 +345,16 @@ impl Running<'_> {
         while self.waiting > 0 {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.session.replies.recv_timeout(left) {
-                Ok((party, Ok(outcome))) => {
+                Ok(reply) if reply.job != self.session.jobs => {}
+                Ok(Reply { party, result, .. }) => {
                     self.waiting -= 1;
-                    self.session.stats.add(party, &outcome.stats);
-                    if let Some(seat) = self.session.seats.iter_mut().find(|seat| seat.party == party) {
-                        outcome.executed.iter().for_each(|id| {
-                            seat.inputs.remove(id);
-                        });
+                    match result {
+                        Ok(outcome) => {
+                            self.session.stats.add(party, &outcome.stats);
+                            self.revealed.insert(party, outcome.revealed);
+                        }
+                        Err(error) => self.error = Some(more_telling(self.error.take(), error)),
                     }
-                    self.revealed.insert(party, outcome.revealed);
-                }
-                Ok((_, Err(error))) => {
-                    self.waiting -= 1;
-                    self.error = Some(more_telling(self.error.take(), error));
                 }
                 Err(RecvTimeoutError::Timeout) => return false,
                 Err(RecvTimeoutError::Disconnected) => {
@@ -381,7 +398,6 @@ impl Running<'_> {
     pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
         self.wait_for_all();
         if let Some(error) = self.error.take() {
-            self.session.dropped.append(&mut self.dropped);
             return Err(error);
         }
         self.session.stats.runs += 1;

@@ -1,67 +1,246 @@
-//! Which values a party keeps from run to run, so that all parties keep the same.
+//! What a party keeps from run to run, so that all parties keep the same.
 //!
 //! A value is kept while its array lives at some party, or while an array that was not computed yet depends on it. Arrays
 //! die at different times at different parties (garbage collectors differ), so each party tells the others in the
 //! handshake of the next run, and a value goes once all have let go of it.
+//!
+//! A run may end well at one party and badly at another (an interrupt, at the last moment). So what a run computed is only
+//! *pending* until the next handshake, where each party says which run it finished last: runs that all finished are
+//! committed, others never happened. The parties then compare what they hold; a disagreement is an error, never a hang.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use quorate_engine::{Error, Mismatch, Result};
 use quorate_gadgets::Gadgets;
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::{Graph, NodeId, Op};
 
+use crate::data::OwnInput;
 use crate::executor::Known;
 
+/// Arrays that a party can let go of in one handshake; more wait for the next.
+const DROPS_PER_RUN: usize = 100_000;
+const NOTE_HEAD_BYTES: usize = 4 + 8 + 8;
+
 pub(crate) struct Store<S: Gadgets> {
+    /// Values of committed runs.
     pub values: Known<S>,
+    /// This party's inputs that no committed run has used.
+    pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
+    pending: Option<Pending<S>>,
+    /// The last run that this party finished and that may count.
+    finished: u32,
+    /// The user's arrays that some party still holds.
+    alive: BTreeSet<NodeId>,
+    /// How many of the program's arrays were taken over into `alive`, and their hash.
+    seen: usize,
+    arrays_hash: blake3::Hasher,
     /// For each array that some party let go of: a bit per party.
     dropped_by: BTreeMap<NodeId, u64>,
-    /// Arrays that all parties let go of.
-    gone: BTreeSet<NodeId>,
+    own_drops: OwnDrops,
     parties: usize,
+}
+
+/// What a finished run leaves, if it counts.
+struct Pending<S: Gadgets> {
+    run: u32,
+    computed: Known<S>,
+    after: Kept,
+    /// Nodes of the program when it ran; inputs built since are not its business.
+    nodes: usize,
+}
+
+/// What is to be there after a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub values: BTreeSet<NodeId>,
+    pub inputs: BTreeSet<NodeId>,
+}
+
+/// Arrays that this party let go of, until all peers are known to have heard it.
+#[derive(Default)]
+struct OwnDrops {
+    waiting: Vec<NodeId>,
+    /// Sent in this run, or in one that failed (0).
+    sent: Vec<(u32, Vec<NodeId>)>,
+}
+
+/// What a party says of itself in the handshake.
+struct Note {
+    finished: u32,
+    /// Hashes of the values it holds: without and with its pending run.
+    committed: u64,
+    with_pending: u64,
+    dropped: Vec<NodeId>,
 }
 
 impl<S: Gadgets> Store<S> {
     pub fn new(parties: usize) -> Self {
-        Store { values: BTreeMap::new(), dropped_by: BTreeMap::new(), gone: BTreeSet::new(), parties }
+        Store {
+            values: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            pending: None,
+            finished: 0,
+            alive: BTreeSet::new(),
+            seen: 0,
+            arrays_hash: blake3::Hasher::new_derive_key("quorate/session/arrays"),
+            dropped_by: BTreeMap::new(),
+            own_drops: OwnDrops::default(),
+            parties,
+        }
     }
 
-    /// Takes in what `party` let go of.
-    pub fn note_dropped(&mut self, party: usize, dropped: &[NodeId]) {
-        for &id in dropped {
-            let by = self.dropped_by.entry(id).or_default();
+    /// Whether a value exists, as far as this party knows.
+    pub fn has(&self, id: NodeId) -> bool {
+        self.values.contains_key(&id) || self.pending.as_ref().is_some_and(|p| p.computed.contains_key(&id))
+    }
+
+    /// Takes over what the session gathered since the last run; returns the hash of the program's arrays.
+    pub fn take_over(
+        &mut self,
+        arrays: &[NodeId],
+        inputs: BTreeMap<NodeId, Arc<OwnInput>>,
+        dropped: Vec<NodeId>,
+    ) -> [u8; 32] {
+        for &id in &arrays[self.seen.min(arrays.len())..] {
+            self.alive.insert(id);
+            self.arrays_hash.update(&id.0.to_le_bytes());
+        }
+        self.seen = arrays.len();
+        self.inputs.extend(inputs);
+        self.own_drops.waiting.extend(dropped);
+        self.arrays_hash.finalize().into()
+    }
+
+    /// What this party tells the others.
+    pub fn note(&mut self) -> Vec<u8> {
+        let with_pending: u64 = match &self.pending {
+            Some(pending) => hash_of(self.after(pending).iter()),
+            None => hash_of(self.values.keys()),
+        };
+        let mut note = Vec::new();
+        note.extend_from_slice(&self.finished.to_le_bytes());
+        note.extend_from_slice(&hash_of(self.values.keys()).to_le_bytes());
+        note.extend_from_slice(&with_pending.to_le_bytes());
+        self.own_drops.send().for_each(|id| note.extend_from_slice(&id.0.to_le_bytes()));
+        note
+    }
+
+    /// The nodes whose values exist after a pending run.
+    fn after(&self, pending: &Pending<S>) -> Vec<NodeId> {
+        let all: BTreeSet<NodeId> = self.values.keys().chain(pending.computed.keys()).copied().collect();
+        all.into_iter().filter(|id| pending.after.values.contains(id)).collect()
+    }
+
+    /// Settles the last run and takes in what the parties let go of. All parties do this alike.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]; [`Mismatch::Request`] where a peer holds other values.
+    pub fn settle(&mut self, me: usize, run: u32, notes: &[Vec<u8>], nodes: usize) -> Result<()> {
+        let notes: Vec<Note> =
+            notes.iter().enumerate().map(|(p, note)| Note::read(p, note, nodes)).collect::<Result<_>>()?;
+        let agreed = notes.iter().map(|note| note.finished).min().unwrap_or(0);
+        let holds = |note: &Note| if note.finished <= agreed { note.with_pending } else { note.committed };
+        if let Some(peer) = notes.iter().position(|note| holds(note) != holds(&notes[me])) {
+            return Err(Error::Mismatch(Mismatch::Request { peer }));
+        }
+        match self.pending.take() {
+            Some(pending) if pending.run <= agreed => self.commit(pending),
+            _ => {}
+        }
+        self.finished = agreed;
+        self.own_drops.acknowledged(agreed, run);
+        for (party, note) in notes.iter().enumerate() {
+            self.note_dropped(party, &note.dropped);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, pending: Pending<S>) {
+        let Pending { computed, after, nodes, .. } = pending;
+        self.values.extend(computed);
+        self.values.retain(|id, _| after.values.contains(id));
+        self.inputs.retain(|id, _| id.index() >= nodes || after.inputs.contains(id));
+    }
+
+    fn note_dropped(&mut self, party: usize, dropped: &[NodeId]) {
+        for id in dropped {
+            if !self.alive.contains(id) {
+                continue;
+            }
+            let by = self.dropped_by.entry(*id).or_default();
             *by |= 1 << party;
             if by.count_ones() as usize == self.parties {
-                self.dropped_by.remove(&id);
-                self.gone.insert(id);
+                self.dropped_by.remove(id);
+                self.alive.remove(id);
             }
         }
     }
 
-    /// The nodes to keep after a run of `running`, given the nodes that are arrays of the user's.
-    pub fn kept(&self, graph: &Graph, arrays: &BTreeSet<NodeId>, running: &[NodeId]) -> BTreeSet<NodeId> {
+    /// What to keep after a run of `running`.
+    pub fn kept(&self, graph: &Graph, running: &[NodeId]) -> Kept {
         let running: BTreeSet<NodeId> = running.iter().copied().collect();
         let done = |id: NodeId| self.values.contains_key(&id) || running.contains(&id);
-        let alive: Vec<NodeId> = arrays.iter().copied().filter(|id| !self.gone.contains(id)).collect();
-        let waiting: Vec<NodeId> = alive.iter().copied().filter(|&id| !done(id)).collect();
-        let operands = graph.needed(&waiting, done);
-        let operands = operands.iter().flat_map(|&id| graph.node(id).inputs.iter().copied()).filter(|&id| done(id));
-        alive.into_iter().chain(operands).collect()
+        let waiting: Vec<NodeId> = self.alive.iter().copied().filter(|&id| !done(id)).collect();
+        let needed = graph.needed(&waiting, done);
+        let operands = needed.iter().flat_map(|&id| graph.node(id).inputs.iter().copied()).filter(|&id| done(id));
+        let values = self.alive.iter().copied().filter(|&id| done(id)).chain(operands).collect();
+        let is_input = |id: &NodeId| matches!(graph.node(*id).op, Op::Input { .. });
+        Kept { values, inputs: needed.into_iter().filter(is_input).collect() }
     }
 
-    /// Takes in a finished run's values and frees what is not to be kept.
-    pub fn finish(&mut self, computed: Known<S>, keep: &BTreeSet<NodeId>) {
-        self.values.extend(computed);
-        self.values.retain(|id, _| keep.contains(id));
+    /// Notes a run that this party finished; the next handshake decides whether it counts.
+    pub fn finish(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
+        self.finished = run;
+        self.pending = Some(Pending { run, computed, after, nodes });
     }
 }
 
-/// Encodes node numbers for the handshake.
-pub(crate) fn encode(ids: &[NodeId]) -> Vec<u8> {
-    ids.iter().flat_map(|id| id.0.to_le_bytes()).collect()
+impl OwnDrops {
+    /// What the next note names: all that some peer may not have heard, and as much of the rest as fits.
+    fn send(&mut self) -> impl Iterator<Item = NodeId> + '_ {
+        let fresh = self.waiting.len().min(DROPS_PER_RUN);
+        let fresh: Vec<NodeId> = self.waiting.drain(..fresh).collect();
+        if !fresh.is_empty() {
+            self.sent.push((0, fresh));
+        }
+        self.sent.iter().flat_map(|(_, ids)| ids.iter().copied()).take(2 * DROPS_PER_RUN)
+    }
+
+    /// Forgets what was named in runs that all parties finished; everything else was named in `run` now.
+    fn acknowledged(&mut self, agreed: u32, run: u32) {
+        self.sent.retain(|&(sent_in, _)| sent_in == 0 || sent_in > agreed);
+        let mut room = 2 * DROPS_PER_RUN;
+        for (sent_in, ids) in &mut self.sent {
+            if *sent_in == 0 && ids.len() <= room {
+                *sent_in = run;
+            }
+            room = room.saturating_sub(ids.len());
+        }
+    }
 }
 
-/// Reads them; numbers beyond the program are ignored.
-pub(crate) fn decode(bytes: &[u8], nodes: usize) -> Vec<NodeId> {
-    let number = |b: &[u8]| NodeId(u32::from_le_bytes(b.try_into().unwrap_or_default()));
-    bytes.chunks_exact(4).map(number).filter(|id| id.index() < nodes).collect()
+impl Note {
+    fn read(peer: usize, note: &[u8], nodes: usize) -> Result<Note> {
+        let malformed = Error::Malformed { peer, what: "note of a wrong length" };
+        if note.len() < NOTE_HEAD_BYTES || !(note.len() - NOTE_HEAD_BYTES).is_multiple_of(4) {
+            return Err(malformed);
+        }
+        let (head, ids) = note.split_at(NOTE_HEAD_BYTES);
+        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or_default());
+        let (ids, _) = ids.as_chunks::<4>();
+        let dropped = ids.iter().map(|b| NodeId(u32::from_le_bytes(*b))).filter(|id| id.index() < nodes).collect();
+        let finished = u32::from_le_bytes(head[..4].try_into().unwrap_or_default());
+        Ok(Note { finished, committed: word(4), with_pending: word(12), dropped })
+    }
+}
+
+fn hash_of<'a>(ids: impl Iterator<Item = &'a NodeId>) -> u64 {
+    let mut hash = blake3::Hasher::new_derive_key("quorate/session/values");
+    ids.for_each(|id| {
+        hash.update(&id.0.to_le_bytes());
+    });
+    let mut short = [0; 8];
+    short.copy_from_slice(&hash.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(short)
 }

@@ -10,27 +10,29 @@ use std::time::Instant;
 use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Party, Phase, Result, dry};
 use quorate_graph::{Graph, NodeId};
 
-use crate::data::{Data, Plain, decode, phantom};
+use crate::data::{Data, OwnInput, Plain, decode, phantom};
 use crate::error::SessionError;
 use crate::executor::{Done, Executor, Known, Reveal, Value, Work};
 use crate::plan::PhasePlan;
 use crate::protocol::Backend;
 use crate::stats::{Progress, RunStats};
-use crate::store::{self, Store};
+use crate::store::Store;
 
 /// The program as built so far.
 #[derive(Default)]
 pub(crate) struct Program {
     pub graph: Graph,
-    /// The nodes that users hold as arrays.
-    pub arrays: BTreeSet<NodeId>,
+    /// The nodes that users hold, or held, as arrays, in the order in which they were built.
+    pub arrays: Vec<NodeId>,
 }
 
 /// A request to run what some reveals need.
 pub(crate) struct Job {
+    /// Its number at this session; replies carry it.
+    pub number: u64,
     pub reveals: Vec<Reveal>,
-    /// This party's inputs that no run has used yet.
-    pub inputs: BTreeMap<NodeId, Arc<Plain>>,
+    /// This party's inputs since the last run.
+    pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     /// Arrays that this party let go of since the last run.
     pub dropped: Vec<NodeId>,
 }
@@ -47,12 +49,15 @@ pub(crate) enum Command {
 /// A finished run at one party.
 pub(crate) struct Outcome {
     pub revealed: Vec<Option<Data>>,
-    /// The nodes whose values now exist.
-    pub executed: Vec<NodeId>,
     pub stats: RunStats,
 }
 
-pub(crate) type Reply = (usize, std::result::Result<Outcome, SessionError>);
+/// What came of a job at one party.
+pub(crate) struct Reply {
+    pub job: u64,
+    pub party: usize,
+    pub result: std::result::Result<Outcome, SessionError>,
+}
 
 /// What a dry run tells about a request, at one party.
 #[derive(Clone, Debug, Default)]
@@ -97,10 +102,12 @@ pub(crate) fn serve<B: Backend>(
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {
+                let number = job.number;
                 let result = catch_unwind(AssertUnwindSafe(|| worker.run(job)));
                 let lost = result.is_err();
                 let result = result.unwrap_or(Err(Error::Bug { what: "a party's thread panicked" }.into()));
-                if replies.send((me, result)).is_err() || lost {
+                worker.backend.clear_stock();
+                if replies.send(Reply { job: number, party: me, result }).is_err() || lost {
                     return;
                 }
             }
@@ -129,17 +136,17 @@ impl<B: Backend> Worker<B> {
         let program = program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let (me, parties) = (self.party.me(), self.party.parties());
-        let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let arrays = self.store.take_over(&program.arrays, job.inputs, job.dropped);
         let wire_before = self.party.wire_bytes();
-        let greeting = greeting(graph, &work, &job.dropped);
+        let greeting = greeting(graph, &job.reveals, &arrays, self.store.note());
         let trace = || graph.hashes().iter().map(short_hash).collect();
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let mut run = self.party.begin(&greeting, &trace, &describe)?;
         let started = Instant::now(); // waiting for the others to come here is no part of the run
-        for party in 0..parties {
-            self.store.note_dropped(party, &store::decode(&run.agreement().notes[party], graph.nodes().len()));
-        }
-        let keep = self.store.kept(graph, &program.arrays, &work.nodes);
+        let number = run.agreement().run;
+        self.store.settle(me, number, &run.agreement().notes, graph.nodes().len())?;
+        let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let after = self.store.kept(graph, &work.nodes);
         // From here on an error tells the peers, who would wait for this party otherwise.
         let (demand, online, offline) = rehearse::<B>(&work, parties, me)?;
 
@@ -154,25 +161,24 @@ impl<B: Backend> Worker<B> {
         let started = Instant::now();
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, offline.offline.bytes() + online.online.bytes());
-        let keep_node = |id: NodeId| keep.contains(&id);
-        let executor = Executor::new(&self.backend, &work, &self.store.values, &job.inputs, &keep_node);
+        let keep_node = |id: NodeId| after.values.contains(&id);
+        let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node);
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         let wire_after = run.wire_bytes();
         let costs = run.finish();
-        self.backend.clear_stock();
 
         stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
         stats.online.add(&costs.online, started.elapsed(), wire_after - wire_middle);
         stats.by_step = by_step(&costs);
         let revealed = decoded(graph, &work.reveals, &done.opened);
-        self.store.finish(done.kept, &keep);
-        Ok(Outcome { revealed, executed: work.nodes, stats })
+        self.store.finish(number, done.kept, after, graph.nodes().len());
+        Ok(Outcome { revealed, stats })
     }
 
     /// What the reveals would cost every party.
     fn plan(&self, reveals: &[Reveal], assumed: &BTreeSet<NodeId>) -> std::result::Result<DryRun, SessionError> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
-        let done = |id| self.store.values.contains_key(&id) || assumed.contains(&id);
+        let done = |id| self.store.has(id) || assumed.contains(&id);
         let work = work(&program.graph, reveals, done);
         let mut plan = DryRun { executed: work.nodes.clone(), ..DryRun::default() };
         for party in 0..self.party.parties() {
@@ -243,19 +249,16 @@ fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Known<B> {
     .collect()
 }
 
-/// What the parties compare before a run: the program, and what of it is to be run and revealed.
-fn greeting(graph: &Graph, work: &Work<'_>, dropped: &[NodeId]) -> Greeting {
+/// What the parties compare before a run: the program, which of it are arrays, and what is revealed to whom.
+fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>) -> Greeting {
     let mut request = blake3::Hasher::new_derive_key("quorate/session/request");
-    for reveal in &work.reveals {
+    for reveal in reveals {
         request.update(&reveal.node.0.to_le_bytes());
         request.update(&reveal.to.map_or(u64::MAX, |to| to as u64).to_le_bytes());
     }
-    request.update(&u64::MAX.to_le_bytes());
-    work.nodes.iter().for_each(|id| {
-        request.update(&id.0.to_le_bytes());
-    });
+    request.update(arrays);
     let program = graph.hashes().last().map_or([0; 32], |hash| hash.0);
-    Greeting { program, request: request.finalize().into(), note: store::encode(dropped) }
+    Greeting { program, request: request.finalize().into(), note }
 }
 
 fn short_hash(hash: &quorate_graph::Hash) -> u64 {

@@ -17,6 +17,9 @@ from quorate.models._tree import TreeSecrets
 
 Secrets = TreeSecrets | LinearSecrets
 
+DATA_OWNER = "data owner"
+"""The default for `reveal_to`: whose records these are."""
+
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Model:
@@ -43,7 +46,7 @@ class Model:
         X: Any = None,
         model_owner: int = 0,
         data_owner: int = 1,
-        reveal_to: int | None = None,
+        reveal_to: int | str | None = DATA_OWNER,
         rows: int | None = None,
     ) -> Any:
         """Predicts the classes of `data_owner`'s records with `model_owner`'s model, showing neither.
@@ -56,7 +59,7 @@ class Model:
                 of that shape, of which nothing but the shape is used.
             model_owner: the party that has the model.
             data_owner: the party that has the records.
-            reveal_to: the party that learns the predictions; None for all.
+            reveal_to: the party that learns the predictions: the records' owner unless stated; None for all.
             rows: the number of records, where X is None.
 
         Returns:
@@ -111,11 +114,12 @@ def predict(
     X: Any,
     model_owner: int,
     data_owner: int,
-    reveal_to: int | None,
+    reveal_to: int | str | None,
     rows: int | None,
 ) -> Any:
     """`Model.predict` and `Shape.predict`: at each party the same program, with the values that it has."""
     me = mpc.me
+    learner = data_owner if reveal_to == DATA_OWNER else reveal_to
     if secrets is None and me in (None, model_owner):
         raise ModelError(f"party {model_owner} owns the model: call predict on what from_sklearn returned there")
     if X is None and me in (None, data_owner):
@@ -125,5 +129,5 @@ def predict(
         raise ShapeError(f"{count} records, rows={rows}: a party without the records states their number as rows=")
     records = encode_records(shape, X) if me in (None, data_owner) else None
     mine = secrets if me in (None, model_owner) else None
-    result = run(Secret(mpc), shape, mine, records, count, model_owner, data_owner).reveal(reveal_to)
+    result = run(Secret(mpc), shape, mine, records, count, model_owner, data_owner).reveal(learner)
     return decode(shape, result) if isinstance(result, np.ndarray) else result

@@ -91,7 +91,7 @@ class Shape:
         X: Any = None,
         model_owner: int = 0,
         data_owner: int = 1,
-        reveal_to: int | None = None,
+        reveal_to: int | str | None = "data owner",
         rows: int | None = None,
     ) -> Any:
         """The part of `Model.predict` of a party that does not have the model."""

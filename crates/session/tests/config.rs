@@ -1,0 +1,69 @@
+//! What `party.toml` may say, and how each mistake is reported.
+
+use std::path::{Path, PathBuf};
+
+use quorate_session::{Config, SessionError};
+
+const GOOD: &str = r#"
+me = 1
+protocol = "rss"
+key = "keys/party1.key"
+[[party]]
+address = "one.example:9000"
+certificate = "keys/party0.crt"
+[[party]]
+address = "two.example:9000"
+certificate = "keys/party1.crt"
+[[party]]
+address = "[::1]:9000"
+certificate = "/etc/quorate/party2.crt"
+[limits]
+peer_timeout_s = 2.5
+"#;
+
+fn read(name: &str, text: &str) -> Result<Config, SessionError> {
+    let folder = std::env::temp_dir().join(format!("quorate-config-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{name}.toml"));
+    std::fs::write(&path, text).unwrap();
+    let config = Config::read(&path);
+    std::fs::remove_file(path).unwrap();
+    config
+}
+
+#[test]
+fn a_good_file_is_read_with_paths_relative_to_it() {
+    let config = read("good", GOOD).unwrap();
+    assert_eq!((config.me, config.parties.len()), (1, 3));
+    assert!(config.key.is_absolute() && config.key.ends_with("keys/party1.key"));
+    assert_eq!(config.parties[2].certificate, PathBuf::from("/etc/quorate/party2.crt"));
+    assert_eq!((config.limits.connect_timeout_s, config.limits.peer_timeout_s), (30.0, 2.5));
+}
+
+#[test]
+fn each_mistake_is_named() {
+    let cases = [
+        ("protocol = ", "protocl = ", "protocl"),
+        ("me = 1", "me = 3", "`me` is 3, but the file lists 3 parties"),
+        ("me = 1", "me = -1", "me"),
+        ("me = 1", "", "missing field `me`"),
+        (r#""rss""#, r#""bgw""#, "unknown protocol \"bgw\""),
+        ("one.example:9000", "one.example", "has no port"),
+        ("one.example:9000", ":9000", "has no port"),
+        ("one.example:9000", "one.example:99999", "has no port"),
+        ("= 2.5", "= 0", "must be a positive number of seconds"),
+        ("= 2.5", "= -1", "must be a positive number of seconds"),
+        ("= 2.5", "= nan", "must be a positive number of seconds"),
+        ("= 2.5", "= 1e300", "must be a positive number of seconds"),
+        ("peer_timeout_s", "peer_timeout", "peer_timeout_s"),
+        ("[limits]", "[[party]]\naddress = \"four:1\"\ncertificate = \"4.crt\"\n[limits]", "3, 5 or 7 parties, not 4"),
+        ("me = 1", "me = = 1", "TOML"),
+    ];
+    for (i, (from, to, words)) in cases.into_iter().enumerate() {
+        assert!(GOOD.contains(from));
+        let error = read(&format!("bad{i}"), &GOOD.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(words), "{words:?} is not in {error:?}");
+    }
+    let error = Config::read(Path::new("nowhere.toml")).unwrap_err().to_string();
+    assert!(error.starts_with("nowhere.toml: cannot be read"), "{error}");
+}

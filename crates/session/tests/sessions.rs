@@ -1,0 +1,93 @@
+//! Sessions as their users see them, without Python: programs that run, runs that are stopped, inputs that are refused.
+
+use std::time::Duration;
+
+use quorate_graph::{BinaryOp, Bound, Dtype, Fault, Network, NodeId, Source};
+use quorate_session::{Data, LocalOptions, Protocol, Session, SessionError};
+
+fn local(parties: usize, network: Option<Network>) -> Session {
+    Session::local(LocalOptions { protocol: Protocol::Rss, parties, network, strict: false }).unwrap()
+}
+
+fn here(line: u32) -> Source {
+    Source::new("sessions.rs", line)
+}
+
+fn input(session: &mut Session, owner: usize, values: &[i64]) -> Result<NodeId, SessionError> {
+    let parties = session.parties();
+    let dtype = Dtype::int(16).unwrap();
+    let id = session.build(here(1), |mut b| b.input(owner, parties, &[values.len()], dtype, Some(Bound::Int(100))))?;
+    session.provide(id, owner, &Data::Ints(values.to_vec()))?;
+    Ok(id)
+}
+
+fn product(session: &mut Session, x: NodeId, y: NodeId) -> NodeId {
+    session.build(here(2), |mut b| b.binary(BinaryOp::Mul, x, y)).unwrap()
+}
+
+fn reveal(session: &mut Session, node: NodeId) -> Result<Vec<i64>, SessionError> {
+    let values = session.run(&[(node, None)])?.finish()?;
+    match values.into_iter().next().flatten() {
+        Some(Data::Ints(ref v)) => Ok(v.clone()),
+        _ => panic!("a reveal to all gives integers"),
+    }
+}
+
+#[test]
+fn programs_run_among_three_five_and_seven() {
+    for parties in [3, 5, 7] {
+        let mut session = local(parties, None);
+        let x = input(&mut session, 0, &[3, -5, 7]).unwrap();
+        let y = input(&mut session, parties - 1, &[2, 9, -7]).unwrap();
+        let z = product(&mut session, x, y);
+        assert_eq!(reveal(&mut session, z).unwrap(), [6, -45, -49]);
+        assert_eq!(session.stats().parties.len(), parties);
+    }
+}
+
+#[test]
+fn a_refused_input_leaves_the_program_as_it_was() {
+    let mut session = local(3, None);
+    let x = input(&mut session, 0, &[1, 2]).unwrap();
+    let before = session.with_graph(|graph| graph.hashes().to_vec()).unwrap();
+    let refused = input(&mut session, 0, &[1, 101]);
+    assert!(matches!(refused, Err(SessionError::Build(e)) if matches!(e.fault, Fault::OutOfBound { .. })));
+    assert_eq!(session.with_graph(|graph| graph.hashes().to_vec()).unwrap(), before);
+    assert_eq!(reveal(&mut session, x).unwrap(), [1, 2]);
+}
+
+#[test]
+fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
+    let mut session = local(3, Some(Network::new(400.0, 1000.0).unwrap()));
+    let x = input(&mut session, 0, &[1, 2, 3]).unwrap();
+    let y = product(&mut session, x, x);
+    {
+        let mut running = session.run(&[(x, None), (y, None)]).unwrap();
+        assert!(!running.wait(Duration::from_millis(50)));
+    }
+    let z = product(&mut session, y, x);
+    assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
+}
+
+#[test]
+fn values_go_to_whom_they_are_revealed() {
+    let mut session = local(3, None);
+    let x = input(&mut session, 1, &[4]).unwrap();
+    for to in 0..3 {
+        let values = session.run(&[(x, Some(to))]).unwrap().finish().unwrap();
+        assert!(matches!(&values[..], [Some(Data::Ints(v))] if v[..] == [4]));
+    }
+    let nobody = session.run(&[(x, Some(3))]).err().map(|e| e.to_string());
+    assert_eq!(nobody.as_deref(), Some("party 3 does not exist: this session has 3"));
+}
+
+#[test]
+fn a_closed_session_says_so() {
+    let mut session = local(3, None);
+    let x = input(&mut session, 0, &[1]).unwrap();
+    session.close(false);
+    assert!(matches!(reveal(&mut session, x), Err(SessionError::Closed)));
+    assert!(matches!(input(&mut session, 0, &[1]), Err(SessionError::Closed)));
+    assert!(matches!(session.plan(&[(x, None)], &[]), Err(SessionError::Closed)));
+    session.close(true);
+}
