@@ -28,10 +28,10 @@ def _interrupt_after(ticks: int) -> Any:
 @pytest.mark.parametrize("to", [None, 0])
 def test_the_next_reveal_is_right_whenever_the_last_one_was_interrupted(to: int | None) -> None:
     interrupted = 0
-    with qr.local("rss", parties=3, network=qr.Network(rtt_ms=60, mbit=1000)) as mpc:
+    with qr.local("rss", parties=3, network=qr.Network(rtt_ms=150, mbit=1000)) as mpc:
         x = mpc.input([1, 2, 3], owner=1)
         kept: list[tuple[qr.SecretArray, np.ndarray]] = []
-        for attempt in range(12):
+        for attempt in range(10):
             y = x * x + attempt
             try:
                 mpc._native.run([(y._node, to)], _interrupt_after(1 + attempt % 4))
