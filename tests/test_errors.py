@@ -180,6 +180,17 @@ def test_strict_sessions_want_bounds() -> None:
         assert (x + 27).reveal() == 127
 
 
+def test_results_that_may_wrap_warn_where_a_bound_was_stated(mpc: qr.Session) -> None:
+    x = mpc.input([100], owner=0, bound=100, dtype=qr.int(8))
+    with pytest.warns(qr.RangeWarning, match=f"may leave int.8.*wider dtype.*{HERE}"):
+        y = x * x
+    unknown = mpc.input([100], owner=0, dtype=qr.int(8))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (unknown * unknown + y).shape == (1,)
+        assert (x + 27).shape == (1,)
+
+
 # ---- operations ----------------------------------------------------------------------------------------------------
 
 
@@ -419,7 +430,8 @@ def test_every_error_is_of_the_family() -> None:
         "PeerTimeout": TimeoutError, "CheatingDetected": RuntimeError, "PoolExhausted": RuntimeError,
         "RunAborted": RuntimeError, "SessionClosed": RuntimeError, "SessionBusy": RuntimeError,
     }  # fmt: skip
-    assert set(qr.errors.__all__) == {*builtins, "QuorateError"}
+    assert set(qr.errors.__all__) == {*builtins, "QuorateError", "RangeWarning"}
+    assert issubclass(qr.RangeWarning, UserWarning)
     for name, builtin in builtins.items():
         assert issubclass(getattr(qr, name), qr.QuorateError)
         assert issubclass(getattr(qr, name), builtin)

@@ -90,7 +90,7 @@ def test_plans_of_models_are_exact(job: Any, monkeypatch: pytest.MonkeyPatch) ->
     original = qr.Session.reveal_all
 
     def explained(self: qr.Session, *arrays: qr.SecretArray, to: int | None = None) -> list[Any]:
-        plans.append(self.explain(*arrays))
+        plans.append(self.explain(*arrays, to=to))
         return original(self, *arrays, to=to)
 
     monkeypatch.setattr(qr.Session, "reveal_all", explained)
@@ -106,8 +106,10 @@ def test_a_reveal_to_one_party_is_planned_as_such() -> None:
     for to in (None, 1):
         with qr.local() as mpc:
             x = mpc.input(np.arange(1000), owner=0)
+            plan = mpc.explain(x, to=to)
             x.reveal(to=to)
             plans[to] = costs(mpc.stats().online)
+            assert plans[to] == costs(plan.online)
     assert sum(plans[1][1]) < sum(plans[None][1])
 
 

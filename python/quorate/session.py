@@ -265,11 +265,12 @@ class Session:
                 raise DtypeError(at("reveal takes secret arrays of this session"))
         return [(array._node, None if to is None else int(to)) for array in arrays]
 
-    def explain(self, *arrays: SecretArray, network: str | Network | None = None) -> Plan:
+    def explain(self, *arrays: SecretArray, to: int | None = None, network: str | Network | None = None) -> Plan:
         """The plan and the cost of revealing `arrays` now, from dry runs of all parties; nothing is sent.
 
         Args:
             arrays: what would be revealed.
+            to: the one party that would learn it; None for all.
             network: "lan", "wan" or a `Network`, to price the rounds and bytes in seconds.
 
         Example:
@@ -281,7 +282,7 @@ class Session:
             3 True
         """
         text = _network_text(network) or self._network
-        return Plan.of(self._native.plan(self._targets(arrays, None), text, []), self, text)
+        return Plan.of(self._native.plan(self._targets(arrays, to), text, []), self, text)
 
     def stats(self) -> Stats:
         """What all runs of this session cost so far, measured.
