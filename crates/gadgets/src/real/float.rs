@@ -1,0 +1,162 @@
+//! A secret power of two apart from the rest: leading bits and mantissas, and back to fixed point.
+//!
+//! x = 2^p m with m in [1, 2): p as one-hot rows, m as the rows after its leading bit. On the way back, the rows of a
+//! mantissa move to where a secret exponent puts them; what does not fit becomes the largest element.
+
+use quorate_engine::{Ctx, Result, Sharing};
+use quorate_ring::{Ring, Vector};
+
+use super::cubic::Argument;
+use super::local::{combine, element_rows, lift, not, repeat_row, row_sums};
+use super::onehot::{Number, leading, shift};
+use crate::prefix::rows;
+use crate::{Gadgets, stream};
+
+/// Rows of a mantissa after its leading bit.
+pub(super) const MANTISSA: u32 = 32;
+
+/// Numbers of which 0 has no leading bit: all its rows are 0.
+pub(super) struct Float<B> {
+    /// Row p is 1 where the leading bit is bit p.
+    pub position: B,
+    /// Row i weighs 2^-(i + 1).
+    pub mantissa: B,
+    /// Whether the number is not 0.
+    pub nonzero: B,
+}
+
+/// The numbers given by rows of bits, lowest first. Rounds: ceil(log2 rows) + 2.
+pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B) -> Result<Float<S::B>> {
+    let width = s.bit_shape(bits).0 as u32;
+    let position = leading(s, ctx, bits).await?;
+    let number = Number::of_one_hot(s, &position, Some);
+    let mantissa = shift(s, ctx, bits, &number, true, MANTISSA as usize, |j| -1 - j).await?;
+    let nonzero = row_sums(s, &position, &[(0..width).collect()]);
+    Ok(Float { position, mantissa, nonzero })
+}
+
+/// The mantissa as the argument of a table on [1, 2); with `parity`, of the second half of the table where that is 1.
+/// Two rounds.
+pub(super) async fn mantissa_argument<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    mantissa: &S::B,
+    parity: Option<&S::B>,
+    last_place: u32,
+) -> Result<Argument<S::B>> {
+    let leading = rows(s, mantissa, &[5, 4, 3, 2, 1, 0]);
+    let mut segment = vec![&leading];
+    segment.extend(parity);
+    let segment = Number::of_bits(s, ctx, &s.concat_rows(&segment)).await?;
+    let offset: Vec<u32> = (6..last_place).collect();
+    let places = offset.iter().map(|row| row + 1).collect();
+    Ok(Argument { segment, offset: rows(s, mantissa, &offset), places, others: None })
+}
+
+/// The bits of |x|, which is 2^(k-1) for the lowest element, and the sign of x. Rounds: a bit decomposition and one.
+pub(super) async fn magnitude<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
+    let (ring, len) = s.shape(x);
+    let k = ring.bits();
+    let minus = s.linear(x, &|share: &Vector| {
+        let mut share = share.clone();
+        share.neg_assign();
+        share
+    });
+    let both = s.bit_decompose(ctx, &s.concat(&[x, &minus])).await?;
+    let (plus, minus) = (stream::slice_lanes(s, &both, 0..len), stream::slice_lanes(s, &both, len..2 * len));
+    let sign = rows(s, &plus, &[k - 1]);
+    let changed = s.and(ctx, &repeat_row(s, &sign, k as usize), &s.xor(&plus, &minus)).await?;
+    Ok((s.xor(&plus, &changed), sign))
+}
+
+/// The bits of max(x, 0), without the sign's row. Rounds: a bit decomposition and one.
+pub(super) async fn positive_part<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
+    let k = s.shape(x).0.bits();
+    let bits = s.bit_decompose(ctx, x).await?;
+    let positive = not(s, &rows(s, &bits, &[k - 1]));
+    let low: Vec<u32> = (0..k - 1).collect();
+    s.and(ctx, &repeat_row(s, &positive, low.len()), &rows(s, &bits, &low)).await
+}
+
+/// Where a mantissa goes.
+pub(super) struct Exponent<B> {
+    /// u; all rows 0 where the result is 0 or saturated.
+    pub number: Number<B>,
+    /// Where the result is the largest element.
+    pub over: Option<B>,
+    /// The largest u that occurs.
+    pub most: u32,
+}
+
+/// floor(x 2^(u - point)) for unsigned x of 64 bits below 2^(point + 2), as non-negative numbers of the ring; results of
+/// k - 1 bits or more become the largest element, 2^(k-1) - 1. Rounds: a bit decomposition, 2, 1 where results may be too
+/// large, 1.
+pub(super) async fn denormalise<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &S::A,
+    point: u32,
+    exponent: Exponent<S::B>,
+    ring: Ring,
+) -> Result<S::A> {
+    let k = ring.bits();
+    let bits = s.bit_decompose(ctx, x).await?;
+    let count = (exponent.most + 2).min(k + 1);
+    let moved = shift(s, ctx, &bits, &exponent.number, false, count as usize, |i| i + i64::from(point)).await?;
+    let mut over = exponent.over;
+    let mut result = rows(s, &moved, &(0..count.min(k - 1)).collect::<Vec<_>>());
+    if count > k - 1 {
+        // At most one of the two rows that do not fit counts: the lower one is any bit where the upper one is set.
+        let beyond = match count == k {
+            true => rows(s, &moved, &[k - 1]),
+            false => either(s, ctx, &rows(s, &moved, &[k - 1]), &rows(s, &moved, &[k])).await?,
+        };
+        let kept = repeat_row(s, &not(s, &beyond), (k - 1) as usize);
+        result = s.and(ctx, &kept, &result).await?;
+        over = Some(over.map_or(beyond.clone(), |over| s.xor(&over, &beyond)));
+    }
+    if let Some(over) = over {
+        let missing = (k - 1) as usize - s.bit_shape(&result).0;
+        if missing > 0 {
+            result = row_sums(s, &result, &pad(s.bit_shape(&result).0, missing));
+        }
+        result = s.xor(&result, &repeat_row(s, &over, (k - 1) as usize));
+    }
+    word(s, ctx, &result, ring).await
+}
+
+fn pad(present: usize, missing: usize) -> Vec<Vec<u32>> {
+    let kept = (0..present as u32).map(|row| vec![row]);
+    kept.chain(std::iter::repeat_n(Vec::new(), missing)).collect()
+}
+
+async fn either<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::B> {
+    Ok(s.xor(&s.xor(x, y), &s.and(ctx, x, y).await?))
+}
+
+/// Rows of bits, lowest first, as elements. Bit i counts modulo 2^(k-i) only: its conversion is over a ring of so many
+/// bits, in groups of eight rows. One round.
+pub(super) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) -> Result<S::A> {
+    let (count, len) = s.bit_shape(bits);
+    let group = async |ctx: Ctx, g: usize| {
+        let from = 8 * g as u32;
+        let own: Vec<u32> = (from..(from + 8).min(count as u32)).collect();
+        let small = Ring::of(ring.bits() - from);
+        let lifted = lift(s, &ctx, &rows(s, bits, &own), small).await?;
+        let sum = combine(s, &lifted, &[own.iter().map(|i| 1 << (i - from)).collect()]);
+        Ok(s.linear(&sum, &|share: &Vector| {
+            let mut share = share.convert(ring);
+            share.shl(from);
+            share
+        }))
+    };
+    let groups = ctx.join_all(count.div_ceil(8), group).await?;
+    let groups = s.concat(&groups.iter().collect::<Vec<_>>());
+    Ok(s.linear(&groups, &|share: &Vector| share.sum_axis(1, count.div_ceil(8), len)))
+}
+
+/// The rows of lifted bits as one number: row i weighs 2^weights[i].
+pub(super) fn weighted<S: Sharing>(s: &S, lifted: &S::A, weights: &[u32], len: usize) -> S::A {
+    let from_rows = element_rows(s, lifted, 0..weights.len(), len);
+    combine(s, &from_rows, &[weights.iter().map(|w| (1u64 << w) as i64).collect()])
+}

@@ -1,0 +1,57 @@
+//! Real functions on fixed point.
+//!
+//! A vector over Z_2^k holds numbers x as the integers nearest to x 2^f, as two's complement. Every function is exact
+//! integer arithmetic: it gives the same result in every run and for every backend, and nothing leaks beside it. What
+//! is outside a domain gives a stated value, never an error.
+//!
+//! Arguments become bits; the leading bits choose a segment of a table of cubics, which are evaluated exactly in Z_2^64.
+//! Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of bits.
+//!
+//! f is at most 16, k at most 64.
+
+mod bounded;
+mod cubic;
+mod float;
+mod local;
+mod logarithm;
+mod onehot;
+mod power;
+mod quotient;
+mod roots;
+mod softmax;
+mod tables;
+
+pub use bounded::{gelu, sigmoid, tanh};
+pub use logarithm::log;
+pub use power::exp;
+pub use quotient::{divide, reciprocal};
+pub use roots::{rsqrt, sqrt};
+pub use softmax::softmax;
+
+use quorate_engine::{Chunks, Misuse, Result};
+use quorate_ring::Ring;
+
+/// The most bits after the point.
+pub const MAX_FRAC: u32 = 16;
+
+/// Chunks of a function: a few KiB of working memory an element.
+fn chunks(len: usize) -> Chunks {
+    Chunks { len, chunk: 2048, window: 4 }
+}
+
+fn check(ring: Ring, frac: u32, least_bits: u32) -> Result<()> {
+    if frac > MAX_FRAC {
+        return Err(
+            Misuse::Other { what: "real functions take at most 16 bits after the point; convert the dtype" }.into()
+        );
+    }
+    if ring.bits() > 64 {
+        return Err(Misuse::RingBits { bits: ring.bits() }.into());
+    }
+    if ring.bits() < least_bits {
+        return Err(
+            Misuse::Other { what: "the ring is too small for the results of this function; widen the dtype" }.into()
+        );
+    }
+    Ok(())
+}

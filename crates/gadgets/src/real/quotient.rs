@@ -1,0 +1,154 @@
+//! Reciprocal and division.
+
+use quorate_engine::{Ctx, Misuse, Result};
+
+use super::cubic::evaluate;
+use super::float::{Exponent, Float, MANTISSA, denormalise, magnitude, mantissa_argument, normalise, weighted};
+use super::local::{WIDE, lift, not, plus, repeat_row, row_sums, times};
+use super::onehot::Number;
+use super::tables::RECIPROCAL;
+use super::{check, chunks};
+use crate::adder;
+use crate::equality::and_all;
+use crate::prefix::rows;
+use crate::{Gadgets, stream};
+
+/// Bits of a divisor's reciprocal, and of a dividend's mantissa, after the point.
+const RECIPROCAL_BITS: u32 = 31;
+const DIVIDEND_BITS: u32 = 30;
+
+/// 1 / x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where x is 0; where the
+/// result does not fit, the largest element with the sign of x.
+///
+/// Error: at most 2 units of 2^-frac for every other x; magnitudes are rounded down, and exact reciprocals below
+/// 2^(28 - frac) are exact. The result's magnitude is at most 2^frac.
+///
+/// # Errors
+/// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 64 bits.
+pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
+    let (ring, len) = s.shape(x);
+    check(ring, frac, frac + 2)?;
+    let work = async |ctx: Ctx, range| reciprocal_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
+    stream::to_vector(s, ctx, chunks(len), work).await
+}
+
+async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
+    let ring = s.shape(x).0;
+    let (bits, sign) = magnitude(s, ctx, x).await?;
+    let float = normalise(s, ctx, &bits).await?;
+    let argument = mantissa_argument(s, ctx, &float.mantissa, None, MANTISSA).await?;
+    let value = evaluate(s, ctx, &RECIPROCAL, &argument).await?.value;
+    let exponent = |p: u32| 2 * frac as i32 - p as i32;
+    let fits = |p: u32| exponent(p) < ring.bits() as i32;
+    let number = Number::of_one_hot(s, &float.position, |p| u32::try_from(exponent(p)).ok().filter(|_| fits(p)));
+    let too_large: Vec<u32> = (0..ring.bits()).filter(|&p| !fits(p)).collect();
+    let over = s.xor(&not(s, &float.nonzero), &row_sums(s, &float.position, &[too_large]));
+    let most = (2 * frac).min(ring.bits() - 1);
+    let exponent = Exponent { number, over: Some(over), most };
+    let magnitude = denormalise(s, ctx, &value, RECIPROCAL.scale, exponent, ring).await?;
+    with_sign(s, ctx, &sign, &magnitude).await
+}
+
+/// (1 - 2 sign) x. One round.
+async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::A) -> Result<S::A> {
+    let negative = s.mask(ctx, sign, x).await?;
+    Ok(s.sub(x, &times(s, &negative, 2)))
+}
+
+/// x / y, element by element, all with `frac` bits after the point. Where y is 0 or the quotient does not fit: the largest
+/// element, 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
+///
+/// Error: at most 2 units of 2^-frac for quotients below 2^(28 - frac), relative 2^-27 above. Magnitudes are rounded down;
+/// exact quotients below 2^(26 - frac) of operands with at most 31 significant bits are exact.
+///
+/// # Errors
+/// Those of [`reciprocal`]; [`Misuse`] where the operands differ in length or ring.
+pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32) -> Result<S::A> {
+    let (ring, len) = s.shape(x);
+    check(ring, frac, frac + 2)?;
+    if s.shape(y).1 != len {
+        return Err(Misuse::Length { what: "a division", left: len, right: s.shape(y).1 }.into());
+    }
+    if s.shape(y).0 != ring {
+        return Err(Misuse::Other { what: "a division of operands over different rings" }.into());
+    }
+    let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
+        let (x, y) = (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
+        divide_chunk(s, &ctx, &x, &y, frac).await
+    };
+    stream::to_vector(s, ctx, chunks(len), work).await
+}
+
+async fn divide_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32) -> Result<S::A> {
+    let (ring, len) = s.shape(x);
+    let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;
+    let both = normalise(s, ctx, &bits).await?;
+    let half = |b: &S::B, i: usize| stream::slice_lanes(s, b, i * len..(i + 1) * len);
+    let part = |i: usize| Float {
+        position: half(&both.position, i),
+        mantissa: half(&both.mantissa, i),
+        nonzero: half(&both.nonzero, i),
+    };
+    let (x, y) = (part(0), part(1));
+    let mantissa = async |ctx: Ctx| mantissa_quotient(s, &ctx, &x.mantissa, &y.mantissa).await;
+    let exponent = async |ctx: Ctx| exponent_difference(s, &ctx, &x, &y, ring.bits(), frac).await;
+    let (mantissa, exponent) = ctx.join(mantissa, exponent).await?;
+    // Exponents are shifted by 64 - k, so that 64 is always too large; the point moves with them.
+    let point = RECIPROCAL_BITS + DIVIDEND_BITS + 64 - ring.bits();
+    let magnitude = denormalise(s, ctx, &mantissa, point, exponent, ring).await?;
+    let sign = s.xor(&half(&signs, 0), &half(&signs, 1));
+    with_sign(s, ctx, &sign, &magnitude).await
+}
+
+/// The quotient of two mantissas, in (1/2, 2), with 61 bits after the point.
+async fn mantissa_quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::A> {
+    let len = s.bit_shape(x).1;
+    let reciprocal = async |ctx: Ctx| {
+        let argument = mantissa_argument(s, &ctx, y, None, MANTISSA).await?;
+        let value = evaluate(s, &ctx, &RECIPROCAL, &argument).await?.value;
+        let cut = RECIPROCAL.scale - RECIPROCAL_BITS;
+        s.trunc_exact(&ctx, &plus(s, &value, (1 << cut) - 1), cut).await
+    };
+    let dividend = async |ctx: Ctx| {
+        let leading: Vec<u32> = (0..DIVIDEND_BITS).collect();
+        let lifted = lift(s, &ctx, &rows(s, x, &leading), WIDE).await?;
+        let weights: Vec<u32> = leading.iter().map(|i| DIVIDEND_BITS - 1 - i).collect();
+        Ok(plus(s, &weighted(s, &lifted, &weights, len), 1 << DIVIDEND_BITS))
+    };
+    let (reciprocal, dividend) = ctx.join(reciprocal, dividend).await?;
+    s.mul(ctx, &reciprocal, &dividend).await
+}
+
+/// The exponent of the quotient, plus 64 - k: the difference of the positions plus a constant, as eight bits.
+async fn exponent_difference<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &Float<S::B>,
+    y: &Float<S::B>,
+    k: u32,
+    frac: u32,
+) -> Result<Exponent<S::B>> {
+    let bits_of = |of: &dyn Fn(u32) -> u32| -> Vec<Vec<u32>> {
+        (0..8).map(|bit| (0..k).filter(|&p| of(p) >> bit & 1 == 1).collect()).collect()
+    };
+    let plus = row_sums(s, &x.position, &bits_of(&|p| p + frac + 64 - k));
+    let minus = row_sums(s, &y.position, &bits_of(&|p| p.wrapping_neg() & 255));
+    let sum = adder::add(s, ctx, &plus, &minus, &[]).await?.bits;
+    let (negative, large) = (rows(s, &sum, &[7]), rows(s, &sum, &[6]));
+    let conditions = s.concat_rows(&[&not(s, &negative), &not(s, &large), &x.nonzero, &y.nonzero]);
+    let low = rows(s, &sum, &[0, 1, 2, 3, 4, 5]);
+    let inside = async |ctx: Ctx| and_all(s, &ctx, conditions).await;
+    let number = async |ctx: Ctx| Number::of_bits(s, &ctx, &low).await;
+    let (inside, number) = ctx.join(inside, number).await?;
+    // Too large: not negative, large, and both nonzero; or a division by zero, of what is not zero.
+    let at_zero = s.concat_rows(&[&not(s, &y.nonzero), &x.nonzero]);
+    let too_large = s.concat_rows(&[&not(s, &negative), &large, &x.nonzero, &y.nonzero]);
+    let masked = async |ctx: Ctx| s.and(&ctx, &repeat_row(s, &inside, 8), &number.high).await;
+    let over = async |ctx: Ctx| {
+        ctx.join(async |ctx: Ctx| and_all(s, &ctx, at_zero).await, async |ctx: Ctx| and_all(s, &ctx, too_large).await)
+            .await
+    };
+    let (high, (at_zero, too_large)) = ctx.join(masked, over).await?;
+    let number = Number { low: number.low, high };
+    Ok(Exponent { number, over: Some(s.xor(&at_zero, &too_large)), most: k - 1 })
+}
