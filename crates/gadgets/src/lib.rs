@@ -14,6 +14,7 @@ pub mod decompose;
 pub mod equality;
 pub mod extremum;
 mod prefix;
+pub mod real;
 pub mod select;
 mod stream;
 pub mod truncate;
