@@ -6,7 +6,7 @@
 use quorate_engine::{Ctx, Result};
 
 use super::cubic::{Argument, evaluate};
-use super::local::{WIDE, not, plus, reduce, repeat_row, times};
+use super::local::{not, plus, reduce, repeat_row, times};
 use super::onehot::Number;
 use super::tables::{GELU, SIGMOID, TANH, Table};
 use super::{check, chunks};

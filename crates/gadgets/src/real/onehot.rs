@@ -116,7 +116,7 @@ pub(super) async fn shift<S: Sharing>(
     let ends: Vec<i64> = (0..count as i64).flat_map(|j| [place(j), place(j) + 7 * sign]).collect();
     let (first, last) = (ends.iter().min().copied().unwrap_or(0), ends.iter().max().copied().unwrap_or(0));
     let coarse: Vec<Vec<(u32, u32)>> = (first..=last)
-        .map(|w| (0..8).map(|h| (h, 8 * h * sign + w)).filter(|&(_, at)| (0..width).contains(&at)))
+        .map(|w| (0..8).map(move |h| (h, 8 * h * sign + w)).filter(|&(_, at)| (0..width).contains(&at)))
         .map(|pairs| pairs.map(|(h, at)| (h as u32, at as u32)).collect())
         .collect();
     let coarse = select(s, ctx, &by.high, source, &coarse).await?;
