@@ -33,9 +33,10 @@ def secret(owner, n):
     return mpc.input(np.arange(n) if mpc.me == owner else None, owner=owner, shape=(n,), dtype=qr.int(64))
 """
 
-# Minutes of work in one phase, so that whatever happens to a party happens in it.
+# Much work in one phase, so that whatever happens to a party happens in it.
 LONG = {
-    "offline": INPUTS + "x, y = secret(0, 3_000_000), secret(1, 3_000_000)\nprint('running')\n(x < y).sum().reveal()",
+    # Truncations take random bits, by whichever form they are done.
+    "offline": INPUTS + "x = secret(0, 1_000_000)\nprint('running')\nsum(x >> i for i in range(1, 25)).sum().reveal()",
     "online": INPUTS
     + "x, y = secret(0, 1_000_000), secret(1, 1_000_000)\nprint('running')\n"
     + "for _ in range(400): x = x * y\nx.sum().reveal()",
