@@ -36,6 +36,6 @@ pub use fork::Join;
 pub use handshake::{Agreement, Greeting};
 pub use lane::LaneId;
 pub use party::{Party, Run};
-pub use sharing::{EdaBits, Form, Sharing};
+pub use sharing::{EdaBits, Form, Sharing, TruncMasks};
 pub use slot::Slot;
 pub use stream::Chunks;

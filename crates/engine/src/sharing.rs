@@ -69,6 +69,17 @@ pub struct EdaBits<A, B> {
     pub bits: B,
 }
 
+/// A mask for probabilistic truncation by m bits: r uniform in Z_2^k, in three parts.
+#[derive(Clone)]
+pub struct TruncMasks<A> {
+    /// r.
+    pub value: A,
+    /// floor((r mod 2^(k-1)) / 2^m) as an element of Z_2^k.
+    pub shifted: A,
+    /// The top bit of r as an element of Z_2^k.
+    pub top: A,
+}
+
 /// One party's end of a secret-sharing scheme. All parties call the same operations in the same order on each lane.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Sharing {
@@ -137,4 +148,13 @@ pub trait Sharing {
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A>;
     /// Correlation: uniform elements of Z_2^k with their bits; with `cut`, also shifted right by it (0 < cut < k).
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
+    /// Correlation: masks for probabilistic truncation by `shift` bits (0 < shift <= k - 2).
+    async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>>;
+    /// Correlation: uniform elements r of Z_2^k, k the bits of `ring`, as elements of the larger ring `wide`, with their k
+    /// bits.
+    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
+
+    /// The rows of all columns in one order, uniformly random and known to no coalition. A column has `rows` rows, of as many
+    /// elements each as go into its length.
+    async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>>;
 }

@@ -4,10 +4,13 @@
 //! (its low bit over Z_2): c = Open(x xor b), x = c + b - 2 c b. Correlations: 1 random bit mod 2^k. Online rounds: 1.
 //! Opened: 1 bit, where the paper opens k. **Model**: that of the sharing.
 
-use quorate_engine::{Ctx, Result, Sharing};
+use quorate_engine::{Ctx, Error, Misuse, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::stream;
+
+/// What a gadget says that was given no row of bits.
+pub(crate) const NO_BITS: Error = Error::Misuse { what: Misuse::Other { what: "a number without bits" } };
 
 /// One row of bits as 0 and 1 of the ring.
 pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Result<S::A> {

@@ -14,10 +14,18 @@ pub struct Uses {
     pub ands: Vec<u64>,
     /// Products over Z_2^k: bits of each message.
     pub products: Vec<u64>,
+    /// Inputs of what one party knows, by blocks of the batch: bits of each message.
+    pub owned: Vec<u64>,
+    /// Products of what one party knows with what all others know, by blocks: bits of each of their two messages.
+    pub paired: Vec<u64>,
     /// Random bits, by the bits of their ring.
     pub random_bits: Vec<u32>,
     /// edaBits, by the bits of their ring, and their cut.
     pub edabits: Vec<(u32, Option<u32>)>,
+    /// Truncation masks, by the bits of their ring, and their cut.
+    pub trunc_masks: Vec<(u32, u32)>,
+    /// Wide edaBits, by the bits of both rings.
+    pub wide_edabits: Vec<(u32, u32)>,
 }
 
 impl Uses {
@@ -27,27 +35,34 @@ impl Uses {
     }
 
     /// `count` of these side by side, in the same messages.
-    fn times(mut self, count: u64) -> Uses {
-        [&mut self.opened, &mut self.ands, &mut self.products].into_iter().flatten().for_each(|bits| *bits *= count);
+    pub fn times(mut self, count: u64) -> Uses {
+        let messages = [&mut self.opened, &mut self.ands, &mut self.products, &mut self.owned, &mut self.paired];
+        messages.into_iter().flatten().for_each(|bits| *bits *= count);
         self.random_bits = self.random_bits.repeat(count as usize);
         self.edabits = self.edabits.repeat(count as usize);
+        self.trunc_masks = self.trunc_masks.repeat(count as usize);
+        self.wide_edabits = self.wide_edabits.repeat(count as usize);
         self
     }
 
     /// This, then `next`.
-    fn then(self, next: Uses) -> Uses {
+    pub fn then(self, next: Uses) -> Uses {
         let rounds = self.rounds + next.rounds;
         Uses { rounds, ..self.beside(next) }
     }
 
     /// This and `other` in the same rounds, in messages of their own.
-    fn beside(mut self, other: Uses) -> Uses {
+    pub fn beside(mut self, other: Uses) -> Uses {
         self.rounds = self.rounds.max(other.rounds);
         self.opened.extend(other.opened);
         self.ands.extend(other.ands);
         self.products.extend(other.products);
         self.random_bits.extend(other.random_bits);
         self.edabits.extend(other.edabits);
+        self.owned.extend(other.owned);
+        self.paired.extend(other.paired);
+        self.trunc_masks.extend(other.trunc_masks);
+        self.wide_edabits.extend(other.wide_edabits);
         self
     }
 }
@@ -57,7 +72,8 @@ fn log2(x: u64) -> u32 {
     x.next_power_of_two().trailing_zeros()
 }
 
-fn layers(ands: Vec<u64>) -> Uses {
+/// Layers of ANDs, one after the other: the rows of each.
+pub fn layers(ands: Vec<u64>) -> Uses {
     Uses { rounds: ands.len() as u32, ands, ..Uses::default() }
 }
 
@@ -90,7 +106,7 @@ pub fn carry_tree(mut width: u64, propagate: bool) -> Vec<u64> {
 }
 
 /// The AND of `width` rows.
-fn and_all(mut width: u64) -> Vec<u64> {
+pub fn and_all(mut width: u64) -> Vec<u64> {
     let mut levels = Vec::new();
     while width > 1 {
         levels.push(width / 2);
@@ -165,6 +181,46 @@ pub fn trunc_exact(k: u32, shift: u32) -> Uses {
     let high = layers(carry_tree((k - d).into(), true));
     let wraps = low.beside(high).then(layers(vec![1]));
     masked_opening(k, Some(d)).then(wraps).then(bit_to_ring(k).beside(bit_to_ring(d)))
+}
+
+/// Probabilistic truncation over Z_2^k by `shift` bits.
+pub fn trunc_prob(k: u32, shift: u32) -> Uses {
+    match shift {
+        0 => Uses::default(),
+        _ => Uses { trunc_masks: vec![(k, shift)], ..opening(k) },
+    }
+}
+
+/// An element of Z_2^k in Z_2^wide.
+pub fn convert(k: u32, wide: u32) -> Uses {
+    if wide <= k {
+        return Uses::default();
+    }
+    let masked = Uses { wide_edabits: vec![(k, wide)], ..opening(k) };
+    masked.then(layers(carry_tree(k.into(), false))).then(bit_to_ring(wide - k))
+}
+
+/// A link between parties, for predictions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Seconds from a message's start to the start of an answer.
+    pub round_trip_seconds: f64,
+    /// Bytes per second that a party can send.
+    pub bytes_per_second: f64,
+}
+
+impl Link {
+    /// Seconds for so many rounds in which a party sends so many bytes.
+    pub fn seconds(self, rounds: u32, bytes: u64) -> f64 {
+        f64::from(rounds) * self.round_trip_seconds / 2.0 + bytes as f64 / self.bytes_per_second
+    }
+}
+
+/// The first of the forms, each given by its rounds and the bytes that a party sends, that takes the least time.
+pub fn cheaper(forms: &[(u32, u64)], link: Link) -> usize {
+    let seconds = |&(rounds, bytes): &(u32, u64)| link.seconds(rounds, bytes);
+    let better = |best: usize, i: usize| if seconds(&forms[i]) < seconds(&forms[best]) { i } else { best };
+    (0..forms.len()).fold(0, better)
 }
 
 /// The rounds of a tournament of `rows` candidates over Z_2^k: for each, how many pairs meet, and what a pair uses.

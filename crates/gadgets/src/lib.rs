@@ -13,16 +13,20 @@ pub mod cost;
 pub mod decompose;
 pub mod equality;
 pub mod extremum;
-mod prefix;
+pub mod prefix;
+pub mod private_shift;
 pub mod real;
 pub mod select;
-mod stream;
+pub mod stream;
+pub mod trunc_prob;
 pub mod truncate;
+pub mod widen;
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::Ring;
 
 pub use compare::Width;
+pub use widen::Sign;
 
 /// Gadgets over a sharing. The default bodies are the general protocols; costs are those of their primitives.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
@@ -55,6 +59,20 @@ pub trait Gadgets: Sharing + Sized {
     /// floor(x / 2^shift) for the full signed range of Z_2^k.
     async fn trunc_exact(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
         truncate::trunc_exact(self, ctx, x, shift).await
+    }
+
+    /// x / 2^shift, rounded down or up: up with probability (x mod 2^shift) / 2^shift. Never off by more.
+    ///
+    /// # Errors
+    /// [`Misuse`](quorate_engine::Misuse) for a shift above k - 2. For -2^(k-2) <= x < 2^(k-2) only: this is not checked.
+    async fn trunc_prob(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
+        trunc_prob::trunc_prob(self, ctx, x, shift).await
+    }
+
+    /// The elements of Z_2^k in another ring. A smaller one takes them modulo its size, which is local; in a larger one
+    /// they are read as `sign` says.
+    async fn convert(&self, ctx: &Ctx, x: &Self::A, ring: Ring, sign: Sign) -> Result<Self::A> {
+        widen::convert(self, ctx, x, ring, sign).await
     }
 
     /// bit x: the element where the bit is 1, zero elsewhere.

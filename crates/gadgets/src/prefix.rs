@@ -12,22 +12,25 @@ use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::Bits;
 
 /// Generate and propagate bits, one row per position, lowest first.
-pub(crate) struct Pairs<B> {
+pub struct Pairs<B> {
+    /// Whether a position gives a carry by itself.
     pub generate: B,
+    /// Whether it passes one on.
     pub propagate: B,
 }
 
-pub(crate) fn rows<S: Sharing>(s: &S, x: &S::B, indices: &[u32]) -> S::B {
+/// The rows at these positions, in this order.
+pub fn rows<S: Sharing>(s: &S, x: &S::B, indices: &[u32]) -> S::B {
     s.linear_bits(x, &|share: &Bits| share.gather_rows(indices))
 }
 
 /// Generate of the whole group.
-pub(crate) async fn group<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
+pub async fn group<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
     Ok(tree(s, ctx, pairs, false).await?.generate)
 }
 
 /// Generate and propagate of the whole group.
-pub(crate) async fn group_with_propagate<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<Pairs<S::B>> {
+pub async fn group_with_propagate<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<Pairs<S::B>> {
     tree(s, ctx, pairs, true).await
 }
 
@@ -64,7 +67,7 @@ async fn tree<S: Sharing>(s: &S, ctx: &Ctx, mut pairs: Pairs<S::B>, propagate: b
 
 /// Generate of every prefix 0..=i, by Sklansky's network: in level l, every position whose bit l is set takes in the group
 /// that ends just below its block. A propagate is kept only while the group does not reach position 0.
-pub(crate) async fn all<S: Sharing>(s: &S, ctx: &Ctx, mut pairs: Pairs<S::B>) -> Result<S::B> {
+pub async fn all<S: Sharing>(s: &S, ctx: &Ctx, mut pairs: Pairs<S::B>) -> Result<S::B> {
     let width = s.bit_shape(&pairs.generate).0 as u32;
     let mut level = 0;
     while 1 << level < width {

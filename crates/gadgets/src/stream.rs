@@ -8,20 +8,23 @@ use quorate_ring::{Bits, Vector};
 /// Bytes of working memory per element that a bit-wise gadget needs for each bit of the ring, all shares together.
 const BYTES_PER_BIT: usize = 8;
 
-pub(crate) fn chunks(len: usize, bits: u32) -> Chunks {
+/// Chunks for a gadget that works on the bits of `len` elements of so many bits.
+pub fn chunks(len: usize, bits: u32) -> Chunks {
     Chunks::of_bytes(len, bits as usize * BYTES_PER_BIT)
 }
 
-pub(crate) fn slice<S: Sharing>(s: &S, x: &S::A, range: Range<usize>) -> S::A {
+/// The elements of a range.
+pub fn slice<S: Sharing>(s: &S, x: &S::A, range: Range<usize>) -> S::A {
     s.linear(x, &move |share: &Vector| share.slice(range.clone()))
 }
 
-pub(crate) fn slice_lanes<S: Sharing>(s: &S, x: &S::B, range: Range<usize>) -> S::B {
+/// The lanes of a range.
+pub fn slice_lanes<S: Sharing>(s: &S, x: &S::B, range: Range<usize>) -> S::B {
     s.linear_bits(x, &move |share: &Bits| share.slice_lanes(range.clone()))
 }
 
 /// Runs an element-wise gadget whose result is bits.
-pub(crate) async fn to_bits<S: Sharing>(
+pub async fn to_bits<S: Sharing>(
     s: &S,
     ctx: &Ctx,
     x: &S::A,
@@ -37,7 +40,7 @@ pub(crate) async fn to_bits<S: Sharing>(
 }
 
 /// Runs an element-wise gadget whose result is a vector; `work` gets the range, to slice its operands.
-pub(crate) async fn to_vector<S: Sharing>(
+pub async fn to_vector<S: Sharing>(
     s: &S,
     ctx: &Ctx,
     chunks: Chunks,

@@ -65,8 +65,13 @@ async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, d: u32) -> Result<S
 
 /// v = [r mod 2^d < c mod 2^d] and u = [r < c].
 async fn wraps<S: Sharing>(s: &S, ctx: &Ctx, c: &Bits, r: &S::B, d: u32) -> Result<(S::B, S::B)> {
-    let k = s.bit_shape(r).0 as u32;
-    let Pairs { generate, propagate } = borrow_pairs(s, c, r, true);
+    two_carries(s, ctx, borrow_pairs(s, c, r, true), d).await
+}
+
+/// The carries (or borrows) into position d, 0 < d < width, and out of the top.
+pub async fn two_carries<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>, d: u32) -> Result<(S::B, S::B)> {
+    let Pairs { generate, propagate } = pairs;
+    let k = s.bit_shape(&generate).0 as u32;
     let part = |range: std::ops::Range<u32>| {
         let indices: Vec<u32> = range.collect();
         Pairs { generate: rows(s, &generate, &indices), propagate: rows(s, &propagate, &indices) }

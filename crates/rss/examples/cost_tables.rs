@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use quorate_gadgets::cost::{self as uses, Uses};
-use quorate_rss::cost::{self, Cost};
+use quorate_rss::cost::{self, Cost, gadget};
 
 /// Enough elements that rounding a message to whole bytes does not show.
 const LEN: usize = 1 << 16;
@@ -39,31 +39,35 @@ fn row(out: &mut String, (name, cost): Row) {
 }
 
 fn table(out: &mut String, k: u32) {
-    let gadget = |uses: Uses| move |n: usize| (cost::offline(n, &uses, LEN), cost::online(n, &uses, LEN));
+    let gadget = |uses: &'static dyn Fn(usize, u32) -> Uses| {
+        move |n: usize| (cost::offline(n, &uses(n, k), LEN), cost::online(n, &uses(n, k), LEN))
+    };
     let online = |cost: fn(usize, u32, usize) -> Cost| move |n: usize| (Cost::default(), cost(n, k, LEN));
     let offline = |cost: fn(usize, u32, usize) -> Cost| move |n: usize| (cost(n, k, LEN), Cost::default());
-    let half = k / 2;
     writeln!(out, "### k = {k}\n").expect("a string takes text");
     out.push_str("| operation | rounds offline | online | n = 3: bytes offline | online ");
     out.push_str("| n = 5: offline | online | n = 7: offline | online |\n|---|---|---|---|---|---|---|---|---|\n");
-    let rows: [Row; 15] = [
+    let rows: [Row; 18] = [
         ("input by a party (average over all parties)", &online(cost::input)),
         ("open to all", &online(cost::open)),
         ("multiply, or any sum of products, per result", &online(cost::mul)),
         ("multiply and open", &online(cost::mulpub)),
         ("random bit", &offline(cost::random_bit)),
         ("edaBit", &offline(|n, k, len| cost::edabit(n, k, None, len))),
-        ("top bit, or `<` where an interval proves the difference", &gadget(uses::msb(k))),
-        ("`<` over the full signed range", &gadget(uses::lt_full(k))),
-        ("`== 0`", &gadget(uses::eqz(k))),
-        ("bit decomposition", &gadget(uses::bit_decompose(k))),
-        ("bit to element", &gadget(uses::bit_to_ring(k))),
-        ("bit times element, `where`", &gadget(uses::mask(k))),
-        ("exact truncation by k/2", &gadget(uses::trunc_exact(k, half))),
-        ("`max` of two, full range", &gadget(uses::tournament(k, 2, &uses::lt_full(k), None).remove(0).1)),
+        ("top bit, or `<` where an interval proves the difference", &gadget(&gadget::msb)),
+        ("`<` over the full signed range", &gadget(&gadget::lt_full)),
+        ("`== 0`", &gadget(&gadget::eqz)),
+        ("bit decomposition", &gadget(&gadget::bit_decompose)),
+        ("bit to element", &gadget(&|_, k| uses::bit_to_ring(k))),
+        ("bit times element, `where`", &gadget(&|_, k| uses::mask(k))),
+        ("exact truncation by k/2", &gadget(&|n, k| gadget::trunc_exact(n, k, k / 2))),
+        ("probabilistic truncation by k/4", &gadget(&|n, k| gadget::trunc_prob(n, k, k / 4))),
+        ("conversion from k/2 bits", &gadget(&|n, k| gadget::convert(n, k / 2, k))),
+        ("shuffle, per element", &online(cost::shuffle)),
+        ("`max` of two, full range", &gadget(&|n, k| uses::tournament(k, 2, &gadget::lt_full(n, k), None).remove(0).1)),
         (
             "`argmax` of two, full range, 16-bit place",
-            &gadget(uses::tournament(k, 2, &uses::lt_full(k), Some(16)).remove(0).1),
+            &gadget(&|n, k| uses::tournament(k, 2, &gadget::lt_full(n, k), Some(16)).remove(0).1),
         ),
     ];
     rows.into_iter().for_each(|r| row(out, r));

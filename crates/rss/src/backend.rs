@@ -1,13 +1,57 @@
 //! `rss` behind the interface that gadgets are written in.
 
-use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result, Sharing};
-use quorate_gadgets::Gadgets;
+use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result, Sharing, TruncMasks};
+use quorate_gadgets::{Gadgets, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::setup::Rss;
 use crate::share::Shared;
 
-impl Gadgets for Rss {}
+/// Three parties work on the summands that parties know, unless [`Forms`](crate::Forms) say otherwise.
+impl Gadgets for Rss {
+    async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        match self.uses_summands() {
+            true => self.msb_of_summands(ctx, x).await,
+            false => compare::msb(self, ctx, x).await,
+        }
+    }
+
+    async fn eqz(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        match self.uses_summands() && x.shape.0.bits() > 1 {
+            true => self.eqz_of_summands(ctx, x).await,
+            false => equality::eqz(self, ctx, x).await,
+        }
+    }
+
+    async fn bit_decompose(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        match self.uses_summands() {
+            true => self.decompose_summands(ctx, x).await,
+            false => decompose::bit_decompose(self, ctx, x).await,
+        }
+    }
+
+    async fn trunc_exact(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
+        match self.uses_summands() {
+            true => self.truncate_summands(ctx, x, shift).await,
+            false => truncate::trunc_exact(self, ctx, x, shift).await,
+        }
+    }
+
+    async fn trunc_prob(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
+        trunc_prob::check_shift(x.shape.0, shift)?;
+        match self.uses_summands() && shift > 0 {
+            true => self.round_summands(ctx, x, shift).await,
+            false => trunc_prob::trunc_prob(self, ctx, x, shift).await,
+        }
+    }
+
+    async fn convert(&self, ctx: &Ctx, x: &Self::A, ring: Ring, sign: Sign) -> Result<Self::A> {
+        match self.uses_summands() && ring.bits() > x.shape.0.bits() {
+            true => self.widen_summands(ctx, x, ring, sign.offset(x.shape.0)).await,
+            false => widen::convert(self, ctx, x, ring, sign).await,
+        }
+    }
+}
 
 impl Rss {
     fn public_shares<M: Module>(&self, value: &M) -> Shared<M> {
@@ -158,6 +202,18 @@ impl Sharing for Rss {
 
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
         self.draw_edabits(ctx, ring, cut, len).await
+    }
+
+    async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>> {
+        self.draw_trunc_masks(ctx, ring, shift, len).await
+    }
+
+    async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>> {
+        self.shuffle_rows(ctx, columns, rows).await
+    }
+
+    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
+        self.draw_wide_edabits(ctx, ring, wide, len).await
     }
 }
 

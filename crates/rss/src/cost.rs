@@ -4,6 +4,7 @@
 
 use quorate_gadgets::cost::{self as gadgets, Uses};
 
+use crate::forms::Made;
 use crate::stock::Kind;
 
 /// Rounds, and payload bytes sent by all n parties together.
@@ -73,44 +74,160 @@ pub fn random_bit(n: usize, k: u32, len: usize) -> Cost {
     mulpub(n, k + 2, len)
 }
 
-/// edaBit(k): t+1 parties input k bits twice, then t adders, in ceil(log2(t+1)) layers. With a cut, they input a third time,
-/// the adders have a carry out, and their 2t carries become elements of Z_2^k by random bits made beside all that.
-pub fn edabit(n: usize, k: u32, cut: Option<u32>, len: usize) -> Cost {
+/// t+1 parties input `input_bits` bits each; their k bits are added up by t adders, in ceil(log2(t+1)) layers.
+fn contributions(n: usize, k: u32, carry_out: bool, input_bits: &[u32], len: usize) -> Cost {
     let t = threshold(n);
-    let inputs = round((t + 1) * t * if cut.is_some() { 3 } else { 2 }, k, len);
-    let adder = gadgets::add(k, cut.is_some());
+    let inputs = input_bits.iter().map(|&bits| round((t + 1) * t, bits, len)).fold(Cost::default(), Cost::beside);
+    let adder = gadgets::add(k, carry_out);
     let ands: u64 = adder.messages().map(|rows| packed(rows, len)).sum();
-    let sums = Cost { rounds: log2(t + 1) * adder.rounds, bytes: t * n as u64 * t * ands };
+    inputs.then(Cost { rounds: log2(t + 1) * adder.rounds, bytes: t * n as u64 * t * ands })
+}
+
+/// Shuffle: a resharing for each set of t parties, one after the other.
+pub fn shuffle(n: usize, k: u32, len: usize) -> Cost {
+    let passes = match n {
+        3 => 3,
+        5 => 10,
+        _ => 35,
+    };
+    (0..passes).map(|_| mul(n, k, len)).fold(Cost::default(), Cost::then)
+}
+
+/// edaBit(k): the contributions are input over Z_2^k and as bits. With a cut, they input a third time, the adders have a
+/// carry out, and their 2t carries become elements of Z_2^k by random bits made beside all that.
+pub fn edabit(n: usize, k: u32, cut: Option<u32>, len: usize) -> Cost {
     if cut.is_none() {
-        return inputs.then(sums);
+        return contributions(n, k, false, &[k, k], len);
     }
-    let carries = 2 * t as usize * len;
-    inputs.then(sums).beside(random_bit(n, k, carries)).then(open(n, 1, carries))
+    let carries = 2 * threshold(n) as usize * len;
+    contributions(n, k, true, &[k, k, k], len).beside(random_bit(n, k, carries)).then(open(n, 1, carries))
 }
 
-/// `len` correlations of one kind.
-pub fn correlation(n: usize, kind: Kind, len: usize) -> Cost {
-    match kind {
-        Kind::RandBit { bits } => random_bit(n, bits, len),
-        Kind::EdaBit { bits, cut } => edabit(n, bits, (cut > 0).then_some(cut), len),
+/// A mask for TruncPr: an edaBit with a cut, and its top bit converted with the carries.
+pub fn trunc_mask(n: usize, k: u32, len: usize) -> Cost {
+    let converted = (2 * threshold(n) as usize + 1) * len;
+    contributions(n, k, true, &[k, k, k], len).beside(random_bit(n, k, converted)).then(open(n, 1, converted))
+}
+
+/// An edaBit of k bits over Z_2^wide: t carries out, converted into Z_2^(wide-k).
+pub fn wide_edabit(n: usize, k: u32, wide: u32, len: usize) -> Cost {
+    let carries = threshold(n) as usize * len;
+    let sums = contributions(n, k, true, &[wide, k], len);
+    match wide - k {
+        1 => sums,
+        bits => sums.beside(random_bit(n, bits, carries)).then(open(n, 1, carries)),
     }
 }
 
-/// The online part of a gadget: every message goes from each party to t others.
+/// `len` correlations of one kind, made together.
+pub fn correlation(n: usize, kind: Kind, form: Made, len: usize) -> Cost {
+    match (kind, form) {
+        (Kind::RandBit { bits }, _) => random_bit(n, bits, len),
+        (Kind::EdaBit { bits, .. } | Kind::TruncMask { bits, .. }, Made::OfRandomBits) => {
+            random_bit(n, bits, bits as usize * len)
+        }
+        (Kind::WideEdaBit { bits, wide }, Made::OfRandomBits) => random_bit(n, wide, bits as usize * len),
+        (Kind::EdaBit { bits, cut }, _) => edabit(n, bits, (cut > 0).then_some(cut), len),
+        (Kind::TruncMask { bits, .. }, _) => trunc_mask(n, bits, len),
+        (Kind::WideEdaBit { bits, wide }, _) => wide_edabit(n, bits, wide, len),
+    }
+}
+
+/// The online part of a gadget: messages from each party to t others; of three parties also inputs and products by blocks.
 pub fn online(n: usize, uses: &Uses, len: usize) -> Cost {
-    let bytes: u64 = uses.messages().map(|bits| packed(bits, len)).sum();
-    Cost { rounds: uses.rounds, bytes: n as u64 * threshold(n) * bytes }
+    let sum = |bits: &mut dyn Iterator<Item = u64>| bits.map(|bits| packed(bits, len)).sum::<u64>();
+    let all = n as u64 * threshold(n) * sum(&mut uses.messages());
+    let by_blocks = sum(&mut uses.owned.iter().copied()) + 2 * sum(&mut uses.paired.iter().copied());
+    Cost { rounds: uses.rounds, bytes: all + by_blocks }
 }
 
 /// The offline part of a gadget: all correlations of a kind made at once, the kinds side by side.
 pub fn offline(n: usize, uses: &Uses, len: usize) -> Cost {
+    offline_by(n, uses, Made::OfContributions, len)
+}
+
+/// [`offline`] with edaBits of either form.
+pub fn offline_by(n: usize, uses: &Uses, form: Made, len: usize) -> Cost {
     let random_bits = uses.random_bits.iter().map(|&bits| Kind::RandBit { bits });
     let edabits = uses.edabits.iter().map(|&(bits, cut)| Kind::EdaBit { bits, cut: cut.unwrap_or(0) });
+    let masks = uses.trunc_masks.iter().map(|&(bits, cut)| Kind::TruncMask { bits, cut });
+    let wide = uses.wide_edabits.iter().map(|&(bits, wide)| Kind::WideEdaBit { bits, wide });
     let mut totals = std::collections::BTreeMap::new();
-    for kind in random_bits.chain(edabits) {
+    for kind in random_bits.chain(edabits).chain(masks).chain(wide) {
         *totals.entry(kind).or_insert(0) += len;
     }
-    totals.into_iter().map(|(kind, len)| correlation(n, kind, len)).fold(Cost::default(), Cost::beside)
+    totals.into_iter().map(|(kind, len)| correlation(n, kind, form, len)).fold(Cost::default(), Cost::beside)
+}
+
+/// What gadgets use with n parties: three work on summands that parties know, more on masked openings.
+pub mod gadget {
+    use quorate_gadgets::cost::{self as masked, Uses, and_all, carry_tree, layers, sklansky};
+
+    /// k bits of one summand input, then `generates` products with the bits of the other.
+    fn pairs(k: u32, generates: u64) -> Uses {
+        owned(k).then(Uses { rounds: 1, paired: vec![generates], ..Uses::default() })
+    }
+
+    fn owned(bits: u32) -> Uses {
+        Uses { rounds: 1, owned: vec![bits.into()], ..Uses::default() }
+    }
+
+    /// The top bit over Z_2^k.
+    pub fn msb(n: usize, k: u32) -> Uses {
+        match (n, u64::from(k) - 1) {
+            (3, low) if low > 0 => pairs(k, low).then(layers(carry_tree(low, false))),
+            _ => masked::msb(k),
+        }
+    }
+
+    /// Less-than over the full signed range.
+    pub fn lt_full(n: usize, k: u32) -> Uses {
+        msb(n, k).times(3).then(layers(vec![1]))
+    }
+
+    /// Equality with zero.
+    pub fn eqz(n: usize, k: u32) -> Uses {
+        match (n, k) {
+            (3, 2..) => owned(k).then(layers(and_all(k.into()))),
+            _ => masked::eqz(k),
+        }
+    }
+
+    /// The bits of an element.
+    pub fn bit_decompose(n: usize, k: u32) -> Uses {
+        match (n, u64::from(k) - 1) {
+            (3, low) if low > 0 => pairs(k, low).then(layers(sklansky(low))),
+            _ => masked::bit_decompose(k),
+        }
+    }
+
+    /// Exact truncation.
+    pub fn trunc_exact(n: usize, k: u32, shift: u32) -> Uses {
+        let d = shift.min(k - 1);
+        if n != 3 || d == 0 {
+            return masked::trunc_exact(k, shift);
+        }
+        let trees = layers(carry_tree(d.into(), false)).beside(layers(carry_tree((k - d).into(), true)));
+        let carries = pairs(k, k.into()).then(trees.then(layers(vec![1])));
+        owned(k).beside(carries).then(masked::bit_to_ring(k).beside(masked::bit_to_ring(d)))
+    }
+
+    /// Probabilistic truncation.
+    pub fn trunc_prob(n: usize, k: u32, shift: u32) -> Uses {
+        match (n, shift) {
+            (3, 1..) => owned(k).beside(pairs(shift, shift.into())),
+            _ => masked::trunc_prob(k, shift),
+        }
+    }
+
+    /// Conversion into another ring.
+    pub fn convert(n: usize, k: u32, wide: u32) -> Uses {
+        if n != 3 || wide <= k {
+            return masked::convert(k, wide);
+        }
+        let carry = pairs(k, k.into()).then(layers(carry_tree(k.into(), false)));
+        owned(wide).beside(carry.then(masked::bit_to_ring(wide - k)))
+    }
 }
 
 /// What the paper's tables state, in bits sent per party for one element; log k is rounded up.

@@ -12,16 +12,21 @@
 //! | Open | `open` | 1 | t |
 //! | Input by a computing party (A.1) | `input` | 1 | t, by the owner |
 //! | RandBit (Protocol 6) | `randbit` | 1 | n - 1, over Z_2^(k+2) |
+//! | masks for truncation and for wider rings (Protocols 3, 4) | `masks` | as edaBit, + 1 | |
+//! | three parties: gadgets on summands | `split`, `three` | | |
 //! | edaBit (Protocol 7) | `edabit` | log(t+1) (log k + 1) + 1 | inputs, and the ANDs of its adders |
 //!
 //! The same text serves Z_2^k and packed bits (Z_2): it is generic over [`quorate_ring::Module`].
 #![forbid(unsafe_code)]
 
 mod backend;
+pub mod client;
 pub mod cost;
 mod edabit;
+mod forms;
 mod input;
 mod maps;
+mod masks;
 mod mul;
 mod mulpub;
 mod open;
@@ -29,8 +34,12 @@ mod prandr;
 mod randbit;
 mod setup;
 mod share;
+mod shuffle;
+mod split;
 mod stock;
+mod three;
 
+pub use forms::{BitForm, EdaBitForm, Forms, Made};
 pub use setup::Rss;
 pub use share::Shared;
 pub use stock::Kind;

@@ -4,12 +4,13 @@
 //! For each T the first holder draws k_T and sends it to the others. One round; bytes per party: 32 t for each T of which
 //! it is the first holder.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use quorate_crypto::{Seed, SessionId, os_random};
 use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
 use zeroize::Zeroizing;
 
+use crate::forms::Forms;
 use crate::maps::{Maps, Set, all_sets};
 use crate::stock::{Kind, Stock};
 
@@ -22,6 +23,7 @@ pub struct Rss {
     pub(crate) private: Seed,
     pub(crate) ledger: RefCell<Ledger<Kind>>,
     pub(crate) stock: RefCell<Stock>,
+    pub(crate) forms: Cell<Forms>,
     session: SessionId,
 }
 
@@ -54,7 +56,8 @@ impl Rss {
         let bind = |seed: &SeedBytes| Seed::from_bytes(**seed).derive("quorate/rss/share", session.as_bytes());
         let seeds = seeds.iter().map(bind).collect();
         let private = Seed::random().map_err(|_| no_randomness())?;
-        Ok(Rss { maps, seeds, private, ledger: RefCell::default(), stock: RefCell::default(), session })
+        let (ledger, stock) = Default::default();
+        Ok(Rss { maps, seeds, private, ledger, stock, forms: Cell::default(), session })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -69,6 +72,7 @@ impl Rss {
             private: Seed::from_bytes([0; SEED_BYTES]),
             ledger: RefCell::default(),
             stock: RefCell::default(),
+            forms: Cell::default(),
             session: SessionId::from_bytes([0; 32]),
         })
     }
@@ -76,6 +80,16 @@ impl Rss {
     /// The session's id, alike at all parties.
     pub fn session(&self) -> &SessionId {
         &self.session
+    }
+
+    /// Which of several protocols with one result run here.
+    pub fn forms(&self) -> Forms {
+        self.forms.get()
+    }
+
+    /// Chooses between protocols with one result: alike at all parties, before a program runs or is rehearsed.
+    pub fn set_forms(&self, forms: Forms) {
+        self.forms.set(forms);
     }
 
     /// Corruptions tolerated.

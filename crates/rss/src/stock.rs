@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Demand, Draw, EdaBits, Error, Ledger, Misuse, Result};
+use quorate_engine::{Chunks, Ctx, Demand, Draw, EdaBits, Error, Ledger, Misuse, Result, TruncMasks};
+use quorate_gadgets::cost::cheaper;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::cost::{self, Cost};
+use crate::forms::{EdaBitForm, Made};
 use crate::setup::Rss;
 use crate::share::Shared;
 
@@ -19,6 +22,10 @@ pub enum Kind {
     RandBit { bits: u32 },
     /// edaBits over Z_2^bits, with the value shifted right by `cut` where that is not 0.
     EdaBit { bits: u32, cut: u32 },
+    /// Masks for probabilistic truncation over Z_2^bits by `cut`.
+    TruncMask { bits: u32, cut: u32 },
+    /// edaBits of `bits` bits whose value is over Z_2^wide.
+    WideEdaBit { bits: u32, wide: u32 },
 }
 
 impl std::fmt::Display for Kind {
@@ -27,6 +34,8 @@ impl std::fmt::Display for Kind {
             Kind::RandBit { bits } => write!(f, "random bit mod 2^{bits}"),
             Kind::EdaBit { bits, cut: 0 } => write!(f, "edaBit of {bits} bits"),
             Kind::EdaBit { bits, cut } => write!(f, "edaBit of {bits} bits cut at {cut}"),
+            Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
+            Kind::WideEdaBit { bits, wide } => write!(f, "edaBit of {bits} bits mod 2^{wide}"),
         }
     }
 }
@@ -49,29 +58,24 @@ impl Material {
         }
     }
 
-    fn concat(parts: &[Material]) -> Option<Material> {
-        let first = parts.first()?;
-        let vectors = (0..first.vectors.len())
-            .map(|v| {
-                let shares = (0..first.vectors[v].shares.len())
-                    .map(|s| Vector::concat(&parts.iter().map(|p| &p.vectors[v].shares[s]).collect::<Vec<_>>()));
-                let shares: Vec<Vector> = shares.collect();
-                Shared::new((shares[0].ring(), shares[0].len()), shares)
-            })
-            .collect();
-        let bits = first.bits.as_ref().map(|bits| {
-            let shares = (0..bits.shares.len()).map(|s| {
-                let parts: Vec<&Bits> = parts.iter().filter_map(|p| p.bits.as_ref()).map(|b| &b.shares[s]).collect();
-                Bits::concat_lanes(&parts)
-            });
-            let shares: Vec<Bits> = shares.collect();
-            Shared::new((shares[0].rows(), shares[0].lanes()), shares)
-        });
-        Some(Material { vectors, bits })
+    /// Overwrites the correlations from `start` on.
+    fn write_at(&mut self, start: usize, part: &Material) {
+        self.vectors.iter_mut().zip(&part.vectors).for_each(|(whole, part)| whole.write_at(start, part));
+        if let (Some(whole), Some(part)) = (&mut self.bits, &part.bits) {
+            let shares = whole.shares.iter_mut().zip(&part.shares);
+            shares.for_each(|(whole, part)| whole.write_lanes_at(start, part));
+        }
     }
 
     fn into_random_bits(mut self) -> Result<Shared<Vector>> {
         self.vectors.pop().ok_or(Error::Bug { what: "a stock of random bits without values" })
+    }
+
+    fn into_trunc_masks(mut self) -> Result<TruncMasks<Shared<Vector>>> {
+        match (self.vectors.pop(), self.vectors.pop(), self.vectors.pop()) {
+            (Some(top), Some(shifted), Some(value)) => Ok(TruncMasks { value, shifted, top }),
+            _ => Err(Error::Bug { what: "a stock of truncation masks without values" }),
+        }
     }
 
     fn into_edabits(mut self) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
@@ -116,45 +120,83 @@ impl Rss {
     }
 
     async fn make_many(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
-        if len == 0 {
-            return self.make(ctx, kind, len).await;
-        }
-        let bytes_per_element = match kind {
-            Kind::RandBit { .. } => 16 * 4 * self.share_count(),
-            Kind::EdaBit { bits, .. } => bits as usize * 2 * self.share_count(),
+        let form = self.form_for(kind, len);
+        let share_bytes = match (kind, form) {
+            (Kind::RandBit { .. }, _) => 16 * 4,
+            (Kind::EdaBit { bits, .. } | Kind::TruncMask { bits, .. } | Kind::WideEdaBit { bits, .. }, form) => {
+                bits as usize * if form == Made::OfContributions { 2 } else { 16 * 4 }
+            }
         };
-        let mut parts = Vec::new();
-        let work = async |ctx: Ctx, range: Range<usize>| self.make(&ctx, kind, range.len()).await;
-        ctx.stream(Chunks::of_bytes(len, bytes_per_element), work, |_, part| parts.push(part)).await?;
-        if parts.len() == 1 {
-            return Ok(parts.remove(0));
+        let chunks = Chunks::of_bytes(len, share_bytes * self.share_count());
+        if chunks.count() <= 1 {
+            return self.make(ctx, kind, form, len).await;
         }
-        Material::concat(&parts).ok_or(Error::Bug { what: "an empty demand" })
+        let mut whole = self.material(kind, len, ctx.is_dry());
+        let work = async |ctx: Ctx, range: Range<usize>| self.make(&ctx, kind, form, range.len()).await;
+        ctx.stream(chunks, work, |range, part| whole.write_at(range.start, &part)).await?;
+        Ok(whole)
     }
 
-    async fn make(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
-        match kind {
-            Kind::RandBit { bits } => {
-                let bits = self.make_random_bits(ctx, Ring::of(bits), len).await?;
-                Ok(Material { vectors: vec![bits], bits: None })
-            }
-            Kind::EdaBit { bits, cut } => {
-                let made = self.make_edabits(ctx, Ring::of(bits), (cut > 0).then_some(cut), len).await?;
-                let vectors = std::iter::once(made.value).chain(made.shifted).collect();
-                Ok(Material { vectors, bits: Some(made.bits) })
+    /// How correlations of a kind are made, when `len` are made together.
+    fn form_for(&self, kind: Kind, len: usize) -> Made {
+        let per_party = |cost: Cost| (cost.rounds, cost.bytes / self.maps.parties as u64);
+        match self.forms().edabits {
+            EdaBitForm::Contributions => Made::OfContributions,
+            EdaBitForm::RandomBits => Made::OfRandomBits,
+            EdaBitForm::Cheaper(link) => {
+                let forms = [Made::OfContributions, Made::OfRandomBits];
+                let costs = forms.map(|form| per_party(cost::correlation(self.maps.parties, kind, form, len)));
+                forms[cheaper(&costs, link)]
             }
         }
+    }
+
+    async fn make(&self, ctx: &Ctx, kind: Kind, form: Made, len: usize) -> Result<Material> {
+        let contributed = form == Made::OfContributions;
+        let edabits = match kind {
+            Kind::RandBit { bits } => {
+                let bits = self.make_random_bits(ctx, Ring::of(bits), len).await?;
+                return Ok(Material { vectors: vec![bits], bits: None });
+            }
+            Kind::TruncMask { bits, cut } => {
+                let ring = Ring::of(bits);
+                let made = match contributed {
+                    true => self.make_trunc_masks(ctx, ring, cut, len).await?,
+                    false => self.trunc_masks_of_random_bits(ctx, ring, cut, len).await?,
+                };
+                return Ok(Material { vectors: vec![made.value, made.shifted, made.top], bits: None });
+            }
+            Kind::EdaBit { bits, cut } => {
+                let (ring, cut) = (Ring::of(bits), (cut > 0).then_some(cut));
+                match contributed {
+                    true => self.make_edabits(ctx, ring, cut, len).await?,
+                    false => self.edabits_of_random_bits(ctx, (ring, ring), cut, len).await?,
+                }
+            }
+            Kind::WideEdaBit { bits, wide } => {
+                let (ring, wide) = (Ring::of(bits), Ring::of(wide));
+                match contributed {
+                    true => self.make_wide_edabits(ctx, ring, wide, len).await?,
+                    false => self.edabits_of_random_bits(ctx, (ring, wide), None, len).await?,
+                }
+            }
+        };
+        let vectors = std::iter::once(edabits.value).chain(edabits.shifted).collect();
+        Ok(Material { vectors, bits: Some(edabits.bits) })
     }
 
     async fn draw(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
-        let (Kind::RandBit { bits } | Kind::EdaBit { bits, .. }) = kind;
+        let (Kind::RandBit { bits }
+        | Kind::EdaBit { bits, .. }
+        | Kind::TruncMask { bits, .. }
+        | Kind::WideEdaBit { wide: bits, .. }) = kind;
         if bits > MAX_BITS {
             return Err(Misuse::RingBits { bits }.into());
         }
         let draw = self.ledger.borrow_mut().draw(ctx, &kind, len)?;
         match draw {
-            Draw::Make => Box::pin(self.make(&ctx.offline_child(), kind, len)).await,
-            Draw::Recorded => Ok(self.phantom(kind, len)),
+            Draw::Make => Box::pin(self.make(&ctx.offline_child(), kind, self.form_for(kind, len), len)).await,
+            Draw::Recorded => Ok(self.material(kind, len, true)),
             Draw::Stock(range) => match self.stock.borrow().get(&kind) {
                 Some(material) => Ok(material.slice(range)),
                 None => Err(Error::Exhausted { wanted: len, left: 0 }),
@@ -162,16 +204,37 @@ impl Rss {
         }
     }
 
-    fn phantom(&self, kind: Kind, len: usize) -> Material {
+    /// A place for correlations: zeros, or shapes in a dry run.
+    fn material(&self, kind: Kind, len: usize, dry: bool) -> Material {
         let count = self.share_count();
-        let vector = |bits| Shared::phantom((Ring::of(bits), len), count);
-        match kind {
-            Kind::RandBit { bits } => Material { vectors: vec![vector(bits)], bits: None },
-            Kind::EdaBit { bits, cut } => Material {
-                vectors: (0..1 + usize::from(cut > 0)).map(|_| vector(bits)).collect(),
-                bits: Some(Shared::phantom((bits as usize, len), count)),
-            },
-        }
+        let vector = |bits| {
+            let shape = (Ring::of(bits), len);
+            if dry { Shared::phantom(shape, count) } else { Shared::zeros(shape, count) }
+        };
+        let rows = |bits: u32| {
+            let shape = (bits as usize, len);
+            if dry { Shared::phantom(shape, count) } else { Shared::zeros(shape, count) }
+        };
+        let (ring_bits, vectors, bits) = match kind {
+            Kind::RandBit { bits } => (bits, 1, None),
+            Kind::EdaBit { bits, cut } => (bits, 1 + usize::from(cut > 0), Some(bits)),
+            Kind::TruncMask { bits, .. } => (bits, 3, None),
+            Kind::WideEdaBit { bits, wide } => (wide, 1, Some(bits)),
+        };
+        Material { vectors: (0..vectors).map(|_| vector(ring_bits)).collect(), bits: bits.map(rows) }
+    }
+
+    /// Bytes that one party's share of `len` correlations takes.
+    pub fn stock_bytes(&self, kind: Kind, len: usize) -> u64 {
+        let packed = len.div_ceil(8) as u64;
+        let elements = |bits: u32| (len * Ring::of(bits).carrier().bytes()) as u64;
+        let one_share = match kind {
+            Kind::RandBit { bits } => elements(bits),
+            Kind::EdaBit { bits, cut } => (1 + u64::from(cut > 0)) * elements(bits) + u64::from(bits) * packed,
+            Kind::TruncMask { bits, .. } => 3 * elements(bits),
+            Kind::WideEdaBit { bits, wide } => elements(wide) + u64::from(bits) * packed,
+        };
+        one_share * self.share_count() as u64
     }
 
     pub(crate) async fn draw_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Shared<Vector>> {
@@ -191,5 +254,31 @@ impl Rss {
             );
         }
         self.draw(ctx, Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) }, len).await?.into_edabits()
+    }
+
+    pub(crate) async fn draw_trunc_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        cut: u32,
+        len: usize,
+    ) -> Result<TruncMasks<Shared<Vector>>> {
+        if cut == 0 || cut + 2 > ring.bits() {
+            return Err(Misuse::Other { what: "a truncation mask must be cut above bit 0 and below bit k - 1" }.into());
+        }
+        self.draw(ctx, Kind::TruncMask { bits: ring.bits(), cut }, len).await?.into_trunc_masks()
+    }
+
+    pub(crate) async fn draw_wide_edabits(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        wide: Ring,
+        len: usize,
+    ) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
+        if wide.bits() <= ring.bits() {
+            return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
+        }
+        self.draw(ctx, Kind::WideEdaBit { bits: ring.bits(), wide: wide.bits() }, len).await?.into_edabits()
     }
 }

@@ -7,10 +7,10 @@ use quorate_engine::{Costs, Ctx, Form, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::cost as uses;
 use quorate_gadgets::cost::Uses;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
-use quorate_gadgets::{Gadgets, Width};
+use quorate_gadgets::{Gadgets, Sign, Width};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_rss::Rss;
-use quorate_rss::cost::{self, Cost, paper};
+use quorate_rss::cost::{self, Cost, gadget, paper};
+use quorate_rss::{BitForm, EdaBitForm, Forms, Made, Rss};
 
 const LENGTHS: [usize; 4] = [1, 13, 512, 3001];
 
@@ -144,15 +144,15 @@ fn gadgets() {
                 };
                 let x = |rss: &Rss, ctx: &Ctx| given(rss, ctx, k, len);
                 let bit = |rss: &Rss, ctx: &Ctx| given_bits(rss, ctx, 1, len);
-                check("msb", uses::msb(k), measure(n, async |s, ctx| s.msb(ctx, &x(s, ctx)).await));
-                check("eqz", uses::eqz(k), measure(n, async |s, ctx| s.eqz(ctx, &x(s, ctx)).await));
+                check("msb", gadget::msb(n, k), measure(n, async |s, ctx| s.msb(ctx, &x(s, ctx)).await));
+                check("eqz", gadget::eqz(n, k), measure(n, async |s, ctx| s.eqz(ctx, &x(s, ctx)).await));
                 let bits = measure(n, async |s, ctx| s.bit_decompose(ctx, &x(s, ctx)).await);
-                check("bit_decompose", uses::bit_decompose(k), bits);
+                check("bit_decompose", gadget::bit_decompose(n, k), bits);
                 let lt = measure(n, async |s, ctx| s.lt(ctx, &x(s, ctx), &x(s, ctx), Width::Full).await);
-                check("lt", uses::lt_full(k), lt);
+                check("lt", gadget::lt_full(n, k), lt);
                 let width = k.div_ceil(2);
                 let lt = measure(n, async |s, ctx| s.lt(ctx, &x(s, ctx), &x(s, ctx), Width::Difference(width)).await);
-                check("lt of a narrow difference", uses::lt_difference(width), lt);
+                check("lt of a narrow difference", gadget::msb(n, width.max(1)), lt);
                 let ring = Ring::of(k);
                 let b2a = measure(n, async |s, ctx| s.bit_to_ring(ctx, &bit(s, ctx), ring).await);
                 check("bit_to_ring", uses::bit_to_ring(k), b2a);
@@ -161,7 +161,16 @@ fn gadgets() {
                 check("mux", uses::mask(k), mux);
                 for shift in [0, 1, k / 2, k - 1, k] {
                     let truncated = measure(n, async |s, ctx| s.trunc_exact(ctx, &x(s, ctx), shift).await);
-                    check("trunc_exact", uses::trunc_exact(k, shift), truncated);
+                    check("trunc_exact", gadget::trunc_exact(n, k, shift), truncated);
+                }
+                for shift in [0, 1, k / 2, k.saturating_sub(2)].into_iter().filter(|shift| shift + 2 <= k) {
+                    let truncated = measure(n, async |s, ctx| s.trunc_prob(ctx, &x(s, ctx), shift).await);
+                    check("trunc_prob", gadget::trunc_prob(n, k, shift), truncated);
+                }
+                for wide in [k.div_ceil(2), k + 1, 64].into_iter().filter(|&wide| wide <= 64) {
+                    let converted =
+                        measure(n, async |s, ctx| s.convert(ctx, &x(s, ctx), Ring::of(wide), Sign::Signed).await);
+                    check("convert", gadget::convert(n, k, wide), converted);
                 }
             }
         }
@@ -172,7 +181,7 @@ fn gadgets() {
 fn tournaments() {
     for n in [3, 5] {
         for (k, rows, lanes) in [(8, 1, 5), (20, 2, 9), (20, 7, 33), (64, 8, 3)] {
-            for (width, compare) in [(Width::Full, uses::lt_full(k)), (Width::Difference(k), uses::lt_difference(k))] {
+            for (width, compare) in [(Width::Full, gadget::lt_full(n, k)), (Width::Difference(k), gadget::msb(n, k))] {
                 let x = |rss: &Rss, ctx: &Ctx| given(rss, ctx, k, rows * lanes);
                 let cost = |index| {
                     let rounds = uses::tournament(k, rows as u64, &compare, index);
@@ -199,7 +208,7 @@ fn independent_work_shares_rounds() {
         ctx.join(async |ctx| rss.msb(&ctx, &x).await, async |ctx| rss.eqz(&ctx, &y).await).await?;
         Ok(())
     });
-    assert_eq!(online.rounds, uses::msb(32).rounds.max(uses::eqz(32).rounds));
+    assert_eq!(online.rounds, gadget::msb(3, 32).rounds.max(gadget::eqz(3, 32).rounds));
 }
 
 #[test]
@@ -250,4 +259,52 @@ fn a_stock_serves_once_and_only_what_was_foreseen() {
         attempt().unwrap_err()
     });
     assert!(outcomes.iter().any(|error| matches!(error, Error::Exhausted { .. })), "{outcomes:?}");
+}
+
+/// The forms that are not the default: gadgets of three parties on masked openings, and edaBits of random bits.
+#[test]
+fn other_forms() {
+    for (n, k, len) in [(3, 8, 13), (3, 33, 2049), (5, 8, 13), (5, 20, 700)] {
+        let wide = k + 7;
+        for (edabits, made) in
+            [(EdaBitForm::Contributions, Made::OfContributions), (EdaBitForm::RandomBits, Made::OfRandomBits)]
+        {
+            let forms = Forms { bits: BitForm::Masked, edabits };
+            let x = |rss: &Rss, ctx: &Ctx| given(rss, ctx, k, len);
+            let check = |what: &str, uses: Uses, costs: Vec<(Costs, Costs)>| {
+                let total = |phase: fn(&Costs) -> &Traffic| {
+                    let rounds = phase(&costs[0].1).rounds;
+                    Cost { rounds, bytes: costs.iter().map(|c| phase(&c.1).bytes()).sum() }
+                };
+                let made = cost::offline_by(n, &uses, made, len);
+                // Made on demand, one chunk after the other begins, so bytes add up and rounds may not.
+                assert_eq!(total(|c| &c.offline).bytes, made.bytes, "{what}, n {n} k {k} {forms:?}");
+                assert_eq!(total(|c| &c.online), cost::online(n, &uses, len), "{what}, n {n} k {k} {forms:?}");
+                costs.iter().for_each(|(live, dry)| assert_eq!(live, dry));
+            };
+            check("msb", uses::msb(k), both(n, forms, async |s, ctx| s.msb(ctx, &x(s, ctx)).await.map(drop)));
+            check("eqz", uses::eqz(k), both(n, forms, async |s, ctx| s.eqz(ctx, &x(s, ctx)).await.map(drop)));
+            let rounded = both(n, forms, async |s, ctx| s.trunc_prob(ctx, &x(s, ctx), 3).await.map(drop));
+            check("trunc_prob", uses::trunc_prob(k, 3), rounded);
+            let ring = Ring::of(wide);
+            let widened = both(n, forms, async |s, ctx| s.convert(ctx, &x(s, ctx), ring, Sign::Signed).await.map(drop));
+            if made == Made::OfContributions {
+                check("convert", uses::convert(k, wide), widened);
+            }
+        }
+    }
+}
+
+/// A live run and a dry one of every party, correlations made on demand.
+fn both(n: usize, forms: Forms, work: impl AsyncFn(&Rss, &Ctx) -> Result<()> + Sync) -> Vec<(Costs, Costs)> {
+    let work = async |rss: &Rss, ctx: &Ctx| {
+        rss.set_forms(forms);
+        work(rss, ctx).await
+    };
+    let live = run(n, work);
+    let dry = |me: usize| {
+        let rss = Rss::dry(n, me).unwrap();
+        dry::run(me, n, Phase::Online, async |ctx| work(&rss, ctx).await).unwrap().1
+    };
+    live.into_iter().enumerate().map(|(me, (_, costs))| (costs, dry(me))).collect()
 }

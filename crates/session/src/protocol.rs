@@ -119,12 +119,6 @@ impl Backend for Rss {
     }
 
     fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
-        match *kind {
-            Kind::RandBit { bits } => self.value_bytes(bits, len),
-            Kind::EdaBit { bits, cut } => {
-                let vectors = 1 + u64::from(cut > 0);
-                vectors * self.value_bytes(bits, len) + u64::from(bits) * self.value_bytes(1, len)
-            }
-        }
+        Rss::stock_bytes(self, *kind, len)
     }
 }

@@ -126,6 +126,32 @@ impl Bits {
         }
     }
 
+    /// Overwrites the lanes from `start` on; a shape if either is.
+    ///
+    /// # Panics
+    /// If the rows differ in number or `part` does not fit there.
+    pub fn write_lanes_at(&mut self, start: usize, part: &Bits) {
+        let fits = self.rows == part.rows && start.checked_add(part.lanes).is_some_and(|end| end <= self.lanes);
+        assert!(fits, "writing a {part:?} at lane {start} of a {self:?}");
+        if self.is_shape() || part.is_shape() {
+            self.words = None;
+            return;
+        }
+        let row_words = self.row_words();
+        if row_words == 0 || part.lanes == 0 {
+            return;
+        }
+        let end = start + part.lanes;
+        for row in self.words_mut().chunks_exact_mut(row_words) {
+            for (at, word) in row.iter_mut().enumerate().take(end.div_ceil(64)).skip(start / 64) {
+                let below = if at * 64 < start { (1u64 << (start - at * 64)) - 1 } else { 0 };
+                let above = if end < at * 64 + 64 { u64::MAX << (end - at * 64) } else { 0 };
+                *word &= below | above;
+            }
+        }
+        self.or_lanes(start, part, 0..part.lanes);
+    }
+
     /// Copies lanes of `source` to the lanes from `to` on, which must be zero.
     fn or_lanes(&mut self, to: usize, source: &Bits, range: Range<usize>) {
         let row_words = self.row_words();

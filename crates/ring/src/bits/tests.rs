@@ -210,3 +210,18 @@ proptest! {
         prop_assert_eq!(Bits::unpack(rows, lanes, &out).unwrap().to_bools(), bools);
     }
 }
+
+#[test]
+fn lanes_are_overwritten_in_place() {
+    for (start, len) in [(0, 1), (0, 64), (3, 70), (64, 64), (63, 2), (100, 93), (5, 0), (193, 0)] {
+        let old: Vec<bool> = (0..2 * 193).map(|i| i % 3 == 0).collect();
+        let new: Vec<bool> = (0..2 * len).map(|i| i % 2 == 0).collect();
+        let mut bits = Bits::from_bools(2, 193, &old);
+        bits.write_lanes_at(start, &Bits::from_bools(2, len, &new));
+        let mut expected = old.clone();
+        for row in 0..2 {
+            expected[row * 193 + start..][..len].copy_from_slice(&new[row * len..(row + 1) * len]);
+        }
+        assert_eq!(bits.to_bools(), expected, "{len} lanes at {start}");
+    }
+}

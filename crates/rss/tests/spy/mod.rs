@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing};
+use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing, TruncMasks};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
@@ -115,5 +115,15 @@ impl Sharing for Spy<'_> {
     }
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
         self.rss.edabits(ctx, ring, cut, len).await
+    }
+    async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>> {
+        self.rss.trunc_masks(ctx, ring, shift, len).await
+    }
+    async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>> {
+        self.rss.shuffle(ctx, columns, rows).await
+    }
+
+    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
+        self.rss.wide_edabits(ctx, ring, wide, len).await
     }
 }

@@ -1,0 +1,67 @@
+//! Convert: elements of Z_2^k in another ring.
+//!
+//! **Source**: Protocol 4 of rss-ring (section 6.1). Down is local. **Deviation**, up: the paper decomposes x into bits and
+//! converts each of them. Here r, uniform in Z_2^k, is known as an element of the larger ring too: with a = x + o (o = 2^(k-1)
+//! for signed numbers, so that a is their order-preserving code) and c = Open(a + r) over Z_2^k, a = c - r + 2^k u and
+//! u = [c < r]: one BitLT with a public operand, one bit converted, and into Z_2^(k'-k) only, since it is shifted by k.
+//!
+//! Correlations: a wide edaBit(k, k') and a random bit mod 2^(k'-k). Online rounds: 2 + ceil(log2 k). Opened: k + 1 bits; 2 (k
+//! - 1) - ceil(log2 k) ANDs. The paper's: k conversions of k' bits each. **Model**: that of the sharing; c is uniform.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ring::{Ring, Vector};
+
+use crate::compare::bit_lt_public;
+use crate::{Gadgets, stream};
+
+/// How an element of Z_2^k is read as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Two's complement.
+    Signed,
+    /// From 0 to 2^k - 1.
+    Unsigned,
+}
+
+impl Sign {
+    /// What makes every number of k bits at least 0.
+    pub fn offset(self, ring: Ring) -> u128 {
+        match self {
+            Sign::Signed => 1 << (ring.bits() - 1),
+            Sign::Unsigned => 0,
+        }
+    }
+}
+
+/// x in another ring.
+///
+/// # Errors
+/// Whatever ends a run.
+pub async fn convert<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, ring: Ring, sign: Sign) -> Result<S::A> {
+    let (from, len) = s.shape(x);
+    if ring.bits() <= from.bits() {
+        return Ok(s.linear(x, &|share: &Vector| share.convert(ring)));
+    }
+    let work = async |ctx: Ctx, range| widen_chunk(s, &ctx, &stream::slice(s, x, range), ring, sign.offset(from)).await;
+    stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
+}
+
+async fn widen_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, wide: Ring, offset: u128) -> Result<S::A> {
+    let (ring, len) = s.shape(x);
+    let k = ring.bits();
+    let r = s.wide_edabits(ctx, ring, wide, len).await?;
+    let mut moved = if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
+    moved.add_scalar(offset);
+    let masked = s.add(&s.add_public(x, &moved), &s.linear(&r.value, &|share: &Vector| share.convert(ring)));
+    let c = s.open(ctx, &masked).await?;
+    let borrow = bit_lt_public(s, ctx, &c.to_bits(0..k), &r.bits).await?;
+    let borrow = s.bit_to_ring(ctx, &borrow, Ring::of(wide.bits() - k)).await?;
+    let borrow = s.linear(&borrow, &|share: &Vector| {
+        let mut lifted = share.convert(wide);
+        lifted.shl(k);
+        lifted
+    });
+    let mut public = c.convert(wide);
+    public.add_scalar(wide.mask() + 1 - offset);
+    Ok(s.add_public(&s.sub(&borrow, &r.value), &public))
+}

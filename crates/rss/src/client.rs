@@ -1,0 +1,202 @@
+//! Input by an outside client: the sharing arithmetic and the wire form; whatever carries packets is elsewhere.
+//!
+//! **Source**: Protocol 5 (Appendix A.1; Theorem 3). **Model**: semi-honest, t of n; the client is honest about its format
+//! only. Rounds: one message from the client to each party. Sent by the client: C(n-1, t) or C(n-1, t) - 1 seeds of 32
+//! bytes to each party, once a packet, and t + 1 elements for each element.
+//!
+//! For every set T but T* = {0, ..., t-1} the client draws a seed and sends it to the parties outside T, who expand it to
+//! x_T; x_{T*} is the value less all of those, and goes to the t + 1 parties outside T*. A coalition misses one share: either
+//! a stream under a fresh seed that it lacks, or x_{T*}, which is then masked by nothing that it lacks but is not sent to it.
+//!
+//! **Wire**: `QRS1`, n, the receiver, k (a byte each), a zero byte, the number of elements (8 bytes, little-endian), the
+//! packet's number (16 bytes, random, alike in all packets of one input), seeds in the order of the sets that the receiver
+//! holds, then the packed elements of x_{T*} if the receiver holds it. Every length is checked before memory is taken.
+//!
+//! A packet must travel to its party over a link that no other party reads, and be used once.
+
+use quorate_crypto::{CryptoError, Seed, os_random};
+use quorate_ring::{Ring, Vector};
+use zeroize::Zeroizing;
+
+use crate::maps::{Maps, Set, all_sets};
+use crate::setup::Rss;
+use crate::share::{Shared, Wiped};
+
+const MAGIC: &[u8; 4] = b"QRS1";
+const SEED_BYTES: usize = 32;
+const NUMBER_BYTES: usize = 16;
+const HEADER_BYTES: usize = 4 + 4 + 8 + NUMBER_BYTES;
+const DOMAIN: &str = "quorate/rss/client";
+
+/// What is wrong with an input by a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ClientError {
+    /// The number of parties is none that the protocol runs with.
+    #[error("`rss` runs with 3, 5 or 7 parties, not {parties}")]
+    Parties {
+        /// The number.
+        parties: usize,
+    },
+    /// The ring is none for values.
+    #[error("the ring must have 1 to 64 bits, not {bits}")]
+    RingBits {
+        /// k.
+        bits: u32,
+    },
+    /// There are no values to share, only a shape.
+    #[error("a client shares values, not a shape")]
+    NoValues,
+    /// The bytes are no packet of this version.
+    #[error("this is no input packet of this version")]
+    NotAPacket,
+    /// The packet is for another party or another number of parties.
+    #[error("the packet is for party {party} of {parties}")]
+    NotForUs {
+        /// The receiver that it names.
+        party: usize,
+        /// The parties that it names.
+        parties: usize,
+    },
+    /// The packet is not of the ring or length that was agreed.
+    #[error("the packet has {len} elements of {bits} bits, which is not what was agreed")]
+    Shape {
+        /// Elements.
+        len: u64,
+        /// k.
+        bits: u32,
+    },
+    /// The packet has too few bytes or too many.
+    #[error("the packet has {found} bytes instead of {expected}")]
+    Length {
+        /// Bytes that its header asks for.
+        expected: usize,
+        /// Bytes there are.
+        found: usize,
+    },
+    /// The operating system gave no randomness.
+    #[error("the operating system has no randomness to give")]
+    Randomness,
+}
+
+impl From<CryptoError> for ClientError {
+    fn from(_: CryptoError) -> Self {
+        ClientError::Randomness
+    }
+}
+
+/// One packet, wiped when dropped.
+pub type Packet = Zeroizing<Vec<u8>>;
+
+/// The share that is not drawn.
+fn special(n: usize) -> Set {
+    all_sets(n, (n - 1) / 2)[0]
+}
+
+fn check(n: usize, ring: Ring) -> Result<(), ClientError> {
+    if !matches!(n, 3 | 5 | 7) {
+        return Err(ClientError::Parties { parties: n });
+    }
+    if ring.bits() > 64 {
+        return Err(ClientError::RingBits { bits: ring.bits() });
+    }
+    Ok(())
+}
+
+/// Bytes of the packet for a party.
+///
+/// # Errors
+/// [`ClientError::Parties`], [`ClientError::RingBits`].
+pub fn packet_bytes(parties: usize, party: usize, ring: Ring, len: usize) -> Result<usize, ClientError> {
+    check(parties, ring)?;
+    if party >= parties {
+        return Err(ClientError::NotForUs { party, parties });
+    }
+    let maps = Maps::new(parties, party);
+    let special = maps.index(special(parties)).is_some();
+    let seeds = (maps.held.len() - usize::from(special)) * SEED_BYTES;
+    Ok(HEADER_BYTES + seeds + if special { ring.packed_bytes(len) } else { 0 })
+}
+
+fn expand(seed: &Seed, number: &[u8], shape: (Ring, usize)) -> Wiped<Vector> {
+    let mut share = Wiped(Vector::zeros(shape.0, shape.1));
+    seed.prg(DOMAIN, number).fill(share.bytes_mut());
+    share
+}
+
+/// Shares a vector: the packet of each party, in their order.
+///
+/// # Errors
+/// [`ClientError::Parties`], [`ClientError::RingBits`], [`ClientError::NoValues`], [`ClientError::Randomness`].
+pub fn share(value: &Vector, parties: usize) -> Result<Vec<Packet>, ClientError> {
+    let shape = (value.ring(), value.len());
+    check(parties, shape.0)?;
+    if value.is_shape() {
+        return Err(ClientError::NoValues);
+    }
+    let mut number = [0; NUMBER_BYTES];
+    os_random(&mut number)?;
+    let mut rest = Wiped(value.clone());
+    let mut seeds: Vec<(Set, Seed)> = Vec::new();
+    for set in all_sets(parties, (parties - 1) / 2).into_iter().filter(|&set| set != special(parties)) {
+        let seed = Seed::random()?;
+        rest.sub_assign(&expand(&seed, &number, shape));
+        seeds.push((set, seed));
+    }
+    let packet = |party: usize| {
+        let maps = Maps::new(parties, party);
+        let mut packet = Zeroizing::new(Vec::with_capacity(packet_bytes(parties, party, shape.0, shape.1)?));
+        packet.extend_from_slice(MAGIC);
+        packet.extend_from_slice(&[parties as u8, party as u8, shape.0.bits() as u8, 0]);
+        packet.extend_from_slice(&(shape.1 as u64).to_le_bytes());
+        packet.extend_from_slice(&number);
+        for &held in &maps.held {
+            seeds.iter().filter(|(set, _)| *set == held).for_each(|(_, seed)| packet.extend_from_slice(seed.expose()));
+        }
+        if maps.index(special(parties)).is_some() {
+            rest.pack(&mut packet);
+        }
+        Ok(packet)
+    };
+    (0..parties).map(packet).collect()
+}
+
+impl Rss {
+    /// This party's shares of a client's input, of the shape that was agreed. No communication.
+    ///
+    /// # Errors
+    /// A [`ClientError`] for a packet that is malformed, or is not for this party or of this shape.
+    pub fn accept(&self, packet: &[u8], (ring, len): (Ring, usize)) -> Result<Shared<Vector>, ClientError> {
+        let maps = &self.maps;
+        let Some((header, body)) = packet.split_at_checked(HEADER_BYTES) else { return Err(ClientError::NotAPacket) };
+        if header[..4] != MAGIC[..] || header[7] != 0 {
+            return Err(ClientError::NotAPacket);
+        }
+        let (parties, party, bits) = (usize::from(header[4]), usize::from(header[5]), u32::from(header[6]));
+        if (parties, party) != (maps.parties, maps.me) {
+            return Err(ClientError::NotForUs { party, parties });
+        }
+        let found = header[8..16].iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+        if (bits, found) != (ring.bits(), len as u64) {
+            return Err(ClientError::Shape { len: found, bits });
+        }
+        let expected = packet_bytes(parties, party, ring, len)?;
+        if packet.len() != expected {
+            return Err(ClientError::Length { expected, found: packet.len() });
+        }
+        let number = &header[16..];
+        let special = maps.index(special(parties));
+        let seeds = maps.held.len() - usize::from(special.is_some());
+        let (seeds, rest) = body.split_at(seeds * SEED_BYTES);
+        let mut seeds = seeds.as_chunks::<SEED_BYTES>().0.iter();
+        let mut shares = Vec::with_capacity(maps.held.len());
+        for own in 0..maps.held.len() {
+            let seed = if special == Some(own) { None } else { seeds.next() };
+            let share = match seed {
+                Some(seed) => expand(&Seed::from_bytes(*seed), number, (ring, len)).clone(),
+                None => Vector::unpack(ring, len, rest).map_err(|_| ClientError::NotAPacket)?,
+            };
+            shares.push(share);
+        }
+        Ok(Shared::new((ring, len), shares))
+    }
+}

@@ -1,0 +1,125 @@
+//! Shuffle: rows in an order that no coalition knows.
+//!
+//! **Source**: the resharing of Protocol 1 used as in Laur, Willemson, Zhang 2011. **Model**: semi-honest, t of n. Rounds and
+//! passes: one for each set T of t parties (3, 10, 35). Sent per party and pass: t elements for each element.
+//!
+//! In the pass of T the t + 1 parties outside T, who hold all shares together and k_T, apply a uniform permutation drawn
+//! from k_T to their shares, and the value is shared afresh. A coalition misses the permutation of the pass of T exactly
+//! when it is T itself, so every T takes a turn: the composition is uniform for every coalition, and the fresh shares of
+//! each pass are independent of those before. No set can be left out.
+//!
+//! A permutation is Fisher and Yates's; a number below m is the first of a stream of words, masked to the bits of m - 1,
+//! that is below m: no bias. How many words it takes depends on k_T only.
+
+use quorate_engine::{Chunks, Ctx, Misuse, Result, Stream};
+use quorate_ring::{Ring, Vector};
+use zeroize::Zeroizing;
+
+use crate::maps::{Set, all_sets};
+use crate::setup::Rss;
+use crate::share::{Shared, Wiped};
+
+/// Which row goes where: row i of the result is row order[i].
+type Order = Zeroizing<Vec<u32>>;
+
+impl Rss {
+    /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
+    pub(crate) async fn shuffle_rows(
+        &self,
+        ctx: &Ctx,
+        columns: &[&Shared<Vector>],
+        rows: usize,
+    ) -> Result<Vec<Shared<Vector>>> {
+        for column in columns {
+            if !column.shape.1.is_multiple_of(rows.max(1)) || (rows == 0 && column.shape.1 > 0) {
+                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: column.shape.1 }.into());
+            }
+        }
+        let mut shuffled: Vec<Shared<Vector>> = columns.iter().map(|&column| column.clone()).collect();
+        for set in all_sets(self.maps.parties, self.maps.threshold) {
+            let order = self.permutation(ctx, set, rows);
+            let order = order.as_ref().map(|order| order.as_slice());
+            let pass = async |ctx: Ctx, i: usize| self.shuffle_pass(&ctx, &shuffled[i], set, order).await;
+            shuffled = ctx.join_all(columns.len(), pass).await?;
+        }
+        Ok(shuffled)
+    }
+
+    /// A permutation that the parties outside `set` know; `None` at the others and in a dry run.
+    fn permutation(&self, ctx: &Ctx, set: Set, rows: usize) -> Option<Order> {
+        let randomness = ctx.randomness();
+        let own = self.maps.index(set).filter(|_| !ctx.is_dry())?;
+        Some(permutation(&mut randomness.stream(&self.seeds[own]), rows))
+    }
+
+    /// One pass: the holders of `set`'s key add up what they hold, each share once, in the new order; then reshare.
+    async fn shuffle_pass(
+        &self,
+        ctx: &Ctx,
+        x: &Shared<Vector>,
+        set: Set,
+        order: Option<&[u32]>,
+    ) -> Result<Shared<Vector>> {
+        let (ring, len) = x.shape;
+        let mut sum = Wiped(self.blank::<Vector>(ctx, (ring, len)));
+        if let Some(order) = order {
+            for (share, &held) in x.shares.iter().zip(&self.maps.held) {
+                // Each share is counted by the first of the holders of the key that holds it too.
+                let counts = self.maps.holders(set | held).next() == Some(self.maps.me);
+                if counts {
+                    sum.add_assign(share);
+                }
+            }
+            let width = len / order.len().max(1);
+            let index: Order = Zeroizing::new(
+                order.iter().flat_map(|&row| (0..width as u32).map(move |i| row * width as u32 + i)).collect(),
+            );
+            sum = Wiped(sum.gather(&index));
+        }
+        let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * 2 * self.share_count());
+        if chunks.count() <= 1 {
+            return self.reshare(ctx, sum).await;
+        }
+        let mut result = self.vector_of_shape(ctx, (ring, len));
+        let work = async |ctx: Ctx, range| self.reshare(&ctx, Wiped(sum.slice(range))).await;
+        ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        Ok(result)
+    }
+}
+
+/// A uniform permutation of 0..count.
+fn permutation(stream: &mut Stream, count: usize) -> Order {
+    let mut order: Order = Zeroizing::new((0..count as u32).collect());
+    let mut words = Words { stream, buffer: Zeroizing::default(), batch: count.clamp(16, 1 << 16) };
+    for i in (1..count).rev() {
+        order.swap(i, words.below(i as u64 + 1) as usize);
+    }
+    order
+}
+
+/// Words of a stream, fetched in batches.
+struct Words<'s> {
+    stream: &'s mut Stream,
+    buffer: Zeroizing<Vec<u64>>,
+    batch: usize,
+}
+
+impl Words<'_> {
+    /// Uniform in 0..bound, bound > 0.
+    fn below(&mut self, bound: u64) -> u64 {
+        let mask = bound.next_power_of_two() - 1;
+        loop {
+            let word = match self.buffer.pop() {
+                Some(word) => word & mask,
+                None => {
+                    let batch = Wiped(self.stream.draw::<Vector>((Ring::of(64), self.batch)));
+                    self.buffer = Zeroizing::new(batch.to_u64s());
+                    continue;
+                }
+            };
+            if word < bound {
+                return word;
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Three parties: gadgets on the two summands of x that parties know, without correlations.
+//!
+//! **Source**: ours (see [`crate::split`] for A, B and the operations on them). **Model**: semi-honest, 1 of 3. With x = A + B,
+//! A input as bits by the party that knows it, the bits of B shared for nothing: g = A and B by `paired`, p = A xor B free.
+//!
+//! | gadget | rounds online | sent by all parties: elements, bits | ANDs | random bits |
+//! |---|---|---|---|---|
+//! | `msb` | 2 + ceil(log2(k-1)) | k + 2 (k-1) bits | 2 (k-2) - ceil(log2(k-1)) | none |
+//! | `bit_decompose` | 2 + ceil(log2(k-1)) | k + 2 (k-1) bits | those of a prefix network | none |
+//! | `eqz` | 1 + ceil(log2 k) | k bits: A is compared with -B, bit by bit | k - 1 | none |
+//! | `trunc_exact` by d | 4 + ceil(log2 max(d, k-d)) | 1 element, 3 k bits | two carry trees, + 1 | Z_2^k, Z_2^d |
+//! | `trunc_prob` by d | 2 | 1 element over Z_2^k, 3 over Z_2^d | none | none |
+//! | `convert_up` to k' | 3 + ceil(log2 k) | 1 element over Z_2^k', 3 k bits | a carry tree | Z_2^(k'-k) |
+//!
+//! **Security**: what a party receives is a share of an input of another party's summand, or of a product, masked by a key
+//! that it lacks (`owned`, `paired`); everything else is AND, B2A and local. The sharing of B has two shares that are zero
+//! and one that its holders know anyway, which says nothing that they did not hold. In docs/security/rss-arguments.md.
+
+use quorate_engine::{Ctx, Result, Sharing};
+use quorate_gadgets::prefix::{self, Pairs};
+use quorate_gadgets::{Gadgets, equality, stream, truncate};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::forms::BitForm;
+use crate::setup::Rss;
+use crate::share::{Shared, Wiped};
+use crate::split::Halves;
+
+type A = Shared<Vector>;
+type B = Shared<Bits>;
+
+fn low_rows(bits: &Bits, count: usize) -> Bits {
+    bits.slice_rows(0..count)
+}
+
+/// x mod 2^k, negated.
+fn negated(x: &Vector) -> Vector {
+    let mut negative = x.clone();
+    negative.neg_assign();
+    negative
+}
+
+impl Rss {
+    /// Whether gadgets work on summands here.
+    pub(crate) fn uses_summands(&self) -> bool {
+        self.maps.parties == 3 && self.forms().bits == BitForm::Summands
+    }
+
+    /// Generate and propagate of A + B; generates for the lowest `generates` positions.
+    async fn summand_pairs(&self, ctx: &Ctx, halves: &Halves<Bits>, generates: usize, len: usize) -> Result<Pairs<B>> {
+        let a = self.owned(ctx, &*halves.mine, len).await?;
+        let propagate = self.xor(&a, &self.placed(ctx, &halves.theirs, len));
+        let low = a.map(|share| low_rows(share, generates));
+        let theirs = [0, 1].map(|i| Wiped(low_rows(&halves.theirs[i], generates)));
+        let generate = self.paired(ctx, &low, &theirs, len).await?;
+        Ok(Pairs { generate, propagate })
+    }
+
+    fn bits_of_halves(&self, x: &A) -> Halves<Bits> {
+        let (ring, len) = x.shape;
+        self.halves(x, len).map(|half| half.to_bits(0..ring.bits()))
+    }
+
+    /// The top bit of A + B.
+    pub(crate) async fn msb_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
+        let k = x.shape.0.bits();
+        if k == 1 {
+            return Ok(self.low_bit(x));
+        }
+        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
+            let (low, len) = (k as usize - 1, x.shape.1);
+            let Pairs { generate, propagate } = self.summand_pairs(&ctx, &self.bits_of_halves(&x), low, len).await?;
+            let top = propagate.map(|share| share.row(low));
+            let propagate = propagate.map(|share| low_rows(share, low));
+            Ok(self.xor(&top, &prefix::group(self, &ctx, Pairs { generate, propagate }).await?))
+        })
+        .await
+    }
+
+    /// All bits of A + B.
+    pub(crate) async fn decompose_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
+        let k = x.shape.0.bits();
+        if k == 1 {
+            return Ok(self.low_bit(x));
+        }
+        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
+            let (low, len) = (k as usize - 1, x.shape.1);
+            let Pairs { generate, propagate } = self.summand_pairs(&ctx, &self.bits_of_halves(&x), low, len).await?;
+            let pairs = Pairs { generate, propagate: propagate.map(|share| low_rows(share, low)) };
+            let carries = prefix::all(self, &ctx, pairs).await?;
+            let upper = self.xor(&propagate.map(|share| share.slice_rows(1..k as usize)), &carries);
+            Ok(self.concat_rows(&[&propagate.map(|share| share.row(0)), &upper]))
+        })
+        .await
+    }
+
+    /// A + B = 0: A equals -B in every bit.
+    pub(crate) async fn eqz_of_summands(&self, ctx: &Ctx, x: &A) -> Result<B> {
+        let k = x.shape.0.bits();
+        stream::to_bits(self, ctx, x, async |ctx: Ctx, x: A| {
+            let len = x.shape.1;
+            let Halves { mine, theirs } = self.halves(&x, len);
+            let mine = Wiped(mine.to_bits(0..k));
+            let theirs = [0, 1].map(|i| Wiped(negated(&theirs[i]).to_bits(0..k)));
+            let a = self.owned(&ctx, &*mine, len).await?;
+            let ones = if ctx.is_dry() { Bits::shape(k as usize, len) } else { Bits::constant(true, k as usize, len) };
+            let equal = self.xor_public(&self.xor(&a, &self.placed(&ctx, &theirs, len)), &ones);
+            equality::and_all(self, &ctx, equal).await
+        })
+        .await
+    }
+
+    /// floor(x / 2^d): the shifted summands, plus the carry into bit d, less 2^(k-d) for the carry out of bit k-1.
+    pub(crate) async fn truncate_summands(&self, ctx: &Ctx, x: &A, shift: u32) -> Result<A> {
+        let (ring, len) = x.shape;
+        let (k, d) = (ring.bits(), shift.min(ring.bits() - 1));
+        if d == 0 {
+            return Ok(x.clone());
+        }
+        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
+            let len = range.len();
+            let mut positive = x.slice(range);
+            self.add_public_scalar(&mut positive, 1 << (k - 1));
+            let sum = async |ctx: Ctx| self.sum_of_shifted(&ctx, &positive, ring, d).await;
+            let carries = async |ctx: Ctx| {
+                let halves = self.bits_of_halves(&positive);
+                let pairs = self.summand_pairs(&ctx, &halves, k as usize, len).await?;
+                truncate::two_carries(self, &ctx, pairs, d).await
+            };
+            let (sum, (into, out)) = ctx.join(sum, carries).await?;
+            let low_ring = Ring::of(d);
+            let (into, out) = ctx
+                .join(
+                    async |ctx: Ctx| self.bit_to_ring(&ctx, &into, ring).await,
+                    async |ctx: Ctx| self.bit_to_ring(&ctx, &out, low_ring).await,
+                )
+                .await?;
+            let mut result = self.sub(&self.add(&sum, &into), &lifted(&out, ring, k - d));
+            self.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 1 - d)));
+            Ok(result)
+        };
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
+    }
+
+    /// floor(A / 2^d) + floor(B / 2^d) as elements of `ring`, which may be larger than that of x.
+    async fn sum_of_shifted(&self, ctx: &Ctx, x: &A, ring: Ring, d: u32) -> Result<A> {
+        let len = x.shape.1;
+        let Halves { mine, theirs } = self.halves(x, len).map(|half| shifted_into(half, ring, d));
+        let a = self.owned(ctx, &*mine, len).await?;
+        Ok(self.add(&a, &self.placed(ctx, &theirs, len)))
+    }
+
+    /// x / 2^d rounded down or up, for -2^(k-2) <= x < 2^(k-2): with x + 2^(k-2) = A - B' mod 2^k below 2^(k-1), the
+    /// difference wraps exactly when the top bit of B' is 1 and that of A is 0.
+    pub(crate) async fn round_summands(&self, ctx: &Ctx, x: &A, d: u32) -> Result<A> {
+        let (ring, len) = x.shape;
+        let (k, low_ring) = (ring.bits(), Ring::of(d));
+        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
+            let len = range.len();
+            let mut positive = x.slice(range);
+            self.add_public_scalar(&mut positive, 1 << (k - 2));
+            let Halves { mine, theirs } = self.halves(&positive, len);
+            let theirs = [0, 1].map(|i| Wiped(negated(&theirs[i])));
+            let top = |half: &Vector| Wiped(half.to_bits(k - 1..k).to_vector(low_ring));
+            let mut mine_low = top(&mine);
+            mine_low.neg_assign();
+            mine_low.add_scalar(1);
+            let theirs_low = [0, 1].map(|i| top(&theirs[i]));
+            let quotient = Wiped(shifted_into(&mine, ring, d));
+            let less = [0, 1].map(|i| Wiped(negated(&shifted_into(&theirs[i], ring, d))));
+            let wide = async |ctx: Ctx| self.owned(&ctx, &*quotient, len).await;
+            let wrap = async |ctx: Ctx| {
+                let not_top = self.owned(&ctx, &*mine_low, len).await?;
+                self.paired(&ctx, &not_top, &theirs_low, len).await
+            };
+            let (quotient, wrap) = ctx.join(wide, wrap).await?;
+            let difference = self.add(&quotient, &self.placed(&ctx, &less, len));
+            let mut result = self.add(&difference, &lifted(&wrap, ring, k - d));
+            self.add_public_scalar(&mut result, ring.mask() + 1 - (1 << (k - 2 - d)));
+            Ok(result)
+        };
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * k), work).await
+    }
+
+    /// x of Z_2^k in a larger ring: A + B - 2^k u, u the carry out of bit k-1. Signed numbers are moved up by 2^(k-1).
+    pub(crate) async fn widen_summands(&self, ctx: &Ctx, x: &A, wide: Ring, offset: u128) -> Result<A> {
+        let (ring, len) = x.shape;
+        let k = ring.bits();
+        let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
+            let len = range.len();
+            let mut positive = x.slice(range);
+            self.add_public_scalar(&mut positive, offset);
+            let carry = async |ctx: Ctx| {
+                let pairs = self.summand_pairs(&ctx, &self.bits_of_halves(&positive), k as usize, len).await?;
+                let carry = prefix::group(self, &ctx, pairs).await?;
+                self.bit_to_ring(&ctx, &carry, Ring::of(wide.bits() - k)).await
+            };
+            let sum = async |ctx: Ctx| self.sum_of_shifted(&ctx, &positive, wide, 0).await;
+            let (carry, sum) = ctx.join(carry, sum).await?;
+            let mut result = self.sub(&sum, &lifted(&carry, wide, k));
+            self.add_public_scalar(&mut result, wide.mask() + 1 - offset);
+            Ok(result)
+        };
+        stream::to_vector(self, ctx, stream::chunks(len, 2 * wide.bits()), work).await
+    }
+}
+
+/// 2^shift x in a larger ring, for x that counts modulo 2^(k - shift) only.
+pub(crate) fn lifted(x: &A, ring: Ring, shift: u32) -> A {
+    x.map(|share| {
+        let mut lifted = share.convert(ring);
+        lifted.shl(shift);
+        lifted
+    })
+}
+
+/// floor(x / 2^d), of the reduced element, in another ring.
+fn shifted_into(x: &Vector, ring: Ring, d: u32) -> Vector {
+    let mut shifted = x.clone();
+    shifted.reduce();
+    shifted.shr_logical(d);
+    shifted.convert(ring)
+}

@@ -1,0 +1,198 @@
+//! Protocols with one result: each form gives it, on all inputs of tiny rings. What three parties do on summands by default
+//! is tested with the gadgets; here the other forms, truncation with rounding, and conversion between rings.
+
+mod common;
+
+use common::*;
+use quorate_engine::{Ctx, Error, Result, Sharing};
+use quorate_gadgets::cost::Link;
+use quorate_gadgets::private_shift::{power_of_two, trunc_private};
+use quorate_gadgets::{Gadgets, Sign, Width};
+use quorate_ring::Ring;
+use quorate_rss::{BitForm, EdaBitForm, Forms, Rss};
+
+const SUMMANDS: Forms = Forms { bits: BitForm::Summands, edabits: EdaBitForm::Contributions };
+const MASKED: Forms = Forms { bits: BitForm::Masked, edabits: EdaBitForm::Contributions };
+const RANDOM: Forms = Forms { bits: BitForm::Masked, edabits: EdaBitForm::RandomBits };
+const ALL: [(usize, Forms, u32); 6] =
+    [(3, SUMMANDS, 6), (3, MASKED, 6), (3, RANDOM, 5), (5, MASKED, 5), (5, RANDOM, 4), (7, RANDOM, 3)];
+
+async fn shared(rss: &Rss, ctx: &Ctx, forms: Forms, k: u32, values: &[u64]) -> Result<A> {
+    rss.set_forms(forms);
+    share(rss, ctx, Ring::of(k), values).await
+}
+
+#[test]
+fn bits_of_all_elements() {
+    for (n, forms, top) in ALL {
+        for k in 1..=top + 1 {
+            let values = all(k);
+            let (msb, eqz, bits) = agreed(n, async |rss, ctx| {
+                let x = shared(rss, ctx, forms, k, &values).await?;
+                let bits = rss.bit_decompose(ctx, &x).await?;
+                Ok((
+                    open_bits(rss, ctx, &rss.msb(ctx, &x).await?).await?,
+                    open_bits(rss, ctx, &rss.eqz(ctx, &x).await?).await?,
+                    rss.open_bits(ctx, &bits).await?.to_vector(Ring::of(k)).to_u64s(),
+                ))
+            });
+            for (i, &x) in values.iter().enumerate() {
+                assert_eq!((msb[i], eqz[i], bits[i]), (x >> (k - 1) == 1, x == 0, x), "n {n} {forms:?} k {k}: {x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn comparison_of_all_pairs() {
+    for (n, forms, top) in ALL {
+        let k = top.min(5);
+        let (x, y) = all_pairs(k);
+        let less = agreed(n, async |rss, ctx| {
+            let (a, b) = (shared(rss, ctx, forms, k, &x).await?, shared(rss, ctx, forms, k, &y).await?);
+            open_bits(rss, ctx, &rss.lt(ctx, &a, &b, Width::Full).await?).await
+        });
+        (0..x.len()).for_each(|i| assert_eq!(less[i], signed(k, x[i]) < signed(k, y[i]), "n {n} {forms:?} k {k}"));
+    }
+}
+
+#[test]
+fn exact_truncation_by_every_shift() {
+    for (n, forms, top) in ALL {
+        for k in 1..=top {
+            let values = all(k).repeat(2);
+            for shift in 0..=k {
+                let got = agreed(n, async |rss, ctx| {
+                    let x = shared(rss, ctx, forms, k, &values).await?;
+                    Ok(rss.open(ctx, &rss.trunc_exact(ctx, &x, shift).await?).await?.to_i64s())
+                });
+                (0..got.len()).for_each(|i| assert_eq!(got[i], signed(k, values[i]) >> shift, "n {n} {forms:?} k {k}"));
+            }
+        }
+    }
+}
+
+/// Every element of the domain, often enough that both roundings occur; never any other result.
+#[test]
+fn truncation_rounds_down_or_up_and_never_far_off() {
+    for (n, forms, top) in ALL {
+        for k in 3..=top.max(4) {
+            let domain: Vec<i64> = (-(1i64 << (k - 2))..1 << (k - 2)).collect();
+            let repeats = 64;
+            let values: Vec<u64> = domain.iter().map(|&x| x as u64).collect::<Vec<_>>().repeat(repeats);
+            for shift in 1..=k - 2 {
+                let got = agreed(n, async |rss, ctx| {
+                    let x = shared(rss, ctx, forms, k, &values).await?;
+                    Ok(rss.open(ctx, &rss.trunc_prob(ctx, &x, shift).await?).await?.to_i64s())
+                });
+                let (mut up, mut down) = (0, 0);
+                for (i, &got) in got.iter().enumerate() {
+                    let x = domain[i % domain.len()];
+                    let (floor, exact) = (x >> shift, x % (1 << shift) == 0);
+                    let right = got == floor || (!exact && got == floor + 1);
+                    assert!(right, "n {n} {forms:?} k {k}: {x} / 2^{shift} gave {got}");
+                    up += usize::from(got > floor);
+                    down += usize::from(got == floor && !exact);
+                }
+                assert!(up > 0 && down > 0, "n {n} {forms:?} k {k} shift {shift}: up {up} down {down}");
+            }
+        }
+    }
+}
+
+#[test]
+fn truncation_rounds_up_as_often_as_the_fraction_says() {
+    let (k, shift, len) = (20, 4, 20_000);
+    for forms in [SUMMANDS, MASKED, RANDOM] {
+        for fraction in [1u64, 5, 8, 15] {
+            let values = vec![(3 << shift) + fraction; len];
+            let got = agreed(3, async |rss, ctx| {
+                let x = shared(rss, ctx, forms, k, &values).await?;
+                open(rss, ctx, &rss.trunc_prob(ctx, &x, shift).await?).await
+            });
+            let up = got.iter().filter(|&&q| q == 4).count() as f64 / len as f64;
+            assert!((up - fraction as f64 / 16.0).abs() < 0.02, "{forms:?}, {fraction}/16: {up}");
+        }
+    }
+}
+
+#[test]
+fn truncation_beyond_its_domain_of_shifts_is_refused() {
+    for forms in [SUMMANDS, MASKED] {
+        let errors = run(3, async |rss, ctx| {
+            let x = shared(rss, ctx, forms, 8, &[1, 2]).await?;
+            Ok(rss.trunc_prob(ctx, &x, 7).await.err())
+        });
+        assert!(errors.into_iter().all(|(error, _)| matches!(error, Some(Error::Misuse { .. }))));
+    }
+}
+
+#[test]
+fn truncation_by_a_secret_shift() {
+    let (k, bound) = (12, 5u32);
+    for (n, forms) in [(3, SUMMANDS), (3, MASKED), (5, MASKED)] {
+        let shifts: Vec<u64> = (0..=u64::from(bound)).collect();
+        let values: Vec<i64> = (-31..32).collect();
+        let pairs: Vec<(i64, u64)> = values.iter().flat_map(|&x| shifts.iter().map(move |&m| (x, m))).collect();
+        let x: Vec<u64> = pairs.iter().map(|p| p.0 as u64).collect();
+        let exponents: Vec<u64> = pairs.iter().map(|p| u64::from(bound) - p.1).collect();
+        let (got, factors) = agreed(n, async |rss, ctx| {
+            let x = shared(rss, ctx, forms, k, &x).await?;
+            let bits = quorate_ring::Vector::from_u64s(Ring::of(3), &exponents).to_bits(0..3).to_bools();
+            let bits = share_bits(rss, ctx, 3, exponents.len(), &bits).await?;
+            let factor = power_of_two(rss, ctx, &bits, Ring::of(k)).await?;
+            let quotient = trunc_private(rss, ctx, &x, &factor, bound).await?;
+            Ok((rss.open(ctx, &quotient).await?.to_i64s(), open(rss, ctx, &factor).await?))
+        });
+        for (i, &(x, m)) in pairs.iter().enumerate() {
+            assert_eq!(factors[i], 1 << exponents[i]);
+            let floor = x >> m;
+            assert!(
+                got[i] == floor || (got[i] == floor + 1 && x % (1 << m) != 0),
+                "n {n}: {x} / 2^{m} gave {}",
+                got[i]
+            );
+        }
+    }
+}
+
+#[test]
+fn conversion_between_all_small_rings() {
+    for (n, forms, top) in ALL {
+        for k in 1..=top {
+            let values = all(k).repeat(2);
+            for wide in (1..=top + 2).chain([33, 64]) {
+                let got = agreed(n, async |rss, ctx| {
+                    let x = shared(rss, ctx, forms, k, &values).await?;
+                    let signed = rss.convert(ctx, &x, Ring::of(wide), Sign::Signed).await?;
+                    let unsigned = rss.convert(ctx, &x, Ring::of(wide), Sign::Unsigned).await?;
+                    assert_eq!(rss.shape(&signed).0, Ring::of(wide));
+                    Ok((open(rss, ctx, &signed).await?, open(rss, ctx, &unsigned).await?))
+                });
+                for (i, &x) in values.iter().enumerate() {
+                    let expected = (signed(k, x) as u64 & mask(wide), x & mask(wide));
+                    assert_eq!((got.0[i], got.1[i]), expected, "n {n} {forms:?}: {x} from {k} to {wide} bits");
+                }
+            }
+        }
+    }
+}
+
+/// The form that is predicted to be cheaper is made, and the prediction follows the link and the batch.
+#[test]
+fn the_cheaper_form_of_edabits_is_made() {
+    let far = Link { round_trip_seconds: 0.1, bytes_per_second: 1e9 };
+    let thin = Link { round_trip_seconds: 1e-5, bytes_per_second: 1e6 };
+    for (link, len, rounds) in [(far, 10, 1), (thin, 1000, 7)] {
+        let forms = Forms { bits: BitForm::Masked, edabits: EdaBitForm::Cheaper(link) };
+        for (_, costs) in run(3, async |rss, ctx| {
+            rss.set_forms(forms);
+            let eda = rss.edabits(ctx, Ring::of(32), None, len).await?;
+            let values = rss.open(ctx, &eda.value).await?;
+            assert_eq!(values.to_bits(0..32).to_bools(), rss.open_bits(ctx, &eda.bits).await?.to_bools());
+            Ok(())
+        }) {
+            assert_eq!(costs.offline.rounds, rounds);
+        }
+    }
+}
