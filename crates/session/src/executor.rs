@@ -13,6 +13,7 @@ use quorate_gadgets::Gadgets;
 use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::{OwnInput, Plain, constant, phantom};
+use crate::gate::Gate;
 
 /// What a node's value is at this party.
 pub(crate) enum Value<S: Gadgets> {
@@ -55,6 +56,7 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     slots: BTreeMap<NodeId, Slot<Value<S>>>,
     uses: BTreeMap<NodeId, Cell<usize>>,
     kept: RefCell<Known<S>>,
+    gate: Gate,
 }
 
 impl<'a, S: Gadgets> Executor<'a, S> {
@@ -78,7 +80,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &id in &work.nodes {
             slots.entry(id).or_default();
         }
-        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default() }
+        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), gate: Gate::default() }
     }
 
     /// Runs everything; rounds merge wherever nodes do not depend on each other.
@@ -116,6 +118,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &input in &node.inputs {
             operands.push(self.value(ctx, input).await?);
         }
+        let _pass = if talks(&node.op) { Some(self.gate.enter(id.index(), self.bytes_of(id)).await) } else { None };
         let value = Rc::new(match &node.op {
             Op::Constant(units) if !ctx.is_dry() => Value::Public(constant(node.dtype, units, node.elements())),
             Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),
@@ -131,6 +134,14 @@ impl<'a, S: Gadgets> Executor<'a, S> {
             slot.set(ctx, value);
         }
         Ok(())
+    }
+
+    /// About the bytes of shares that a step works on.
+    fn bytes_of(&self, id: NodeId) -> u64 {
+        let graph = self.work.graph;
+        let node = graph.node(id);
+        let operands: usize = node.inputs.iter().map(|&input| graph.node(input).elements()).sum();
+        16 * (node.elements() + operands) as u64
     }
 
     async fn value(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {

@@ -10,6 +10,7 @@ mod connect;
 mod data;
 mod error;
 mod executor;
+mod gate;
 mod operations;
 mod plan;
 mod protocol;
