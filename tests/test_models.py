@@ -34,7 +34,7 @@ def fitted(name: str, X: np.ndarray, y: np.ndarray) -> Any:
 
 def rounds_and_bytes(mpc: Any) -> tuple[int, int]:
     online = mpc.stats().online
-    return online.rounds, max(online.bytes_sent.values(), default=0)
+    return online.rounds, max(sent or 0 for sent in online.bytes_sent)
 
 
 @pytest.mark.parametrize("job", breast_cancer_jobs(), ids=lambda job: job.name)

@@ -18,15 +18,15 @@ class PhaseStats:
     Attributes:
         seconds: of the slowest party of this process.
         rounds: causal rounds.
-        bytes_sent: payload by party, {party: bytes}; in a deployment this party's only.
+        bytes_sent: payload by party; in a deployment None for the other parties, which know their own.
         wire_bytes: the same with framing, handshakes and TLS.
         correlations: how many of each kind were made (offline only).
     """
 
     seconds: float
     rounds: int
-    bytes_sent: dict[int, int]
-    wire_bytes: dict[int, int]
+    bytes_sent: tuple[int | None, ...]
+    wire_bytes: tuple[int | None, ...]
     correlations: dict[str, int]
 
 
@@ -57,14 +57,18 @@ class Stats:
         """The session's totals."""
         runs = session._native.stats()
 
+        def by_party(entries: dict[int, dict[str, int]], what: str) -> tuple[int | None, ...]:
+            nobody = 0 if session.me is None else None  # before the first run there are no entries
+            return tuple(entries[p][what] if p in entries else nobody for p in range(session.parties))
+
         def phase(name: str) -> PhaseStats:
             entries = {party: run[name] for party, run in runs.items()}
             kinds = next(iter(runs.values()))["correlations"] if runs and name == "offline" else {}
             return PhaseStats(
                 seconds=max((e["seconds"] for e in entries.values()), default=0.0),
                 rounds=max((e["rounds"] for e in entries.values()), default=0),
-                bytes_sent={party: e["bytes_sent"] for party, e in entries.items()},
-                wire_bytes={party: e["wire_bytes"] for party, e in entries.items()},
+                bytes_sent=by_party(entries, "bytes_sent"),
+                wire_bytes=by_party(entries, "wire_bytes"),
                 correlations=dict(kinds),
             )
 
@@ -88,8 +92,8 @@ class Stats:
     def __str__(self) -> str:
         lines = [f"{self.protocol}, {self.parties} parties; {self.security}"]
         for name, phase in (("offline", self.offline), ("online", self.online)):
-            sent = max(phase.bytes_sent.values(), default=0)
-            wire = max(phase.wire_bytes.values(), default=0)
+            sent = max((n for n in phase.bytes_sent if n is not None), default=0)
+            wire = max((n for n in phase.wire_bytes if n is not None), default=0)
             lines.append(
                 f"{name:>8}: {phase.seconds:8.3f} s  {phase.rounds:5d} rounds  {sent / 1e6:10.3f} MB sent by the "
                 f"busiest party ({wire / 1e6:.3f} on the wire)"

@@ -41,7 +41,6 @@ def run_demo(protocol: str, plot: Path | None) -> int:
 
 def _report(job: Job, predicted: np.ndarray, stats: Stats, elapsed: float) -> int:
     outcome = compare(job, predicted)
-    sent = stats.online.bytes_sent
     rows = [
         ("model", f"{job.name} ({type(job.estimator).__name__}), owned by party {MODEL_OWNER}"),
         ("records", f"{len(job.records)} of {job.records.shape[1]} features, owned by party {DATA_OWNER}"),
@@ -50,7 +49,7 @@ def _report(job: Job, predicted: np.ndarray, stats: Stats, elapsed: float) -> in
         ("accuracy under MPC", f"{100 * outcome.accuracy_private:.2f} %"),
         ("predictions that differ", str(outcome.differing)),
         ("rounds", f"{stats.offline.rounds} offline, {stats.online.rounds} online"),
-        ("megabytes per party", "   ".join(_megabytes(stats, party) for party in sorted(sent))),
+        ("megabytes per party", "   ".join(_megabytes(stats, party) for party in range(stats.parties))),
         ("seconds", f"{stats.offline.seconds:.3f} offline, {stats.online.seconds:.3f} online, {elapsed:.3f} in all"),
     ]
     print("\n".join(f"{name:>24}  {value}" for name, value in rows), end="\n\n")
@@ -58,7 +57,7 @@ def _report(job: Job, predicted: np.ndarray, stats: Stats, elapsed: float) -> in
 
 
 def _megabytes(stats: Stats, party: int) -> str:
-    offline, online = stats.offline.bytes_sent[party] / 1e6, stats.online.bytes_sent[party] / 1e6
+    offline, online = ((phase.bytes_sent[party] or 0) / 1e6 for phase in (stats.offline, stats.online))
     return f"party {party}: {offline:.3f} + {online:.3f}"
 
 
