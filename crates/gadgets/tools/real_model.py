@@ -39,7 +39,7 @@ def direct(name, x, f):
     _, h, scale, _ = TABLES[name]
     u = x.astype(np.int64)
     cell = f + h  # bits of x within a segment
-    wide = u << np.int64(max(-cell, 0))
+    wide = np.clip(u, -(256 << f), 256 << f) << np.int64(max(-cell, 0))
     cell = max(cell, 0)
     index = ((wide >> np.int64(cell)) & 63).astype(np.uint64)
     low = (wide & np.int64((1 << cell) - 1)).view(np.uint64)
@@ -91,7 +91,9 @@ def divide(a, b, f):
     pb, mb = normal(b)
     y = (poly("reciprocal", (mb >> U(26)).astype(int), mb & U((1 << 26) - 1), 26) + U((1 << 31) - 1)) >> U(31)
     q = y * ((U(1) << U(30)) + (ma >> U(2)))
-    return place(q, pa - pb + f, 61)
+    u = pa - pb + f
+    too_large = (u > 63) | ((u == 63) & (q >> U(61) > 0))
+    return np.where(too_large, U(2**63 - 1), place(q, np.minimum(u, 61), 61) << np.clip(u - 61, 0, 2).astype(np.uint64))
 
 
 def exp(x, f, g=None):

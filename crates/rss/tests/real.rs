@@ -1,12 +1,14 @@
 //! Real functions: the protocol gives the integers of the model (`gadgets/tools/real_model.py`), and stated values outside
 //! the domains.
 
+#[path = "../examples/accuracy.rs"]
+mod accuracy;
 mod common;
 
 use common::*;
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Error, Phase, Result, Sharing, dry};
 use quorate_gadgets::{Width, real};
-use quorate_ring::Ring;
+use quorate_ring::{Ring, Vector};
 use quorate_rss::Rss;
 
 /// Runs `function` on elements of Z_2^k given as signed numbers.
@@ -72,4 +74,157 @@ fn results_are_those_of_the_model() {
             assert_eq!(got[j], sample.y[j], "{} of {x}, f {}", sample.name, sample.frac);
         }
     }
+}
+
+const NAMES: [&str; 8] = ["sigmoid", "tanh", "gelu", "exp", "log", "sqrt", "rsqrt", "reciprocal"];
+
+/// The result at x, in units, where the largest element is `top`.
+fn expected(name: &str, x: i64, frac: u32, top: i64) -> f64 {
+    let unit = 2f64.powi(frac as i32);
+    let real = x as f64 / unit;
+    let positive = |y: f64| if x > 0 { y } else { f64::INFINITY };
+    let y = match name {
+        "exp" => real.exp(),
+        "log" if x <= 0 => return -(top as f64) - 1.0,
+        "sqrt" => real.max(0.0).sqrt(),
+        "rsqrt" => positive(1.0 / real.sqrt()),
+        "reciprocal" => 1.0 / real,
+        name => accuracy::ALL.into_iter().find(|f| f.name() == name).unwrap().exact(real, 0.0),
+    };
+    (y * unit).clamp(-(top as f64), top as f64)
+}
+
+#[test]
+fn all_elements_of_small_rings() {
+    for (n, k, frac) in [(3, 12, 4), (3, 9, 3), (5, 8, 0), (3, 12, 7), (3, 7, 1), (3, 13, 8)] {
+        let (x, top) = ((-(1i64 << (k - 1))..1 << (k - 1)).collect::<Vec<_>>(), (1i64 << (k - 1)) - 1);
+        for name in NAMES {
+            let got = evaluate(n, k, &x, async |rss, ctx, x| by_name(rss, ctx, name, x, frac).await);
+            for (x, got) in x.iter().zip(got) {
+                let expected = expected(name, *x, frac, top);
+                assert!((got as f64 - expected).abs() <= 1.2, "{name} of {x}, k {k}, f {frac}: {got}, not {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rings_of_every_width_and_their_edges() {
+    for k in [18, 21, 24, 31, 32, 33, 40, 48, 63, 64] {
+        let (low, top) = (i64::MIN >> (64 - k), i64::MAX >> (64 - k));
+        let frac = 16.min(k - 6);
+        let mut x = vec![low, low + 1, top, top - 1, 0, 1, -1, 2, 3];
+        x.extend(noise(k.into(), 200).into_iter().map(|r| r as i64 >> (64 - k) >> (r % u64::from(k))));
+        for name in NAMES {
+            let got = evaluate(3, k, &x, async |rss, ctx, x| by_name(rss, ctx, name, x, frac).await);
+            for (x, got) in x.iter().zip(got) {
+                let expected = expected(name, *x, frac, top);
+                let allowed = 1.5 + expected.abs() * 2f64.powi(-28);
+                let error = (got as f64 - expected).abs();
+                assert!(error <= allowed, "{name} of {x}, k {k}, f {frac}: {got}, not {expected}");
+            }
+        }
+    }
+}
+
+/// Exact powers of two, squares and quotients have exact results.
+#[test]
+fn exact_results_are_exact() {
+    let one = 1i64 << 16;
+    let got =
+        |name: &'static str, x: &[i64]| evaluate(3, 64, x, async |rss, ctx, x| by_name(rss, ctx, name, x, 16).await);
+    assert_eq!(got("exp", &[0]), [one]);
+    assert_eq!(got("log", &[one]), [0]);
+    assert_eq!(got("tanh", &[0, 9 * one, -9 * one]), [0, one, -one]);
+    assert_eq!(got("sigmoid", &[0, 17 * one, -17 * one]), [one / 2, one, 0]);
+    assert_eq!(got("gelu", &[0, 9 * one, -9 * one]), [0, 9 * one, 0]);
+    let roots: Vec<i64> = (0..200).collect();
+    let squares: Vec<i64> = roots.iter().map(|x| x * x * one).collect();
+    assert_eq!(got("sqrt", &squares), roots.iter().map(|x| x * one).collect::<Vec<_>>());
+    let powers: Vec<i64> = (4..28).map(|p| 1 << p).collect();
+    assert_eq!(got("reciprocal", &powers), powers.iter().map(|x| (1 << 32) / x).collect::<Vec<_>>());
+}
+
+#[test]
+fn quotients_of_all_signs_and_by_zero() {
+    for (k, frac) in [(64u32, 16), (40, 10), (32, 16), (20, 3)] {
+        let (low, top) = (i64::MIN >> (64 - k), i64::MAX >> (64 - k));
+        let edges = [0, 1, -1, 7, -7, low, top, 1 << frac, -(3 << frac)];
+        let mut pairs: Vec<(i64, i64)> = edges.iter().flat_map(|&x| edges.map(|y| (x, y))).collect();
+        let random = |seed: u64| noise(seed, 300).into_iter().map(|r| r as i64 >> (64 - k) >> (r % u64::from(k)));
+        pairs.extend(random(1).zip(random(2)));
+        pairs.extend((-20..20).map(|x| (x * 6 << frac, 3 << frac)));
+        let (x, y): (Vec<i64>, Vec<u64>) = pairs.iter().map(|&(x, y)| (x, y as u64)).unzip();
+        let got = evaluate(3, k, &x, async |rss, ctx, x| {
+            real::divide(rss, ctx, x, &share(rss, ctx, Ring::of(k), &y).await?, frac).await
+        });
+        for (&(x, y), got) in pairs.iter().zip(got) {
+            let exact = if x == 0 { 0.0 } else { x as f64 / (y as f64).abs() * 2f64.powi(frac as i32) };
+            let exact = (if y < 0 { -exact } else { exact }).clamp(-(top as f64), top as f64);
+            let allowed = 1.0 + exact.abs() * 2f64.powi(-27);
+            assert!((got as f64 - exact).abs() <= allowed, "{x} / {y}, k {k}, f {frac}: {got}, not {exact}");
+            let small = exact.abs() < 2f64.powi(26) && x.unsigned_abs() < 1 << 31;
+            assert!(!small || exact.fract() != 0.0 || got as f64 == exact, "{x} / {y}: {got}, not exactly {exact}");
+        }
+    }
+}
+
+#[test]
+fn errors_hold_over_the_domains() {
+    for function in accuracy::ALL {
+        for frac in [16, 11, 5] {
+            let errors = accuracy::errors(function, frac, 1 << 12);
+            assert!(errors.count >= 100, "{function:?} was measured on {} arguments", errors.count);
+            let limit = if function.is_relative() { 2f64.powi(-27) } else { 1.5 };
+            assert!(errors.most <= limit, "{function:?}, f {frac}: {}", errors.most);
+        }
+    }
+}
+
+#[test]
+fn softmax_of_one_of_many_and_of_equal_candidates() {
+    let one = 1i64 << 16;
+    let of = |rows: usize, x: &[i64]| {
+        evaluate(3, 64, x, async |rss, ctx, x| real::softmax(rss, ctx, x, 16, rows, Width::Full).await)
+    };
+    assert_eq!(of(1, &[5, -7 * one]), [one, one]);
+    assert_eq!(of(4, &[3 * one; 8]), [one / 4; 8]);
+    assert_eq!(of(3, &[0, -100 * one, -1 << 50]), [one, 0, 0]);
+    let many = vec![0; 1000];
+    assert!(of(1000, &many).iter().all(|y| *y == 66), "1 / 1000 is 65.5 units");
+}
+
+#[test]
+fn no_elements() {
+    for name in NAMES {
+        assert!(evaluate(3, 32, &[], async |rss, ctx, x| by_name(rss, ctx, name, x, 8).await).is_empty());
+    }
+}
+
+#[test]
+fn rounds_do_not_depend_on_the_length() {
+    let rounds = |name: &'static str, len: usize| {
+        let work = async |rss: &Rss, ctx: &Ctx| {
+            let x = rss.public(&if ctx.is_dry() { Vector::shape(Ring::of(64), len) } else { panic!("a dry run") });
+            by_name(rss, ctx, name, &x, 16).await
+        };
+        dry_online(3, 0, &work).1.phase(Phase::Online).rounds
+    };
+    for name in NAMES {
+        assert_eq!(rounds(name, 10_000), rounds(name, 1), "{name}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let refused = |k: u32, frac: u32, name: &'static str| {
+        let rss = Rss::dry(3, 0).unwrap();
+        let work = async |ctx: &Ctx| by_name(&rss, ctx, name, &rss.public(&Vector::shape(Ring::of(k), 3)), frac).await;
+        matches!(dry::run(0, 3, Phase::Online, work), Err(Error::Misuse { .. }))
+    };
+    for name in NAMES {
+        assert!(refused(64, 17, name) && refused(9, 8, name) && refused(65, 8, name), "{name}");
+        assert!(!refused(64, 16, name) && !refused(21, 16, name), "{name}");
+    }
+    assert!(refused(20, 16, "log"), "log 2^-16 needs four whole bits and a sign");
 }
