@@ -51,13 +51,13 @@ def direct(name, x, f):
     return np.where(top > 0, one[0], np.where(top < -1, one[1], y))
 
 
-def normal(x):
-    """Position of the leading bit, and 32 bits after it."""
+def normal(x, seen=32):
+    """Position of the leading bit, and 32 bits after it, of which the first `seen` count."""
     p = np.floor(np.log2(x.astype(np.longdouble))).astype(np.int64)
     p = np.where((U(1) << p.astype(np.uint64)) > x, p - 1, p)
     p = np.where((x >> p.astype(np.uint64)) > 1, p + 1, p)
     left = x << (63 - p).astype(np.uint64)
-    return p, (left << U(1)) >> U(32)
+    return p, (left << U(1)) >> U(32) & U(2**32 - 2 ** (32 - max(seen, 6)))
 
 
 def place(p64, u, top):
@@ -67,21 +67,21 @@ def place(p64, u, top):
 
 
 def log(x, f):
-    p, m = normal(x)
+    p, m = normal(x, f + 5)
     v = poly("log", (m >> U(26)).astype(int), m & U((1 << 26) - 1), 26)
     v = v + (p - f).view(np.uint64) * U(LN2) + (U(1) << U(56 - f - 1))
     return sar(v, 56 - f).view(np.int64)
 
 
 def root(name, x, f):
-    p, m = normal(x)
+    p, m = normal(x, 32 if name == "sqrt" else f + 2)
     v = p + f if name == "sqrt" else 3 * f - p
     v64 = poly(name, (64 * (v & 1) + (m >> U(26)).astype(np.int64)).astype(int), m & U((1 << 26) - 1), 26)
     return place(v64, v >> 1, 62)
 
 
 def reciprocal(x, f):
-    p, m = normal(x)
+    p, m = normal(x, f + 2)
     v = poly("reciprocal", (m >> U(26)).astype(int), m & U((1 << 26) - 1), 26)
     return place(v, 2 * f - p, 62)
 

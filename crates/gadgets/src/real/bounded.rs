@@ -5,8 +5,8 @@
 
 use quorate_engine::{Ctx, Result};
 
-use super::cubic::{Argument, evaluate};
-use super::local::{not, plus, reduce, repeat_row, times};
+use super::cubic::{Argument, Place, evaluate};
+use super::local::{WIDE, not, plus, reduce, repeat_row, times};
 use super::onehot::Number;
 use super::tables::{GELU, SIGMOID, TANH, Table};
 use super::{check, chunks};
@@ -69,7 +69,7 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, table: &Table,
     let split = Split { cell: frac as i32 + table.segment, ring_bits: ring.bits() };
     let inside = async |ctx: Ctx| split.inside(s, &ctx, &bits, &sign).await;
     let cubic = async |ctx: Ctx| {
-        let argument = split.argument(s, &ctx, &bits, &sign, frac).await?;
+        let argument = split.argument(s, &ctx, x, &bits, frac).await?;
         evaluate(s, &ctx, table, &argument).await
     };
     let (inside, cubic) = ctx.join(inside, cubic).await?;
@@ -119,17 +119,20 @@ impl Split {
         &self,
         s: &S,
         ctx: &Ctx,
+        x: &S::A,
         bits: &S::B,
-        sign: &S::B,
         frac: u32,
-    ) -> Result<Argument<S::B>> {
+    ) -> Result<Argument<S::A, S::B>> {
         let segment: Vec<S::B> = (self.cell..self.cell + 6).map(|i| self.row(s, bits, i)).collect();
         let segment = s.concat_rows(&segment.iter().collect::<Vec<_>>());
-        let inner: Vec<u32> = (0..self.cell.max(0) as u32).collect();
-        let offset = rows(s, bits, &inner);
-        let places = inner.iter().map(|i| frac - i).collect();
         let segment = Number::of_bits(s, ctx, &segment).await?;
-        Ok(Argument { segment, offset, places, others: Some(sign.clone()) })
+        let place = if s.shape(x).0 == WIDE {
+            Place::Whole(times(s, x, 1 << (super::MAX_FRAC - frac)))
+        } else {
+            let inner: Vec<u32> = (0..self.cell.max(0) as u32).collect();
+            Place::Bits { rows: rows(s, bits, &inner), after_point: inner.iter().map(|i| frac - i).collect() }
+        };
+        Ok(Argument { segment, place, others: Some(rows(s, bits, &[self.ring_bits - 1])) })
     }
 
     /// Whether x lies in the interval; nothing where every element of the ring does.

@@ -14,15 +14,21 @@ use super::onehot::Number;
 use super::tables::Table;
 use crate::Gadgets;
 
-/// An argument, as bits: its segment, and its place in it.
-pub(super) struct Argument<B> {
+/// An argument: its segment, as bits, and its place in it.
+pub(super) struct Argument<A, B> {
     pub segment: Number<B>,
-    /// Bits of the distance from the segment's left end.
-    pub offset: B,
-    /// For each row of `offset`, its place after the point: row i weighs 2^-places[i].
-    pub places: Vec<u32>,
+    pub place: Place<A, B>,
     /// Rows that are only to be lifted in the same round.
     pub others: Option<B>,
+}
+
+/// Where an argument is in its segment.
+pub(super) enum Place<A, B> {
+    /// By bits of the distance from the segment's left end: row i weighs 2^-after_point[i].
+    Bits { rows: B, after_point: Vec<u32> },
+    /// By the argument itself over Z_2^64, with as many bits after the point as the table looks at; 0 lies at the left end
+    /// of segment 0, and segments are numbered in two's complement.
+    Whole(A),
 }
 
 /// The cubic with `table.scale` bits after the point, and the other rows, over Z_2^64.
@@ -31,27 +37,42 @@ pub(super) struct Value<A> {
     pub others: Option<A>,
 }
 
-/// Evaluates the table at the argument. Where its one-hot rows are 0, the value is 0.
+/// Evaluates the table at the argument. Where its one-hot rows are 0, the value is 0 (unless the place is whole).
 pub(super) async fn evaluate<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
     table: &Table,
-    argument: &Argument<S::B>,
+    argument: &Argument<S::A, S::B>,
 ) -> Result<Value<S::A>> {
     let segment = &argument.segment;
     let (high_rows, len) = s.bit_shape(&segment.high);
-    let mut bits = vec![&segment.high, &segment.low, &argument.offset];
+    let mut bits = vec![&segment.high, &segment.low];
+    let place_rows = match &argument.place {
+        Place::Bits { rows, after_point } => {
+            bits.push(rows);
+            after_point.len()
+        }
+        Place::Whole(_) => 0,
+    };
     bits.extend(&argument.others);
     let lifted = lift(s, ctx, &s.concat_rows(&bits), WIDE).await?;
+    let others_from = high_rows + 8 + place_rows;
     let high = element_rows(s, &lifted, 0..high_rows, len);
     let low = element_rows(s, &lifted, high_rows..high_rows + 8, len);
-    let offset_rows = argument.places.len();
-    let bits = element_rows(s, &lifted, high_rows + 8..high_rows + 8 + offset_rows, len);
-    let others = argument.others.as_ref().map(|rows| {
-        let from = high_rows + 8 + offset_rows;
-        element_rows(s, &lifted, from..from + s.bit_shape(rows).0, len)
-    });
-    let t = [0, 1, 2].map(|power| offset(s, ctx, table, power, &bits, &argument.places, len));
+    let others = argument
+        .others
+        .as_ref()
+        .map(|rows| element_rows(s, &lifted, others_from..others_from + s.bit_shape(rows).0, len));
+    let t = match &argument.place {
+        Place::Bits { after_point, .. } => {
+            let bits = element_rows(s, &lifted, high_rows + 8..others_from, len);
+            [0, 1, 2].map(|power| from_bits(s, ctx, table, power, &bits, after_point, len))
+        }
+        Place::Whole(x) => {
+            let one_hot = element_rows(s, &lifted, 0..high_rows + 8, len);
+            [0, 1, 2].map(|power| from_whole(s, table, power, x, &one_hot))
+        }
+    };
     let coefficients = async |ctx: Ctx| select(s, &ctx, table, &high, &low, len).await;
     let (c, t3_squared) = ctx.join(coefficients, async |ctx: Ctx| s.mul(&ctx, &t[2], &t[2]).await).await?;
     Ok(Value { value: sum(s, ctx, &c, &t, &t3_squared, len).await?, others })
@@ -67,16 +88,36 @@ async fn select<S: Gadgets>(s: &S, ctx: &Ctx, table: &Table, high: &S::A, low: &
     s.bilinear(ctx, form, &high, &combine(s, low, &matrix)).await
 }
 
+/// Half a segment, with the bits after the point that a power looks at.
+fn half(table: &Table, power: usize) -> i128 {
+    1 << (table.after_point[power] as i32 + table.segment - 1)
+}
+
 /// The distance from the segment's middle, of which the given power sees so many bits after the point.
-fn offset<S: Sharing>(s: &S, ctx: &Ctx, table: &Table, power: usize, bits: &S::A, places: &[u32], len: usize) -> S::A {
-    let after_point = table.after_point[power];
-    let half = 1i128 << (after_point as i32 + table.segment - 1);
-    if places.is_empty() {
+fn from_bits<S: Sharing>(
+    s: &S,
+    ctx: &Ctx,
+    table: &Table,
+    power: usize,
+    bits: &S::A,
+    after_point: &[u32],
+    len: usize,
+) -> S::A {
+    let seen = table.after_point[power];
+    if after_point.is_empty() {
         let zeros = if ctx.is_dry() { Vector::shape(WIDE, len) } else { Vector::zeros(WIDE, len) };
-        return plus(s, &s.public(&zeros), -half);
+        return plus(s, &s.public(&zeros), -half(table, power));
     }
-    let weight = |&place: &u32| if place <= after_point { 1i64 << (after_point - place) } else { 0 };
-    plus(s, &combine(s, bits, &[places.iter().map(weight).collect()]), -half)
+    let weight = |&place: &u32| if place <= seen { 1i64 << (seen - place) } else { 0 };
+    plus(s, &combine(s, bits, &[after_point.iter().map(weight).collect()]), -half(table, power))
+}
+
+/// The same from the argument itself: less the left end of the segment that the one-hot rows (high, low) say.
+fn from_whole<S: Sharing>(s: &S, table: &Table, power: usize, x: &S::A, one_hot: &S::A) -> S::A {
+    let width = 2 * half(table, power) as i64;
+    let signed = |h: i64| if h < 4 { h } else { h - 8 };
+    let ends = (0..8).map(|h| -8 * signed(h) * width).chain((0..8).map(|l| -l * width));
+    plus(s, &s.add(x, &combine(s, one_hot, &[ends.collect()])), -half(table, power))
 }
 
 /// c0 + c1 t1 + (c2 t2) t2 + (c3 t3) t3^2.

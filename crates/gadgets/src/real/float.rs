@@ -6,14 +6,20 @@
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::{Ring, Vector};
 
-use super::cubic::Argument;
+use super::cubic::{Argument, Place};
 use super::local::{combine, element_rows, lift, not, repeat_row, row_sums};
 use super::onehot::{Number, leading, shift};
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
-/// Rows of a mantissa after its leading bit.
+/// The most rows of a mantissa after its leading bit.
 pub(super) const MANTISSA: u32 = 32;
+
+/// Rows of a mantissa that are enough for a result of `frac` bits after the point that falls as its argument grows: up to
+/// an argument of so many bits nothing is cut, and beyond it the error is below 2^-3 units.
+pub(super) fn enough_for(frac: u32) -> u32 {
+    (frac + 2).max(6)
+}
 
 /// Numbers of which 0 has no leading bit: all its rows are 0.
 pub(super) struct Float<B> {
@@ -25,32 +31,31 @@ pub(super) struct Float<B> {
     pub nonzero: B,
 }
 
-/// The numbers given by rows of bits, lowest first. Rounds: ceil(log2 rows) + 2.
-pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B) -> Result<Float<S::B>> {
+/// The numbers given by rows of bits, lowest first, with so many rows of mantissas. Rounds: ceil(log2 rows) + 2.
+pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantissa_rows: u32) -> Result<Float<S::B>> {
     let width = s.bit_shape(bits).0 as u32;
     let position = leading(s, ctx, bits).await?;
     let number = Number::of_one_hot(s, &position, Some);
-    let mantissa = shift(s, ctx, bits, &number, true, MANTISSA as usize, |j| -1 - j).await?;
+    let mantissa = shift(s, ctx, bits, &number, true, mantissa_rows as usize, |j| -1 - j).await?;
     let nonzero = row_sums(s, &position, &[(0..width).collect()]);
     Ok(Float { position, mantissa, nonzero })
 }
 
-/// The mantissa as the argument of a table on [1, 2); with `parity`, of the second half of the table where that is 1.
-/// Two rounds.
+/// The mantissa, of at least six rows, as the argument of a table on [1, 2); with `parity`, of the second half of the table
+/// where that is 1. Two rounds.
 pub(super) async fn mantissa_argument<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
     mantissa: &S::B,
     parity: Option<&S::B>,
-    last_place: u32,
-) -> Result<Argument<S::B>> {
+) -> Result<Argument<S::A, S::B>> {
     let leading = rows(s, mantissa, &[5, 4, 3, 2, 1, 0]);
     let mut segment = vec![&leading];
     segment.extend(parity);
     let segment = Number::of_bits(s, ctx, &s.concat_rows(&segment)).await?;
-    let offset: Vec<u32> = (6..last_place).collect();
-    let places = offset.iter().map(|row| row + 1).collect();
-    Ok(Argument { segment, offset: rows(s, mantissa, &offset), places, others: None })
+    let rest: Vec<u32> = (6..s.bit_shape(mantissa).0 as u32).collect();
+    let after_point = rest.iter().map(|row| row + 1).collect();
+    Ok(Argument { segment, place: Place::Bits { rows: rows(s, mantissa, &rest), after_point }, others: None })
 }
 
 /// The bits of |x|, which is 2^(k-1) for the lowest element, and the sign of x. Rounds: a bit decomposition and one.

@@ -31,8 +31,8 @@ pub async fn log<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S:
 async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let ring = s.shape(x).0;
     let bits = positive_part(s, ctx, x).await?;
-    let float = normalise(s, ctx, &bits).await?;
-    let mut argument = mantissa_argument(s, ctx, &float.mantissa, None, LOG.after_point[0]).await?;
+    let float = normalise(s, ctx, &bits, (frac + 5).max(6)).await?;
+    let mut argument = mantissa_argument(s, ctx, &float.mantissa, None).await?;
     let bit_of_position = |bit: u32| (0..ring.bits() - 1).filter(|p| p >> bit & 1 == 1).collect::<Vec<u32>>();
     argument.others = Some(row_sums(s, &float.position, &[0, 1, 2, 3, 4, 5].map(bit_of_position)));
     let cubic = evaluate(s, ctx, &LOG, &argument).await?;

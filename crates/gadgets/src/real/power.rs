@@ -6,7 +6,7 @@
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
 
-use super::cubic::{Argument, evaluate};
+use super::cubic::{Argument, Place, evaluate};
 use super::float::{Exponent, denormalise, weighted};
 use super::local::{WIDE, lift, not, plus, repeat_row, times};
 use super::onehot::Number;
@@ -98,9 +98,9 @@ fn within<S: Gadgets>(s: &S, bits: &S::B, sign: &S::B, power: &S::B, from: (u32,
 }
 
 /// r, as an argument of the table. Two rounds.
-async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, power: &S::B, point: u32) -> Result<Argument<S::B>> {
+async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, power: &S::B, point: u32) -> Result<Argument<S::A, S::B>> {
     let segment = Number::of_bits(s, ctx, &rows(s, power, &(point - 6..point).collect::<Vec<_>>())).await?;
-    let places: Vec<u32> = (7..=EXP2.after_point[0]).collect();
-    let offset: Vec<u32> = places.iter().map(|place| point - place).collect();
-    Ok(Argument { segment, offset: rows(s, power, &offset), places, others: None })
+    let after_point: Vec<u32> = (7..=EXP2.after_point[0]).collect();
+    let seen: Vec<u32> = after_point.iter().map(|place| point - place).collect();
+    Ok(Argument { segment, place: Place::Bits { rows: rows(s, power, &seen), after_point }, others: None })
 }

@@ -3,7 +3,7 @@
 use quorate_engine::{Ctx, Misuse, Result};
 
 use super::cubic::evaluate;
-use super::float::{Exponent, Float, MANTISSA, denormalise, magnitude, mantissa_argument, normalise, weighted};
+use super::float::{Exponent, Float, MANTISSA, denormalise, enough_for, magnitude, mantissa_argument, normalise, weighted};
 use super::local::{WIDE, lift, not, plus, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::RECIPROCAL;
@@ -35,8 +35,8 @@ pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Re
 async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let ring = s.shape(x).0;
     let (bits, sign) = magnitude(s, ctx, x).await?;
-    let float = normalise(s, ctx, &bits).await?;
-    let argument = mantissa_argument(s, ctx, &float.mantissa, None, MANTISSA).await?;
+    let float = normalise(s, ctx, &bits, enough_for(frac)).await?;
+    let argument = mantissa_argument(s, ctx, &float.mantissa, None).await?;
     let value = evaluate(s, ctx, &RECIPROCAL, &argument).await?.value;
     let exponent = |p: u32| 2 * frac as i32 - p as i32;
     let fits = |p: u32| exponent(p) < ring.bits() as i32;
@@ -82,7 +82,7 @@ pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32)
 async fn divide_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;
-    let both = normalise(s, ctx, &bits).await?;
+    let both = normalise(s, ctx, &bits, MANTISSA).await?;
     let half = |b: &S::B, i: usize| stream::slice_lanes(s, b, i * len..(i + 1) * len);
     let part = |i: usize| Float {
         position: half(&both.position, i),
@@ -104,7 +104,7 @@ async fn divide_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u3
 async fn mantissa_quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::A> {
     let len = s.bit_shape(x).1;
     let reciprocal = async |ctx: Ctx| {
-        let argument = mantissa_argument(s, &ctx, y, None, MANTISSA).await?;
+        let argument = mantissa_argument(s, &ctx, y, None).await?;
         let value = evaluate(s, &ctx, &RECIPROCAL, &argument).await?.value;
         let cut = RECIPROCAL.scale - RECIPROCAL_BITS;
         s.trunc_exact(&ctx, &plus(s, &value, (1 << cut) - 1), cut).await

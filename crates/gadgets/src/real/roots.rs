@@ -3,7 +3,7 @@
 use quorate_engine::{Ctx, Result};
 
 use super::cubic::evaluate;
-use super::float::{Exponent, MANTISSA, denormalise, mantissa_argument, normalise, positive_part};
+use super::float::{Exponent, MANTISSA, denormalise, enough_for, mantissa_argument, normalise, positive_part};
 use super::local::{not, row_sums};
 use super::onehot::Number;
 use super::tables::{RSQRT, SQRT, Table};
@@ -20,7 +20,7 @@ use crate::{Gadgets, stream};
 pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2)?;
-    let root = Root { table: &SQRT, exponent: |p, frac| p + frac, zero_is_over: false };
+    let root = Root { table: &SQRT, exponent: |p, frac| p + frac, zero_is_over: false, mantissa: |_| MANTISSA };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
@@ -35,7 +35,7 @@ pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S
 pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2)?;
-    let root = Root { table: &RSQRT, exponent: |p, frac| 3 * frac - p, zero_is_over: true };
+    let root = Root { table: &RSQRT, exponent: |p, frac| 3 * frac - p, zero_is_over: true, mantissa: enough_for };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
@@ -45,6 +45,8 @@ struct Root {
     /// Twice the exponent of the result, in units of 2^-frac, for a leading bit at p.
     exponent: fn(i32, i32) -> i32,
     zero_is_over: bool,
+    /// Rows of the mantissa that count.
+    mantissa: fn(u32) -> u32,
 }
 
 impl Root {
@@ -53,11 +55,10 @@ impl Root {
         let twice = |p: u32| (self.exponent)(p as i32, frac as i32);
         let bits = positive_part(s, ctx, x).await?;
         let positions = 0..ring.bits() - 1;
-        let float = normalise(s, ctx, &bits).await?;
+        let float = normalise(s, ctx, &bits, (self.mantissa)(frac)).await?;
         let odd = positions.clone().filter(|&p| twice(p) & 1 == 1).collect();
         let parity = row_sums(s, &float.position, &[odd]);
-        let last_place = self.table.after_point[0].min(MANTISSA);
-        let argument = mantissa_argument(s, ctx, &float.mantissa, Some(&parity), last_place).await?;
+        let argument = mantissa_argument(s, ctx, &float.mantissa, Some(&parity)).await?;
         let root = evaluate(s, ctx, self.table, &argument).await?;
         let fits = |u: i32| u <= ring.bits() as i32 - 1;
         let number =

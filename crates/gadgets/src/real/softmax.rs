@@ -58,8 +58,8 @@ fn repeated(share: &Vector, rows: usize) -> Vector {
 async fn inverse_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {
     let bits = s.bit_decompose(ctx, x).await?;
     let bits = rows(s, &bits, &(0..WIDE.bits() - 1).collect::<Vec<_>>());
-    let float = normalise(s, ctx, &bits).await?;
-    let argument = mantissa_argument(s, ctx, &float.mantissa, None, MANTISSA).await?;
+    let float = normalise(s, ctx, &bits, MANTISSA).await?;
+    let argument = mantissa_argument(s, ctx, &float.mantissa, None).await?;
     let value = evaluate(s, ctx, &RECIPROCAL, &argument).await?.value;
     let number = Number::of_one_hot(s, &float.position, |p| (2 * INNER_FRAC).checked_sub(p));
     let exponent = Exponent { number, over: None, most: INNER_FRAC };
