@@ -74,13 +74,12 @@ pub(super) async fn magnitude<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<
     Ok((s.xor(&plus, &changed), sign))
 }
 
-/// The bits of max(x, 0), without the sign's row. Rounds: a bit decomposition and one.
-pub(super) async fn positive_part<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
+/// The bits of x below the sign's, and whether x is not negative: together, those of max(x, 0) once they are multiplied.
+pub(super) async fn below_sign<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
     let k = s.shape(x).0.bits();
     let bits = s.bit_decompose(ctx, x).await?;
-    let positive = not(s, &rows(s, &bits, &[k - 1]));
     let low: Vec<u32> = (0..k - 1).collect();
-    s.and(ctx, &repeat_row(s, &positive, low.len()), &rows(s, &bits, &low)).await
+    Ok((rows(s, &bits, &low), not(s, &rows(s, &bits, &[k - 1]))))
 }
 
 /// Where a mantissa goes.

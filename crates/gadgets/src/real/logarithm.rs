@@ -3,7 +3,7 @@
 use quorate_engine::{Ctx, Result};
 
 use super::cubic::evaluate;
-use super::float::{mantissa_argument, normalise, positive_part};
+use super::float::{below_sign, mantissa_argument, normalise};
 use super::local::{combine, not, plus, reduce, row_sums};
 use super::tables::LOG;
 use super::{check, chunks};
@@ -30,17 +30,19 @@ pub async fn log<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S:
 
 async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let ring = s.shape(x).0;
-    let bits = positive_part(s, ctx, x).await?;
+    let (bits, not_negative) = below_sign(s, ctx, x).await?;
     let float = normalise(s, ctx, &bits, (frac + 5).max(6)).await?;
     let mut argument = mantissa_argument(s, ctx, &float.mantissa, None).await?;
     let bit_of_position = |bit: u32| (0..ring.bits() - 1).filter(|p| p >> bit & 1 == 1).collect::<Vec<u32>>();
     argument.others = Some(row_sums(s, &float.position, &[0, 1, 2, 3, 4, 5].map(bit_of_position)));
-    let cubic = evaluate(s, ctx, &LOG, &argument).await?;
+    let cubic = async |ctx: Ctx| evaluate(s, &ctx, &LOG, &argument).await;
+    let positive = async |ctx: Ctx| s.and(&ctx, &float.nonzero, &not_negative).await;
+    let (cubic, positive) = ctx.join(cubic, positive).await?;
     let position = cubic.others.ok_or(quorate_engine::Error::Bug { what: "a position was not lifted" })?;
     let power = combine(s, &position, &[(0..6).map(|bit| LN2 << bit).collect()]);
     let constant = (1i128 << (LOG.scale - frac - 1)) - i128::from(LN2) * i128::from(frac);
     let sum = plus(s, &s.add(&cubic.value, &power), constant);
     let rounded = reduce(s, &s.trunc_exact(ctx, &sum, LOG.scale - frac).await?, ring);
-    let defined = s.mask(ctx, &float.nonzero, &rounded).await?;
-    Ok(s.add(&defined, &s.as_top_bit(&not(s, &float.nonzero), ring)))
+    let defined = s.mask(ctx, &positive, &rounded).await?;
+    Ok(s.add(&defined, &s.as_top_bit(&not(s, &positive), ring)))
 }

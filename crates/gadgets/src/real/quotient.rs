@@ -3,7 +3,9 @@
 use quorate_engine::{Ctx, Misuse, Result};
 
 use super::cubic::evaluate;
-use super::float::{Exponent, Float, MANTISSA, denormalise, enough_for, magnitude, mantissa_argument, normalise, weighted};
+use super::float::{
+    Exponent, Float, MANTISSA, denormalise, enough_for, magnitude, mantissa_argument, normalise, weighted,
+};
 use super::local::{WIDE, lift, not, plus, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::RECIPROCAL;
