@@ -1,7 +1,7 @@
 //! A cubic for each segment of an argument, evaluated exactly in Z_2^64.
 //!
 //! The segment is chosen by one-hot bits: lifted to the ring, 8 low and 8 or 16 high ones select each coefficient as a
-//! bilinear form, so the table has 64 or 128 segments for 16 or 24 conversions. The place in the segment comes from bits
+//! bilinear form, so the table has 64 or 128 segments for 14 or 22 conversions. The place in the segment comes from bits
 //! too, so that each power takes only as many of its bits as keep the product within the ring; nothing is truncated.
 //!
 //! Rounds: 4 (conversion; coefficients beside t^2; two products). Elements multiplied: 4 + 1, 3, 1.
@@ -9,10 +9,11 @@
 use quorate_engine::{Ctx, Form, Result, Sharing};
 use quorate_ring::Vector;
 
-use super::local::{WIDE, combine, element_rows, lift, plus};
+use super::local::{WIDE, combine, element_rows, lift, plus, times};
 use super::onehot::Number;
 use super::tables::Table;
 use crate::Gadgets;
+use crate::prefix::rows;
 
 /// An argument: its segment, as bits, and its place in it.
 pub(super) struct Argument<A, B> {
@@ -37,7 +38,7 @@ pub(super) struct Value<A> {
     pub others: Option<A>,
 }
 
-/// Evaluates the table at the argument. Where its one-hot rows are 0, the value is 0 (unless the place is whole).
+/// Evaluates the table at the argument.
 pub(super) async fn evaluate<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -45,8 +46,11 @@ pub(super) async fn evaluate<S: Gadgets>(
     argument: &Argument<S::A, S::B>,
 ) -> Result<Value<S::A>> {
     let segment = &argument.segment;
-    let (high_rows, len) = s.bit_shape(&segment.high);
-    let mut bits = vec![&segment.high, &segment.low];
+    let (highs, len) = s.bit_shape(&segment.high);
+    // One-hot rows add up to 1: the first of each needs no conversion.
+    let rest = |x: &S::B, count: usize| rows(s, x, &(1..count as u32).collect::<Vec<_>>());
+    let (high, low) = (rest(&segment.high, highs), rest(&segment.low, 8));
+    let mut bits = vec![&high, &low];
     let place_rows = match &argument.place {
         Place::Bits { rows, after_point } => {
             bits.push(rows);
@@ -56,26 +60,24 @@ pub(super) async fn evaluate<S: Gadgets>(
     };
     bits.extend(&argument.others);
     let lifted = lift(s, ctx, &s.concat_rows(&bits), WIDE).await?;
-    let others_from = high_rows + 8 + place_rows;
-    let high = element_rows(s, &lifted, 0..high_rows, len);
-    let low = element_rows(s, &lifted, high_rows..high_rows + 8, len);
-    let others = argument
-        .others
-        .as_ref()
-        .map(|rows| element_rows(s, &lifted, others_from..others_from + s.bit_shape(rows).0, len));
-    let t = match &argument.place {
-        Place::Bits { after_point, .. } => {
-            let bits = element_rows(s, &lifted, high_rows + 8..others_from, len);
-            [0, 1, 2].map(|power| from_bits(s, ctx, table, power, &bits, after_point, len))
-        }
-        Place::Whole(x) => {
-            let one_hot = element_rows(s, &lifted, 0..high_rows + 8, len);
-            [0, 1, 2].map(|power| from_whole(s, table, power, x, &one_hot))
-        }
-    };
+    let part = |from: usize, count: usize| element_rows(s, &lifted, from..from + count, len);
+    let high = complete(s, &part(0, highs - 1), len);
+    let low = complete(s, &part(highs - 1, 7), len);
+    let places = part(highs + 6, place_rows);
+    let others = argument.others.as_ref().map(|rows| part(highs + 6 + place_rows, s.bit_shape(rows).0));
+    let t = [0, 1, 2].map(|power| match &argument.place {
+        Place::Bits { after_point, .. } => from_bits(s, ctx, table, power, &places, after_point, len),
+        Place::Whole(x) => from_whole(s, table, power, x, &s.concat(&[&high, &low])),
+    });
     let coefficients = async |ctx: Ctx| select(s, &ctx, table, &high, &low, len).await;
     let (c, t3_squared) = ctx.join(coefficients, async |ctx: Ctx| s.mul(&ctx, &t[2], &t[2]).await).await?;
     Ok(Value { value: sum(s, ctx, &c, &t, &t3_squared, len).await?, others })
+}
+
+/// The rows with the one before them that makes their sum 1.
+fn complete<S: Sharing>(s: &S, rest: &S::A, len: usize) -> S::A {
+    let sum = s.linear(rest, &|share: &Vector| share.sum_axis(1, share.len() / len.max(1), len));
+    s.concat(&[&plus(s, &times(s, &sum, -1), 1), rest])
 }
 
 /// The coefficients of the chosen segment, one row each.
