@@ -32,6 +32,7 @@ from quorate.errors import (
     SessionClosed,
     ShapeError,
 )
+from quorate.functions import exp, gelu, log, reciprocal, relu, rsqrt, sigmoid, softmax, sqrt, tanh
 from quorate.plan import Plan
 from quorate.session import Network, Session, connect, local
 from quorate.stats import Stats
@@ -62,9 +63,19 @@ __all__ = [
     "bit",
     "connect",
     "errors",
+    "exp",
     "fixed",
+    "gelu",
     "int",
     "local",
+    "log",
     "models",
+    "reciprocal",
+    "relu",
+    "rsqrt",
     "session",
+    "sigmoid",
+    "softmax",
+    "sqrt",
+    "tanh",
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from quorate import _source
+from quorate._composed import Composed
 from quorate._public import as_numbers, pack
 from quorate._source import at
 from quorate.dtypes import Dtype, check
@@ -22,17 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["SecretArray"]
 
 _INSTEAD = {
-    "argmin": "(-x).argmax() gives it where -x fits the dtype",
-    "bits": "compare with thresholds, or give the bits as an input of dtype=qr.bit",
-    "clip": "write mpc.where(x < low, low, mpc.where(x > high, high, x))",
-    "cumsum": "stack the sums: mpc.stack([x[: i + 1].sum() for i in range(len(x))])",
     "item": "reveal() gives the value",
-    "mean": "x.sum(axis) gives the total, and the number of elements is public",
     "tolist": "reveal().tolist() gives the values",
 }
 
 
-class SecretArray:
+class SecretArray(Composed):
     """An array that no party sees.
 
     Made by `Session.input`, `Session.constant` and by operations. Has numpy's operators, slicing, broadcasting and
@@ -128,6 +124,17 @@ class SecretArray:
     def __rmul__(self, other: Any) -> SecretArray:
         return self._binary("mul", other, self)
 
+    def __truediv__(self, other: Any) -> SecretArray:
+        return self._divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> SecretArray:
+        return self._divide(other, self)
+
+    def _divide(self, x: Any, y: Any) -> SecretArray:
+        """Of fixed point: within 2 units of 2^-f below 2^(28 - f), relative 2^-27 above; saturates."""
+        native = self._session._native
+        return self._new(native.divide(self._operand(x, "divide"), self._operand(y, "divide"), _source.line()))
+
     def __neg__(self) -> SecretArray:
         return self._new(self._session._native.unary("neg", self._node, _source.line()))
 
@@ -135,6 +142,8 @@ class SecretArray:
         return self
 
     def __invert__(self) -> SecretArray:
+        if self.dtype.kind == "int":
+            return -1 - self
         return self._new(self._session._native.unary("not", self._node, _source.line()))
 
     def __and__(self, other: Any) -> SecretArray:
@@ -264,6 +273,18 @@ class SecretArray:
         """
         return self._reduce("argmax", axis, keepdims)
 
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Index of the first minimum, as int(64); log2(n) comparisons deep.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.argmin().reveal(), x.argmin(axis=0).reveal())
+            1 [1 0]
+        """
+        return self._reduce("argmin", axis, keepdims)
+
     # ---- layout (all local) -----------------------------------------------------------------------------------------
 
     def reshape(self, *shape: Any) -> SecretArray:
@@ -320,7 +341,11 @@ class SecretArray:
         return self.transpose()
 
     def astype(self, dtype: Any) -> SecretArray:
-        """Bits as numbers 0 and 1. Conversions between numbers come in a later release.
+        """The elements in another dtype.
+
+        Integers and fixed point convert into each other, towards minus infinity where fractional bits are dropped; bits
+        become the numbers 0 and 1. What does not fit wraps, as in numpy; where bounds are stated, range analysis warns.
+        Local towards fewer bits, about log2(k) rounds towards more; a truncation where fractional bits are dropped.
 
         Example:
             >>> import quorate as qr
@@ -328,6 +353,9 @@ class SecretArray:
             ...     late = mpc.input([3, 1], owner=0) > 2
             ...     print((late.astype(qr.int(8)) * 7).reveal())
             [7 0]
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([2.5, -2.5], owner=0).astype(qr.int(20)).reveal())
+            [ 2 -3]
         """
         wanted = check(dtype)
         if wanted == self.dtype:
@@ -370,14 +398,6 @@ class SecretArray:
         return _At(self)
 
     # ---- what numpy's arrays have and secrets do not -----------------------------------------------------------------
-
-    def __abs__(self) -> NoReturn:
-        self._absent("abs()", "write mpc.where(x < 0, -x, x)")
-
-    def __truediv__(self, _: Any) -> NoReturn:
-        self._absent("/", "multiply fixed point by a public reciprocal, x * (1 / c), or shift by a power of two")
-
-    __rtruediv__ = __truediv__
 
     def __floordiv__(self, _: Any) -> NoReturn:
         self._absent("//", "divide by a power of two with >>, which rounds down")

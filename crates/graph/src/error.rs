@@ -103,9 +103,19 @@ pub enum Fault {
     #[error("the condition of a selection must be a bit, not {dtype}: compare first (x != 0 is a bit)")]
     Condition { dtype: Dtype },
     #[error(
-        "cannot convert {from} to {to}: only a bit converts to a number; astype between numbers comes with a later release: give the input dtype=qr.{to}"
+        "cannot convert {from} to {to}: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()"
     )]
     NoCast { from: Dtype, to: Dtype },
+    #[error(
+        "{op} takes fixed point, not {dtype}: convert first (x.astype(qr.fixed(64, 16))), or give the input that dtype"
+    )]
+    FixedOnly { op: &'static str, dtype: Dtype },
+    #[error(
+        "{op} does not take {dtype}: at most 16 fractional bits, and here at least {least} bits in all; use qr.fixed(64, 16)"
+    )]
+    RealDtype { op: &'static str, dtype: Dtype, least: u32 },
+    #[error("{op} is not defined on any value from {lo} to {hi}, where its argument is proven to lie")]
+    Domain { op: &'static str, lo: f64, hi: f64 },
     #[error("a bit does not convert to {dtype}, which cannot hold 1.0: use fewer fractional bits")]
     OneDoesNotFit { dtype: Dtype },
 
@@ -169,6 +179,8 @@ impl Fault {
             | Fault::BitsOnly { .. }
             | Fault::Condition { .. }
             | Fault::NoCast { .. }
+            | Fault::FixedOnly { .. }
+            | Fault::RealDtype { .. }
             | Fault::OneDoesNotFit { .. } => Kind::Dtype,
             Fault::OutOfRange { .. }
             | Fault::NotFinite { .. }
@@ -176,6 +188,7 @@ impl Fault {
             | Fault::Bound { .. }
             | Fault::Shift { .. }
             | Fault::MayOverflow { .. }
+            | Fault::Domain { .. }
             | Fault::BoundRequired => Kind::Range,
             Fault::Owner { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => Kind::Config,
         }

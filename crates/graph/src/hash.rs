@@ -102,13 +102,15 @@ impl Writer {
             Op::Constant(values) => self.units(values),
             Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
+            Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) => self.axis(axis),
             Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),
             Op::Gather(index) => {
                 self.size(index.len());
                 self.blocks(index, u32::to_le_bytes);
             }
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
-            Op::Select | Op::Reshape | Op::Broadcast | Op::Concat | Op::Cast => {}
+            Op::Select | Op::Reshape | Op::Broadcast | Op::Concat | Op::Cast | Op::Bits | Op::Convert => {}
+            Op::Real(_) | Op::Divide => {} // the name says which
         }
     }
 }

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Two facts that an executor may rely on. A node is public exactly when it is an [`Op::Constant`]: operations on
-//! constants alone are evaluated while building. And elementwise operations have operands of the node's own shape:
+//! constants alone are evaluated while building, but for the approximate ones. And elementwise operations have operands of the node's own shape:
 //! broadcasting is a node of its own.
 #![forbid(unsafe_code)]
 
@@ -29,6 +29,7 @@ mod interval;
 mod network;
 mod node;
 mod ranges;
+mod real;
 mod reference;
 pub mod shape;
 
@@ -40,4 +41,5 @@ pub use hash::{Hash, first_difference};
 pub use interval::Interval;
 pub use network::{Network, NetworkError};
 pub use node::{Axis, Node, NodeId, Op, Source};
+pub use real::Real;
 pub use reference::{EvalError, eval_clear};

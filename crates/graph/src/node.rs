@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::dtype::Dtype;
 use crate::interval::Interval;
+use crate::real::Real;
 
 /// The place of a node in its [`Graph`](crate::Graph); inputs of a node have smaller numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,8 +97,22 @@ pub enum Op {
     Min(Axis),
     /// Index along the axis of the first maximum, as int(64).
     ArgMax(Axis),
+    /// Index along the axis of the first minimum, as int(64).
+    ArgMin(Axis),
+    /// Sums along the axis of all elements up to each.
+    CumSum(Axis),
     /// A bit as int(k) (0 or 1) or fixed(k, f) (0 or 2^f).
     Cast,
+    /// The bits of each element along a new last axis, lowest first: two's complement of the ring units.
+    Bits,
+    /// A number in another type, towards minus infinity where fractional bits are dropped; wraps where it does not fit.
+    Convert,
+    /// A real function of fixed point, within the error stated there.
+    Real(Real),
+    /// Quotient of fixed point: within two units below 2^(28 - f), relative 2^-27 above; saturates.
+    Divide,
+    /// Softmax along the axis, within one unit.
+    Softmax(Axis),
 }
 
 impl Op {
@@ -128,8 +143,20 @@ impl Op {
             Op::Max(_) => "max",
             Op::Min(_) => "min",
             Op::ArgMax(_) => "argmax",
+            Op::ArgMin(_) => "argmin",
+            Op::CumSum(_) => "cumsum",
             Op::Cast => "cast",
+            Op::Bits => "bits",
+            Op::Convert => "astype",
+            Op::Real(function) => function.name(),
+            Op::Divide => "divide",
+            Op::Softmax(_) => "softmax",
         }
+    }
+
+    /// Whether the result is stated within an error only, so that protocols need not equal the evaluation in the clear.
+    pub fn is_approximate(&self) -> bool {
+        matches!(self, Op::Real(_) | Op::Divide | Op::Softmax(_))
     }
 }
 

@@ -18,11 +18,15 @@ pub(crate) enum Reach {
 /// The reach of `op` on `inputs`, its result having type `dtype`.
 pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
     match op {
-        Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => return Reach::Fits(Interval::BIT),
-        Op::ArgMax(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
+        Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits => return Reach::Fits(Interval::BIT),
+        Op::ArgMax(axis) | Op::ArgMin(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Constant(values) => return Reach::Fits(Interval::spanning(values)),
-        Op::Input { .. } => return Reach::Unknown,
+        Op::Input { .. } | Op::Divide => return Reach::Unknown,
+        Op::Softmax(_) => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
+        Op::Real(function) => {
+            return function.reach(inputs[0].interval, dtype).map_or(Reach::Unknown, Reach::Fits);
+        }
         _ => {}
     }
     // The condition of a selection does not count: it is not among the values.
@@ -40,6 +44,8 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
         Op::Mul => first.mul(last),
         Op::MatMul { k, .. } => first.mul(last).times(*k),
         Op::Sum(axis) => first.times(axis.len),
+        Op::CumSum(axis) => first.union(first.times(axis.len)),
+        Op::Convert => rescaled(first, inputs[0].dtype.frac(), dtype.frac()),
         Op::Shl(bits) => first.shl(*bits),
         Op::Shr(bits) => first.shr(*bits),
         _ => union, // what only moves or picks values
@@ -48,6 +54,11 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
         return Reach::Leaves(exact); // for products, before the shift: the ring must hold them whole
     }
     Reach::Fits(exact.shr(product_shift(op, inputs)))
+}
+
+/// Values with `from` fractional bits, with `to` of them.
+fn rescaled(interval: Interval, from: u32, to: u32) -> Interval {
+    if to >= from { interval.shl(to - from) } else { interval.shr(from - to) }
 }
 
 /// By how many bits a product is shifted right after it was formed in the ring: the fractional bits where both

@@ -7,7 +7,7 @@ use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::graph::Graph;
 use crate::node::{Axis, Node, NodeId, Op, expand};
-use crate::shape;
+use crate::{real, shape};
 
 /// Why a program could not be evaluated in the clear.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -19,7 +19,8 @@ pub enum EvalError {
 }
 
 /// The values of every node, in ring units, given those of the inputs. Results wrap into their dtype; shifts right and
-/// products of fixed point round towards minus infinity.
+/// products of fixed point round towards minus infinity. Real functions are rounded to the nearest unit: protocols give
+/// them within their stated error ([`Op::is_approximate`]).
 pub fn eval_clear(graph: &Graph, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result<Vec<Vec<i128>>, EvalError> {
     let mut results: Vec<Vec<i128>> = Vec::with_capacity(graph.nodes().len());
     for (i, node) in graph.nodes().iter().enumerate() {
@@ -81,6 +82,22 @@ pub(crate) fn evaluate(
         (Op::Max(axis), [a]) => along(a, axis, |line| line.iter().copied().max().unwrap_or(0)),
         (Op::Min(axis), [a]) => along(a, axis, |line| line.iter().copied().min().unwrap_or(0)),
         (Op::ArgMax(axis), [a]) => along(a, axis, first_maximum),
+        (Op::ArgMin(axis), [a]) => along(a, axis, |line| first_maximum(&map(line, |x| -x))),
+        (Op::CumSum(axis), [a]) => lines(a, axis, |line| {
+            let mut sum = 0;
+            map_with(line, |x| {
+                sum += x;
+                sum
+            })
+        }),
+        (Op::Bits, [a]) => a.iter().flat_map(|x| (0..nodes[0].dtype.bits()).map(move |j| x >> j & 1)).collect(),
+        (Op::Convert, [a]) => {
+            let (from, to) = (nodes[0].dtype.frac(), dtype.frac());
+            map(a, |x| if to >= from { x << (to - from) } else { x >> (from - to) })
+        }
+        (Op::Real(function), [a]) => map(a, |x| function.clear(x, dtype)),
+        (Op::Divide, [a, b]) => zip(a, b, |x, y| real::divide(x, y, dtype)),
+        (Op::Softmax(axis), [a]) => lines(a, axis, |line| real::softmax(line, dtype)),
         (Op::Cast, [a]) => map(a, |x| x << dtype.frac()),
         _ => unreachable!("{} with {} operands is never built", op.name(), values.len()),
     };
@@ -125,6 +142,23 @@ fn along(a: &[i128], axis: &Axis, reduce: impl Fn(&[i128]) -> i128) -> Vec<i128>
         }
     }
     result
+}
+
+/// As many results for each line as it has elements, in their places.
+fn lines(a: &[i128], axis: &Axis, compute: impl Fn(&[i128]) -> Vec<i128>) -> Vec<i128> {
+    let mut result = vec![0; a.len()];
+    for outer in 0..axis.outer {
+        for inner in 0..axis.inner {
+            let place = |j: usize| (outer * axis.len + j) * axis.inner + inner;
+            let line: Vec<i128> = (0..axis.len).map(|j| a[place(j)]).collect();
+            compute(&line).into_iter().enumerate().for_each(|(j, value)| result[place(j)] = value);
+        }
+    }
+    result
+}
+
+fn map_with(a: &[i128], f: impl FnMut(i128) -> i128) -> Vec<i128> {
+    a.iter().copied().map(f).collect()
 }
 
 fn map(a: &[i128], f: impl Fn(i128) -> i128) -> Vec<i128> {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Dtype, Graph, Hash, NodeId, Operand, Source, UnaryOp, first_difference,
+    BinaryOp as B, Bound, BuildError, Builder, Dtype, Graph, Hash, NodeId, Operand, Real, Source, UnaryOp,
+    first_difference,
 };
 
 const INT8: Dtype = Dtype::Int { bits: 8 };
@@ -78,7 +79,28 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, y, _]| b.stack(&[x.into(), y.into()], 0),
     |mut b, [_, _, c]| b.cast(c, INT8),
     |mut b, [_, _, c]| b.cast(c, FIX),
+    |mut b, [x, _, _]| b.cast(x, Dtype::INT64),
+    |mut b, [x, _, _]| b.cast(x, FIX),
+    |mut b, [x, _, _]| b.argmin(x, Some(1), false),
+    |mut b, [x, _, _]| b.cumsum(x, Some(0)),
+    |mut b, [x, _, _]| b.cumsum(x, Some(1)),
+    |mut b, [x, _, _]| b.bits(x),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.real(Real::Exp, r)),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.real(Real::Log, r)),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.divide(r, Operand::int(&3))),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.softmax(r, 0)),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.softmax(r, 1)),
 ];
+
+/// A function of `x` as fixed point.
+fn real(
+    b: &mut Builder<'_>,
+    x: NodeId,
+    build: impl FnOnce(&mut Builder<'_>, NodeId) -> Result<NodeId, BuildError>,
+) -> Result<NodeId, BuildError> {
+    let x = b.cast(x, FIX)?;
+    build(b, x)
+}
 
 #[test]
 fn every_attribute_counts() {

@@ -6,7 +6,7 @@ mod common;
 use common::{FIX, INT8, Program};
 use proptest::prelude::*;
 use quorate_graph::{
-    BinaryOp as B, Bound, Dtype, Graph, Interval, Node, NodeId, Op, Operand, Source, UnaryOp, eval_clear,
+    BinaryOp as B, Bound, Dtype, Graph, Interval, Node, NodeId, Op, Operand, Real, Source, UnaryOp, eval_clear,
 };
 
 /// One step of a program: which operation, on which earlier nodes, with which number.
@@ -24,7 +24,7 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
     for &(op, a, b, c, k) in steps {
         let [a, b, c] = [a, b, c].map(|i| ids[i % ids.len()]);
         let literal = Operand::int(&k);
-        let built = match op % 20 {
+        let built = match op % 26 {
             0 => p.at().binary(B::Add, a, b),
             1 => p.at().binary(B::Sub, a, b),
             2 | 3 => p.at().binary(B::Mul, a, b),
@@ -42,6 +42,12 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
             15 => p.at().max(a, Some(1), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
             16 => p.at().min(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
             17 => p.at().argmax(a, Some(1), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
+            20 => p.at().cast(a, Dtype::Int { bits: 6 + (k & 15) as u32 }),
+            21 => p.at().cast(a, FIX),
+            22 => p.at().cumsum(a, Some((k & 1) as i64)),
+            23 => p.at().bits(a).and_then(|bits| p.at().gather(bits, vec![3, 1, 0, 2], &[2, 2])),
+            24 => p.at().real(Real::Exp, a),
+            25 => p.at().argmin(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
             18 => p.at().set_at(a, &[1], &[1], literal),
             _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
         };
@@ -86,6 +92,14 @@ fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i12
             let dot: i128 = (0..*k).map(|j| of(0)[i / n * k + j] * of(1)[j * n + i % n]).sum();
             dot.div_euclid(1 << shift)
         }),
+        Op::CumSum(axis) => each(&|i| {
+            let row = i / axis.inner % axis.len;
+            (0..=row).map(|j| of(0)[i - j * axis.inner]).sum()
+        }),
+        Op::Convert => {
+            let from = graph.node(node.inputs[0]).dtype.frac();
+            each(&|i| (of(0)[i] << node.dtype.frac()) >> from)
+        }
         _ => None,
     }
 }
@@ -118,7 +132,7 @@ proptest! {
             // A range that is lost is lost with a warning, or because an operand's was unknown.
             if bounded && node.interval.is_none() {
                 let warned = p.graph.warnings().iter().any(|w| w.node == id);
-                prop_assert!(warned || node.inputs.iter().any(|&n| p.graph.node(n).interval.is_none()));
+                prop_assert!(warned || node.op.is_approximate() || node.inputs.iter().any(|&n| p.graph.node(n).interval.is_none()));
             }
         }
         if !bounded {

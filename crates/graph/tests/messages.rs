@@ -3,7 +3,7 @@
 mod common;
 
 use common::{FIX, INT8, Program, message};
-use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, NodeId, Operand, Source, UnaryOp};
+use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, NodeId, Operand, Real, Source, UnaryOp};
 
 fn program() -> (Program, NodeId, NodeId, NodeId) {
     let mut p = Program::default();
@@ -173,8 +173,16 @@ fn dtypes() {
             "the condition of a selection must be a bit, not int(64): compare first (x != 0 is a bit)",
         ),
         (
-            message(p.at().cast(x, INT8)),
-            "cannot convert int(64) to int(8): only a bit converts to a number; astype between numbers comes with a later release: give the input dtype=qr.int(8)",
+            message(p.at().cast(x, Dtype::Bit)),
+            "cannot convert int(64) to bit: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()",
+        ),
+        (
+            message(p.at().real(Real::Exp, x)),
+            "exp takes fixed point, not int(64): convert first (x.astype(qr.fixed(64, 16))), or give the input that dtype",
+        ),
+        (
+            message(p.at().divide(long, long)),
+            "divide does not take fixed(8, 7): at most 16 fractional bits, and here at least 9 bits in all; use qr.fixed(64, 16)",
         ),
         (
             message(p.at().binary(B::Add, long, bit)),

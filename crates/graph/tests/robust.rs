@@ -5,7 +5,7 @@ mod common;
 
 use common::{FIX, INT8, Program};
 use proptest::prelude::*;
-use quorate_graph::{BinaryOp as B, Bound, BuildError, Dtype, NodeId, Operand, UnaryOp, eval_clear};
+use quorate_graph::{BinaryOp as B, Bound, BuildError, Dtype, NodeId, Operand, Real, UnaryOp, eval_clear};
 
 #[derive(Clone, Debug)]
 struct Call {
@@ -49,6 +49,9 @@ fn call() -> impl Strategy<Value = Call> {
 
 const BINARY: [B; 12] = [B::Add, B::Sub, B::Mul, B::Lt, B::Le, B::Gt, B::Ge, B::Eq, B::Ne, B::And, B::Or, B::Xor];
 
+const REAL: [Real; 8] =
+    [Real::Sigmoid, Real::Tanh, Real::Gelu, Real::Exp, Real::Log, Real::Sqrt, Real::Rsqrt, Real::Reciprocal];
+
 fn make(p: &mut Program, ids: &[NodeId], call: &Call) -> Result<NodeId, BuildError> {
     let node = |i: usize| ids.get(call.nodes[i] % (ids.len() + 1)).copied().unwrap_or(NodeId(12345));
     let [x, y, z] = [node(0), node(1), node(2)];
@@ -61,7 +64,7 @@ fn make(p: &mut Program, ids: &[NodeId], call: &Call) -> Result<NodeId, BuildErr
     let dtype = [INT8, FIX, Dtype::INT64, Dtype::Bit, Dtype::Fixed { bits: 64, frac: 63 }][call.nodes[1] % 5];
     let keep = call.nodes[1].is_multiple_of(2);
     let mut b = p.at();
-    match call.op % 22 {
+    match call.op % 28 {
         0 => b.binary(binary, x, y),
         1 => b.binary(binary, x, literal),
         2 => b.binary(binary, literal, x),
@@ -83,6 +86,12 @@ fn make(p: &mut Program, ids: &[NodeId], call: &Call) -> Result<NodeId, BuildErr
         18 => b.concat(&[x.into(), literal, y.into()], call.axis),
         19 => b.stack(&[x.into(), y.into()], call.axis),
         20 => b.set_at(x, &index, &call.shape, y),
+        21 => b.argmin(x, along, keep),
+        22 => b.cumsum(x, along),
+        23 => b.bits(x),
+        24 => b.divide(x, if call.flag { Operand::Node(y) } else { literal }),
+        25 => b.softmax(x, call.axis),
+        26 => b.real(REAL[call.nodes[1] % REAL.len()], x),
         _ if call.flag => b.constant_ints(&call.shape, &call.ints, dtype),
         _ => b.input(call.nodes[0] % 5, 3, &call.shape, dtype, call.reals.first().map(|&r| Bound::Real(r))),
     }

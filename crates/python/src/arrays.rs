@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use quorate_graph::{BinaryOp, Bound as Largest, BuildError, Builder, NodeId, Operand, Source, UnaryOp};
+use quorate_graph::{BinaryOp, Bound as Largest, BuildError, Builder, NodeId, Operand, Real, Source, UnaryOp};
 
 use crate::errors::{raise, warn};
 use crate::operands::{Argument, dtype, dtype_parts, numbers};
@@ -49,6 +49,20 @@ fn binary_op(name: &str) -> PyResult<BinaryOp> {
         "or" => BinaryOp::Or,
         "xor" => BinaryOp::Xor,
         other => return Err(PyValueError::new_err(format!("no operation {other:?} on two arrays"))),
+    })
+}
+
+fn real_function(name: &str) -> PyResult<Real> {
+    Ok(match name {
+        "sigmoid" => Real::Sigmoid,
+        "tanh" => Real::Tanh,
+        "gelu" => Real::Gelu,
+        "exp" => Real::Exp,
+        "log" => Real::Log,
+        "sqrt" => Real::Sqrt,
+        "rsqrt" => Real::Rsqrt,
+        "reciprocal" => Real::Reciprocal,
+        other => return Err(PyValueError::new_err(format!("no real function {other:?}"))),
     })
 }
 
@@ -138,8 +152,30 @@ impl Session {
             "max" => b.max(NodeId(x), axis, keepdims),
             "min" => b.min(NodeId(x), axis, keepdims),
             "argmax" => b.argmax(NodeId(x), axis, keepdims),
+            "argmin" => b.argmin(NodeId(x), axis, keepdims),
             _ => b.sum(NodeId(x), axis, keepdims),
         })
+    }
+
+    fn cumsum(&self, py: Python<'_>, x: u32, axis: Option<i64>, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.cumsum(NodeId(x), axis))
+    }
+
+    fn bits(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.bits(NodeId(x)))
+    }
+
+    fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<u32> {
+        let function = real_function(function)?;
+        self.add(py, line, |mut b| b.real(function, NodeId(x)))
+    }
+
+    fn divide(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.divide(x.operand(), y.operand()))
+    }
+
+    fn softmax(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.softmax(NodeId(x), axis))
     }
 
     /// `index` holds unsigned 32-bit positions in the flattened array.

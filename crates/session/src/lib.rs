@@ -7,6 +7,7 @@
 
 mod config;
 mod connect;
+mod convert;
 mod data;
 mod error;
 mod executor;
@@ -14,6 +15,7 @@ mod gate;
 mod operations;
 mod plan;
 mod protocol;
+mod real;
 mod session;
 mod stats;
 mod store;

@@ -11,7 +11,7 @@ use quorate_ring::{Bits, Ring, Vector};
 use crate::data::{Plain, ring_of};
 use crate::executor::{Executor, Value};
 
-const KINDS: Error = Error::Bug { what: "an operation met operands of a kind that building excludes" };
+pub(crate) const KINDS: Error = Error::Bug { what: "an operation met operands of a kind that building excludes" };
 
 impl<S: Gadgets> Executor<'_, S> {
     /// Computes node `id` from its operands' values.
@@ -35,6 +35,13 @@ impl<S: Gadgets> Executor<'_, S> {
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
             Op::ArgMax(axis) => self.extreme(ctx, id, *axis, Best::Largest, true, first).await,
+            Op::ArgMin(axis) => self.extreme(ctx, id, *axis, Best::Smallest, true, first).await,
+            Op::CumSum(axis) => self.running_sums(*axis, first),
+            Op::Bits => self.bits_of(ctx, first).await,
+            Op::Convert => self.convert(ctx, id, first).await,
+            Op::Real(function) => self.real(ctx, id, *function, first).await,
+            Op::Divide => self.divide(ctx, id, first, second).await,
+            Op::Softmax(axis) => self.softmax(ctx, id, *axis, first).await,
             Op::Cast => {
                 let bits = self.bits(first)?;
                 let ring = ring_of(node.dtype);
@@ -46,7 +53,7 @@ impl<S: Gadgets> Executor<'_, S> {
     }
 
     /// The operand as shares, public ones too.
-    fn arith(&self, value: Option<&Value<S>>) -> Result<S::A> {
+    pub(crate) fn arith(&self, value: Option<&Value<S>>) -> Result<S::A> {
         match value {
             Some(Value::Arith(x)) => Ok(x.clone()),
             Some(Value::Public(Plain::Vector(v))) => Ok(self.s.public(v)),
@@ -54,7 +61,7 @@ impl<S: Gadgets> Executor<'_, S> {
         }
     }
 
-    fn bits(&self, value: Option<&Value<S>>) -> Result<S::B> {
+    pub(crate) fn bits(&self, value: Option<&Value<S>>) -> Result<S::B> {
         match value {
             Some(Value::Bits(x)) => Ok(x.clone()),
             Some(Value::Public(Plain::Bits(bits))) => Ok(self.s.public_bits(bits)),
@@ -248,7 +255,7 @@ impl<S: Gadgets> Executor<'_, S> {
     }
 
     /// Moves the axis to the front: candidates as rows, everything else as lanes.
-    fn candidates_first(&self, x: &S::A, axis: Axis) -> S::A {
+    pub(crate) fn candidates_first(&self, x: &S::A, axis: Axis) -> S::A {
         if axis.outer == 1 {
             return x.clone();
         }
@@ -299,7 +306,7 @@ impl<S: Gadgets> Executor<'_, S> {
     }
 }
 
-fn width(bits: u32, ring: Ring) -> Width {
+pub(crate) fn width(bits: u32, ring: Ring) -> Width {
     if bits <= ring.bits() { Width::Difference(bits) } else { Width::Full }
 }
 
@@ -309,7 +316,7 @@ fn negated(share: &Vector) -> Vector {
     share
 }
 
-fn shifted<S: Gadgets>(s: &S, x: &S::A, shift: u32) -> S::A {
+pub(crate) fn shifted<S: Gadgets>(s: &S, x: &S::A, shift: u32) -> S::A {
     s.linear(x, &|share: &Vector| {
         let mut share = share.clone();
         share.shl(shift);

@@ -13,6 +13,7 @@ pub(super) enum Reduce {
     Max,
     Min,
     ArgMax,
+    ArgMin,
 }
 
 /// How a product's operands are laid out and what comes out of it.
@@ -90,11 +91,12 @@ impl Builder<'_> {
             Reduce::Max => (Op::Max(axis), "max"),
             Reduce::Min => (Op::Min(axis), "min"),
             Reduce::ArgMax => (Op::ArgMax(axis), "argmax"),
+            Reduce::ArgMin => (Op::ArgMin(axis), "argmin"),
         };
         if axis.len == 0 && reduce != Reduce::Sum {
             return Err(Fault::EmptyReduction { op: name, shape: node.shape.as_slice().into() });
         }
-        let dtype = if reduce == Reduce::ArgMax { Dtype::INT64 } else { node.dtype };
+        let dtype = if matches!(op, Op::ArgMax(_) | Op::ArgMin(_)) { Dtype::INT64 } else { node.dtype };
         self.graph.push(op, vec![id], shape, dtype, &self.at)
     }
 }

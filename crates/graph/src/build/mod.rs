@@ -1,9 +1,11 @@
 //! Building a program: every operation checks shapes, dtypes, ranges and owners at once, with the user's line.
 
 mod coerce;
+mod convert;
 mod elementwise;
 mod layout;
 mod linear;
+mod real;
 
 use linear::Reduce;
 
@@ -12,6 +14,7 @@ use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Source};
+use crate::real::Real;
 use crate::shape;
 
 /// Operations on two arrays. Shapes broadcast.
@@ -181,9 +184,10 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_shift(a, shift, false))
     }
 
-    /// `a` as `dtype`: of bits, and of public integers.
+    /// `a` as `dtype`. Fixed point becomes an integer towards minus infinity; what does not fit wraps, and range analysis
+    /// reports it where bounds were stated. Numbers do not become bits.
     pub fn cast(&mut self, a: NodeId, dtype: Dtype) -> Built {
-        self.attempt(|b| b.converted(a, dtype.checked()?))
+        self.attempt(|b| b.build_cast(a, dtype.checked()?))
     }
 
     /// `a @ b` by numpy's rules: vectors, matrices, leading axes that broadcast.
@@ -216,6 +220,37 @@ impl<'g> Builder<'g> {
     /// The index of the first maximum along an axis (of the flattened array without one), as int(64).
     pub fn argmax(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_reduce(Reduce::ArgMax, a, axis, keepdims))
+    }
+
+    /// The index of the first minimum along an axis (of the flattened array without one), as int(64).
+    pub fn argmin(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
+        self.attempt(|b| b.build_reduce(Reduce::ArgMin, a, axis, keepdims))
+    }
+
+    /// The sums of all elements up to each along an axis (of the flattened array without one).
+    pub fn cumsum(&mut self, a: NodeId, axis: Option<i64>) -> Built {
+        self.attempt(|b| b.build_cumsum(a, axis))
+    }
+
+    /// The bits of every element along a new last axis, lowest first, in two's complement of the ring units.
+    pub fn bits(&mut self, a: NodeId) -> Built {
+        self.attempt(|b| b.build_bits(a))
+    }
+
+    /// A real function of fixed point with at most 16 fractional bits.
+    pub fn real(&mut self, function: Real, a: NodeId) -> Built {
+        self.attempt(|b| b.build_real(function, a))
+    }
+
+    /// `a / b` of fixed point with at most 16 fractional bits; see [`Op::Divide`].
+    pub fn divide<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
+        let (left, right) = (a.into(), b.into());
+        self.attempt(|b| b.build_divide(left, right))
+    }
+
+    /// Softmax along an axis, of fixed point with at most 16 fractional bits.
+    pub fn softmax(&mut self, a: NodeId, axis: i64) -> Built {
+        self.attempt(|b| b.build_softmax(a, axis))
     }
 
     /// The elements `index` of the flattened array, in shape `shape`: slicing and integer indexing.

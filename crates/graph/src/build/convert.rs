@@ -1,0 +1,42 @@
+//! Numbers in other types, and as bits.
+
+use super::Builder;
+use crate::dtype::Dtype;
+use crate::error::Fault;
+use crate::node::{NodeId, Op};
+use crate::shape;
+
+impl Builder<'_> {
+    pub(super) fn build_cast(&mut self, a: NodeId, to: Dtype) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let from = node.dtype;
+        if from == to || from == Dtype::Bit || (node.is_public() && !from.is_fixed()) {
+            return self.converted(a, to);
+        }
+        if to == Dtype::Bit {
+            return Err(Fault::NoCast { from, to });
+        }
+        let shape = node.shape.clone();
+        self.graph.push(Op::Convert, vec![a], shape, to, &self.at)
+    }
+
+    pub(super) fn build_bits(&mut self, a: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let dtype = node.dtype;
+        let mut to = node.shape.clone();
+        to.push(dtype.bits() as usize);
+        if dtype == Dtype::Bit {
+            return self.graph.push(Op::Reshape, vec![a], to, dtype, &self.at);
+        }
+        self.graph.push(Op::Bits, vec![a], to, Dtype::Bit, &self.at)
+    }
+
+    pub(super) fn build_cumsum(&mut self, a: NodeId, along: Option<i64>) -> Result<NodeId, Fault> {
+        let id = self.number(a)?;
+        let node = self.graph.node(id);
+        let (axis, _) = shape::reduction(&node.shape, along, false)?;
+        let to = if along.is_some() { node.shape.clone() } else { vec![axis.len] };
+        let dtype = node.dtype;
+        self.graph.push(Op::CumSum(axis), vec![id], to, dtype, &self.at)
+    }
+}

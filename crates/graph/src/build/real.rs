@@ -1,0 +1,67 @@
+//! Real functions of fixed point.
+
+use super::{Builder, Operand, coerce};
+use crate::dtype::Dtype;
+use crate::error::Fault;
+use crate::node::{NodeId, Op};
+use crate::real::{MAX_FRAC, Real};
+use crate::shape;
+
+/// Checks that real functions take `dtype` and that it has `least` bits, which their results need.
+fn check(op: &'static str, dtype: Dtype, least: u32) -> Result<(), Fault> {
+    match dtype {
+        Dtype::Fixed { bits, frac } if frac <= MAX_FRAC && bits >= least => Ok(()),
+        Dtype::Fixed { .. } => Err(Fault::RealDtype { op, dtype, least }),
+        _ => Err(Fault::FixedOnly { op, dtype }),
+    }
+}
+
+/// The bits that results of at least 1 take: a sign, a whole bit, and the fraction.
+fn usual(dtype: Dtype) -> u32 {
+    dtype.frac() + 2
+}
+
+impl Builder<'_> {
+    pub(super) fn build_real(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let (dtype, shape) = (node.dtype, node.shape.clone());
+        let least = match function {
+            // -f log 2 must fit.
+            Real::Log => {
+                let whole = (dtype.frac() * 7).div_ceil(10).next_power_of_two().trailing_zeros();
+                dtype.frac() + 1 + whole.max(1)
+            }
+            _ => usual(dtype),
+        };
+        check(function.name(), dtype, least)?;
+        if let Some(interval) = node.interval.filter(|&i| node.elements() > 0 && !function.is_defined_on(i)) {
+            let (lo, hi) = (dtype.decode(interval.lo()), dtype.decode(interval.hi()));
+            return Err(Fault::Domain { op: function.name(), lo, hi });
+        }
+        self.graph.push(Op::Real(function), vec![a], shape, dtype, &self.at)
+    }
+
+    pub(super) fn build_divide(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
+        let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        let dtype = coerce::joined("divide", &self.types([a, b])?)?;
+        check("divide", dtype, usual(dtype))?;
+        let a = self.place(a, dtype, &to)?;
+        let b = self.place(b, dtype, &to)?;
+        let divisor = self.graph.node(b);
+        if divisor.constant().is_some_and(|values| values.contains(&0)) {
+            return Err(Fault::Domain { op: "divide", lo: 0.0, hi: 0.0 });
+        }
+        self.graph.push(Op::Divide, vec![a, b], to, dtype, &self.at)
+    }
+
+    pub(super) fn build_softmax(&mut self, a: NodeId, along: i64) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let (dtype, to) = (node.dtype, node.shape.clone());
+        check("softmax", dtype, usual(dtype))?;
+        let (axis, _) = shape::reduction(&to, Some(along), false)?;
+        if axis.len == 0 {
+            return Err(Fault::EmptyReduction { op: "softmax", shape: to.as_slice().into() });
+        }
+        self.graph.push(Op::Softmax(axis), vec![a], to, dtype, &self.at)
+    }
+}

@@ -1,0 +1,202 @@
+//! Real functions of fixed point: what they are, where their results lie, and their values in the clear.
+//!
+//! Intervals enter the program's hash, so they come from integers and correctly rounded arithmetic alone, which give the
+//! same on every machine.
+
+use crate::dtype::Dtype;
+use crate::interval::Interval;
+
+/// A function of one fixed-point number. Results are within two units of 2^-f where they are below 2^(28 - f), and
+/// within a relative 2^-27 above; outside its domain a function gives the value stated here, never an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Real {
+    /// 1 / (1 + e^-x).
+    Sigmoid,
+    Tanh,
+    /// x times the normal distribution function of x.
+    Gelu,
+    /// The largest number of the type where the power does not fit.
+    Exp,
+    /// The lowest number of the type where x is not positive.
+    Log,
+    /// 0 where x is negative.
+    Sqrt,
+    /// The largest number of the type where x is not positive, or where the result does not fit.
+    Rsqrt,
+    /// The largest number of the type for 0; where the result does not fit, that with the sign of x.
+    Reciprocal,
+}
+
+/// The most bits after the point.
+pub const MAX_FRAC: u32 = 16;
+
+impl Real {
+    /// The name in messages and plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Real::Sigmoid => "sigmoid",
+            Real::Tanh => "tanh",
+            Real::Gelu => "gelu",
+            Real::Exp => "exp",
+            Real::Log => "log",
+            Real::Sqrt => "sqrt",
+            Real::Rsqrt => "rsqrt",
+            Real::Reciprocal => "reciprocal",
+        }
+    }
+
+    /// Whether the results of some argument in `interval` (ring units) mean what the function's name says.
+    pub fn is_defined_on(self, interval: Interval) -> bool {
+        match self {
+            Real::Log | Real::Rsqrt => interval.hi() > 0,
+            Real::Sqrt => interval.hi() >= 0,
+            Real::Reciprocal => interval != Interval::point(0),
+            _ => true,
+        }
+    }
+
+    /// Where results lie, in ring units, as far as it is proven; `None` where they may be saturated.
+    pub(crate) fn reach(self, argument: Option<Interval>, dtype: Dtype) -> Option<Interval> {
+        let one = 1i128 << dtype.frac();
+        let most = dtype.range().hi();
+        let fits = |interval: Interval| dtype.range().covers(interval).then_some(interval);
+        match (self, argument) {
+            (Real::Sigmoid, _) => fits(Interval::new(0, one)),
+            (Real::Tanh, _) => fits(Interval::new(-one, one)),
+            (Real::Gelu, Some(x)) => fits(Interval::new(-one / 5 - 2, x.hi().max(0) + 1)),
+            (Real::Exp, Some(x)) => {
+                // e^x <= 2^n for n = ceil(x 1.4427); two units more for the error.
+                let exponent = x.hi().saturating_mul(14_427).div_euclid(10_000 * one) + 1;
+                let power = if exponent >= 64 { most } else { shifted(one, exponent) };
+                fits(Interval::new(0, power.saturating_add(power >> 20).saturating_add(2)))
+            }
+            (Real::Log, Some(x)) if x.lo() > 0 => {
+                let at_least = i128::from(x.lo().ilog2()) - i128::from(dtype.frac());
+                let below = i128::from(x.hi().ilog2()) + 1 - i128::from(dtype.frac());
+                let times_ln2 = |n: i128| n * one * 693_147 / 1_000_000;
+                fits(Interval::new(times_ln2(at_least) - one / 1000 - 2, times_ln2(below) + one / 1000 + 2))
+            }
+            (Real::Sqrt, Some(x)) => {
+                fits(Interval::new(0, ((x.hi().max(0) << dtype.frac()) as u128).isqrt() as i128 + 3))
+            }
+            (Real::Rsqrt, Some(x)) if x.lo() > 0 => {
+                let inverse = (one * one * one / x.lo()) as u128;
+                fits(Interval::new(0, inverse.isqrt() as i128 + 3))
+            }
+            (Real::Reciprocal, Some(x)) if x.lo() > 0 => fits(Interval::new(0, one * one / x.lo() + 3)),
+            _ => None,
+        }
+    }
+
+    /// The value in the clear, rounded to the nearest unit: within the protocols' error of what they give.
+    pub(crate) fn clear(self, units: i128, dtype: Dtype) -> i128 {
+        let (x, range) = (dtype.decode(units), dtype.range());
+        let value = match self {
+            Real::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Real::Tanh => x.tanh(),
+            Real::Gelu => 0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2)),
+            Real::Exp => x.exp(),
+            Real::Log if units <= 0 => return range.lo(),
+            Real::Log => x.ln(),
+            Real::Sqrt => x.max(0.0).sqrt(),
+            Real::Rsqrt if units <= 0 => return range.hi(),
+            Real::Rsqrt => 1.0 / x.sqrt(),
+            Real::Reciprocal if units == 0 => return range.hi(),
+            Real::Reciprocal => 1.0 / x,
+        };
+        saturated(value * f64::from(dtype.frac()).exp2(), range)
+    }
+}
+
+/// x / y in the clear: where y is 0 or the quotient does not fit, the largest number with the quotient's sign (that of x
+/// for y = 0); 0 / 0 is 0.
+pub(crate) fn divide(x: i128, y: i128, dtype: Dtype) -> i128 {
+    let most = dtype.range().hi();
+    match (x.signum(), y) {
+        (0, _) => 0,
+        (sign, 0) => sign * most,
+        _ => {
+            let magnitude = (x.unsigned_abs() << dtype.frac()) / y.unsigned_abs();
+            (magnitude.min(most.unsigned_abs()) as i128) * x.signum() * y.signum()
+        }
+    }
+}
+
+/// Softmax of one line in the clear.
+pub(crate) fn softmax(line: &[i128], dtype: Dtype) -> Vec<i128> {
+    let most = line.iter().copied().max().unwrap_or(0);
+    let powers: Vec<f64> = line.iter().map(|&v| dtype.decode(v - most).exp()).collect();
+    let sum: f64 = powers.iter().sum();
+    powers.iter().map(|p| saturated(p / sum * f64::from(dtype.frac()).exp2(), dtype.range())).collect()
+}
+
+fn shifted(one: i128, exponent: i128) -> i128 {
+    if exponent >= 0 { one << exponent } else { one >> exponent.unsigned_abs().min(127) as u32 }
+}
+
+fn saturated(value: f64, range: Interval) -> i128 {
+    let units = value.round_ties_even() as i128;
+    let largest = range.hi();
+    units.clamp(-largest, largest)
+}
+
+/// The error function: its power series near 0, a continued fraction of its complement elsewhere.
+fn erf(x: f64) -> f64 {
+    let square = x * x;
+    if x.abs() < 2.5 {
+        let mut term = x;
+        let mut sum = x;
+        for n in 1..80 {
+            let n = f64::from(n);
+            term *= -square / n;
+            sum += term / (2.0 * n + 1.0);
+        }
+        return sum * std::f64::consts::FRAC_2_SQRT_PI;
+    }
+    let mut fraction = 0.0;
+    for n in (1..60).rev() {
+        fraction = f64::from(n) / 2.0 / (x.abs() + fraction);
+    }
+    let rest = (-square).exp() / (x.abs() + fraction) * std::f64::consts::FRAC_2_SQRT_PI / 2.0;
+    (1.0 - rest).copysign(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_function_is_right() {
+        for (x, wanted) in [(0.0, 0.0), (0.5, 0.520_499_877_813), (2.0, 0.995_322_265_019), (-3.0, -0.999_977_909_503)]
+        {
+            assert!((erf(x) - wanted).abs() < 1e-11, "erf({x}) = {}", erf(x));
+        }
+    }
+
+    #[test]
+    fn results_lie_where_it_was_proven() {
+        let dtype = Dtype::FIXED64;
+        let all =
+            [Real::Sigmoid, Real::Tanh, Real::Gelu, Real::Exp, Real::Log, Real::Sqrt, Real::Rsqrt, Real::Reciprocal];
+        for (lo, hi) in [(1, 5), (-70_000, 90_000), (-900_000, -400_000), (65_536, 1 << 20), (0, 0), (3, 1 << 40)] {
+            for function in all {
+                let Some(reach) = function.reach(Some(Interval::new(lo, hi)), dtype) else { continue };
+                for i in 0..=64 {
+                    let x = lo + (hi - lo) * i / 64;
+                    let value = function.clear(x, dtype);
+                    assert!(reach.contains(value), "{}({x}) = {value} outside {reach:?}", function.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn quotients_saturate() {
+        let dtype = Dtype::fixed(32, 8).unwrap_or(Dtype::FIXED64);
+        let most = dtype.range().hi();
+        assert_eq!(divide(0, 0, dtype), 0);
+        assert_eq!(divide(-5, 0, dtype), -most);
+        assert_eq!(divide(1 << 30, -1, dtype), -most);
+        assert_eq!(divide(3 << 8, 2 << 8, dtype), 3 << 7);
+    }
+}

@@ -1,0 +1,74 @@
+//! Numbers as bits, in other types, and their running sums.
+
+use quorate_engine::{Ctx, Result};
+use quorate_gadgets::{Gadgets, Sign};
+use quorate_graph::{Axis, NodeId};
+use quorate_ring::{Bits, Vector};
+
+use crate::data::ring_of;
+use crate::executor::{Executor, Value};
+use crate::operations::shifted;
+
+impl<S: Gadgets> Executor<'_, S> {
+    /// The bits of each element next to each other, lowest first.
+    pub(crate) async fn bits_of(&self, ctx: &Ctx, operand: Option<&Value<S>>) -> Result<Value<S>> {
+        let rows = self.s.bit_decompose(ctx, &self.arith(operand)?).await?;
+        let (count, lanes) = self.s.bit_shape(&rows);
+        let index: Vec<u32> =
+            (0..lanes).flat_map(|lane| (0..count).map(move |row| (row * lanes + lane) as u32)).collect();
+        Ok(Value::Bits(self.s.linear_bits(&rows, &|share: &Bits| {
+            let rows: Vec<Bits> = (0..count).map(|row| share.row(row)).collect();
+            Bits::concat_lanes(&rows.iter().collect::<Vec<_>>()).gather_lanes(&index)
+        })))
+    }
+
+    /// A number in the node's type: down in fractional bits before the ring changes, up afterwards.
+    pub(crate) async fn convert(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        let (from, to) = (self.work.graph.node(node.inputs[0]).dtype, node.dtype);
+        let mut x = self.arith(operand)?;
+        if from.frac() > to.frac() {
+            x = self.s.trunc_exact(ctx, &x, from.frac() - to.frac()).await?;
+        }
+        if from.bits() != to.bits() {
+            x = self.s.convert(ctx, &x, ring_of(to), Sign::Signed).await?;
+        }
+        if to.frac() > from.frac() {
+            x = shifted(self.s, &x, to.frac() - from.frac());
+        }
+        Ok(Value::Arith(x))
+    }
+
+    /// Local: in log2(len) additions of everything.
+    pub(crate) fn running_sums(&self, axis: Axis, operand: Option<&Value<S>>) -> Result<Value<S>> {
+        let rows = self.candidates_first(&self.arith(operand)?, axis);
+        let lanes = axis.outer * axis.inner;
+        let sums = self.s.linear(&rows, &|share: &Vector| {
+            let mut sums = share.clone();
+            if share.is_shape() {
+                return sums;
+            }
+            let mut step = 1;
+            while step < axis.len {
+                let mut later = sums.slice(step * lanes..sums.len());
+                later.add_assign(&sums.slice(0..sums.len() - step * lanes));
+                sums.write_at(step * lanes, &later);
+                step *= 2;
+            }
+            sums
+        });
+        Ok(Value::Arith(self.candidates_back(&sums, axis)))
+    }
+
+    /// Undoes `candidates_first`.
+    pub(crate) fn candidates_back(&self, x: &S::A, axis: Axis) -> S::A {
+        if axis.outer == 1 {
+            return x.clone();
+        }
+        let index: Vec<u32> = (0..axis.outer)
+            .flat_map(|o| (0..axis.len).map(move |j| (o, j)))
+            .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((j * axis.outer + o) * axis.inner + i) as u32))
+            .collect();
+        self.s.linear(x, &|share: &Vector| share.gather(&index))
+    }
+}

@@ -1,0 +1,57 @@
+//! Real functions on shares of fixed point.
+
+use quorate_engine::{Ctx, Result};
+use quorate_gadgets::{Gadgets, real};
+use quorate_graph::{Axis, NodeId, Real};
+
+use crate::executor::{Executor, Value};
+use crate::operations::width;
+
+impl<S: Gadgets> Executor<'_, S> {
+    pub(crate) async fn real(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        function: Real,
+        operand: Option<&Value<S>>,
+    ) -> Result<Value<S>> {
+        let (s, x) = (self.s, self.arith(operand)?);
+        let frac = self.work.graph.node(id).dtype.frac();
+        Ok(Value::Arith(match function {
+            Real::Sigmoid => real::sigmoid(s, ctx, &x, frac).await?,
+            Real::Tanh => real::tanh(s, ctx, &x, frac).await?,
+            Real::Gelu => real::gelu(s, ctx, &x, frac).await?,
+            Real::Exp => real::exp(s, ctx, &x, frac).await?,
+            Real::Log => real::log(s, ctx, &x, frac).await?,
+            Real::Sqrt => real::sqrt(s, ctx, &x, frac).await?,
+            Real::Rsqrt => real::rsqrt(s, ctx, &x, frac).await?,
+            Real::Reciprocal => real::reciprocal(s, ctx, &x, frac).await?,
+        }))
+    }
+
+    pub(crate) async fn divide(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        first: Option<&Value<S>>,
+        second: Option<&Value<S>>,
+    ) -> Result<Value<S>> {
+        let (x, y) = (self.arith(first)?, self.arith(second)?);
+        let frac = self.work.graph.node(id).dtype.frac();
+        Ok(Value::Arith(real::divide(self.s, ctx, &x, &y, frac).await?))
+    }
+
+    pub(crate) async fn softmax(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        axis: Axis,
+        operand: Option<&Value<S>>,
+    ) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        let x = self.candidates_first(&self.arith(operand)?, axis);
+        let width = width(self.work.graph.difference_bits(node.inputs[0], node.inputs[0]), self.s.shape(&x).0);
+        let result = real::softmax(self.s, ctx, &x, node.dtype.frac(), axis.len, width).await?;
+        Ok(Value::Arith(self.candidates_back(&result, axis)))
+    }
+}

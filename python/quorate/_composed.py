@@ -1,0 +1,134 @@
+"""Methods of secret arrays that are made of simpler operations."""
+
+from __future__ import annotations
+
+import numbers
+from typing import TYPE_CHECKING, Any, cast
+
+from quorate import _network, _source
+from quorate._source import at
+from quorate.errors import DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["Composed"]
+
+
+class Composed:
+    """What `SecretArray` adds to its operators."""
+
+    __slots__ = ()
+
+    def _me(self) -> SecretArray:
+        return cast("SecretArray", self)
+
+    def __abs__(self) -> SecretArray:
+        """Magnitudes: a comparison and 1 round. That of the lowest integer wraps, as numpy's does.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(abs(mpc.input([3, -5], owner=0)).reveal())
+            [3 5]
+        """
+        x = self._me()
+        return x if x.dtype.kind == "bit" else x._session.where(x < 0, -x, x)
+
+    def clip(self, min: Any = None, max: Any = None) -> SecretArray:
+        """Values no lower than `min` and no higher than `max`, each public, secret or None; 2 comparisons deep.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 7], owner=0).clip(0, 4).reveal())
+            [3 0 4]
+        """
+        x = self._me()
+        if min is not None:
+            x = x._session.maximum(x, min)
+        return x if max is None else x._session.minimum(x, max)
+
+    def mean(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+        """Mean over an axis or all, of fixed point.
+
+        Of 2^m elements it is rounded down exactly (one truncation); of other numbers it is a division, within 2 units
+        of 2^-f of the exact mean where that is below 2^(28 - f). The sum must fit the dtype.
+
+        Raises:
+            DtypeError: the elements are integers or bits, whose means are not; `astype` makes them fixed point.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([[1.5, 2.0], [4.5, 3.0]], owner=0).mean(axis=0).reveal())
+            [3.  2.5]
+        """
+        x = self._me()
+        if x.dtype.kind != "fixed":
+            raise DtypeError(at(f"the mean of {x.dtype} is not {x.dtype}: convert first, x.astype(qr.fixed(64, 16))"))
+        total = x.sum(axis, keepdims)
+        count = x.size if axis is None else x.shape[axis]
+        if count == 0:
+            raise ShapeError(at(f"mean of an empty axis has no value: shape {x.shape}"))
+        return total >> (count.bit_length() - 1) if count & (count - 1) == 0 else total / count
+
+    def cumsum(self, axis: int | None = None) -> SecretArray:
+        """Sums of all elements up to each, along an axis or of the flattened array. Local (of bits: 1 round).
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 7], owner=0).cumsum().reveal())
+            [ 3 -2  5]
+        """
+        x = self._me()
+        wanted = _axis("cumsum", axis)
+        return x._new(x._session._native.cumsum(x._node, wanted, _source.line()))
+
+    def bits(self) -> SecretArray:
+        """The k bits of each element along a new last axis, lowest first; of fixed point, those of x 2^f.
+
+        Negative numbers are in two's complement. About log2(k) rounds.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([5, -1], owner=0, dtype=qr.int(4)).bits().reveal().astype(int))
+            [[1 0 1 0]
+             [1 1 1 1]]
+        """
+        x = self._me()
+        return x._new(x._session._native.bits(x._node, _source.line()))
+
+    def sort(self, axis: int | None = -1) -> SecretArray:
+        """A sorted copy along an axis, ascending; None flattens. About log2(n)^2 / 2 comparisons deep.
+
+        The network of comparisons depends on the length alone (Batcher's merge exchange).
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 7, 0], owner=0).sort().reveal())
+            [-5  0  3  7]
+        """
+        keys, restore = _network.lined_up(self._me(), _axis("sort", axis))
+        return restore(_network.sort(keys, [], stable=False)[0])
+
+    def argsort(self, axis: int | None = -1) -> SecretArray:
+        """Positions that sort an axis, as int(64); equal elements keep their order. Three times the work of `sort`.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 3, 0], owner=0).argsort().reveal())
+            [1 3 0 2]
+        """
+        keys, restore = _network.lined_up(self._me(), _axis("argsort", axis))
+        return restore(_network.sort(keys, [], stable=True)[1])
+
+
+def _axis(what: str, axis: Any) -> int | None:
+    if axis is not None and (isinstance(axis, bool) or not isinstance(axis, numbers.Integral)):
+        raise ShapeError(at(f"{what}: axis must be a whole number or None, not {axis!r}"))
+    return None if axis is None else int(axis)

@@ -1,0 +1,321 @@
+"""The array operations beyond arithmetic, and real functions, against numpy."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from quorate._network import layers
+
+
+@pytest.fixture(scope="module", params=[3, 5])
+def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
+    with qr.local("rss", parties=request.param) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[qr.Session]:
+    with qr.local("rss", parties=3) as session:
+        yield session
+
+
+def same(revealed: Any, wanted: Any) -> None:
+    """Equal in value, shape and kind of number."""
+    wanted = np.asarray(wanted)
+    assert np.shape(revealed) == wanted.shape
+    assert np.asarray(revealed).dtype == wanted.dtype
+    np.testing.assert_array_equal(revealed, wanted)
+
+
+def some(*shape: int, seed: int = 1, reach: int = 50) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-reach, reach, shape)
+
+
+# ---- elementwise ----------------------------------------------------------------------------------------------------
+
+
+def test_magnitudes_and_bounds(mpc: qr.Session) -> None:
+    a, b = some(3, 4), some(4, seed=2)
+    x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
+    same(abs(x).reveal(), abs(a))
+    same(abs(mpc.input(a / 4, owner=0)).reveal(), abs(a / 4))
+    same(abs(mpc.input([True, False], owner=0)).reveal(), [True, False])
+    lowest = -(2**63)
+    same(abs(mpc.input([lowest], owner=0)).reveal(), [lowest])
+    for left, right in ((x, y), (x, b), (b, x), (x, 3), (-7, y)):
+        clear = [v if isinstance(v, (int, np.ndarray)) else a if v is x else b for v in (left, right)]
+        same(mpc.minimum(left, right).reveal(), np.minimum(*clear))
+        same(mpc.maximum(left, right).reveal(), np.maximum(*clear))
+    same(x.clip(-10, 10).reveal(), a.clip(-10, 10))
+    same(x.clip(max=y).reveal(), a.clip(max=b))
+    same(x.clip(b, None).reveal(), a.clip(b, None))
+    assert x.clip() is x
+    with pytest.raises(qr.DtypeError, match="secret"):
+        mpc.minimum(a, b)
+
+
+def test_not_of_integers(mpc: qr.Session) -> None:
+    a = np.array([0, -1, 5, 2**63 - 1, -(2**63)])
+    same((~mpc.input(a, owner=0)).reveal(), ~a)
+    same((~mpc.input([7, -8], owner=0, dtype=qr.int(4))).reveal(), [-8, 7])
+
+
+# ---- along an axis --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_running_sums_and_first_minima(mpc: qr.Session, axis: int | None) -> None:
+    a = some(3, 5, 2, reach=4)
+    x = mpc.input(a, owner=1)
+    same(x.cumsum(axis).reveal(), a.cumsum(axis))
+    same((x > 0).cumsum(axis).reveal(), (a > 0).cumsum(axis))
+    same(mpc.input(a / 8, owner=0).cumsum(axis=axis).reveal(), (a / 8).cumsum(axis))
+    same(x.argmin(axis).reveal(), a.argmin(axis))
+    same(x.argmin(axis, keepdims=True).reveal(), a.argmin(axis, keepdims=True))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 64])
+def test_running_sums_of_any_number(three: qr.Session, count: int) -> None:
+    a = some(count)
+    same(three.input(a, owner=0).cumsum().reveal(), a.cumsum())
+
+
+def test_running_sums_are_local(three: qr.Session) -> None:
+    x = three.input(some(100), owner=0)
+    assert three.explain(x.cumsum()).online.rounds == three.explain(x).online.rounds
+
+
+def test_means(mpc: qr.Session) -> None:
+    a = some(4, 6) / 8
+    x = mpc.input(a, owner=0)
+    same(x.mean(axis=0).reveal(), np.floor(a.sum(0) * 2**14) / 2**16)
+    for axis in (None, 1):
+        near(x.mean(axis=axis).reveal(), a.mean(axis=axis), 2)
+    assert x.mean(axis=1, keepdims=True).shape == (4, 1)
+    with pytest.raises(qr.DtypeError, match="astype"):
+        mpc.input([1], owner=0).mean()
+    with pytest.raises(qr.ShapeError, match="empty"):
+        x[:0].mean()
+
+
+# ---- secret positions -----------------------------------------------------------------------------------------------
+
+
+def test_one_hot(mpc: qr.Session) -> None:
+    index = np.array([[2, 0], [1, 3]])
+    i = mpc.input(index, owner=1)
+    same(mpc.one_hot(i, 4).reveal(), np.eye(4, dtype=bool)[index])
+    same(mpc.one_hot(i, 2).reveal(), index[..., None] == np.arange(2))
+    same(
+        mpc.one_hot(mpc.input([1, -2], owner=0, dtype=qr.int(2)), 4).reveal(),
+        np.eye(4, dtype=bool)[[1, 2]] & [[1], [0]] > 0,
+    )
+    with pytest.raises(qr.DtypeError):
+        mpc.one_hot(mpc.input([0.5], owner=0), 3)
+    with pytest.raises(qr.ShapeError):
+        mpc.one_hot(i, -1)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_take(mpc: qr.Session, axis: int | None) -> None:
+    a, index = some(3, 4, 3), np.array([[2, 0], [1, 1]])
+    x, i = mpc.input(a, owner=0), mpc.input(index, owner=1)
+    same(mpc.take(x, i, axis=axis).reveal(), np.take(a, index, axis=axis))
+    same(mpc.take(a, i, axis=axis).reveal(), np.take(a, index, axis=axis))
+    same(mpc.take(x > 0, i, axis=axis).reveal(), np.take(a > 0, index, axis=axis))
+    same(mpc.take(mpc.input(a / 4, owner=2), i, axis=axis).reveal(), np.take(a / 4, index, axis=axis))
+
+
+def test_take_of_nothing_is_zero(three: qr.Session) -> None:
+    x = three.input([5, 6], owner=0)
+    same(three.take(x, three.input([2, -1, 1], owner=1)).reveal(), [0, 0, 6])
+    same(three.take(x, three.input(1, owner=1)).reveal(), 6)
+
+
+# ---- sorting --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", range(1, 11))
+def test_the_network_sorts_everything_of_zeros_and_ones(count: int) -> None:
+    a = (np.arange(1 << count) >> np.arange(count)[:, None]) & 1
+    wanted = np.sort(a, axis=0)
+    for lower, distance in layers(count):
+        upper = lower + distance
+        a[lower], a[upper] = np.minimum(a[lower], a[upper]), np.maximum(a[lower], a[upper])
+    np.testing.assert_array_equal(a, wanted)
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (5,), (16,), (3, 4), (2, 3, 5)], ids=str)
+def test_sorting(mpc: qr.Session, shape: tuple[int, ...]) -> None:
+    a = some(*shape, reach=4)
+    x = mpc.input(a, owner=0)
+    for axis in (None, *range(-1, len(shape))):
+        same(x.sort(axis).reveal(), np.sort(a, axis))
+        same(x.argsort(axis).reveal(), np.argsort(a, axis, kind="stable"))
+
+
+def test_sorting_other_numbers(three: qr.Session) -> None:
+    a = some(6, reach=9)
+    same(three.input(a / 4, owner=0).sort().reveal(), np.sort(a / 4))
+    same(three.input(a > 0, owner=0).sort().reveal(), np.sort(a > 0))
+    ends = np.array([2**63 - 1, -(2**63), 0, 2**63 - 1, -1])
+    same(three.input(ends, owner=0).sort().reveal(), np.sort(ends))
+    same(three.input(np.zeros(0, int), owner=0, dtype=qr.int(8)).sort().reveal(), np.zeros(0, int))
+    with pytest.raises(qr.ShapeError, match="axis"):
+        three.input(a, owner=0).sort(axis=1)
+
+
+# ---- conversions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [2, 5, 20, 63, 64])
+def test_bits(mpc: qr.Session, k: int) -> None:
+    low, high = -(2 ** (k - 1)), 2 ** (k - 1) - 1
+    a = np.array([[0, 1, -1], [low, high, low + 1]])
+    wanted = (a[..., None] >> np.arange(k)) & 1 > 0
+    same(mpc.input(a, owner=0, dtype=qr.int(k)).bits().reveal(), wanted)
+    same(mpc.input([True, False], owner=0).bits().reveal(), [[True], [False]])
+
+
+@pytest.mark.parametrize(("k", "wider"), [(8, 64), (8, 9), (2, 40), (63, 64), (20, 33)])
+def test_integers_of_other_sizes(mpc: qr.Session, k: int, wider: int) -> None:
+    a = np.array([0, 1, -1, -(2 ** (k - 1)), 2 ** (k - 1) - 1])
+    up = mpc.input(a, owner=0, dtype=qr.int(k)).astype(qr.int(wider))
+    assert up.dtype == qr.int(wider)
+    same(up.reveal(), a)
+    same(up.astype(qr.int(k)).reveal(), a)
+    half = 1 << (k - 1)
+    wide = np.array([half, -half - 1])
+    if wider < 64:
+        same(mpc.input(wide, owner=0, dtype=qr.int(wider)).astype(qr.int(k)).reveal(), [-half, half - 1])
+
+
+def test_integers_and_fixed_point(mpc: qr.Session) -> None:
+    a = np.array([3, -4, 0, 100])
+    x = mpc.input(a, owner=0, dtype=qr.int(20))
+    same(x.astype(qr.fixed(64, 16)).reveal(), a.astype(float))
+    same(x.astype(qr.fixed(20, 4)).reveal(), a.astype(float))
+    reals = np.array([2.5, -2.5, -0.0625, 7.0])
+    r = mpc.input(reals, owner=1, dtype=qr.fixed(32, 8))
+    same(r.astype(qr.int(64)).reveal(), np.floor(reals).astype(int))
+    same(r.astype(qr.int(10)).reveal(), np.floor(reals).astype(int))
+    same(r.astype(qr.fixed(64, 16)).reveal(), reals)
+    same(r.astype(qr.fixed(16, 2)).reveal(), np.floor(reals * 4) / 4)
+    with pytest.raises(qr.DtypeError, match="bits"):
+        x.astype(qr.bit)
+
+
+def test_what_may_not_fit_is_said(three: qr.Session) -> None:
+    x = three.input([3], owner=0, bound=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x.astype(qr.int(8))
+    with pytest.warns(qr.RangeWarning, match="astype"):
+        x.astype(qr.int(7))
+    with qr.local("rss", strict=True) as mpc, pytest.raises(qr.RangeError, match="astype"):
+        mpc.input([3], owner=0, bound=100).astype(qr.fixed(16, 10))
+
+
+# ---- real functions -------------------------------------------------------------------------------------------------
+
+
+def near(revealed: Any, wanted: Any, units: float, frac: int = 16, relative: float = 0.0) -> None:
+    """Within so many units of 2^-frac, or a relative error."""
+    assert np.shape(revealed) == np.shape(wanted)
+    allowed = np.maximum(units * 2.0**-frac, relative * np.abs(wanted))
+    assert (np.abs(np.asarray(revealed) - wanted) <= allowed).all()
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    return x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
+
+
+FUNCTIONS: list[tuple[Callable[..., Any], Callable[..., Any], float, float, float]] = [
+    (qr.sigmoid, lambda x: 1 / (1 + np.exp(-x)), -20, 20, 1),
+    (qr.tanh, np.tanh, -9, 9, 2),
+    (qr.gelu, gelu, -9, 9, 1),
+    (qr.exp, np.exp, -15, 8, 2),
+    (qr.log, np.log, 0.001, 5000, 1),
+    (qr.sqrt, np.sqrt, 0, 30000, 2),
+    (qr.rsqrt, lambda x: 1 / np.sqrt(x), 0.001, 5000, 2),
+    (qr.reciprocal, lambda x: 1 / x, 0.001, 300, 2),
+    (qr.relu, lambda x: np.maximum(x, 0), -5, 5, 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("secret", "clear", "low", "high", "units"), FUNCTIONS, ids=lambda v: getattr(v, "__name__", "")
+)
+@pytest.mark.parametrize(("k", "f"), [(64, 16), (40, 10)])
+def test_real_functions(
+    mpc: qr.Session, secret: Any, clear: Any, low: float, high: float, units: float, k: int, f: int
+) -> None:
+    a = np.round(np.random.default_rng(3).uniform(low, high, (2, 60)) * 2**f) / 2**f
+    a = np.where(a == 0, 2.0**-f, a)
+    revealed = secret(mpc.input(a, owner=0, dtype=qr.fixed(k, f))).reveal()
+    near(revealed, clear(a), units, f)
+
+
+def test_division(mpc: qr.Session) -> None:
+    rng = np.random.default_rng(4)
+    a, b = (np.round(rng.uniform(-40, 40, 50) * 2**16) / 2**16 for _ in range(2))
+    x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
+    for left, right in ((x, y), (x, b), (a, y)):
+        near((left / right).reveal(), a / b, 2, relative=2**-27)
+    same((x / 2).reveal()[a > 0], np.floor(a[a > 0] * 2**15) / 2**16)
+    same((1 / mpc.input([0.5, -4.0], owner=0)).reveal(), [2.0, -0.25])
+    with pytest.raises(qr.DtypeError, match="astype"):
+        mpc.input([4], owner=0) / 2
+    with pytest.raises(qr.RangeError, match="divide"):
+        x / 0
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_softmax(mpc: qr.Session, axis: int) -> None:
+    a = some(3, 4, 2, reach=64) / 16
+    powers = np.exp(a - a.max(axis=axis, keepdims=True))
+    near(qr.softmax(mpc.input(a, owner=0), axis=axis).reveal(), powers / powers.sum(axis=axis, keepdims=True), 1)
+
+
+def test_outside_the_domain(three: qr.Session) -> None:
+    largest, lowest = float(2**47), -float(2**47)
+    x = three.input([0.0, -1.0], owner=0)
+    same(qr.log(x).reveal(), [lowest, lowest])
+    same(qr.sqrt(x).reveal(), [0.0, 0.0])
+    same(qr.rsqrt(x).reveal(), [largest, largest])
+    same(qr.exp(x + 100).reveal(), [largest, largest])
+    same((x / three.input([0.0, 0.0], owner=1)).reveal(), [0.0, -largest])
+    with pytest.raises(qr.RangeError, match="log"):
+        qr.log(three.input([0.0], owner=0, bound=0))
+
+
+@pytest.mark.parametrize("function", [f[0] for f in FUNCTIONS if f[0] is not qr.relu], ids=lambda f: f.__name__)
+def test_real_functions_want_fixed_point(three: qr.Session, function: Any) -> None:
+    with pytest.raises(qr.DtypeError, match="astype"):
+        function(three.input([1], owner=0))
+    with pytest.raises(qr.DtypeError, match="16"):
+        function(three.input([1.0], owner=0, dtype=qr.fixed(60, 20)))
+    with pytest.raises(qr.DtypeError, match="secret"):
+        function(np.array([1.0]))
+
+
+def test_real_functions_of_public_numbers(three: qr.Session) -> None:
+    near(qr.exp(three.constant([1.0, 2.0])).reveal(), np.exp([1.0, 2.0]), 2)
+
+
+def test_proven_ranges_follow_real_functions() -> None:
+    with warnings.catch_warnings(), qr.local("rss") as mpc:
+        warnings.simplefilter("error")
+        x = mpc.input([0.5, 3.0], owner=0, bound=8, dtype=qr.fixed(32, 8))
+        assert qr.exp(x).reveal().shape == (2,)
+        qr.sigmoid(x) * 1000
+        qr.tanh(x) + 3
+        with pytest.warns(qr.RangeWarning):
+            qr.exp(x) * 4096
