@@ -1,9 +1,10 @@
-//! Errors and costs of the real functions, as the documentation's table: every argument of the bounded domains, many of the
-//! others. `cargo run --release -p quorate-rss --example accuracy`.
+//! Errors and costs of the real functions, as the documentation's tables. `cargo run --release -p quorate-rss --example
+//! accuracy [arguments]` measures errors on about so many arguments each, all of a bounded domain if that has no more;
+//! `... accuracy costs` gives the costs, from dry runs.
 #![allow(dead_code)] // a test includes this file, and uses its parts
 
 #[path = "../tests/common/mod.rs"]
-mod common;
+pub mod common;
 
 use common::{A, dry_offline, dry_online, noise, open, run, share, signed};
 use quorate_engine::{Ctx, Phase, Result, Sharing};
@@ -171,7 +172,7 @@ impl Function {
             }
             Function::Softmax => {
                 let values = noise(6, most / ROWS * ROWS).into_iter();
-                values.map(|x| ((x as i64 >> 40) * unit >> 20, 0)).collect()
+                values.map(|x| (((x as i64 >> 40) * unit) >> 20, 0)).collect()
             }
         }
     }
@@ -265,34 +266,44 @@ pub fn costs(function: Function, frac: u32) -> (u32, f64, f64) {
     (rounds, per_element(offline), per_element(online))
 }
 
-/// The documentation's table.
-pub fn table(most: usize) -> String {
-    let mut lines = vec![
-        "| function | domain | f | arguments | largest error | mean error | rounds | offline bytes | online bytes |"
-            .into(),
-        "|---|---|---|---|---|---|---|---|---|".into(),
-    ];
-    for function in ALL {
-        for frac in [16, 12, 8] {
-            let (errors, (rounds, offline, online)) = (errors(function, frac, most), costs(function, frac));
-            let shown = |error: f64| match function.is_relative() {
-                true => format!("1 + 2^{:.1} y", error.log2()),
-                false => format!("{error:.2}"),
-            };
-            lines.push(format!(
-                "| {} | {} | {frac} | {} | {} | {} | {rounds} | {offline:.0} | {online:.0} |",
-                function.name(),
-                function.domain(),
-                errors.count,
-                shown(errors.most),
-                shown(errors.mean()),
-            ));
-        }
+/// A row's error as the documentation shows it.
+pub fn shown(function: Function, error: f64) -> String {
+    match function.is_relative() {
+        true => format!("1 + 2^{:.1} y", error.log2()),
+        false => format!("{error:.2}"),
     }
-    lines.join("\n")
+}
+
+pub const FRACS: [u32; 3] = [16, 12, 8];
+
+/// The documentation's table of errors.
+pub fn error_table(most: usize) -> String {
+    let head = "| function | domain | f | arguments | largest error | mean error |\n|---|---|---|---|---|---|";
+    let row = |function: Function, frac: u32| {
+        let errors = errors(function, frac, most);
+        let (largest, mean) = (shown(function, errors.most), shown(function, errors.mean()));
+        let (name, domain, count) = (function.name(), function.domain(), errors.count);
+        format!("| {name} | {domain} | {frac} | {count} | {largest} | {mean} |")
+    };
+    let rows = ALL.into_iter().flat_map(|function| FRACS.map(|frac| row(function, frac)));
+    std::iter::once(head.to_string()).chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+/// The documentation's table of costs.
+pub fn cost_table() -> String {
+    let head = "| function | f | online rounds | offline bytes | online bytes |\n|---|---|---|---|---|";
+    let whole = ALL.into_iter().filter(|function| !function.is_relative());
+    let row = |function: Function, frac: u32| {
+        let (rounds, offline, online) = costs(function, frac);
+        format!("| {} | {frac} | {rounds} | {offline:.0} | {online:.0} |", function.name())
+    };
+    let rows = whole.flat_map(|function| FRACS.map(|frac| row(function, frac)));
+    std::iter::once(head.to_string()).chain(rows).collect::<Vec<_>>().join("\n")
 }
 
 fn main() {
-    let most = std::env::args().nth(1).and_then(|most| most.parse().ok()).unwrap_or(1 << 22);
-    println!("{}", table(most));
+    match std::env::args().nth(1).as_deref() {
+        Some("costs") => println!("{}", cost_table()),
+        most => println!("{}", error_table(most.and_then(|most| most.parse().ok()).unwrap_or(1 << 22))),
+    }
 }

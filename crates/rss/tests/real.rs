@@ -3,9 +3,8 @@
 
 #[path = "../examples/accuracy.rs"]
 mod accuracy;
-mod common;
 
-use common::*;
+use accuracy::common::*;
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, dry};
 use quorate_gadgets::{Width, real};
 use quorate_ring::{Ring, Vector};
@@ -153,7 +152,7 @@ fn quotients_of_all_signs_and_by_zero() {
         let mut pairs: Vec<(i64, i64)> = edges.iter().flat_map(|&x| edges.map(|y| (x, y))).collect();
         let random = |seed: u64| noise(seed, 300).into_iter().map(|r| r as i64 >> (64 - k) >> (r % u64::from(k)));
         pairs.extend(random(1).zip(random(2)));
-        pairs.extend((-20..20).map(|x| (x * 6 << frac, 3 << frac)));
+        pairs.extend((-20..20).map(|x| ((x * 6) << frac, 3 << frac)));
         let (x, y): (Vec<i64>, Vec<u64>) = pairs.iter().map(|&(x, y)| (x, y as u64)).unzip();
         let got = evaluate(3, k, &x, async |rss, ctx, x| {
             real::divide(rss, ctx, x, &share(rss, ctx, Ring::of(k), &y).await?, frac).await
@@ -227,4 +226,39 @@ fn what_does_not_fit_is_refused() {
         assert!(!refused(64, 16, name) && !refused(21, 16, name), "{name}");
     }
     assert!(refused(20, 16, "log"), "log 2^-16 needs four whole bits and a sign");
+}
+
+/// What stands between two marks of the documentation; nothing where the page is not part of the package.
+fn documented(mark: &str) -> Option<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/accuracy.md");
+    let text = std::fs::read_to_string(path).ok()?;
+    let (_, rest) = text.split_once(&format!("<!-- {mark}:begin -->")).expect("a mark where the table begins");
+    Some(rest.split_once(&format!("<!-- {mark}:end -->")).expect("a mark where the table ends").0.trim().to_string())
+}
+
+#[test]
+fn documented_costs_are_fresh() {
+    let Some(found) = documented("costs") else { return };
+    assert!(
+        found == accuracy::cost_table(),
+        "stale costs: put the output of `cargo run -p quorate-rss --example accuracy costs` between the marks"
+    );
+}
+
+/// A sample's error is not above the documented one, but for its own arguments.
+#[test]
+fn documented_errors_hold() {
+    let Some(found) = documented("accuracy") else { return };
+    let rows: Vec<Vec<&str>> = found.lines().skip(2).map(|line| line.split('|').map(str::trim).collect()).collect();
+    assert_eq!(rows.len(), accuracy::ALL.len() * accuracy::FRACS.len());
+    let wanted = accuracy::ALL.into_iter().flat_map(|function| accuracy::FRACS.map(|frac| (function, frac)));
+    for (row, (function, frac)) in rows.iter().zip(wanted) {
+        assert_eq!((row[1], row[2], row[3]), (function.name(), function.domain(), frac.to_string().as_str()));
+        let errors = accuracy::errors(function, frac, 1 << 11);
+        let stated = match row[5].strip_prefix("1 + 2^") {
+            Some(rest) => 2f64.powf(rest.trim_end_matches(" y").parse::<f64>().unwrap() + 0.5),
+            None => row[5].parse::<f64>().unwrap() + 0.2,
+        };
+        assert!(errors.most <= stated, "{function:?}, f {frac}: {} measured, {} stated", errors.most, row[5]);
+    }
 }
