@@ -57,6 +57,13 @@ impl Stream {
         }
     }
 
+    /// Fills memory with uniform bytes.
+    pub fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        if let Some(prg) = &mut self.0 {
+            prg.fill(bytes);
+        }
+    }
+
     /// A vector of uniform elements.
     pub fn draw<M: Module>(&mut self, shape: M::Shape) -> M {
         if self.0.is_none() {

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Ctx, Phase, Result, Sharing};
+use quorate_engine::{Ctx, Form, Phase, Result, Sharing};
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
@@ -13,17 +13,25 @@ use quorate_rss::{Rss, Shared};
 const RUNS: usize = 5;
 
 /// The median time of `work` at party 0, in milliseconds, after one run that is not counted.
-fn time<T>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> f64 {
+///
+/// Operands are vectors over Z_2^k, shared before the time is taken; results are freed after it.
+fn time<T>(
+    n: usize,
+    (k, len, count): (u32, usize, usize),
+    work: impl AsyncFn(&Rss, &Ctx, &[Shared<Vector>]) -> Result<T> + Sync,
+) -> f64 {
     let mut times = parties(n, |mut party| {
         let mut run = party.begin_alone().expect("links in memory");
         let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).expect("a setup");
         run.finish();
         let mut times = Vec::new();
+        let operands: Vec<_> = (0..count).map(|_| operand(&rss, k, len)).collect();
         for _ in 0..=RUNS {
             let mut run = party.begin_alone().expect("links in memory");
             let start = Instant::now();
-            run.phase(Phase::Online, async |ctx| work(&rss, ctx).await.map(drop)).expect("a run");
+            let result = run.phase(Phase::Online, async |ctx| work(&rss, ctx, &operands).await).expect("a run");
             times.push(start.elapsed().as_secs_f64() * 1e3);
+            drop(result);
             run.finish();
         }
         party.leave(false);
@@ -47,36 +55,47 @@ fn main() {
             println!("{name:<34} n = {n}  {:>9.2} ms", time());
         }
     };
+    let (short, long) = (100_000, 1_000_000);
     for k in [32, 64] {
         report(&format!("mul 10^6, k = {k}"), &|| {
-            time(n, async |rss, ctx| rss.mul(ctx, &operand(rss, k, 1_000_000), &operand(rss, k, 1_000_000)).await)
+            time(n, (k, long, 2), async |rss, ctx, x| rss.mul(ctx, &x[0], &x[1]).await)
         });
     }
-    report("open 10^6, k = 64", &|| time(n, async |rss, ctx| rss.open(ctx, &operand(rss, 64, 1_000_000)).await));
+    report("mul 10^5, k = 64", &|| time(n, (64, short, 2), async |rss, ctx, x| rss.mul(ctx, &x[0], &x[1]).await));
+    report("matrix product 512, k = 64", &|| {
+        let form = Form::MatMul { m: 512, k: 512, n: 512 };
+        time(n, (64, 512 * 512, 2), async |rss, ctx, x| rss.bilinear(ctx, form, &x[0], &x[1]).await)
+    });
+    report("open 10^6, k = 64", &|| time(n, (64, long, 1), async |rss, ctx, x| rss.open(ctx, &x[0]).await));
     report("and 64 x 10^6", &|| {
-        let bits = |rss: &Rss| rss.public_bits(&Bits::constant(true, 64, 1_000_000));
-        time(n, async |rss, ctx| rss.and(ctx, &bits(rss), &bits(rss)).await)
+        time(n, (1, 0, 0), async |rss, ctx, _| {
+            let bits = rss.public_bits(&Bits::constant(true, 64, long));
+            rss.and(ctx, &bits, &bits).await
+        })
     });
     for k in [30, 60, 64] {
         let ring = Ring::of(k);
         report(&format!("random bit 10^5, k = {k}"), &|| {
-            time(n, async |rss, ctx| rss.random_bits(ctx, ring, 100_000).await)
+            time(n, (k, 0, 0), async |rss, ctx, _| rss.random_bits(ctx, ring, short).await)
         });
-    }
-    for k in [30, 60, 64] {
-        let ring = Ring::of(k);
         report(&format!("edaBit 10^5, k = {k}"), &|| {
-            time(n, async |rss, ctx| rss.edabits(ctx, ring, None, 100_000).await)
+            time(n, (k, 0, 0), async |rss, ctx, _| rss.edabits(ctx, ring, None, short).await)
         });
     }
     for k in [32, 64] {
         for (name, width) in [("full", Width::Full), ("narrow", Width::Difference(k))] {
             report(&format!("less-than 10^5, k = {k}, {name}"), &|| {
-                let work = async |rss: &Rss, ctx: &Ctx| {
-                    rss.lt(ctx, &operand(rss, k, 100_000), &operand(rss, k, 100_000), width).await
-                };
-                time(n, work)
+                time(n, (k, short, 2), async |rss, ctx, x| rss.lt(ctx, &x[0], &x[1], width).await)
             });
         }
+        report(&format!("exact truncation 10^5, k = {k}"), &|| {
+            time(n, (k, short, 1), async |rss, ctx, x| rss.trunc_exact(ctx, &x[0], 16).await)
+        });
+        report(&format!("probabilistic truncation 10^5, k = {k}"), &|| {
+            time(n, (k, short, 1), async |rss, ctx, x| rss.trunc_prob(ctx, &x[0], 16).await)
+        });
     }
+    report("shuffle 10^5, k = 64", &|| {
+        time(n, (64, short, 1), async |rss, ctx, x| rss.shuffle(ctx, &[&x[0]], short).await)
+    });
 }

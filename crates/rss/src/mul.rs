@@ -6,11 +6,17 @@
 //! **Deviation**: none in the messages. A party draws, for each share T that it holds, one element per holder p' of T with
 //! chi(p') != T, in the order of p'; its own draws are also taken off its product.
 
+use std::cell::RefCell;
+use std::ops::Range;
+
 use quorate_engine::{Chunks, Ctx, Form, Misuse, Result};
 use quorate_ring::{Module, Vector};
 
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
+
+/// Vectors of a chunk's length that a product works on at a time, all but those that it reads in place.
+const CHUNK_VECTORS: usize = 16;
 
 impl Rss {
     /// This party's additive share v^(p) of the product (steps 1 to 4).
@@ -69,6 +75,75 @@ impl Rss {
         Ok(result)
     }
 
+    /// [`Rss::local_product`] of the elements of a range.
+    fn product_of_range(
+        &self,
+        ctx: &Ctx,
+        x: &Shared<Vector>,
+        y: &Shared<Vector>,
+        range: &Range<usize>,
+    ) -> Wiped<Vector> {
+        let shape = (x.shape.0, range.len());
+        let mut product = Wiped(self.blank::<Vector>(ctx, shape));
+        let mut sum = Wiped(self.blank::<Vector>(ctx, shape));
+        for (first, seconds) in &self.maps.products {
+            let left = &x.shares[*first];
+            match seconds.as_slice() {
+                [second] => product.add_mul_ranges(left, &y.shares[*second], range.clone()),
+                seconds => {
+                    sum.bytes_mut().fill(0);
+                    seconds.iter().for_each(|&second| sum.add_range(&y.shares[second], range.clone()));
+                    product.add_mul_range(left, range.clone(), &sum);
+                }
+            }
+        }
+        product
+    }
+
+    /// [`Rss::reshare`] for a range of a long result, in place.
+    async fn reshare_into(
+        &self,
+        ctx: &Ctx,
+        mut product: Wiped<Vector>,
+        result: &RefCell<Shared<Vector>>,
+        range: Range<usize>,
+    ) -> Result<()> {
+        let maps = &self.maps;
+        let shape = product.shape_of();
+        self.draw_into(ctx, &mut product, &mut result.borrow_mut(), &range);
+        let outgoing: Vec<(usize, &Vector)> = maps.sent_to.iter().map(|&to| (to, &*product)).collect();
+        let incoming: Vec<_> = maps.received.iter().map(|&(from, _)| (from, shape)).collect();
+        let received = ctx.exchange(&outgoing, &incoming).await?;
+        let mut result = result.borrow_mut();
+        result.shares[maps.sent_share].add_at(range.start, &product);
+        for ((_, own), share) in maps.received.iter().zip(received.into_iter().map(Wiped)) {
+            result.shares[*own].add_at(range.start, &share);
+        }
+        Ok(())
+    }
+
+    /// Draws the shares of a range of the result, and takes this party's own draws off its product.
+    fn draw_into(&self, ctx: &Ctx, product: &mut Vector, result: &mut Shared<Vector>, range: &Range<usize>) {
+        let maps = &self.maps;
+        let mut mask: Option<Wiped<Vector>> = None;
+        let streams = self.streams(ctx);
+        for ((&set, mut stream), share) in maps.held.iter().zip(streams).zip(&mut result.shares) {
+            let mut holders = maps.holders(set).filter(|&p| maps.chi(p) != set);
+            stream.fill_bytes(share.bytes_of_mut(range.clone()));
+            if holders.next() == Some(maps.me) {
+                product.sub_range(share, range.clone());
+            }
+            for holder in holders {
+                let mask = mask.get_or_insert_with(|| Wiped(self.blank(ctx, product.shape_of())));
+                stream.fill(&mut **mask);
+                if holder == maps.me {
+                    product.sub_assign(mask);
+                }
+                share.add_at(range.start, mask);
+            }
+        }
+    }
+
     /// form(x, y) over Z_2^k; long element-wise products run as a stream of chunks.
     pub(crate) async fn multiply(
         &self,
@@ -79,14 +154,21 @@ impl Rss {
     ) -> Result<Shared<Vector>> {
         check_form(form, x.shape, y.shape)?;
         let (ring, len) = x.shape;
-        let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * 4 * self.share_count());
-        if form == Form::Product && chunks.count() > 1 {
-            let mut result = self.vector_of_shape(ctx, (ring, len));
-            let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
-                self.multiply_chunk(&ctx, form, &x.slice(range.clone()), &y.slice(range)).await
+        if form == Form::Product {
+            let result = RefCell::new(self.vector_of_shape(ctx, (ring, len)));
+            let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * CHUNK_VECTORS);
+            let chunk = async |ctx: &Ctx, range: Range<usize>| {
+                let product = self.product_of_range(ctx, x, y, &range);
+                self.reshare_into(ctx, product, &result, range).await
             };
-            ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
-            return Ok(result);
+            match chunks.count() {
+                0 | 1 => chunk(ctx, 0..len).await?,
+                _ => {
+                    let work = async |ctx: Ctx, range: Range<usize>| chunk(&ctx, range).await;
+                    ctx.stream(chunks, work, |_, ()| ()).await?;
+                }
+            }
+            return Ok(result.into_inner());
         }
         self.multiply_chunk(ctx, form, x, y).await
     }

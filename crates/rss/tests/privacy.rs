@@ -8,6 +8,7 @@ use common::*;
 use quorate_crypto::{Seed, Tape};
 use quorate_engine::testing::{Received, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing};
+use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::Rss;
 
@@ -33,6 +34,8 @@ enum Layout {
     Element { k: u32 },
     /// So many rows of bits.
     Rows { rows: usize },
+    /// Rows of bits of the lanes of one block: the batch holds every assignment three times, once for each block.
+    Block { rows: usize, block: usize },
 }
 
 /// Who draws a variable.
@@ -48,6 +51,8 @@ enum Source {
 #[derive(Default)]
 struct Plan {
     bits: u32,
+    /// How often the batch holds every assignment, less one.
+    copies: usize,
     draws: Vec<(Source, Layout, Var)>,
 }
 
@@ -60,7 +65,7 @@ impl Plan {
     fn draw(&mut self, source: Source, layout: Layout) -> Var {
         let width = match layout {
             Layout::Element { k } => k,
-            Layout::Rows { rows } => rows as u32,
+            Layout::Rows { rows } | Layout::Block { rows, .. } => rows as u32,
         };
         self.draw_some(source, layout, width)
     }
@@ -85,7 +90,21 @@ impl Plan {
     }
 
     fn lanes(&self) -> usize {
-        1 << self.bits
+        (1 + self.copies) << self.bits
+    }
+
+    /// The lanes of a block.
+    fn block(&self, block: usize) -> std::ops::Range<usize> {
+        block << self.bits..(block + 1) << self.bits
+    }
+
+    /// Zero where a layout has nothing.
+    fn masked(&self, layout: Layout, mut values: Vec<u64>) -> Vec<u64> {
+        if let Layout::Block { block, .. } = layout {
+            let lanes = self.block(block);
+            values.iter_mut().enumerate().filter(|(lane, _)| !lanes.contains(lane)).for_each(|(_, value)| *value = 0);
+        }
+        values
     }
 
     fn values(&self, var: Var) -> Vec<u64> {
@@ -105,6 +124,7 @@ impl Plan {
         own.flat_map(|&(_, layout, var)| match layout {
             Layout::Element { k } => self.vector(var, k).bytes_mut().to_vec(),
             Layout::Rows { .. } => self.bits(var).bytes_mut().to_vec(),
+            Layout::Block { block, .. } => self.bits(var).slice_lanes(self.block(block)).bytes_mut().to_vec(),
         })
         .collect()
     }
@@ -164,7 +184,7 @@ fn decode(
         .draws
         .iter()
         .filter(|(source, _, _)| plan.knows(me, *source))
-        .map(|&(_, _, var)| plan.values(var))
+        .map(|&(_, layout, var)| plan.masked(layout, plan.values(var)))
         .collect();
     for from in 0..N {
         let received: Vec<&Received> =
@@ -176,6 +196,12 @@ fn decode(
                 Layout::Element { k } => Vector::unpack(Ring::of(k), lanes, &message.bytes).unwrap().to_u64s(),
                 Layout::Rows { rows } => {
                     Bits::unpack(rows, lanes, &message.bytes).unwrap().to_vector(Ring::of(rows as u32)).to_u64s()
+                }
+                Layout::Block { rows, block } => {
+                    let range = plan.block(block);
+                    let mut bits = Bits::zeros(rows, lanes);
+                    bits.write_lanes_at(range.start, &Bits::unpack(rows, range.len(), &message.bytes).unwrap());
+                    bits.to_vector(Ring::of(rows as u32)).to_u64s()
                 }
             });
         }
@@ -402,6 +428,52 @@ fn edabits() {
             assert!(!leaks(&seen.views, |_| 0, sum), "party {me} knows something of the mask");
             let other = 1 - me.min(1);
             assert!(!leaks(&seen.views, |_| 0, |lane| summands[other].of(lane)), "party {me}");
+        }
+    }
+}
+
+/// The top bit of x + y over Z_4, from the summands that parties know: for the owner of each block.
+#[test]
+fn top_bits_from_summands() {
+    let k = 2;
+    for opened in [false, true] {
+        let mut plan = Plan { copies: N - 1, ..Plan::default() };
+        let inputs = (plan.var(k), plan.var(k));
+        plan.draw_input(0, element(k));
+        plan.draw_input(1, element(k));
+        let (drawn, first, second) = (plan.var(k), plan.var(1), plan.var(1));
+        // Of the key that q lacks: for the input of block q+1, then for the products of blocks q-1 and q+1.
+        for by in 0..N {
+            let (after, before) = ((by + 1) % N, (by + 2) % N);
+            plan.draws.push((Source::Missed { by }, Layout::Block { rows: 2, block: after }, drawn));
+            plan.draws.push((Source::Missed { by }, Layout::Block { rows: 1, block: before }, first));
+            plan.draws.push((Source::Missed { by }, Layout::Block { rows: 1, block: after }, second));
+        }
+        let messages = |me: usize, from: usize| {
+            let (next, after) = ((me + 1) % N, (me + 2) % N);
+            let mut all: Vec<Layout> = (0..2).filter_map(|owner| of_input(me, from, owner, element(k))).collect();
+            if from == next {
+                all.extend([Layout::Block { rows: 2, block: next }, Layout::Block { rows: 1, block: after }]);
+                all.extend(opened.then_some(Layout::Rows { rows: 1 }));
+            } else if from == after {
+                all.push(Layout::Block { rows: 1, block: next });
+            }
+            all
+        };
+        let protocol = async |rss: &Rss, ctx: &Ctx| {
+            let (a, b) = two_inputs(rss, ctx, &plan, inputs, k).await?;
+            let top = rss.msb(ctx, &rss.add(&a, &b)).await?;
+            if opened { Ok(rss.open_bits(ctx, &top).await?.to_vector(Ring::of(1)).to_u64s()) } else { Ok(Vec::new()) }
+        };
+        let seen = observe(&plan, &messages, protocol, async |_, _, values| Ok(values));
+        for block in 0..N {
+            let lanes = plan.block(block);
+            let part = |seen: &Seen| Seen {
+                views: seen.views[lanes.clone()].to_vec(),
+                revealed: seen.revealed.get(lanes.clone()).unwrap_or_default().to_vec(),
+            };
+            let seen: Vec<Seen> = seen.iter().map(part).collect();
+            check_function(&seen, inputs, |x, y| ((x + y) & mask(k)) >> (k - 1), opened);
         }
     }
 }

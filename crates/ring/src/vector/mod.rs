@@ -2,6 +2,7 @@
 
 mod arith;
 mod convert;
+mod range;
 mod root;
 mod select;
 mod wire;

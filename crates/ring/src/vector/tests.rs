@@ -342,3 +342,38 @@ proptest! {
         prop_assert_eq!(out, bytes);
     }
 }
+
+#[test]
+fn ranges_in_place_equal_slices() {
+    for bits in [5u32, 16, 31, 64, 66] {
+        let ring = Ring::of(bits);
+        let long =
+            |seed: u64| Vector::from_u64s(ring, &(0..100).map(|i| seed.wrapping_mul(i * i + 3)).collect::<Vec<_>>());
+        let (a, b) = (long(0x9e37_79b9_7f4a_7c15), long(0xff51_afd7_ed55_8ccd));
+        for range in [0..100, 0..0, 7..40, 99..100] {
+            let (x, y) = (a.slice(range.clone()), b.slice(range.clone()));
+            let start = long(77).slice(0..range.len());
+            let all = [(0, x.clone()), (1, x.clone()), (2, x.clone()), (3, x.clone())].map(|(which, x)| {
+                let (mut got, mut expected) = (start.clone(), start.clone());
+                match which {
+                    0 => (got.add_range(&a, range.clone()), expected.add_assign(&x)),
+                    1 => (got.sub_range(&a, range.clone()), expected.sub_assign(&x)),
+                    2 => (got.add_mul_range(&a, range.clone(), &y), expected.add_mul_assign(&x, &y)),
+                    _ => (got.add_mul_ranges(&a, &b, range.clone()), expected.add_mul_assign(&x, &y)),
+                };
+                got.to_u128s() == expected.to_u128s()
+            });
+            assert_eq!(all, [true; 4], "k {bits}, {range:?}");
+            let mut whole = a.clone();
+            whole.add_at(range.start, &y);
+            let mut expected = x.clone();
+            expected.add_assign(&y);
+            assert_eq!(whole.slice(range.clone()).to_u128s(), expected.to_u128s());
+            whole.write_at(range.start, &x);
+            assert_eq!(whole.to_u128s(), a.to_u128s());
+            whole.bytes_of_mut(range.clone()).fill(0);
+            let zeroed = whole.to_u128s();
+            assert!(range.clone().all(|i| zeroed[i] == 0));
+        }
+    }
+}
