@@ -76,7 +76,7 @@ pub struct TruncMasks<A> {
     pub value: A,
     /// floor((r mod 2^(k-1)) / 2^m) as an element of Z_2^k.
     pub shifted: A,
-    /// The top bit of r as an element of Z_2^k.
+    /// The top bit of r as an element of Z_2^(m+1): it is used shifted up by k - 1 - m.
     pub top: A,
 }
 

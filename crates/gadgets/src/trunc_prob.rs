@@ -50,9 +50,9 @@ async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, m: u32) -> Result<S
     let mut c = s.open(ctx, &s.add(&s.add_public(x, &offset), &masks.value)).await?;
     let wrapped = flip(s, &masks.top, &c.to_bits(k - 1..k));
     let wrapped = s.linear(&wrapped, &|share: &Vector| {
-        let mut share = share.clone();
-        share.shl(k - 1 - m);
-        share
+        let mut lifted = share.convert(ring);
+        lifted.shl(k - 1 - m);
+        lifted
     });
     c = c.convert(Ring::of(k - 1)).convert(ring);
     c.shr_logical(m);

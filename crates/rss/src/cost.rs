@@ -94,19 +94,24 @@ pub fn shuffle(n: usize, k: u32, len: usize) -> Cost {
 }
 
 /// edaBit(k): the contributions are input over Z_2^k and as bits. With a cut, they input a third time, the adders have a
-/// carry out, and their 2t carries become elements of Z_2^k by random bits made beside all that.
+/// carry out, and their 2t carries become elements by random bits made beside all that, over Z_2^k and Z_2^cut.
 pub fn edabit(n: usize, k: u32, cut: Option<u32>, len: usize) -> Cost {
-    if cut.is_none() {
-        return contributions(n, k, false, &[k, k], len);
+    match cut {
+        None => contributions(n, k, false, &[k, k], len),
+        Some(cut) => cut_sums(n, k, cut, threshold(n) as usize, len),
     }
-    let carries = 2 * threshold(n) as usize * len;
-    contributions(n, k, true, &[k, k, k], len).beside(random_bit(n, k, carries)).then(open(n, 1, carries))
 }
 
-/// A mask for TruncPr: an edaBit with a cut, and its top bit converted with the carries.
-pub fn trunc_mask(n: usize, k: u32, len: usize) -> Cost {
-    let converted = (2 * threshold(n) as usize + 1) * len;
-    contributions(n, k, true, &[k, k, k], len).beside(random_bit(n, k, converted)).then(open(n, 1, converted))
+/// Contributions with a cut; `small` bits converted into Z_2^small_ring beside the t carries into the cut.
+fn cut_sums(n: usize, k: u32, small_ring: u32, small: usize, len: usize) -> Cost {
+    let (into, out) = (threshold(n) as usize * len, small * len);
+    let random = random_bit(n, k, into).beside(random_bit(n, small_ring, out));
+    contributions(n, k, true, &[k, k, k], len).beside(random).then(open(n, 1, into).beside(open(n, 1, out)))
+}
+
+/// A mask for TruncPr by `cut`: an edaBit with a cut, and its top bit converted with the carries, into Z_2^(cut+1).
+pub fn trunc_mask(n: usize, k: u32, cut: u32, len: usize) -> Cost {
+    cut_sums(n, k, cut + 1, threshold(n) as usize + 1, len)
 }
 
 /// An edaBit of k bits over Z_2^wide: t carries out, converted into Z_2^(wide-k).
@@ -128,7 +133,7 @@ pub fn correlation(n: usize, kind: Kind, form: Made, len: usize) -> Cost {
         }
         (Kind::WideEdaBit { bits, wide }, Made::OfRandomBits) => random_bit(n, wide, bits as usize * len),
         (Kind::EdaBit { bits, cut }, _) => edabit(n, bits, (cut > 0).then_some(cut), len),
-        (Kind::TruncMask { bits, .. }, _) => trunc_mask(n, bits, len),
+        (Kind::TruncMask { bits, cut }, _) => trunc_mask(n, bits, cut, len),
         (Kind::WideEdaBit { bits, wide }, _) => wide_edabit(n, bits, wide, len),
     }
 }
@@ -249,6 +254,18 @@ pub mod paper {
     pub fn msb(n: usize, k: u32) -> f64 {
         let t = threshold(n) as f64;
         edabit(n, k) + 6.0 * t * f64::from(k)
+    }
+
+    /// Table 3, TruncPr with edaBits: t^2 (log k + 2/k + 4) + t (1/k + 4) + 1/2 elements.
+    pub fn trunc_prob(n: usize, k: u32) -> f64 {
+        let (t, k, log) = (threshold(n) as f64, f64::from(k), f64::from(log2(k.into())));
+        (t * t * (log + 2.0 / k + 4.0) + t * (1.0 / k + 4.0) + 0.5) * k
+    }
+
+    /// Table 3, Convert with edaBits: t^2 (log k + 1) + t (2k' + log k + 3) elements.
+    pub fn convert(n: usize, k: u32, wide: u32) -> f64 {
+        let (t, log) = (threshold(n) as f64, f64::from(log2(k.into())));
+        (t * t * (log + 1.0) + t * (2.0 * f64::from(wide) + log + 3.0)) * f64::from(k)
     }
 
     /// Table 13, rounds of edaBit(k).

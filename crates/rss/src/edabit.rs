@@ -9,8 +9,8 @@
 //!
 //! **Deviation**: Protocol 3 as printed also clears the top bit, and takes carries at bit k-1 for those out of the ring; the
 //! formula above is exact (tested for every cut). Contributions of t+1 parties: one is honest. With a cut: one more input a
-//! contributor, adders with a carry out, and 2t random bits, made beside all that, which turn the carries into elements of
-//! Z_2^k in one more round.
+//! contributor, adders with a carry out, and 2t random bits, made beside all that, which turn the carries into elements in one
+//! more round: of Z_2^k those into bit m, of Z_2^m those out of bit k-1, since they are shifted up by k-m.
 
 use quorate_engine::{Ctx, EdaBits, Error, Result, Sharing};
 use quorate_gadgets::adder;
@@ -19,6 +19,7 @@ use quorate_ring::{Bits, Ring, Vector};
 
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
+use crate::three::lifted;
 
 /// What to make of the contributions.
 pub(crate) struct Recipe {
@@ -48,11 +49,12 @@ struct Contribution {
     bits: Shared<Bits>,
 }
 
-/// A shared bit times 2^shift, or minus that.
-pub(crate) struct Term<'b> {
-    pub bit: &'b Shared<Bits>,
-    pub shift: u32,
-    pub negative: bool,
+/// A mask with a cut, corrected; the bit k-1 of r over the smaller ring, where it was asked for.
+pub(crate) struct Cut {
+    pub value: Shared<Vector>,
+    pub shifted: Shared<Vector>,
+    pub bits: Shared<Bits>,
+    pub top: Option<Shared<Vector>>,
 }
 
 impl Rss {
@@ -68,12 +70,48 @@ impl Rss {
             let sums = self.sum_contributions(ctx, &recipe).await?;
             return Ok(EdaBits { value: sums.value, shifted: None, bits: sums.bits });
         };
-        let k = ring.bits();
+        let cut = self.cut_sums(ctx, ring, cut, Ring::of(cut), false, len).await?;
+        Ok(EdaBits { value: cut.value, shifted: Some(cut.shifted), bits: cut.bits })
+    }
+
+    /// sum floor(r^(p) / 2^m) + M - 2^(k-m) K, and with `top` - 2^(k-1-m) r_{k-1}: without the top bit. K and that bit are
+    /// converted into `small` only, a ring of at least m and m + 1 bits: they are shifted that far up.
+    pub(crate) async fn cut_sums(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        cut: u32,
+        small: Ring,
+        top: bool,
+        len: usize,
+    ) -> Result<Cut> {
+        let (k, t) = (ring.bits(), self.maps.threshold);
         let recipe = Recipe { ring, value_ring: ring, cut: Some(cut), carries: vec![cut as usize, k as usize], len };
-        let (sums, random) = self.sum_beside_random_bits(ctx, &recipe, ring, 2 * self.maps.threshold * len).await?;
-        let shifted = sums.shifted.ok_or(LOST_CUT)?;
-        let (shifted, _) = self.add_terms(ctx, shifted, &cut_terms(&sums.carries, k, cut), &random).await?;
-        Ok(EdaBits { value: sums.value, shifted: Some(shifted), bits: sums.bits })
+        let rest = t + usize::from(top);
+        let sums = async |ctx: Ctx| self.sum_beside_random_bits(&ctx, &recipe, ring, t * len).await;
+        let ((sums, wide_bits), small_bits) =
+            ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, small, rest * len).await).await?;
+        let into: Vec<&Shared<Bits>> = sums.carries.iter().step_by(2).collect();
+        let top_row = top.then(|| sums.bits.map(|share| share.row(k as usize - 1)));
+        let out: Vec<&Shared<Bits>> = sums.carries.iter().skip(1).step_by(2).chain(&top_row).collect();
+        let (into, out) = (self.concat_lanes(&into), self.concat_lanes(&out));
+        let (into, out) = ctx
+            .join(
+                async |ctx: Ctx| bits_to_ring_with(self, &ctx, &into, &wide_bits).await,
+                async |ctx: Ctx| bits_to_ring_with(self, &ctx, &out, &small_bits).await,
+            )
+            .await?;
+        let part = |x: &Shared<Vector>, i: usize| x.slice(i * len..(i + 1) * len);
+        let mut shifted = sums.shifted.ok_or(Error::Bug { what: "an edaBit lost its cut" })?;
+        for i in 0..t {
+            shifted = self.add(&shifted, &part(&into, i));
+            shifted = self.sub(&shifted, &lifted(&part(&out, i), ring, k - cut));
+        }
+        let top = top.then(|| part(&out, t));
+        if let Some(top) = &top {
+            shifted = self.sub(&shifted, &lifted(top, ring, k - 1 - cut));
+        }
+        Ok(Cut { value: sums.value, shifted, bits: sums.bits, top })
     }
 
     /// The sum, and beside it so many random bits over `bit_ring` for converting its carries.
@@ -153,40 +191,4 @@ impl Rss {
         }
         Ok((summands.remove(0), carries))
     }
-
-    /// sum + all terms, by a random bit for each; also the terms' bits as elements.
-    pub(crate) async fn add_terms(
-        &self,
-        ctx: &Ctx,
-        sum: Shared<Vector>,
-        terms: &[Term<'_>],
-        random: &Shared<Vector>,
-    ) -> Result<(Shared<Vector>, Vec<Shared<Vector>>)> {
-        let len = sum.shape.1;
-        let all = self.concat_lanes(&terms.iter().map(|term| term.bit).collect::<Vec<_>>());
-        let all = bits_to_ring_with(self, ctx, &all, random).await?;
-        let (mut total, mut bits) = (sum, Vec::with_capacity(terms.len()));
-        for (i, term) in terms.iter().enumerate() {
-            let bit = all.slice(i * len..(i + 1) * len);
-            let weighted = bit.map(|share| {
-                let mut share = share.clone();
-                share.shl(term.shift);
-                share
-            });
-            total = if term.negative { self.sub(&total, &weighted) } else { self.add(&total, &weighted) };
-            bits.push(bit);
-        }
-        Ok((total, bits))
-    }
-}
-
-pub(crate) const LOST_CUT: Error = Error::Bug { what: "an edaBit lost its cut" };
-
-/// M - 2^(k-m) K, for the carries into bit m and out of bit k-1 of each adder.
-pub(crate) fn cut_terms(carries: &[Shared<Bits>], k: u32, cut: u32) -> Vec<Term<'_>> {
-    let term = |(i, bit)| match i % 2 {
-        0 => Term { bit, shift: 0, negative: false },
-        _ => Term { bit, shift: k - cut, negative: true },
-    };
-    carries.iter().enumerate().map(term).collect()
 }

@@ -10,16 +10,17 @@
 //! | r of Z_2^k over Z_2^k', bits | t carries out, each converted into Z_2^(k'-k) | k RandBits over Z_2^k' |
 //!
 //! **Deviation**: rhat = sum floor(r^(p) / 2^m) + M - 2^(k-m) K - 2^(k-1-m) r_{k-1}, where M counts carries into bit m and K
-//! those out of bit k-1 (Protocol 3 as printed takes carries into bit k-1, which is wrong). An element r of Z_2^k in Z_2^k' is
+//! those out of bit k-1 (Protocol 3 as printed takes carries into bit k-1, which is wrong). K and r_{k-1} are converted into
+//! Z_2^(m+1) only, since they are shifted up by k-1-m at least. An element r of Z_2^k in Z_2^k' is
 //! sum r^(p) - 2^k K, and K counts modulo 2^(k'-k) only. From random bits everything is a sum of powers of two times bits.
 
 use std::ops::Range;
 
-use quorate_engine::{Ctx, EdaBits, Result, Sharing, TruncMasks};
+use quorate_engine::{Ctx, EdaBits, Error, Result, Sharing, TruncMasks};
 use quorate_gadgets::convert::bits_to_ring_with;
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::edabit::{LOST_CUT, Recipe, Term, cut_terms};
+use crate::edabit::Recipe;
 use crate::setup::Rss;
 use crate::share::Shared;
 use crate::three::lifted;
@@ -29,15 +30,9 @@ type B = Shared<Bits>;
 
 impl Rss {
     pub(crate) async fn make_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<TruncMasks<A>> {
-        let k = ring.bits();
-        let recipe = Recipe { ring, value_ring: ring, cut: Some(cut), carries: vec![cut as usize, k as usize], len };
-        let count = (2 * self.maps.threshold + 1) * len;
-        let (sums, random) = self.sum_beside_random_bits(ctx, &recipe, ring, count).await?;
-        let top = sums.bits.map(|share| share.row(k as usize - 1));
-        let mut terms = cut_terms(&sums.carries, k, cut);
-        terms.push(Term { bit: &top, shift: k - 1 - cut, negative: true });
-        let (shifted, mut bits) = self.add_terms(ctx, sums.shifted.ok_or(LOST_CUT)?, &terms, &random).await?;
-        Ok(TruncMasks { value: sums.value, shifted, top: bits.pop().ok_or(LOST_CUT)? })
+        let made = self.cut_sums(ctx, ring, cut, Ring::of(cut + 1), true, len).await?;
+        let top = made.top.ok_or(Error::Bug { what: "a truncation mask lost its top bit" })?;
+        Ok(TruncMasks { value: made.value, shifted: made.shifted, top })
     }
 
     pub(crate) async fn make_wide_edabits(
@@ -99,7 +94,8 @@ impl Rss {
         let k = ring.bits();
         let elements = self.make_random_bits(ctx, ring, k as usize * len).await?;
         let value = weighted_sum(&elements, 0..k, len);
-        let top = elements.slice((k as usize - 1) * len..k as usize * len);
+        let small = Ring::of(cut + 1);
+        let top = elements.slice((k as usize - 1) * len..k as usize * len).map(|share| share.convert(small));
         Ok(TruncMasks { value, shifted: weighted_sum(&elements, cut..k - 1, len), top })
     }
 }

@@ -207,7 +207,7 @@ impl Rss {
     /// A place for correlations: zeros, or shapes in a dry run.
     fn material(&self, kind: Kind, len: usize, dry: bool) -> Material {
         let count = self.share_count();
-        let vector = |bits| {
+        let vector = |bits: u32| {
             let shape = (Ring::of(bits), len);
             if dry { Shared::phantom(shape, count) } else { Shared::zeros(shape, count) }
         };
@@ -215,13 +215,14 @@ impl Rss {
             let shape = (bits as usize, len);
             if dry { Shared::phantom(shape, count) } else { Shared::zeros(shape, count) }
         };
-        let (ring_bits, vectors, bits) = match kind {
-            Kind::RandBit { bits } => (bits, 1, None),
-            Kind::EdaBit { bits, cut } => (bits, 1 + usize::from(cut > 0), Some(bits)),
-            Kind::TruncMask { bits, .. } => (bits, 3, None),
-            Kind::WideEdaBit { bits, wide } => (wide, 1, Some(bits)),
+        let (vectors, bits) = match kind {
+            Kind::RandBit { bits } => (vec![bits], None),
+            Kind::EdaBit { bits, cut: 0 } => (vec![bits], Some(bits)),
+            Kind::EdaBit { bits, .. } => (vec![bits; 2], Some(bits)),
+            Kind::TruncMask { bits, cut } => (vec![bits, bits, cut + 1], None),
+            Kind::WideEdaBit { bits, wide } => (vec![wide], Some(bits)),
         };
-        Material { vectors: (0..vectors).map(|_| vector(ring_bits)).collect(), bits: bits.map(rows) }
+        Material { vectors: vectors.into_iter().map(vector).collect(), bits: bits.map(rows) }
     }
 
     /// Bytes that one party's share of `len` correlations takes.
@@ -231,7 +232,7 @@ impl Rss {
         let one_share = match kind {
             Kind::RandBit { bits } => elements(bits),
             Kind::EdaBit { bits, cut } => (1 + u64::from(cut > 0)) * elements(bits) + u64::from(bits) * packed,
-            Kind::TruncMask { bits, .. } => 3 * elements(bits),
+            Kind::TruncMask { bits, cut } => 2 * elements(bits) + elements(cut + 1),
             Kind::WideEdaBit { bits, wide } => elements(wide) + u64::from(bits) * packed,
         };
         one_share * self.share_count() as u64

@@ -232,6 +232,23 @@ fn never_above_the_papers_tables() {
             assert!(edabit.rounds + online <= paper::msb_rounds(n, k), "MSB, n {n} k {k}");
         }
     }
+    for n in [3, 5, 7] {
+        for k in [16, 32, 60, 64] {
+            let per_party = |uses: &Uses| {
+                let total = cost::offline(n, uses, len).then(cost::online(n, uses, len));
+                total.bytes as f64 * 8.0 / (n * len) as f64
+            };
+            // Half the bits or fewer are dropped, as fixed point does.
+            for shift in [1, k / 4, k / 2] {
+                for uses in [gadget::trunc_prob(n, k, shift), uses::trunc_prob(k, shift)] {
+                    assert!(per_party(&uses) <= paper::trunc_prob(n, k), "TruncPr, n {n} k {k} by {shift}");
+                }
+            }
+            for uses in [gadget::convert(n, k / 2, k), uses::convert(k / 2, k)] {
+                assert!(per_party(&uses) <= paper::convert(n, k / 2, k), "Convert, n {n} k {k}");
+            }
+        }
+    }
     // The example of the design: 14.5 elements, 116 bytes a party, is the ceiling at n = 3, k = 64.
     assert_eq!(paper::msb(3, 64), 14.5 * 64.0);
 }
