@@ -89,7 +89,7 @@ impl Rss {
 
     /// A sharing from its blocks of the shares that the next party lacks and that the one after lacks; blocks are those of
     /// this party, of the next and of the one after.
-    fn from_blocks<M: Batch>(&self, next: [&M; 3], after: [&M; 3]) -> Shared<M> {
+    fn sharing_of_blocks<M: Batch>(&self, next: [&M; 3], after: [&M; 3]) -> Shared<M> {
         // Block `by` places after this party's stands at (me + by) mod 3.
         let place = |blocks: [&M; 3]| {
             let ordered = [0, 1, 2].map(|j| blocks[(j + 3 - self.maps.me) % 3]);
@@ -131,7 +131,7 @@ impl Rss {
             ctx.exchange(&outgoing[..usize::from(own_len > 0)], &incoming[..usize::from(next_len > 0)]).await?;
         let received = received.pop().unwrap_or_else(|| self.blank(ctx, next));
         let (no_next, no_after) = (self.blank(ctx, next), self.blank(ctx, after));
-        let shares = self.from_blocks([&rest, &no_next, &drawn_next], [&drawn_after, &received, &no_after]);
+        let shares = self.sharing_of_blocks([&rest, &no_next, &drawn_next], [&drawn_after, &received, &no_after]);
         [rest, drawn_next, drawn_after, received].iter_mut().for_each(M::wipe);
         Ok(shares)
     }
@@ -140,7 +140,7 @@ impl Rss {
     pub(crate) fn placed<M: Batch>(&self, ctx: &Ctx, theirs: &[Wiped<M>; 2], len: usize) -> Shared<M> {
         let shape = theirs[0].shape_of();
         let [own, next, after] = self.turned_blocks(len).map(|block| self.blank(ctx, M::resized(shape, block.len())));
-        self.from_blocks([&own, &*theirs[0], &after], [&own, &next, &*theirs[1]])
+        self.sharing_of_blocks([&own, &*theirs[0], &after], [&own, &next, &*theirs[1]])
     }
 
     /// A B for an owned sharing of A.
@@ -182,6 +182,6 @@ impl Rss {
                 sum.add_assign(&other);
             }
         }
-        Ok(self.from_blocks([&own_next, &*to_after, &*masked_next], [&own_after, &*masked_after, &*to_next]))
+        Ok(self.sharing_of_blocks([&own_next, &*to_after, &*masked_next], [&own_after, &*masked_after, &*to_next]))
     }
 }
