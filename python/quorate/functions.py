@@ -29,7 +29,7 @@ def _real(name: str, x: Any) -> SecretArray:
 
 
 def sigmoid(x: SecretArray) -> SecretArray:
-    """1 / (1 + e^-x): within 1 unit for every x.
+    """1 / (1 + e^-x): within 1.5 units for every x.
 
     Example:
         >>> import quorate as qr
@@ -53,7 +53,7 @@ def tanh(x: SecretArray) -> SecretArray:
 
 
 def gelu(x: SecretArray) -> SecretArray:
-    """X times the normal distribution function of x: within 1 unit for every x.
+    """X times the normal distribution function of x: within 1.5 units for every x.
 
     Example:
         >>> import quorate as qr

@@ -96,9 +96,7 @@ pub enum Fault {
         "cannot combine a float constant with {dtype}: give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant"
     )]
     FloatWithInt { dtype: Dtype },
-    #[error(
-        "{op} works on bits only, not on {dtype}; bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)"
-    )]
+    #[error("{op} works on bits and integers, not on {dtype}: compare first (x > 0 is a bit), or convert (astype)")]
     BitsOnly { op: &'static str, dtype: Dtype },
     #[error("the condition of a selection must be a bit, not {dtype}: compare first (x != 0 is a bit)")]
     Condition { dtype: Dtype },

@@ -109,7 +109,8 @@ impl Writer {
                 self.blocks(index, u32::to_le_bytes);
             }
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
-            Op::Select | Op::Reshape | Op::Broadcast | Op::Concat | Op::Cast | Op::Bits | Op::Convert => {}
+            Op::Select | Op::Reshape | Op::Broadcast | Op::Concat | Op::Cast | Op::Bits | Op::Compose | Op::Convert => {
+            }
             Op::Real(_) | Op::Divide => {} // the name says which
         }
     }

@@ -105,6 +105,8 @@ pub enum Op {
     Cast,
     /// The bits of each element along a new last axis, lowest first: two's complement of the ring units.
     Bits,
+    /// Integers from their bits along the last axis, lowest first: undoes [`Op::Bits`].
+    Compose,
     /// A number in another type, towards minus infinity where fractional bits are dropped; wraps where it does not fit.
     Convert,
     /// A real function of fixed point, within the error stated there.
@@ -147,6 +149,7 @@ impl Op {
             Op::CumSum(_) => "cumsum",
             Op::Cast => "cast",
             Op::Bits => "bits",
+            Op::Compose => "compose",
             Op::Convert => "astype",
             Op::Real(function) => function.name(),
             Op::Divide => "divide",

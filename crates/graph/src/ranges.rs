@@ -22,7 +22,7 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
         Op::ArgMax(axis) | Op::ArgMin(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Constant(values) => return Reach::Fits(Interval::spanning(values)),
-        Op::Input { .. } | Op::Divide => return Reach::Unknown,
+        Op::Input { .. } | Op::Divide | Op::Compose => return Reach::Unknown,
         Op::Softmax(_) => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Real(function) => {
             return function.reach(inputs[0].interval, dtype).map_or(Reach::Unknown, Reach::Fits);

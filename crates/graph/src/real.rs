@@ -63,7 +63,7 @@ impl Real {
         match (self, argument) {
             (Real::Sigmoid, _) => fits(Interval::new(0, one)),
             (Real::Tanh, _) => fits(Interval::new(-one, one)),
-            (Real::Gelu, Some(x)) => fits(Interval::new(-one / 5 - 2, x.hi().max(0) + 1)),
+            (Real::Gelu, Some(x)) => fits(Interval::new(-one / 5 - 2, x.hi().max(0) + 2)),
             (Real::Exp, Some(x)) => {
                 // e^x <= 2^n for n = ceil(x 1.4427); two units more for the error.
                 let exponent = x.hi().saturating_mul(14_427).div_euclid(10_000 * one) + 1;

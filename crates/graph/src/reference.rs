@@ -91,6 +91,9 @@ pub(crate) fn evaluate(
             })
         }),
         (Op::Bits, [a]) => a.iter().flat_map(|x| (0..nodes[0].dtype.bits()).map(move |j| x >> j & 1)).collect(),
+        (Op::Compose, [a]) => {
+            a.chunks(dtype.bits() as usize).map(|bits| bits.iter().enumerate().map(|(j, bit)| bit << j).sum()).collect()
+        }
         (Op::Convert, [a]) => {
             let (from, to) = (nodes[0].dtype.frac(), dtype.frac());
             map(a, |x| if to >= from { x << (to - from) } else { x >> (from - to) })

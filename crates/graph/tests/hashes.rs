@@ -85,6 +85,7 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| b.cumsum(x, Some(0)),
     |mut b, [x, _, _]| b.cumsum(x, Some(1)),
     |mut b, [x, _, _]| b.bits(x),
+    |mut b, [x, y, _]| b.binary(B::And, x, y),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.real(Real::Exp, r)),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.real(Real::Log, r)),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.divide(r, Operand::int(&3))),

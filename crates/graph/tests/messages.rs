@@ -157,16 +157,12 @@ fn dtypes() {
             "cannot combine a float constant with int(8): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
         ),
         (
-            message(p.at().binary(B::And, x, bit)),
-            "& works on bits only, not on int(64); bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)",
-        ),
-        (
-            message(p.at().binary(B::Or, bit, Operand::int(&2))),
-            "| works on bits only, not on int(64); bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)",
+            message(p.at().binary(B::And, real, bit)),
+            "& works on bits and integers, not on fixed(16, 4): compare first (x > 0 is a bit), or convert (astype)",
         ),
         (
             message(p.at().unary(UnaryOp::Not, real)),
-            "~ works on bits only, not on fixed(16, 4); bitwise operations on numbers come with a later release: compare first (x > 0 is a bit)",
+            "~ works on bits and integers, not on fixed(16, 4): compare first (x > 0 is a bit), or convert (astype)",
         ),
         (
             message(p.at().select(x, x, x)),

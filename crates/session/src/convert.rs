@@ -22,6 +22,24 @@ impl<S: Gadgets> Executor<'_, S> {
         })))
     }
 
+    /// Integers from their bits, which lie next to each other, lowest first. One conversion of every bit.
+    pub(crate) async fn composed(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        let ring = ring_of(node.dtype);
+        let (count, bits) = (node.elements(), ring.bits());
+        let ones = self.s.bit_to_ring(ctx, &self.bits(operand)?, ring).await?;
+        Ok(Value::Arith(self.s.linear(&ones, &|share: &Vector| {
+            if share.is_shape() {
+                return Vector::shape(ring, count);
+            }
+            let powers: Vec<u64> = (0..bits).map(|j| 1 << j).collect();
+            let powers = Vector::from_u64s(ring, &powers.repeat(count));
+            let mut weighted = share.clone();
+            weighted.mul_assign(&powers);
+            weighted.sum_axis(count, bits as usize, 1)
+        })))
+    }
+
     /// A number in the node's type: down in fractional bits before the ring changes, up afterwards.
     pub(crate) async fn convert(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);

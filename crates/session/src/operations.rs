@@ -38,6 +38,7 @@ impl<S: Gadgets> Executor<'_, S> {
             Op::ArgMin(axis) => self.extreme(ctx, id, *axis, Best::Smallest, true, first).await,
             Op::CumSum(axis) => self.running_sums(*axis, first),
             Op::Bits => self.bits_of(ctx, first).await,
+            Op::Compose => self.composed(ctx, id, first).await,
             Op::Convert => self.convert(ctx, id, first).await,
             Op::Real(function) => self.real(ctx, id, *function, first).await,
             Op::Divide => self.divide(ctx, id, first, second).await,

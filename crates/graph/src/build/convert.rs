@@ -1,6 +1,6 @@
 //! Numbers in other types, and as bits.
 
-use super::Builder;
+use super::{BinaryOp, Builder};
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::node::{NodeId, Op};
@@ -29,6 +29,14 @@ impl Builder<'_> {
             return self.graph.push(Op::Reshape, vec![a], to, dtype, &self.at);
         }
         self.graph.push(Op::Bits, vec![a], to, Dtype::Bit, &self.at)
+    }
+
+    /// `&`, `|` or `^` of integers of one shape, bit by bit in two's complement.
+    pub(super) fn bitwise(&mut self, op: BinaryOp, a: NodeId, b: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
+        let shape = self.graph.get(a)?.shape.clone();
+        let (a, b) = (self.build_bits(a)?, self.build_bits(b)?);
+        let bits = self.build_binary(op, a.into(), b.into())?;
+        self.graph.push(Op::Compose, vec![bits], shape, dtype, &self.at)
     }
 
     pub(super) fn build_cumsum(&mut self, a: NodeId, along: Option<i64>) -> Result<NodeId, Fault> {

@@ -15,6 +15,12 @@ impl Builder<'_> {
             BinaryOp::Add | BinaryOp::Sub => [coerce::summed(name, types)?; 2],
             BinaryOp::Mul => coerce::multiplied(name, types)?,
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+                if let Ok(dtype @ Dtype::Int { .. }) = coerce::joined(name, &types)
+                    && coerce::only_bits(name, &types).is_err()
+                {
+                    let [a, b] = [self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?];
+                    return self.bitwise(op, a, b, dtype);
+                }
                 coerce::only_bits(name, &types)?;
                 [Dtype::Bit; 2]
             }
