@@ -262,3 +262,27 @@ fn documented_errors_hold() {
         assert!(errors.most <= stated, "{function:?}, f {frac}: {} measured, {} stated", errors.most, row[5]);
     }
 }
+
+/// Correlations made ahead are those that are drawn.
+#[test]
+fn prepared_runs_give_the_same() {
+    let x: Vec<i64> = noise(9, 3000).into_iter().map(|r| r as i64 >> 30 >> (r % 30)).collect();
+    let values: Vec<u64> = x.iter().map(|&x| x as u64).collect();
+    let everything = async |rss: &Rss, ctx: &Ctx, x: &A| {
+        let mut results = Vec::new();
+        for name in NAMES {
+            results.push(by_name(rss, ctx, name, x, 12).await?);
+        }
+        results.push(real::divide(rss, ctx, x, &results[0], 12).await?);
+        results.push(real::softmax(rss, ctx, x, 12, 6, Width::Full).await?);
+        Ok(rss.concat(&results.iter().collect::<Vec<_>>()))
+    };
+    let expected = evaluate(3, 64, &x, everything);
+    let prepared = run_stocked(3, async |rss, ctx| {
+        let x = share(rss, ctx, Ring::of(64), &values).await?;
+        open(rss, ctx, &everything(rss, ctx, &x).await?).await
+    });
+    for (got, _) in prepared {
+        assert_eq!(got.into_iter().map(|y| y as i64).collect::<Vec<_>>(), expected);
+    }
+}

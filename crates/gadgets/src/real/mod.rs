@@ -34,9 +34,9 @@ use quorate_ring::Ring;
 /// The most bits after the point.
 pub const MAX_FRAC: u32 = 16;
 
-/// Chunks of a function: a few KiB of working memory an element.
+/// Chunks of a function: a few KiB of working memory an element, and as many under way as bit-wise gadgets have.
 fn chunks(len: usize) -> Chunks {
-    Chunks { len, chunk: 2048, window: 4 }
+    Chunks { len, chunk: 2048, window: 16 }
 }
 
 fn check(ring: Ring, frac: u32, least_bits: u32) -> Result<()> {
