@@ -1,5 +1,5 @@
-//! Real functions: the protocol gives the integers of the model (`gadgets/tools/real_model.py`), and stated values outside
-//! the domains.
+//! Real functions: the protocol gives the integers of the model (`gadgets/tools/real_model.py`), and stated values
+//! outside the domains.
 
 #[path = "../examples/accuracy.rs"]
 mod accuracy;

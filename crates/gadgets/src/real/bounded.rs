@@ -25,7 +25,8 @@ enum Tail {
     Identity,
 }
 
-/// The logistic function 1 / (1 + e^-x) of every element, all with `frac` bits after the point; 0 below -16, 1 from 16 on.
+/// The logistic function 1 / (1 + e^-x) of every element, all with `frac` bits after the point; 0 below -16, 1 from
+/// 16 on.
 ///
 /// Error: at most 1 unit of 2^-frac. Defined for every x; the result lies in [0, 1].
 ///
@@ -45,7 +46,8 @@ pub async fn tanh<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S
     on_interval(s, ctx, x, frac, &TANH, Tail::Sign).await
 }
 
-/// GELU, x Phi(x) with the normal distribution function Phi, all with `frac` bits after the point; 0 below -8, x from 8 on.
+/// GELU, x Phi(x) with the normal distribution function Phi, all with `frac` bits after the point; 0 below -8, x from
+/// 8 on.
 ///
 /// Error: at most 1 unit of 2^-frac. Defined for every x; the result lies in [-0.17 - 2^-frac, max(x, 0) + 2^-frac].
 ///
@@ -100,7 +102,8 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, table: &Table,
     Ok(above.map_or(bounded.clone(), |above| s.add(&bounded, &above)))
 }
 
-/// Where the bits of x are: `cell` of them (or none) within a segment, then six for the segment, then the sign's copies.
+/// Where the bits of x are: `cell` of them (or none) within a segment, then six for the segment, then the sign's
+/// copies.
 struct Split {
     cell: i32,
     ring_bits: u32,

@@ -1,8 +1,9 @@
 //! A cubic for each segment of an argument, evaluated exactly in Z_2^64.
 //!
 //! The segment is chosen by one-hot bits: lifted to the ring, 8 low and 8 or 16 high ones select each coefficient as a
-//! bilinear form, so the table has 64 or 128 segments for 14 or 22 conversions. The place in the segment comes from bits
-//! too, so that each power takes only as many of its bits as keep the product within the ring; nothing is truncated.
+//! bilinear form, so the table has 64 or 128 segments for 14 or 22 conversions. The place in the segment comes from
+//! bits too, so that each power takes only as many of its bits as keep the product within the ring; nothing is
+//! truncated.
 //!
 //! Rounds: 4 (conversion; coefficients beside t^2; two products). Elements multiplied: 4 + 1, 3, 1.
 
@@ -27,8 +28,8 @@ pub(super) struct Argument<A, B> {
 pub(super) enum Place<A, B> {
     /// By bits of the distance from the segment's left end: row i weighs 2^-after_point[i].
     Bits { rows: B, after_point: Vec<u32> },
-    /// By the argument itself over Z_2^64, with as many bits after the point as the table looks at; 0 lies at the left end
-    /// of segment 0, and segments are numbered in two's complement.
+    /// By the argument itself over Z_2^64, with as many bits after the point as the table looks at; 0 lies at the
+    /// left end of segment 0, and segments are numbered in two's complement.
     Whole(A),
 }
 

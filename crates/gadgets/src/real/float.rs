@@ -15,8 +15,8 @@ use crate::{Gadgets, stream};
 /// The most rows of a mantissa after its leading bit.
 pub(super) const MANTISSA: u32 = 32;
 
-/// Rows of a mantissa that are enough for a result of `frac` bits after the point that falls as its argument grows: up to
-/// an argument of so many bits nothing is cut, and beyond it the error is below 2^-3 units.
+/// Rows of a mantissa that are enough for a result of `frac` bits after the point that falls as its argument grows:
+/// up to an argument of so many bits nothing is cut, and beyond it the error is below 2^-3 units.
 pub(super) fn enough_for(frac: u32) -> u32 {
     (frac + 2).max(6)
 }
@@ -41,8 +41,8 @@ pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantiss
     Ok(Float { position, mantissa, nonzero })
 }
 
-/// The mantissa, of at least six rows, as the argument of a table on [1, 2); with `parity`, of the second half of the table
-/// where that is 1. Two rounds.
+/// The mantissa, of at least six rows, as the argument of a table on [1, 2); with `parity`, of the second half of the
+/// table where that is 1. Two rounds.
 pub(super) async fn mantissa_argument<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -74,7 +74,8 @@ pub(super) async fn magnitude<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<
     Ok((s.xor(&plus, &changed), sign))
 }
 
-/// The bits of x below the sign's, and whether x is not negative: together, those of max(x, 0) once they are multiplied.
+/// The bits of x below the sign's, and whether x is not negative: together, those of max(x, 0) once they are
+/// multiplied.
 pub(super) async fn below_sign<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
     let k = s.shape(x).0.bits();
     let bits = s.bit_decompose(ctx, x).await?;
@@ -92,9 +93,9 @@ pub(super) struct Exponent<B> {
     pub most: u32,
 }
 
-/// floor(x 2^(u - point)) for unsigned x of 64 bits below 2^(point + 2), as non-negative numbers of the ring; results of
-/// k - 1 bits or more become the largest element, 2^(k-1) - 1. Rounds: a bit decomposition, 2, 1 where results may be too
-/// large, 1.
+/// floor(x 2^(u - point)) for unsigned x of 64 bits below 2^(point + 2), as non-negative numbers of the ring; results
+/// of k - 1 bits or more become the largest element, 2^(k-1) - 1. Rounds: a bit decomposition, 2, 1 where results may
+/// be too large, 1.
 pub(super) async fn denormalise<S: Gadgets>(
     s: &S,
     ctx: &Ctx,

@@ -12,8 +12,8 @@ use crate::{Gadgets, stream};
 /// log 2 with the table's bits after the point.
 const LN2: i64 = 49_946_518_145_322_874;
 
-/// The natural logarithm of every element, all with `frac` bits after the point; the lowest element, -2^(k-1), where x is
-/// not positive.
+/// The natural logarithm of every element, all with `frac` bits after the point; the lowest element, -2^(k-1), where
+/// x is not positive.
 ///
 /// Error: at most 1 unit of 2^-frac for every positive x. The result lies in [-frac log 2, (k - 1 - frac) log 2].
 ///

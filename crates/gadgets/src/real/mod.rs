@@ -4,8 +4,9 @@
 //! integer arithmetic: it gives the same result in every run and for every backend, and nothing leaks beside it. What
 //! is outside a domain gives a stated value, never an error.
 //!
-//! Arguments become bits; the leading bits choose a segment of a table of cubics, which are evaluated exactly in Z_2^64.
-//! Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of bits.
+//! Arguments become bits; the leading bits choose a segment of a table of cubics, which are evaluated exactly in
+//! Z_2^64. Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of
+//! bits.
 //!
 //! f is at most 16, k at most 64.
 

@@ -100,8 +100,8 @@ impl<B> Number<B> {
     }
 }
 
-/// Row j is the row at(u, j) of `source`, where u < 64 is the number; 0 where there is none. `at` is u or -u (as `rising`
-/// says) plus `place(j)`. Two rounds.
+/// Row j is the row at(u, j) of `source`, where u < 64 is the number; 0 where there is none. `at` is u or -u (as
+/// `rising` says) plus `place(j)`. Two rounds.
 pub(super) async fn shift<S: Sharing>(
     s: &S,
     ctx: &Ctx,

@@ -1,7 +1,7 @@
 //! The exponential function: e^x = 2^n 2^r for x log2 e = n + r, r in [0, 1).
 //!
-//! x log2 e is taken in Z_2^64 with f + 36 bits after the point, which is exact enough and cannot wrap for |x| < 64; the
-//! bits of x itself say whether that holds. n moves the rows of 2^r to their place.
+//! x log2 e is taken in Z_2^64 with f + 36 bits after the point, which is exact enough and cannot wrap for |x| < 64;
+//! the bits of x itself say whether that holds. n moves the rows of 2^r to their place.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
@@ -22,8 +22,8 @@ const LOG2_E_BITS: u32 = 36;
 /// |x| < 2^6 holds for every x whose power is neither 0 nor too large.
 const WHOLE_BITS: u32 = 6;
 
-/// e^x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where the result does not
-/// fit; 0 where it is below 2^-frac.
+/// e^x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where the result
+/// does not fit; 0 where it is below 2^-frac.
 ///
 /// Error: at most 2 units of 2^-frac for x <= 8, relative 2^-27 above. Rounded down; e^0 is exact.
 ///

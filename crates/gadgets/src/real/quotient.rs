@@ -19,8 +19,8 @@ use crate::{Gadgets, stream};
 const RECIPROCAL_BITS: u32 = 31;
 const DIVIDEND_BITS: u32 = 30;
 
-/// 1 / x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where x is 0; where the
-/// result does not fit, the largest element with the sign of x.
+/// 1 / x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where x is 0;
+/// where the result does not fit, the largest element with the sign of x.
 ///
 /// Error: at most 2 units of 2^-frac for every other x; magnitudes are rounded down, and exact reciprocals below
 /// 2^(28 - frac) are exact. The result's magnitude is at most 2^frac.
@@ -57,11 +57,11 @@ async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::A) -> Resul
     Ok(s.sub(x, &times(s, &negative, 2)))
 }
 
-/// x / y, element by element, all with `frac` bits after the point. Where y is 0 or the quotient does not fit: the largest
-/// element, 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
+/// x / y, element by element, all with `frac` bits after the point. Where y is 0 or the quotient does not fit: the
+/// largest element, 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
 ///
-/// Error: at most 2 units of 2^-frac for quotients below 2^(28 - frac), relative 2^-27 above. Magnitudes are rounded down;
-/// exact quotients below 2^(26 - frac) of operands with at most 31 significant bits are exact.
+/// Error: at most 2 units of 2^-frac for quotients below 2^(28 - frac), relative 2^-27 above. Magnitudes are rounded
+/// down; exact quotients below 2^(26 - frac) of operands with at most 31 significant bits are exact.
 ///
 /// # Errors
 /// Those of [`reciprocal`]; [`Misuse`] where the operands differ in length or ring.

@@ -22,12 +22,12 @@ const MAX_ROWS: usize = 1 << 30;
 /// Softmax of `rows` candidates lane by lane (row-major: `rows` x lanes), all with `frac` bits after the point.
 ///
 /// Error: at most 1 unit of 2^-frac. Results lie in [0, 1]. `width` is what is proven about the difference of two
-/// candidates of a lane: with [`Width::Full`] candidates that are more than 2^(k-1) apart give wrong results, since their
-/// difference does not fit the ring; the others do not.
+/// candidates of a lane: with [`Width::Full`] candidates that are more than 2^(k-1) apart give wrong results, since
+/// their difference does not fit the ring; the others do not.
 ///
 /// # Errors
-/// [`Misuse`] unless frac <= 16, the ring has at least frac + 2 and at most 64 bits, and the length is a multiple of `rows`,
-/// which is from 1 to 2^30.
+/// [`Misuse`] unless frac <= 16, the ring has at least frac + 2 and at most 64 bits, and the length is a multiple of
+/// `rows`, which is from 1 to 2^30.
 pub async fn softmax<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, rows: usize, width: Width) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2)?;
