@@ -7,12 +7,12 @@ prints the largest and the mean error in units of 2^-f; with `samples`, what ../
 import sys
 
 import numpy as np
-
 import real_tables
 
 U = np.uint64
-TABLES = {n: (np.array(real_tables.tables(n), dtype=object) % 2**64, *real_tables.TABLES[n][2:5])
-          for n in real_tables.TABLES}
+TABLES = {
+    n: (np.array(real_tables.tables(n), dtype=object) % 2**64, *real_tables.TABLES[n][2:5]) for n in real_tables.TABLES
+}
 TABLES = {n: (t[0].astype(np.uint64), int(np.log2(float(t[1]))), t[2], t[3]) for n, t in TABLES.items()}
 LOG2E = int(real_tables.mp.nint(real_tables.mp.log(real_tables.mp.e, 2) * 2**36))
 LN2 = int(real_tables.mp.nint(real_tables.mp.log(2) * 2**56))
@@ -20,7 +20,7 @@ LN2 = int(real_tables.mp.nint(real_tables.mp.log(2) * 2**56))
 
 def poly(name, index, low, low_bits):
     """The cubic at segment `index`; `low` is the place in it, a fraction of the segment with `low_bits` bits."""
-    rows, h, scale, after = TABLES[name]
+    rows, h, _scale, after = TABLES[name]
     c = [rows[:, j][index] for j in range(4)]
     t = []
     for a in after:
@@ -97,7 +97,7 @@ def divide(a, b, f):
 
 
 def exp(x, f, g=None):
-    """x as int64; g bits after the result's point."""
+    """X as int64; g bits after the result's point."""
     g = f if g is None else g
     z = x.view(np.uint64) * U(LOG2E) + U(g << (f + 36))
     u = sar(z, f + 36).view(np.int64)
@@ -117,6 +117,7 @@ def report(name, f, got, want):
 def main():
     rng = np.random.default_rng(1)
     from scipy.special import erfc
+
     for f in (16, 15, 12, 8, 3, 1, 0):
         L = np.longdouble
         unit = L(2) ** f
@@ -132,10 +133,13 @@ def main():
         x = np.arange(8 * 2**f, int((63 - f) * np.log(2) * 2**f), dtype=np.int64)
         e = np.exp(x.astype(L) / unit) * unit
         got = exp(x, f).astype(L)
-        print("   exp beyond: relative 2^%.2f" % np.log2(float((np.maximum(np.abs(got - e) - 1, 0) / e).max() + 1e-30)),
-              "2^%.2f" % np.log2(float((np.abs(got - e) / e).max())))
-        x = np.concatenate([np.arange(1, 2**20, dtype=np.uint64),
-                            (2 ** rng.uniform(0, 63, 10**6)).astype(np.uint64)])
+        print(
+            "   exp beyond: relative 2^{:.2f}".format(
+                np.log2(float((np.maximum(np.abs(got - e) - 1, 0) / e).max() + 1e-30))
+            ),
+            "2^{:.2f}".format(np.log2(float((np.abs(got - e) / e).max()))),
+        )
+        x = np.concatenate([np.arange(1, 2**20, dtype=np.uint64), (2 ** rng.uniform(0, 63, 10**6)).astype(np.uint64)])
         r = x.astype(L)
         report("log", f, log(x, f), np.log(r / unit) * unit)
         report("rsqrt", f, root("rsqrt", x, f), unit / np.sqrt(r / unit))
@@ -143,7 +147,11 @@ def main():
         got, want = root("sqrt", x, f).astype(L), np.sqrt(r * unit)
         small = want < 2.0**31
         report("sqrt result < 2^31 ulp", f, got[small], want[small])
-        print("   sqrt beyond: relative 2^%.2f" % np.log2(float((np.abs(got - want) / want)[~small].max() + 1e-30)))
+        print(
+            "   sqrt beyond: relative 2^{:.2f}".format(
+                np.log2(float((np.abs(got - want) / want)[~small].max() + 1e-30))
+            )
+        )
         b = np.roll(x, 123457)
         want = r / b.astype(L) * unit
         keep = want < 2.0**60
@@ -151,22 +159,35 @@ def main():
         got = divide(a, b, f).astype(L)
         small = want < 2.0**29
         report("division < 2^29 ulp", f, got[small], want[small])
-        print("   division: relative 2^%.2f" % np.log2(float((np.maximum(np.abs(got - want) - 1, 0) / np.maximum(want, 1)).max())))
+        print(
+            "   division: relative 2^{:.2f}".format(
+                np.log2(float((np.maximum(np.abs(got - want) - 1, 0) / np.maximum(want, 1)).max()))
+            )
+        )
 
 
 def samples():
     """Lines `function f x y`, the integers that a test expects of the protocol."""
     rng = np.random.default_rng(7)
     for f in (16, 13, 8, 2, 1, 0):
-        near = np.concatenate([rng.integers(-20 * 2**f, 20 * 2**f, 60), np.arange(-8, 9), rng.integers(-2**62, 2**62, 6)])
+        near = np.concatenate(
+            [rng.integers(-20 * 2**f, 20 * 2**f, 60), np.arange(-8, 9), rng.integers(-(2**62), 2**62, 6)]
+        )
         wide = (2 ** rng.uniform(0, 63, 70)).astype(np.uint64)
         wide = np.concatenate([wide, np.arange(1, 20, dtype=np.uint64), U(2) ** np.arange(0, 63, 5, dtype=np.uint64)])
         low = np.clip(rng.integers(-20 * 2**f, int((62 - f) * 0.693 * 2**f), 80), -(60 << f), None)
         divisor = wide[::-1] >> U(9) | U(7)
-        every = [("sigmoid", near, direct("sigmoid", near, f)), ("tanh", near, direct("tanh", near, f)),
-                 ("gelu", near, direct("gelu", near, f)), ("exp", low, exp(low, f)), ("log", wide, log(wide, f)),
-                 ("sqrt", wide, root("sqrt", wide, f)), ("rsqrt", wide, root("rsqrt", wide, f)),
-                 ("reciprocal", wide, reciprocal(wide, f)), ("divide", wide, divide(wide, divisor, f))]
+        every = [
+            ("sigmoid", near, direct("sigmoid", near, f)),
+            ("tanh", near, direct("tanh", near, f)),
+            ("gelu", near, direct("gelu", near, f)),
+            ("exp", low, exp(low, f)),
+            ("log", wide, log(wide, f)),
+            ("sqrt", wide, root("sqrt", wide, f)),
+            ("rsqrt", wide, root("rsqrt", wide, f)),
+            ("reciprocal", wide, reciprocal(wide, f)),
+            ("divide", wide, divide(wide, divisor, f)),
+        ]
         for name, x, y in every:
             print(name, f, ",".join(map(str, x)), ",".join(map(str, y)))
 

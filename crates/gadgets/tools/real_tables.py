@@ -2,9 +2,9 @@
 
 Each function is cut into 64 segments of one width h. On a segment it is a cubic in t, the distance from the middle:
 c0 + c1 t1 + c2 t2^2 + c3 t3^3, where t1, t2, t3 are t rounded down to T1, T2, T3 bits after the point, so that every
-product is exact in Z_2^64. c_j is a multiple of 2^-(G - j T_j). The coefficients interpolate at the Chebyshev nodes, from
-the highest down: each is rounded before the lower ones are fitted to what is left. Where results are rounded down later,
-c0 is then raised until the cubic is nowhere below the function (at the samples), so that exact results stay exact.
+product is exact in Z_2^64. c_j is a multiple of 2^-(G - j T_j). The coefficients interpolate at the Chebyshev nodes,
+from the highest down: each is rounded before the lower ones are fitted to what is left. Where results are rounded down
+later, c0 is then raised until the cubic is nowhere below the function (at the samples), so that exact results stay exact.
 """
 
 import os
@@ -42,10 +42,22 @@ TABLES = {
     "exp2": ([lambda x: mp.mpf(2) ** x], unsigned(0), H, 62, (30, 22, 16), "2^r on [0, 1)"),
     "log": ([mp.log], unsigned(1), H, 56, (24, 20, 16), "log(m) on [1, 2)"),
     "reciprocal": ([lambda m: 1 / m], unsigned(1), H, 62, (32, 23, 17), "1/m on [1, 2)"),
-    "sqrt": ([mp.sqrt, lambda m: mp.sqrt(2 * m)], unsigned(1), H, 62, (32, 22, 16),
-             "sqrt(m), then sqrt(2m), on [1, 2)"),
-    "rsqrt": ([lambda m: 1 / mp.sqrt(m), lambda m: mp.sqrt(2 / m)], unsigned(1), H, 62, (32, 22, 16),
-              "1/sqrt(m), then sqrt(2/m), on [1, 2)"),
+    "sqrt": (
+        [mp.sqrt, lambda m: mp.sqrt(2 * m)],
+        unsigned(1),
+        H,
+        62,
+        (32, 22, 16),
+        "sqrt(m), then sqrt(2m), on [1, 2)",
+    ),
+    "rsqrt": (
+        [lambda m: 1 / mp.sqrt(m), lambda m: mp.sqrt(2 / m)],
+        unsigned(1),
+        H,
+        62,
+        (32, 22, 16),
+        "1/sqrt(m), then sqrt(2/m), on [1, 2)",
+    ),
 }
 
 
@@ -69,7 +81,7 @@ def cubic(c, offset, h, after):
 
 def raised(c, f, left, h, scale, after, offsets):
     wanted = [mp.ceil(f(left + x) * mp.mpf(2) ** scale) - cubic(c, x, h, after) for x in offsets]
-    return [c[0] + max(0, int(max(wanted)))] + c[1:]
+    return [c[0] + max(0, int(max(wanted))), *c[1:]]
 
 
 def offsets_of(name, i, h):
@@ -84,11 +96,14 @@ def offsets_of(name, i, h):
 
 def segment(f, left, h, scale, after):
     middle = left + h / 2
-    grids = [scale] + [scale - j * t for j, t in zip((1, 2, 3), after)]
+    grids = [scale] + [scale - j * t for j, t in zip((1, 2, 3), after, strict=False)]
     found = [0] * 4
     for degree in (3, 2, 1, 0):
         points = nodes(degree + 1, h)
-        done = lambda t: sum(mp.mpf(found[j]) / mp.mpf(2) ** grids[j] * t**j for j in range(degree + 1, 4))
+
+        def done(t):
+            return sum(mp.mpf(found[j]) / mp.mpf(2) ** grids[j] * t**j for j in range(degree + 1, 4))
+
         c = leading([f(middle + t) - done(t) for t in points], points)
         found[degree] = int(mp.nint(c * mp.mpf(2) ** grids[degree]))
     return found
@@ -105,13 +120,20 @@ def tables(name):
 
 
 def write(name):
-    functions, _, h, scale, after, what = TABLES[name]
+    _functions, _, h, scale, after, what = TABLES[name]
     rows = tables(name)
-    lines = [f"//! Coefficients of {what}: made by `tools/real_tables.py`, not by hand.", "",
-             "use super::Table;", "", "#[rustfmt::skip]",
-             f"pub(in crate::real) const {name.upper()}: Table = Table {{",
-             f"    scale: {scale},", f"    after_point: {list(after)},",
-             f"    segment: {int(mp.log(h, 2))},", "    rows: &["]
+    lines = [
+        f"//! Coefficients of {what}: made by `tools/real_tables.py`, not by hand.",
+        "",
+        "use super::Table;",
+        "",
+        "#[rustfmt::skip]",
+        f"pub(in crate::real) const {name.upper()}: Table = Table {{",
+        f"    scale: {scale},",
+        f"    after_point: {list(after)},",
+        f"    segment: {int(mp.log(h, 2))},",
+        "    rows: &[",
+    ]
     lines += ["        [" + ", ".join(str(c) for c in row) + "]," for row in rows]
     lines += ["    ],", "};", ""]
     with open(os.path.join(OUT, f"{name}.rs"), "w") as file:
