@@ -134,10 +134,8 @@ def main():
         e = np.exp(x.astype(L) / unit) * unit
         got = exp(x, f).astype(L)
         print(
-            "   exp beyond: relative 2^{:.2f}".format(
-                np.log2(float((np.maximum(np.abs(got - e) - 1, 0) / e).max() + 1e-30))
-            ),
-            "2^{:.2f}".format(np.log2(float((np.abs(got - e) / e).max()))),
+            f"   exp beyond: relative 2^{np.log2(float((np.maximum(np.abs(got - e) - 1, 0) / e).max() + 1e-30)):.2f}",
+            f"2^{np.log2(float((np.abs(got - e) / e).max())):.2f}",
         )
         x = np.concatenate([np.arange(1, 2**20, dtype=np.uint64), (2 ** rng.uniform(0, 63, 10**6)).astype(np.uint64)])
         r = x.astype(L)
@@ -147,11 +145,7 @@ def main():
         got, want = root("sqrt", x, f).astype(L), np.sqrt(r * unit)
         small = want < 2.0**31
         report("sqrt result < 2^31 ulp", f, got[small], want[small])
-        print(
-            "   sqrt beyond: relative 2^{:.2f}".format(
-                np.log2(float((np.abs(got - want) / want)[~small].max() + 1e-30))
-            )
-        )
+        print(f"   sqrt beyond: relative 2^{np.log2(float((np.abs(got - want) / want)[~small].max() + 1e-30)):.2f}")
         b = np.roll(x, 123457)
         want = r / b.astype(L) * unit
         keep = want < 2.0**60
@@ -160,9 +154,7 @@ def main():
         small = want < 2.0**29
         report("division < 2^29 ulp", f, got[small], want[small])
         print(
-            "   division: relative 2^{:.2f}".format(
-                np.log2(float((np.maximum(np.abs(got - want) - 1, 0) / np.maximum(want, 1)).max()))
-            )
+            f"   division: relative 2^{np.log2(float((np.maximum(np.abs(got - want) - 1, 0) / np.maximum(want, 1)).max())):.2f}"
         )
 
 

@@ -4,7 +4,7 @@ Each function is cut into 64 segments of one width h. On a segment it is a cubic
 c0 + c1 t1 + c2 t2^2 + c3 t3^3, where t1, t2, t3 are t rounded down to T1, T2, T3 bits after the point, so that every
 product is exact in Z_2^64. c_j is a multiple of 2^-(G - j T_j). The coefficients interpolate at the Chebyshev nodes,
 from the highest down: each is rounded before the lower ones are fitted to what is left. Where results are rounded down
-later, c0 is then raised until the cubic is nowhere below the function (at the samples), so that exact results stay exact.
+later, c0 is then raised until the cubic is nowhere below the function (at the samples), so that exact results stay so.
 """
 
 import os
