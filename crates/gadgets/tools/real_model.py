@@ -154,7 +154,8 @@ def main():
         small = want < 2.0**29
         report("division < 2^29 ulp", f, got[small], want[small])
         print(
-            f"   division: relative 2^{np.log2(float((np.maximum(np.abs(got - want) - 1, 0) / np.maximum(want, 1)).max())):.2f}"
+            "   division: relative 2^"
+            f"{np.log2(float((np.maximum(np.abs(got - want) - 1, 0) / np.maximum(want, 1)).max())):.2f}"
         )
 
 

@@ -202,6 +202,18 @@ fn talks(op: &Op) -> bool {
     use Op::*;
     !matches!(
         op,
-        Constant(_) | Add | Sub | Neg | Sum(_) | CumSum(_) | Shl(_) | Xor | Not | Gather(_) | Reshape | Broadcast | Concat
+        Constant(_)
+            | Add
+            | Sub
+            | Neg
+            | Sum(_)
+            | CumSum(_)
+            | Shl(_)
+            | Xor
+            | Not
+            | Gather(_)
+            | Reshape
+            | Broadcast
+            | Concat
     )
 }
