@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -472,6 +472,3 @@ def _refuse(options: dict[str, Any], known: tuple[str, ...]) -> None:
         if name not in _UNCHANGED or value != _UNCHANGED[name]:
             given = f"{name}={value!r}"
             raise ConfigError(at(f"this release has no option {given}; the options here are {', '.join(known)}"))
-
-
-SessionMaker = Callable[[], Session]

@@ -1,24 +1,12 @@
 //! Every protocol once, for every number of parties, on a few values.
 
-use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Phase, Result, Sharing};
+mod common;
+
+use common::run;
+use quorate_engine::Sharing;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Ring, Vector};
-use quorate_rss::Rss;
-
-fn run<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
-    parties(n, |mut party| {
-        let mut run = party.begin_alone().unwrap();
-        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
-        run.finish();
-        let mut run = party.begin_alone().unwrap();
-        let out = run.phase(Phase::Online, async |ctx| work(&rss, ctx).await).unwrap();
-        let costs = run.finish();
-        party.leave(false);
-        (out, costs)
-    })
-}
 
 fn check(n: usize, k: u32, x: &[i64], y: &[i64]) {
     let ring = Ring::of(k);
