@@ -90,7 +90,7 @@ impl Attempts {
     pub fn open(&mut self) -> std::result::Result<u32, Abort> {
         self.answered.fill(None);
         self.mismatch = None;
-        if let Some(abort) = self.early.iter_mut().find_map(Option::take) {
+        if let Some(abort) = self.first_abort() {
             self.early.fill(None);
             (self.own, self.number) = (abort.number, abort.number);
             return Err(abort);
@@ -99,6 +99,12 @@ impl Attempts {
         (self.own, self.number) = (self.next, self.next);
         self.next += 1;
         Ok(self.number)
+    }
+
+    /// Of the aborts that came early, the one that counts: a session's end, then the oldest, to which the later ones are
+    /// the answers of others.
+    fn first_abort(&self) -> Option<Abort> {
+        self.early.iter().flatten().copied().min_by_key(|abort| (!abort.cause.is_final(), abort.number))
     }
 
     /// The parties agreed: from now on data of this run is read.
@@ -256,6 +262,20 @@ mod tests {
         assert_eq!(attempts.open(), Ok(2));
         assert_eq!(attempts.read(1).unwrap().number, 2);
         assert!(attempts.read(1).is_none());
+    }
+
+    #[test]
+    fn the_first_to_give_up_is_named_whoever_gives_up_after_it() {
+        let mut attempts = Attempts::new(3);
+        let culprit = Abort { origin: 2, ..abort(1, Cause::Refused) };
+        assert_eq!(attempts.aborted(2, culprit), Ok(None));
+        assert_eq!(attempts.aborted(1, culprit), Ok(None), "party 1 passes it on");
+        assert_eq!(attempts.aborted(1, abort(2, Cause::Refused)), Ok(None), "and leaves");
+        assert_eq!(attempts.open(), Err(culprit));
+        let mut attempts = Attempts::new(3);
+        assert_eq!(attempts.aborted(1, abort(1, Cause::Refused)), Ok(None));
+        assert_eq!(attempts.aborted(2, abort(2, Cause::Cheating)), Ok(None));
+        assert_eq!(attempts.open(), Err(abort(2, Cause::Cheating)), "the session is over");
     }
 
     #[test]
