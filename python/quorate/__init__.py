@@ -14,7 +14,7 @@ from quorate import errors, models
 from quorate._quorate import __version__
 from quorate._script import session
 from quorate.array import SecretArray
-from quorate.dtypes import Dtype, bit, fixed, int
+from quorate.dtypes import Dtype, bit, fixed, int, uint
 from quorate.errors import (
     CheatingDetected,
     ConfigError,
@@ -78,4 +78,5 @@ __all__ = [
     "softmax",
     "sqrt",
     "tanh",
+    "uint",
 ]

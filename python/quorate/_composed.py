@@ -33,7 +33,7 @@ class Composed:
             [3 5]
         """
         x = self._me()
-        return x if x.dtype.kind == "bit" else x._session.where(x < 0, -x, x)
+        return x if x.dtype.kind in ("bit", "uint") else x._session.where(x < 0, -x, x)
 
     def clip(self, min: Any = None, max: Any = None) -> SecretArray:
         """Values no lower than `min` and no higher than `max`, each public, secret or None; 2 comparisons deep.

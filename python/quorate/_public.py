@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+import numbers
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ Packed = tuple[str, tuple[int, ...], bytes]
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of bool, int64 or float64.
+    """An array of bool, int64, float64, or of uint64 where a value needs it.
 
     Raises:
         ShapeError: a ragged list.
@@ -28,12 +30,14 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         array = np.asarray(values)
     except ValueError as error:
         raise ShapeError(at(f"{what}: the values do not form an array; are all rows equally long? ({error})")) from None
+    if _lost_integers(values, array):
+        array = np.asarray(values, dtype=object)
     if array.dtype == object:
-        raise _why_object(array, what)
+        array = _of_objects(array, what)
     if array.dtype == np.bool_:
         return array
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
-        raise RangeError(at(f"{what}: {int(array.max())} does not fit 64 bits with a sign: scale or split the values"))
+        return array.astype(np.uint64)
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
     if array.dtype.kind == "f":
@@ -45,22 +49,49 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
     )
 
 
-def _why_object(array: np.ndarray, what: str) -> Exception:
+def _lost_integers(values: Any, array: np.ndarray) -> bool:
+    """Whether numpy made floats of large integers, as it does of [2**63, 1]."""
+    if isinstance(values, (np.ndarray, np.generic)) or array.dtype.kind != "f" or not array.size:
+        return False
+    return bool(np.abs(array).max() >= 2.0**63)
+
+
+def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
+    """Numbers that numpy has no type for, such as Python's long integers, as int64, uint64, float64 or bool."""
     flat = array.ravel().tolist()
     if any(isinstance(v, (list, tuple, np.ndarray)) for v in flat):
-        return ShapeError(at(f"{what}: the rows are not equally long: make them so, for instance by padding"))
-    big = next((v for v in flat if isinstance(v, int)), None)
-    if big is not None and all(isinstance(v, (int, float)) for v in flat):
-        return RangeError(at(f"{what}: an integer does not fit 64 bits with a sign: scale or split the values"))
-    return DtypeError(at(f"{what}: the values are not numbers: give integers, reals or booleans"))
+        raise ShapeError(at(f"{what}: the rows are not equally long: make them so, for instance by padding"))
+    if flat and all(isinstance(v, (bool, np.bool_)) for v in flat):
+        return array.astype(bool)
+    if flat and all(isinstance(v, numbers.Integral) for v in flat):
+        low, high = min(map(int, flat)), max(map(int, flat))
+        if low >= 0 and high < 1 << 64:
+            return array.astype(np.uint64)
+        if low < -(1 << 63) or high >= 1 << 63:
+            raise RangeError(at(f"{what}: an integer does not fit 64 bits: scale or split the values"))
+        return array.astype(np.int64)
+    strange = next((i for i, v in enumerate(flat) if not isinstance(v, (numbers.Real, decimal.Decimal))), None)
+    if strange is not None:
+        kind = type(flat[strange]).__name__
+        raise DtypeError(
+            at(f"{what}: the values are not numbers ({kind} at index {strange}): give integers, reals or booleans")
+        )
+    return array.astype(np.float64)
 
 
 def pack(array: np.ndarray) -> Packed:
     """Kind, shape and little-endian bytes."""
-    kind = {"b": "?", "i": "i", "f": "f"}[array.dtype.kind]
+    kind = {"b": "?", "i": "i", "u": "u", "f": "f"}[array.dtype.kind]
     return kind, array.shape, np.ascontiguousarray(array).tobytes()
 
 
 def natural_dtype(array: np.ndarray) -> Dtype:
-    """The dtype that an array gets if the user names none."""
+    """The dtype that an array gets if the user names none.
+
+    Raises:
+        RangeError: integers beyond int64.
+    """
+    if array.dtype.kind == "u":
+        most = int(array.max())
+        raise RangeError(at(f"{most} does not fit 64 bits with a sign: name dtype=qr.uint(64), or scale the values"))
     return {"b": bit, "i": int_dtype(64), "f": fixed(64, 16)}[array.dtype.kind]

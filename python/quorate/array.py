@@ -36,7 +36,7 @@ class SecretArray(Composed):
 
     Attributes:
         shape: as in numpy.
-        dtype: `qr.int(k)`, `qr.fixed(k, f)` or `qr.bit`.
+        dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)` or `qr.bit`.
 
     Example:
         >>> import quorate as qr
@@ -144,6 +144,8 @@ class SecretArray(Composed):
     def __invert__(self) -> SecretArray:
         if self.dtype.kind == "int":
             return -1 - self
+        if self.dtype.kind == "uint":
+            return np.uint64((1 << self.dtype.bits) - 1) - self
         return self._new(self._session._native.unary("not", self._node, _source.line()))
 
     def __and__(self, other: Any) -> SecretArray:
@@ -343,8 +345,8 @@ class SecretArray(Composed):
     def astype(self, dtype: Any) -> SecretArray:
         """The elements in another dtype.
 
-        Integers and fixed point convert into each other, towards minus infinity where fractional bits are dropped; bits
-        become the numbers 0 and 1. What does not fit wraps, as in numpy; where bounds are stated, range analysis warns.
+        Numbers convert into each other, towards minus infinity where fractional bits are dropped; bits become the numbers
+        0 and 1. What does not fit wraps, as in numpy; where bounds are stated, range analysis warns.
         Local towards fewer bits, about log2(k) rounds towards more; a truncation where fractional bits are dropped.
 
         Example:
@@ -457,7 +459,7 @@ class SecretArray(Composed):
             to: the one party that learns it; None for all. Others get None; a local session gets the value.
 
         Returns:
-            A numpy array: int64, float64 or bool; a numpy scalar for an array without axes.
+            A numpy array: int64, uint64, float64 or bool; a numpy scalar for an array without axes.
 
         Raises:
             ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended; what was computed before is kept.

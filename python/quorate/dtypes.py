@@ -1,4 +1,4 @@
-"""Types of secret numbers: `int(k)`, `fixed(k, f)` and `bit`."""
+"""Types of secret numbers: `int(k)`, `uint(k)`, `fixed(k, f)` and `bit`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from quorate._source import at
 from quorate.errors import DtypeError
 
-__all__ = ["Dtype", "bit", "fixed", "int"]
+__all__ = ["Dtype", "bit", "fixed", "int", "uint"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Dtype:
-    """A type of secret numbers. Made by `int`, `fixed` or as `bit`.
+    """A type of secret numbers. Made by `int`, `uint`, `fixed` or as `bit`.
 
     Attributes:
-        kind: "int", "fixed" or "bit".
-        bits: width in bits, the sign included.
+        kind: "int", "uint", "fixed" or "bit".
+        bits: width in bits, a sign included.
         frac: fractional bits (0 unless fixed).
     """
 
@@ -29,7 +29,7 @@ class Dtype:
     def __repr__(self) -> str:
         if self.kind == "bit":
             return "bit"
-        return f"fixed({self.bits}, {self.frac})" if self.kind == "fixed" else f"int({self.bits})"
+        return f"fixed({self.bits}, {self.frac})" if self.kind == "fixed" else f"{self.kind}({self.bits})"
 
     @property
     def parts(self) -> tuple[str, builtins.int, builtins.int]:
@@ -41,7 +41,8 @@ def _checked(what: str, bits: Any, least: builtins.int) -> builtins.int:
     if isinstance(bits, bool) or not isinstance(bits, builtins.int):
         raise DtypeError(at(f"{what} takes whole numbers of bits, not {bits!r}"))
     if not least <= bits <= 64:
-        raise DtypeError(at(f"{what}: {bits} bits are not supported; choose {least} to 64"))
+        hint = "; one bit without a sign is qr.uint(1), or qr.bit" if bits == 1 else ""
+        raise DtypeError(at(f"{what}: {bits} bits are not supported; choose {least} to 64{hint}"))
     return bits
 
 
@@ -52,6 +53,15 @@ def int(bits: builtins.int = 64) -> Dtype:
     int(20)
     """
     return Dtype("int", _checked("int(k)", bits, 2))
+
+
+def uint(bits: builtins.int = 64) -> Dtype:
+    """Integers without a sign of 1 to 64 bits: 0 to 2^bits - 1.
+
+    >>> uint(32)
+    uint(32)
+    """
+    return Dtype("uint", _checked("uint(k)", bits, 1))
 
 
 def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
@@ -77,4 +87,6 @@ def check(dtype: Any) -> Dtype:
     """
     if isinstance(dtype, Dtype):
         return dtype
-    raise DtypeError(at(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.fixed(k, f) or qr.bit"))
+    raise DtypeError(
+        at(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.uint(k), qr.fixed(k, f) or qr.bit")
+    )

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from quorate import _quorate, _source
-from quorate._network import lined_up
+from quorate._joint import Joint
 from quorate._progress import Progress
 from quorate._public import as_numbers, natural_dtype, pack
 from quorate._source import at
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
-from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
@@ -55,7 +54,7 @@ def _network_text(network: str | Network | None) -> str | None:
     return text
 
 
-class Session:
+class Session(Joint):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -119,7 +118,7 @@ class Session:
                 only (and in a local session). Values are copied.
             owner: the party whose values these are.
             shape: mandatory where the values are not given.
-            dtype: `qr.int(k)`, `qr.fixed(k, f)` or `qr.bit`; without it integers become int(64), reals
+            dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)` or `qr.bit`; without it integers become int(64), reals
                 fixed(64, 16), booleans bits. Mandatory where the values are not given.
             bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts here.
 
@@ -187,132 +186,6 @@ class Session:
         wanted = natural_dtype(array) if dtype is None else check(dtype)
         _check_kind(array, wanted)
         return SecretArray(self, self._native.constant(pack(array), wanted.parts, _source.line()))
-
-    def where(self, condition: Any, x: Any, y: Any) -> SecretArray:
-        """X where the condition's bit is 1, y elsewhere; 1 round after the condition.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x = mpc.input([3, -5], owner=0)
-            ...     print(mpc.where(x < 0, 0, x).reveal())
-            [3 0]
-        """
-        bit, one, other = (self._operand(value, "where") for value in (condition, x, y))
-        return SecretArray(self, self._native.select(bit, one, other, _source.line()))
-
-    def minimum(self, x: Any, y: Any) -> SecretArray:
-        """The smaller of x and y, element by element; a comparison and 1 round.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     print(mpc.minimum(mpc.input([3, -5], owner=0), 0).reveal())
-            [ 0 -5]
-        """
-        return self._smaller("minimum", x, y, x, y)
-
-    def maximum(self, x: Any, y: Any) -> SecretArray:
-        """The larger of x and y, element by element; a comparison and 1 round.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     print(mpc.maximum(mpc.input([3, -5], owner=0), 0).reveal())
-            [3 0]
-        """
-        return self._smaller("maximum", x, y, y, x)
-
-    def _smaller(self, what: str, x: Any, y: Any, one: Any, other: Any) -> SecretArray:
-        """`one` where x < y, `other` elsewhere."""
-        if not isinstance(x, SecretArray) and not isinstance(y, SecretArray):
-            raise DtypeError(at(f"{what}: neither operand is secret; use numpy's, or mpc.constant"))
-        return self.where(x < y if isinstance(x, SecretArray) else y > x, one, other)
-
-    def one_hot(self, index: SecretArray, depth: int) -> SecretArray:
-        """Bits along a new last axis of `depth`: 1 at the position that `index` names, none where it is out of range.
-
-        `depth` tests for equality side by side, for each element.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     print(mpc.one_hot(mpc.input([2, 0], owner=0), 3).reveal().astype(int))
-            [[0 0 1]
-             [1 0 0]]
-        """
-        if not isinstance(index, SecretArray) or index.dtype.kind == "fixed":
-            raise DtypeError(at("one_hot takes a secret array of integers"))
-        if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 0:
-            raise ShapeError(at(f"one_hot: depth must be a whole number from 0 on, not {depth!r}"))
-        whole = index.astype(int_dtype(64)) if index.dtype.kind == "bit" else index
-        most = (1 << (whole.dtype.parts[1] - 1)) - 1
-        known = min(int(depth), most + 1)
-        hot = whole.reshape(*whole.shape, 1) == np.arange(known)
-        if known == depth:
-            return hot
-        return self.concatenate([hot, np.zeros((*whole.shape, int(depth) - known), bool)], axis=-1)
-
-    def take(self, x: Any, index: SecretArray, axis: int | None = None) -> SecretArray:
-        """The elements at secret positions along an axis, or of the flattened array; 0 where one is out of range.
-
-        Every position is compared with all n of the axis, and a product with the resulting bits picks: the work is n
-        for each element. Positions do not count from the end.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x, i = mpc.input([30, 10, 20], owner=0), mpc.input([2, 0], owner=1)
-            ...     print(mpc.take(x, i).reveal())
-            [20 30]
-        """
-        if not isinstance(x, SecretArray):
-            x = self.constant(x)
-        lined, _ = lined_up(x, axis)
-        count, rest = len(lined), lined.shape[1:]
-        hot = self.one_hot(index, count).reshape(index.size, count)
-        picked = hot @ lined.reshape(count, math.prod(rest))
-        if x.dtype.kind == "bit":
-            picked = picked != 0
-        picked = picked.reshape(*index.shape, *rest)
-        if axis is None or axis % x.ndim == 0:
-            return picked
-        at_front = list(range(index.ndim))
-        moved = [index.ndim + d for d in range(len(rest))]
-        place = axis % x.ndim
-        return picked.transpose(*moved[:place], *at_front, *moved[place:])
-
-    def concatenate(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
-        """Arrays one after another along an axis. Local.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x, y = mpc.input([1, 2], owner=0), mpc.input([3], owner=1)
-            ...     print(mpc.concatenate([x, y, [4]]).reveal())
-            [1 2 3 4]
-        """
-        return self._join(arrays, axis, stack=False)
-
-    def stack(self, arrays: Sequence[Any], axis: int = 0) -> SecretArray:
-        """Arrays side by side along a new axis. Local.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x, y = mpc.input([1, 2], owner=0), mpc.input([3, 4], owner=1)
-            ...     print(mpc.stack([x, y], axis=1).reveal())
-            [[1 3]
-             [2 4]]
-        """
-        return self._join(arrays, axis, stack=True)
-
-    def _join(self, arrays: Sequence[Any], axis: int, stack: bool) -> SecretArray:
-        what = "stack" if stack else "concatenate"
-        parts = [self._operand(array, what) for array in arrays]
-        if not any(isinstance(array, SecretArray) for array in arrays):
-            raise DtypeError(at(f"{what}: none of the arrays is secret; use numpy's, or mpc.constant"))
-        return SecretArray(self, self._native.join(parts, int(axis), stack, _source.line()))
 
     # ---- running ----------------------------------------------------------------------------------------------------
 
@@ -384,7 +257,7 @@ class Session:
 def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
     if array.dtype.kind == "f" and dtype.kind != "fixed":
         raise DtypeError(at(f"real numbers do not go into {dtype}: name dtype=qr.fixed(k, f), or round them first"))
-    if array.dtype.kind == "i" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
+    if array.dtype.kind in "iu" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
         raise RangeError(at("bits are 0 or 1; other integers were given"))
 
 
@@ -405,7 +278,7 @@ def _checked_bound(bound: Any) -> Any:
     return int(bound) if isinstance(bound, (int, np.integer)) else float(bound)
 
 
-_NUMPY: dict[str, str] = {"i": "<i8", "f": "<f8", "?": "?"}
+_NUMPY: dict[str, str] = {"i": "<i8", "u": "<u8", "f": "<f8", "?": "?"}
 
 
 def _unpack(value: tuple[str, bytes], shape: tuple[int, ...]) -> Any:

@@ -6,13 +6,15 @@ use crate::error::Fault;
 use crate::interval::Interval;
 
 /// The type of an array's elements. Values are kept in *ring units*: the two's complement integer that the ring
-/// holds, which for fixed point is the real number times 2^frac.
+/// holds (for unsigned integers that from 0 to 2^bits - 1), which for fixed point is the real number times 2^frac.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dtype {
     /// One bit, 0 or 1.
     Bit,
     /// Two's complement integers of `bits` bits, 2 to 64.
     Int { bits: u32 },
+    /// Integers of `bits` bits without a sign, 1 to 64.
+    Uint { bits: u32 },
     /// Fixed point: `bits` bits in all (2 to 64), `frac` of them fractional (`frac < bits`).
     Fixed { bits: u32, frac: u32 },
 }
@@ -28,6 +30,11 @@ impl Dtype {
         Dtype::Int { bits }.checked()
     }
 
+    /// `uint(bits)`. Fails with [`Fault::UnsignedBits`] unless 1 <= bits <= 64.
+    pub fn uint(bits: u32) -> Result<Dtype, Fault> {
+        Dtype::Uint { bits }.checked()
+    }
+
     /// `fixed(bits, frac)`. Fails with [`Fault::Bits`] or [`Fault::Frac`].
     pub fn fixed(bits: u32, frac: u32) -> Result<Dtype, Fault> {
         Dtype::Fixed { bits, frac }.checked()
@@ -38,6 +45,7 @@ impl Dtype {
         match self {
             Dtype::Bit => Ok(self),
             Dtype::Int { bits } | Dtype::Fixed { bits, .. } if !(2..=64).contains(&bits) => Err(Fault::Bits { bits }),
+            Dtype::Uint { bits } if !(1..=64).contains(&bits) => Err(Fault::UnsignedBits { bits }),
             Dtype::Fixed { bits, frac } if frac >= bits => Err(Fault::Frac { bits, frac }),
             _ => Ok(self),
         }
@@ -47,7 +55,7 @@ impl Dtype {
     pub fn bits(self) -> u32 {
         match self {
             Dtype::Bit => 1,
-            Dtype::Int { bits } | Dtype::Fixed { bits, .. } => bits,
+            Dtype::Int { bits } | Dtype::Uint { bits } | Dtype::Fixed { bits, .. } => bits,
         }
     }
 
@@ -64,10 +72,21 @@ impl Dtype {
         matches!(self, Dtype::Fixed { .. })
     }
 
+    /// Whether this is `int(k)` or `uint(k)`.
+    pub fn is_integer(self) -> bool {
+        matches!(self, Dtype::Int { .. } | Dtype::Uint { .. })
+    }
+
+    /// Whether this is `uint(k)`.
+    pub fn is_unsigned(self) -> bool {
+        matches!(self, Dtype::Uint { .. })
+    }
+
     /// All values that the type can hold, in ring units.
     pub fn range(self) -> Interval {
         match self {
             Dtype::Bit => Interval::BIT,
+            Dtype::Uint { bits } => Interval::new(0, (1 << bits) - 1),
             Dtype::Int { bits } | Dtype::Fixed { bits, .. } => Interval::signed(bits),
         }
     }
@@ -76,6 +95,7 @@ impl Dtype {
     pub fn wrap(self, value: i128) -> i128 {
         match self {
             Dtype::Bit => value & 1,
+            Dtype::Uint { bits } => value & ((1 << bits) - 1),
             _ => {
                 let unused = 128 - self.bits();
                 value << unused >> unused
@@ -137,6 +157,7 @@ impl fmt::Display for Dtype {
         match self {
             Dtype::Bit => write!(f, "bit"),
             Dtype::Int { bits } => write!(f, "int({bits})"),
+            Dtype::Uint { bits } => write!(f, "uint({bits})"),
             Dtype::Fixed { bits, frac } => write!(f, "fixed({bits}, {frac})"),
         }
     }

@@ -84,12 +84,16 @@ pub enum Fault {
     #[error("shape {shape} has too many elements: an array holds at most 2^32 - 1; split it")]
     TooLarge { shape: Shape },
 
-    #[error("a ring of {bits} bits is not supported: bits lie between 2 and 64, for instance qr.int(64)")]
+    #[error(
+        "a ring of {bits} bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit"
+    )]
     Bits { bits: u32 },
+    #[error("uint({bits}) is not supported: bits lie between 1 and 64, for instance qr.uint(32)")]
+    UnsignedBits { bits: u32 },
     #[error("fixed({bits}, {frac}): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)")]
     Frac { bits: u32, frac: u32 },
     #[error(
-        "cannot {op} {left} and {right}: the dtypes must be equal; give both inputs the same dtype (dtype=qr.{left})"
+        "cannot {op} {left} and {right}: the dtypes must be equal; convert one of them (x.astype(qr.{left})), or give both inputs the same dtype (dtype=qr.{left})"
     )]
     MixedDtypes { op: &'static str, left: Dtype, right: Dtype },
     #[error(
@@ -104,6 +108,10 @@ pub enum Fault {
         "cannot convert {from} to {to}: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()"
     )]
     NoCast { from: Dtype, to: Dtype },
+    #[error("from_bits takes bits, not {dtype}: x.bits() and comparisons give bits")]
+    NotBits { dtype: Dtype },
+    #[error("from_bits of shape {shape}: {dtype} needs {} bits along the last axis, lowest first", dtype.bits())]
+    BitCount { shape: Shape, dtype: Dtype },
     #[error(
         "{op} takes fixed point, not {dtype}: convert first (x.astype(qr.fixed(64, 16))), or give the input that dtype"
     )]
@@ -169,8 +177,10 @@ impl Fault {
             | Fault::NothingToJoin { .. }
             | Fault::JoinShapes { .. }
             | Fault::IndexOutOfRange { .. }
+            | Fault::BitCount { .. }
             | Fault::TooLarge { .. } => Kind::Shape,
             Fault::Bits { .. }
+            | Fault::UnsignedBits { .. }
             | Fault::Frac { .. }
             | Fault::MixedDtypes { .. }
             | Fault::FloatWithInt { .. }
@@ -178,6 +188,7 @@ impl Fault {
             | Fault::Condition { .. }
             | Fault::NoCast { .. }
             | Fault::FixedOnly { .. }
+            | Fault::NotBits { .. }
             | Fault::RealDtype { .. }
             | Fault::OneDoesNotFit { .. } => Kind::Dtype,
             Fault::OutOfRange { .. }

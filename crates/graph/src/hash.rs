@@ -89,6 +89,7 @@ impl Writer {
             Dtype::Bit => (0, 1, 0),
             Dtype::Int { bits } => (1, bits, 0),
             Dtype::Fixed { bits, frac } => (2, bits, frac),
+            Dtype::Uint { bits } => (3, bits, 0),
         };
         self.0.update(&[tag, bits as u8, frac as u8]);
     }

@@ -73,9 +73,9 @@ pub enum Op {
     Sum(Axis),
     /// Times 2^bits in the ring.
     Shl(u32),
-    /// Arithmetic shift right: exact, towards minus infinity.
+    /// Shift right, with the sign where there is one: exact, towards minus infinity.
     Shr(u32),
-    /// Signed less-than; the result is a bit.
+    /// Less-than in the order of the operands' dtype; the result is a bit.
     Lt,
     Eq,
     And,
@@ -105,7 +105,7 @@ pub enum Op {
     Cast,
     /// The bits of each element along a new last axis, lowest first: two's complement of the ring units.
     Bits,
-    /// Integers from their bits along the last axis, lowest first: undoes [`Op::Bits`].
+    /// Numbers from their bits along the last axis, lowest first: undoes [`Op::Bits`].
     Compose,
     /// A number in another type, towards minus infinity where fractional bits are dropped; wraps where it does not fit.
     Convert,

@@ -130,19 +130,19 @@ fn dtypes() {
     let cases = [
         (
             message(p.at().binary(B::Add, x, small)),
-            "cannot add int(64) and int(8): the dtypes must be equal; give both inputs the same dtype (dtype=qr.int(64))",
+            "cannot add int(64) and int(8): the dtypes must be equal; convert one of them (x.astype(qr.int(64))), or give both inputs the same dtype (dtype=qr.int(64))",
         ),
         (
             message(p.at().binary(B::Mul, real, small)),
-            "cannot multiply fixed(16, 4) and int(8): the dtypes must be equal; give both inputs the same dtype (dtype=qr.fixed(16, 4))",
+            "cannot multiply fixed(16, 4) and int(8): the dtypes must be equal; convert one of them (x.astype(qr.fixed(16, 4))), or give both inputs the same dtype (dtype=qr.fixed(16, 4))",
         ),
         (
             message(p.at().binary(B::Lt, small, real)),
-            "cannot compare int(8) and fixed(16, 4): the dtypes must be equal; give both inputs the same dtype (dtype=qr.int(8))",
+            "cannot compare int(8) and fixed(16, 4): the dtypes must be equal; convert one of them (x.astype(qr.int(8))), or give both inputs the same dtype (dtype=qr.int(8))",
         ),
         (
             message(p.at().concat(&[x.into(), real.into()], 0)),
-            "cannot concatenate int(64) and fixed(16, 4): the dtypes must be equal; give both inputs the same dtype (dtype=qr.int(64))",
+            "cannot concatenate int(64) and fixed(16, 4): the dtypes must be equal; convert one of them (x.astype(qr.int(64))), or give both inputs the same dtype (dtype=qr.int(64))",
         ),
         (
             message(p.at().binary(B::Mul, x, Operand::real(&0.5))),
@@ -186,11 +186,11 @@ fn dtypes() {
         ),
         (
             message(p.at().input(0, 3, &[], Dtype::Int { bits: 0 }, None)),
-            "a ring of 0 bits is not supported: bits lie between 2 and 64, for instance qr.int(64)",
+            "a ring of 0 bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
         ),
         (
             message(p.at().input(0, 3, &[], Dtype::Int { bits: 65 }, None)),
-            "a ring of 65 bits is not supported: bits lie between 2 and 64, for instance qr.int(64)",
+            "a ring of 65 bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
         ),
         (
             message(p.at().constant_ints(&[], &[1], Dtype::Fixed { bits: 8, frac: 8 })),

@@ -165,6 +165,11 @@ impl Session {
         self.add(py, line, |mut b| b.bits(NodeId(x)))
     }
 
+    fn from_bits(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+        let dtype = self.dtype(py, dtype, &line)?;
+        self.add(py, line, |mut b| b.from_bits(NodeId(x), dtype))
+    }
+
     fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<u32> {
         let function = real_function(function)?;
         self.add(py, line, |mut b| b.real(function, NodeId(x)))

@@ -6,11 +6,12 @@ use pyo3::prelude::*;
 use quorate_graph::{Dtype, Fault, NodeId, Operand};
 use quorate_session::Data;
 
-/// The kinds of numbers that cross the border: `i` for int64, `f` for float64, `?` for bool, little endian.
+/// The kinds of numbers that cross the border: `i` for int64, `u` for uint64, `f` for float64, `?` for bool, little endian.
 pub(crate) fn numbers(kind: &str, bytes: &[u8]) -> PyResult<Data> {
     let (words, _) = bytes.as_chunks::<8>();
     match kind {
         "i" => Ok(Data::Ints(words.iter().map(|w| i64::from_le_bytes(*w)).collect())),
+        "u" => Ok(Data::Uints(words.iter().map(|w| u64::from_le_bytes(*w)).collect())),
         "f" => Ok(Data::Reals(words.iter().map(|w| f64::from_le_bytes(*w)).collect())),
         "?" => Ok(Data::Bools(bytes.iter().map(|&b| b != 0).collect())),
         other => Err(PyTypeError::new_err(format!("numbers of kind {other:?} are not known"))),
@@ -21,6 +22,7 @@ pub(crate) fn numbers(kind: &str, bytes: &[u8]) -> PyResult<Data> {
 pub(crate) fn to_bytes(data: &Data) -> (&'static str, Vec<u8>) {
     match data {
         Data::Ints(values) => ("i", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+        Data::Uints(values) => ("u", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
         Data::Reals(values) => ("f", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
         Data::Bools(values) => ("?", values.iter().map(|&v| u8::from(v)).collect()),
     }
@@ -30,6 +32,7 @@ pub(crate) fn to_bytes(data: &Data) -> (&'static str, Vec<u8>) {
 pub(crate) fn dtype(parts: (&str, u32, u32)) -> Result<Dtype, Fault> {
     match parts {
         ("bit", ..) => Ok(Dtype::Bit),
+        ("uint", bits, _) => Dtype::uint(bits),
         ("fixed", bits, frac) => Dtype::fixed(bits, frac),
         (_, bits, _) => Dtype::int(bits),
     }
@@ -40,6 +43,7 @@ pub(crate) fn dtype_parts(dtype: Dtype) -> (&'static str, u32, u32) {
     match dtype {
         Dtype::Bit => ("bit", 1, 0),
         Dtype::Int { bits } => ("int", bits, 0),
+        Dtype::Uint { bits } => ("uint", bits, 0),
         Dtype::Fixed { bits, frac } => ("fixed", bits, frac),
     }
 }
@@ -81,6 +85,7 @@ impl<'py> FromPyObject<'_, 'py> for Argument {
         let (kind, shape, bytes): (String, Vec<usize>, Vec<u8>) = object.extract()?;
         let values = match &numbers(&kind, &bytes)? {
             Data::Ints(values) => Values::Ints(values.iter().map(|&v| v.into()).collect()),
+            Data::Uints(values) => Values::Ints(values.iter().map(|&v| v.into()).collect()),
             Data::Bools(values) => Values::Ints(values.iter().map(|&v| v.into()).collect()),
             Data::Reals(values) => Values::Reals(values.clone()),
         };

@@ -7,7 +7,7 @@ use quorate_ring::{Bits, Vector};
 
 use crate::data::ring_of;
 use crate::executor::{Executor, Value};
-use crate::operations::shifted;
+use crate::operations::{moved, shifted};
 
 impl<S: Gadgets> Executor<'_, S> {
     /// The bits of each element next to each other, lowest first.
@@ -22,7 +22,7 @@ impl<S: Gadgets> Executor<'_, S> {
         })))
     }
 
-    /// Integers from their bits, which lie next to each other, lowest first. One conversion of every bit.
+    /// Numbers from their bits, which lie next to each other, lowest first. One conversion of every bit.
     pub(crate) async fn composed(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let ring = ring_of(node.dtype);
@@ -40,6 +40,23 @@ impl<S: Gadgets> Executor<'_, S> {
         })))
     }
 
+    /// floor(x / 2^shift). Gadgets know numbers with a sign: others are moved to the middle of their range and back.
+    pub(crate) async fn shifted_right(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        shift: u32,
+        operand: Option<&Value<S>>,
+    ) -> Result<Value<S>> {
+        let (x, dtype) = (self.arith(operand)?, self.work.graph.node(id).dtype);
+        if !dtype.is_unsigned() {
+            return Ok(Value::Arith(self.s.trunc_exact(ctx, &x, shift).await?));
+        }
+        let half = 1 << (dtype.bits() - 1);
+        let quotient = self.s.trunc_exact(ctx, &moved(self.s, ctx, &x, half), shift).await?;
+        Ok(Value::Arith(moved(self.s, ctx, &quotient, half >> shift)))
+    }
+
     /// A number in the node's type: down in fractional bits before the ring changes, up afterwards.
     pub(crate) async fn convert(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
@@ -49,7 +66,8 @@ impl<S: Gadgets> Executor<'_, S> {
             x = self.s.trunc_exact(ctx, &x, from.frac() - to.frac()).await?;
         }
         if from.bits() != to.bits() {
-            x = self.s.convert(ctx, &x, ring_of(to), Sign::Signed).await?;
+            let sign = if from.is_unsigned() { Sign::Unsigned } else { Sign::Signed };
+            x = self.s.convert(ctx, &x, ring_of(to), sign).await?;
         }
         if to.frac() > from.frac() {
             x = shifted(self.s, &x, to.frac() - from.frac());
@@ -76,17 +94,5 @@ impl<S: Gadgets> Executor<'_, S> {
             sums
         });
         Ok(Value::Arith(self.candidates_back(&sums, axis)))
-    }
-
-    /// Undoes `candidates_first`.
-    pub(crate) fn candidates_back(&self, x: &S::A, axis: Axis) -> S::A {
-        if axis.outer == 1 {
-            return x.clone();
-        }
-        let index: Vec<u32> = (0..axis.outer)
-            .flat_map(|o| (0..axis.len).map(move |j| (o, j)))
-            .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((j * axis.outer + o) * axis.inner + i) as u32))
-            .collect();
-        self.s.linear(x, &|share: &Vector| share.gather(&index))
     }
 }

@@ -7,6 +7,8 @@ use quorate_ring::{Bits, Ring, Vector};
 #[derive(Clone, PartialEq)]
 pub enum Data {
     Ints(Vec<i64>),
+    /// Unsigned integers.
+    Uints(Vec<u64>),
     Reals(Vec<f64>),
     Bools(Vec<bool>),
 }
@@ -15,6 +17,7 @@ impl Data {
     pub fn len(&self) -> usize {
         match self {
             Data::Ints(v) => v.len(),
+            Data::Uints(v) => v.len(),
             Data::Reals(v) => v.len(),
             Data::Bools(v) => v.len(),
         }
@@ -29,6 +32,7 @@ impl Drop for Data {
     fn drop(&mut self) {
         match self {
             Data::Ints(v) => v.fill(0),
+            Data::Uints(v) => v.fill(0),
             Data::Reals(v) => v.fill(0.0),
             Data::Bools(v) => v.fill(false),
         }
@@ -87,7 +91,7 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Plain, Bui
     let node = graph.node(id);
     let at = |fault| BuildError { fault, at: node.source.clone() };
     let ring = ring_of(node.dtype);
-    if let (Data::Ints(values), Dtype::Int { .. }) = (data, node.dtype) {
+    if let (Data::Ints(values), Dtype::Int { .. } | Dtype::Uint { .. }) = (data, node.dtype) {
         let (lo, hi) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
         let range = node.range();
         if values.len() == node.elements() && range.contains(lo.into()) && range.contains(hi.into()) {
@@ -96,6 +100,9 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Plain, Bui
     }
     let mut units = match data {
         Data::Ints(values) => {
+            node.dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?
+        }
+        Data::Uints(values) => {
             node.dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?
         }
         Data::Bools(values) => values.iter().map(|&v| i128::from(v) << node.dtype.frac()).collect(),
@@ -123,6 +130,7 @@ pub(crate) fn decode(dtype: Dtype, plain: &Plain) -> Data {
             let scale = f64::from(frac).exp2();
             Data::Reals(v.to_i64s().into_iter().map(|units| units as f64 / scale).collect())
         }
+        (Dtype::Uint { .. }, Plain::Vector(v)) => Data::Uints(v.to_u64s()),
         (_, Plain::Vector(v)) => Data::Ints(v.to_i64s()),
     }
 }

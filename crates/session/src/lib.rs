@@ -5,6 +5,7 @@
 //! which are made in the offline phase. This crate has the only match on the protocol.
 #![forbid(unsafe_code)]
 
+mod choices;
 mod config;
 mod connect;
 mod convert;
@@ -12,8 +13,10 @@ mod data;
 mod error;
 mod executor;
 mod gate;
+mod layout;
 mod operations;
 mod plan;
+mod products;
 mod protocol;
 mod real;
 mod session;

@@ -4,8 +4,8 @@ use quorate_engine::{Ctx, Result};
 use quorate_gadgets::{Gadgets, real};
 use quorate_graph::{Axis, NodeId, Real};
 
+use crate::choices::width;
 use crate::executor::{Executor, Value};
-use crate::operations::width;
 
 impl<S: Gadgets> Executor<'_, S> {
     pub(crate) async fn real(

@@ -31,6 +31,20 @@ impl Builder<'_> {
         self.graph.push(Op::Bits, vec![a], to, Dtype::Bit, &self.at)
     }
 
+    pub(super) fn build_from_bits(&mut self, a: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        if node.dtype != Dtype::Bit {
+            return Err(Fault::NotBits { dtype: node.dtype });
+        }
+        let (given, wanted) = (node.shape.last().copied(), dtype.bits() as usize);
+        if given != Some(wanted) {
+            return Err(Fault::BitCount { shape: node.shape.as_slice().into(), dtype });
+        }
+        let to = node.shape[..node.shape.len() - 1].to_vec();
+        let op = if dtype == Dtype::Bit { Op::Reshape } else { Op::Compose };
+        self.graph.push(op, vec![a], to, dtype, &self.at)
+    }
+
     /// `&`, `|` or `^` of integers of one shape, bit by bit in two's complement.
     pub(super) fn bitwise(&mut self, op: BinaryOp, a: NodeId, b: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
         let shape = self.graph.get(a)?.shape.clone();

@@ -15,13 +15,14 @@ impl Builder<'_> {
             BinaryOp::Add | BinaryOp::Sub => [coerce::summed(name, types)?; 2],
             BinaryOp::Mul => coerce::multiplied(name, types)?,
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
-                if let Ok(dtype @ Dtype::Int { .. }) = coerce::joined(name, &types)
-                    && coerce::only_bits(name, &types).is_err()
+                let bits = coerce::only_bits(name, &types);
+                if let (Err(_), Ok(dtype)) = (&bits, coerce::joined(name, &types))
+                    && dtype.is_integer()
                 {
                     let [a, b] = [self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?];
                     return self.bitwise(op, a, b, dtype);
                 }
-                coerce::only_bits(name, &types)?;
+                bits?;
                 [Dtype::Bit; 2]
             }
             _ => [coerce::joined(name, &types)?; 2],

@@ -237,6 +237,11 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_bits(a))
     }
 
+    /// Numbers from their bits along the last axis, lowest first: undoes [`Builder::bits`].
+    pub fn from_bits(&mut self, a: NodeId, dtype: Dtype) -> Built {
+        self.attempt(|b| b.build_from_bits(a, dtype.checked()?))
+    }
+
     /// A real function of fixed point with at most 16 fractional bits.
     pub fn real(&mut self, function: Real, a: NodeId) -> Built {
         self.attempt(|b| b.build_real(function, a))
@@ -323,7 +328,9 @@ fn bounded(dtype: Dtype, bound: Bound) -> Result<Interval, Fault> {
     };
     let range = dtype.range();
     match units {
-        Some(units) if (0..=-range.lo()).contains(&units) => Ok(Interval::new(-units, units.min(range.hi()))),
+        Some(units) if (0..=range.hi().max(-range.lo())).contains(&units) => {
+            Ok(Interval::new((-units).max(range.lo()), units.min(range.hi())))
+        }
         _ => Err(Fault::Bound { bound: shown, dtype }),
     }
 }

@@ -1,0 +1,76 @@
+//! Operations that only move elements: local.
+
+use std::rc::Rc;
+
+use quorate_engine::Result;
+use quorate_gadgets::Gadgets;
+use quorate_graph::{Axis, Dtype, NodeId, Op, shape};
+use quorate_ring::{Bits, Vector};
+
+use crate::executor::{Executor, Value};
+use crate::operations::KINDS;
+
+impl<S: Gadgets> Executor<'_, S> {
+    pub(crate) fn layout(&self, id: NodeId, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        let s = self.s;
+        if let Op::Concat = node.op {
+            return match node.dtype {
+                Dtype::Bit => {
+                    let parts = operands.iter().map(|v| self.bits(Some(v))).collect::<Result<Vec<_>>>()?;
+                    Ok(Value::Bits(s.concat_lanes(&parts.iter().collect::<Vec<_>>())))
+                }
+                _ => {
+                    let parts = operands.iter().map(|v| self.arith(Some(v))).collect::<Result<Vec<_>>>()?;
+                    Ok(Value::Arith(s.concat(&parts.iter().collect::<Vec<_>>())))
+                }
+            };
+        }
+        let source = self.work.graph.node(node.inputs[0]);
+        let index: Vec<u32>;
+        let index: &[u32] = match &node.op {
+            Op::Gather(index) => index,
+            Op::Broadcast if source.elements() > 1 => {
+                index = shape::broadcast_index(&source.shape, &node.shape);
+                &index
+            }
+            Op::Broadcast => {
+                index = vec![0; node.elements()];
+                &index
+            }
+            _ => &[],
+        };
+        let whole = matches!(node.op, Op::Reshape);
+        match &*operands[0] {
+            Value::Arith(x) if whole => Ok(Value::Arith(x.clone())),
+            Value::Bits(x) if whole => Ok(Value::Bits(x.clone())),
+            Value::Arith(x) => Ok(Value::Arith(s.linear(x, &|share: &Vector| share.gather(index)))),
+            Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &|share: &Bits| share.gather_lanes(index)))),
+            Value::Public(_) => Err(KINDS),
+        }
+    }
+
+    /// Moves the axis to the front: candidates as rows, everything else as lanes.
+    pub(crate) fn candidates_first(&self, x: &S::A, axis: Axis) -> S::A {
+        if axis.outer == 1 {
+            return x.clone();
+        }
+        let index: Vec<u32> = (0..axis.len)
+            .flat_map(|j| (0..axis.outer).map(move |o| (o, j)))
+            .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((o * axis.len + j) * axis.inner + i) as u32))
+            .collect();
+        self.s.linear(x, &|share: &Vector| share.gather(&index))
+    }
+
+    /// Undoes `candidates_first`.
+    pub(crate) fn candidates_back(&self, x: &S::A, axis: Axis) -> S::A {
+        if axis.outer == 1 {
+            return x.clone();
+        }
+        let index: Vec<u32> = (0..axis.outer)
+            .flat_map(|o| (0..axis.len).map(move |j| (o, j)))
+            .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((j * axis.outer + o) * axis.inner + i) as u32))
+            .collect();
+        self.s.linear(x, &|share: &Vector| share.gather(&index))
+    }
+}

@@ -1,0 +1,101 @@
+//! Products of arrays, element by element and of matrices.
+
+use quorate_engine::{Ctx, Form, Result};
+use quorate_gadgets::Gadgets;
+use quorate_graph::NodeId;
+use quorate_ring::Vector;
+
+use crate::data::{Plain, ring_of};
+use crate::executor::{Executor, Value};
+use crate::operations::KINDS;
+
+impl<S: Gadgets> Executor<'_, S> {
+    pub(crate) async fn product(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        form: Form,
+        first: Option<&Value<S>>,
+        second: Option<&Value<S>>,
+    ) -> Result<Value<S>> {
+        let product = self.raw_product(ctx, form, first, second).await?;
+        self.truncated(ctx, id, product).await
+    }
+
+    /// A product in the ring, before fixed point drops its surplus bits.
+    async fn raw_product(
+        &self,
+        ctx: &Ctx,
+        form: Form,
+        first: Option<&Value<S>>,
+        second: Option<&Value<S>>,
+    ) -> Result<S::A> {
+        let s = self.s;
+        let by_public = |x: &S::A, v: &Vector, public_first: bool| {
+            s.linear(x, &|share: &Vector| {
+                let mut product = Vector::zeros(share.ring(), 0);
+                match form {
+                    Form::Product => {
+                        product = share.clone();
+                        product.mul_assign(v);
+                    }
+                    Form::MatMul { m, k, n } if public_first => product = Vector::matmul(v, share, (m, k, n)),
+                    Form::MatMul { m, k, n } => product = Vector::matmul(share, v, (m, k, n)),
+                    Form::Dot { .. } => {}
+                }
+                product
+            })
+        };
+        match (first, second) {
+            (Some(Value::Arith(x)), Some(Value::Arith(y))) => s.bilinear(ctx, form, x, y).await,
+            (Some(Value::Arith(x)), Some(Value::Public(Plain::Vector(v)))) => Ok(by_public(x, v, false)),
+            (Some(Value::Public(Plain::Vector(v))), Some(Value::Arith(x))) => Ok(by_public(x, v, true)),
+            _ => Err(KINDS),
+        }
+    }
+
+    async fn truncated(&self, ctx: &Ctx, id: NodeId, product: S::A) -> Result<Value<S>> {
+        match self.work.graph.product_shift(id) {
+            0 => Ok(Value::Arith(product)),
+            shift => Ok(Value::Arith(self.s.trunc_exact(ctx, &product, shift).await?)),
+        }
+    }
+
+    /// A matrix product for each of `batch` pairs that stand one after the other; all in the rounds of one.
+    pub(crate) async fn matrices(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        batch: usize,
+        form: Form,
+        first: Option<&Value<S>>,
+        second: Option<&Value<S>>,
+    ) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        if node.elements() == 0 {
+            let ring = ring_of(node.dtype);
+            let nothing = if ctx.is_dry() { Vector::shape(ring, 0) } else { Vector::zeros(ring, 0) };
+            return Ok(Value::Arith(self.s.public(&nothing)));
+        }
+        let pair = async |ctx: Ctx, i: usize| {
+            let (x, y) = (self.part(first, batch, i)?, self.part(second, batch, i)?);
+            self.raw_product(&ctx, form, Some(&x), Some(&y)).await
+        };
+        let products = ctx.join_all(batch, pair).await?;
+        let product = self.s.concat(&products.iter().collect::<Vec<_>>());
+        self.truncated(ctx, id, product).await
+    }
+
+    /// The i-th of `count` parts of equal length.
+    fn part(&self, value: Option<&Value<S>>, count: usize, i: usize) -> Result<Value<S>> {
+        let part = |v: &Vector| {
+            let len = v.len() / count;
+            v.slice(i * len..(i + 1) * len)
+        };
+        match value {
+            Some(Value::Arith(x)) => Ok(Value::Arith(self.s.linear(x, &part))),
+            Some(Value::Public(Plain::Vector(v))) => Ok(Value::Public(Plain::Vector(part(v)))),
+            _ => Err(KINDS),
+        }
+    }
+}
