@@ -162,9 +162,3 @@ def test_owners_and_what_they_must_bring() -> None:
 
 def test_the_package_re_exports_what_models_needs() -> None:
     assert issubclass(qr.ModelError, ValueError)
-    assert set(qr.models.SUPPORTED) == {
-        "DecisionTreeClassifier",
-        "LinearSVC",
-        'SVC(kernel="linear")',
-        "LogisticRegression",
-    }

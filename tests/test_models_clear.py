@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models import SUPPORTED, Model, Shape, from_sklearn
 from quorate.models._backend import Clear
-from quorate.models._linear import DECISION_BOUND, LinearSecrets, decisions_of, public_bits, vote_matrix
+from quorate.models._linear import DECISION_BOUND, LinearSecrets, public_bits, vote_matrix
 from quorate.models._numerics import (
     ORDERED_BOUND,
     encode_float32_ordered,
@@ -372,7 +372,7 @@ def test_estimators_that_are_not_supported() -> None:
         def predict(self, X: np.ndarray) -> np.ndarray:
             return super().predict(X)[::-1]
 
-    for estimator in (GradientBoostingClassifier(), Contrarian(), 3, LinearSVC):
+    for estimator in (HistGradientBoostingClassifier(), Contrarian(), 3, LinearSVC):
         with pytest.raises(ModelError) as caught:
             from_sklearn(estimator)
         name = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
@@ -455,7 +455,7 @@ def test_shapes_go_through_plain_values() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"kind": "forest"}, "kind"),
+        ({"kind": "bush"}, "kind"),
         ({"classes": (1,)}, "at least two"),
         ({"features": 0}, "0 features"),
         ({"depth": None}, "either a depth"),
@@ -482,7 +482,7 @@ def test_decisions_fit_the_ring() -> None:
             largest_sum = features * 2 ** (data_bits + weight_bits)
             largest_intercept = 2 ** ((features - 1).bit_length() + data_bits + weight_bits)
             assert largest_sum + largest_intercept - 1 < DECISION_BOUND
-    assert decisions_of(Shape("votes", range(5), 1, scales=(0,), data_bits=9, weight_bits=9)) == 10
+    assert Shape("votes", range(5), 1, scales=(0,), data_bits=9, weight_bits=9).decisions == 10
 
 
 def test_what_range_analysis_finds_fits_the_ring() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from quorate.errors import (
     CheatingDetected,
     ConfigError,
-    ModelError,
     PeerLost,
     PeerTimeout,
     QuorateError,
@@ -167,12 +166,9 @@ def _bench(options: argparse.Namespace) -> int:
 
 
 def _models(_: argparse.Namespace) -> int:
-    from quorate.models import SUPPORTED
+    from quorate.models import listing
 
-    if not SUPPORTED:
-        raise ModelError("no model importer is installed")
-    print("qr.models.from_sklearn supports:")
-    print("\n".join(f"  {name}" for name in SUPPORTED))
+    print(listing())
     return OK
 
 

@@ -7,6 +7,7 @@ without the model need to know, and all that they learn of it.
 
 from quorate.models._model import Model
 from quorate.models._shape import Shape
-from quorate.models._sklearn import SUPPORTED, from_sklearn
+from quorate.models._sklearn import from_sklearn
+from quorate.models._supported import SUPPORTED, Support, listing
 
-__all__ = ["SUPPORTED", "Model", "Shape", "from_sklearn"]
+__all__ = ["SUPPORTED", "Model", "Shape", "Support", "from_sklearn", "listing"]

@@ -22,6 +22,9 @@ class Backend(Protocol):
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         """Secret integers of `bits` bits, at most `bound` in magnitude."""
 
+    def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
+        """Secret 64-bit numbers with `fraction` fractional bits, given, and bounded, in units of the last one."""
+
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         """Secret bits."""
 
@@ -40,6 +43,12 @@ class Backend(Protocol):
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
         """`units @ matrix + offset` with a public matrix; results are between 0 and `bound`."""
 
+    def shift_right(self, array: Array, bits: int) -> Array:
+        """Units divided by 2**bits, rounded down exactly."""
+
+    def activation(self, name: str, array: Array, fraction: int) -> Array:
+        """`"relu"` or `"identity"`; with 16 fractional bits `"tanh"` or `"logistic"`."""
+
 
 class Secret:
     """Programs over a session's secret arrays."""
@@ -52,6 +61,13 @@ class Secret:
 
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         return self._mpc.input(values, owner=owner, shape=shape, dtype=self._quorate.int(bits), bound=bound)
+
+    def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
+        if fraction == 0:
+            return self.integers(values, owner, shape, 64, bound)
+        reals = None if values is None else np.ldexp(np.asarray(values, np.float64), -fraction)
+        dtype = self._quorate.fixed(64, fraction)
+        return self._mpc.input(reals, owner=owner, shape=shape, dtype=dtype, bound=bound / (1 << fraction))
 
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         return self._mpc.input(values, owner=owner, shape=shape, dtype=self._quorate.bit)
@@ -71,6 +87,15 @@ class Secret:
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
         return units @ matrix + offset
 
+    def shift_right(self, array: Array, bits: int) -> Array:
+        return array >> bits
+
+    def activation(self, name: str, array: Array, fraction: int) -> Array:
+        if name == "identity":
+            return array
+        known = {"relu": "relu", "tanh": "tanh", "logistic": "sigmoid"}
+        return getattr(self._quorate, known[name])(array)
+
 
 class Clear:
     """The same integers with numpy; every bound that a program states is checked."""
@@ -80,6 +105,9 @@ class Clear:
         if bound >= 1 << (bits - 1) or not 1 <= bits <= 64:
             raise RangeError(f"a bound of {bound} does not fit in {bits} bits")
         return _within(array.reshape(shape), bound)
+
+    def units(self, values: Any, owner: int, shape: tuple[int, ...], fraction: int, bound: int) -> Array:
+        return self.integers(values, owner, shape, 64, bound)
 
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         return np.asarray(values, dtype=bool).reshape(shape)
@@ -98,6 +126,18 @@ class Clear:
 
     def counts(self, units: Array, matrix: Integers, offset: Integers, bound: int) -> Array:
         return _within(units @ matrix + offset, bound)
+
+    def shift_right(self, array: Array, bits: int) -> Array:
+        return array >> bits
+
+    def activation(self, name: str, array: Array, fraction: int) -> Array:
+        if name == "identity":
+            return array
+        if name == "relu":
+            return np.maximum(array, 0)
+        x = np.ldexp(array.astype(np.float64), -fraction)
+        y = np.tanh(x) if name == "tanh" else 0.5 + 0.5 * np.tanh(0.5 * x)
+        return np.rint(np.ldexp(y, fraction)).astype(np.int64)
 
 
 def _within(array: Array, bound: int) -> Array:

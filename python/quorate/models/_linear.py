@@ -15,7 +15,7 @@ Scaling all decisions by one positive number changes neither signs nor the order
 from __future__ import annotations
 
 import dataclasses
-import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,11 @@ _EXPONENT_LIMIT = 900
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class LinearSecrets:
-    """The secret part: integers of weights (decisions, features) and intercepts (decisions,)."""
+    """The secret part: integers of weights (decisions, features), intercepts and units (decisions,)."""
 
     weights: Integers
     intercepts: Integers
+    units: Integers  # decision j stands for itself over 2**units[j]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,34 +87,49 @@ def scales_of(bounds: object, features: int) -> tuple[int, ...]:
     return exponents
 
 
-def encode_linear(plain: PlainLinear, kind: str, classes: tuple, bounds: object) -> tuple[Shape, LinearSecrets, float]:
-    """The shape, the secret integers, and the margin at or below which a prediction may differ."""
+def encode_linear(
+    plain: PlainLinear, kind: str, classes: tuple, bounds: object, **public: Any
+) -> tuple[Shape, LinearSecrets, float]:
+    """The shape, the secret integers, and the margin at or below which a prediction may differ, or a number's error."""
     features = plain.weights.shape[1]
     if not (np.isfinite(plain.weights).all() and np.isfinite(plain.intercepts).all()):
         raise ModelError("the model has weights that are not finite; train it again")
     scales = np.array(scales_of(DEFAULT_BOUND if bounds is None else bounds, features), dtype=np.int64)
     data_bits, weight_bits = public_bits(features, bounds is not None)
-    shape = Shape(kind, classes, features, scales=tuple(scales.tolist()), data_bits=data_bits, weight_bits=weight_bits)
-    sum_bits = (features - 1).bit_length()
-    with np.errstate(over="ignore"):
-        scaled = np.ldexp(plain.weights, scales)
-    largest = max(float(np.abs(scaled).max()), float(np.abs(plain.intercepts).max()) / 2**sum_bits)
-    if not np.isfinite(largest):
-        raise ModelError("weights times the largest features exceed the range of float64; rescale the features")
-    c = math.frexp(largest)[1]
+    shape = Shape(
+        kind, classes, features, scales=tuple(scales.tolist()), data_bits=data_bits, weight_bits=weight_bits, **public
+    )
+    c = _secret_exponents(plain, scales, alike=kind != "regression")
+    units = data_bits + weight_bits - c
     secrets = LinearSecrets(
-        quantise(plain.weights, scales + (weight_bits - c)),
-        quantise(plain.intercepts, data_bits + weight_bits - c),
+        quantise(plain.weights, scales + (weight_bits - c)[:, None]), quantise(plain.intercepts, units), units
     )
     error = (
-        np.abs(scaled).sum(axis=1) * 2.0 ** (-data_bits - 1)
+        np.abs(np.ldexp(plain.weights, scales)).sum(axis=1) * 2.0 ** (-data_bits - 1)
         + features * np.ldexp(1.0, c - weight_bits - 1)
-        + np.ldexp(1.0, c - data_bits - weight_bits - 1)
+        + np.ldexp(1.0, -units - 1)
         + plain.rounding_error(np.ldexp(1.0, scales))
     )
+    if kind == "regression":  # the result is rounded to a float64 once more
+        error = error + np.ldexp(1.0, (features - 1).bit_length() + 1 + c - 53)
     decisions_compared = 2 if kind == "linear" and len(classes) > 2 else 1
     margin = float(error.max()) * decisions_compared * (1 + 1e-9)  # the bound itself is computed with rounding
     return shape, secrets, margin
+
+
+def _secret_exponents(plain: PlainLinear, scales: Integers, alike: bool) -> Integers:
+    """The secret c of each decision; one for all where decisions are compared."""
+    sum_bits = (plain.weights.shape[1] - 1).bit_length()
+    with np.errstate(over="ignore"):
+        scaled = np.abs(np.ldexp(plain.weights, scales)).max(axis=1)
+    largest = np.maximum(scaled, np.abs(plain.intercepts) / 2**sum_bits)
+    if not np.isfinite(largest).all():
+        raise ModelError("weights times the largest features exceed the range of float64; rescale the features")
+    if alike:
+        largest = np.broadcast_to(largest.max(), largest.shape)
+    if largest.max() >= 2.0**_EXPONENT_LIMIT:
+        raise ModelError(f"weights times the largest features exceed 2**{_EXPONENT_LIMIT}; rescale the features")
+    return np.maximum(np.frexp(largest)[1].astype(np.int64), -_EXPONENT_LIMIT)
 
 
 def encode_records(records: object, shape: Shape) -> Integers:
@@ -130,17 +146,9 @@ def encode_records(records: object, shape: Shape) -> Integers:
     return quantise(values, (shape.data_bits or 0) - scales)
 
 
-def decisions_of(shape: Shape) -> int:
-    """How many linear decisions a model of this shape takes."""
-    classes = len(shape.classes)
-    if shape.kind == "votes":
-        return classes * (classes - 1) // 2
-    return 1 if classes == 2 else classes
-
-
 def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records: Array, model_owner: int) -> Array:
-    """The predicted class's index as (records,) integers or bits, from records of `DECISION_BITS` bits."""
-    count = decisions_of(shape)
+    """The decisions, (records, decisions), from records of `DECISION_BITS` bits."""
+    count = shape.decisions
     data_bits, weight_bits = shape.data_bits or 0, shape.weight_bits or 0
     sum_bits = (shape.features - 1).bit_length()
     weights = on.integers(
@@ -154,11 +162,17 @@ def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records
     intercepts = on.integers(
         None if secrets is None else secrets.intercepts, model_owner, (count,), DECISION_BITS, largest - 1
     )
-    decisions = on.product(records, weights.T, largest) + intercepts
+    return on.product(records, weights.T, largest) + intercepts
+
+
+def choose(on: Backend, shape: Shape, decisions: Array) -> Array:
+    """The predicted class's index, (records,), as integers or bits; of labels (records, labels) bits."""
     if shape.kind == "votes":
         return _count_votes(on, decisions > 0, len(shape.classes))
-    if count == 1:
-        return (decisions > 0).reshape(records.shape[0])
+    if shape.multilabel:
+        return decisions > 0
+    if shape.decisions == 1:
+        return (decisions > 0).reshape(decisions.shape[0])
     return decisions.argmax(axis=1)
 
 

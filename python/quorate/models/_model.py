@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError, ShapeError
-from quorate.models import _linear, _tree
+from quorate.models import _ensemble, _linear, _network, _tree
+from quorate.models._answers import decode, decode_numbers
 from quorate.models._backend import Array, Backend, Clear, Secret
-from quorate.models._linear import LinearSecrets
 from quorate.models._numerics import ORDERED_BOUND
 from quorate.models._shape import Shape
-from quorate.models._tree import TreeSecrets
 
-Secrets = TreeSecrets | LinearSecrets
+Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _network.NetworkSecrets
 
 DATA_OWNER = "data owner"
 """The default for `reveal_to`: whose records these are."""
+
+_TREES = ("tree", "forest", "boosting")
+_UNIT_BOUND = 1 << 30
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -27,10 +29,12 @@ class Model:
 
     Attributes:
         shape: what the other parties may know; give it to them.
-        margin_bound: of a linear model: predictions equal the estimator's for every record whose margin exceeds it.
-            The margin is the magnitude of the decision (binary), the smallest of them (one against one), or the
-            distance between the two largest (one against the rest). A tree's is 0: its predictions are always equal.
-            It is computed from the secret weights and stays with the model's owner.
+        margin_bound: predictions equal the estimator's for every record whose margin exceeds it; 0 of a tree, and of a
+            forest whose leaves are pure: their predictions are always equal. The margin is the magnitude of the
+            decision (binary), the smallest of them (one against one, labels predicted each for itself), or the
+            distance between the two largest (otherwise; of a forest, of its mean shares). Of a regression it bounds
+            the distance of each number from the estimator's. It is computed from the secret weights and stays with
+            the model's owner.
     """
 
     shape: Shape
@@ -49,7 +53,7 @@ class Model:
         reveal_to: int | str | None = DATA_OWNER,
         rows: int | None = None,
     ) -> Any:
-        """Predicts the classes of `data_owner`'s records with `model_owner`'s model, showing neither.
+        """Predicts for `data_owner`'s records with `model_owner`'s model, showing neither.
 
         All records are scored in one batch: rounds do not grow with their number.
 
@@ -63,20 +67,64 @@ class Model:
             rows: the number of records, where X is None.
 
         Returns:
-            An array of labels, or None at a party that does not learn them.
+            An array of labels, of a regression of numbers, or None at a party that does not learn them.
 
         Raises:
             RangeError: a record has a value that is not finite or exceeds the model's bounds.
             ShapeError: X does not have a row per record and a column per feature.
             ModelError: the records or the model are not where they are said to be.
         """
-        return predict(mpc, self.shape, self._secrets, X, model_owner, data_owner, reveal_to, rows)
+        return answer("predict", mpc, self.shape, self._secrets, X, model_owner, data_owner, reveal_to, rows)
+
+    def predict_proba(
+        self,
+        mpc: Any,
+        X: Any = None,
+        model_owner: int = 0,
+        data_owner: int = 1,
+        reveal_to: int | str | None = DATA_OWNER,
+        rows: int | None = None,
+    ) -> Any:
+        """The classes' probabilities, (records, classes), for the same arguments as `predict`.
+
+        They say what the decisions of the model are: the logistic function or the shares that turn decisions into
+        probabilities can be undone. So the decisions are what is revealed, of several classes only their
+        differences, and the rest is computed where they arrive.
+
+        Raises:
+            ModelError: this model has no probabilities.
+        """
+        return answer("predict_proba", mpc, self.shape, self._secrets, X, model_owner, data_owner, reveal_to, rows)
+
+    def decision_function(
+        self,
+        mpc: Any,
+        X: Any = None,
+        model_owner: int = 0,
+        data_owner: int = 1,
+        reveal_to: int | str | None = DATA_OWNER,
+        rows: int | None = None,
+    ) -> Any:
+        """The decisions, (records,) or (records, classes), for the same arguments as `predict`.
+
+        Each is within `margin_bound` of the estimator's. They say more about the model than classes do.
+
+        Raises:
+            ModelError: this model has no such decisions.
+        """
+        return answer("decision_function", mpc, self.shape, self._secrets, X, model_owner, data_owner, reveal_to, rows)
 
     def predict_clear(self, X: Any) -> np.ndarray:
-        """The same integer computation without protection, for comparison: no session, nothing is secret."""
-        records = encode_records(self.shape, X)
-        index = run(Clear(), self.shape, self._secrets, records, records.shape[0], 0, 0)
-        return decode(self.shape, index)
+        """The same integer computation without protection, for comparison: no session, nothing is secret.
+
+        Of tanh and logistic, which numpy computes here, the last of 16 fractional bits may differ.
+        """
+        records, on = encode_records(self.shape, X), Clear()
+        decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
+        if self.shape.kind == "regression":
+            units = self._secrets.units if isinstance(self._secrets, _linear.LinearSecrets) else None
+            return decode_numbers("predict", self.shape, decisions, units)
+        return decode(self.shape, choose(on, self.shape, decisions))
 
 
 def encode_records(shape: Shape, X: Any) -> np.ndarray:
@@ -84,30 +132,38 @@ def encode_records(shape: Shape, X: Any) -> np.ndarray:
     values = X if isinstance(X, np.ndarray) else np.asarray(X)
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
-    return _tree.encode_records(values) if shape.kind == "tree" else _linear.encode_records(values, shape)
+    return _tree.encode_records(values) if shape.kind in _TREES else _linear.encode_records(values, shape)
 
 
 def run(
     on: Backend, shape: Shape, secrets: Secrets | None, records: Any, rows: int, model_owner: int, data_owner: int
 ) -> Array:
-    """The program of a model: bits of the index for a tree, the index otherwise."""
+    """The program of a model: bits of the index for a tree, the decisions otherwise, (records, decisions)."""
     size = (rows, shape.features)
-    if shape.kind == "tree":
+    if shape.kind in _TREES:
         x = on.integers(records, data_owner, size, _tree.ring_bits(shape.features), ORDERED_BOUND)
-        return _tree.run_tree(on, shape, secrets if isinstance(secrets, TreeSecrets) else None, x, model_owner)
-    x = on.integers(records, data_owner, size, _linear.DECISION_BITS, 1 << (shape.data_bits or 0))
-    return _linear.run_linear(on, shape, secrets if isinstance(secrets, LinearSecrets) else None, x, model_owner)
+        if shape.kind == "tree":
+            return _tree.run_tree(on, shape, _of(_tree.TreeSecrets, secrets), x, model_owner)
+        return _ensemble.run_ensemble(on, shape, _of(_ensemble.EnsembleSecrets, secrets), x, model_owner)
+    largest = 1 << (shape.data_bits or 0)
+    if shape.kind == "network":
+        x = on.units(records, data_owner, size, _network.fraction_of(shape), largest)
+        return _network.run_network(on, shape, _of(_network.NetworkSecrets, secrets), x, model_owner)
+    x = on.integers(records, data_owner, size, _linear.DECISION_BITS, largest)
+    return _linear.run_linear(on, shape, _of(_linear.LinearSecrets, secrets), x, model_owner)
 
 
-def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
-    """Labels from what `run` computes."""
-    numbers = np.asarray(index).astype(np.int64)
-    if shape.kind == "tree":
-        numbers = (numbers << np.arange(shape.label_bits)[:, None]).sum(axis=0)
-    return np.asarray(shape.classes)[numbers]
+def _of(kind: Any, secrets: Secrets | None) -> Any:
+    return secrets if isinstance(secrets, kind) else None
 
 
-def predict(
+def choose(on: Backend, shape: Shape, decisions: Array) -> Array:
+    """What names the predicted class."""
+    return decisions if shape.kind == "tree" else _linear.choose(on, shape, decisions)
+
+
+def answer(
+    question: str,
     mpc: Any,
     shape: Shape,
     secrets: Secrets | None,
@@ -117,11 +173,12 @@ def predict(
     reveal_to: int | str | None,
     rows: int | None,
 ) -> Any:
-    """`Model.predict` and `Shape.predict`: at each party the same program, with the values that it has."""
+    """A model's and a shape's methods: at each party the same program, with the values that it has."""
     me = mpc.me
     learner = data_owner if reveal_to == DATA_OWNER else reveal_to
+    _check_question(question, shape)
     if secrets is None and me in (None, model_owner):
-        raise ModelError(f"party {model_owner} owns the model: call predict on what from_sklearn returned there")
+        raise ModelError(f"party {model_owner} owns the model: call {question} on what from_sklearn returned there")
     if X is None and me in (None, data_owner):
         raise ModelError(f"party {data_owner} owns the records: give them as X there")
     count = rows if X is None else np.shape(X)[0] if np.ndim(X) else 0
@@ -129,5 +186,21 @@ def predict(
         raise ShapeError(f"{count} records, rows={rows}: a party without the records states their number as rows=")
     records = encode_records(shape, X) if me in (None, data_owner) else None
     mine = secrets if me in (None, model_owner) else None
-    result = run(Secret(mpc), shape, mine, records, count, model_owner, data_owner).reveal(learner)
-    return decode(shape, result) if isinstance(result, np.ndarray) else result
+    on = Secret(mpc)
+    decisions = run(on, shape, mine, records, count, model_owner, data_owner)
+    if question == "predict" and shape.kind != "regression":
+        result = choose(on, shape, decisions).reveal(learner)
+        return decode(shape, result) if isinstance(result, np.ndarray) else result
+    if question == "predict_proba" and shape.link == "softmax":
+        decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
+    given = None if mine is None else mine.units  # type: ignore[union-attr]
+    units = on.integers(given, model_owner, (shape.decisions,), 32, _UNIT_BOUND)
+    result, known = mpc.reveal_all(decisions, units, to=learner)
+    return decode_numbers(question, shape, result, known) if isinstance(result, np.ndarray) else result
+
+
+def _check_question(question: str, shape: Shape) -> None:
+    if question == "predict_proba" and shape.link is None:
+        raise ModelError("this model has no predict_proba: it predicts classes or numbers; see `quorate models`")
+    if question == "decision_function" and shape.kind not in ("linear", "boosting"):
+        raise ModelError(f"a model of kind {shape.kind!r} has no decision_function; see `quorate models`")

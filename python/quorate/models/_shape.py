@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from quorate.errors import ModelError
 
-KINDS = ("tree", "linear", "votes")
+ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
+LINKS = ("share", "logistic", "softmax")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,14 +20,23 @@ class Shape:
     and the form of the tree within its depth or node count.
 
     Attributes:
-        kind: `"tree"`; `"linear"`, one linear decision or the largest of several; `"votes"`, one against one.
-        classes: the labels, in the model's order. Use neutral ones if the labels themselves are confidential.
+        kind: `"tree"`; `"forest"` and `"boosting"`, sums over trees; `"linear"`, one linear decision or the largest of
+            several; `"votes"`, one against one; `"regression"`, real numbers; `"network"`, layers of neurons.
+        classes: the labels, in the model's order; none of a regression. Use neutral ones if the labels themselves are
+            confidential.
         features: how many features a record has.
-        depth: of a tree, if it is at most 12: the tree is padded to a complete one.
-        nodes: of a deeper tree: the number of its inner nodes.
-        scales: of a linear model: feature i is at most `2**scales[i]` in magnitude.
-        data_bits: of a linear model: fractional bits of a scaled record.
+        depth: of trees that are made complete: of one up to 12, of many up to 8.
+        nodes: of deeper trees: the number of inner nodes, of many trees the largest.
+        trees: of a forest: how many; of boosting: how many stages.
+        scales: of other models than trees: feature i is at most `2**scales[i]` in magnitude.
+        data_bits: the same: fractional bits of a scaled record.
         weight_bits: of a linear model: bits of a weight.
+        targets: of a regression: the shape of what is predicted for one record, `()` or `(targets,)`.
+        layers: of a network: how many neurons each hidden layer has.
+        activation: of a network: that of the hidden layers.
+        layer_scales: of a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
+        multilabel: of a network: whether every label is predicted for itself.
+        link: how `predict_proba` follows from the decisions, where it does.
 
     >>> Shape("tree", classes=(0, 1), features=30, depth=5).describe()["depth"]
     5
@@ -39,37 +50,36 @@ class Shape:
     scales: tuple[int, ...] | None = None
     data_bits: int | None = None
     weight_bits: int | None = None
+    trees: int | None = None
+    targets: tuple[int, ...] | None = None
+    layers: tuple[int, ...] | None = None
+    activation: str | None = None
+    layer_scales: tuple[int, ...] | None = None
+    multilabel: bool | None = None
+    link: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(self.classes))
-        if self.scales is not None:
-            object.__setattr__(self, "scales", tuple(int(e) for e in self.scales))
+        for name in ("scales", "targets", "layers", "layer_scales"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, tuple(int(e) for e in getattr(self, name)))
         problem = self._problem()
         if problem:
             raise ModelError(f"this is not the shape of a model: {problem}")
 
     def _problem(self) -> str | None:
-        if self.kind not in KINDS:
-            return f"kind is {self.kind!r}, not one of {', '.join(KINDS)}"
-        if len(self.classes) < 2:
+        if self.kind not in _CHECKS:
+            return f"kind is {self.kind!r}, not one of {', '.join(_CHECKS)}"
+        if self.kind == "regression":
+            if self.targets is None or self.classes or len(self.targets) > 1 or min(self.targets, default=1) < 1:
+                return f"a regression has targets () or (number,) and no classes, not {self.targets} and {self.classes}"
+        elif len(self.classes) < (1 if self.multilabel else 2):
             return f"{len(self.classes)} class, at least two are needed"
         if self.features < 1:
             return f"{self.features} features"
-        if self.kind == "tree":
-            if (self.depth is None) == (self.nodes is None):
-                return "a tree has either a depth or a node count"
-            if self.depth is not None and not 1 <= self.depth <= 12:
-                return f"depth {self.depth} is not between 1 and 12; deeper trees give nodes"
-            if self.nodes is not None and self.nodes < 1:
-                return f"{self.nodes} nodes"
-            return None
-        if self.scales is None or len(self.scales) != self.features:
-            return f"scales must be {self.features} exponents, one per feature"
-        if self.data_bits is None or self.weight_bits is None or self.data_bits < 1 or self.weight_bits < 1:
-            return "data_bits and weight_bits are missing or below 1"
-        if self.data_bits + self.weight_bits + (self.features - 1).bit_length() > 61:
-            return "data_bits, weight_bits and the sum over the features do not fit in 63 bits"
-        return None
+        if self.link is not None and self.link not in LINKS:
+            return f"link is {self.link!r}, not one of {', '.join(LINKS)}"
+        return _CHECKS[self.kind](self)
 
     def describe(self) -> dict[str, Any]:
         """The fields that say something, as plain values; `Shape(**described)` is the same shape.
@@ -85,6 +95,20 @@ class Shape:
         """Bits of a class's index."""
         return (len(self.classes) - 1).bit_length()
 
+    @property
+    def decisions(self) -> int:
+        """How many numbers decide about a record.
+
+        >>> Shape("votes", classes=(1, 2, 3, 4), features=1, scales=(0,), data_bits=9, weight_bits=9).decisions
+        6
+        """
+        if self.targets is not None:
+            return self.targets[0] if self.targets else 1
+        classes = len(self.classes)
+        if self.kind == "votes":
+            return classes * (classes - 1) // 2
+        return 1 if classes == 2 and not self.multilabel else classes
+
     def predict(
         self,
         mpc: Any,
@@ -95,6 +119,92 @@ class Shape:
         rows: int | None = None,
     ) -> Any:
         """The part of `Model.predict` of a party that does not have the model."""
-        from quorate.models._model import predict
+        return self._answer("predict", mpc, X, model_owner, data_owner, reveal_to, rows)
 
-        return predict(mpc, self, None, X, model_owner, data_owner, reveal_to, rows)
+    def predict_proba(
+        self,
+        mpc: Any,
+        X: Any = None,
+        model_owner: int = 0,
+        data_owner: int = 1,
+        reveal_to: int | str | None = "data owner",
+        rows: int | None = None,
+    ) -> Any:
+        """The part of `Model.predict_proba` of a party that does not have the model."""
+        return self._answer("predict_proba", mpc, X, model_owner, data_owner, reveal_to, rows)
+
+    def decision_function(
+        self,
+        mpc: Any,
+        X: Any = None,
+        model_owner: int = 0,
+        data_owner: int = 1,
+        reveal_to: int | str | None = "data owner",
+        rows: int | None = None,
+    ) -> Any:
+        """The part of `Model.decision_function` of a party that does not have the model."""
+        return self._answer("decision_function", mpc, X, model_owner, data_owner, reveal_to, rows)
+
+    def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
+        from quorate.models._model import answer
+
+        return answer(question, mpc, self, None, *rest)
+
+
+def _tree_problem(shape: Shape) -> str | None:
+    most = 12 if shape.kind == "tree" else 8
+    if (shape.depth is None) == (shape.nodes is None):
+        return "a tree has either a depth or a node count"
+    if shape.depth is not None and not 1 <= shape.depth <= most:
+        return f"depth {shape.depth} is not between 1 and {most}; deeper trees give nodes"
+    if shape.nodes is not None and shape.nodes < 1:
+        return f"{shape.nodes} nodes"
+    return None
+
+
+def _trees_problem(shape: Shape) -> str | None:
+    if shape.trees is None or shape.trees < 1:
+        return f"{shape.trees} trees"
+    return _tree_problem(shape)
+
+
+def _scales_problem(shape: Shape) -> str | None:
+    if shape.scales is None or len(shape.scales) != shape.features:
+        return f"scales must be {shape.features} exponents, one per feature"
+    return None
+
+
+def _linear_problem(shape: Shape) -> str | None:
+    if (problem := _scales_problem(shape)) is not None:
+        return problem
+    if shape.data_bits is None or shape.weight_bits is None or shape.data_bits < 1 or shape.weight_bits < 1:
+        return "data_bits and weight_bits are missing or below 1"
+    if shape.data_bits + shape.weight_bits + (shape.features - 1).bit_length() > 61:
+        return "data_bits, weight_bits and the sum over the features do not fit in 63 bits"
+    return None
+
+
+def _network_problem(shape: Shape) -> str | None:
+    if (problem := _scales_problem(shape)) is not None:
+        return problem
+    if shape.layers is None or min(shape.layers, default=1) < 1:
+        return f"layers are {shape.layers}; give the number of neurons of each hidden layer"
+    if shape.activation not in ACTIVATIONS:
+        return f"activation is {shape.activation!r}, not one of {', '.join(ACTIVATIONS)}"
+    if shape.data_bits is None or not 1 <= shape.data_bits <= 60 - (shape.features - 1).bit_length():
+        return f"data_bits is {shape.data_bits}, which leaves nothing for the weights"
+    scaled = shape.activation in ("tanh", "logistic")
+    if (shape.layer_scales is not None) != scaled or len(shape.layer_scales or shape.layers) != len(shape.layers):
+        return "layer_scales must be an exponent per hidden layer with tanh and logistic, and None with the others"
+    return None
+
+
+_CHECKS: dict[str, Callable[[Shape], str | None]] = {
+    "tree": _tree_problem,
+    "forest": _trees_problem,
+    "boosting": _trees_problem,
+    "linear": _linear_problem,
+    "votes": _linear_problem,
+    "regression": _linear_problem,
+    "network": _network_problem,
+}

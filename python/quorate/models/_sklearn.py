@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError
+from quorate.models._ensemble import PlainBoosting, PlainForest, encode_boosting, encode_forest
 from quorate.models._linear import PlainLinear, encode_linear
 from quorate.models._model import Model
+from quorate.models._network import PlainNetwork, encode_network
+from quorate.models._supported import SUPPORTED
 from quorate.models._tree import PlainTree, encode_tree
-
-SUPPORTED = {
-    "DecisionTreeClassifier": "binary and multi-class; one output; records are compared as float32, without NaN",
-    "LinearSVC": "binary and multi-class; one decision per class, the largest wins",
-    'SVC(kernel="linear")': "binary and multi-class; one against one, as libsvm votes; break_ties=False",
-    "LogisticRegression": "classes, binary and multi-class; no probabilities",
-}
-"""What `from_sklearn` takes, and with which restrictions."""
 
 
 def from_sklearn(estimator: Any, *, bounds: Any = None, tolerance: float | None = None) -> Model:
@@ -27,90 +23,175 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, tolerance: float | None 
 
     Args:
         estimator: one of `SUPPORTED`, fitted.
-        bounds: linear models only: the largest magnitude of each feature, or one number for all. It is rounded up to
-            a power of two, which is public. Without it 8192 is taken for every feature, and the smaller the features
-            are, the less precise are they. Tight bounds make `Model.margin_bound` small.
-        tolerance: linear models only: refuse the model if its `margin_bound` is larger.
+        bounds: linear models and networks only: the largest magnitude of each feature, or one number for all. It is
+            rounded up to a power of two, which is public. Without it 8192 is taken for every feature, and the smaller
+            the features are, the less precise are they. Tight bounds make `Model.margin_bound` small.
+        tolerance: refuse the model if its `margin_bound` is larger.
 
     Raises:
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
             bits do not give the tolerance.
     """
-    read = _reader(estimator)
-    classes = _classes(estimator)
-    if isinstance(plain := read(estimator), PlainTree):
-        return Model(*encode_tree(plain, classes, int(estimator.n_features_in_)))
-    kind = "votes" if read is _read_svc else "linear"
-    shape, secrets, margin = encode_linear(plain, kind, classes, bounds)
-    if tolerance is not None and margin > tolerance:
+    model = _reader(estimator)(estimator, bounds)
+    if tolerance is not None and model.margin_bound > tolerance:
         raise ModelError(
-            f"63 bits give a margin of {margin:.3g}, more than the tolerance {tolerance:.3g}: state tighter bounds=, "
-            "scale the features alike before training, use fewer features, or regularise more"
+            f"63 bits give a margin of {model.margin_bound:.3g}, more than the tolerance {tolerance:.3g}: state "
+            "tighter bounds=, scale the features alike before training, use fewer features, or regularise more"
         )
-    return Model(shape, secrets, margin)
+    return model
 
 
-def _reader(estimator: Any) -> Callable[[Any], PlainTree | PlainLinear]:
+Reader = Callable[[Any, Any], Model]
+
+
+def _readers() -> list[tuple[Any, Reader]]:
+    from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.svm import SVC, LinearSVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    return [
+        (DecisionTreeClassifier, _read_tree),
+        (RandomForestClassifier, _read_forest),
+        (ExtraTreesClassifier, _read_forest),
+        (GradientBoostingClassifier, _read_boosting),
+        (SVC, _read_svc),
+        (LinearSVC, _read_decisions),
+        (LogisticRegression, _read_logistic),
+        (LinearRegression, _read_regression),
+        (MLPClassifier, _read_network),
+    ]
+
+
+_PREDICTING = ("predict", "predict_proba", "decision_function", "_predict", "_decision_function", "_raw_predict")
+
+
+def _reader(estimator: Any) -> Reader:
     """The function that reads this estimator; a subclass that predicts in its own way is not supported."""
     name = type(estimator).__name__
     try:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.svm import SVC, LinearSVC
-        from sklearn.tree import DecisionTreeClassifier
+        readers = _readers()
     except ImportError as error:
         raise ModelError(f"{name}: scikit-learn is not installed; pip install 'quorate[sklearn]'") from error
-    readers: list[tuple[Any, Callable[[Any], PlainTree | PlainLinear]]] = [
-        (DecisionTreeClassifier, _read_tree),
-        (SVC, _read_svc),
-        (LinearSVC, _read_linear),
-        (LogisticRegression, _read_linear),
-    ]
     if isinstance(estimator, type):
         raise ModelError(f"{estimator.__name__} is a class; give a fitted estimator")
     for base, read in readers:
-        if isinstance(estimator, base) and type(estimator).predict is base.predict:
+        if isinstance(estimator, base) and all(
+            getattr_static(type(estimator), method, None) is getattr_static(base, method, None)
+            for method in _PREDICTING
+        ):
+            _check_fitted(estimator)
             return read
     raise ModelError(f"{name} is not supported; from_sklearn takes {', '.join(SUPPORTED)}")
 
 
-def _classes(estimator: Any) -> tuple[Any, ...]:
+def _check_fitted(estimator: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    name = type(estimator).__name__
     try:
         check_is_fitted(estimator)
     except NotFittedError as error:
-        raise ModelError(f"this {name} is not fitted; call fit first") from error
-    if getattr(estimator, "n_outputs_", 1) != 1:
-        raise ModelError(f"this {name} has {estimator.n_outputs_} outputs; train one estimator per output")
+        raise ModelError(f"this {type(estimator).__name__} is not fitted; call fit first") from error
+
+
+def _classes(estimator: Any, outputs: int) -> tuple[Any, ...]:
+    name = type(estimator).__name__
+    if outputs != 1:
+        raise ModelError(f"this {name} has {outputs} outputs; train one estimator per output")
     classes = tuple(np.asarray(estimator.classes_).tolist())
     if len(classes) < 2:
         raise ModelError(f"this {name} knows only the class {classes}; there is nothing to predict")
     return classes
 
 
-def _read_tree(estimator: Any) -> PlainTree:
+# ---- trees ------------------------------------------------------------------------------------------------------
+
+
+def _plain_tree(estimator: Any) -> PlainTree:
     tree = estimator.tree_
     return PlainTree(
         np.asarray(tree.children_left, np.int64),
         np.asarray(tree.children_right, np.int64),
         np.asarray(tree.feature, np.int64),
         np.asarray(tree.threshold, np.float64),
-        np.argmax(tree.value[:, 0, :], axis=1).astype(np.int64),
     )
 
 
-def _read_linear(estimator: Any) -> PlainLinear:
-    """`decision > 0` is the second class; of several decisions the first largest wins."""
-    weights = _dense(estimator.coef_)
+def _read_tree(estimator: Any, _: Any) -> Model:
+    labels = np.argmax(estimator.tree_.value[:, 0, :], axis=1).astype(np.int64)
+    classes = _classes(estimator, estimator.n_outputs_)
+    return Model(*encode_tree(_plain_tree(estimator), labels, classes, int(estimator.n_features_in_)))
+
+
+def _read_forest(estimator: Any, _: Any) -> Model:
+    """The class with the largest mean share of the reached leaves' training records."""
+    classes = _classes(estimator, estimator.n_outputs_)
+    plain = PlainForest([_plain_tree(e) for e in estimator.estimators_], [_shares(e) for e in estimator.estimators_])
+    return Model(*encode_forest(plain, classes, int(estimator.n_features_in_)))
+
+
+def _shares(tree: Any) -> NDArray[np.float64]:
+    """The classes' shares in each node; older releases keep weights, which they divide by their sum."""
+    values = np.asarray(tree.tree_.value[:, 0, :], np.float64)
+    sums = values.sum(axis=1, keepdims=True)
+    return values if np.allclose(sums, 1, rtol=1e-9, atol=0) else values / np.where(sums == 0, 1.0, sums)
+
+
+def _read_boosting(estimator: Any, _: Any) -> Model:
+    from sklearn.dummy import DummyClassifier
+
+    classes = _classes(estimator, 1)
+    features = int(estimator.n_features_in_)
+    initial = estimator.init_
+    if initial != "zero" and (not isinstance(initial, DummyClassifier) or initial.strategy == "stratified"):
+        raise ModelError(
+            "GradientBoostingClassifier(init=...) with an estimator of its own is not supported; None and 'zero' are"
+        )
+    start = np.asarray(estimator._raw_predict_init(np.zeros((1, features), np.float32)), np.float64)[0]
+    stages = estimator.estimators_
+    plain = PlainBoosting(
+        [[_plain_tree(tree) for tree in stage] for stage in stages],
+        [[np.asarray(tree.tree_.value[:, 0, 0], np.float64) for tree in stage] for stage in stages],
+        start,
+        float(estimator.learning_rate),
+        # Releases before 1.4 take the first of equal probabilities, later ones the second class.
+        zero_is_second=not hasattr(getattr(estimator, "_loss", None), "_raw_prediction_to_decision"),
+    )
+    link = ("logistic" if len(classes) == 2 else "softmax") if estimator.loss == "log_loss" else None
+    return Model(*encode_boosting(plain, classes, features, link))
+
+
+# ---- linear models ------------------------------------------------------------------------------------------------
+
+
+def _plain_linear(estimator: Any) -> PlainLinear:
+    weights = np.atleast_2d(_dense(estimator.coef_))
     intercepts = np.broadcast_to(np.asarray(estimator.intercept_, np.float64), (weights.shape[0],))
     single = getattr(estimator.coef_, "dtype", None) == np.float32  # records of float32 are then scored in float32
     dtype = np.dtype(np.float32 if single else np.float64)
     return PlainLinear(weights, intercepts, dtype, roundings=weights.shape[1] + 2)
 
 
-def _read_svc(estimator: Any) -> PlainLinear:
+def _read_decisions(estimator: Any, bounds: Any, link: str | None = None) -> Model:
+    """`decision > 0` is the second class; of several decisions the first largest wins."""
+    return Model(*encode_linear(_plain_linear(estimator), "linear", _classes(estimator, 1), bounds, link=link))
+
+
+def _read_logistic(estimator: Any, bounds: Any) -> Model:
+    """Probabilities too, but for the one-against-rest ones of older releases."""
+    several = len(estimator.classes_) > 2
+    apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
+    return _read_decisions(estimator, bounds, (None if apart else "softmax") if several else "logistic")
+
+
+def _read_regression(estimator: Any, bounds: Any) -> Model:
+    targets = np.shape(estimator.coef_)[:-1]
+    return Model(*encode_linear(_plain_linear(estimator), "regression", (), bounds, targets=targets))
+
+
+def _read_svc(estimator: Any, bounds: Any) -> Model:
     """SVC: libsvm's own decisions, positive for the first class of a pair, negative or 0 for the second.
 
     With two classes scikit-learn shows `coef_` and `intercept_` with the other sign, but predicts from libsvm's.
@@ -124,13 +205,37 @@ def _read_svc(estimator: Any) -> PlainLinear:
     intercepts = sign * np.asarray(estimator.intercept_, np.float64)
     dual, vectors = np.abs(_dense(estimator.dual_coef_)), np.abs(_dense(estimator.support_vectors_))
     magnitudes = dual.max(axis=0) @ vectors
-    return PlainLinear(
+    plain = PlainLinear(
         weights,
         intercepts,
         np.dtype(np.float64),
         roundings=vectors.shape[0] + vectors.shape[1] + 4,
         dual=np.broadcast_to(magnitudes, weights.shape),
     )
+    return Model(*encode_linear(plain, "votes", _classes(estimator, 1), bounds))
+
+
+# ---- networks -------------------------------------------------------------------------------------------------------
+
+
+def _read_network(estimator: Any, bounds: Any) -> Model:
+    kind = estimator._label_binarizer.y_type_
+    multilabel = kind == "multilabel-indicator"
+    if multilabel:
+        classes = tuple(range(estimator.n_outputs_))
+    elif kind in ("binary", "multiclass"):
+        classes = _classes(estimator, 1)
+    else:
+        raise ModelError(f"MLPClassifier trained on {kind} targets is not supported")
+    single = all(w.dtype == np.float32 for w in estimator.coefs_)
+    plain = PlainNetwork(
+        [_dense(w).T for w in estimator.coefs_],
+        [np.asarray(b, np.float64) for b in estimator.intercepts_],
+        estimator.activation,
+        multilabel,
+        np.dtype(np.float32 if single else np.float64),
+    )
+    return Model(*encode_network(plain, classes, bounds))
 
 
 def _dense(values: Any) -> NDArray[np.float64]:

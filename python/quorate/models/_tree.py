@@ -8,6 +8,8 @@ bits, not of ring elements; one leaf is reached for sure, so that the exclusive 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +29,21 @@ MAX_COMPLETE_DEPTH = 12
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class TreeSecrets:
-    """A tree's secret part; `paths` and `turns` only if it is too deep to be made complete."""
+class Nodes:
+    """What trees of one form compare; `paths` and `turns` only if they are too deep to be made complete."""
 
-    selection: NDArray[np.bool_]  # (nodes, features): one bit per row, the feature compared
-    thresholds: Integers  # (nodes,): go left where the feature is at most this
+    selection: NDArray[np.bool_]  # (nodes, trees, features): one bit per row, the feature compared
+    thresholds: Integers  # (nodes, trees): go left where the feature is at most this
+    paths: Integers | None = None  # (trees, leaves, nodes): 1 where the leaf is left of the node, -1 right, 0 elsewhere
+    turns: Integers | None = None  # (trees, leaves): how often the path to the leaf goes left
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class TreeSecrets:
+    """The secret part of a tree that gives a class."""
+
+    nodes: Nodes
     labels: NDArray[np.bool_]  # (leaves, label bits): the class's index, least significant bit first
-    paths: Integers | None = None  # (leaves, nodes): 1 where the leaf is left of the node, -1 right, 0 elsewhere
-    turns: Integers | None = None  # (leaves,): how often the path to the leaf goes left
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +54,6 @@ class PlainTree:
     right: NDArray[np.int64]
     feature: NDArray[np.int64]
     threshold: NDArray[np.float64]
-    label: NDArray[np.int64]
 
     def depth(self) -> int:
         """The number of comparisons on the longest path."""
@@ -55,33 +63,41 @@ class PlainTree:
         return deepest
 
 
-def encode_tree(tree: PlainTree, classes: tuple, features: int) -> tuple[Shape, TreeSecrets]:
-    """Splits a trained tree into what is public and what is secret."""
-    inner = tree.left >= 0
-    if not np.isfinite(tree.threshold[inner]).all():
-        raise ModelError("the tree has a threshold that is not finite; it was trained with missing values: impute them")
-    depth = max(1, tree.depth())
-    if depth <= MAX_COMPLETE_DEPTH:
-        shape = Shape("tree", classes, features, depth=depth)
-        return shape, _complete(tree, shape, depth)
-    shape = Shape("tree", classes, features, nodes=int(inner.sum()))
-    return shape, _by_paths(tree, shape)
+def encode_tree(tree: PlainTree, labels: Integers, classes: tuple, features: int) -> tuple[Shape, TreeSecrets]:
+    """Splits a trained tree, with a class's index for each of its nodes, into what is public and what is secret."""
+    form, nodes, leaves = encode_nodes([tree], features, MAX_COMPLETE_DEPTH)
+    shape = Shape("tree", classes, features, **form)
+    label_bits = (labels[leaves[0]][:, None] >> np.arange(shape.label_bits)) & 1 != 0
+    return shape, TreeSecrets(nodes, label_bits)
 
 
-def _label_bits(labels: NDArray[np.int64], shape: Shape) -> NDArray[np.bool_]:
-    return (labels[:, None] >> np.arange(shape.label_bits)) & 1 != 0
+def encode_nodes(trees: Sequence[PlainTree], features: int, limit: int) -> tuple[dict[str, Any], Nodes, Integers]:
+    """The public form of trees, what they compare, and (trees, leaves): which trained node each leaf stands for.
+
+    All trees get the form of the largest: complete ones of its depth up to `limit`, else that many inner nodes.
+    A leaf that no record can reach stands for node -1.
+    """
+    if not all(np.isfinite(tree.threshold[tree.left >= 0]).all() for tree in trees):
+        raise ModelError("a tree has a threshold that is not finite; it was trained with missing values: impute them")
+    depth = max(1, *(tree.depth() for tree in trees))
+    if depth <= limit:
+        complete = [_complete(tree, depth) for tree in trees]
+        feature, threshold, leaves = (np.stack(arrays) for arrays in zip(*complete, strict=True))
+        return {"depth": depth}, _nodes(feature, threshold, features), leaves
+    count = max(int((tree.left >= 0).sum()) for tree in trees)
+    listed = [_by_paths(tree, count) for tree in trees]
+    feature, threshold, leaves, paths = (np.stack(arrays) for arrays in zip(*listed, strict=True))
+    turns = np.where(leaves < 0, 1, (paths == 1).sum(axis=2))  # the path of a leaf that is not there asks nothing
+    return {"nodes": count}, _nodes(feature, threshold, features, paths, turns), leaves
 
 
-def _selection(feature: NDArray[np.int64], features: int) -> NDArray[np.bool_]:
-    return feature[:, None] == np.arange(features)
+def _nodes(feature: Integers, threshold: NDArray[np.float64], features: int, *paths: Integers) -> Nodes:
+    thresholds = encode_float32_ordered(round_down_to_float32(threshold))
+    return Nodes(feature.T[:, :, None] == np.arange(features), thresholds.T, *paths)
 
 
-def _encode_thresholds(threshold: NDArray[np.float64]) -> Integers:
-    return encode_float32_ordered(round_down_to_float32(threshold))
-
-
-def _complete(tree: PlainTree, shape: Shape, depth: int) -> TreeSecrets:
-    """Pads to a complete tree: below a leaf any comparison will do, since both sides end in the leaf's label."""
+def _complete(tree: PlainTree, depth: int) -> tuple[Integers, NDArray[np.float64], Integers]:
+    """Pads to a complete tree: below a leaf any comparison will do, since both sides end in the same leaf."""
     feature, threshold = np.zeros(2**depth - 1, np.int64), np.zeros(2**depth - 1)
     origin = [0]  # the trained node that stands at each place of the present layer
     for layer in range(depth):
@@ -93,38 +109,30 @@ def _complete(tree: PlainTree, shape: Shape, depth: int) -> TreeSecrets:
                 feature[place], threshold[place] = tree.feature[node], tree.threshold[node]
                 below += [int(tree.left[node]), int(tree.right[node])]
         origin = below
-    return TreeSecrets(
-        _selection(feature, shape.features),
-        _encode_thresholds(threshold),
-        _label_bits(tree.label[origin], shape),
-    )
+    return feature, threshold, np.array(origin)
 
 
-def _by_paths(tree: PlainTree, shape: Shape) -> TreeSecrets:
-    """One row per leaf says on which side of each node the leaf lies."""
+def _by_paths(tree: PlainTree, count: int) -> tuple[Integers, NDArray[np.float64], Integers, Integers]:
+    """One row per leaf says on which side of each node the leaf lies; filled up to `count` nodes."""
     inner = np.flatnonzero(tree.left >= 0)
     column = {int(node): j for j, node in enumerate(inner)}
-    leaves: list[int] = []
-    rows: list[Integers] = []
-    pending = [(0, np.zeros(len(inner), np.int64))]
+    feature, threshold = np.zeros(count, np.int64), np.zeros(count)
+    feature[: len(inner)], threshold[: len(inner)] = tree.feature[inner], tree.threshold[inner]
+    leaves = np.full(count + 1, -1)
+    paths = np.zeros((count + 1, count), np.int64)
+    found = 0
+    pending = [(0, paths[0].copy())]
     while pending:
         node, row = pending.pop()
         if tree.left[node] < 0:
-            leaves.append(node)
-            rows.append(row)
+            leaves[found], paths[found] = node, row
+            found += 1
             continue
         for child, side in ((int(tree.left[node]), 1), (int(tree.right[node]), -1)):
             path = row.copy()
             path[column[node]] = side
             pending.append((child, path))
-    paths = np.stack(rows)
-    return TreeSecrets(
-        _selection(tree.feature[inner], shape.features),
-        _encode_thresholds(tree.threshold[inner]),
-        _label_bits(tree.label[leaves], shape),
-        paths,
-        (paths == 1).sum(axis=1),
-    )
+    return feature, threshold, leaves, paths
 
 
 def ring_bits(features: int) -> int:
@@ -147,32 +155,37 @@ def encode_records(records: object) -> Integers:
 def run_tree(on: Backend, shape: Shape, secrets: TreeSecrets | None, records: Array, model_owner: int) -> Array:
     """Bits of the predicted class's index, (label bits, records), from records of `ring_bits` bits.
 
-    Rounds do not depend on the number of records: selection and comparison are of all nodes at once, products along
-    paths take log(depth) rounds, or one equality for a deep tree.
+    Rounds do not depend on the number of records: see `leaves_reached`.
     """
-    nodes = shape.nodes if shape.nodes is not None else 2 ** (shape.depth or 1) - 1
-    leaves = nodes + 1
-
-    def own(name: str) -> Array:
-        return None if secrets is None else getattr(secrets, name)
-
-    bits = ring_bits(shape.features)
-    selection = on.integers(_int64(own("selection")), model_owner, (nodes, shape.features), bits, 1)
-    thresholds = on.integers(own("thresholds"), model_owner, (nodes,), bits, ORDERED_BOUND)
-    labels = on.bits(own("labels"), model_owner, (leaves, shape.label_bits))
-    chosen = on.product(selection, records.T, ORDERED_BOUND)
-    goes_left = chosen <= thresholds.reshape(nodes, 1)
-    if shape.nodes is None:
-        reached = _reach_complete(on, goes_left)
-    else:
-        reached = _reach_by_paths(on, goes_left, own("paths"), own("turns"), model_owner)
-    count = records.shape[0]
+    reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, 1, records, model_owner)
+    leaves, _, count = reached.shape
+    labels = on.bits(None if secrets is None else secrets.labels, model_owner, (leaves, shape.label_bits))
     hits = reached.reshape(leaves, 1, count) & labels.reshape(leaves, shape.label_bits, 1)
     return _xor_over_first_axis(on, hits)
 
 
-def _int64(values: NDArray[np.bool_] | None) -> Integers | None:
-    return None if values is None else values.astype(np.int64)
+def leaves_of(shape: Shape) -> int:
+    """How many leaves each tree of a shape has."""
+    return 2 ** (shape.depth or 1) if shape.nodes is None else shape.nodes + 1
+
+
+def leaves_reached(on: Backend, shape: Shape, secrets: Nodes | None, trees: int, records: Array, owner: int) -> Array:
+    """Bits (leaves, trees, records): of each tree, the one leaf that a record reaches.
+
+    Selection and comparison are of all nodes of all trees at once, products along paths take log(depth) rounds, or
+    one equality for deep trees: rounds depend neither on the number of records nor on that of trees.
+    """
+    nodes = leaves_of(shape) - 1
+    rows, count = nodes * trees, records.shape[0]
+    bits = ring_bits(shape.features)
+    chosen_features = None if secrets is None else secrets.selection.reshape(rows, shape.features).astype(np.int64)
+    selection = on.integers(chosen_features, owner, (rows, shape.features), bits, 1)
+    limits = None if secrets is None else secrets.thresholds.reshape(rows)
+    thresholds = on.integers(limits, owner, (rows,), bits, ORDERED_BOUND)
+    goes_left = on.product(selection, records.T, ORDERED_BOUND) <= thresholds.reshape(rows, 1)
+    if shape.nodes is None:
+        return _reach_complete(on, goes_left.reshape(nodes, trees * count)).reshape(nodes + 1, trees, count)
+    return _reach_by_paths(on, goes_left.reshape(nodes, trees, count), secrets, owner)
 
 
 def _reach_complete(on: Backend, goes_left: Array) -> Array:
@@ -196,14 +209,15 @@ def _reach_complete(on: Backend, goes_left: Array) -> Array:
     return blocks[0]
 
 
-def _reach_by_paths(on: Backend, goes_left: Array, paths: Array, turns: Array, owner: int) -> Array:
+def _reach_by_paths(on: Backend, goes_left: Array, secrets: Nodes | None, owner: int) -> Array:
     """A leaf is reached if all conditions on its path hold: if lefts taken less rights missed is its count of lefts."""
-    nodes = goes_left.shape[0]
+    nodes, trees, _ = goes_left.shape
     width = nodes.bit_length() + 2
-    secret_paths = on.integers(paths, owner, (nodes + 1, nodes), width, 1)
-    secret_turns = on.integers(turns, owner, (nodes + 1,), width, nodes)
-    score = on.product(secret_paths, on.as_integers(goes_left, width), nodes)
-    return score == secret_turns.reshape(nodes + 1, 1)
+    paths, turns = (None, None) if secrets is None else (secrets.paths, secrets.turns)
+    secret_paths = on.integers(paths, owner, (trees, nodes + 1, nodes), width, 1)
+    secret_turns = on.integers(turns, owner, (trees, nodes + 1), width, nodes)
+    score = on.product(secret_paths, on.as_integers(goes_left.transpose(1, 0, 2), width), nodes)
+    return (score == secret_turns.reshape(trees, nodes + 1, 1)).transpose(1, 0, 2)
 
 
 def _xor_over_first_axis(on: Backend, bits: Array) -> Array:

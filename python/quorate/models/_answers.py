@@ -1,0 +1,51 @@
+"""From what is revealed to what an estimator would have returned."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.models._network import FRACTION
+from quorate.models._numerics import Integers
+from quorate.models._shape import Shape
+
+
+def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
+    """Labels from what names them; of labels that are predicted each for itself, a column of 0 and 1 for each."""
+    numbers = np.asarray(index).astype(np.int64)
+    if shape.multilabel:
+        return numbers
+    if shape.kind == "tree":
+        numbers = (numbers << np.arange(shape.label_bits)[:, None]).sum(axis=0)
+    return np.asarray(shape.classes)[numbers]
+
+
+def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
+    """Numbers from integers or fixed point, decision j being so many 2**-units[j]."""
+    whole = np.asarray(decisions)
+    if whole.dtype.kind == "f":  # fixed point: units of 2**-FRACTION
+        whole = np.ldexp(whole, FRACTION)
+    reals = np.ldexp(whole.astype(np.float64), -np.asarray(units, np.int64))
+    if shape.kind == "regression":
+        return reals.reshape(reals.shape[0], *(shape.targets or ()))
+    if question == "predict_proba":
+        return probabilities(shape, reals)
+    return reals[:, 0] if shape.decisions == 1 else reals
+
+
+def probabilities(shape: Shape, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A column for each class.
+
+    >>> shape = Shape("boosting", classes=(0, 1), features=1, depth=1, trees=1, link="logistic")
+    >>> probabilities(shape, np.array([[0.0]]))
+    array([[0.5, 0.5]])
+    """
+    if shape.link == "softmax":
+        risen = np.exp(decisions - decisions.max(axis=1, keepdims=True))
+        return risen / risen.sum(axis=1, keepdims=True)
+    if shape.link == "share":
+        shares = decisions / (shape.trees or 1)
+        second = (1 + shares) / 2
+    else:
+        shares = second = 0.5 * (1 + np.tanh(0.5 * decisions))
+    return np.hstack([1 - second, second]) if shape.decisions == 1 and not shape.multilabel else shares

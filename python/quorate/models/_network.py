@@ -1,0 +1,224 @@
+"""Neural networks: integers layer by layer, with as many bits as a ring of 64 holds, and a proved bound on the error.
+
+Notation: layer l takes n inputs A_i, integers below 2**P that stand for A_i / 2**s; weights become
+W_ji = round(w_ji * 2**(Q - c)) with |W_ji| <= 2**Q, intercepts B_j = round(b_j * 2**(s + Q - c)). With n' the power of
+two at or above n and P + Q + log2(n') = 60, all of D_j = sum_i W_ji A_i + B_j is at most 2**61, and D_j stands for
+D_j / 2**(s + Q - c). The layer's results are shifted right exactly, to the next layer's bits.
+
+With relu and identity the scale passes through the activation: every c is secret, and decisions are scaled by one
+positive number, which changes neither signs nor their order. With tanh and logistic the results are shifted to 16
+fractional bits, fixed point; the c of hidden layers, one power of two each, are then public.
+
+The error is propagated with the trained weights, from the features' bounds on: |w| times the error of the inputs, what
+rounding of weights, intercepts and shifts adds, and of tanh and logistic what their own docstrings state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.errors import ModelError
+from quorate.models._backend import Array, Backend
+from quorate.models._linear import DEFAULT_BOUND, scales_of
+from quorate.models._numerics import Integers, gamma, quantise
+from quorate.models._shape import Shape
+
+FRACTION = 16
+"""Fractional bits of what tanh and logistic take and give."""
+
+SATURATING = ("tanh", "logistic")
+
+_TOTAL = 60
+_SLOPE = {"relu": 1.0, "identity": 1.0, "tanh": 1.0, "logistic": 0.25}
+_UNITS = {"tanh": 2.0, "logistic": 1.5}  # the error of the function, in units of 2**-FRACTION
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class NetworkSecrets:
+    """The secret part: per layer weights (outputs, inputs) and intercepts (outputs,), and the decisions' units."""
+
+    weights: tuple[Integers, ...]
+    intercepts: tuple[Integers, ...]
+    units: Integers
+
+
+@dataclasses.dataclass(frozen=True)
+class PlainNetwork:
+    """Trained layers, weights (outputs, inputs), and the dtype that the trainer's library computes in."""
+
+    weights: Sequence[NDArray[np.float64]]
+    intercepts: Sequence[NDArray[np.float64]]
+    activation: str
+    multilabel: bool
+    dtype: np.dtype
+
+
+class Layer(NamedTuple):
+    """What is public of a layer's arithmetic: sizes, and bits of inputs and weights."""
+
+    inputs: int
+    outputs: int
+    data_bits: int
+    weight_bits: int
+
+    @property
+    def largest(self) -> int:
+        """Bounds the product with the weights, and the intercepts too."""
+        return 1 << ((self.inputs - 1).bit_length() + self.data_bits + self.weight_bits)
+
+
+def layers_of(shape: Shape) -> list[Layer]:
+    """The arithmetic of each layer, from the public shape alone."""
+    sizes = [shape.features, *(shape.layers or ()), shape.decisions]
+    found: list[Layer] = []
+    for place, (inputs, outputs) in enumerate(pairwise(sizes)):
+        total = _TOTAL - (inputs - 1).bit_length()
+        if place == 0:
+            weight_bits = total - (shape.data_bits or 0)
+        elif shape.activation in SATURATING:
+            weight_bits = total - FRACTION
+        else:
+            weight_bits = total // 2 - 3  # results are far below their bound, and get more of the bits
+        found.append(Layer(inputs, outputs, total - weight_bits, weight_bits))
+    return found
+
+
+def shifts_of(shape: Shape) -> list[int]:
+    """By how many bits the results of each hidden layer are shifted right."""
+    layers = layers_of(shape)
+    if shape.layer_scales is None:
+        return [layer.largest.bit_length() - after.data_bits for layer, after in pairwise(layers)]
+    fractions = [layers[0].data_bits] + [FRACTION] * len(layers)
+    scaled = zip(fractions, layers, shape.layer_scales, strict=False)
+    return [unit + layer.weight_bits - c - FRACTION for unit, layer, c in scaled]
+
+
+def encode_network(plain: PlainNetwork, classes: tuple, bounds: object) -> tuple[Shape, NetworkSecrets, float]:
+    """The shape, the secret integers, and the margin at or below which a prediction may differ."""
+    if not all(np.isfinite(a).all() for a in (*plain.weights, *plain.intercepts)):
+        raise ModelError("the model has weights that are not finite; train it again")
+    features = plain.weights[0].shape[1]
+    scales = np.array(scales_of(DEFAULT_BOUND if bounds is None else bounds, features), dtype=np.int64)
+    weights = [np.ldexp(plain.weights[0], scales), *plain.weights[1:]]  # of records divided by their bounds
+    total = _TOTAL - (features - 1).bit_length()
+    hidden = tuple(w.shape[0] for w in weights[:-1])
+    shape = Shape(
+        "network",
+        classes,
+        features,
+        scales=tuple(scales.tolist()),
+        data_bits=total - (total // 2 - (0 if bounds is not None else 3)),
+        layers=hidden,
+        activation=plain.activation,
+        layer_scales=_public_exponents(weights, plain) if plain.activation in SATURATING else None,
+        multilabel=plain.multilabel or None,
+        link="softmax" if len(classes) > 2 and not plain.multilabel else "logistic",
+    )
+    if min(shifts_of(shape), default=0) < 0:
+        raise ModelError("weights times the largest features are too large for tanh and logistic; rescale the features")
+    secrets, error = _encode_layers(shape, weights, plain)
+    compared = 2 if shape.link == "softmax" else 1
+    return shape, secrets, float(error.max()) * compared * (1 + 1e-9)
+
+
+def _exponent(weights: NDArray[np.float64], intercepts: NDArray[np.float64]) -> int:
+    """The least c with all weights at most 2**c and all intercepts below the number of inputs times that."""
+    sum_bits = (weights.shape[1] - 1).bit_length()
+    largest = max(float(np.abs(weights).max()), float(np.abs(intercepts).max()) / 2**sum_bits)
+    if not math.isfinite(largest) or largest > 2.0**400:
+        raise ModelError("weights times the largest features are too large; rescale the features")
+    return max(math.frexp(largest)[1], -400)
+
+
+def _public_exponents(weights: Sequence[NDArray[np.float64]], plain: PlainNetwork) -> tuple[int, ...]:
+    return tuple(_exponent(w, b) for w, b in zip(weights[:-1], plain.intercepts, strict=False))
+
+
+def _encode_layers(
+    shape: Shape, weights: Sequence[NDArray[np.float64]], plain: PlainNetwork
+) -> tuple[NetworkSecrets, NDArray[np.float64]]:
+    """Integers of all layers, and the error of each decision, the trainer's own rounding included."""
+    shifts, encoded = shifts_of(shape), []
+    unit = shape.data_bits or 0  # inputs stand for themselves over 2**unit
+    tracked = _Tracked.records(shape.features, unit)
+    for place, (layer, w, b) in enumerate(zip(layers_of(shape), weights, plain.intercepts, strict=True)):
+        reach = math.ldexp(1.0, layer.data_bits - unit)  # what range analysis proves of the inputs
+        c = _exponent(w, b / reach) if shape.layer_scales is None else _exponent(w, b)
+        if shape.layer_scales is not None and place < len(shifts):
+            c = shape.layer_scales[place]
+        integers = quantise(w, layer.weight_bits - c), quantise(b, unit + layer.weight_bits - c)
+        encoded.append(integers)
+        rounded = np.ldexp(integers[0].astype(np.float64), c - layer.weight_bits)
+        intercept_error = math.ldexp(1.0, c - unit - layer.weight_bits - 1)
+        tracked = tracked.through(w, rounded, b, intercept_error, plain.dtype)
+        unit += layer.weight_bits - c
+        if place < len(shifts):
+            unit -= shifts[place]
+            tracked = tracked.activated(plain.activation, math.ldexp(1.0, -unit), plain.dtype)
+    units = np.full(shape.decisions, unit)
+    all_weights, all_intercepts = zip(*encoded, strict=True)
+    return NetworkSecrets(all_weights, all_intercepts, units), tracked.error + tracked.rounding
+
+
+class _Tracked(NamedTuple):
+    """Bounds on a layer's real results, on our integers' distance from them, and on the trainer's floats'."""
+
+    largest: NDArray[np.float64]
+    error: NDArray[np.float64]
+    rounding: NDArray[np.float64]
+
+    @classmethod
+    def records(cls, features: int, unit: int) -> _Tracked:
+        ones = np.ones(features)
+        return cls(ones, ones * math.ldexp(1.0, -unit - 1), 0 * ones)
+
+    def through(
+        self,
+        weights: NDArray[np.float64],
+        rounded: NDArray[np.float64],
+        intercepts: NDArray[np.float64],
+        intercept_error: float,
+        dtype: np.dtype,
+    ) -> _Tracked:
+        """After a layer's sums."""
+        size, off = np.abs(weights), np.abs(weights - rounded)
+        largest = size @ self.largest + np.abs(intercepts)
+        error = np.abs(rounded) @ self.error + off @ self.largest + intercept_error
+        seen = size @ (self.largest + self.rounding) + np.abs(intercepts)
+        return _Tracked(largest, error, size @ self.rounding + gamma(weights.shape[1] + 3, dtype) * seen)
+
+    def activated(self, activation: str, unit: float, dtype: np.dtype) -> _Tracked:
+        """After the shift and the activation."""
+        slope, own = _SLOPE[activation], _UNITS.get(activation, 0.0) * 2.0**-FRACTION
+        error = slope * (self.error + unit) + own
+        if activation not in SATURATING:
+            return _Tracked(self.largest, error, self.rounding)
+        rounding = slope * self.rounding + 8 * float(np.finfo(dtype).eps)
+        return _Tracked(np.minimum(self.largest, 1.0) if activation == "tanh" else np.ones_like(error), error, rounding)
+
+
+def run_network(on: Backend, shape: Shape, secrets: NetworkSecrets | None, records: Array, model_owner: int) -> Array:
+    """The decisions, (records, decisions), from scaled records; as fixed point with tanh and logistic."""
+    shifts, x = shifts_of(shape), records
+    fraction = fraction_of(shape)
+    for place, layer in enumerate(layers_of(shape)):
+        weights = None if secrets is None else secrets.weights[place]
+        intercepts = None if secrets is None else secrets.intercepts[place]
+        w = on.integers(weights, model_owner, (layer.outputs, layer.inputs), 64, 1 << layer.weight_bits)
+        b = on.units(intercepts, model_owner, (layer.outputs,), fraction, layer.largest)
+        x = on.product(x, w.T, layer.largest) + b
+        if place < len(shifts):
+            x = on.activation(shape.activation or "", on.shift_right(x, shifts[place]), fraction)
+    return x
+
+
+def fraction_of(shape: Shape) -> int:
+    """Fractional bits of the arrays that a network is computed in: fixed point where its activation wants that."""
+    return FRACTION if shape.activation in SATURATING else 0

@@ -1,0 +1,109 @@
+"""What `from_sklearn` takes, as data: `quorate models` prints it, and a test walks it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Support:
+    """One kind of estimator.
+
+    Attributes:
+        methods: what the model can be asked for.
+        targets: what it may have been trained to predict.
+        limits: which options of the estimator are refused; empty if none is.
+        agreement: when results equal the estimator's.
+        public: what all parties learn, besides classes, the numbers of features and of records.
+    """
+
+    methods: tuple[str, ...]
+    targets: tuple[str, ...]
+    limits: str
+    agreement: str
+    public: str
+
+
+_CLASSES = ("binary", "multi-class")
+_EXACT = "always"
+_MARGIN = "where the margin exceeds margin_bound"
+_SCALES = "a power of two above every feature"
+_NO_NAN = "no missing values"
+
+SUPPORTED: dict[str, Support] = {
+    "DecisionTreeClassifier": Support(
+        ("predict",),
+        _CLASSES,
+        f"{_NO_NAN}, one output",
+        _EXACT,
+        "depth up to 12, else the number of nodes",
+    ),
+    "RandomForestClassifier": Support(
+        ("predict", "predict_proba"),
+        _CLASSES,
+        f"{_NO_NAN}, one output",
+        f"{_EXACT} if leaves are pure, else {_MARGIN} (about 1e-12)",
+        "number of trees; depth up to 8, else the largest number of nodes",
+    ),
+    "ExtraTreesClassifier": Support(
+        ("predict", "predict_proba"),
+        _CLASSES,
+        f"{_NO_NAN}, one output",
+        f"{_EXACT} if leaves are pure, else {_MARGIN} (about 1e-12)",
+        "number of trees; depth up to 8, else the largest number of nodes",
+    ),
+    "GradientBoostingClassifier": Support(
+        ("predict", "predict_proba", "decision_function"),
+        _CLASSES,
+        'init=None or "zero"; loss="exponential" without predict_proba',
+        f"{_MARGIN} (about 1e-10)",
+        "number of stages; depth up to 8, else the largest number of nodes",
+    ),
+    "LinearSVC": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
+    'SVC(kernel="linear")': Support(("predict",), _CLASSES, "break_ties=False", _MARGIN, _SCALES),
+    "LogisticRegression": Support(
+        ("predict", "predict_proba", "decision_function"),
+        _CLASSES,
+        "one against rest with several classes: without predict_proba",
+        _MARGIN,
+        _SCALES,
+    ),
+    "LinearRegression": Support(("predict",), ("one number", "several numbers"), "", "within margin_bound", _SCALES),
+    "MLPClassifier": Support(
+        ("predict", "predict_proba"),
+        (*_CLASSES, "multi-label"),
+        "",
+        f"{_MARGIN}; tanh and logistic are computed with 16 fractional bits",
+        f"{_SCALES}, layers, activation; with tanh and logistic one per hidden layer",
+    ),
+}
+"""What `from_sklearn` takes, by the estimator's name."""
+
+
+def listing() -> str:
+    r"""The list as text, a paragraph for each estimator.
+
+    >>> print(listing().split("\n\n")[1])
+    DecisionTreeClassifier
+      asks     predict
+      targets  binary, multi-class
+      limits   no missing values, one output
+      equal    always
+      public   depth up to 12, else the number of nodes
+    """
+    head = (
+        "qr.models.from_sklearn supports these estimators. Weights, thresholds, which features are used and what\n"
+        "leaves say stay secret; public are the classes, the numbers of features and of records, and what is named."
+    )
+    return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items())])
+
+
+def _paragraph(name: str, support: Support) -> str:
+    rows = {
+        "asks": ", ".join(support.methods),
+        "targets": ", ".join(support.targets),
+        "limits": support.limits,
+        "equal": support.agreement,
+        "public": support.public,
+    }
+    return "\n".join([name, *(f"  {field:8} {text}" for field, text in rows.items() if text)])
