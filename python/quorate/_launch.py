@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from quorate import _quorate
+from quorate._options import Options
 from quorate._script import settings
 from quorate.errors import ConfigError, QuorateError
 
@@ -88,8 +89,10 @@ def write_deployment(folder: Path, protocol: str, parties: int) -> list[Path]:
     return configs
 
 
-def as_processes(script: Path, arguments: Sequence[str], protocol: str, parties: int | None) -> int:
-    """Runs every party of a script as a process of its own, over TLS on the loopback.
+def as_processes(
+    script: Path, arguments: Sequence[str], protocol: str, parties: int | None, options: Sequence[str] = ()
+) -> int:
+    """Runs every party of a script as a process of its own, over TLS on the loopback; `options` go to each.
 
     Returns:
         The first exit status that is not 0, in the order of the parties' ends.
@@ -98,13 +101,13 @@ def as_processes(script: Path, arguments: Sequence[str], protocol: str, parties:
         raise ConfigError(f"there is no script {script}")
     count = 3 if parties is None else parties
     if protocol != "rss" or count not in (3, 5, 7):
-        _quorate.Session.local(protocol, count, None, False).close(False)  # raises what is wrong
+        _quorate.Session.local(protocol, count, None, Options().parts).close(False)  # raises what is wrong
     with tempfile.TemporaryDirectory(prefix="quorate-") as folder:
         configs = write_deployment(Path(folder), protocol, count)
         command = [sys.executable, "-m", "quorate.cli", "party", str(script)]
         processes = [
             subprocess.Popen(
-                [*command, "--config", str(config), "--", *arguments],
+                [*command, "--config", str(config), *options, "--", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from quorate.session import Session, connect, local
 
@@ -18,20 +19,22 @@ class Settings:
     network: str | None = None
     config: str | None = None
     explain: bool = False
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 settings = Settings()
 
 
-def session() -> Session:
-    """The session that the command line asks for.
+def session(**options: Any) -> Session:
+    """The session that the command line asks for, with the options of `qr.local`; the command line's go before.
 
     Under `quorate party` this process is one party; under `quorate run`, one of several processes here; under
     `quorate explain` nothing is sent and `reveal` returns placeholders; otherwise all parties run in this process.
     """
+    chosen = {**options, **settings.options}
     if settings.config is not None:
-        return connect(settings.config)
-    opened = local(settings.protocol, settings.parties, settings.network)
+        return connect(settings.config, **chosen)
+    opened = local(settings.protocol, settings.parties, settings.network, **chosen)
     if settings.explain:
         from quorate._explain import Explaining
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quorate._options import OPTIONS
 from quorate.errors import (
     CheatingDetected,
     ConfigError,
@@ -52,9 +53,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--parties", type=int, default=None, help="3, 5 or 7 for rss")
     run.add_argument("--network", default=None, help="lan, wan or RTT_MS,MBIT: simulated, in one process")
 
+    _add_options(run)
+
     party = commands.add_parser("party", help="one party of a deployment", **_SCRIPT)
     party.add_argument("script", type=Path)
     party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
+
+    _add_options(party)
 
     keygen = commands.add_parser("keygen", help="TLS key and certificate of a party; prints its fingerprint")
     keygen.add_argument("--party", type=int, required=True, help="the party's number, from 0")
@@ -66,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--parties", type=int, default=None)
     explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
 
+    _add_options(explain)
+
     bench = commands.add_parser("bench", help="the standard workloads, with peers' published figures")
     bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
     bench.add_argument("--protocol", default="rss", help="rss")
@@ -74,6 +81,23 @@ def _parser() -> argparse.ArgumentParser:
 
     commands.add_parser("models", help="what qr.models.from_sklearn supports")
     return parser
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    """The options of a session; only those that are given go to the script's session."""
+    absent = argparse.SUPPRESS
+    command.add_argument("--strict", action="store_true", default=absent, help="refuse what may leave its dtype")
+
+
+def _chosen(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in OPTIONS if hasattr(options, name)}
+
+
+def _as_arguments(chosen: dict[str, Any]) -> list[str]:
+    """Session options as another `quorate` takes them."""
+    flags = [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value is True]
+    valued = [(f"--{name.replace('_', '-')}", str(value)) for name, value in chosen.items() if value is not True]
+    return [*flags, *(part for pair in valued for part in pair)]
 
 
 def _version() -> str:
@@ -123,14 +147,18 @@ def _run(options: argparse.Namespace) -> int:
             protocol=options.protocol,
             parties=options.parties,
             network=options.network,
+            options=_chosen(options),
         )
-    return _launch.as_processes(options.script, options.arguments, options.protocol, options.parties)
+    chosen = _as_arguments(_chosen(options))
+    return _launch.as_processes(options.script, options.arguments, options.protocol, options.parties, chosen)
 
 
 def _party(options: argparse.Namespace) -> int:
     from quorate import _launch
 
-    return _launch.in_this_process(options.script, options.arguments, config=str(options.config))
+    return _launch.in_this_process(
+        options.script, options.arguments, config=str(options.config), options=_chosen(options)
+    )
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -143,6 +171,7 @@ def _explain(options: argparse.Namespace) -> int:
         protocol=options.protocol,
         parties=options.parties,
         network=options.network,
+        options=_chosen(options),
         explain=True,
     )
     for number, plan in enumerate(Explaining.plans, start=1):

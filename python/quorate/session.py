@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate import _quorate, _source
 from quorate._joint import Joint
+from quorate._options import OPTIONS, Options
 from quorate._progress import Progress
 from quorate._public import as_numbers, natural_dtype, pack
 from quorate._source import at
@@ -291,7 +292,6 @@ def local(
     protocol: str = "rss",
     parties: int | None = None,
     network: str | Network | None = None,
-    strict: bool = False,
     **options: Any,
 ) -> Session:
     """All parties in this process, with the real protocol between their threads.
@@ -300,8 +300,8 @@ def local(
         protocol: "rss".
         parties: 3, 5 or 7 for "rss"; 3 if not stated.
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
-        strict: refuse a program whose values may leave their dtype; inputs then need a bound.
-        options: none in this release beyond the defaults of later ones, such as trunc="exact".
+        options: strict=True refuses a program whose values may leave their dtype; inputs then need a bound. Options of
+            later releases are taken at their defaults, such as trunc="exact".
 
     Raises:
         ConfigError: an unknown protocol, network or option, or a number of parties that the protocol cannot run with.
@@ -312,36 +312,25 @@ def local(
         ...     print(mpc)
         <quorate rss session, 5 parties, local>
     """
-    _refuse(options, ("protocol", "parties", "network", "strict"))
+    chosen = Options.of(options, ("protocol", "parties", "network", *OPTIONS))
     if parties is not None and (isinstance(parties, bool) or not isinstance(parties, (int, np.integer)) or parties < 0):
         raise ConfigError(at(f"parties must be a whole number, not {parties!r}"))
     text = _network_text(network)
     count = None if parties is None else int(parties)
-    return Session(_quorate.Session.local(str(protocol), count, text, bool(strict)), text)
+    return Session(_quorate.Session.local(str(protocol), count, text, chosen.parts), text)
 
 
-def connect(path: str | os.PathLike[str], strict: bool = False, **options: Any) -> Session:
+def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     """Makes this process one party of a deployment, as `path` (a party.toml) says. Waits for the others.
+
+    Args:
+        path: this party's configuration.
+        options: strict, as for `qr.local`.
 
     Raises:
         ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.
+        ProgramMismatch: another party chose other options.
         PeerTimeout: a party did not connect in time.
     """
-    _refuse(options, ("path", "strict"))
-    return Session(_quorate.Session.connect(os.fspath(path), bool(strict)))
-
-
-# What the options that this release does not have are without being named.
-_UNCHANGED = {"seed": None, "trunc": "exact", "shadow": False, "threads": 1, "max_memory": None, "malicious": False}
-
-
-def _refuse(options: dict[str, Any], known: tuple[str, ...]) -> None:
-    """Nothing, if each option says what holds without it.
-
-    Raises:
-        ConfigError: naming the options that there are.
-    """
-    for name, value in options.items():
-        if name not in _UNCHANGED or value != _UNCHANGED[name]:
-            given = f"{name}={value!r}"
-            raise ConfigError(at(f"this release has no option {given}; the options here are {', '.join(known)}"))
+    chosen = Options.of(options, ("path", *OPTIONS))
+    return Session(_quorate.Session.connect(os.fspath(path), chosen.parts))

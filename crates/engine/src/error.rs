@@ -207,6 +207,15 @@ pub enum Mismatch {
         /// Who.
         peer: usize,
     },
+    /// `peer` chose other options for the session.
+    Options {
+        /// Who.
+        peer: usize,
+        /// What it chose.
+        theirs: std::sync::Arc<str>,
+        /// What this party chose.
+        ours: std::sync::Arc<str>,
+    },
     /// `peer` left the session while somebody waited for it.
     Left {
         /// Who.
@@ -228,6 +237,9 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::Request { peer } => {
                 write!(f, "party {peer} reveals other values, or to another party. Run the same script everywhere")
+            }
+            Mismatch::Options { peer, theirs, ours } => {
+                write!(f, "party {peer} chose {theirs}, this party {ours}. Give the same options at every party")
             }
             Mismatch::Left { peer } => {
                 write!(f, "party {peer} left the session while this party waits for it. Run the same script everywhere")

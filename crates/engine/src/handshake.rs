@@ -17,13 +17,17 @@ pub struct Greeting {
     pub program: [u8; 32],
     /// Hash of what is asked of it: which values are revealed, to whom.
     pub request: [u8; 32],
+    /// Choices that must be alike, as `name=value; name=value`. At most [`Greeting::MAX_TERMS`] bytes.
+    pub terms: String,
     /// What else the peers should know; they get it as it is. At most [`Greeting::MAX_NOTE`] bytes.
     pub note: Vec<u8>,
 }
 
 impl Greeting {
     /// Longest note in bytes: a greeting is one frame.
-    pub const MAX_NOTE: usize = quorate_net::MAX_FRAME - wire::HEADER_BYTES - HASHES;
+    pub const MAX_NOTE: usize = quorate_net::MAX_FRAME - wire::HEADER_BYTES - HEAD_BYTES - Greeting::MAX_TERMS;
+    /// Longest terms in bytes.
+    pub const MAX_TERMS: usize = 1024;
 }
 
 /// What the parties agreed on: the run's number, and everybody's note (this party's included).
@@ -35,8 +39,29 @@ pub struct Agreement {
     pub notes: Vec<Vec<u8>>,
 }
 
-/// Bytes of the two hashes in a greeting.
-const HASHES: usize = 64;
+/// Bytes of a greeting before its terms and its note: two hashes, and the length of the terms.
+const HEAD_BYTES: usize = 66;
+
+/// A greeting as a peer sent it.
+struct Greeted<'b> {
+    program: &'b [u8],
+    request: &'b [u8],
+    terms: &'b [u8],
+    note: &'b [u8],
+}
+
+impl<'b> Greeted<'b> {
+    fn read(body: &'b [u8]) -> Option<Self> {
+        let (head, rest) = body.split_at_checked(HEAD_BYTES)?;
+        let (terms, note) = rest.split_at_checked(usize::from(head[64]) | usize::from(head[65]) << 8)?;
+        (terms.len() <= Greeting::MAX_TERMS).then_some(Greeted {
+            program: &head[..32],
+            request: &head[32..64],
+            terms,
+            note,
+        })
+    }
+}
 
 /// Exchanges greetings. `trace` gives short prefix hashes of all nodes, `describe` a node's description.
 pub(crate) fn agree(
@@ -49,27 +74,32 @@ pub(crate) fn agree(
     if greeting.note.len() > Greeting::MAX_NOTE {
         return Err(Error::Misuse { what: Misuse::Other { what: "the note to the peers is longer than 1 MiB" } });
     }
+    if greeting.terms.len() > Greeting::MAX_TERMS {
+        return Err(Error::Misuse { what: Misuse::Other { what: "the terms of a run are longer than 1 KiB" } });
+    }
     let mut frame = wire::frame(Kind::Start, candidate);
     frame.extend_from_slice(&greeting.program);
     frame.extend_from_slice(&greeting.request);
+    frame.extend_from_slice(&(greeting.terms.len() as u16).to_le_bytes());
+    frame.extend_from_slice(greeting.terms.as_bytes());
     frame.extend_from_slice(&greeting.note);
     broadcast(core, &frame)?;
     let mut run = candidate;
     let mut notes = vec![Vec::new(); core.parties];
     notes[core.me] = greeting.note.clone();
-    let (mut other_program, mut other_request) = (None, None);
+    let (mut other_program, mut other_request, mut other_terms) = (None, None, None);
     for peer in core.peers() {
         let (theirs, body) = next(core, peer, Kind::Start)?;
-        if body.len() < HASHES {
-            return Err(Error::Malformed { peer, what: "greeting too short" });
-        }
+        let greeted = Greeted::read(&body).ok_or(Error::Malformed { peer, what: "greeting too short" })?;
         run = run.max(theirs);
-        if body[..32] != greeting.program {
+        if greeted.program != greeting.program {
             other_program.get_or_insert(peer);
-        } else if body[32..HASHES] != greeting.request {
+        } else if greeted.request != greeting.request {
             other_request.get_or_insert(peer);
+        } else if greeted.terms != greeting.terms.as_bytes() {
+            other_terms.get_or_insert_with(|| other_choice(peer, greeted.terms, &greeting.terms));
         }
-        notes[peer] = body[HASHES..].to_vec();
+        notes[peer] = greeted.note.to_vec();
     }
     if let Some(peer) = other_program {
         return Err(first_difference(core, candidate, peer, &trace(), describe));
@@ -77,8 +107,21 @@ pub(crate) fn agree(
     if let Some(peer) = other_request {
         return Err(Error::Mismatch(Mismatch::Request { peer }));
     }
+    if let Some(mismatch) = other_terms {
+        return Err(Error::Mismatch(mismatch));
+    }
     let mismatch = core.attempts.borrow().mismatch();
     mismatch.map_or(Ok(Agreement { run, notes }), |abort| Err(core.abort_error(abort)))
+}
+
+/// Which terms differ. What the peer sent is cut and cleaned before anybody sees it.
+fn other_choice(peer: usize, theirs: &[u8], ours: &str) -> Mismatch {
+    let theirs: String = String::from_utf8_lossy(theirs).chars().filter(|c| !c.is_control()).take(300).collect();
+    let only_in = |one: &str, other: &str| {
+        let known: Vec<&str> = other.split("; ").collect();
+        one.split("; ").filter(|term| !known.contains(term)).collect::<Vec<_>>().join(", ").into()
+    };
+    Mismatch::Options { peer, ours: only_in(ours, &theirs), theirs: only_in(&theirs, ours) }
 }
 
 /// All parties see that some program differs, so all exchange their traces; each compares with the first that differs.

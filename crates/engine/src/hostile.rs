@@ -52,7 +52,7 @@ impl Dice {
                 frame = wire::abort_frame(abort);
                 frame[wire::HEADER_BYTES] = self.roll(12) as u8;
             }
-            _ => frame.resize(frame.len() + [0, 8, 63, 64, 64, 64, 100][self.roll(7) as usize], 0),
+            _ => frame.resize(frame.len() + [0, 8, 65, 66, 66, 66, 100][self.roll(7) as usize], 0),
         }
         match self.roll(6) {
             0 => frame.truncate(self.roll(frame.len() as u64 + 1) as usize),
@@ -86,7 +86,7 @@ fn any_frames_of_a_peer_end_in_a_typed_error_and_a_session_that_says_how_it_stan
         let mut peer = nets.next().unwrap();
         if dice.roll(4) > 0 {
             let mut start = wire::frame(Kind::Start, 1);
-            start.resize(start.len() + 64, 0);
+            start.resize(start.len() + 66, 0);
             peer.send(0, start).unwrap();
         }
         for _ in 0..dice.roll(40) {
@@ -133,7 +133,7 @@ fn data_of_a_run_that_has_not_begun_is_kept_for_it_and_of_an_older_one_dropped()
     };
     let start = |number: u32| {
         let mut frame = wire::frame(Kind::Start, number);
-        frame.resize(frame.len() + 64, 0);
+        frame.resize(frame.len() + 66, 0);
         frame
     };
     // The peer is at number 3: the run is 3, and its data of runs 1 and 2 is stale, whenever it comes.
@@ -164,7 +164,7 @@ fn depths_at_their_largest_do_not_overflow() {
     let mut party = Party::new(Box::new(nets.next().unwrap()));
     let mut peer = nets.next().unwrap();
     let mut frame = wire::frame(Kind::Start, 1);
-    frame.resize(frame.len() + 64, 0);
+    frame.resize(frame.len() + 66, 0);
     peer.send(0, frame).unwrap();
     let mut frame = wire::frame(Kind::Data, 1);
     for _ in 0..3 {

@@ -330,6 +330,26 @@ fn a_longer_program_is_told_from_a_different_one() {
 }
 
 #[test]
+fn different_choices_are_told_by_their_names() {
+    within_seconds(20, || {
+        let errors = testing::parties(3, |mut party| {
+            let noise = if party.me() == 2 { "\n" } else { "" };
+            let terms = format!("a=1; b={}{noise}; c=x", party.me() / 2);
+            let greeting = Greeting { terms, ..Greeting::default() };
+            let error = party.begin_alone_with(&greeting).err();
+            let greeting = Greeting { terms: "y".repeat(Greeting::MAX_TERMS), ..Greeting::default() };
+            party.begin_alone_with(&greeting).expect("alike, however long").finish();
+            error
+        });
+        for (me, error) in errors.into_iter().enumerate() {
+            let (peer, theirs, ours) = if me == 2 { (0, "b=0", "b=1\n") } else { (2, "b=1", "b=0") };
+            let mismatch = Mismatch::Options { peer, theirs: theirs.into(), ours: ours.into() };
+            assert_eq!(error, Some(Error::Mismatch(mismatch)), "party {me}");
+        }
+    });
+}
+
+#[test]
 fn different_requests_are_told_apart_and_notes_travel() {
     within_seconds(20, || {
         testing::parties(3, |mut party| {

@@ -23,7 +23,26 @@ pub struct Graph {
     nodes: Vec<Node>,
     hashes: Vec<Hash>,
     warnings: Vec<RangeWarning>,
-    strict: bool,
+    rules: Rules,
+}
+
+/// How a program is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// A possible overflow, or an input without a bound, is an error and not a warning.
+    pub strict: bool,
+    /// How products of fixed point lose their surplus bits.
+    pub truncation: Truncation,
+}
+
+/// How products of fixed point lose their surplus bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Truncation {
+    /// Rounded down, whatever the value.
+    #[default]
+    Exact,
+    /// Rounded down or up, in one round, where the value is at most a quarter of the ring's size.
+    Probabilistic,
 }
 
 impl Graph {
@@ -32,9 +51,14 @@ impl Graph {
         Graph::default()
     }
 
+    /// An empty program under these rules.
+    pub fn with(rules: Rules) -> Graph {
+        Graph { rules, ..Graph::default() }
+    }
+
     /// An empty program in which a possible overflow, or an input without a bound, is an error and not a warning.
     pub fn strict() -> Graph {
-        Graph { strict: true, ..Graph::default() }
+        Graph::with(Rules { strict: true, ..Rules::default() })
     }
 
     /// Adds operations on behalf of the user's line `source`.
@@ -135,7 +159,7 @@ impl Graph {
     }
 
     pub(crate) fn is_strict(&self) -> bool {
-        self.strict
+        self.rules.strict
     }
 
     /// Forgets every node from the `len`-th on: a call that failed leaves no trace.
@@ -178,7 +202,7 @@ impl Graph {
                 None
             }
         };
-        if let (true, Some(fault)) = (self.strict, &overflow) {
+        if let (true, Some(fault)) = (self.rules.strict, &overflow) {
             return Err(fault.clone());
         }
         let id = self.append(Node { op, inputs, shape, dtype, interval, source: source.clone() })?;

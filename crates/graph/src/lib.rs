@@ -36,7 +36,7 @@ pub mod shape;
 pub use build::{BinaryOp, Bound, Builder, Operand, UnaryOp};
 pub use dtype::Dtype;
 pub use error::{BuildError, Fault, Kind, Shape};
-pub use graph::{Graph, RangeWarning};
+pub use graph::{Graph, RangeWarning, Rules, Truncation};
 pub use hash::{Hash, first_difference};
 pub use interval::Interval;
 pub use network::{Network, NetworkError};

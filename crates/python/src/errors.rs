@@ -45,6 +45,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         },
         SessionError::Network(_)
         | SessionError::UnknownProtocol { .. }
+        | SessionError::Option { .. }
         | SessionError::ConfigFile { .. }
         | SessionError::ConfigMe { .. }
         | SessionError::NoValues { .. } => "ConfigError",

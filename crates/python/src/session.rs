@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{Network, NodeId};
-use quorate_session::{Config, LocalOptions, PhaseStats, Protocol, Revealed, Session as Inner, SessionError};
+use quorate_session::{
+    Config, LocalOptions, Options, PhaseStats, Protocol, Revealed, Session as Inner, SessionError, truncation,
+};
 
 use crate::errors::{busy, raise};
 use crate::operands::to_bytes;
@@ -42,6 +44,30 @@ impl Session {
     }
 }
 
+/// The options of a session, as Python's dictionary has them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Given {
+    strict: bool,
+    trunc: String,
+    forms: String,
+    threads: usize,
+    max_memory: Option<u64>,
+}
+
+impl Given {
+    fn read(self) -> Result<Options, SessionError> {
+        Ok(Options {
+            strict: self.strict,
+            truncation: truncation(&self.trunc)?,
+            forms: self.forms.parse()?,
+            network: None,
+            threads: self.threads,
+            max_memory: self.max_memory,
+        })
+    }
+}
+
 /// Nodes, and who learns each (None: everybody).
 type Targets = Vec<(u32, Option<usize>)>;
 
@@ -55,30 +81,31 @@ fn nodes(targets: Targets) -> Vec<(NodeId, Option<usize>)> {
 #[pymethods]
 impl Session {
     #[staticmethod]
-    #[pyo3(signature = (protocol, parties, network, strict))]
     fn local(
         py: Python<'_>,
         protocol: &str,
         parties: Option<usize>,
         network: Option<&str>,
-        strict: bool,
+        options: Given,
     ) -> PyResult<Self> {
         let open = || -> Result<Inner, SessionError> {
             let protocol: Protocol = protocol.parse()?;
             let network: Option<Network> = network.map(str::parse).transpose()?;
             let parties = parties.unwrap_or(protocol.default_parties());
-            Inner::local(LocalOptions { protocol, parties, network, strict })
+            let options = Options { network, ..options.read()? };
+            Inner::local(LocalOptions { protocol, parties, network, options })
         };
         py.detach(open).map(Session::new).map_err(|error| raise(py, &error))
     }
 
     /// Connects in a thread of its own, so that Ctrl-C ends the wait for the peers.
     #[staticmethod]
-    fn connect(py: Python<'_>, path: PathBuf, strict: bool) -> PyResult<Self> {
+    fn connect(py: Python<'_>, path: PathBuf, options: Given) -> PyResult<Self> {
+        let options = options.read().map_err(|error| raise(py, &error))?;
         let config = Config::read(&path).map_err(|error| raise(py, &error))?;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = stop.clone();
-        let thread = std::thread::spawn(move || Inner::connect(&config, strict, seen));
+        let thread = std::thread::spawn(move || Inner::connect(&config, options, seen));
         while !thread.is_finished() {
             py.detach(|| std::thread::sleep(TICK / 5));
             if let Err(interrupt) = py.check_signals() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use quorate_graph::Network;
 use quorate_net::tcp::{PartyConfig, TcpConfig};
 
 use crate::error::SessionError;
@@ -17,6 +18,9 @@ pub struct Config {
     pub me: usize,
     pub protocol: String,
     pub key: PathBuf,
+    /// The network between the parties, for predictions: alike in all files. `lan`, `wan` or `RTT_MS,MBIT`.
+    #[serde(default)]
+    pub network: Option<String>,
     /// Where to listen, if not at this party's own address.
     pub listen: Option<String>,
     #[serde(rename = "party")]
@@ -84,6 +88,7 @@ impl Config {
         if let Some(address) = addresses.into_iter().find(|address| !has_port(address)) {
             return Err(fail(format!("address `{address}` has no port: write it as \"host:port\"")));
         }
+        config.network().map_err(|error| fail(error.to_string()))?;
         config.protocol()?.check_parties(parties)?;
         Ok(config)
     }
@@ -94,6 +99,14 @@ impl Config {
     /// [`SessionError::UnknownProtocol`].
     pub fn protocol(&self) -> Result<Protocol, SessionError> {
         self.protocol.parse()
+    }
+
+    /// The network that the file names.
+    ///
+    /// # Errors
+    /// [`SessionError::Network`].
+    pub fn network(&self) -> Result<Option<Network>, SessionError> {
+        Ok(self.network.as_deref().map(str::parse).transpose()?)
     }
 
     pub(crate) fn tcp(&self) -> TcpConfig {

@@ -18,6 +18,8 @@ pub enum SessionError {
     Network(#[from] NetworkError),
     #[error("unknown protocol {name:?}; this release has {known}")]
     UnknownProtocol { name: String, known: &'static str },
+    #[error("{name}={given:?} is not known; there is {known}")]
+    Option { name: &'static str, given: String, known: &'static str },
     #[error("{}: {what}", path.display())]
     ConfigFile { path: PathBuf, what: String },
     #[error("{}: `me` is {me}, but the file lists {parties} parties (numbered from 0)", path.display())]

@@ -7,8 +7,8 @@ use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use quorate_engine::{Error, Greeting, Party};
-use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Source};
+use quorate_engine::{Error, Party};
+use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source};
 use quorate_net::{Interrupt, Net};
 use quorate_rss::Rss;
 
@@ -17,10 +17,11 @@ use crate::connect;
 use crate::data::{Data, OwnInput, encode_input};
 use crate::error::SessionError;
 use crate::executor::Reveal;
+use crate::options::Options;
 use crate::plan::{Plan, StepPlan};
 use crate::protocol::Protocol;
 use crate::stats::{Progress, Stats};
-use crate::worker::{Command, Job, Program, Reply, serve};
+use crate::worker::{Command, Desk, Job, Program, Reply, serve};
 
 /// How long leaving may take before the process goes on.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -32,8 +33,8 @@ pub struct LocalOptions {
     pub parties: usize,
     /// A network to simulate, with real delays; `None` for plain memory links.
     pub network: Option<Network>,
-    /// Refuse programs whose values may leave their dtype.
-    pub strict: bool,
+    /// What deployments can choose, too.
+    pub options: Options,
 }
 
 struct Seat {
@@ -75,17 +76,19 @@ impl Session {
     pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
         options.protocol.check_parties(options.parties)?;
         let nets = connect::local(options.parties, options.network);
-        Session::start(options.protocol, options.parties, None, nets, options.strict)
+        Session::start(options.protocol, options.parties, None, nets, options.options)
     }
 
-    /// This process is one party of a deployment. Raising `stop` gives up connecting.
+    /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
+    /// that of the options.
     ///
     /// # Errors
     /// Those of connecting, each naming the side at fault; different protocols or releases at two parties.
-    pub fn connect(config: &Config, strict: bool, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
+    pub fn connect(config: &Config, options: Options, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
         let protocol = config.protocol()?;
+        let options = Options { network: config.network()?.or(options.network), ..options };
         let net = connect::deployed(config, stop)?;
-        Session::start(protocol, config.parties.len(), Some(config.me), vec![net], strict)
+        Session::start(protocol, config.parties.len(), Some(config.me), vec![net], options)
     }
 
     fn start(
@@ -93,9 +96,9 @@ impl Session {
         parties: usize,
         me: Option<usize>,
         nets: Vec<Box<dyn Net>>,
-        strict: bool,
+        options: Options,
     ) -> Result<Session, SessionError> {
-        let graph = if strict { Graph::strict() } else { Graph::new() };
+        let graph = Graph::with(Rules { strict: options.strict, truncation: options.truncation });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let (reply, replies) = channel();
         let (ready, is_ready) = channel();
@@ -104,13 +107,14 @@ impl Session {
             let (commands, inbox) = channel();
             let progress = Arc::new(Progress::default());
             let party_number = net.me();
-            let (program, reply, ready) = (program.clone(), reply.clone(), ready.clone());
-            let (shown, (handles, handle)) = (progress.clone(), channel());
+            let (program, replies, ready) = (program.clone(), reply.clone(), ready.clone());
+            let desk = Desk { program, progress: progress.clone(), commands: inbox, ready, replies };
+            let (options, (handles, handle)) = (options.clone(), channel());
             let serve_party = move || {
                 let party = Party::new(net);
                 let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
                 match protocol {
-                    Protocol::Rss => serve::<Rss>(party, greeting(protocol), program, shown, inbox, ready, reply),
+                    Protocol::Rss => serve::<Rss>(party, protocol, options, desk),
                 }
             };
             let thread = std::thread::Builder::new()
@@ -305,14 +309,6 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.close(true);
     }
-}
-
-/// What the parties of a deployment must agree on before the first message: the release and the protocol.
-fn greeting(protocol: Protocol) -> Greeting {
-    let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
-    let program =
-        *blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize().as_bytes();
-    Greeting { program, ..Greeting::default() }
 }
 
 /// Of two parties' errors, the one that tells more about the reason: an abort only says who stopped.

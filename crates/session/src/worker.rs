@@ -13,8 +13,9 @@ use quorate_graph::{Graph, NodeId};
 use crate::data::{Data, OwnInput, Plain, decode, phantom};
 use crate::error::SessionError;
 use crate::executor::{Done, Executor, Known, Reveal, Value, Work};
+use crate::options::Options;
 use crate::plan::PhasePlan;
-use crate::protocol::Backend;
+use crate::protocol::{Backend, Protocol};
 use crate::stats::{Progress, RunStats};
 use crate::store::Store;
 
@@ -78,18 +79,20 @@ pub(crate) struct Worker<B: Backend> {
     progress: Arc<Progress>,
 }
 
+/// A worker's ends of what it shares with its session.
+pub(crate) struct Desk {
+    pub program: Arc<RwLock<Program>>,
+    pub progress: Arc<Progress>,
+    pub commands: Receiver<Command>,
+    pub ready: Sender<std::result::Result<usize, SessionError>>,
+    pub replies: Sender<Reply>,
+}
+
 /// Sets the backend up, then serves commands until told to leave.
-pub(crate) fn serve<B: Backend>(
-    mut party: Party,
-    greeting: Greeting,
-    program: Arc<RwLock<Program>>,
-    progress: Arc<Progress>,
-    commands: Receiver<Command>,
-    ready: Sender<std::result::Result<usize, SessionError>>,
-    replies: Sender<Reply>,
-) {
+pub(crate) fn serve<B: Backend>(mut party: Party, protocol: Protocol, options: Options, desk: Desk) {
+    let Desk { program, progress, commands, ready, replies } = desk;
     let me = party.me();
-    let backend = match set_up::<B>(&mut party, &greeting) {
+    let backend = match set_up::<B>(&mut party, protocol, &options) {
         Ok(backend) => backend,
         Err(error) => {
             let _ = ready.send(Err(error.into()));
@@ -123,8 +126,12 @@ pub(crate) fn serve<B: Backend>(
     }
 }
 
-fn set_up<B: Backend>(party: &mut Party, greeting: &Greeting) -> Result<B> {
-    let mut run = party.begin(greeting, &Vec::new, &|_| String::new())?;
+/// What the parties must agree on before the first message: the release, the protocol, and the options that they share.
+fn set_up<B: Backend>(party: &mut Party, protocol: Protocol, options: &Options) -> Result<B> {
+    let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
+    let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
+    let greeting = Greeting { program: hash.into(), terms: options.shared(), ..Greeting::default() };
+    let mut run = party.begin(&greeting, &Vec::new, &|_| String::new())?;
     let backend = run.phase(Phase::Offline, async |ctx| B::setup(ctx).await)?;
     run.finish();
     Ok(backend)
@@ -258,7 +265,7 @@ fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>)
     }
     request.update(arrays);
     let program = graph.hashes().last().map_or([0; 32], |hash| hash.0);
-    Greeting { program, request: request.finalize().into(), note }
+    Greeting { program, request: request.finalize().into(), note, ..Greeting::default() }
 }
 
 fn short_hash(hash: &quorate_graph::Hash) -> u64 {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use quorate_graph::{BinaryOp, Bound, Dtype, Fault, Network, NodeId, Source};
-use quorate_session::{Data, LocalOptions, Protocol, Session, SessionError};
+use quorate_session::{Data, LocalOptions, Options, Protocol, Session, SessionError};
 
 fn local(parties: usize, network: Option<Network>) -> Session {
-    Session::local(LocalOptions { protocol: Protocol::Rss, parties, network, strict: false }).unwrap()
+    Session::local(LocalOptions { protocol: Protocol::Rss, parties, network, options: Options::default() }).unwrap()
 }
 
 fn here(line: u32) -> Source {

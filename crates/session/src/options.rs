@@ -1,0 +1,128 @@
+//! What users choose for a session: alike at all parties where a choice changes messages.
+
+use std::str::FromStr;
+
+use quorate_graph::{Network, Truncation};
+
+use crate::error::SessionError;
+
+/// The choices of a session that hold for local ones and deployments alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Refuse programs whose values may leave their dtype; inputs then need a bound.
+    pub strict: bool,
+    /// How products of fixed point lose their surplus bits. Shared.
+    pub truncation: Truncation,
+    /// Which of several protocols with one result run. Shared.
+    pub forms: FormChoice,
+    /// The network that costs are predicted for where `forms` leave a choice. Shared.
+    pub network: Option<Network>,
+    /// Threads on which a party computes.
+    pub threads: usize,
+    /// Bytes of memory that a party may use; `None`: no bound. Shared.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            strict: false,
+            truncation: Truncation::default(),
+            forms: FormChoice::default(),
+            network: None,
+            threads: 1,
+            max_memory: None,
+        }
+    }
+}
+
+/// Which of several protocols with one result run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FormChoice {
+    /// By predicted cost where a network is named; the backend's own otherwise.
+    #[default]
+    Auto,
+    /// What opens masked values takes edaBits, made of contributions.
+    EdaBits,
+    /// What opens masked values takes random bits.
+    RandomBits,
+}
+
+impl FormChoice {
+    fn name(self) -> &'static str {
+        match self {
+            FormChoice::Auto => "auto",
+            FormChoice::EdaBits => "edabits",
+            FormChoice::RandomBits => "randbits",
+        }
+    }
+}
+
+impl FromStr for FormChoice {
+    type Err = SessionError;
+
+    fn from_str(text: &str) -> Result<FormChoice, SessionError> {
+        let all = [FormChoice::Auto, FormChoice::EdaBits, FormChoice::RandomBits];
+        let known = "\"auto\", \"edabits\", \"randbits\"";
+        let found = all.into_iter().find(|choice| choice.name() == text);
+        found.ok_or_else(|| SessionError::Option { name: "forms", given: text.into(), known })
+    }
+}
+
+/// Reads the option `trunc`.
+///
+/// # Errors
+/// [`SessionError::Option`], naming what there is.
+pub fn truncation(text: &str) -> Result<Truncation, SessionError> {
+    match text {
+        "exact" => Ok(Truncation::Exact),
+        "probabilistic" => Ok(Truncation::Probabilistic),
+        other => {
+            let known = "\"exact\", \"probabilistic\"";
+            Err(SessionError::Option { name: "trunc", given: other.into(), known })
+        }
+    }
+}
+
+impl Options {
+    /// The choices that all parties must share, as a line of `name=value` that they exchange before anything else.
+    pub(crate) fn shared(&self) -> String {
+        let network = self.network.map_or("none".into(), |network| {
+            let rate = network.bits_per_second.map_or("unlimited".into(), |bits| (bits / 1e6).to_string());
+            format!("{} ms {rate} Mbit/s", network.rtt.as_secs_f64() * 1e3)
+        });
+        let memory = self.max_memory.map_or("none".into(), |bytes| bytes.to_string());
+        let trunc = match self.truncation {
+            Truncation::Exact => "exact",
+            Truncation::Probabilistic => "probabilistic",
+        };
+        format!("trunc={trunc}; forms={}; network={network}; max_memory={memory}", self.forms.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_change_the_line_where_they_change_messages() {
+        let plain = Options::default();
+        let shared = [
+            Options { truncation: Truncation::Probabilistic, ..plain.clone() },
+            Options { forms: FormChoice::RandomBits, ..plain.clone() },
+            Options { network: Some(Network::WAN), ..plain.clone() },
+            Options { max_memory: Some(1 << 30), ..plain.clone() },
+        ];
+        assert!(shared.iter().all(|options| options.shared() != plain.shared()));
+        let own = [Options { strict: true, ..plain.clone() }, Options { threads: 4, ..plain.clone() }];
+        assert!(own.iter().all(|options| options.shared() == plain.shared()));
+    }
+
+    #[test]
+    fn names_are_read() {
+        assert_eq!("randbits".parse::<FormChoice>().unwrap(), FormChoice::RandomBits);
+        assert!("both".parse::<FormChoice>().unwrap_err().to_string().contains("\"auto\", \"edabits\""));
+        assert_eq!(truncation("probabilistic").unwrap(), Truncation::Probabilistic);
+        assert!(truncation("fast").unwrap_err().to_string().contains("\"exact\", \"probabilistic\""));
+    }
+}
