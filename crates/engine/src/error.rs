@@ -145,7 +145,7 @@ pub enum Misuse {
         parties: usize,
     },
     /// A ring that is too small or too large.
-    #[error("the ring must have 1 to 64 bits, not {bits}")]
+    #[error("a ring of {bits} bits is too small or too large for this")]
     RingBits {
         /// k.
         bits: u32,

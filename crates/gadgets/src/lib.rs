@@ -13,6 +13,7 @@ pub mod cost;
 pub mod decompose;
 pub mod equality;
 pub mod extremum;
+pub mod floor_div;
 pub mod prefix;
 pub mod private_shift;
 pub mod real;

@@ -108,6 +108,8 @@ pub enum Fault {
         "cannot convert {from} to {to}: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()"
     )]
     NoCast { from: Dtype, to: Dtype },
+    #[error("{op} takes a public divisor: give a number or numpy's array; fixed point divides by secrets with /")]
+    SecretDivisor { op: &'static str },
     #[error("from_bits takes bits, not {dtype}: x.bits() and comparisons give bits")]
     NotBits { dtype: Dtype },
     #[error("from_bits of shape {shape}: {dtype} needs {} bits along the last axis, lowest first", dtype.bits())]
@@ -137,6 +139,12 @@ pub enum Fault {
     Shift { shift: i64, dtype: Dtype },
     #[error("{op} may leave {dtype}: values from {lo} to {hi} are possible and it holds {}; state smaller bounds or use a wider dtype", dtype.shown_range())]
     MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
+    #[error("{op} by zero has no value: check the divisors")]
+    ZeroDivisor { op: &'static str },
+    #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int(64)))")]
+    NegativeDivisor { op: &'static str, dtype: Dtype },
+    #[error("% by a number so large that remainders do not fit {dtype}, which holds {}: use a wider dtype", dtype.shown_range())]
+    Remainder { dtype: Dtype },
     #[error("strict mode needs the range of every input: state the largest magnitude (bound=)")]
     BoundRequired,
 
@@ -189,6 +197,7 @@ impl Fault {
             | Fault::NoCast { .. }
             | Fault::FixedOnly { .. }
             | Fault::NotBits { .. }
+            | Fault::SecretDivisor { .. }
             | Fault::RealDtype { .. }
             | Fault::OneDoesNotFit { .. } => Kind::Dtype,
             Fault::OutOfRange { .. }
@@ -198,6 +207,9 @@ impl Fault {
             | Fault::Shift { .. }
             | Fault::MayOverflow { .. }
             | Fault::Domain { .. }
+            | Fault::ZeroDivisor { .. }
+            | Fault::NegativeDivisor { .. }
+            | Fault::Remainder { .. }
             | Fault::BoundRequired => Kind::Range,
             Fault::Owner { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => Kind::Config,
         }

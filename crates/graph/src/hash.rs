@@ -100,7 +100,7 @@ impl Writer {
         self.0.update(name.as_bytes());
         match op {
             Op::Input { owner } => self.size(*owner),
-            Op::Constant(values) => self.units(values),
+            Op::Constant(values) | Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),
             Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
             Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) => self.axis(axis),

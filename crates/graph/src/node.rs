@@ -75,6 +75,11 @@ pub enum Op {
     Shl(u32),
     /// Shift right, with the sign where there is one: exact, towards minus infinity.
     Shr(u32),
+    /// Divided by public numbers in units of the operand, one for all or one for each, towards minus infinity: a whole
+    /// number.
+    FloorDiv(Arc<[i128]>),
+    /// (number, its quotient by [`Op::FloorDiv`]): what these divisors leave.
+    Remainder(Arc<[i128]>),
     /// Less-than in the order of the operands' dtype; the result is a bit.
     Lt,
     Eq,
@@ -131,6 +136,8 @@ impl Op {
             Op::Sum(_) => "sum",
             Op::Shl(_) => "shl",
             Op::Shr(_) => "shr",
+            Op::FloorDiv(_) => "floor_div",
+            Op::Remainder(_) => "remainder",
             Op::Lt => "lt",
             Op::Eq => "eq",
             Op::And => "and",

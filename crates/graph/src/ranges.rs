@@ -3,6 +3,7 @@
 use crate::dtype::Dtype;
 use crate::interval::Interval;
 use crate::node::{Node, Op};
+use crate::reference::floor_div;
 
 /// Where a result lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +24,7 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
         Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Constant(values) => return Reach::Fits(Interval::spanning(values)),
         Op::Input { .. } | Op::Divide | Op::Compose => return Reach::Unknown,
+        Op::Remainder(divisors) => return Reach::Fits(remainders(inputs[0].range(), divisors)),
         Op::Softmax(_) => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Real(function) => {
             return function.reach(inputs[0].interval, dtype).map_or(Reach::Unknown, Reach::Fits);
@@ -48,12 +50,31 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
         Op::Convert => rescaled(first, inputs[0].dtype.frac(), dtype.frac()),
         Op::Shl(bits) => first.shl(*bits),
         Op::Shr(bits) => first.shr(*bits),
+        Op::FloorDiv(divisors) => quotients(first, divisors),
         _ => union, // what only moves or picks values
     };
     if !dtype.range().covers(exact) {
         return Reach::Leaves(exact); // for products, before the shift: the ring must hold them whole
     }
     Reach::Fits(exact.shr(product_shift(op, inputs)))
+}
+
+/// Where quotients lie.
+fn quotients(x: Interval, divisors: &[i128]) -> Interval {
+    let ends = |&d: &i128| Interval::new(floor_div(x.lo(), d), floor_div(x.hi(), d));
+    divisors.iter().map(ends).reduce(Interval::union).unwrap_or(x)
+}
+
+/// Where remainders lie.
+pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
+    let of = |&d: &i128| {
+        let (first, last) = (floor_div(x.lo(), d), floor_div(x.hi(), d));
+        match first == last {
+            true => Interval::new(x.lo() - first * d, x.hi() - first * d),
+            false => Interval::new(0, d - d.signum()),
+        }
+    };
+    divisors.iter().map(of).reduce(Interval::union).unwrap_or(x)
 }
 
 /// Values with `from` fractional bits, with `to` of them.

@@ -66,6 +66,8 @@ pub(crate) fn evaluate(
         (Op::Sum(axis), [a]) => along(a, axis, |line| line.iter().sum()),
         (Op::Shl(bits), [a]) => map(a, |x| x << bits),
         (Op::Shr(bits), [a]) => map(a, |x| x >> bits),
+        (Op::FloorDiv(divisors), [a]) => zip(a, &expand(divisors, a.len()), floor_div),
+        (Op::Remainder(divisors), [a, _]) => zip(a, &expand(divisors, a.len()), |x, d| x - floor_div(x, d) * d),
         (Op::Lt, [a, b]) => zip(a, b, |x, y| i128::from(x < y)),
         (Op::Eq, [a, b]) => zip(a, b, |x, y| i128::from(x == y)),
         (Op::And, [a, b]) => zip(a, b, |x, y| x & y),
@@ -111,6 +113,12 @@ pub(crate) fn evaluate(
 fn product(nodes: &[&Node], exact: i128, dtype: Dtype) -> i128 {
     let both_fixed = nodes.iter().all(|n| n.dtype.is_fixed());
     dtype.wrap(exact) >> if both_fixed { dtype.frac() } else { 0 }
+}
+
+/// x / d towards minus infinity.
+pub(crate) fn floor_div(x: i128, d: i128) -> i128 {
+    let exact = x % d == 0;
+    x / d - i128::from(!exact && (x < 0) != (d < 0))
 }
 
 fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], dtype: Dtype) -> Vec<i128> {

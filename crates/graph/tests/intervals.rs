@@ -14,7 +14,7 @@ type Step = (u8, usize, usize, usize, i128);
 
 fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
     let mut p = Program::default();
-    let dtypes = [INT8, Dtype::Int { bits: 20 }, FIX, Dtype::Bit];
+    let dtypes = [INT8, Dtype::Int { bits: 20 }, FIX, Dtype::Bit, Dtype::Uint { bits: 7 }];
     let mut ids = Vec::new();
     for (i, &bound) in bounds.iter().enumerate() {
         let dtype = dtypes[i % dtypes.len()];
@@ -24,7 +24,7 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
     for &(op, a, b, c, k) in steps {
         let [a, b, c] = [a, b, c].map(|i| ids[i % ids.len()]);
         let literal = Operand::int(&k);
-        let built = match op % 26 {
+        let built = match op % 28 {
             0 => p.at().binary(B::Add, a, b),
             1 => p.at().binary(B::Sub, a, b),
             2 | 3 => p.at().binary(B::Mul, a, b),
@@ -48,6 +48,8 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
             23 => p.at().bits(a).and_then(|bits| p.at().gather(bits, vec![3, 1, 0, 2], &[2, 2])),
             24 => p.at().real(Real::Exp, a),
             25 => p.at().argmin(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
+            26 => p.at().floor_div(a, literal),
+            27 => p.at().floor_div(a, literal).and_then(|whole| p.at().remainder(a, whole, literal)),
             18 => p.at().set_at(a, &[1], &[1], literal),
             _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
         };
@@ -87,6 +89,7 @@ fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i12
         Op::Mul => each(&|i| (of(0)[i] * of(1)[i]).div_euclid(1 << shift)),
         Op::Shl(bits) => each(&|i| of(0)[i] * (1 << bits)),
         Op::Shr(bits) => each(&|i| of(0)[i].div_euclid(1 << bits)),
+        Op::FloorDiv(d) => each(&|i| (of(0)[i] * d[0].signum()).div_euclid(d[0].abs())),
         Op::Sum(axis) => each(&|i| (0..axis.len).map(|j| of(0)[j * axis.inner + i]).sum()),
         Op::MatMul { k, n, .. } => each(&|i| {
             let dot: i128 = (0..*k).map(|j| of(0)[i / n * k + j] * of(1)[j * n + i % n]).sum();

@@ -121,6 +121,16 @@ impl Session {
         self.add(py, line, |mut b| b.binary(op, x.operand(), y.operand()))
     }
 
+    /// The whole quotient by public numbers.
+    fn floor_div(&self, py: Python<'_>, x: u32, by: Argument, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.floor_div(NodeId(x), by.operand()))
+    }
+
+    /// What a whole quotient by the same numbers leaves.
+    fn remainder(&self, py: Python<'_>, x: u32, whole: u32, by: Argument, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.remainder(NodeId(x), NodeId(whole), by.operand()))
+    }
+
     fn unary(&self, py: Python<'_>, op: &str, x: u32, line: Line) -> PyResult<u32> {
         let op = if op == "not" { UnaryOp::Not } else { UnaryOp::Neg };
         self.add(py, line, |mut b| b.unary(op, NodeId(x)))

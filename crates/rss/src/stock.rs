@@ -13,7 +13,7 @@ use crate::setup::Rss;
 use crate::share::Shared;
 
 /// The largest ring: a random bit is made two bits wider, and its square roots in a carrier word.
-const MAX_BITS: u32 = 64;
+const MAX_BITS: u32 = 126;
 
 /// A kind of correlation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

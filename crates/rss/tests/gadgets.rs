@@ -5,8 +5,8 @@ mod common;
 use common::*;
 use quorate_engine::Sharing;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
-use quorate_gadgets::{Gadgets, Width, adder, compare};
-use quorate_ring::{Bits, Ring};
+use quorate_gadgets::{Gadgets, Sign, Width, adder, compare};
+use quorate_ring::{Bits, Ring, Vector};
 
 const CASES: [(usize, u32); 3] = [(3, 8), (5, 8), (7, 4)];
 
@@ -151,6 +151,35 @@ fn truncation_of_all_elements_by_every_shift() {
                     let x = signed(k, x);
                     assert_eq!(got[i], x >> shift, "n {n} k {k}: {x} >> {shift}");
                 }
+            }
+        }
+    }
+}
+
+/// Quotients by public numbers need rings beyond 64 bits: there and back again.
+#[test]
+fn rings_wider_than_a_word() {
+    let values: Vec<u64> = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 0x0123_4567_89ab_cdef].into();
+    for n in [3, 5, 7] {
+        for wide in [65, 97, 126] {
+            let shifts = [1, 31, wide - 64, wide - 1];
+            let got = agreed(n, async |rss, ctx| {
+                let x = share(rss, ctx, Ring::of(64), &values).await?;
+                let x = rss.convert(ctx, &x, Ring::of(wide), Sign::Signed).await?;
+                let scaled = rss.linear(&x, &|share: &Vector| {
+                    let mut share = share.clone();
+                    share.shl(wide - 64);
+                    share
+                });
+                let mut got = Vec::new();
+                for shift in shifts {
+                    got.push(rss.open(ctx, &rss.trunc_exact(ctx, &scaled, shift).await?).await?.to_i128s());
+                }
+                Ok(got)
+            });
+            for (got, shift) in got.iter().zip(shifts) {
+                let wanted: Vec<i128> = values.iter().map(|&x| i128::from(x as i64) << (wide - 64) >> shift).collect();
+                assert_eq!(*got, wanted, "n {n}, {wide} bits by {shift}");
             }
         }
     }

@@ -57,8 +57,8 @@ fn operands_that_do_not_fit() {
 
 #[test]
 fn rings_cuts_and_rows() {
-    let wide = misuse(async |rss, ctx| rss.random_bits(ctx, Ring::of(65), 1).await);
-    assert_eq!(wide, Misuse::RingBits { bits: 65 });
+    let wide = misuse(async |rss, ctx| rss.random_bits(ctx, Ring::of(127), 1).await);
+    assert_eq!(wide, Misuse::RingBits { bits: 127 });
     for cut in [0, 8, 9] {
         let cut = misuse(async |rss, ctx| rss.edabits(ctx, Ring::of(8), Some(cut), 1).await.map(|_| ()));
         assert!(matches!(cut, Misuse::Other { .. }));

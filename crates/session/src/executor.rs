@@ -209,6 +209,7 @@ fn talks(op: &Op) -> bool {
             | Sum(_)
             | CumSum(_)
             | Shl(_)
+            | Remainder(_)
             | Xor
             | Not
             | Gather(_)

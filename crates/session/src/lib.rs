@@ -10,6 +10,7 @@ mod config;
 mod connect;
 mod convert;
 mod data;
+mod division;
 mod error;
 mod executor;
 mod gate;

@@ -29,6 +29,8 @@ impl<S: Gadgets> Executor<'_, S> {
                 self.matrices(ctx, id, *batch, Form::MatMul { m: *m, k: *k, n: *n }, first, second).await
             }
             Op::Shr(shift) => self.shifted_right(ctx, id, *shift, first).await,
+            Op::FloorDiv(divisors) => self.floor_div(ctx, id, divisors, first).await,
+            Op::Remainder(divisors) => self.remainder(divisors, first, second),
             Op::Lt | Op::Eq => self.compare(ctx, id, first, second).await,
             Op::And | Op::Or | Op::Xor | Op::Not => self.logic(ctx, &node.op, first, second).await,
             Op::Select => self.select(ctx, operands).await,

@@ -2,6 +2,7 @@
 
 mod coerce;
 mod convert;
+mod divide;
 mod elementwise;
 mod layout;
 mod linear;
@@ -155,6 +156,19 @@ impl<'g> Builder<'g> {
     pub fn binary<'a>(&mut self, op: BinaryOp, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_binary(op, left, right))
+    }
+
+    /// The whole part of `a / by`, towards minus infinity, for public `by`: `int(k)` for `int(k)` and `fixed(k, f)`. A
+    /// quotient that does not fit wraps; there is one, that of the lowest number and -1.
+    pub fn floor_div<'a>(&mut self, a: NodeId, by: impl Into<Operand<'a>>) -> Built {
+        let by = by.into();
+        self.attempt(|b| b.build_floor_div(a, by))
+    }
+
+    /// What `whole`, made of the same operands by [`Builder::floor_div`], leaves of `a`: it has the sign of `by`.
+    pub fn remainder<'a>(&mut self, a: NodeId, whole: NodeId, by: impl Into<Operand<'a>>) -> Built {
+        let by = by.into();
+        self.attempt(|b| b.build_remainder(a, whole, by))
     }
 
     /// `op a`.

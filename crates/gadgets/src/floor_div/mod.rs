@@ -1,0 +1,217 @@
+//! Division by public numbers: floor(x / d), exact for every x of a proven range, of whatever signs.
+//!
+//! **Source**: multiplication by a reciprocal (Granlund, Montgomery 1994), here with the rounding moved to the middle of
+//! the gap between multiples, so that no case depends on a sign. [`plan`] chooses, per divisor: nothing, one comparison,
+//! a truncation, or u m + b truncated: in the ring itself if that fits, else in a larger one into which u is converted. In
+//! the largest, where no ring holds the exact reciprocal, the quotient may come out one less; a comparison of the remainder
+//! corrects it. **Model**: that of the sharing.
+//!
+//! Rounds and bytes are those of the gadgets named. Divisors of one kind and shift share a batch, all batches run side by
+//! side. Timing depends on lengths, the range and the divisors only.
+
+mod plan;
+
+use std::collections::BTreeMap;
+
+use quorate_engine::{Ctx, Misuse, Result};
+use quorate_ring::{Ring, Vector};
+
+use crate::{Gadgets, Sign, Width};
+pub use plan::Range;
+use plan::{Multiply, Plan, signed_bits};
+
+/// What shares a batch: elements with plans of one kind, and of one shift.
+type Key = (u8, u32);
+
+fn key(plan: &Plan) -> Key {
+    match plan {
+        Plan::Constant(_) => (0, 0),
+        Plan::Step { .. } => (1, 0),
+        Plan::Shift(shift) => (2, *shift),
+        Plan::Multiply(multiply) => (if multiply.late { 4 } else { 3 }, multiply.shift),
+    }
+}
+
+/// Numbers whose quotients come about alike.
+struct Batch<A> {
+    x: A,
+    range: Range,
+    /// The plans that there are, and which of them each number has; all the first where this is empty.
+    plans: Vec<Plan>,
+    which: Vec<u32>,
+}
+
+/// floor(x / d), modulo 2^k. `divisors` has one number for all or one for each; every x lies in `range`, at most 2^64 long.
+///
+/// # Errors
+/// [`Misuse`] for a divisor of 0 or a wrong number of divisors.
+pub async fn floor_div<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, divisors: &[i128], range: Range) -> Result<S::A> {
+    let len = s.shape(x).1;
+    if divisors.contains(&0) {
+        return Err(Misuse::Other { what: "a division by zero" }.into());
+    }
+    if let [d] = divisors {
+        let plans = vec![plan::plan(range, *d)];
+        return Batch { x: x.clone(), range, plans, which: vec![] }.run(s, ctx).await;
+    }
+    if divisors.len() != len {
+        return Err(Misuse::Length { what: "a division", left: len, right: divisors.len() }.into());
+    }
+    let (places, mut batches) = sorted(s, x, divisors, range);
+    if batches.len() == 1 {
+        return batches.remove(0).run(s, ctx).await;
+    }
+    let parts = ctx.join_all(batches.len(), async |ctx: Ctx, i: usize| batches[i].run(s, &ctx).await).await?;
+    let mut back = vec![0u32; len];
+    places.iter().enumerate().for_each(|(i, &place)| back[place as usize] = i as u32);
+    match parts.is_empty() {
+        true => Ok(x.clone()),
+        false => Ok(s.linear(&s.concat(&parts.iter().collect::<Vec<_>>()), &|share: &Vector| share.gather(&back))),
+    }
+}
+
+/// A batch on its way: places in x, and the plans of what stands there.
+#[derive(Default)]
+struct Gathered {
+    places: Vec<u32>,
+    plans: Vec<Plan>,
+    which: Vec<u32>,
+}
+
+/// The batches, and the places in x of all that they hold, one batch after the other.
+fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> (Vec<u32>, Vec<Batch<S::A>>) {
+    let mut known: BTreeMap<i128, (Key, u32)> = BTreeMap::new();
+    let mut batches: BTreeMap<Key, Gathered> = BTreeMap::new();
+    for (i, &d) in divisors.iter().enumerate() {
+        let (key, which) = *known.entry(d).or_insert_with(|| {
+            let plan = plan::plan(range, d);
+            let plans = &mut batches.entry(key(&plan)).or_default().plans;
+            plans.push(plan);
+            (key(&plan), plans.len() as u32 - 1)
+        });
+        if let Some(batch) = batches.get_mut(&key) {
+            batch.places.push(i as u32);
+            batch.which.push(which);
+        }
+    }
+    let mut all = Vec::with_capacity(divisors.len());
+    let of = |Gathered { places, plans, which }| {
+        let x = s.linear(x, &|share: &Vector| share.gather(&places));
+        all.extend(places);
+        Batch { x, range, plans, which }
+    };
+    let batches = batches.into_values().map(of).collect();
+    (all, batches)
+}
+
+impl<A: Clone> Batch<A> {
+    async fn run<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx) -> Result<A> {
+        let ring = s.shape(&self.x).0;
+        match self.plans[0] {
+            Plan::Constant(_) => Ok(s.public(&self.numbers(s, ctx, ring, |plan| match plan {
+                Plan::Constant(quotient) => *quotient,
+                _ => 0,
+            }))),
+            Plan::Step { .. } => self.step(s, ctx).await,
+            Plan::Shift(shift) => {
+                // Truncation takes numbers with a sign; half the range is a multiple of 2^shift.
+                let half = self.half(ring);
+                let moved = s.add_public(&self.x, &self.numbers(s, ctx, ring, |_| -half));
+                let quotient = s.trunc_exact(ctx, &moved, shift).await?;
+                Ok(s.add_public(&quotient, &self.numbers(s, ctx, ring, |_| half >> shift)))
+            }
+            Plan::Multiply(Multiply { shift, late, .. }) => self.multiply(s, ctx, shift, late).await,
+        }
+    }
+
+    /// What makes the numbers of `range` some with a sign: half the ring where they have none.
+    fn half(&self, ring: Ring) -> i128 {
+        if self.range.hi >> (ring.bits() - 1) > 0 { 1 << (ring.bits() - 1) } else { 0 }
+    }
+
+    /// A public number for each x, of its plan.
+    fn numbers<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, ring: Ring, of: impl Fn(&Plan) -> i128) -> Vector {
+        let len = s.shape(&self.x).1;
+        match (ctx.is_dry(), self.which.is_empty()) {
+            (true, _) => Vector::shape(ring, len),
+            (_, true) => Vector::constant(ring, of(&self.plans[0]) as u128 & ring.mask(), len),
+            _ => {
+                let each: Vec<i128> = self.plans.iter().map(of).collect();
+                let all: Vec<i128> = self.which.iter().map(|&plan| each[plan as usize]).collect();
+                Vector::from_i128s(ring, &all)
+            }
+        }
+    }
+
+    fn most_bits(&self, of: impl Fn(&Plan) -> u32) -> u32 {
+        self.plans.iter().map(of).max().unwrap_or(1)
+    }
+
+    /// One of two quotients: a comparison.
+    async fn step<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx) -> Result<A> {
+        let ring = s.shape(&self.x).0;
+        let of = |plan: &Plan| match plan {
+            Plan::Step { below, step, at } => (*below, *step, *at),
+            _ => (0, 0, 0),
+        };
+        let bits = self.most_bits(|plan| signed_bits(self.range.lo - of(plan).2, self.range.hi - of(plan).2));
+        let width = if bits <= ring.bits() { Width::Difference(bits) } else { Width::Full };
+        let half = self.half(ring);
+        let x = s.add_public(&self.x, &self.numbers(s, ctx, ring, |_| -half));
+        let at = s.public(&self.numbers(s, ctx, ring, |plan| of(plan).2 - half));
+        let under = s.bit_to_ring(ctx, &s.lt(ctx, &x, &at, width).await?, ring).await?;
+        let less = times(s, &under, &self.numbers(s, ctx, ring, |plan| -of(plan).1));
+        Ok(s.add_public(&less, &self.numbers(s, ctx, ring, |plan| of(plan).0 + of(plan).1)))
+    }
+
+    /// u m + b, truncated; corrected where it may be one too small.
+    async fn multiply<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, shift: u32, late: bool) -> Result<A> {
+        let ring = s.shape(&self.x).0;
+        let work = Ring::of(self.most_bits(|plan| of(plan).wide_bits).max(ring.bits()));
+        let center = self.range.center();
+        let mut u = s.add_public(&self.x, &self.numbers(s, ctx, ring, |_| -center));
+        if work != ring {
+            let narrow = Ring::of(signed_bits(self.range.lo - center, self.range.hi - center).min(ring.bits()));
+            u = s.convert(ctx, &s.linear(&u, &|share: &Vector| share.convert(narrow)), work, Sign::Signed).await?;
+        }
+        let product = times(s, &u, &self.numbers(s, ctx, work, |plan| of(plan).factor));
+        let product = s.add_public(&product, &self.numbers(s, ctx, work, |plan| of(plan).addend));
+        let quotient = s.trunc_exact(ctx, &product, shift).await?;
+        let quotient = s.linear(&quotient, &|share: &Vector| share.convert(ring));
+        let mut quotient = s.add_public(&quotient, &self.numbers(s, ctx, ring, |plan| of(plan).offset));
+        if late {
+            quotient = self.corrected(s, ctx, quotient).await?;
+        }
+        let signed = times(s, &quotient, &self.numbers(s, ctx, ring, |plan| if of(plan).negative { -1 } else { 1 }));
+        Ok(s.add_public(&signed, &self.numbers(s, ctx, ring, |plan| -i128::from(of(plan).negative))))
+    }
+
+    /// The quotient, or one more where what is left holds the divisor still.
+    async fn corrected<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, quotient: A) -> Result<A> {
+        let ring = s.shape(&self.x).0;
+        let taken = times(s, &quotient, &self.numbers(s, ctx, ring, |plan| of(plan).divisor));
+        let extra = |plan: &Plan| -of(plan).divisor - i128::from(of(plan).negative);
+        // From -D to D - 1: negative where nothing is to be corrected.
+        let left = s.add_public(&s.sub(&self.x, &taken), &self.numbers(s, ctx, ring, extra));
+        let bits = self.most_bits(|plan| signed_bits(-of(plan).divisor, of(plan).divisor - 1)).min(ring.bits());
+        let left = s.linear(&left, &|share: &Vector| share.convert(Ring::of(bits)));
+        let right = s.bit_to_ring(ctx, &s.msb(ctx, &left).await?, ring).await?;
+        Ok(s.add_public(&s.sub(&quotient, &right), &self.numbers(s, ctx, ring, |_| 1)))
+    }
+}
+
+/// The product that a batch of products has.
+fn of(plan: &Plan) -> Multiply {
+    match plan {
+        Plan::Multiply(multiply) => *multiply,
+        _ => Multiply::default(),
+    }
+}
+
+fn times<S: Gadgets>(s: &S, x: &S::A, factors: &Vector) -> S::A {
+    s.linear(x, &|share: &Vector| {
+        let mut share = share.clone();
+        share.mul_assign(factors);
+        share
+    })
+}

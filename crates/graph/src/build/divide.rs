@@ -1,0 +1,87 @@
+//! Whole quotients and remainders by public numbers.
+
+use std::sync::Arc;
+
+use super::{Builder, Operand};
+use crate::dtype::Dtype;
+use crate::error::Fault;
+use crate::node::{NodeId, Op};
+use crate::ranges;
+use crate::shape;
+
+/// Numbers to divide: the node, and divisors in its units.
+struct Division {
+    dividend: NodeId,
+    divisors: Arc<[i128]>,
+    /// Of the quotient.
+    whole: Dtype,
+}
+
+impl Builder<'_> {
+    pub(super) fn build_floor_div(&mut self, a: NodeId, by: Operand<'_>) -> Result<NodeId, Fault> {
+        let Division { dividend, divisors, whole } = self.division("//", a, by)?;
+        let shape = self.graph.node(dividend).shape.clone();
+        self.graph.push(Op::FloorDiv(divisors), vec![dividend], shape, whole, &self.at)
+    }
+
+    /// `whole` is the quotient that [`Builder::build_floor_div`] gave for the same operands.
+    pub(super) fn build_remainder(&mut self, a: NodeId, whole: NodeId, by: Operand<'_>) -> Result<NodeId, Fault> {
+        let Division { dividend, divisors, .. } = self.division("%", a, by)?;
+        let node = self.graph.node(dividend);
+        let (shape, dtype, range) = (node.shape.clone(), node.dtype, node.range());
+        if self.graph.get(whole)?.shape != shape {
+            return Err(Fault::BroadcastTo {
+                from: self.graph.node(whole).shape.as_slice().into(),
+                to: shape.as_slice().into(),
+            });
+        }
+        if !dtype.range().covers(ranges::remainders(range, &divisors)) {
+            return Err(Fault::Remainder { dtype });
+        }
+        self.graph.push(Op::Remainder(divisors), vec![dividend, whole], shape, dtype, &self.at)
+    }
+
+    fn division(&mut self, op: &'static str, a: NodeId, by: Operand<'_>) -> Result<Division, Fault> {
+        let to = shape::broadcast(&self.graph.get(a)?.shape, &self.shape_of(by)?)?;
+        let number = self.number(a)?;
+        let dividend = self.broadcast_node(number, &to)?;
+        let dtype = self.graph.node(dividend).dtype;
+        let units = self.divisors(op, dtype, by)?;
+        if units.contains(&0) {
+            return Err(Fault::ZeroDivisor { op });
+        }
+        if dtype.is_unsigned() && units.iter().any(|&d| d < 0) {
+            return Err(Fault::NegativeDivisor { op, dtype });
+        }
+        let first = units.first().copied().unwrap_or(1);
+        let same = units.iter().all(|&d| d == first);
+        let divisors = match same {
+            true => Arc::from([first]),
+            false => {
+                let index = shape::broadcast_index(&self.shape_of(by)?, &to);
+                index.iter().map(|&i| units[if units.len() == 1 { 0 } else { i as usize }]).collect()
+            }
+        };
+        let bits = dtype.bits();
+        let whole = if dtype.is_unsigned() { dtype } else { Dtype::Int { bits } };
+        Ok(Division { dividend, divisors, whole })
+    }
+
+    /// The divisors in units of what they divide. They need not fit its type.
+    fn divisors(&self, op: &'static str, dtype: Dtype, by: Operand<'_>) -> Result<Vec<i128>, Fault> {
+        let scaled = |values: &[i128]| values.iter().map(|&d| d << dtype.frac()).collect();
+        match by {
+            Operand::Ints { values, .. } => Ok(scaled(values)),
+            Operand::Reals { values, .. } => dtype.encode_reals(values),
+            Operand::Node(id) => {
+                let node = self.graph.get(id)?;
+                let Op::Constant(values) = &node.op else { return Err(Fault::SecretDivisor { op }) };
+                match node.dtype.is_fixed() {
+                    false => Ok(scaled(values)),
+                    true if node.dtype == dtype => Ok(values.to_vec()),
+                    true => Err(Fault::MixedDtypes { op, left: dtype, right: node.dtype }),
+                }
+            }
+        }
+    }
+}
