@@ -257,12 +257,10 @@ def test_dtypes_that_do_not_go_together(mpc: qr.Session) -> None:
 
 def test_what_numpy_has_and_this_release_has_not(mpc: qr.Session) -> None:
     x = mpc.input([4, -5], owner=0)
-    located(qr.DtypeError, TypeError, lambda: x // 2, ">>")
-    located(qr.DtypeError, TypeError, lambda: 2 // x, ">>")
+    located(qr.DtypeError, TypeError, lambda: 2 // x, "public divisor")
     located(qr.DtypeError, TypeError, lambda: x / 2, "astype")
     located(qr.DtypeError, TypeError, lambda: 1 / x, "astype")
-    located(qr.DtypeError, TypeError, lambda: x % 4, ">>")
-    located(qr.DtypeError, TypeError, lambda: divmod(x, 4), ">>")
+    located(qr.DtypeError, TypeError, lambda: x % x, "public divisor")
     located(qr.DtypeError, TypeError, lambda: x**2, r"x \* x")
     refused(AttributeError, AttributeError, lambda: x.item(), "reveal")
     refused(AttributeError, AttributeError, lambda: x.nonsense, "nonsense")
@@ -295,7 +293,7 @@ def test_numpys_traps(mpc: qr.Session) -> None:
 
 def test_no_message_of_a_secret_array_shows_a_value(mpc: qr.Session) -> None:
     x = mpc.input([123456789, -5], owner=0)
-    for call in (lambda: x + "a", lambda: x[7], lambda: x @ x.reshape(1, 2), lambda: x % 3, lambda: bool(x)):
+    for call in (lambda: x + "a", lambda: x[7], lambda: x @ x.reshape(1, 2), lambda: x % 0, lambda: bool(x)):
         with pytest.raises((TypeError, ValueError, IndexError)) as caught:
             call()
         assert "123456789" not in str(caught.value)
