@@ -13,7 +13,7 @@ from quorate.errors import ConfigError
 
 KEYS = {
     "workload", "k", "parties", "batch", "link", "threads_per_party", "input_timed", "reveal_timed", "skipped", "runs",
-    "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers",
+    "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers", "target", "target_reached", "processor_seconds",
 }  # fmt: skip
 
 
@@ -38,6 +38,12 @@ def test_lines_of_the_table() -> None:
     text = _bench.line(measured_row())
     assert "1,000,000" in text and "20 ms" in text
     assert text.endswith("Peer 69 ms 3.9 MB (with care); Other (cannot)")
+
+
+def test_a_row_says_whether_its_target_was_reached() -> None:
+    row = measured_row() | {"target": "25 ms, 2.6 MB", "target_reached": False}
+    assert "target 25 ms, 2.6 MB: missed;" in _bench.line(row)
+    assert "target 25 ms, 2.6 MB: reached;" in _bench.line(row | {"target_reached": True})
 
 
 def test_names_places_and_protocols_are_checked_before_anything_is_measured(tmp_path: Path) -> None:

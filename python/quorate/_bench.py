@@ -21,7 +21,7 @@ FORMAT = 1
 
 INPUTS = "inputs are shared before the clock starts and results are opened, and checked, after it stopped"
 HEAD = (
-    f"{'workload':<18} {'k':>2} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
+    f"{'workload':<26} {'k':>2} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
     f"{'offline':>11} {'online':>11} {'MB/party':>10} {'rounds':>6} {'results/s':>10} {'runs':>4}  peers, or a remark"
 )
 
@@ -70,7 +70,7 @@ def document(rows: Iterable[Row], protocol: str) -> dict[str, Any]:
 def line(row: Row) -> str:
     """One line of the table."""
     batch = f"{row['batch']}^2" if row["workload"] == "matmul" else f"{row['batch']:,}"
-    cell = f"{row['workload']:<18} {row['k']:>2} {row['parties']:>2} {batch:>8}  {row['link']:<12}"
+    cell = f"{row['workload']:<26} {row['k']:>2} {row['parties']:>2} {batch:>8}  {row['link']:<12}"
     if row["skipped"] is not None:
         return f"{cell} {row['skipped']}"
     offline, online = (_time(row[phase] and row[phase]["seconds"]["median"]) for phase in ("offline", "online"))
@@ -79,6 +79,8 @@ def line(row: Row) -> str:
         f"{row['bytes_per_party'] / 1e6:>10.4g} {row['rounds']:>6} {row['results_per_second']:>10.3g} {row['runs']:>4}"
     )
     remarks = [_peer(peer) for peer in row["peers"]]
+    if row["target"] is not None:
+        remarks.insert(0, f"target {row['target']}: {'reached' if row['target_reached'] else 'missed'}")
     if row["chain"] is not None:
         per_round, bare = row["chain"]["seconds_per_round"], row["chain"]["ping_pong_seconds"]
         remarks.insert(0, f"{_time(per_round)} a round, beside a bare round trip of {_time(bare)}")

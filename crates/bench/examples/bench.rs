@@ -68,9 +68,15 @@ fn line(cell: &Cell, measured: &Measured) -> String {
         })
     };
     let mut notes: Vec<String> = phases.iter().filter_map(phase).collect();
+    if let Some(seconds) = measured.processor_seconds {
+        notes.insert(0, format!("cpu {:.2} ms", seconds * 1e3));
+    }
     if let Some((length, ping_pong)) = measured.chain {
         let per_round = measured.seconds.median / length as f64 * 1e6;
         notes.push(format!("{per_round:.1} us a round, bare round trip {:.1} us", ping_pong * 1e6));
+    }
+    if let (Some(target), Some(reached)) = (peers::target(cell), measured.reaches(cell)) {
+        notes.insert(0, format!("target {target}: {}", if reached { "reached" } else { "MISSED" }));
     }
     for peer in peers::figures(cell) {
         let time = peer.seconds.map_or(String::new(), |s| format!("{:.4} s ", s));

@@ -17,6 +17,9 @@ pub enum Workload {
     LessThanBounded,
     /// Less-than over the full signed range; the result stays a bit.
     LessThanFull,
+    /// The same two on masked and opened values, as any sharing can: the way of 5 and 7 parties, which 3 need not go.
+    LessThanBoundedGeneral,
+    LessThanFullGeneral,
     /// One multiplication of one element after another; the batch is 1.
     Chain,
 }
@@ -46,13 +49,15 @@ pub struct Cell {
 }
 
 impl Workload {
-    pub const ALL: [Workload; 7] = [
+    pub const ALL: [Workload; 9] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::RandomBit,
         Workload::EdaBit,
         Workload::LessThanBounded,
         Workload::LessThanFull,
+        Workload::LessThanBoundedGeneral,
+        Workload::LessThanFullGeneral,
         Workload::Chain,
     ];
 
@@ -65,6 +70,8 @@ impl Workload {
             Workload::EdaBit => "edabit",
             Workload::LessThanBounded => "less-than-bounded",
             Workload::LessThanFull => "less-than-full",
+            Workload::LessThanBoundedGeneral => "less-than-bounded-general",
+            Workload::LessThanFullGeneral => "less-than-full-general",
             Workload::Chain => "chain",
         }
     }
@@ -72,9 +79,17 @@ impl Workload {
     /// The name that selects it together with its variants.
     pub fn family(self) -> &'static str {
         match self {
-            Workload::LessThanBounded | Workload::LessThanFull => "less-than",
+            Workload::LessThanBounded
+            | Workload::LessThanFull
+            | Workload::LessThanBoundedGeneral
+            | Workload::LessThanFullGeneral => "less-than",
             other => other.name(),
         }
+    }
+
+    /// Whether three parties leave out what they know and work as any number does.
+    pub(crate) fn is_general(self) -> bool {
+        matches!(self, Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral)
     }
 
     /// Whether it makes correlations and uses none: all of it is the offline phase.

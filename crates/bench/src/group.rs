@@ -232,6 +232,7 @@ impl Worker {
         self.shares = None;
         let (me, parties, rss) = (self.party.me(), self.party.parties(), &self.rss);
         let demand = rehearse(task, me, parties)?;
+        rss.set_forms(task.forms());
         let shape = task.operand_shape();
         let mut run = self.party.begin_alone()?;
         let last = parties - 1;
@@ -277,6 +278,7 @@ impl Worker {
 /// The correlations that a task wants.
 fn rehearse(task: Task, me: usize, parties: usize) -> Result<Demand<Kind>> {
     let rss = Rss::dry(parties, me)?;
+    rss.set_forms(task.forms());
     let (ring, len) = task.operand_shape();
     let phantom = rss.public(&Vector::shape(ring, len));
     rss.record_demand();

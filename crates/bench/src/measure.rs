@@ -9,8 +9,9 @@ use quorate_ring::Ring;
 use crate::cell::{Cell, Link, Workload};
 use crate::error::BenchError;
 use crate::group::{Group, Sample, Stopper};
-use crate::pingpong;
+use crate::machine::processor_seconds;
 use crate::task::Task;
+use crate::{peers, pingpong};
 
 /// Seconds that the repetitions of one cell shall take together.
 const CELL_SECONDS: f64 = 0.5;
@@ -72,6 +73,8 @@ pub struct Measured {
     pub online: Option<PhaseFigures>,
     /// Both phases.
     pub seconds: Seconds,
+    /// Processor seconds of an execution, all parties together: the median; `None` where the system does not tell.
+    pub processor_seconds: Option<f64>,
     /// Results per second, by the median.
     pub results_per_second: f64,
     /// For a chain: its length, and the bare round trip on such a link in seconds.
@@ -94,6 +97,24 @@ pub enum Skip {
 pub enum Outcome {
     Measured(Measured),
     Skipped(Skip),
+}
+
+impl Measured {
+    /// Seconds of an execution, or of a round of a chain.
+    pub fn seconds_each(&self) -> f64 {
+        self.chain.map_or(self.seconds.median, |(length, _)| self.seconds.median / length as f64)
+    }
+
+    /// Payload bytes of both phases that a party sent, on average.
+    pub fn bytes_per_party(&self) -> f64 {
+        self.offline.iter().chain(&self.online).map(|phase| phase.bytes_per_party).sum()
+    }
+
+    /// Whether the target of a cell was reached; `None` where it has none.
+    pub fn reaches(&self, cell: &Cell) -> Option<bool> {
+        let trip = self.chain.map(|(_, trip)| trip);
+        peers::target(cell).map(|target| target.holds(self.seconds_each(), self.bytes_per_party(), trip))
+    }
 }
 
 impl std::fmt::Display for Skip {
@@ -173,7 +194,7 @@ impl Bench {
         let mut task = Task { cell, rounds: FIRST_CHAIN };
         if cell.workload == Workload::Chain {
             let (_, samples) = execute(group, task, |_| 1)?;
-            let per_round = total(&samples[0]) / FIRST_CHAIN as f64;
+            let per_round = total(&samples[0].parties) / FIRST_CHAIN as f64;
             task.rounds = ((CHAIN_SECONDS / per_round) as usize).clamp(FIRST_CHAIN, LONGEST_CHAIN);
         }
         let (seconds, samples) = execute(group, task, runs_after)?;
@@ -191,7 +212,13 @@ fn runs_after(first: f64) -> usize {
     }
 }
 
-type Samples = Vec<Vec<Sample>>;
+/// One execution, at every party.
+struct Execution {
+    parties: Vec<Sample>,
+    processor_seconds: Option<f64>,
+}
+
+type Samples = Vec<Execution>;
 
 /// Runs a task, each time with a check; the seconds and samples that count.
 fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Vec<f64>, Samples), BenchError> {
@@ -200,9 +227,12 @@ fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Ve
     let expected = Arc::new(task.expected(&x, &y));
     let mut samples = Vec::new();
     let once = |samples: &mut Samples| -> Result<f64, BenchError> {
-        samples.push(group.run(task.cell)?);
+        let before = processor_seconds();
+        let parties = group.run(task.cell)?;
+        let processor_seconds = processor_seconds().zip(before).map(|(after, before)| after - before);
+        samples.push(Execution { parties, processor_seconds });
         group.check(task.cell, &expected)?;
-        Ok(samples.last().map_or(0.0, |sample| total(sample)))
+        Ok(samples.last().map_or(0.0, |sample| total(&sample.parties)))
     };
     let first = once(&mut samples)?;
     let more = runs(first);
@@ -212,7 +242,7 @@ fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Ve
     if first <= LONG && more > 1 {
         samples.remove(0);
     }
-    Ok((samples.iter().map(|sample| total(sample)).collect(), samples))
+    Ok((samples.iter().map(|sample| total(&sample.parties)).collect(), samples))
 }
 
 /// From the first party's start to the last party's end of a phase. What parties wait for each other between the phases
@@ -243,10 +273,10 @@ fn seconds_of(mut all: Vec<f64>) -> Seconds {
 }
 
 fn figures(samples: &Samples, phase: Phase) -> PhaseFigures {
-    let last = &samples[samples.len() - 1];
+    let last = &samples[samples.len() - 1].parties;
     let average = |of: &dyn Fn(&Sample) -> u64| last.iter().map(|s| of(s) as f64).sum::<f64>() / last.len() as f64;
     PhaseFigures {
-        seconds: seconds_of(samples.iter().map(|sample| phase_seconds(sample, phase)).collect()),
+        seconds: seconds_of(samples.iter().map(|sample| phase_seconds(&sample.parties, phase)).collect()),
         rounds: last.iter().map(|s| s.costs.phase(phase).rounds).max().unwrap_or(0),
         bytes_per_party: average(&|s| s.costs.phase(phase).bytes()),
         wire_bytes_per_party: average(&|s| s.wire_bytes[phase as usize]),
@@ -255,12 +285,14 @@ fn figures(samples: &Samples, phase: Phase) -> PhaseFigures {
 
 fn summary(cell: Cell, seconds: &[f64], samples: &Samples, chain: Option<(usize, f64)>) -> Measured {
     let seconds = seconds_of(seconds.to_vec());
+    let processor: Option<Vec<f64>> = samples.iter().map(|sample| sample.processor_seconds).collect();
     let results = chain.map_or(cell.results(), |(rounds, _)| rounds);
     Measured {
         runs: samples.len(),
-        offline: has_offline(&samples[0]).then(|| figures(samples, Phase::Offline)),
+        offline: has_offline(&samples[0].parties).then(|| figures(samples, Phase::Offline)),
         online: (!cell.workload.is_correlation()).then(|| figures(samples, Phase::Online)),
         seconds,
+        processor_seconds: processor.map(|all| seconds_of(all).median),
         results_per_second: results as f64 / seconds.median,
         chain,
     }
@@ -277,8 +309,8 @@ fn predicted_memory(cell: &Cell) -> f64 {
     let edabit = element + f64::from(cell.bits) / 8.0;
     let stock = match cell.workload {
         Workload::RandomBit => element,
-        Workload::EdaBit | Workload::LessThanBounded => edabit,
-        Workload::LessThanFull => 3.0 * edabit,
+        Workload::EdaBit | Workload::LessThanBounded | Workload::LessThanBoundedGeneral => edabit,
+        Workload::LessThanFull | Workload::LessThanFullGeneral => 3.0 * edabit,
         Workload::Mul | Workload::MatMul | Workload::Chain => 0.0,
     };
     let per_element = shares * (3.0 * element + 2.0 * stock);

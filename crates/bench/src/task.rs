@@ -3,7 +3,7 @@
 use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing};
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_rss::{Rss, Shared};
+use quorate_rss::{BitForm, Forms, Rss, Shared};
 
 use crate::cell::{Cell, Workload};
 
@@ -47,6 +47,12 @@ impl Task {
         (self.ring(), self.cell.operand_len())
     }
 
+    /// Which protocols with one result run.
+    pub fn forms(&self) -> Forms {
+        let bits = if self.cell.workload.is_general() { BitForm::Masked } else { Forms::default().bits };
+        Forms { bits, ..Forms::default() }
+    }
+
     /// The protocol.
     pub async fn run(&self, rss: &Rss, ctx: &Ctx, x: &A, y: &A) -> Result<Output> {
         let (ring, len) = self.operand_shape();
@@ -59,8 +65,12 @@ impl Task {
             }
             Workload::RandomBit => Output::Values(rss.random_bits(ctx, ring, len).await?),
             Workload::EdaBit => Output::EdaBits(rss.edabits(ctx, ring, None, len).await?),
-            Workload::LessThanBounded => Output::Bit(rss.lt(ctx, x, y, Width::Difference(ring.bits())).await?),
-            Workload::LessThanFull => Output::Bit(rss.lt(ctx, x, y, Width::Full).await?),
+            Workload::LessThanBounded | Workload::LessThanBoundedGeneral => {
+                Output::Bit(rss.lt(ctx, x, y, Width::Difference(ring.bits())).await?)
+            }
+            Workload::LessThanFull | Workload::LessThanFullGeneral => {
+                Output::Bit(rss.lt(ctx, x, y, Width::Full).await?)
+            }
             Workload::Chain => {
                 let mut product = x.clone();
                 for _ in 0..self.rounds {
@@ -74,7 +84,7 @@ impl Task {
     /// The operands: two's complement numbers of as many bits as the workload allows, its extremes among them.
     pub fn operands(&self) -> (Vec<i64>, Vec<i64>) {
         let bits = match self.cell.workload {
-            Workload::LessThanBounded => self.cell.bits - 1,
+            Workload::LessThanBounded | Workload::LessThanBoundedGeneral => self.cell.bits - 1,
             _ => self.cell.bits,
         };
         let number = |index: usize, salt: u64| scramble(index as u64 ^ salt << 40) as i64 >> (64 - bits);
@@ -99,7 +109,10 @@ impl Task {
             Workload::MatMul => Expected::Values(matrix_product(x, y, self.cell.batch, mask)),
             Workload::RandomBit => Expected::RandomBits,
             Workload::EdaBit => Expected::EdaBits,
-            Workload::LessThanBounded | Workload::LessThanFull => Expected::Bits(pairs().map(|(x, y)| x < y).collect()),
+            Workload::LessThanBounded
+            | Workload::LessThanFull
+            | Workload::LessThanBoundedGeneral
+            | Workload::LessThanFullGeneral => Expected::Bits(pairs().map(|(x, y)| x < y).collect()),
             Workload::Chain => {
                 let chained = |(&x, &y): (&i64, &i64)| (0..self.rounds).fold(x, |product, _| product.wrapping_mul(y));
                 Expected::Values(pairs().map(|pair| chained(pair) as u64 & mask).collect())

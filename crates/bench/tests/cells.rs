@@ -25,6 +25,7 @@ fn every_workload_measures_right_results() {
             Workload::RandomBit | Workload::EdaBit => (true, false),
             // Three parties compare without correlations.
             Workload::LessThanBounded | Workload::LessThanFull => (cell.parties > 3, true),
+            Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral => (true, true),
             Workload::Mul | Workload::MatMul | Workload::Chain => (false, true),
         };
         assert_eq!(phases, expected, "{cell}");

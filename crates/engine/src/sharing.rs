@@ -113,6 +113,8 @@ pub trait Sharing {
     fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B;
     /// Applies an F_2-linear map (slices, gathers, masks) to every share.
     fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B;
+    /// Applies a map that is F_2-linear in both (xors and copies of rows) to every share of `x` with that of `y`, in place.
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &dyn Fn(&mut Bits, &Bits));
     /// Rows of all parts, one below the other.
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B;
     /// Lanes of all parts, side by side.

@@ -130,6 +130,8 @@ fn row<'py>(py: Python<'py>, cell: &Cell, outcome: &Outcome) -> PyResult<Bound<'
     };
     out.set_item("skipped", skipped)?;
     figures(&out, measured)?;
+    out.set_item("target", peers::target(cell).map(|target| target.to_string()))?;
+    out.set_item("target_reached", measured.and_then(|measured| measured.reaches(cell)))?;
     let peers: Vec<_> = peers::figures(cell).iter().map(|other| peer(py, other)).collect::<PyResult<_>>()?;
     out.set_item("peers", peers)?;
     Ok(out)
@@ -141,7 +143,8 @@ fn figures(out: &Bound<'_, PyDict>, measured: Option<&Measured>) -> PyResult<()>
     let phases: Vec<&PhaseFigures> = measured.iter().flat_map(|m| m.offline.iter().chain(&m.online)).collect();
     out.set_item("runs", measured.map(|m| m.runs))?;
     out.set_item("seconds", measured.map(|m| seconds(py, m.seconds)).transpose()?)?;
-    out.set_item("bytes_per_party", measured.map(|_| phases.iter().map(|p| p.bytes_per_party).sum::<f64>()))?;
+    out.set_item("processor_seconds", measured.and_then(|m| m.processor_seconds))?;
+    out.set_item("bytes_per_party", measured.map(Measured::bytes_per_party))?;
     out.set_item("rounds", measured.map(|_| phases.iter().map(|p| p.rounds).sum::<u32>()))?;
     out.set_item("results_per_second", measured.map(|m| m.results_per_second))?;
     out.set_item("offline", measured.and_then(|m| m.offline.as_ref()).map(|p| phase(py, p)).transpose()?)?;

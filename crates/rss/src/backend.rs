@@ -134,6 +134,11 @@ impl Sharing for Rss {
         x.map(map)
     }
 
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &dyn Fn(&mut Bits, &Bits)) {
+        x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| update(x, y));
+        x.shape = x.shares[0].shape_of();
+    }
+
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {
         self.merge(parts, Bits::concat_rows)
     }

@@ -28,16 +28,8 @@ impl Rss {
         accumulate: impl Fn(&mut M, &M, &M),
     ) -> Wiped<M> {
         let mut product = Wiped(zero);
-        for (first, seconds) in &self.maps.products {
-            match seconds.as_slice() {
-                [second] => accumulate(&mut product, &x.shares[*first], &y.shares[*second]),
-                [second, others @ ..] => {
-                    let mut sum = Wiped(y.shares[*second].clone());
-                    others.iter().for_each(|&other| sum.add_assign(&y.shares[other]));
-                    accumulate(&mut product, &x.shares[*first], &sum);
-                }
-                [] => {}
-            }
+        for (firsts, seconds) in &self.maps.products {
+            with_sum(x, firsts, |x| with_sum(y, seconds, |y| accumulate(&mut product, x, y)));
         }
         product
     }
@@ -48,6 +40,7 @@ impl Rss {
         let shape = product.shape_of();
         let mut streams = self.streams(ctx);
         let mut result: Shared<M> = Shared::new(shape, Vec::with_capacity(maps.held.len()));
+        let mut mask: Option<Wiped<M>> = None;
         for (&set, stream) in maps.held.iter().zip(&mut streams) {
             // n >= 3 gives every share a holder that sends another one: there is a first draw.
             let mut holders = maps.holders(set).filter(|&p| maps.chi(p) != set);
@@ -57,11 +50,12 @@ impl Rss {
                 product.sub_assign(&share);
             }
             for holder in holders {
-                let mask = Wiped(stream.draw::<M>(shape));
+                let mask = mask.get_or_insert_with(|| Wiped(self.blank(ctx, shape)));
+                stream.fill(&mut **mask);
                 if holder == maps.me {
-                    product.sub_assign(&mask);
+                    product.sub_assign(mask);
                 }
-                share.add_assign(&mask);
+                share.add_assign(mask);
             }
             result.shares.push(share);
         }
@@ -85,15 +79,22 @@ impl Rss {
     ) -> Wiped<Vector> {
         let shape = (x.shape.0, range.len());
         let mut product = Wiped(self.blank::<Vector>(ctx, shape));
-        let mut sum = Wiped(self.blank::<Vector>(ctx, shape));
-        for (first, seconds) in &self.maps.products {
-            let left = &x.shares[*first];
-            match seconds.as_slice() {
-                [second] => product.add_mul_ranges(left, &y.shares[*second], range.clone()),
-                seconds => {
-                    sum.bytes_mut().fill(0);
-                    seconds.iter().for_each(|&second| sum.add_range(&y.shares[second], range.clone()));
-                    product.add_mul_range(left, range.clone(), &sum);
+        let mut sums = [0, 1].map(|_| Wiped(self.blank::<Vector>(ctx, shape)));
+        for (firsts, seconds) in &self.maps.products {
+            let mut sum = |which: usize, operand: &Shared<Vector>, shares: &[usize]| {
+                sums[which].bytes_mut().fill(0);
+                shares.iter().for_each(|&share| sums[which].add_range(&operand.shares[share], range.clone()));
+            };
+            match (firsts.as_slice(), seconds.as_slice()) {
+                ([first], [second]) => product.add_mul_ranges(&x.shares[*first], &y.shares[*second], range.clone()),
+                ([first], seconds) => {
+                    sum(1, y, seconds);
+                    product.add_mul_range(&x.shares[*first], range.clone(), &sums[1]);
+                }
+                (firsts, seconds) => {
+                    sum(0, x, firsts);
+                    sum(1, y, seconds);
+                    product.add_mul_assign(&sums[0], &sums[1]);
                 }
             }
         }
@@ -206,6 +207,19 @@ impl Rss {
     pub(crate) fn vector_of_shape(&self, ctx: &Ctx, shape: (quorate_ring::Ring, usize)) -> Shared<Vector> {
         let count = self.share_count();
         if ctx.is_dry() { Shared::phantom(shape, count) } else { Shared::zeros(shape, count) }
+    }
+}
+
+/// Does something with the sum of some shares: a single one is used as it is.
+fn with_sum<M: Module>(x: &Shared<M>, shares: &[usize], work: impl FnOnce(&M)) {
+    match shares {
+        [] => {}
+        [only] => work(&x.shares[*only]),
+        [first, others @ ..] => {
+            let mut sum = Wiped(x.shares[*first].clone());
+            others.iter().for_each(|&other| sum.add_assign(&x.shares[other]));
+            work(&sum);
+        }
     }
 }
 

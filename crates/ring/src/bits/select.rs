@@ -2,6 +2,7 @@
 
 use super::Bits;
 use super::copy::or_bits;
+use super::logic::map2;
 use std::ops::Range;
 
 impl Bits {
@@ -112,6 +113,35 @@ impl Bits {
             words.extend_from_slice(self.row_of(row as usize));
         }
         Self::of_words(indices.len(), self.lanes, words)
+    }
+
+    /// Xors rows `from`, `from + 1`, ... of `other` to the rows at these positions; a shape if either is.
+    ///
+    /// # Panics
+    /// If the lanes differ in number, or a row does not exist (unchecked on shapes).
+    pub fn xor_rows(&mut self, positions: &[u32], other: &Bits, from: usize) {
+        self.with_rows(positions, other, from, |to, row| map2(to, row, |x, y| x ^ y));
+    }
+
+    /// Overwrites the rows at these positions by rows `from`, `from + 1`, ... of `other`; a shape if either is.
+    ///
+    /// # Panics
+    /// As [`xor_rows`](Self::xor_rows).
+    pub fn set_rows(&mut self, positions: &[u32], other: &Bits, from: usize) {
+        self.with_rows(positions, other, from, <[u64]>::copy_from_slice);
+    }
+
+    fn with_rows(&mut self, positions: &[u32], other: &Bits, from: usize, work: impl Fn(&mut [u64], &[u64])) {
+        assert!(self.lanes == other.lanes, "rows of a {other:?} in a {self:?}");
+        if self.is_shape() || other.is_shape() {
+            self.words = None;
+            return;
+        }
+        let row_words = self.row_words();
+        for (i, &position) in positions.iter().enumerate() {
+            let at = position as usize * row_words;
+            work(&mut self.words_mut()[at..at + row_words], other.row_of(from + i));
+        }
     }
 
     /// `rows` copies of the only row.

@@ -225,3 +225,25 @@ fn lanes_are_overwritten_in_place() {
         assert_eq!(bits.to_bools(), expected, "{len} lanes at {start}");
     }
 }
+
+#[test]
+fn rows_are_combined_in_place() {
+    for lanes in [1, 64, 100] {
+        let bit = |salt: usize| (0..5 * lanes).map(|i| (i * i + salt).is_multiple_of(3)).collect::<Vec<_>>();
+        let (a, b) = (bit(0), bit(1));
+        let row = |of: &[bool], row: usize| of[row * lanes..(row + 1) * lanes].to_vec();
+        let (mut xored, other) = (Bits::from_bools(5, lanes, &a), Bits::from_bools(5, lanes, &b));
+        let mut set = xored.clone();
+        xored.xor_rows(&[4, 1], &other, 2);
+        set.set_rows(&[4, 1], &other, 2);
+        for (target, source) in [(4, Some(2)), (1, Some(3)), (0, None), (2, None), (3, None)] {
+            let old = row(&a, target);
+            let new = source.map_or(vec![false; lanes], |source| row(&b, source));
+            let expected: Vec<bool> = old.iter().zip(&new).map(|(x, y)| x ^ y).collect();
+            assert_eq!(xored.row(target).to_bools(), expected);
+            assert_eq!(set.row(target).to_bools(), if source.is_some() { new } else { old });
+        }
+        xored.xor_rows(&[0], &Bits::shape(1, lanes), 0);
+        assert!(xored.is_shape());
+    }
+}

@@ -64,6 +64,9 @@ impl Sharing for Spy<'_> {
     fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B {
         self.rss.linear_bits(x, map)
     }
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &dyn Fn(&mut Bits, &Bits)) {
+        self.rss.update_bits(x, y, update);
+    }
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {
         self.rss.concat_rows(parts)
     }
