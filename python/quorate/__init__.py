@@ -36,6 +36,7 @@ from quorate.functions import exp, gelu, log, reciprocal, relu, rsqrt, sigmoid, 
 from quorate.plan import Plan
 from quorate.session import Network, Session, connect, local
 from quorate.stats import Stats
+from quorate.tables import Table, output, read, write
 
 __all__ = [
     "CheatingDetected",
@@ -59,6 +60,7 @@ __all__ = [
     "SessionClosed",
     "ShapeError",
     "Stats",
+    "Table",
     "__version__",
     "bit",
     "connect",
@@ -70,6 +72,8 @@ __all__ = [
     "local",
     "log",
     "models",
+    "output",
+    "read",
     "reciprocal",
     "relu",
     "rsqrt",
@@ -79,4 +83,5 @@ __all__ = [
     "sqrt",
     "tanh",
     "uint",
+    "write",
 ]

@@ -49,6 +49,7 @@ class Explaining(Session):
     """A session that plans every reveal and runs none."""
 
     plans: ClassVar[list[Plan]] = []
+    _nothing_is_sent = True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session._native, session._network)

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +21,7 @@ from quorate import _quorate
 from quorate._options import Options
 from quorate._script import settings
 from quorate.errors import ConfigError, QuorateError
+from quorate.tables._command import NO_FILES, of_party
 
 __all__ = ["as_processes", "in_this_process"]
 
@@ -90,9 +91,15 @@ def write_deployment(folder: Path, protocol: str, parties: int) -> list[Path]:
 
 
 def as_processes(
-    script: Path, arguments: Sequence[str], protocol: str, parties: int | None, options: Sequence[str] = ()
+    script: Path,
+    arguments: Sequence[str],
+    protocol: str,
+    parties: int | None,
+    options: Sequence[str] = (),
+    files: Mapping[str, Any] = NO_FILES,
 ) -> int:
-    """Runs every party of a script as a process of its own, over TLS on the loopback; `options` go to each.
+    """Runs every party of a script as a process of its own, over TLS on the loopback; `options` go to each, and of
+    `files` to each what is its own.
 
     Returns:
         The first exit status that is not 0, in the order of the parties' ends.
@@ -102,18 +109,19 @@ def as_processes(
     count = 3 if parties is None else parties
     if protocol != "rss" or count not in (3, 5, 7):
         _quorate.Session.local(protocol, count, None, Options().parts).close(False)  # raises what is wrong
+    own = [of_party(files, party, count) for party in range(count)]
     with tempfile.TemporaryDirectory(prefix="quorate-") as folder:
         configs = write_deployment(Path(folder), protocol, count)
         command = [sys.executable, "-m", "quorate.cli", "party", str(script)]
         processes = [
             subprocess.Popen(
-                [*command, "--config", str(config), *options, "--", *arguments],
+                [*command, "--config", str(config), *options, *mine, "--", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 bufsize=1,
             )
-            for config in configs
+            for config, mine in zip(configs, own, strict=True)
         ]
         readers = [_echo(process.stdout, party) for party, process in enumerate(processes)]
         try:

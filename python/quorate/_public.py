@@ -12,18 +12,21 @@ from quorate._source import at
 from quorate.dtypes import Dtype, bit, fixed
 from quorate.dtypes import int as int_dtype
 from quorate.errors import DtypeError, RangeError, ShapeError
+from quorate.tables._frames import is_frame, of_frame
 
 Packed = tuple[str, tuple[int, ...], bytes]
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of bool, int64, float64, or of uint64 where a value needs it.
+    """An array of bool, int64, float64, or of uint64 where a value needs it; of a data frame (rows, columns).
 
     Raises:
         ShapeError: a ragged list.
         DtypeError: not numbers.
         RangeError: integers beyond 64 bits.
     """
+    if is_frame(values):
+        return of_frame(values, what)[0]
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise DtypeError(f"{what}: some values are masked; fill or drop them first")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 from quorate.session import Session, connect, local
@@ -20,6 +21,10 @@ class Settings:
     config: str | None = None
     explain: bool = False
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    inputs: dict[int, str] = dataclasses.field(default_factory=dict)
+    forms: dict[int, str] = dataclasses.field(default_factory=dict)
+    output: Path | None = None
+    written: bool = False
 
 
 settings = Settings()

@@ -16,6 +16,7 @@ from quorate.errors import (
     PeerTimeout,
     QuorateError,
 )
+from quorate.tables._command import add_file_options, file_settings
 
 __all__ = ["main"]
 
@@ -53,12 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--parties", type=int, default=None, help="3, 5 or 7 for rss")
     run.add_argument("--network", default=None, help="lan, wan or RTT_MS,MBIT: simulated, in one process")
 
+    add_file_options(run, one_party=False)
     _add_options(run)
 
     party = commands.add_parser("party", help="one party of a deployment", **_SCRIPT)
     party.add_argument("script", type=Path)
     party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
 
+    add_file_options(party, one_party=True)
     _add_options(party)
 
     keygen = commands.add_parser("keygen", help="TLS key and certificate of a party; prints its fingerprint")
@@ -71,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--parties", type=int, default=None)
     explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
 
+    add_file_options(explain, one_party=False)
     _add_options(explain)
 
     bench = commands.add_parser("bench", help="the standard workloads, with peers' published figures")
@@ -148,16 +152,21 @@ def _run(options: argparse.Namespace) -> int:
             parties=options.parties,
             network=options.network,
             options=_chosen(options),
+            **file_settings(options),
         )
-    chosen = _as_arguments(_chosen(options))
-    return _launch.as_processes(options.script, options.arguments, options.protocol, options.parties, chosen)
+    chosen, files = _as_arguments(_chosen(options)), file_settings(options)
+    return _launch.as_processes(options.script, options.arguments, options.protocol, options.parties, chosen, files)
 
 
 def _party(options: argparse.Namespace) -> int:
     from quorate import _launch
 
     return _launch.in_this_process(
-        options.script, options.arguments, config=str(options.config), options=_chosen(options)
+        options.script,
+        options.arguments,
+        config=str(options.config),
+        options=_chosen(options),
+        **file_settings(options),
     )
 
 
@@ -173,6 +182,7 @@ def _explain(options: argparse.Namespace) -> int:
         network=options.network,
         options=_chosen(options),
         explain=True,
+        **file_settings(options),
     )
     for number, plan in enumerate(Explaining.plans, start=1):
         print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")

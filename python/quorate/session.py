@@ -21,6 +21,7 @@ from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
+from quorate.tables._inputs import Files
 
 __all__ = ["Network", "Session", "connect", "local"]
 
@@ -55,7 +56,7 @@ def _network_text(network: str | Network | None) -> str | None:
     return text
 
 
-class Session(Joint):
+class Session(Joint, Files):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
@@ -115,8 +116,8 @@ class Session(Joint):
         """A party's secret array.
 
         Args:
-            values: an array or nested list, or a callable that gives one; it is called, and looked at, at the owner
-                only (and in a local session). Values are copied.
+            values: an array or nested list, a table or column of pandas, polars or pyarrow, or a callable that gives
+                one; it is called, and looked at, at the owner only (and in a local session). Values are copied.
             owner: the party whose values these are.
             shape: mandatory where the values are not given.
             dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)` or `qr.bit`; without it integers become int(64), reals
@@ -137,11 +138,7 @@ class Session(Joint):
             ...     print(x)
             SecretArray(shape=(3,), dtype=int(64))
         """
-        if owner is None or isinstance(owner, bool) or not isinstance(owner, (int, np.integer)):
-            raise ConfigError(at(f"input: owner must be a party's number, 0 to {self.parties - 1}, not {owner!r}"))
-        if not 0 <= owner < self.parties:
-            known = ", ".join(map(str, range(self.parties)))
-            raise ConfigError(at(f"input: owner {owner} does not exist: this session has parties {known}"))
+        owner = self._owner(owner)
         here = self.me is None or self.me == owner
         array = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
@@ -160,8 +157,16 @@ class Session(Joint):
         if here and array is not None:
             kind, _, data_bytes = pack(array)
             data = (kind, data_bytes)
-        node = self._native.input(int(owner), list(size), wanted.parts, bound, data, _source.line())
+        node = self._native.input(owner, list(size), wanted.parts, bound, data, _source.line())
         return SecretArray(self, node)
+
+    def _owner(self, owner: Any) -> int:
+        if owner is None or isinstance(owner, bool) or not isinstance(owner, (int, np.integer)):
+            raise ConfigError(at(f"input: owner must be a party's number, 0 to {self.parties - 1}, not {owner!r}"))
+        if not 0 <= owner < self.parties:
+            known = ", ".join(map(str, range(self.parties)))
+            raise ConfigError(at(f"input: owner {owner} does not exist: this session has parties {known}"))
+        return int(owner)
 
     def _given(self, values: Any, here: bool, owner: int) -> np.ndarray | None:
         if isinstance(values, SecretArray):

@@ -1,0 +1,10 @@
+"""Tables: data frames and files as arrays on their way in, results as files on their way out.
+
+pandas, polars and pyarrow are used where their objects are given, and pyarrow for Parquet and Arrow files; CSV and JSON
+need none of them.
+"""
+
+from quorate.tables._read import Table, read
+from quorate.tables._write import output, write
+
+__all__ = ["Table", "output", "read", "write"]

@@ -1,0 +1,191 @@
+"""Numbers from CSV files; a cell that is not one is named by line and column."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate._source import at
+from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
+
+__all__ = ["read_csv"]
+
+_CHUNK = 1 << 15
+_DELIMITERS = ",;\t|"
+_WORDS = {"true": True, "false": False}
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
+
+
+def read_csv(
+    path: Path, columns: Sequence[str | int] | None, header: bool | None, delimiter: str | None
+) -> tuple[list[np.ndarray], tuple[str, ...] | None]:
+    """The wanted columns and their names, None without a header.
+
+    Raises:
+        DtypeError, RangeError: a cell is not a number, or missing; line and column are named, lines counted from 1.
+        ShapeError: a line has another number of cells than the first.
+        ConfigError: the file cannot be read, or lacks a column.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            first = file.readline()
+            file.seek(0)
+            reader = csv.reader(file, delimiter=delimiter or _delimiter(path, first), strict=True)
+            return _parse(path, reader, columns, header)
+    except UnicodeDecodeError as error:
+        raise ConfigError(at(f"{path}: not a text file in UTF-8 ({error.reason})")) from None
+    except csv.Error as error:
+        raise ShapeError(at(f"{path}: not a table of cells: {error}")) from None
+
+
+def _delimiter(path: Path, first: str) -> str:
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    outside = re.sub(r'"[^"]*"', "", first)
+    return max(_DELIMITERS, key=outside.count)
+
+
+def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Lines that are not blank, with their numbers in the file."""
+    for cells in reader:
+        if any(cell.strip() for cell in cells) or len(cells) > 1:
+            yield reader.line_num, cells
+
+
+def _parse(
+    path: Path, reader: Any, columns: Sequence[str | int] | None, header: bool | None
+) -> tuple[list[np.ndarray], tuple[str, ...] | None]:
+    lines = _lines(reader)
+    first = next(lines, None)
+    if first is None:
+        raise ShapeError(at(f"{path}: the file is empty"))
+    titled = header if header is not None else not all(_is_number(cell) for cell in first[1])
+    names = tuple(cell.strip() for cell in first[1]) if titled else None
+    wanted = positions(path, columns, names, len(first[1]))
+    parsers = [_Column(path, names[i] if names else str(i)) for i in wanted]
+    pending = [] if titled else [first]
+    while chunk := pending + list(islice(lines, _CHUNK)):
+        pending = []
+        for number, cells in chunk:
+            if len(cells) != len(first[1]):
+                raise ShapeError(
+                    at(f"{path}: line {number} has {len(cells)} cells, the first line {len(first[1])}: make them alike")
+                )
+        numbers = [number for number, _ in chunk]
+        for place, parser in zip(wanted, parsers, strict=True):
+            parser.add([cells[place].strip() for _, cells in chunk], numbers)
+    return [parser.whole() for parser in parsers], names and tuple(names[i] for i in wanted)
+
+
+def _is_number(cell: str) -> bool:
+    text = cell.strip()
+    return bool(_REAL.match(text)) or text.lower() in (*_WORDS, "nan", "inf", "-inf", "")
+
+
+def positions(
+    path: Path, columns: Sequence[str | int] | None, names: Sequence[str] | None, count: int
+) -> Sequence[int]:
+    """Which columns are wanted, by name or by number from 0.
+
+    Raises:
+        ConfigError: there is no such column, or two have that name.
+    """
+    if columns is None:
+        return range(count)
+    found = []
+    for column in columns:
+        if isinstance(column, str):
+            places = [i for i, name in enumerate(names or ()) if name == column]
+            if len(places) != 1:
+                known = ", ".join(map(repr, names)) if names else "no names: give numbers, from 0"
+                many = "several columns" if places else "no column"
+                raise ConfigError(at(f"{path} has {many} {column!r}; it has {known}"))
+            found.append(places[0])
+        elif not 0 <= column < count:
+            raise ConfigError(at(f"{path} has no column {column}: it has {count}, numbered from 0"))
+        else:
+            found.append(int(column))
+    return found
+
+
+class _Column:
+    """A column as it grows: words true and false, integers, reals; what comes later may widen it."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+        self._parts: list[np.ndarray] = []
+
+    def add(self, cells: list[str], numbers: list[int]) -> None:
+        for convert in (self._integers, self._reals, self._words):
+            part = convert(cells)
+            if part is not None:
+                self._parts.append(part)
+                return
+        self._refuse(cells, numbers)
+
+    @staticmethod
+    def _integers(cells: list[str]) -> np.ndarray | None:
+        if not all(map(_INTEGER.match, cells)):
+            return None
+        try:
+            return np.array([int(cell) for cell in cells], np.int64)
+        except OverflowError:
+            return None
+
+    @staticmethod
+    def _reals(cells: list[str]) -> np.ndarray | None:
+        if not all(map(_REAL.match, cells)):
+            return None
+        whole = [int(cell) for cell in cells if _INTEGER.match(cell)]
+        if len(whole) == len(cells):  # no reals, and beyond int64
+            return np.array(whole, np.uint64) if min(whole) >= 0 and max(whole) < 1 << 64 else None
+        if any(abs(value) > 1 << 53 and float(value) != value for value in whole):
+            return None
+        reals = np.array([float(cell) for cell in cells])
+        return reals if np.isfinite(reals).all() else None
+
+    @staticmethod
+    def _words(cells: list[str]) -> np.ndarray | None:
+        words = [_WORDS.get(cell.lower()) for cell in cells]
+        return None if None in words else np.array(words, bool)
+
+    def _refuse(self, cells: list[str], numbers: list[int]) -> None:
+        """Says which cell is at fault: the first that is no number, or that is of another kind than the first is."""
+        words = [cell.lower() in _WORDS for cell in cells]
+        for cell, number, word in zip(cells, numbers, words, strict=True):
+            place = f"{self._path}: line {number}, column {self._name!r}"
+            if cell == "" or cell.lower() in ("nan", "na", "null", "none"):
+                raise RangeError(at(f"{place}: the value is missing: fill it in, or drop the line"))
+            if not _REAL.match(cell) and not word:
+                if cell.lower().lstrip("+-") in ("inf", "infinity"):
+                    raise RangeError(at(f"{place}: {cell} is not finite"))
+                shown = cell if len(cell) <= 20 else cell[:20] + "..."
+                raise DtypeError(at(f"{place}: {shown!r} is not a number: encode it, or leave the column out"))
+            if word != words[0]:
+                raise DtypeError(at(f"{place}: true and false stand beside numbers: write 1 and 0"))
+            if not word and self._reals([cell]) is None and self._integers([cell]) is None:
+                raise RangeError(at(f"{place}: {cell[:24]} does not fit 64 bits: scale or split it"))
+        raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are too long beside reals"))
+
+    def whole(self) -> np.ndarray:
+        """All of it, in the least kind that holds it."""
+        kinds = {part.dtype.kind for part in self._parts}
+        if "b" in kinds and len(kinds) > 1:
+            raise DtypeError(at(f"{self._path}: column {self._name!r} has true and false beside numbers"))
+        if not self._parts:
+            return np.zeros(0, np.int64)
+        if "u" in kinds and kinds != {"u"}:
+            exact = [int(v) for part in self._parts if part.dtype.kind != "f" for v in part.tolist()]
+            if "f" in kinds or min(exact) < 0:
+                raise RangeError(at(f"{self._path}: column {self._name!r} has integers beyond int64 beside others"))
+            return np.array(exact, np.uint64)
+        if "f" in kinds and any(part.dtype.kind == "i" and np.abs(part).max() > 1 << 53 for part in self._parts):
+            raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are too long beside reals"))
+        return np.concatenate(self._parts)

@@ -1,0 +1,173 @@
+"""Columns of numbers from pandas, pyarrow, and whatever else has Arrow's C interface, such as polars.
+
+Nothing of theirs is imported before they gave an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate._source import at
+from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
+
+__all__ = ["is_frame", "joined", "number_column", "of_frame", "pyarrow"]
+
+_INSTEAD = "encode it as numbers, or leave it out"
+
+
+def pyarrow(purpose: str) -> Any:
+    """The module pyarrow.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        import pyarrow as module
+    except ImportError as error:
+        raise ConfigError(at(f"{purpose} needs pyarrow: pip install 'quorate[tables]'")) from error
+    return module
+
+
+def is_frame(values: Any) -> bool:
+    """Whether an object is a table or a column of one of the libraries.
+
+    >>> is_frame([1, 2]), is_frame(np.ones(3))
+    (False, False)
+    """
+    return _of_pandas(values) or (not isinstance(values, type) and (_streams(values) or _exports(values)))
+
+
+def _of_pandas(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] == "pandas" and type(values).__name__ in ("DataFrame", "Series", "Index")
+
+
+def _streams(values: Any) -> bool:
+    return hasattr(type(values), "__arrow_c_stream__")
+
+
+def _exports(values: Any) -> bool:
+    return hasattr(type(values), "__arrow_c_array__")
+
+
+def of_frame(values: Any, what: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    """The numbers of a table, (rows, columns), with the columns' names, or those of one column, without.
+
+    Raises:
+        DtypeError: a column is not numbers; it is named.
+        RangeError: a value is missing, NaN or infinite; column and row are named, rows counted from 0.
+    """
+    if _of_pandas(values):
+        if type(values).__name__ != "DataFrame":
+            return number_column(_pandas_column(values, what), _named(values.name), what), None
+        names = tuple(str(name) for name in values.columns)
+        found = [_pandas_column(values.iloc[:, i], what) for i in range(len(names))]
+    else:
+        table = _arrow_table(values, what)
+        if not hasattr(table, "column_names"):
+            return number_column(_arrow_column(table, "", what), "", what), None
+        names = tuple(table.column_names)
+        found = [_arrow_column(column, _named(n), what) for n, column in zip(names, table.columns, strict=True)]
+    columns = [number_column(column, _named(name), what) for name, column in zip(names, found, strict=True)]
+    return joined(columns, names, what), names
+
+
+def _named(name: Any) -> str:
+    return "" if name is None else f" of column {str(name)!r}"
+
+
+# ---- one column -------------------------------------------------------------------------------------------------
+
+
+def number_column(column: np.ndarray, of: str, what: str) -> np.ndarray:
+    """The column as bool, int64, uint64 or finite float64; `of` names it in errors."""
+    if column.dtype.kind == "b":
+        return column
+    if column.dtype.kind in "iu":
+        large = column.dtype == np.uint64 and column.size and int(column.max()) > np.iinfo(np.int64).max
+        return column if large else column.astype(np.int64)
+    if column.dtype.kind != "f":
+        raise DtypeError(at(f"{what}: the values{of} are not numbers (numpy dtype {column.dtype}): {_INSTEAD}"))
+    wide = column.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(wide))
+    if len(bad):
+        problem = "is missing (NaN)" if np.isnan(wide[bad[0]]) else "is infinite"
+        raise RangeError(at(f"{what}: the value{of} in row {bad[0]} {problem}: fill it in, or drop the row"))
+    return wide
+
+
+def _refuse_missing(missing: np.ndarray, of: str, what: str) -> None:
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise RangeError(at(f"{what}: the value{of} in row {row} is missing: fill it in, or drop the row"))
+
+
+def _pandas_column(series: Any, what: str) -> np.ndarray:
+    """The series, whatever its numbers are kept in: numpy, pandas' own nullable types, or Arrow."""
+    from pandas.api import types
+
+    of, dtype = _named(series.name), series.dtype
+    categories = type(dtype).__name__ == "CategoricalDtype"
+    kinds = {types.is_bool_dtype: bool, types.is_integer_dtype: None, types.is_float_dtype: np.float64}
+    target = next((t for test, t in kinds.items() if not categories and test(dtype)), object)
+    if target is object:
+        raise DtypeError(at(f"{what}: the values{of} are not numbers (dtype {dtype}): {_INSTEAD}"))
+    if isinstance(dtype, np.dtype):
+        return series.to_numpy()
+    _refuse_missing(np.asarray(series.isna()), of, what)
+    if target is None:
+        target = np.uint64 if types.is_unsigned_integer_dtype(dtype) else np.int64
+    return series.to_numpy(dtype=target)
+
+
+def _arrow_table(values: Any, what: str) -> Any:
+    """A pyarrow table or column; what other libraries have comes through Arrow's C interface."""
+    pa = pyarrow(f"{what} from {type(values).__module__.partition('.')[0]}")
+    if isinstance(values, (pa.Table, pa.Array, pa.ChunkedArray)):
+        return values
+    if isinstance(values, pa.RecordBatch):
+        return pa.Table.from_batches([values])
+    columns = pa.chunked_array(values) if _streams(values) else pa.chunked_array([pa.array(values)])
+    if not pa.types.is_struct(columns.type):
+        return columns
+    return pa.Table.from_batches([pa.RecordBatch.from_struct_array(chunk) for chunk in columns.chunks])
+
+
+def _arrow_column(column: Any, of: str, what: str) -> np.ndarray:
+    pa = pyarrow(what)
+    kind = column.type
+    if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise DtypeError(at(f"{what}: the values{of} are not numbers (Arrow type {kind}): {_INSTEAD}"))
+    _refuse_missing(column.is_null().to_numpy(zero_copy_only=False), of, what)
+    return column.to_numpy() if isinstance(column, pa.ChunkedArray) else column.to_numpy(zero_copy_only=False)
+
+
+# ---- columns together ---------------------------------------------------------------------------------------------
+
+
+def joined(columns: Sequence[np.ndarray], names: Sequence[str] | None, what: str) -> np.ndarray:
+    """Columns side by side: bool if all are, integers if none is real, float64 otherwise; nothing is rounded.
+
+    >>> joined([np.array([1, 2]), np.array([True, False])], None, "input").tolist()
+    [[1, 1], [2, 0]]
+    """
+    if not columns:
+        raise ShapeError(at(f"{what}: the table has no columns"))
+    kinds = {column.dtype.kind for column in columns}
+    if kinds == {"b"}:
+        return np.stack(columns, axis=1)
+    if "f" in kinds:
+        for place, column in enumerate(columns):
+            if column.dtype.kind in "iu" and (column.astype(np.float64).astype(column.dtype) != column).any():
+                name = _named(names[place]) if names is not None else _named(place)
+                raise RangeError(
+                    at(f"{what}: integers{name} are too long to stand beside reals: give them apart, or scale them")
+                )
+        return np.stack([column.astype(np.float64) for column in columns], axis=1)
+    if "u" in kinds:
+        if any(column.size and column.dtype.kind == "i" and int(column.min()) < 0 for column in columns):
+            raise RangeError(at(f"{what}: negative numbers and ones beyond int64 do not go into one array"))
+        return np.stack([column.astype(np.uint64) for column in columns], axis=1)
+    return np.stack([column.astype(np.int64) for column in columns], axis=1)

@@ -1,0 +1,176 @@
+"""Files that parties give to a program: who has which, and what the others know of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from quorate import dtypes
+from quorate._public import as_numbers, natural_dtype
+from quorate._source import at
+from quorate.array import SecretArray
+from quorate.dtypes import Dtype
+from quorate.errors import ConfigError, ShapeError
+from quorate.tables._read import read
+
+if TYPE_CHECKING:
+    from quorate.session import Session
+
+__all__ = ["MINE", "Files", "Form", "parse_form", "parse_owned"]
+
+Columns = str | int | Sequence[str | int] | None
+
+MINE = -1
+"""In the settings: this party, whichever it is."""
+
+_FORM = re.compile(r"(\d+(?:x\d+)*):(int|uint|fixed|bit)(\d+)?(?:\.(\d+))?\Z")
+
+
+@dataclasses.dataclass(frozen=True)
+class Form:
+    """Shape and dtype of a file whose values this party does not have."""
+
+    shape: tuple[int, ...]
+    dtype: Dtype
+
+    def selected(self, columns: Columns) -> Form:
+        """Of some columns of it."""
+        if columns is None or len(self.shape) != 2:
+            return self
+        rest = () if isinstance(columns, (str, int, np.integer)) else (len(columns),)
+        return Form((self.shape[0], *rest), self.dtype)
+
+
+def parse_form(text: str) -> Form | None:
+    """The form that a command line states, such as `114x30:fixed64.16`; None if it is none, but a file's name.
+
+    >>> parse_form("114x30:int32")
+    Form(shape=(114, 30), dtype=int(32))
+    >>> parse_form("114:fixed64.16").dtype, parse_form("form.csv")
+    (fixed(64, 16), None)
+    """
+    match = _FORM.match(text)
+    if match is None:
+        return None
+    size, kind, bits, frac = match.groups()
+    shape = tuple(int(n) for n in size.split("x"))
+    if (frac is not None and kind != "fixed") or (bits is not None and kind == "bit"):
+        raise ConfigError(f"{text!r}: {kind} takes no such number of bits")
+    widths = [int(n) for n in (bits, frac) if n is not None]
+    return Form(shape, dtypes.bit if kind == "bit" else getattr(dtypes, kind)(*widths))
+
+
+def parse_owned(texts: Sequence[str], option: str) -> dict[int, str]:
+    """`OWNER=WHAT` by owner.
+
+    >>> parse_owned(["0=data.csv"], "--input")
+    {0: 'data.csv'}
+
+    Raises:
+        ConfigError: something else, or an owner twice.
+    """
+    found: dict[int, str] = {}
+    for text in texts:
+        owner, equals, what = text.partition("=")
+        if not equals or not owner.isdigit() or not what:
+            raise ConfigError(f"{option} {text}: give OWNER=FILE, such as {option} 0=data.csv")
+        if int(owner) in found:
+            raise ConfigError(f"{option}: party {owner} has two; one file for each party")
+        found[int(owner)] = what
+    return found
+
+
+class Files:
+    """What a `Session` does with files."""
+
+    _nothing_is_sent = False
+
+    def input_file(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        owner: int | None = None,
+        columns: Columns = None,
+        shape: Sequence[int] | int | None = None,
+        dtype: Dtype | None = None,
+        bound: float | None = None,
+    ) -> SecretArray:
+        r"""A party's secret array, from a file that it has.
+
+        The file is the one that the command line names for the owner (`quorate run --input 0=data.csv`, `quorate party
+        --input data.csv`), else `path`. It is read at its owner alone. The others know shape and dtype from the script,
+        or from their command line (`--form 0=114x30:fixed64.16`, or a file of the same form). Under `quorate run`
+        everybody is on one machine and all of this is done for them.
+
+        Args:
+            path: the file where the command line names none.
+            owner: the party that has it.
+            columns: as in `qr.read`; all if not stated.
+            shape: what the script states about the shape; mandatory where it is not known otherwise. With `columns`
+                and a form on the command line the rows come from there.
+            dtype: mandatory likewise; state it if the file may hold whole numbers one day and reals on another.
+            bound: as in `input`.
+
+        Raises:
+            ConfigError: there is no file, or no shape and dtype.
+            RangeError, DtypeError, ShapeError: as `qr.read` and `input` say.
+
+        Example:
+            >>> import quorate as qr, tempfile
+            >>> from pathlib import Path
+            >>> with tempfile.TemporaryDirectory() as folder, qr.local("rss") as mpc:
+            ...     _ = Path(folder, "ages.csv").write_text("age,score\n31,0.5\n44,0.25\n")
+            ...     print(mpc.input_file(Path(folder, "ages.csv"), owner=0, columns=["age"]).sum().reveal())
+            75
+        """
+        from quorate._script import settings
+
+        session = cast("Session", self)
+        number = session._owner(owner)
+        here = session.me in (None, number)
+        form = _form(settings.forms, number, columns)
+        known = self._nothing_is_sent and form is not None  # then nobody needs the values
+        given = settings.inputs.get(number if session.me is None else MINE, None if known else path) if here else None
+        values: Any = None
+        if given is not None:
+            values = read(given, columns)
+        elif here and not (self._nothing_is_sent and (shape is not None or form is not None)):
+            raise ConfigError(at(f"input_file: party {number} has no file: {_how(session.me, number)}"))
+        if values is None:
+            shape = form.shape if shape is None and form is not None else shape
+            dtype = form.dtype if dtype is None and form is not None else dtype
+            if shape is None or dtype is None:
+                raise ConfigError(
+                    at(
+                        f"input_file: this party does not have party {number}'s file: state shape= and dtype=, or "
+                        f"--form {number}=ROWSxCOLUMNS:DTYPE on the command line, such as 114x30:fixed64.16"
+                    )
+                )
+            if here:
+                values = np.zeros(shape, np.int64)
+        return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound)
+
+
+def _how(me: int | None, owner: int) -> str:
+    return f"--input {owner}=FILE on the command line" if me is None else "--input FILE on the command line"
+
+
+def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None:
+    """What the command line says about a file that is elsewhere; a file of the same form says it too."""
+    text = forms.get(owner)
+    if text is None:
+        return None
+    stated = parse_form(text)
+    if stated is not None:
+        return stated.selected(columns)
+    if not Path(text).is_file():
+        raise ConfigError(at(f"--form {owner}={text}: neither a file nor a form such as 114x30:fixed64.16"))
+    array = as_numbers(read(text, columns), "input_file")
+    if array.dtype.kind == "u":
+        raise ShapeError(at("input_file: numbers beyond int64: state dtype=qr.uint(64)"))
+    return Form(array.shape, natural_dtype(array))

@@ -1,0 +1,115 @@
+"""Files as tables of numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate._source import at
+from quorate.errors import ConfigError, ShapeError
+from quorate.tables._csv import positions, read_csv
+from quorate.tables._frames import joined, of_frame, pyarrow
+
+__all__ = ["Table", "read"]
+
+_TEXT = (".csv", ".tsv", ".txt", ".data")
+_ARROW = (".arrow", ".feather", ".ipc")
+_PARQUET = (".parquet", ".pq")
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Table:
+    """Numbers with names for their columns; goes wherever an array of numbers does.
+
+    Attributes:
+        array: (rows, columns), or (rows,) of one column.
+        names: of the columns; None where the file has none.
+    """
+
+    array: np.ndarray
+    names: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"Table(shape={self.array.shape}, dtype={self.array.dtype}, names={self.names})"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.array, dtype=dtype, copy=True) if copy or dtype is not None else self.array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As in numpy."""
+        return self.array.shape
+
+
+def read(
+    path: str | os.PathLike[str],
+    columns: str | int | Sequence[str | int] | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+) -> Table:
+    r"""The numbers in a file: CSV (.csv, .tsv, .txt, .data), Parquet (.parquet) or Arrow (.arrow, .feather, .ipc).
+
+    Columns of integers, reals, and true and false become int64, float64 and bool; several kinds together become what
+    holds them all. No value is rounded or filled in.
+
+    Args:
+        path: the file; its suffix says what it is. Parquet and Arrow need pyarrow (`pip install 'quorate[tables]'`).
+        columns: names, or numbers from 0, of the wanted columns in this order; one of them gives (rows,).
+        header: of CSV: whether the first line names the columns; if not stated, it does if a cell is not a number.
+        delimiter: of CSV: if not stated, whichever of comma, semicolon, tab and bar the first line has most of.
+
+    Raises:
+        ConfigError: there is no such file, column or suffix, or pyarrow is not installed.
+        DtypeError: a column is not numbers; it is named.
+        RangeError: a value is missing or not finite; it is named by line or row, and by column.
+        ShapeError: lines are not equally long.
+
+    Example:
+        >>> from pathlib import Path; import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "ages.csv").write_text("age,score\n31,0.5\n44,0.25\n")
+        ...     print(read(Path(folder, "ages.csv")).names, read(Path(folder, "ages.csv"), columns="age").array)
+        ('age', 'score') [31 44]
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigError(at(f"there is no file {file}"))
+    alone = isinstance(columns, (str, int, np.integer))
+    wanted = [columns] if alone else columns
+    suffix = file.suffix.lower()
+    if suffix in _TEXT:
+        found, names = read_csv(file, wanted, header, delimiter)  # type: ignore[arg-type]
+        array = joined(found, names, str(file))
+    elif suffix in _PARQUET or suffix in _ARROW:
+        array, names = of_frame(_selected(file, wanted), str(file))  # type: ignore[arg-type]
+    else:
+        known = ", ".join((*_TEXT, *_PARQUET, *_ARROW))
+        raise ConfigError(at(f"{file}: what is in it? Its suffix is none of {known}"))
+    if len(array) == 0:
+        raise ShapeError(at(f"{file}: the table has no rows"))
+    return Table(array[:, 0] if alone else array, names)
+
+
+def _selected(file: Path, wanted: Sequence[str | int] | None) -> Any:
+    """The wanted columns as a pyarrow table."""
+    pa = pyarrow(f"reading {file.name}")
+    try:
+        if file.suffix.lower() in _PARQUET:
+            from pyarrow import parquet
+
+            table = parquet.read_table(file)
+        else:
+            from pyarrow import feather
+
+            table = feather.read_table(file)
+    except pa.ArrowException as error:
+        raise ConfigError(at(f"{file}: {error}")) from None
+    return table.select(list(positions(file, wanted, table.column_names, table.num_columns)))
