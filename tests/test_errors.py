@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -391,7 +391,7 @@ BAD_MODELS: dict[str, tuple[Callable[[], Any], str]] = {
     "one class": (lambda: fitted(DecisionTreeClassifier(), classes=1), "class"),
     "unfitted": (lambda: DecisionTreeClassifier(), "fit"),
     "unfitted SVM": (lambda: LinearSVC(), "fit"),
-    "not supported": (lambda: fitted(RandomForestClassifier(n_estimators=2)), "DecisionTreeClassifier"),
+    "not supported": (lambda: fitted(AdaBoostClassifier(n_estimators=2)), "DecisionTreeClassifier"),
     "no classifier": (lambda: KMeans(2), "DecisionTreeClassifier"),
     "another kernel": (lambda: fitted(SVC(kernel="rbf")), "linear"),
     "no estimator": (lambda: "a tree", "DecisionTreeClassifier"),

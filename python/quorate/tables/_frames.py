@@ -41,7 +41,8 @@ def is_frame(values: Any) -> bool:
 
 
 def _of_pandas(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] == "pandas" and type(values).__name__ in ("DataFrame", "Series", "Index")
+    kind = type(values)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("DataFrame", "Series", "Index")
 
 
 def _streams(values: Any) -> bool:
