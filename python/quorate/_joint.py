@@ -10,6 +10,7 @@ import numpy as np
 
 from quorate import _source
 from quorate._network import lined_up
+from quorate._network import sort as sort_rows
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
@@ -156,6 +157,75 @@ class Joint:
         if not any(isinstance(array, SecretArray) for array in arrays):
             raise DtypeError(at(f"{what}: none of the arrays is secret; use numpy's, or mpc.constant"))
         return self._array(self._session()._native.join(parts, int(axis), stack, _source.line()))
+
+    def shuffle(self, *arrays: SecretArray, axis: int = 0) -> SecretArray | tuple[SecretArray, ...]:
+        """The rows of arrays along an axis in a new order, uniformly random and known to nobody; the same for all.
+
+        The arrays may differ in dtype and in their other axes. As many rounds as there are sets of t of the n parties (3,
+        10 and 35 for 3, 5 and 7), each of t elements a party for every element.
+
+        Returns:
+            The array, or a tuple of arrays where several are given.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, 1, 2], owner=0)
+            ...     y, late = mpc.shuffle(x, x > 1)
+            ...     print(sorted(y.reveal().tolist()), late.sum().reveal())
+            [1, 2, 3] 2
+        """
+        if not arrays or not all(isinstance(x, SecretArray) for x in arrays):
+            raise DtypeError(at("shuffle takes secret arrays: public numbers become some by mpc.constant"))
+        lined = [lined_up(x, axis) for x in arrays]
+        nodes = [self._session()._operand(x, "shuffle") for x, _ in lined]
+        native = self._session()._native
+        mixed = native.shuffle(nodes, _source.line())
+        try:
+            parts = [self._array(native.part(mixed, i, _source.line())) for i in range(len(nodes))]
+        finally:
+            native.release(mixed)
+        moved = tuple(back(part) for part, (_, back) in zip(parts, lined, strict=True))
+        return moved[0] if len(moved) == 1 else moved
+
+    def sort(
+        self, keys: SecretArray, *others: SecretArray, axis: int = 0, stable: bool = True
+    ) -> tuple[SecretArray, ...]:
+        """Keys sorted along an axis, ascending, and other arrays in the same order.
+
+        Each of the others has the shape of the keys, or one axis or more after that: rows move together. Comparisons
+        depend on the length alone; about log2(n)^2 / 2 of them deep, each followed by a choice.
+
+        Args:
+            keys: what to sort by.
+            others: what goes with them.
+            axis: which axis; of the keys' axes.
+            stable: whether equal keys keep their order; three times the comparisons.
+
+        Returns:
+            The sorted keys, then the others.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     age, name = mpc.input([40, 7, 21], owner=0), mpc.input([1, 2, 3], owner=1)
+            ...     print(*mpc.reveal_all(*mpc.sort(age, name)))
+            [ 7 21 40] [2 3 1]
+        """
+        if not all(isinstance(x, SecretArray) for x in (keys, *others)):
+            raise DtypeError(at("sort takes secret arrays: public numbers become some by mpc.constant"))
+        if not -keys.ndim <= axis < keys.ndim:
+            raise ShapeError(at(f"sort: axis {axis} is out of bounds for keys of dimension {keys.ndim}"))
+        axis %= keys.ndim
+        for x in others:
+            if x.shape[: keys.ndim] != keys.shape:
+                raise ShapeError(at(f"sort: shape {x.shape} does not begin with that of the keys, {keys.shape}"))
+        lined = [lined_up(x, axis) for x in (keys, *others)]
+        arrays = [x for x, _ in lined]
+        ordered = sort_rows(arrays[0], arrays[1:], stable)
+        if stable:
+            del ordered[1]
+        return tuple(back(x) for x, (_, back) in zip(ordered, lined, strict=True))
 
     def from_bits(self, bits: SecretArray, dtype: Dtype) -> SecretArray:
         """Numbers from their bits along the last axis, lowest first: undoes `bits()`. 1 round.

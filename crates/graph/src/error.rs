@@ -79,6 +79,8 @@ pub enum Fault {
     NothingToJoin { op: &'static str },
     #[error("cannot {op}: shape {shape} (array {position}) does not match shape {first} (array 0); all sizes{} must be equal", off_axis(*axis))]
     JoinShapes { op: &'static str, position: usize, shape: Shape, first: Shape, axis: Option<usize> },
+    #[error("shuffle of shapes {first} and {shape}: arrays need one axis at least, and equally many rows along it")]
+    ShuffleShapes { first: Shape, shape: Shape },
     #[error("index {index} (position {position}) is out of bounds for an array of {len} elements")]
     IndexOutOfRange { index: usize, position: usize, len: usize },
     #[error("shape {shape} has too many elements: an array holds at most 2^32 - 1; split it")]
@@ -184,6 +186,7 @@ impl Fault {
             | Fault::EmptyReduction { .. }
             | Fault::NothingToJoin { .. }
             | Fault::JoinShapes { .. }
+            | Fault::ShuffleShapes { .. }
             | Fault::IndexOutOfRange { .. }
             | Fault::BitCount { .. }
             | Fault::TooLarge { .. } => Kind::Shape,

@@ -187,8 +187,8 @@ impl Graph {
     ) -> Result<NodeId, Fault> {
         shape::elements(&shape)?;
         let operands = self.operands(&inputs);
-        // Approximate results are left to the protocol, which gives the same on every machine.
-        if !operands.is_empty() && !op.is_approximate() && operands.iter().all(|n| n.is_public()) {
+        // Approximate results are left to the protocol, which gives the same on every machine, and so are random ones.
+        if !operands.is_empty() && !op.is_approximate() && !op.is_random() && operands.iter().all(|n| n.is_public()) {
             return self.fold(&op, &inputs, shape, dtype, source);
         }
         let name = op.name();

@@ -105,6 +105,8 @@ impl Writer {
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
             Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) => self.axis(axis),
             Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),
+            Op::Shuffle { rows } => self.size(*rows),
+            Op::Part { index, before } => self.sizes([*index, *before].into_iter()),
             Op::Gather(index) => {
                 self.size(index.len());
                 self.blocks(index, u32::to_le_bytes);

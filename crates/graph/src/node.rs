@@ -114,6 +114,16 @@ pub enum Op {
     Compose,
     /// A number in another type, towards minus infinity where fractional bits are dropped; wraps where it does not fit.
     Convert,
+    /// The rows of all operands in one order, uniformly random and known to nobody; each operand has so many rows. Its
+    /// result is the operands in turn: [`Op::Part`] takes one of them out.
+    Shuffle {
+        rows: usize,
+    },
+    /// The operand `index` of a shuffle, whose elements come after `before` others.
+    Part {
+        index: usize,
+        before: usize,
+    },
     /// A real function of fixed point, within the error stated there.
     Real(Real),
     /// Quotient of fixed point: within two units below 2^(28 - f), relative 2^-27 above; saturates.
@@ -158,10 +168,17 @@ impl Op {
             Op::Bits => "bits",
             Op::Compose => "compose",
             Op::Convert => "astype",
+            Op::Shuffle { .. } => "shuffle",
+            Op::Part { .. } => "part",
             Op::Real(function) => function.name(),
             Op::Divide => "divide",
             Op::Softmax(_) => "softmax",
         }
+    }
+
+    /// Whether the result is drawn at random, so that protocols give one of many.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Op::Shuffle { .. })
     }
 
     /// Whether the result is stated within an error only, so that protocols need not equal the evaluation in the clear.

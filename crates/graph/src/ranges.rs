@@ -23,7 +23,7 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
         Op::ArgMax(axis) | Op::ArgMin(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Constant(values) => return Reach::Fits(Interval::spanning(values)),
-        Op::Input { .. } | Op::Divide | Op::Compose => return Reach::Unknown,
+        Op::Input { .. } | Op::Divide | Op::Compose | Op::Shuffle { .. } => return Reach::Unknown,
         Op::Remainder(divisors) => return Reach::Fits(remainders(inputs[0].range(), divisors)),
         Op::Softmax(_) => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Real(function) => {

@@ -19,7 +19,7 @@ pub enum EvalError {
 }
 
 /// The values of every node, in ring units, given those of the inputs. Results wrap into their dtype; shifts right and
-/// products of fixed point round towards minus infinity. Real functions are rounded to the nearest unit: protocols give
+/// products of fixed point round towards minus infinity. Shuffles keep the order, one of those that protocols give. Real functions are rounded to the nearest unit: protocols give
 /// them within their stated error ([`Op::is_approximate`]).
 pub fn eval_clear(graph: &Graph, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result<Vec<Vec<i128>>, EvalError> {
     let mut results: Vec<Vec<i128>> = Vec::with_capacity(graph.nodes().len());
@@ -80,7 +80,8 @@ pub(crate) fn evaluate(
         (Op::Broadcast, [a]) => {
             shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect()
         }
-        (Op::Concat, all) => all.concat(),
+        (Op::Concat | Op::Shuffle { .. }, all) => all.concat(),
+        (Op::Part { before, .. }, [a]) => a[*before..before + shape::elements(result_shape).unwrap_or(0)].to_vec(),
         (Op::Max(axis), [a]) => along(a, axis, |line| line.iter().copied().max().unwrap_or(0)),
         (Op::Min(axis), [a]) => along(a, axis, |line| line.iter().copied().min().unwrap_or(0)),
         (Op::ArgMax(axis), [a]) => along(a, axis, first_maximum),

@@ -60,6 +60,8 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| b.floor_div(x, Operand::int(&5)),
     |mut b, [x, _, _]| b.remainder(x, x, Operand::int(&3)),
     |mut b, [x, _, _]| b.cast(x, Dtype::Uint { bits: 8 }),
+    |mut b, [x, y, _]| b.shuffle(&[x, y]),
+    |mut b, [x, y, _]| b.shuffle(&[y, x]),
     |mut b, [x, _, _]| b.shl(x, 1),
     |mut b, [x, _, _]| b.shl(x, 2),
     |mut b, [x, _, _]| b.shr(x, 1),

@@ -212,6 +212,16 @@ impl Session {
         self.add(py, line, |mut b| b.transpose(NodeId(x), axes.as_deref()))
     }
 
+    /// Several arrays, their rows in one random order: [`Session::part`] takes each out.
+    fn shuffle(&self, py: Python<'_>, arrays: Vec<u32>, line: Line) -> PyResult<u32> {
+        let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();
+        self.add(py, line, |mut b| b.shuffle(&arrays))
+    }
+
+    fn part(&self, py: Python<'_>, shuffled: u32, index: usize, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.part(NodeId(shuffled), index))
+    }
+
     fn join(&self, py: Python<'_>, parts: Vec<Argument>, axis: i64, stack: bool, line: Line) -> PyResult<u32> {
         let operands: Vec<Operand<'_>> = parts.iter().map(Argument::operand).collect();
         self.add(py, line, |mut b| if stack { b.stack(&operands, axis) } else { b.concat(&operands, axis) })

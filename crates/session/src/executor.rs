@@ -14,6 +14,7 @@ use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::{OwnInput, Plain, constant, phantom};
 use crate::gate::Gate;
+use crate::operations::KINDS;
 
 /// What a node's value is at this party.
 pub(crate) enum Value<S: Gadgets> {
@@ -21,6 +22,19 @@ pub(crate) enum Value<S: Gadgets> {
     Public(Plain),
     Arith(S::A),
     Bits(S::B),
+    /// Several arrays that one step makes.
+    Many(Vec<Value<S>>),
+}
+
+impl<S: Gadgets> Clone for Value<S> {
+    fn clone(&self) -> Self {
+        match self {
+            Value::Public(plain) => Value::Public(plain.clone()),
+            Value::Arith(x) => Value::Arith(x.clone()),
+            Value::Bits(x) => Value::Bits(x.clone()),
+            Value::Many(all) => Value::Many(all.clone()),
+        }
+    }
 }
 
 /// One value to open, to everybody or to one party.
@@ -191,6 +205,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
             (Value::Arith(x), Some(to)) => self.s.open_to(ctx, to, x).await?.map(Plain::Vector),
             (Value::Bits(x), None) => Some(Plain::Bits(self.s.open_bits(ctx, x).await?)),
             (Value::Bits(x), Some(to)) => self.s.open_bits_to(ctx, to, x).await?.map(Plain::Bits),
+            (Value::Many(_), _) => return Err(KINDS),
         };
         self.used(reveal.node);
         Ok(opened)
@@ -210,6 +225,7 @@ fn talks(op: &Op) -> bool {
             | CumSum(_)
             | Shl(_)
             | Remainder(_)
+            | Part { .. }
             | Xor
             | Not
             | Gather(_)

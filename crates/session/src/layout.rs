@@ -46,7 +46,7 @@ impl<S: Gadgets> Executor<'_, S> {
             Value::Bits(x) if whole => Ok(Value::Bits(x.clone())),
             Value::Arith(x) => Ok(Value::Arith(s.linear(x, &|share: &Vector| share.gather(index)))),
             Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &|share: &Bits| share.gather_lanes(index)))),
-            Value::Public(_) => Err(KINDS),
+            Value::Public(_) | Value::Many(_) => Err(KINDS),
         }
     }
 

@@ -22,6 +22,7 @@ mod products;
 mod protocol;
 mod real;
 mod session;
+mod shuffle;
 mod stats;
 mod store;
 mod worker;

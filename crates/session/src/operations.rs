@@ -42,6 +42,11 @@ impl<S: Gadgets> Executor<'_, S> {
             Op::Bits => self.bits_of(ctx, first).await,
             Op::Compose => self.composed(ctx, id, first).await,
             Op::Convert => self.convert(ctx, id, first).await,
+            Op::Shuffle { rows } => self.shuffle(ctx, *rows, operands).await,
+            Op::Part { index, .. } => match first {
+                Some(Value::Many(all)) => all.get(*index).cloned().ok_or(KINDS),
+                _ => Err(KINDS),
+            },
             Op::Real(function) => self.real(ctx, id, *function, first).await,
             Op::Divide => self.divide(ctx, id, first, second).await,
             Op::Softmax(axis) => self.softmax(ctx, id, *axis, first).await,

@@ -8,7 +8,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
 use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Party, Phase, Result, dry};
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::{Data, OwnInput, Plain, decode, phantom};
 use crate::error::SessionError;
@@ -243,17 +243,27 @@ fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Known<B> {
     let running: BTreeSet<NodeId> = work.nodes.iter().copied().collect();
     let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
     let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|id| !running.contains(id));
-    used.map(|id| {
-        let node = work.graph.node(id);
-        let plain = phantom(node.dtype, node.elements());
-        let value = match (plain, node.is_public()) {
-            (plain, true) => Value::Public(plain),
-            (Plain::Vector(v), _) => Value::Arith(dry.public(&v)),
-            (Plain::Bits(b), _) => Value::Bits(dry.public_bits(&b)),
-        };
-        (id, Rc::new(value))
-    })
-    .collect()
+    used.map(|id| (id, Rc::new(shape_of(dry, work.graph, id)))).collect()
+}
+
+fn shape_of<B: Backend>(dry: &B, graph: &Graph, id: NodeId) -> Value<B> {
+    let node = graph.node(id);
+    if let Op::Shuffle { .. } = node.op {
+        return Value::Many(node.inputs.iter().map(|&array| shape_of(dry, graph, array)).map(secret(dry)).collect());
+    }
+    match (phantom(node.dtype, node.elements()), node.is_public()) {
+        (plain, true) => Value::Public(plain),
+        (plain, false) => secret(dry)(Value::Public(plain)),
+    }
+}
+
+/// A public shape as that of shares.
+fn secret<B: Backend>(dry: &B) -> impl Fn(Value<B>) -> Value<B> {
+    |value| match value {
+        Value::Public(Plain::Vector(v)) => Value::Arith(dry.public(&v)),
+        Value::Public(Plain::Bits(b)) => Value::Bits(dry.public_bits(&b)),
+        other => other,
+    }
 }
 
 /// What the parties compare before a run: the program, which of it are arrays, and what is revealed to whom.

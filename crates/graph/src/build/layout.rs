@@ -2,7 +2,7 @@
 
 use super::{Builder, Operand, coerce};
 use crate::error::{Fault, Shape};
-use crate::node::{NodeId, Op};
+use crate::node::{Node, NodeId, Op};
 use crate::shape;
 
 impl Builder<'_> {
@@ -136,5 +136,30 @@ impl Builder<'_> {
         }
         let both = self.graph.push(Op::Concat, vec![old, new], vec![size + wanted], dtype, &self.at)?;
         self.build_gather(both, index, &shape)
+    }
+
+    pub(super) fn build_shuffle(&mut self, arrays: &[NodeId]) -> Result<NodeId, Fault> {
+        let nodes = arrays.iter().map(|&id| self.graph.get(id)).collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = nodes.first() else { return Err(Fault::NothingToJoin { op: "shuffle" }) };
+        let rows = first.shape.first().copied();
+        if let Some(other) = nodes.iter().find(|node| rows.is_none() || node.shape.first().copied() != rows) {
+            let (first, shape) = (first.shape.as_slice().into(), other.shape.as_slice().into());
+            return Err(Fault::ShuffleShapes { first, shape });
+        }
+        let total = nodes.iter().map(|node| node.elements()).sum();
+        let widest = nodes.iter().map(|node| node.dtype).max_by_key(|dtype| dtype.bits()).unwrap_or(first.dtype);
+        let op = Op::Shuffle { rows: rows.unwrap_or(0) };
+        self.graph.push(op, arrays.to_vec(), vec![total], widest, &self.at)
+    }
+
+    pub(super) fn build_part(&mut self, shuffled: NodeId, index: usize) -> Result<NodeId, Fault> {
+        let arrays = &self.graph.get(shuffled)?.inputs;
+        let Some(&array) = arrays.get(index) else {
+            return Err(Fault::IndexOutOfRange { index, position: 0, len: arrays.len() });
+        };
+        let before = arrays[..index].iter().map(|&id| self.graph.node(id).elements()).sum();
+        let Node { shape, dtype, interval, .. } = self.graph.node(array).clone();
+        let (op, inputs) = (Op::Part { index, before }, vec![shuffled]);
+        self.graph.append(Node { op, inputs, shape, dtype, interval, source: self.at.clone() })
     }
 }

@@ -292,6 +292,17 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_transpose(a, axes))
     }
 
+    /// Arrays whose rows (of the first axis) go into one order, uniformly random: all of them together, from which
+    /// [`Builder::part`] takes each.
+    pub fn shuffle(&mut self, arrays: &[NodeId]) -> Built {
+        self.attempt(|b| b.build_shuffle(arrays))
+    }
+
+    /// The array `index` of a shuffle.
+    pub fn part(&mut self, shuffled: NodeId, index: usize) -> Built {
+        self.attempt(|b| b.build_part(shuffled, index))
+    }
+
     /// Arrays side by side along an axis that they have.
     pub fn concat(&mut self, arrays: &[Operand<'_>], axis: i64) -> Built {
         self.attempt(|b| b.build_concat(arrays, axis))
