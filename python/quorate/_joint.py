@@ -161,8 +161,8 @@ class Joint:
     def shuffle(self, *arrays: SecretArray, axis: int = 0) -> SecretArray | tuple[SecretArray, ...]:
         """The rows of arrays along an axis in a new order, uniformly random and known to nobody; the same for all.
 
-        The arrays may differ in dtype and in their other axes. As many rounds as there are sets of t of the n parties (3,
-        10 and 35 for 3, 5 and 7), each of t elements a party for every element.
+        The arrays may differ in dtype and in their other axes. As many rounds as there are sets of t of the n parties
+        (3, 10 and 35 for 3, 5 and 7), each of t elements a party for every element.
 
         Returns:
             The array, or a tuple of arrays where several are given.
