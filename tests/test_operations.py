@@ -334,3 +334,32 @@ def test_proven_ranges_follow_real_functions() -> None:
         qr.tanh(x) + 3
         with pytest.warns(qr.RangeWarning):
             qr.exp(x) * 4096
+
+
+# ---- numpy's edges --------------------------------------------------------------------------------------------------
+
+ALONG = ["sum", "max", "min", "argmax", "argmin", "cumsum", "sort", "argsort"]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3,), (2, 3), (0, 3), (2, 0, 3), (2, 3, 2)], ids=str)
+@pytest.mark.parametrize("kind", ["int", "uint", "fixed", "bit"])
+def test_every_axis_of_every_shape(three: qr.Session, shape: tuple[int, ...], kind: str) -> None:
+    """Shapes, values and kinds of numbers are numpy's; where numpy refuses, so does a secret array."""
+    a = some(*shape, reach=9)
+    a = {"int": a, "uint": abs(a).astype(np.uint64), "fixed": a / 4, "bit": np.asarray(a > 0)}[kind]
+    x = three.input(a, owner=0, dtype=qr.uint(64) if kind == "uint" else None)
+    secret, clear = [], []
+    for name in ALONG:
+        for axis in (None, *range(-len(shape), len(shape)), 7):
+            for keepdims in (False, True) if name in ALONG[:5] else (None,):
+                options = {} if keepdims is None else {"keepdims": keepdims}
+                stable = {"kind": "stable"} if name == "argsort" else {}
+                try:
+                    clear.append(getattr(np, name)(a, axis=axis, **options, **stable))
+                except (ValueError, IndexError):
+                    with pytest.raises(qr.ShapeError):
+                        getattr(x, name)(axis=axis, **options)
+                else:
+                    secret.append(getattr(x, name)(axis=axis, **options))
+    for value, wanted in zip(three.reveal_all(*secret), clear, strict=True):
+        same(value, wanted)

@@ -83,6 +83,23 @@ def test_plans_of_random_programs_are_exact(data: Any, parties: int, k: int, bou
         assert_exact(mpc, pool[-1])
 
 
+@pytest.mark.parametrize("parties", [3, 5])
+def test_plans_of_array_operations_are_exact(parties: int) -> None:
+    with qr.local("rss", parties=parties) as mpc:
+        x = mpc.input(np.arange(-6, 6), owner=0)
+        short = mpc.input(np.arange(12), owner=1, bound=100)
+        u = mpc.input(np.arange(12), owner=2, dtype=qr.uint(40))
+        z = mpc.input(np.arange(12) / 4, owner=0)
+        assert_exact(mpc, *divmod(x, 7), short // 10, u // 3, z // 2, x // np.arange(1, 13), x % -5)
+        assert_exact(mpc, u < 5, u >> 3, u.max(), u.astype(qr.fixed(64, 16)), u.astype(qr.int(8)))
+        assert_exact(mpc, mpc.from_bits(u.bits(), u.dtype), (x > 0).max(), (x > 0).min())
+        mixed = mpc.shuffle(x, x > 0, z)
+        assert isinstance(mixed, tuple)
+        assert_exact(mpc, mixed[0])
+        assert_exact(mpc, *mixed[1:])  # the shuffle was run already
+        assert_exact(mpc, *mpc.sort(u, z))
+
+
 @pytest.mark.parametrize("job", breast_cancer_jobs(), ids=lambda job: job.name)
 def test_plans_of_models_are_exact(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plans = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from quorate import _network, _source
@@ -100,6 +101,21 @@ class Composed:
         """
         x = self._me()
         return x._new(x._session._native.bits(x._node, _source.line()))
+
+    def _folded(self, name: str, op: Callable[[Any, Any], Any], axis: int | None, keepdims: bool) -> SecretArray:
+        """`op` between all elements of an axis: halves meet until one is left."""
+        x = self._me()
+        rows, _ = _network.lined_up(x, _axis(name, axis))
+        if len(rows) == 0:
+            return x._reduce(name, axis, keepdims)  # which says that there is no value
+        while len(rows) > 1:
+            half = len(rows) // 2
+            met = op(rows[:half], rows[half : 2 * half])
+            rows = met if len(rows) % 2 == 0 else x._session.concatenate([met, rows[2 * half :]])
+        if not keepdims:
+            return rows[0]
+        kept = None if axis is None else axis % x.ndim
+        return rows.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)])
 
     def sort(self, axis: int | None = -1) -> SecretArray:
         """A sorted copy along an axis, ascending; None flattens. About log2(n)^2 / 2 comparisons deep.

@@ -283,7 +283,7 @@ class SecretArray(Composed):
         return self._reduce("sum", axis, keepdims)
 
     def max(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Maximum; log2(n) comparisons deep.
+        """Maximum; log2(n) comparisons deep. Of bits, whether any is 1: a bit, log2(n) rounds.
 
         Example:
             >>> import quorate as qr
@@ -292,10 +292,12 @@ class SecretArray(Composed):
             ...     print(x.max().reveal(), x.max(axis=1).reveal())
             5 [3 5]
         """
+        if self.dtype.kind == "bit":
+            return self._folded("max", operator.or_, axis, keepdims)
         return self._reduce("max", axis, keepdims)
 
     def min(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Minimum; log2(n) comparisons deep.
+        """Minimum; log2(n) comparisons deep. Of bits, whether all are 1: a bit, log2(n) rounds.
 
         Example:
             >>> import quorate as qr
@@ -304,6 +306,8 @@ class SecretArray(Composed):
             ...     print(x.min().reveal(), x.min(axis=1).reveal())
             1 [1 2]
         """
+        if self.dtype.kind == "bit":
+            return self._folded("min", operator.and_, axis, keepdims)
         return self._reduce("min", axis, keepdims)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
