@@ -127,7 +127,7 @@ impl Dtype {
                 return Err(Fault::NotFinite { index, value });
             }
             let units = (value * scale).round_ties_even() as i128; // saturates, which the range check sees
-            if range.contains(units) { Ok(units) } else { Err(self.out_of_range(index, value, value.to_string())) }
+            if range.contains(units) { Ok(units) } else { Err(self.out_of_range(index, value, shown(value))) }
         };
         values.iter().enumerate().map(encode).collect()
     }
@@ -145,10 +145,18 @@ impl Dtype {
     pub(crate) fn shown_range(self) -> String {
         let range = self.range();
         if self.is_fixed() {
-            format!("{} to {}", self.decode(range.lo()), self.decode(range.hi()))
+            format!("{} to {}", shown(self.decode(range.lo())), shown(self.decode(range.hi())))
         } else {
             format!("{} to {}", range.lo(), range.hi())
         }
+    }
+}
+
+/// A real number for a message, short however large or small it is.
+pub(crate) fn shown(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-6..1e17 => value.to_string(),
+        _ => format!("{value:.5e}"),
     }
 }
 
@@ -160,5 +168,20 @@ impl fmt::Display for Dtype {
             Dtype::Uint { bits } => write!(f, "uint({bits})"),
             Dtype::Fixed { bits, frac } => write!(f, "fixed({bits}, {frac})"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_numbers_are_shown_short() {
+        for (value, text) in [(0.0, "0"), (-2.5, "-2.5"), (1e15, "1000000000000000"), (1e300, "1.00000e300")] {
+            assert_eq!(shown(value), text);
+        }
+        assert_eq!(shown(-1.234_567_89e-9), "-1.23457e-9");
+        let Err(fault) = Dtype::FIXED64.encode_reals(&[1e300]) else { panic!("10^300 does not fit") };
+        assert!(fault.to_string().starts_with("value 1.00000e300 (index 0) does not fit fixed(64, 16)"));
     }
 }

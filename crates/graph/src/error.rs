@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, shown};
 use crate::interval::Interval;
 use crate::node::Source;
 
@@ -135,11 +135,11 @@ pub enum Fault {
     NotFinite { index: usize, value: f64 },
     #[error("value {shown} (index {index}) is larger than the stated bound allows ({lo} to {hi}): raise bound=")]
     OutOfBound { index: usize, shown: String, lo: f64, hi: f64 },
-    #[error("bound {bound} is not a magnitude that {dtype} can hold ({}): state the largest absolute value of the input", dtype.shown_range())]
+    #[error("bound {} is not a magnitude that {dtype} can hold ({}): state the largest absolute value of the input", shown(*bound), dtype.shown_range())]
     Bound { bound: f64, dtype: Dtype },
     #[error("shift by {shift} bits of {dtype}: the shift must lie between 0 and {}", dtype.bits() - 1)]
     Shift { shift: i64, dtype: Dtype },
-    #[error("{op} may leave {dtype}: values from {lo} to {hi} are possible and it holds {}; state smaller bounds or use a wider dtype", dtype.shown_range())]
+    #[error("{op} may leave {dtype}: values from {} to {} are possible and it holds {}; state smaller bounds or use a wider dtype", shown(*lo), shown(*hi), dtype.shown_range())]
     MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
     #[error("{op} by zero has no value: check the divisors")]
     ZeroDivisor { op: &'static str },

@@ -1,7 +1,7 @@
 //! The program: an append-only list of checked nodes.
 
 use crate::build::Builder;
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, shown};
 use crate::error::{Fault, Shape};
 use crate::hash::Hash;
 use crate::interval::Interval;
@@ -150,7 +150,7 @@ impl Graph {
         let range = node.range();
         let Some(index) = units.iter().position(|&v| !range.contains(v)) else { return Ok(()) };
         let value = node.dtype.decode(units[index]);
-        let shown = if node.dtype.is_fixed() { value.to_string() } else { units[index].to_string() };
+        let shown = if node.dtype.is_fixed() { shown(value) } else { units[index].to_string() };
         if node.interval.is_none() || node.dtype == Dtype::Bit {
             return Err(Fault::OutOfRange { index, value, shown, dtype: node.dtype });
         }
