@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from quorate import _bench
+from quorate import _bench, _scaling
 from quorate.errors import ConfigError
 
 KEYS = {
     "workload", "k", "parties", "batch", "link", "threads_per_party", "input_timed", "reveal_timed", "skipped", "runs",
-    "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers", "target", "target_reached", "processor_seconds",
+    "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers",
+    "target", "target_reached", "processor_seconds",
 }  # fmt: skip
 
 
@@ -74,3 +75,19 @@ def test_a_picture_of_every_workload(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     _bench._draw([measured_row(), measured_row() | {"workload": "mul", "parties": 3}], tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def test_scaling_is_a_table_a_document_and_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_scaling, "BATCHES", (1, 50))
+    monkeypatch.setattr(_scaling, "PARTIES", (3, 5, 7))
+    monkeypatch.setattr(_scaling, "RUNS", 1)
+    json_path, plot_path = tmp_path / "scaling.json", tmp_path / "scaling.png"
+    assert _bench.run(["scaling"], "rss", json_path, plot_path) == 0
+    rows = json.loads(json_path.read_text(encoding="utf-8"))["rows"]
+    assert len(rows) == 2 * (2 * 5 + 3) and all(row["seconds"] > 0 for row in rows)
+    assert len(capsys.readouterr().out.splitlines()) >= len(rows) + 3
+    assert plot_path.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ConfigError, match="aby"):
+        _bench.run(["scaling"], "aby", None, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 import time
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from quorate import _scaling
 from quorate._quorate import Bench, __version__
 from quorate.errors import ConfigError
 
@@ -19,6 +21,7 @@ Row = dict[str, Any]
 #: Raised by one whenever a key of the JSON document changes its meaning or goes away.
 FORMAT = 1
 
+NO_PICTURE = "no picture at {}: matplotlib is not installed (pip install 'quorate[plot]')"
 INPUTS = "inputs are shared before the clock starts and results are opened, and checked, after it stopped"
 HEAD = (
     f"{'workload':<26} {'k':>2} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
@@ -34,6 +37,8 @@ def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: 
     """
     for path in (json_path, plot_path):
         _check_place(path)
+    if list(names) == ["scaling"]:
+        return _scale(protocol, json_path, plot_path)
     rows: list[Row] = []
     table = Bench(list(names), protocol)
     started = time.monotonic()
@@ -51,6 +56,29 @@ def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: 
         _say(f"wrote {json_path}")
     if plot_path is not None:
         _draw(rows, plot_path)
+    return 0
+
+
+def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int:
+    """`quorate bench scaling`."""
+    if protocol != "rss":
+        raise ConfigError(f'no benchmarks for protocol "{protocol}"; this release has rss')
+    rows: dict[_scaling.Point, _scaling.Figures] = {}
+    _say(*_preamble()[:2], "", _scaling.HEAD)
+    for point in _scaling.points():
+        rows[point] = _scaling.measure(point)
+        _say(_scaling.line(point, rows[point]))
+    if json_path is not None:
+        listed = [dataclasses.asdict(point) | dataclasses.asdict(figures) for point, figures in rows.items()]
+        document = {"format": FORMAT, "quorate": __version__, "machine": Bench.machine(), "rows": listed}
+        json_path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        _say(f"wrote {json_path}")
+    if plot_path is not None:
+        try:
+            _scaling.draw(rows, plot_path, _machine())
+            _say(f"wrote {plot_path}")
+        except ImportError:
+            _say(NO_PICTURE.format(plot_path))
     return 0
 
 
@@ -88,13 +116,13 @@ def line(row: Row) -> str:
 
 
 def _preamble() -> list[str]:
+    return [f"quorate {__version__} on {_machine()}; one thread a party", INPUTS, Bench.peers()]
+
+
+def _machine() -> str:
     machine = Bench.machine()
     memory = f", {machine['memory_bytes'] / 2**30:.0f} GiB" if machine["memory_bytes"] else ""
-    return [
-        f"quorate {__version__} on {machine['processor']}, {machine['cores']} cores{memory}; one thread a party",
-        INPUTS,
-        Bench.peers(),
-    ]
+    return f"{machine['processor']}, {machine['cores']} cores{memory}"
 
 
 def _time(seconds: float | None) -> str:
@@ -131,7 +159,7 @@ def _draw(rows: list[Row], path: Path) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        _say(f"no picture at {path}: matplotlib is not installed (pip install 'quorate[plot]')")
+        _say(NO_PICTURE.format(path))
         return
     measured = [row for row in rows if row["skipped"] is None and row["workload"] != "chain"]
     workloads = list(dict.fromkeys(row["workload"] for row in measured))

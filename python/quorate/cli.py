@@ -91,6 +91,10 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     """The options of a session; only those that are given go to the script's session."""
     absent = argparse.SUPPRESS
     command.add_argument("--strict", action="store_true", default=absent, help="refuse what may leave its dtype")
+    command.add_argument("--threads", metavar="N", default=absent, help="threads on which a party computes (default 1)")
+    command.add_argument(
+        "--max-memory", metavar="BYTES", default=absent, help='what a party may use, such as "4GB" (default: no bound)'
+    )
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:

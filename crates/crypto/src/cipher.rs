@@ -3,6 +3,7 @@
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 
 /// An expanded AES-128 key, wiped on drop.
+#[derive(Clone)]
 pub(crate) struct Aes {
     cipher: aes::Aes128Enc,
 }

@@ -64,6 +64,13 @@ impl Stream {
         }
     }
 
+    /// Fills memory with the bytes that lie `offset` bytes ahead, and leaves the stream where it is.
+    pub fn fill_at(&self, offset: u64, bytes: &mut [u8]) {
+        if let Some(prg) = &self.0 {
+            prg.fill_at(offset, bytes);
+        }
+    }
+
     /// A vector of uniform elements.
     pub fn draw<M: Module>(&mut self, shape: M::Shape) -> M {
         if self.0.is_none() {

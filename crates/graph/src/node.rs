@@ -133,6 +133,29 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether the operation may exchange messages, on secret operands.
+    pub fn talks(&self) -> bool {
+        use Op::*;
+        !matches!(
+            self,
+            Constant(_)
+                | Add
+                | Sub
+                | Neg
+                | Sum(_)
+                | CumSum(_)
+                | Shl(_)
+                | Remainder(_)
+                | Part { .. }
+                | Xor
+                | Not
+                | Gather(_)
+                | Reshape
+                | Broadcast
+                | Concat
+        )
+    }
+
     /// The name in messages and plans.
     pub fn name(&self) -> &'static str {
         match self {

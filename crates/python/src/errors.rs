@@ -48,7 +48,9 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::Option { .. }
         | SessionError::ConfigFile { .. }
         | SessionError::ConfigMe { .. }
-        | SessionError::NoValues { .. } => "ConfigError",
+        | SessionError::Threads(_)
+        | SessionError::NoValues { .. }
+        | SessionError::Memory { .. } => "ConfigError",
         SessionError::Closed => "SessionClosed",
         SessionError::WorkerGone => "QuorateError",
     })

@@ -3,6 +3,12 @@
 /// Why bytes or numbers do not make ring elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RingError {
+    /// The system has no more threads to give.
+    #[error("the system does not give {count} threads; ask for fewer")]
+    Threads {
+        /// Threads asked for.
+        count: usize,
+    },
     /// The bit length is not in 1..=128.
     #[error("a ring has 1 to 128 bits, not {bits}")]
     BadWidth {

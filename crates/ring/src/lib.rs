@@ -33,6 +33,9 @@
 //! Mismatched rings or lengths in local operations are mistakes inside the project: they panic with a message. Bytes
 //! from outside enter by `unpack` and numbers from outside by the codecs, which return [`RingError`].
 //!
+//! # Threads
+//! Long operations run on as many threads as [`threads::set_threads`] gave the calling one; what they compute is the same.
+//!
 //! # Timing
 //! No kernel branches on a value or indexes by one; lengths, rings, ranges and index lists are public.
 
@@ -47,6 +50,7 @@ mod module;
 mod pack;
 mod ring;
 mod simd;
+pub mod threads;
 mod transpose;
 mod vector;
 mod wipe;

@@ -7,7 +7,7 @@ use crate::{Bits, Ring, RingError, Vector};
 /// Operations on two values panic when their shapes differ; if either is a phantom, so is the result.
 pub trait Module: Clone + Sized {
     /// What is public about a value: ring and length, or rows and lanes.
-    type Shape: Copy + Eq + std::fmt::Debug;
+    type Shape: Copy + Eq + Send + Sync + std::fmt::Debug;
 
     /// The shape.
     fn shape_of(&self) -> Self::Shape;

@@ -30,6 +30,7 @@ mod masks;
 mod mul;
 mod mulpub;
 mod open;
+mod parts;
 mod prandr;
 mod randbit;
 mod setup;

@@ -10,8 +10,9 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use quorate_engine::{Chunks, Ctx, Form, Misuse, Result};
-use quorate_ring::{Module, Vector};
+use quorate_ring::{Bits, Module, Vector};
 
+use crate::parts::{Chunk, Parts};
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
@@ -59,90 +60,45 @@ impl Rss {
             }
             result.shares.push(share);
         }
-        let outgoing: Vec<(usize, &M)> = maps.sent_to.iter().map(|&to| (to, &*product)).collect();
-        let incoming: Vec<(usize, M::Shape)> = maps.received.iter().map(|&(from, _)| (from, shape)).collect();
-        let received = ctx.exchange(&outgoing, &incoming).await?;
+        let received = self.exchange_products(ctx, &*product).await?;
         result.shares[maps.sent_share].add_assign(&product);
-        for ((_, own), share) in maps.received.iter().zip(received.into_iter().map(Wiped)) {
-            result.shares[*own].add_assign(&share);
+        for ((_, own), share) in maps.received.iter().zip(&received) {
+            result.shares[*own].add_assign(share);
         }
         Ok(result)
     }
 
-    /// [`Rss::local_product`] of the elements of a range.
-    fn product_of_range(
+    /// Multiplies the elements of a range and writes them into the result.
+    async fn multiply_range(
         &self,
         ctx: &Ctx,
         x: &Shared<Vector>,
         y: &Shared<Vector>,
-        range: &Range<usize>,
-    ) -> Wiped<Vector> {
-        let shape = (x.shape.0, range.len());
-        let mut product = Wiped(self.blank::<Vector>(ctx, shape));
-        let mut sums = [0, 1].map(|_| Wiped(self.blank::<Vector>(ctx, shape)));
-        for (firsts, seconds) in &self.maps.products {
-            let mut sum = |which: usize, operand: &Shared<Vector>, shares: &[usize]| {
-                sums[which].bytes_mut().fill(0);
-                shares.iter().for_each(|&share| sums[which].add_range(&operand.shares[share], range.clone()));
-            };
-            match (firsts.as_slice(), seconds.as_slice()) {
-                ([first], [second]) => product.add_mul_ranges(&x.shares[*first], &y.shares[*second], range.clone()),
-                ([first], seconds) => {
-                    sum(1, y, seconds);
-                    product.add_mul_range(&x.shares[*first], range.clone(), &sums[1]);
-                }
-                (firsts, seconds) => {
-                    sum(0, x, firsts);
-                    sum(1, y, seconds);
-                    product.add_mul_assign(&sums[0], &sums[1]);
-                }
-            }
-        }
-        product
-    }
-
-    /// [`Rss::reshare`] for a range of a long result, in place.
-    async fn reshare_into(
-        &self,
-        ctx: &Ctx,
-        mut product: Wiped<Vector>,
         result: &RefCell<Shared<Vector>>,
         range: Range<usize>,
     ) -> Result<()> {
         let maps = &self.maps;
-        let shape = product.shape_of();
-        self.draw_into(ctx, &mut product, &mut result.borrow_mut(), &range);
-        let outgoing: Vec<(usize, &Vector)> = maps.sent_to.iter().map(|&to| (to, &*product)).collect();
-        let incoming: Vec<_> = maps.received.iter().map(|&(from, _)| (from, shape)).collect();
-        let received = ctx.exchange(&outgoing, &incoming).await?;
+        let shape = (x.shape.0, range.len());
+        let mut product = Wiped(self.blank::<Vector>(ctx, shape));
+        let streams = self.streams(ctx);
+        let chunk = Chunk { maps, streams: &streams, x, y, units: range.clone(), dry: ctx.is_dry() };
+        let places = |share| Vector::bytes_of_mut(share, range.clone());
+        chunk.compute(product.bytes_mut(), result.borrow_mut().shares.iter_mut().map(places).collect());
+        let received = self.exchange_products(ctx, &*product).await?;
         let mut result = result.borrow_mut();
         result.shares[maps.sent_share].add_at(range.start, &product);
-        for ((_, own), share) in maps.received.iter().zip(received.into_iter().map(Wiped)) {
-            result.shares[*own].add_at(range.start, &share);
+        for ((_, own), share) in maps.received.iter().zip(&received) {
+            result.shares[*own].add_at(range.start, share);
         }
         Ok(())
     }
 
-    /// Draws the shares of a range of the result, and takes this party's own draws off its product.
-    fn draw_into(&self, ctx: &Ctx, product: &mut Vector, result: &mut Shared<Vector>, range: &Range<usize>) {
+    /// Steps 16 to 22: sends the masked product, and receives others'.
+    async fn exchange_products<M: Module>(&self, ctx: &Ctx, product: &M) -> Result<Vec<Wiped<M>>> {
         let maps = &self.maps;
-        let mut mask: Option<Wiped<Vector>> = None;
-        let streams = self.streams(ctx);
-        for ((&set, mut stream), share) in maps.held.iter().zip(streams).zip(&mut result.shares) {
-            let mut holders = maps.holders(set).filter(|&p| maps.chi(p) != set);
-            stream.fill_bytes(share.bytes_of_mut(range.clone()));
-            if holders.next() == Some(maps.me) {
-                product.sub_range(share, range.clone());
-            }
-            for holder in holders {
-                let mask = mask.get_or_insert_with(|| Wiped(self.blank(ctx, product.shape_of())));
-                stream.fill(&mut **mask);
-                if holder == maps.me {
-                    product.sub_assign(mask);
-                }
-                share.add_at(range.start, mask);
-            }
-        }
+        let outgoing: Vec<(usize, &M)> = maps.sent_to.iter().map(|&to| (to, product)).collect();
+        let incoming: Vec<_> = maps.received.iter().map(|&(from, _)| (from, product.shape_of())).collect();
+        Ok(ctx.exchange(&outgoing, &incoming).await?.into_iter().map(Wiped).collect())
     }
 
     /// form(x, y) over Z_2^k; long element-wise products run as a stream of chunks.
@@ -158,10 +114,7 @@ impl Rss {
         if form == Form::Product {
             let result = RefCell::new(self.vector_of_shape(ctx, (ring, len)));
             let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * CHUNK_VECTORS);
-            let chunk = async |ctx: &Ctx, range: Range<usize>| {
-                let product = self.product_of_range(ctx, x, y, &range);
-                self.reshare_into(ctx, product, &result, range).await
-            };
+            let chunk = async |ctx: &Ctx, range: Range<usize>| self.multiply_range(ctx, x, y, &result, range).await;
             match chunks.count() {
                 0 | 1 => chunk(ctx, 0..len).await?,
                 _ => {
@@ -187,15 +140,21 @@ impl Rss {
     }
 
     /// x and y: the same protocol over Z_2.
-    pub(crate) async fn multiply_bits(
-        &self,
-        ctx: &Ctx,
-        x: &Shared<quorate_ring::Bits>,
-        y: &Shared<quorate_ring::Bits>,
-    ) -> Result<Shared<quorate_ring::Bits>> {
+    pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Shared<Bits>, y: &Shared<Bits>) -> Result<Shared<Bits>> {
         check_form(Form::Product, x.shape, y.shape)?;
-        let zero = self.blank(ctx, x.shape);
-        self.reshare(ctx, self.local_product(zero, x, y, |sum, a, b| sum.add_mul_assign(a, b))).await
+        let maps = &self.maps;
+        let mut product = Wiped(self.blank::<Bits>(ctx, x.shape));
+        let shares = (0..self.share_count()).map(|_| self.blank(ctx, x.shape)).collect();
+        let mut result = Shared::new(x.shape, shares);
+        let (streams, units) = (self.streams(ctx), 0..Bits::units(x.shape));
+        let chunk = Chunk { maps, streams: &streams, x, y, units, dry: ctx.is_dry() };
+        chunk.compute(product.bytes_mut(), result.shares.iter_mut().map(Bits::bytes_mut).collect());
+        let received = self.exchange_products(ctx, &*product).await?;
+        result.shares[maps.sent_share].xor_assign(&product);
+        for ((_, own), share) in maps.received.iter().zip(&received) {
+            result.shares[*own].xor_assign(share);
+        }
+        Ok(result)
     }
 
     /// Zeros, or a shape in a dry run.

@@ -24,8 +24,16 @@ pub enum SessionError {
     ConfigFile { path: PathBuf, what: String },
     #[error("{}: `me` is {me}, but the file lists {parties} parties (numbered from 0)", path.display())]
     ConfigMe { path: PathBuf, me: usize, parties: usize },
+    #[error("{0}")]
+    Threads(quorate_ring::RingError),
     #[error("this session is closed; open a new one")]
     Closed,
+    #[error(
+        "{at} needs {} MB at one party, with its operands, its result and what the session holds, but max_memory is {} MB: \
+         allow more, let go of arrays (del), or run the computation in parts",
+        need_bytes.div_ceil(1_000_000), limit_bytes / 1_000_000
+    )]
+    Memory { at: String, need_bytes: u64, limit_bytes: u64 },
     #[error("no values were given for {what}; pass them to `input` at party {owner}")]
     NoValues { what: String, owner: usize },
     #[error("a party's thread ended unexpectedly; please report this defect")]

@@ -13,7 +13,7 @@ use quorate_gadgets::Gadgets;
 use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::{OwnInput, Plain, constant, phantom};
-use crate::gate::Gate;
+use crate::gate::{Gate, Room};
 use crate::operations::KINDS;
 
 /// What a node's value is at this party.
@@ -71,6 +71,8 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     uses: BTreeMap<NodeId, Cell<usize>>,
     kept: RefCell<Known<S>>,
     gate: Gate,
+    /// The bytes that a step works on beside its operands, its result included.
+    bytes: &'a dyn Fn(NodeId) -> u64,
 }
 
 impl<'a, S: Gadgets> Executor<'a, S> {
@@ -80,6 +82,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         known: &Known<S>,
         inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
         keep: &'a dyn Fn(NodeId) -> bool,
+        (room, bytes): (Room, &'a dyn Fn(NodeId) -> u64),
     ) -> Self {
         let mut slots = BTreeMap::new();
         let mut uses: BTreeMap<NodeId, Cell<usize>> = BTreeMap::new();
@@ -94,7 +97,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &id in &work.nodes {
             slots.entry(id).or_default();
         }
-        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), gate: Gate::default() }
+        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), gate: Gate::new(room), bytes }
     }
 
     /// Runs everything; rounds merge wherever nodes do not depend on each other.
@@ -104,7 +107,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         let step = |i: usize| self.step(i);
         let opened = ctx
             .join_steps(lanes, step, async |ctx: Ctx, i: usize| match self.work.nodes.get(i) {
-                Some(&id) => self.node(&ctx, id).await.map(|()| None),
+                Some(&id) => self.node(&ctx, i, id).await.map(|()| None),
                 None => self.reveal(&ctx, self.work.reveals[i - nodes]).await,
             })
             .await?;
@@ -116,7 +119,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
     fn step(&self, i: usize) -> Option<Step> {
         let graph = self.work.graph;
         match self.work.nodes.get(i) {
-            Some(&id) if talks(&graph.node(id).op) => Some(Step { id: id.0, name: graph.describe(id).into() }),
+            Some(&id) if graph.node(id).op.talks() => Some(Step { id: id.0, name: graph.describe(id).into() }),
             Some(_) => None,
             None => {
                 let reveal = self.work.reveals.get(i - self.work.nodes.len())?;
@@ -126,13 +129,16 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
     }
 
-    async fn node(&self, ctx: &Ctx, id: NodeId) -> Result<()> {
+    async fn node(&self, ctx: &Ctx, place: usize, id: NodeId) -> Result<()> {
         let node = self.work.graph.node(id);
         let mut operands = Vec::with_capacity(node.inputs.len());
         for &input in &node.inputs {
             operands.push(self.value(ctx, input).await?);
         }
-        let _pass = if talks(&node.op) { Some(self.gate.enter(id.index(), self.bytes_of(id)).await) } else { None };
+        let _pass = match node.op.talks() || self.gate.is_for_all() {
+            true => Some(self.gate.enter(place, (self.bytes)(id)).await),
+            false => None,
+        };
         let value = Rc::new(match &node.op {
             Op::Constant(units) if !ctx.is_dry() => Value::Public(constant(node.dtype, units, node.elements())),
             Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),
@@ -148,14 +154,6 @@ impl<'a, S: Gadgets> Executor<'a, S> {
             slot.set(ctx, value);
         }
         Ok(())
-    }
-
-    /// About the bytes of shares that a step works on.
-    fn bytes_of(&self, id: NodeId) -> u64 {
-        let graph = self.work.graph;
-        let node = graph.node(id);
-        let operands: usize = node.inputs.iter().map(|&input| graph.node(input).elements()).sum();
-        16 * (node.elements() + operands) as u64
     }
 
     async fn value(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
@@ -210,27 +208,4 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         self.used(reveal.node);
         Ok(opened)
     }
-}
-
-/// Whether an operation may exchange messages.
-fn talks(op: &Op) -> bool {
-    use Op::*;
-    !matches!(
-        op,
-        Constant(_)
-            | Add
-            | Sub
-            | Neg
-            | Sum(_)
-            | CumSum(_)
-            | Shl(_)
-            | Remainder(_)
-            | Part { .. }
-            | Xor
-            | Not
-            | Gather(_)
-            | Reshape
-            | Broadcast
-            | Concat
-    )
 }

@@ -15,6 +15,7 @@ mod error;
 mod executor;
 mod gate;
 mod layout;
+mod memory;
 mod operations;
 mod options;
 mod plan;

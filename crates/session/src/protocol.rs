@@ -77,6 +77,8 @@ pub(crate) trait Backend: Gadgets {
     fn take_demand(&self) -> Demand<Self::Kind>;
     async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()>;
     fn clear_stock(&self);
+    /// Shares of each value that a party holds.
+    fn shares(&self) -> u64;
     /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1).
     fn value_bytes(&self, bits: u32, len: usize) -> u64;
     /// Bytes of one party's stock of correlations.
@@ -108,6 +110,10 @@ impl Backend for Rss {
 
     fn clear_stock(&self) {
         Rss::clear_stock(self);
+    }
+
+    fn shares(&self) -> u64 {
+        self.shares_held() as u64
     }
 
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {

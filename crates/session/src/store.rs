@@ -95,6 +95,11 @@ impl<S: Gadgets> Store<S> {
         self.values.contains_key(&id) || self.pending.as_ref().is_some_and(|p| p.computed.contains_key(&id))
     }
 
+    /// The values that exist, as far as this party knows.
+    pub fn held(&self) -> impl Iterator<Item = NodeId> {
+        self.values.keys().chain(self.pending.iter().flat_map(|pending| pending.computed.keys())).copied()
+    }
+
     /// Takes over what the session gathered since the last run; returns the hash of the program's arrays.
     pub fn take_over(
         &mut self,

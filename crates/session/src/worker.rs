@@ -10,9 +10,13 @@ use std::time::Instant;
 use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Party, Phase, Result, dry};
 use quorate_graph::{Graph, NodeId, Op};
 
+use quorate_ring::threads;
+
 use crate::data::{Data, OwnInput, Plain, decode, phantom};
 use crate::error::SessionError;
 use crate::executor::{Done, Executor, Known, Reveal, Value, Work};
+use crate::gate::Room;
+use crate::memory::{self, Need};
 use crate::options::Options;
 use crate::plan::PhasePlan;
 use crate::protocol::{Backend, Protocol};
@@ -77,6 +81,8 @@ pub(crate) struct Worker<B: Backend> {
     store: Store<B>,
     program: Arc<RwLock<Program>>,
     progress: Arc<Progress>,
+    /// Bytes that this party may use.
+    limit: Option<u64>,
 }
 
 /// A worker's ends of what it shares with its session.
@@ -92,16 +98,17 @@ pub(crate) struct Desk {
 pub(crate) fn serve<B: Backend>(mut party: Party, protocol: Protocol, options: Options, desk: Desk) {
     let Desk { program, progress, commands, ready, replies } = desk;
     let me = party.me();
-    let backend = match set_up::<B>(&mut party, protocol, &options) {
+    let threads = threads::set_threads(options.threads).map_err(SessionError::Threads);
+    let backend = match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options)?)) {
         Ok(backend) => backend,
         Err(error) => {
-            let _ = ready.send(Err(error.into()));
+            let _ = ready.send(Err(error));
             return;
         }
     };
     let _ = ready.send(Ok(me));
     let store = Store::new(party.parties());
-    let mut worker = Worker { party, backend, store, program, progress };
+    let mut worker = Worker { party, backend, store, program, progress, limit: options.max_memory };
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {
@@ -155,12 +162,16 @@ impl<B: Backend> Worker<B> {
         let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let after = self.store.kept(graph, &work.nodes);
         // From here on an error tells the peers, who would wait for this party otherwise.
-        let (demand, online, offline) = rehearse::<B>(&work, parties, me)?;
+        let keep_node = |id: NodeId| after.values.contains(&id);
+        let held = self.store.values.keys().copied().collect();
+        let rehearsal = Rehearsal::new::<B>(&work, (parties, me), &held, &keep_node, self.limit)?;
+        let Rehearsal { demand, online, offline, need } = rehearsal;
+        check_memory(graph, &need, self.limit)?;
 
         let mut stats = RunStats { correlations: counts(&demand), ..RunStats::default() };
         self.progress.enter(Phase::Offline, offline.offline.bytes() + online.online.bytes());
         self.backend.clear_stock();
-        if !demand.totals().is_empty() {
+        if !demand.totals().is_empty() && need.makes_ahead(self.limit) {
             let backend = &self.backend;
             run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand).await)?;
         }
@@ -168,8 +179,9 @@ impl<B: Backend> Worker<B> {
         let started = Instant::now();
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, offline.offline.bytes() + online.online.bytes());
-        let keep_node = |id: NodeId| after.values.contains(&id);
-        let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node);
+        let bytes = |id: NodeId| memory::step_bytes(&self.backend, graph, id);
+        let gate = (need.room(self.limit), &bytes as &dyn Fn(NodeId) -> u64);
+        let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, gate);
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         let wire_after = run.wire_bytes();
         let costs = run.finish();
@@ -188,10 +200,15 @@ impl<B: Backend> Worker<B> {
         let done = |id| self.store.has(id) || assumed.contains(&id);
         let work = work(&program.graph, reveals, done);
         let mut plan = DryRun { executed: work.nodes.clone(), ..DryRun::default() };
+        let held: BTreeSet<NodeId> = self.store.held().chain(assumed.iter().copied()).collect();
+        let mut running = program.arrays.iter().copied().collect::<BTreeSet<_>>();
+        running.retain(|id| work.nodes.contains(id));
         for party in 0..self.party.parties() {
-            let (demand, online, offline) = rehearse::<B>(&work, self.party.parties(), party)?;
+            let place = (self.party.parties(), party);
+            let Rehearsal { demand, online, offline, need } =
+                Rehearsal::new::<B>(&work, place, &held, &|id| running.contains(&id), self.limit)?;
             plan.correlations = counts(&demand);
-            plan.memory_bytes = self.memory(&work, &demand);
+            plan.memory_bytes = need.total(self.limit);
             plan.online.take(&online.online);
             plan.offline.take(&offline.offline);
             for (step, (bytes, rounds)) in by_step(&online) {
@@ -204,33 +221,67 @@ impl<B: Backend> Worker<B> {
     }
 }
 
-impl<B: Backend> Worker<B> {
-    /// Bytes of shares at one party, if no value were freed before the end: correlations, and every node's value.
-    fn memory(&self, work: &Work<'_>, demand: &Demand<B::Kind>) -> u64 {
-        let stock = demand.totals().iter().map(|(kind, &len)| self.backend.stock_bytes(kind, len));
-        let secret = work.nodes.iter().map(|&id| work.graph.node(id)).filter(|node| !node.is_public());
-        let values = secret.map(|node| self.backend.value_bytes(node.dtype.bits(), node.elements()));
-        stock.chain(values).sum()
+/// What a dry run at one party tells.
+struct Rehearsal<K> {
+    demand: Demand<K>,
+    online: Costs,
+    offline: Costs,
+    need: Need,
+}
+
+impl<K: Ord + Clone + std::fmt::Display> Rehearsal<K> {
+    /// Dry runs of both phases as party `me` of `parties`. Correlations that do not fit the limit beside everything else are
+    /// made where they are drawn, chunk by chunk.
+    fn new<B: Backend<Kind = K>>(
+        work: &Work<'_>,
+        (parties, me): (usize, usize),
+        held: &BTreeSet<NodeId>,
+        keeps: &dyn Fn(NodeId) -> bool,
+        limit: Option<u64>,
+    ) -> Result<Self> {
+        let dry = B::dry(parties, me)?;
+        dry.record_demand();
+        let online = run_dry(&dry, work, parties, me)?;
+        let demand = dry.take_demand();
+        let stock = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
+        let need = memory::need(&dry, work, held, keeps, stock);
+        let again = demand.clone();
+        let (online, offline) = match (demand.totals().is_empty(), need.makes_ahead(limit)) {
+            (true, _) => (online, Costs::new(parties)),
+            (false, true) => {
+                let offline = dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?.1;
+                (online, offline)
+            }
+            (false, false) => {
+                dry.clear_stock();
+                let costs = run_dry(&dry, work, parties, me)?;
+                (costs.clone(), costs)
+            }
+        };
+        Ok(Rehearsal { demand, online, offline, need })
     }
 }
 
-/// Dry runs of both phases as party `me`: the demand, and the costs (online, offline).
-fn rehearse<B: Backend>(work: &Work<'_>, parties: usize, me: usize) -> Result<(Demand<B::Kind>, Costs, Costs)> {
-    let dry = B::dry(parties, me)?;
-    dry.record_demand();
-    let known = shapes(&dry, work);
+/// The online phase, dry.
+fn run_dry<B: Backend>(dry: &B, work: &Work<'_>, parties: usize, me: usize) -> Result<Costs> {
+    let known = shapes(dry, work);
     let inputs = BTreeMap::new();
     let keep = |_| false;
-    let executor = Executor::new(&dry, work, &known, &inputs, &keep);
-    let (_, online): (Done<B>, Costs) =
-        dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
-    let demand = dry.take_demand();
-    let again = demand.clone();
-    let offline = match demand.totals().is_empty() {
-        true => Costs::new(parties),
-        false => dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?.1,
-    };
-    Ok((demand, online, offline))
+    let bytes = |id| memory::step_bytes(dry, work.graph, id);
+    let executor = Executor::new(dry, work, &known, &inputs, &keep, (Room::default(), &bytes));
+    let (_, costs): (Done<B>, Costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
+    Ok(costs)
+}
+
+/// Refuses a run that cannot fit, before anything of it is sent.
+fn check_memory(graph: &Graph, need: &Need, limit: Option<u64>) -> std::result::Result<(), SessionError> {
+    match limit {
+        Some(limit_bytes) if !need.fits(limit) => {
+            let at = need.at.map_or("what this session holds".into(), |id| graph.describe(id));
+            Err(SessionError::Memory { at, need_bytes: need.peak_bytes, limit_bytes })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {

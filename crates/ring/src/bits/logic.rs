@@ -1,7 +1,10 @@
 //! Logic on packed bits.
 
+use std::ops::Range;
+
 use super::Bits;
 use crate::simd::multiversion;
+use crate::threads::on_parts_with;
 
 multiversion! {
     /// a_i = f(a_i, b_i).
@@ -29,12 +32,12 @@ impl Bits {
         );
     }
 
-    fn combine(&mut self, other: &Bits, f: impl Fn(u64, u64) -> u64 + Copy) {
+    fn combine(&mut self, other: &Bits, f: impl Fn(u64, u64) -> u64 + Copy + Sync) {
         self.assert_fits(other);
         if other.is_shape() {
             self.words = None;
         }
-        map2(self.words_mut(), other.words(), f);
+        on_parts_with(self.words_mut(), other.words(), |a, b| map2(a, b, f));
     }
 
     /// self ^= other.
@@ -68,6 +71,47 @@ impl Bits {
             self.words = None;
         }
         add_ands(self.words_mut(), a.words(), b.words());
+    }
+
+    /// self ^= words `range` of `other`, of all rows' words one after the other.
+    ///
+    /// # Panics
+    /// If the range does not lie inside, or has another length than this matrix; so do the next two.
+    pub fn xor_words(&mut self, other: &Bits, range: Range<usize>) {
+        if self.joins_shape(&[other]) {
+            return;
+        }
+        map2(self.part(&range), &other.words()[range], |x, y| x ^ y);
+    }
+
+    /// self ^= a & b, of these words of both.
+    pub fn add_and_words(&mut self, a: &Bits, b: &Bits, range: Range<usize>) {
+        if self.joins_shape(&[a, b]) {
+            return;
+        }
+        add_ands(self.part(&range), &a.words()[range.clone()], &b.words()[range]);
+    }
+
+    /// self ^= a & b, of these words of `a` and all of `b`.
+    pub fn add_and_words_of(&mut self, a: &Bits, range: Range<usize>, b: &Bits) {
+        if self.joins_shape(&[a, b]) {
+            return;
+        }
+        add_ands(self.part(&range), &a.words()[range], b.words());
+    }
+
+    /// Whether this is a shape, or becomes one beside others.
+    fn joins_shape(&mut self, others: &[&Bits]) -> bool {
+        if others.iter().any(|other| other.is_shape()) {
+            self.words = None;
+        }
+        self.is_shape()
+    }
+
+    /// All words, as many as the range has.
+    fn part(&mut self, range: &Range<usize>) -> &mut [u64] {
+        assert!(self.words().len() == range.len(), "words {range:?} beside a {self:?}");
+        self.words_mut()
     }
 
     /// self = !self.

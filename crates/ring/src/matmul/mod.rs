@@ -7,6 +7,7 @@
 mod x86;
 
 use crate::simd::multiversion;
+use crate::threads::{side_by_side, threads};
 use crate::word::Word;
 
 /// m, k, n: a is m x k, b is k x n.
@@ -16,6 +17,8 @@ pub(crate) type Dims = (usize, usize, usize);
 const MR: usize = 4;
 /// Rows of a panel.
 const KC: usize = 512;
+/// From so many multiplications on a product is worth several threads.
+const THREADED: usize = 1 << 18;
 /// Below so many columns a product is a set of dot products.
 const THIN: usize = 8;
 
@@ -106,14 +109,19 @@ fn product<W: Word, const NR: usize>(a: &[W], b: &[W], dims: Dims, kernel: Kerne
     if a.is_empty() || b.is_empty() {
         return c;
     }
-    if n < THIN {
-        let columns: Vec<W> = (0..n).flat_map(|j| b[j..].iter().step_by(n).copied()).collect();
-        by_dots(&mut c, a, &columns, k, n);
-    } else if m < MR {
-        by_rows(&mut c, a, b, k, n);
-    } else {
-        by_tiles(&mut c, a, b, dims, kernel);
-    }
+    let columns: Vec<W> = match n < THIN {
+        true => (0..n).flat_map(|j| b[j..].iter().step_by(n).copied()).collect(),
+        false => Vec::new(),
+    };
+    let work = |(c, a): (&mut [W], &[W])| match a.len() / k {
+        _ if n < THIN => by_dots(c, a, &columns, k, n),
+        rows if rows < MR => by_rows(c, a, b, k, n),
+        rows => by_tiles(c, a, b, (rows, k, n), kernel),
+    };
+    // Each thread packs the panels that it needs; its rows are whole tiles.
+    let threads = if m.saturating_mul(k).saturating_mul(n) < THREADED { 1 } else { threads() };
+    let rows = m.div_ceil(threads).next_multiple_of(MR);
+    side_by_side(c.chunks_mut(rows * n).zip(a.chunks(rows * k)).collect(), work);
     c
 }
 

@@ -3,6 +3,7 @@
 use super::{Data, Vector, on_words};
 use crate::matmul;
 use crate::simd::multiversion;
+use crate::threads::{on_parts, on_parts_with};
 use crate::word::Word;
 
 multiversion! {
@@ -57,7 +58,7 @@ multiversion! {
 /// Keeps the low `bits` bits of each word and shifts them right.
 fn mask_and_shift<W: Word>(words: &mut [W], bits: u32, shift: u32) {
     let mask = W::mask(bits);
-    map1(words, move |x| (x & mask) >> shift);
+    on_parts(words, |words| map1(words, move |x| (x & mask) >> shift));
 }
 
 /// a_i = f(a_i, b_i) on whichever carrier both vectors have; a shape if either is.
@@ -67,7 +68,7 @@ macro_rules! combine {
         if $other.is_shape() {
             $self.become_shape();
         }
-        on_words!(&mut $self.data, words => map2(words, $other.data.words(), $f), _len => ())
+        on_words!(&mut $self.data, words => on_parts_with(words, $other.data.words(), |a, b| map2(a, b, $f)), _len => ())
     }};
 }
 
@@ -109,7 +110,7 @@ impl Vector {
 
     /// self = -self.
     pub fn neg_assign(&mut self) {
-        on_words!(&mut self.data, words => map1(words, |x| x.neg()), _len => ());
+        on_words!(&mut self.data, words => on_parts(words, |words| map1(words, |x| x.neg())), _len => ());
     }
 
     /// self *= other, element by element.
@@ -131,7 +132,7 @@ impl Vector {
     pub fn add_scalar(&mut self, value: u128) {
         on_words!(&mut self.data, words => {
             let value = Word::low(value);
-            map1(words, move |x| x.add(value))
+            on_parts(words, |words| map1(words, move |x| x.add(value)))
         }, _len => ());
     }
 
@@ -139,7 +140,7 @@ impl Vector {
     pub fn scale(&mut self, factor: u128) {
         on_words!(&mut self.data, words => {
             let factor = Word::low(factor);
-            map1(words, move |x| x.mul(factor))
+            on_parts(words, |words| map1(words, move |x| x.mul(factor)))
         }, _len => ());
     }
 
@@ -149,7 +150,7 @@ impl Vector {
             on_words!(&mut self.data, words => words.fill(0), _len => ());
             return;
         }
-        on_words!(&mut self.data, words => map1(words, move |x| x << shift), _len => ());
+        on_words!(&mut self.data, words => on_parts(words, |words| map1(words, move |x| x << shift)), _len => ());
     }
 
     /// Reduces, then divides every element by 2^shift, rounding down; zeros when shift >= k.

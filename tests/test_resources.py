@@ -1,0 +1,96 @@
+"""Threads and memory of a party: same results, plans that hold, limits that are kept or refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+
+MB = 10**6
+
+# Compares in five parties and prints the largest resident memory of the process, in bytes, before and after.
+SCRIPT = """
+import resource, sys
+import numpy as np
+import quorate as qr
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+limit = None if sys.argv[1] == "none" else sys.argv[1]
+rng = np.random.default_rng(1)
+x, y = rng.integers(-(2**40), 2**40, (2, 150_000))
+with qr.local("rss", parties=5, max_memory=limit) as mpc:
+    a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
+    before = peak()
+    plan = mpc.explain(a < b)
+    assert ((a < b).reveal() == (x < y)).all()
+    stats = mpc.stats()
+    print(before, peak(), plan.memory_bytes)
+    for phase in ("offline", "online"):
+        planned, measured = getattr(plan, phase), getattr(stats, phase)
+        assert (planned.rounds, tuple(planned.bytes_sent)) == (measured.rounds, tuple(measured.bytes_sent)), phase
+"""
+
+
+def memory(tmp_path: Path, limit: str) -> tuple[int, int]:
+    """Bytes that the process grew by, and that the plan foresaw at one party."""
+    script = tmp_path / "compare.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    run = subprocess.run([sys.executable, str(script), limit], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    before, after, planned = map(int, run.stdout.split()[:3])
+    return after - before, planned
+
+
+def test_memory_stays_within_its_limit_and_costs_stay_those_of_the_plan(tmp_path: Path) -> None:
+    free, planned = memory(tmp_path, "none")
+    bound, planned_bound = memory(tmp_path, "110MB")
+    assert planned > 110 * MB >= planned_bound
+    assert bound < 5 * planned_bound + 30 * MB
+    assert bound < free - 100 * MB
+
+
+def test_what_cannot_fit_is_refused_before_anything_is_sent() -> None:
+    with qr.local("rss", max_memory="8 MiB") as mpc:
+        x = mpc.input(np.arange(400_000), owner=0)
+        with pytest.raises(qr.ConfigError, match=r"of \(400000,\).*at test_resources.py:\d+ needs \d+ MB.*is 8 MB"):
+            (x * x).reveal()
+        assert mpc.stats().online.rounds == 0
+        small = mpc.input([3, -5], owner=0)
+        assert (small * small).reveal().tolist() == [9, 25]
+
+
+@pytest.mark.parametrize("given", [0, -1, True, "much", "4 TB", "GB", 2**70])
+def test_limits_that_are_none_are_refused(given: Any) -> None:
+    with pytest.raises(qr.ConfigError, match="max_memory must be a number of bytes"):
+        qr.local("rss", max_memory=given)
+
+
+@pytest.mark.parametrize("given", [0, -1, True, "two", 1.5, 257, None])
+def test_threads_that_are_none_are_refused(given: Any) -> None:
+    with pytest.raises(qr.ConfigError, match="threads must be a whole number from 1 to 256"):
+        qr.local("rss", threads=given)
+
+
+@pytest.mark.parametrize("parties", [3, 5])
+def test_threads_change_no_result_and_no_cost(parties: int) -> None:
+    rng = np.random.default_rng(parties)
+    x, y = rng.integers(-(2**62), 2**62, (2, 160, 160))
+    seen = []
+    for threads in (1, 3):
+        with qr.local("rss", parties=parties, threads=threads) as mpc:
+            a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
+            got = mpc.reveal_all(a @ b, a * b, a < b)
+            stats = mpc.stats()
+            seen.append((stats.offline.bytes_sent, stats.online.bytes_sent, stats.online.rounds))
+        with np.errstate(over="ignore"):
+            for result, expected in zip(got, (x @ y, x * y, x < y), strict=True):
+                np.testing.assert_array_equal(result, expected)
+    assert seen[0] == seen[1]
