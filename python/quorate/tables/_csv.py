@@ -143,10 +143,11 @@ class _Column:
     def _reals(cells: list[str]) -> np.ndarray | None:
         if not all(map(_REAL.match, cells)):
             return None
-        whole = [int(cell) for cell in cells if _INTEGER.match(cell)]
-        if len(whole) == len(cells):  # no reals, and beyond int64
+        if all(map(_INTEGER.match, cells)):  # beyond int64
+            whole = list(map(int, cells))
             return np.array(whole, np.uint64) if min(whole) >= 0 and max(whole) < 1 << 64 else None
-        if any(abs(value) > 1 << 53 and float(value) != value for value in whole):
+        long = [int(cell) for cell in cells if len(cell) > 15 and _INTEGER.match(cell)]
+        if any(float(value) != value for value in long):
             return None
         reals = np.array([float(cell) for cell in cells])
         return reals if np.isfinite(reals).all() else None
