@@ -6,7 +6,7 @@
     quorate explain examples/score.py --network wan           # what it would cost
 
 Party 0 owns the model, party 1 the records and the predictions; the others help. The arguments are public and must be
-the same at all parties: --model svm, --records 50. --save FILE writes the predictions where they arrive.
+the same at all parties: --model forest, --records 50. --save FILE writes the predictions where they arrive.
 """
 
 import argparse
@@ -22,11 +22,17 @@ MODEL_OWNER, DATA_OWNER = 0, 1
 def train(kind):
     """The model, from the first 400 records of the data set. Only its owner calls this."""
     from sklearn.datasets import load_breast_cancer
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
     from sklearn.svm import SVC
     from sklearn.tree import DecisionTreeClassifier
 
     X, y = load_breast_cancer(return_X_y=True)
-    estimator = DecisionTreeClassifier(random_state=0) if kind == "tree" else SVC(kernel="linear")
+    estimator = {
+        "tree": DecisionTreeClassifier(random_state=0),
+        "svm": SVC(kernel="linear"),
+        "forest": RandomForestClassifier(50, random_state=0),
+        "boosting": GradientBoostingClassifier(n_estimators=50, random_state=0),
+    }[kind]
     return qr.models.from_sklearn(estimator.fit(X[:400], y[:400]))
 
 
@@ -51,7 +57,7 @@ def shared_shape(mpc, model):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", choices=("tree", "svm"), default="tree")
+    parser.add_argument("--model", choices=("tree", "svm", "forest", "boosting"), default="tree")
     parser.add_argument("--records", type=int, default=169)
     parser.add_argument("--save")
     options = parser.parse_args()
