@@ -30,6 +30,7 @@ from quorate.errors import (
     RunAborted,
     SessionBusy,
     SessionClosed,
+    ShadowError,
     ShapeError,
 )
 from quorate.functions import exp, gelu, log, reciprocal, relu, rsqrt, sigmoid, softmax, sqrt, tanh
@@ -58,6 +59,7 @@ __all__ = [
     "Session",
     "SessionBusy",
     "SessionClosed",
+    "ShadowError",
     "ShapeError",
     "Stats",
     "Table",

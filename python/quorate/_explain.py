@@ -52,7 +52,7 @@ class Explaining(Session):
     _nothing_is_sent = True
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session._native, session._network)
+        super().__init__(session._native, session._network, session._options)
         self._done: list[int] = []
         Explaining.plans = []
 

@@ -108,7 +108,7 @@ def as_processes(
         raise ConfigError(f"there is no script {script}")
     count = 3 if parties is None else parties
     if protocol != "rss" or count not in (3, 5, 7):
-        _quorate.Session.local(protocol, count, None, Options().parts).close(False)  # raises what is wrong
+        _quorate.Session.local(protocol, count, None, Options().parts, None).close(False)  # raises what is wrong
     own = [of_party(files, party, count) for party in range(count)]
     with tempfile.TemporaryDirectory(prefix="quorate-") as folder:
         configs = write_deployment(Path(folder), protocol, count)

@@ -6,27 +6,29 @@ import dataclasses
 import re
 from typing import Any
 
+import numpy as np
+
 from quorate._source import at
 from quorate.errors import ConfigError
 
-__all__ = ["OPTIONS", "Options"]
+__all__ = ["LOCAL", "OPTIONS", "Options"]
 
-# What sessions of every place have.
-OPTIONS = ("strict", "threads", "max_memory")
+# What sessions of every place have, and local ones alone.
+OPTIONS = ("strict", "trunc", "forms", "threads", "max_memory")
+LOCAL = ("seed", "shadow")
 
 # Options of later releases: the value that says what holds without them.
-_UNCHANGED = {
-    "seed": None,
-    "shadow": False,
-    "trunc": "exact",
-    "forms": "auto",
-    "malicious": False,
+_UNCHANGED = {"malicious": False}
+
+_LOCAL_ONLY = {
+    "seed": "with known coins whoever knows the seed sees every secret",
+    "shadow": "it opens every value of the program on the way",
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What local sessions and deployments can choose.
+    """What a session was asked for.
 
     Attributes:
         strict: refuse a program whose values may leave their dtype; inputs then need a bound.
@@ -35,6 +37,8 @@ class Options:
         threads: on which a party computes; each party may choose its own.
         max_memory: bytes that a party may use for what it holds and computes, as a number or as "4GB" (also kB, MB,
             KiB, MiB, GiB); None for no bound. Alike at all parties.
+        seed: of all coins; None for the operating system's. Local sessions only.
+        shadow: whether numpy runs beside the protocol. Local sessions only.
     """
 
     strict: bool = False
@@ -42,50 +46,87 @@ class Options:
     forms: str = "auto"
     threads: int = 1
     max_memory: int | None = None
+    seed: int | None = None
+    shadow: bool = False
 
     @staticmethod
-    def of(given: dict[str, Any], known: tuple[str, ...]) -> Options:
+    def of(given: dict[str, Any], places: tuple[str, ...], local: bool) -> Options:
         """From keyword arguments.
 
         Args:
             given: what a caller passed.
-            known: the names to list where one is refused.
+            places: the names of the caller's other arguments, to list where one is refused.
+            local: whether all parties are in this process.
 
         Raises:
-            ConfigError: naming the options that there are.
+            ConfigError: naming the options that there are, or why one is not for deployments.
         """
+        known = OPTIONS + (LOCAL if local else ())
         chosen: dict[str, Any] = {}
         for name, value in given.items():
-            if name == "strict":
-                chosen[name] = bool(value)
-            elif name == "threads":
-                chosen[name] = _threads(value)
-            elif name == "max_memory":
-                chosen[name] = _bytes(value)
+            if name in known:
+                chosen[name] = _CHECKS[name](name, value)
+            elif name in LOCAL and value in (None, False):
+                continue
+            elif name in LOCAL:
+                raise ConfigError(at(f"{name}={value!r} is for local sessions only: {_LOCAL_ONLY[name]}"))
             elif name not in _UNCHANGED or value != _UNCHANGED[name]:
-                raise ConfigError(
-                    at(f"this release has no option {name}={value!r}; the options here are {', '.join(known)}")
-                )
+                there = ", ".join(places + known)
+                raise ConfigError(at(f"this release has no option {name}={value!r}; the options here are {there}"))
         return Options(**chosen)
 
     @property
     def parts(self) -> dict[str, Any]:
         """As the native module takes them."""
-        return dataclasses.asdict(self)
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in LOCAL}
+
+    @property
+    def insecure(self) -> tuple[str, ...]:
+        """What these options switch off, in words."""
+        found = []
+        if self.seed is not None:
+            found.append("seed: every share and mask grows from a seed that was given")
+        if self.shadow:
+            found.append("shadow: intermediate values were opened in this process")
+        return tuple(found)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ConfigError(at(f"{name} must be True or False, not {value!r}"))
+    return bool(value)
+
+
+def _one_of(*names: str) -> Any:
+    def check(name: str, value: Any) -> str:
+        if value not in names:
+            there = " or ".join(f'"{known}"' for known in names)
+            raise ConfigError(at(f"{name} must be {there}, not {value!r}"))
+        return str(value)
+
+    return check
+
+
+def _seed(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ConfigError(at(f"{name} must be a whole number from 0 on, or None, not {value!r}"))
+    return int(value)
 
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _MOST_THREADS = 256
 
 
-def _threads(value: Any) -> int:
+def _threads(_: str, value: Any) -> int:
     text = value if isinstance(value, str) else str(value)
     if isinstance(value, bool) or not text.isdecimal() or not 1 <= int(text) <= _MOST_THREADS:
         raise ConfigError(at(f"threads must be a whole number from 1 to {_MOST_THREADS}, not {value!r}"))
     return int(text)
 
 
-def _bytes(value: Any) -> int | None:
+def _bytes(_: str, value: Any) -> int | None:
     if value is None:
         return None
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", str(value).strip().lower())
@@ -95,3 +136,14 @@ def _bytes(value: Any) -> int | None:
             at(f'max_memory must be a number of bytes, or a text such as "4GB" or "512MiB", not {value!r}')
         )
     return count
+
+
+_CHECKS = {
+    "strict": _flag,
+    "threads": _threads,
+    "max_memory": _bytes,
+    "trunc": _one_of("exact", "probabilistic"),
+    "forms": _one_of("auto", "edabits", "randbits"),
+    "seed": _seed,
+    "shadow": _flag,
+}

@@ -95,6 +95,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--max-memory", metavar="BYTES", default=absent, help='what a party may use, such as "4GB" (default: no bound)'
     )
+    command.add_argument("--trunc", default=absent, help="exact or probabilistic: how products are rounded")
+    command.add_argument("--forms", default=absent, help="auto, edabits or randbits: which correlations serve")
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:

@@ -17,6 +17,7 @@ __all__ = [
     "RunAborted",
     "SessionBusy",
     "SessionClosed",
+    "ShadowError",
     "ShapeError",
 ]
 
@@ -78,6 +79,20 @@ class PoolExhausted(QuorateError, RuntimeError):
 
 class RunAborted(QuorateError, RuntimeError):
     """Another party stopped the run: it was interrupted, or it refused its own input. The session can be used again."""
+
+
+class ShadowError(QuorateError, ArithmeticError):
+    """Under `shadow=True`: an operation gave another result than numpy.
+
+    Attributes:
+        line: file and line of the operation.
+        index: of the first element that differs.
+        protocol, numpy: the two values, as text.
+    """
+
+    def __init__(self, message: str, line: tuple[str, int], index: tuple[int, ...], protocol: str, numpy: str) -> None:
+        super().__init__(message)
+        self.line, self.index, self.protocol, self.numpy = line, index, protocol, numpy
 
 
 class SessionClosed(QuorateError, RuntimeError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorate.session import Session
 
-__all__ = ["PhasePlan", "Plan", "StepPlan"]
+__all__ = ["PhasePlan", "Plan", "StepPlan", "Truncations"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +32,38 @@ class StepPlan:
 
 
 @dataclasses.dataclass(frozen=True)
+class Truncations:
+    """Products of fixed point, and conversions into fewer fractional bits, by how they are rounded.
+
+    Attributes:
+        exact: numbers rounded down.
+        probabilistic: numbers rounded down or up, at most a unit off.
+        assumed: among those, numbers whose range no stated bound proves: they are right if the product, before its
+            fractional bits are dropped, stays below a quarter of its ring in magnitude.
+        failure_probability: at most how probable it is that any of the program's is further off, if what is assumed
+            holds.
+    """
+
+    exact: int = 0
+    probabilistic: int = 0
+    assumed: int = 0
+    failure_probability: float = 0.0
+
+    def __str__(self) -> str:
+        if not self.exact and not self.probabilistic:
+            return "no fixed-point result is rounded"
+        parts = [f"{self.exact:,} down, exactly"] if self.exact or not self.probabilistic else []
+        if self.probabilistic:
+            parts.append(f"{self.probabilistic:,} down or up, at most a unit off")
+        text = f"rounds fixed point: {'; '.join(parts)}"
+        if self.probabilistic:
+            text += f"; the program fails with probability {self.failure_probability:.3g}"
+        if self.assumed:
+            text += f", if {self.assumed:,} products without stated bounds stay below a quarter of their ring"
+        return text
+
+
+@dataclasses.dataclass(frozen=True)
 class Plan:
     """What revealing some arrays would cost.
 
@@ -40,6 +72,7 @@ class Plan:
         correlations: what the offline phase makes, by kind.
         memory_bytes: of shares that a party holds at most: the correlations, and every value of the program.
         steps: the operations that send something, in the order of the program.
+        truncations: how fixed-point results are rounded, and the risk of it.
         public: what every party learns beside the results.
     """
 
@@ -52,6 +85,7 @@ class Plan:
     correlations: dict[str, int]
     memory_bytes: int
     steps: tuple[StepPlan, ...]
+    truncations: Truncations = Truncations()
     public: str = (
         "the program: operations, shapes, dtypes, stated bounds, public constants; who owns and who learns what"
     )
@@ -75,6 +109,7 @@ class Plan:
             dict(raw["correlations"]),
             raw["memory_bytes"],
             steps,
+            Truncations(*raw["truncations"]),
         )
 
     def _rows(self) -> list[tuple[str, str, str, str]]:
@@ -90,6 +125,8 @@ class Plan:
         lines.append(f"public: {self.public}")
         lines.append(f"{'phase':<10}{'rounds':>8}{'bytes of the busiest party':>30}{'network time':>16}")
         lines.extend(f"{name:<10}{rounds:>8}{sent:>30}{seconds:>16}" for name, rounds, sent, seconds in self._rows())
+        if self.truncations.exact or self.truncations.probabilistic:
+            lines.append(str(self.truncations))
         lines.append(f"holds at most {self.memory_bytes / 1e6:,.1f} MB of shares at each party")
         lines.extend(f"  makes {count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
         if self.steps:

@@ -12,9 +12,10 @@ import numpy as np
 
 from quorate import _quorate, _source
 from quorate._joint import Joint
-from quorate._options import OPTIONS, Options
+from quorate._options import Options
 from quorate._progress import Progress
 from quorate._public import as_numbers, natural_dtype, pack
+from quorate._shadow import Shadow
 from quorate._source import at
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
@@ -65,9 +66,11 @@ class Session(Joint, Files):
         protocol: "rss".
     """
 
-    def __init__(self, native: _quorate.Session, network: str | None = None) -> None:
+    def __init__(self, native: _quorate.Session, network: str | None = None, options: Options | None = None) -> None:
         self._native = native
         self._network = network
+        self._options = options or Options()
+        self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._alive: dict[int, int] = {}
         self.me: int | None = native.me
         self.parties: int = native.parties
@@ -158,6 +161,8 @@ class Session(Joint, Files):
             kind, _, data_bytes = pack(array)
             data = (kind, data_bytes)
         node = self._native.input(owner, list(size), wanted.parts, bound, data, _source.line())
+        if self._shadow is not None and array is not None:
+            self._shadow.give(node, array)
         return SecretArray(self, node)
 
     def _owner(self, owner: Any) -> int:
@@ -214,6 +219,8 @@ class Session(Joint, Files):
         """
         targets = self._targets(arrays, to)
         with Progress() as progress:
+            if self._shadow is not None:
+                return list(self._shadow.run(targets, progress.show))
             values = self._native.run(targets, progress.show)
         return [None if v is None else _unpack(v, array.shape) for v, array in zip(values, arrays, strict=True)]
 
@@ -305,8 +312,16 @@ def local(
         protocol: "rss".
         parties: 3, 5 or 7 for "rss"; 3 if not stated.
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
-        options: strict=True refuses a program whose values may leave their dtype; inputs then need a bound. Options of
-            later releases are taken at their defaults, such as trunc="exact".
+        options: any of
+
+            - `strict=True`: refuse a program whose values may leave their dtype; inputs then need a `bound=`.
+            - `trunc="probabilistic"`: products of fixed point are rounded down or up at random, up as often as the
+              fraction says, which costs less than rounding down; `explain` prints the risk of a wrong result.
+            - `shadow=True`: numpy repeats every operation, and the first that differs is a `ShadowError` with its line
+              and values. For finding faults: every value of the program is opened in this process.
+            - `seed=7`: all coins grow from this number, so that runs are alike, byte for byte. Insecure.
+            - `forms="edabits" | "randbits"`: which correlations serve where values are opened masked; "auto" takes
+              what is predicted to be faster on `network`.
 
     Raises:
         ConfigError: an unknown protocol, network or option, or a number of parties that the protocol cannot run with.
@@ -317,12 +332,13 @@ def local(
         ...     print(mpc)
         <quorate rss session, 5 parties, local>
     """
-    chosen = Options.of(options, ("protocol", "parties", "network", *OPTIONS))
+    chosen = Options.of(options, ("protocol", "parties", "network"), local=True)
     if parties is not None and (isinstance(parties, bool) or not isinstance(parties, (int, np.integer)) or parties < 0):
         raise ConfigError(at(f"parties must be a whole number, not {parties!r}"))
     text = _network_text(network)
     count = None if parties is None else int(parties)
-    return Session(_quorate.Session.local(str(protocol), count, text, chosen.parts), text)
+    seed = None if chosen.seed is None else str(chosen.seed)
+    return Session(_quorate.Session.local(str(protocol), count, text, chosen.parts, seed), text, chosen)
 
 
 def connect(path: str | os.PathLike[str], **options: Any) -> Session:
@@ -330,12 +346,12 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
 
     Args:
         path: this party's configuration.
-        options: strict, as for `qr.local`.
+        options: strict, trunc and forms, as for `qr.local`; the last two must be alike at all parties.
 
     Raises:
         ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.
         ProgramMismatch: another party chose other options.
         PeerTimeout: a party did not connect in time.
     """
-    chosen = Options.of(options, ("path", *OPTIONS))
-    return Session(_quorate.Session.connect(os.fspath(path), chosen.parts))
+    chosen = Options.of(options, ("path",), local=False)
+    return Session(_quorate.Session.connect(os.fspath(path), chosen.parts), options=chosen)

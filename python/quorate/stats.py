@@ -82,7 +82,7 @@ class Stats:
             protocol=session.protocol,
             parties=session.parties,
             security=session._native.security,
-            insecure=(),
+            insecure=session._options.insecure,
             offline=phase("offline"),
             online=phase("online"),
             by_line=by_line,
@@ -91,6 +91,7 @@ class Stats:
 
     def __str__(self) -> str:
         lines = [f"{self.protocol}, {self.parties} parties; {self.security}"]
+        lines.extend(f"INSECURE, {what}" for what in self.insecure)
         for name, phase in (("offline", self.offline), ("online", self.online)):
             sent = max((n for n in phase.bytes_sent if n is not None), default=0)
             wire = max((n for n in phase.wire_bytes if n is not None), default=0)

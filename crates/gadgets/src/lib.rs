@@ -70,6 +70,12 @@ pub trait Gadgets: Sharing + Sized {
         trunc_prob::trunc_prob(self, ctx, x, shift).await
     }
 
+    /// At most how probable it is that one [`Gadgets::trunc_prob`] of a value of so many signed bits is off by more than a
+    /// unit. TruncPr never fails within its domain, and promises nothing (1) outside.
+    fn trunc_prob_failure(&self, ring: Ring, shift: u32, bits: u32) -> f64 {
+        f64::from(u8::from(bits >= ring.bits() || trunc_prob::check_shift(ring, shift).is_err()))
+    }
+
     /// The elements of Z_2^k in another ring. A smaller one takes them modulo its size, which is local; in a larger one
     /// they are read as `sign` says.
     async fn convert(&self, ctx: &Ctx, x: &Self::A, ring: Ring, sign: Sign) -> Result<Self::A> {

@@ -158,6 +158,11 @@ impl Graph {
         Err(Fault::OutOfBound { index, shown, lo, hi })
     }
 
+    /// How the program is read.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
     pub(crate) fn is_strict(&self) -> bool {
         self.rules.strict
     }
@@ -192,7 +197,7 @@ impl Graph {
             return self.fold(&op, &inputs, shape, dtype, source);
         }
         let name = op.name();
-        let reach = ranges::reach(&op, &operands, dtype);
+        let reach = ranges::reach(&op, &operands, dtype, self.rules.truncation);
         let mut overflow = None;
         let interval = match reach {
             Reach::Unknown => None,

@@ -97,6 +97,12 @@ impl Interval {
         self.mul(Interval::point(1i128 << bits.min(126)))
     }
 
+    /// Shifted right and rounded down or up.
+    pub(crate) fn shr_up(self, bits: u32) -> Interval {
+        let low = (1i128 << bits) - 1;
+        Interval { lo: self.lo >> bits, hi: (self.hi >> bits) + i128::from(self.hi & low != 0) }
+    }
+
     pub(crate) fn shr(self, bits: u32) -> Interval {
         Interval { lo: self.lo >> bits, hi: self.hi >> bits }
     }
@@ -117,6 +123,14 @@ mod tests {
             assert_eq!(Interval::signed(bits).signed_bits(), bits);
         }
         assert_eq!(Interval::new(i128::MIN, i128::MAX).signed_bits(), 128);
+    }
+
+    #[test]
+    fn rounding_up_reaches_the_next_unit_unless_nothing_is_dropped() {
+        assert_eq!(Interval::new(-5, 5).shr_up(1), Interval::new(-3, 3));
+        assert_eq!(Interval::new(-4, 4).shr_up(1), Interval::new(-2, 2));
+        assert_eq!(Interval::new(-1, i128::MAX).shr_up(0), Interval::new(-1, i128::MAX));
+        assert_eq!(Interval::new(i128::MIN, i128::MAX).shr_up(4).hi(), 1 << 123);
     }
 
     #[test]

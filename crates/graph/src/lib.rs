@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod cut;
 mod dtype;
 mod error;
 mod graph;
@@ -34,6 +35,7 @@ mod reference;
 pub mod shape;
 
 pub use build::{BinaryOp, Bound, Builder, Operand, UnaryOp};
+pub use cut::Cut;
 pub use dtype::Dtype;
 pub use error::{BuildError, Fault, Kind, Shape};
 pub use graph::{Graph, RangeWarning, Rules, Truncation};

@@ -1,6 +1,8 @@
 //! How each operation moves proven intervals.
 
+use crate::cut::{cut, product};
 use crate::dtype::Dtype;
+use crate::graph::Truncation;
 use crate::interval::Interval;
 use crate::node::{Node, Op};
 use crate::reference::floor_div;
@@ -16,8 +18,8 @@ pub(crate) enum Reach {
     Leaves(Interval),
 }
 
-/// The reach of `op` on `inputs`, its result having type `dtype`.
-pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
+/// The reach of `op` on `inputs`, its result having type `dtype`, where fixed point is truncated as `truncation` says.
+pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype, truncation: Truncation) -> Reach {
     match op {
         Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits => return Reach::Fits(Interval::BIT),
         Op::ArgMax(axis) | Op::ArgMin(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
@@ -39,15 +41,20 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
     let Some(&first) = known.first() else { return Reach::Unknown };
     let union = known.iter().copied().reduce(Interval::union).unwrap_or(first);
     let last = known[known.len() - 1];
+    // A cut that may round up reaches the next unit.
+    let up = truncation == Truncation::Probabilistic && cut(op, inputs, dtype).is_some();
+    let down = |interval: Interval, bits: u32| if up { interval.shr_up(bits) } else { interval.shr(bits) };
     let exact = match op {
         Op::Add => first.add(last),
         Op::Sub => first.sub(last),
         Op::Neg => first.neg(),
-        Op::Mul => first.mul(last),
-        Op::MatMul { k, .. } => first.mul(last).times(*k),
+        Op::Mul | Op::MatMul { .. } => product(op, first, last),
         Op::Sum(axis) => first.times(axis.len),
         Op::CumSum(axis) => first.union(first.times(axis.len)),
-        Op::Convert => rescaled(first, inputs[0].dtype.frac(), dtype.frac()),
+        Op::Convert => match (inputs[0].dtype.frac(), dtype.frac()) {
+            (from, to) if to >= from => first.shl(to - from),
+            (from, to) => down(first, from - to),
+        },
         Op::Shl(bits) => first.shl(*bits),
         Op::Shr(bits) => first.shr(*bits),
         Op::FloorDiv(divisors) => quotients(first, divisors),
@@ -56,7 +63,7 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype) -> Reach {
     if !dtype.range().covers(exact) {
         return Reach::Leaves(exact); // for products, before the shift: the ring must hold them whole
     }
-    Reach::Fits(exact.shr(product_shift(op, inputs)))
+    Reach::Fits(down(exact, product_shift(op, inputs)))
 }
 
 /// Where quotients lie.
@@ -75,11 +82,6 @@ pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
         }
     };
     divisors.iter().map(of).reduce(Interval::union).unwrap_or(x)
-}
-
-/// Values with `from` fractional bits, with `to` of them.
-fn rescaled(interval: Interval, from: u32, to: u32) -> Interval {
-    if to >= from { interval.shl(to - from) } else { interval.shr(from - to) }
 }
 
 /// By how many bits a product is shifted right after it was formed in the ring: the fractional bits where both

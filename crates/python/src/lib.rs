@@ -5,6 +5,7 @@ mod bench;
 mod errors;
 mod operands;
 mod session;
+mod shadow;
 mod tools;
 
 use pyo3::prelude::*;

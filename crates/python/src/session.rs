@@ -87,13 +87,14 @@ impl Session {
         parties: Option<usize>,
         network: Option<&str>,
         options: Given,
+        insecure_seed: Option<String>,
     ) -> PyResult<Self> {
         let open = || -> Result<Inner, SessionError> {
             let protocol: Protocol = protocol.parse()?;
             let network: Option<Network> = network.map(str::parse).transpose()?;
             let parties = parties.unwrap_or(protocol.default_parties());
             let options = Options { network, ..options.read()? };
-            Inner::local(LocalOptions { protocol, parties, network, options })
+            Inner::local(LocalOptions { protocol, parties, network, insecure_seed, options })
         };
         py.detach(open).map(Session::new).map_err(|error| raise(py, &error))
     }
@@ -146,17 +147,22 @@ impl Session {
     }
 
     /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share)` is called now and then.
+    /// With `units`, fixed point comes as numbers of its ring's units.
+    #[pyo3(signature = (targets, progress, units = false))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         targets: Targets,
         progress: Option<Bound<'py, PyAny>>,
+        units: bool,
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
         let mut inner = self.lock()?;
         if let Ok(mut released) = self.released.lock() {
             released.drain(..).for_each(|id| inner.release(id));
         }
-        let mut running = inner.run(&nodes(targets)).map_err(|error| raise(py, &error))?;
+        let targets = nodes(targets);
+        let started = if units { inner.run_in_units(&targets) } else { inner.run(&targets) };
+        let mut running = started.map_err(|error| raise(py, &error))?;
         let mut interrupt: Option<PyErr> = None;
         while !py.detach(|| running.wait(TICK)) {
             if interrupt.is_none() {
@@ -210,6 +216,8 @@ impl Session {
         }
         out.set_item("correlations", plan.correlations)?;
         out.set_item("memory_bytes", plan.memory_bytes)?;
+        let t = plan.truncations;
+        out.set_item("truncations", (t.exact, t.probabilistic, t.assumed, t.failure_probability))?;
         let steps: Vec<_> = plan
             .steps
             .iter()

@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use quorate_crypto::{Seed, SessionId, os_random};
+use quorate_crypto::{Prg, Seed, SessionId};
 use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
 use zeroize::Zeroizing;
 
@@ -49,13 +49,23 @@ impl Rss {
     /// # Errors
     /// [`Misuse::Parties`], and whatever ends a run.
     pub async fn setup(ctx: &Ctx) -> Result<Rss> {
+        let own = Seed::random().map_err(|_| no_randomness())?;
+        Self::setup_from(ctx, &own).await
+    }
+
+    /// [`Rss::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party hides.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn setup_from(ctx: &Ctx, own: &Seed) -> Result<Rss> {
         Self::check_parties(ctx.parties())?;
         let maps = Maps::new(ctx.parties(), ctx.me());
-        let session = agree_on_session(ctx).await?;
-        let seeds = exchange_seeds(ctx, &maps).await?;
+        let mut coins = own.prg("quorate/rss/setup", b"");
+        let session = agree_on_session(ctx, &mut coins).await?;
+        let seeds = exchange_seeds(ctx, &maps, &mut coins).await?;
         let bind = |seed: &SeedBytes| Seed::from_bytes(**seed).derive("quorate/rss/share", session.as_bytes());
         let seeds = seeds.iter().map(bind).collect();
-        let private = Seed::random().map_err(|_| no_randomness())?;
+        let private = own.derive("quorate/rss/private", b"");
         let (ledger, stock) = Default::default();
         Ok(Rss { maps, seeds, private, ledger, stock, forms: Cell::default(), session })
     }
@@ -125,9 +135,9 @@ fn peers(ctx: &Ctx) -> Vec<usize> {
     (0..ctx.parties()).filter(|&p| p != ctx.me()).collect()
 }
 
-async fn agree_on_session(ctx: &Ctx) -> Result<SessionId> {
+async fn agree_on_session(ctx: &Ctx, coins: &mut Prg) -> Result<SessionId> {
     let mut own = [0; 32];
-    os_random(&mut own).map_err(|_| no_randomness())?;
+    coins.fill(&mut own);
     let outgoing: Vec<(usize, &[u8])> = peers(ctx).into_iter().map(|p| (p, &own[..])).collect();
     let incoming: Vec<(usize, usize)> = peers(ctx).into_iter().map(|p| (p, 32)).collect();
     let received = ctx.exchange_bytes(&outgoing, &incoming).await?;
@@ -139,7 +149,7 @@ async fn agree_on_session(ctx: &Ctx) -> Result<SessionId> {
 }
 
 /// The seeds of all shares held, in their order.
-async fn exchange_seeds(ctx: &Ctx, maps: &Maps) -> Result<Vec<SeedBytes>> {
+async fn exchange_seeds(ctx: &Ctx, maps: &Maps, coins: &mut Prg) -> Result<Vec<SeedBytes>> {
     let first_holder = |set: Set| maps.holders(set).next().unwrap_or(0);
     // Between two parties: the sets that both hold and of which `from` is the first holder, in order.
     let dealt = |from: usize, to: usize| -> Vec<Set> {
@@ -149,7 +159,7 @@ async fn exchange_seeds(ctx: &Ctx, maps: &Maps) -> Result<Vec<SeedBytes>> {
     let mut seeds = vec![SeedBytes::default(); maps.held.len()];
     for (seed, &set) in seeds.iter_mut().zip(&maps.held) {
         if first_holder(set) == maps.me {
-            os_random(&mut **seed).map_err(|_| no_randomness())?;
+            coins.fill(&mut **seed);
         }
     }
     let own = |set: Set| maps.index(set).unwrap_or(0);

@@ -63,7 +63,10 @@ impl<S: Gadgets> Executor<'_, S> {
         let (from, to) = (self.work.graph.node(node.inputs[0]).dtype, node.dtype);
         let mut x = self.arith(operand)?;
         if from.frac() > to.frac() {
-            x = self.s.trunc_exact(ctx, &x, from.frac() - to.frac()).await?;
+            x = match to.is_fixed() {
+                true => self.cut(ctx, id, x).await?,
+                false => self.s.trunc_exact(ctx, &x, from.frac() - to.frac()).await?,
+            };
         }
         if from.bits() != to.bits() {
             let sign = if from.is_unsigned() { Sign::Unsigned } else { Sign::Signed };

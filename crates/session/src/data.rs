@@ -122,6 +122,14 @@ fn constant_full(dtype: Dtype, units: &[i128]) -> Plain {
     }
 }
 
+/// Revealed ring elements as they are: numbers of the ring's units, also where the dtype has fractional bits.
+pub(crate) fn decode_units(dtype: Dtype, plain: &Plain) -> Data {
+    match (dtype, plain) {
+        (Dtype::Fixed { .. }, Plain::Vector(v)) => Data::Ints(v.to_i64s()),
+        _ => decode(dtype, plain),
+    }
+}
+
 /// Revealed ring elements in the user's units.
 pub(crate) fn decode(dtype: Dtype, plain: &Plain) -> Data {
     match (dtype, plain) {

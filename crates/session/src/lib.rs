@@ -26,6 +26,7 @@ mod session;
 mod shuffle;
 mod stats;
 mod store;
+mod truncation;
 mod worker;
 
 pub use config::{Config, Limits, PartyEntry};
@@ -36,3 +37,4 @@ pub use plan::{PhasePlan, Plan, StepPlan};
 pub use protocol::Protocol;
 pub use session::{LocalOptions, Revealed, Running, Session};
 pub use stats::{PhaseStats, Progress, RunStats, Stats};
+pub use truncation::Truncations;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use quorate_engine::Traffic;
 use quorate_graph::Network;
 
+use crate::truncation::Truncations;
+
 /// One phase, at every party.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhasePlan {
@@ -48,6 +50,8 @@ pub struct Plan {
     pub steps: Vec<StepPlan>,
     /// Bytes of shares that a party holds at most: the correlations, and every value of the program.
     pub memory_bytes: u64,
+    /// How fixed-point results are truncated.
+    pub truncations: Truncations,
     /// The nodes that would be run.
     pub executed: Vec<quorate_graph::NodeId>,
 }

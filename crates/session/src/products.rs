@@ -55,10 +55,7 @@ impl<S: Gadgets> Executor<'_, S> {
     }
 
     async fn truncated(&self, ctx: &Ctx, id: NodeId, product: S::A) -> Result<Value<S>> {
-        match self.work.graph.product_shift(id) {
-            0 => Ok(Value::Arith(product)),
-            shift => Ok(Value::Arith(self.s.trunc_exact(ctx, &product, shift).await?)),
-        }
+        Ok(Value::Arith(self.cut(ctx, id, product).await?))
     }
 
     /// A matrix product for each of `batch` pairs that stand one after the other; all in the rounds of one.

@@ -2,12 +2,16 @@
 
 use std::str::FromStr;
 
+use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::Gadgets;
+use quorate_gadgets::cost::Link;
+use quorate_graph::Network;
 use quorate_ring::Ring;
-use quorate_rss::{Kind, Rss};
+use quorate_rss::{BitForm, EdaBitForm, Forms, Kind, Rss};
 
 use crate::error::SessionError;
+use crate::options::FormChoice;
 
 /// A security model that this release can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +75,11 @@ impl FromStr for Protocol {
 pub(crate) trait Backend: Gadgets {
     /// Kinds of correlations.
     type Kind: Ord + Clone + std::fmt::Display;
-    async fn setup(ctx: &Ctx) -> Result<Self>;
+    /// With the party's own coins grown from `coins`, where they are given.
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>) -> Result<Self>;
     fn dry(parties: usize, me: usize) -> Result<Self>;
+    /// Chooses between protocols with one result: alike at all parties and in dry runs.
+    fn choose(&self, forms: FormChoice, network: Option<Network>);
     fn record_demand(&self);
     fn take_demand(&self) -> Demand<Self::Kind>;
     async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()>;
@@ -88,8 +95,26 @@ pub(crate) trait Backend: Gadgets {
 impl Backend for Rss {
     type Kind = Kind;
 
-    async fn setup(ctx: &Ctx) -> Result<Self> {
-        Rss::setup(ctx).await
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>) -> Result<Self> {
+        match coins {
+            Some(coins) => Rss::setup_from(ctx, coins).await,
+            None => Rss::setup(ctx).await,
+        }
+    }
+
+    fn choose(&self, forms: FormChoice, network: Option<Network>) {
+        let link = network.map(|network| Link {
+            round_trip_seconds: network.rtt.as_secs_f64(),
+            bytes_per_second: network.bits_per_second.map_or(f64::INFINITY, |bits| bits / 8.0),
+        });
+        let edabits = match (forms, link) {
+            (FormChoice::RandomBits, _) => EdaBitForm::RandomBits,
+            (FormChoice::Auto, Some(link)) => EdaBitForm::Cheaper(link),
+            (FormChoice::EdaBits, _) | (FormChoice::Auto, None) => EdaBitForm::Contributions,
+        };
+        // Three parties work on summands unless a form is asked for: that is cheaper on every link.
+        let bits = if forms == FormChoice::Auto { BitForm::Summands } else { BitForm::Masked };
+        self.set_forms(Forms { bits, edabits });
     }
 
     fn dry(parties: usize, me: usize) -> Result<Self> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use quorate_crypto::Seed;
 use quorate_engine::{Error, Party};
 use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source};
 use quorate_net::{Interrupt, Net};
@@ -33,8 +34,17 @@ pub struct LocalOptions {
     pub parties: usize,
     /// A network to simulate, with real delays; `None` for plain memory links.
     pub network: Option<Network>,
+    /// **Insecure**: grows every party's coins from this, so that runs can be repeated.
+    pub insecure_seed: Option<String>,
     /// What deployments can choose, too.
     pub options: Options,
+}
+
+/// Which of the parties are in this process: all, or `me`. A `seed` makes their coins known.
+struct Place {
+    parties: usize,
+    me: Option<usize>,
+    seed: Option<Seed>,
 }
 
 struct Seat {
@@ -76,7 +86,12 @@ impl Session {
     pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
         options.protocol.check_parties(options.parties)?;
         let nets = connect::local(options.parties, options.network);
-        Session::start(options.protocol, options.parties, None, nets, options.options)
+        let seed = options
+            .insecure_seed
+            .as_ref()
+            .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
+        let place = Place { parties: options.parties, me: None, seed };
+        Session::start(options.protocol, place, nets, options.options)
     }
 
     /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
@@ -88,16 +103,17 @@ impl Session {
         let protocol = config.protocol()?;
         let options = Options { network: config.network()?.or(options.network), ..options };
         let net = connect::deployed(config, stop)?;
-        Session::start(protocol, config.parties.len(), Some(config.me), vec![net], options)
+        let place = Place { parties: config.parties.len(), me: Some(config.me), seed: None };
+        Session::start(protocol, place, vec![net], options)
     }
 
     fn start(
         protocol: Protocol,
-        parties: usize,
-        me: Option<usize>,
+        place: Place,
         nets: Vec<Box<dyn Net>>,
         options: Options,
     ) -> Result<Session, SessionError> {
+        let Place { parties, me, seed } = place;
         let graph = Graph::with(Rules { strict: options.strict, truncation: options.truncation });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let (reply, replies) = channel();
@@ -109,12 +125,13 @@ impl Session {
             let party_number = net.me();
             let (program, replies, ready) = (program.clone(), reply.clone(), ready.clone());
             let desk = Desk { program, progress: progress.clone(), commands: inbox, ready, replies };
+            let coins = seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[party_number as u8]));
             let (options, (handles, handle)) = (options.clone(), channel());
             let serve_party = move || {
                 let party = Party::new(net);
                 let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
                 match protocol {
-                    Protocol::Rss => serve::<Rss>(party, protocol, options, desk),
+                    Protocol::Rss => serve::<Rss>(party, protocol, options, coins, desk),
                 }
             };
             let thread = std::thread::Builder::new()
@@ -233,6 +250,18 @@ impl Session {
     /// # Errors
     /// [`SessionError::Closed`]; [`SessionError::NoValues`] where an own input that is needed has no values.
     pub fn run(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
+        self.start_run(reveals, false)
+    }
+
+    /// [`Session::run`] with fixed point revealed in units of its ring, so that nothing is rounded.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_in_units(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
+        self.start_run(reveals, true)
+    }
+
+    fn start_run(&mut self, reveals: &[(NodeId, Option<usize>)], units: bool) -> Result<Running<'_>, SessionError> {
         if self.closed {
             return Err(SessionError::Closed);
         }
@@ -247,7 +276,7 @@ impl Session {
         self.jobs += 1;
         for seat in &mut self.seats {
             let inputs = std::mem::take(&mut seat.inputs);
-            let job = Job { number: self.jobs, reveals: reveals.clone(), inputs, dropped: dropped.clone() };
+            let job = Job { number: self.jobs, reveals: reveals.clone(), units, inputs, dropped: dropped.clone() };
             seat.commands.send(Command::Run(job)).map_err(|_| SessionError::WorkerGone)?;
         }
         let waiting = self.seats.len();
@@ -279,6 +308,7 @@ impl Session {
             online: dry.online,
             correlations: dry.correlations,
             memory_bytes: dry.memory_bytes,
+            truncations: dry.truncations,
             executed: dry.executed,
         })
     }

@@ -7,12 +7,13 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
+use quorate_crypto::Seed;
 use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Party, Phase, Result, dry};
 use quorate_graph::{Graph, NodeId, Op};
 
 use quorate_ring::threads;
 
-use crate::data::{Data, OwnInput, Plain, decode, phantom};
+use crate::data::{Data, OwnInput, Plain, decode, decode_units, phantom};
 use crate::error::SessionError;
 use crate::executor::{Done, Executor, Known, Reveal, Value, Work};
 use crate::gate::Room;
@@ -22,6 +23,7 @@ use crate::plan::PhasePlan;
 use crate::protocol::{Backend, Protocol};
 use crate::stats::{Progress, RunStats};
 use crate::store::Store;
+use crate::truncation::Truncations;
 
 /// The program as built so far.
 #[derive(Default)]
@@ -36,6 +38,8 @@ pub(crate) struct Job {
     /// Its number at this session; replies carry it.
     pub number: u64,
     pub reveals: Vec<Reveal>,
+    /// Whether fixed point is revealed in units of the ring.
+    pub units: bool,
     /// This party's inputs since the last run.
     pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     /// Arrays that this party let go of since the last run.
@@ -73,16 +77,16 @@ pub(crate) struct DryRun {
     pub by_step: BTreeMap<u32, (u64, u32)>,
     pub executed: Vec<NodeId>,
     pub memory_bytes: u64,
+    pub truncations: Truncations,
 }
 
 pub(crate) struct Worker<B: Backend> {
     party: Party,
     backend: B,
+    options: Options,
     store: Store<B>,
     program: Arc<RwLock<Program>>,
     progress: Arc<Progress>,
-    /// Bytes that this party may use.
-    limit: Option<u64>,
 }
 
 /// A worker's ends of what it shares with its session.
@@ -95,11 +99,17 @@ pub(crate) struct Desk {
 }
 
 /// Sets the backend up, then serves commands until told to leave.
-pub(crate) fn serve<B: Backend>(mut party: Party, protocol: Protocol, options: Options, desk: Desk) {
+pub(crate) fn serve<B: Backend>(
+    mut party: Party,
+    protocol: Protocol,
+    options: Options,
+    coins: Option<Seed>,
+    desk: Desk,
+) {
     let Desk { program, progress, commands, ready, replies } = desk;
     let me = party.me();
     let threads = threads::set_threads(options.threads).map_err(SessionError::Threads);
-    let backend = match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options)?)) {
+    let backend = match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins)?)) {
         Ok(backend) => backend,
         Err(error) => {
             let _ = ready.send(Err(error));
@@ -108,7 +118,7 @@ pub(crate) fn serve<B: Backend>(mut party: Party, protocol: Protocol, options: O
     };
     let _ = ready.send(Ok(me));
     let store = Store::new(party.parties());
-    let mut worker = Worker { party, backend, store, program, progress, limit: options.max_memory };
+    let mut worker = Worker { party, backend, options, store, program, progress };
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {
@@ -134,13 +144,14 @@ pub(crate) fn serve<B: Backend>(mut party: Party, protocol: Protocol, options: O
 }
 
 /// What the parties must agree on before the first message: the release, the protocol, and the options that they share.
-fn set_up<B: Backend>(party: &mut Party, protocol: Protocol, options: &Options) -> Result<B> {
+fn set_up<B: Backend>(party: &mut Party, protocol: Protocol, options: &Options, coins: Option<Seed>) -> Result<B> {
     let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
     let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
     let greeting = Greeting { program: hash.into(), terms: options.shared(), ..Greeting::default() };
     let mut run = party.begin(&greeting, &Vec::new, &|_| String::new())?;
-    let backend = run.phase(Phase::Offline, async |ctx| B::setup(ctx).await)?;
+    let backend = run.phase(Phase::Offline, async |ctx| B::setup(ctx, coins.as_ref()).await)?;
     run.finish();
+    backend.choose(options.forms, options.network);
     Ok(backend)
 }
 
@@ -164,14 +175,14 @@ impl<B: Backend> Worker<B> {
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let rehearsal = Rehearsal::new::<B>(&work, (parties, me), &held, &keep_node, self.limit)?;
+        let rehearsal = Rehearsal::new::<B>(&work, (parties, me), &held, &keep_node, &self.options)?;
         let Rehearsal { demand, online, offline, need } = rehearsal;
-        check_memory(graph, &need, self.limit)?;
+        check_memory(graph, &need, self.options.max_memory)?;
 
         let mut stats = RunStats { correlations: counts(&demand), ..RunStats::default() };
         self.progress.enter(Phase::Offline, offline.offline.bytes() + online.online.bytes());
         self.backend.clear_stock();
-        if !demand.totals().is_empty() && need.makes_ahead(self.limit) {
+        if !demand.totals().is_empty() && need.makes_ahead(self.options.max_memory) {
             let backend = &self.backend;
             run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand).await)?;
         }
@@ -180,7 +191,7 @@ impl<B: Backend> Worker<B> {
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, offline.offline.bytes() + online.online.bytes());
         let bytes = |id: NodeId| memory::step_bytes(&self.backend, graph, id);
-        let gate = (need.room(self.limit), &bytes as &dyn Fn(NodeId) -> u64);
+        let gate = (need.room(self.options.max_memory), &bytes as &dyn Fn(NodeId) -> u64);
         let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, gate);
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         let wire_after = run.wire_bytes();
@@ -189,7 +200,7 @@ impl<B: Backend> Worker<B> {
         stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
         stats.online.add(&costs.online, started.elapsed(), wire_after - wire_middle);
         stats.by_step = by_step(&costs);
-        let revealed = decoded(graph, &work.reveals, &done.opened);
+        let revealed = decoded(graph, &work.reveals, &done.opened, job.units);
         self.store.finish(number, done.kept, after, graph.nodes().len());
         Ok(Outcome { revealed, stats })
     }
@@ -199,16 +210,17 @@ impl<B: Backend> Worker<B> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let done = |id| self.store.has(id) || assumed.contains(&id);
         let work = work(&program.graph, reveals, done);
-        let mut plan = DryRun { executed: work.nodes.clone(), ..DryRun::default() };
+        let truncations = Truncations::of(&self.backend, work.graph, &work.nodes);
+        let mut plan = DryRun { executed: work.nodes.clone(), truncations, ..DryRun::default() };
         let held: BTreeSet<NodeId> = self.store.held().chain(assumed.iter().copied()).collect();
         let mut running = program.arrays.iter().copied().collect::<BTreeSet<_>>();
         running.retain(|id| work.nodes.contains(id));
         for party in 0..self.party.parties() {
             let place = (self.party.parties(), party);
             let Rehearsal { demand, online, offline, need } =
-                Rehearsal::new::<B>(&work, place, &held, &|id| running.contains(&id), self.limit)?;
+                Rehearsal::new::<B>(&work, place, &held, &|id| running.contains(&id), &self.options)?;
             plan.correlations = counts(&demand);
-            plan.memory_bytes = need.total(self.limit);
+            plan.memory_bytes = need.total(self.options.max_memory);
             plan.online.take(&online.online);
             plan.offline.take(&offline.offline);
             for (step, (bytes, rounds)) in by_step(&online) {
@@ -237,9 +249,11 @@ impl<K: Ord + Clone + std::fmt::Display> Rehearsal<K> {
         (parties, me): (usize, usize),
         held: &BTreeSet<NodeId>,
         keeps: &dyn Fn(NodeId) -> bool,
-        limit: Option<u64>,
+        options: &Options,
     ) -> Result<Self> {
+        let limit = options.max_memory;
         let dry = B::dry(parties, me)?;
+        dry.choose(options.forms, options.network);
         dry.record_demand();
         let online = run_dry(&dry, work, parties, me)?;
         let demand = dry.take_demand();
@@ -343,7 +357,8 @@ fn by_step(costs: &Costs) -> BTreeMap<u32, (u64, u32)> {
     costs.by_step.iter().map(|(&step, c)| (step, (c.bytes, c.rounds))).collect()
 }
 
-fn decoded(graph: &Graph, reveals: &[Reveal], opened: &[Option<Plain>]) -> Vec<Option<Data>> {
+fn decoded(graph: &Graph, reveals: &[Reveal], opened: &[Option<Plain>], units: bool) -> Vec<Option<Data>> {
+    let decode = if units { decode_units } else { decode };
     let one = |(reveal, plain): (&Reveal, &Option<Plain>)| {
         plain.as_ref().map(|plain| decode(graph.node(reveal.node).dtype, plain))
     };

@@ -6,7 +6,14 @@ use quorate_graph::{BinaryOp, Bound, Dtype, Fault, Network, NodeId, Source};
 use quorate_session::{Data, LocalOptions, Options, Protocol, Session, SessionError};
 
 fn local(parties: usize, network: Option<Network>) -> Session {
-    Session::local(LocalOptions { protocol: Protocol::Rss, parties, network, options: Options::default() }).unwrap()
+    Session::local(LocalOptions {
+        protocol: Protocol::Rss,
+        parties,
+        network,
+        insecure_seed: None,
+        options: Options::default(),
+    })
+    .unwrap()
 }
 
 fn here(line: u32) -> Source {

@@ -1,0 +1,57 @@
+//! Where values lose fractional bits that only their notation needed, and what is known about them there.
+
+use crate::dtype::Dtype;
+use crate::graph::Graph;
+use crate::interval::Interval;
+use crate::node::{Node, NodeId, Op};
+use crate::ranges::product_shift;
+
+/// A shift right of a fixed-point value, which may be rounded either way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// Bits dropped.
+    pub shift: u32,
+    /// Bits of the ring in which the value stands before the shift.
+    pub ring_bits: u32,
+    /// Bits of the smallest signed integer that holds the value before the shift (which may be more than the ring has),
+    /// where its range is proven.
+    pub proven_bits: Option<u32>,
+    /// Whether nothing but the value's dtype says how large it is. A product's ring must hold it whole anyway, so that its
+    /// author promised more.
+    pub is_any_value: bool,
+}
+
+impl Graph {
+    /// Where node `id` drops fractional bits of a fixed-point result: products of fixed point, and conversions into fixed
+    /// point with fewer fractional bits. Integers and shifts that users write are always exact.
+    pub fn cut(&self, id: NodeId) -> Option<Cut> {
+        let node = self.node(id);
+        let inputs: Vec<&Node> = node.inputs.iter().map(|&input| self.node(input)).collect();
+        cut(&node.op, &inputs, node.dtype)
+    }
+}
+
+pub(crate) fn cut(op: &Op, inputs: &[&Node], dtype: Dtype) -> Option<Cut> {
+    let known: Option<Vec<Interval>> = inputs.iter().map(|node| node.interval).collect();
+    let bits = |interval: Interval| Some(interval.signed_bits());
+    match (op, inputs) {
+        (Op::Mul | Op::MatMul { .. }, _) => {
+            let shift = product_shift(op, inputs);
+            let proven_bits = known.and_then(|known| bits(product(op, known[0], known[1])));
+            (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
+        }
+        (Op::Convert, [from]) if from.dtype.is_fixed() && dtype.is_fixed() && from.dtype.frac() > dtype.frac() => {
+            let (shift, ring_bits) = (from.dtype.frac() - dtype.frac(), from.dtype.bits());
+            Some(Cut { shift, ring_bits, proven_bits: known.and_then(|known| bits(known[0])), is_any_value: true })
+        }
+        _ => None,
+    }
+}
+
+/// Where a product lies before any shift.
+pub(crate) fn product(op: &Op, a: Interval, b: Interval) -> Interval {
+    match op {
+        Op::MatMul { k, .. } => a.mul(b).times(*k),
+        _ => a.mul(b),
+    }
+}

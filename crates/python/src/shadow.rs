@@ -1,0 +1,69 @@
+//! The program as numpy can follow it: what each node does, with what, in ring units.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use quorate_graph::{Graph, NodeId, Op};
+
+use crate::errors::raise;
+use crate::operands::dtype_parts;
+use crate::session::Session;
+
+/// The numbers that an operation has beside its operands.
+fn numbers(op: &Op) -> Vec<usize> {
+    match op {
+        Op::Sum(axis)
+        | Op::CumSum(axis)
+        | Op::Max(axis)
+        | Op::Min(axis)
+        | Op::ArgMax(axis)
+        | Op::ArgMin(axis)
+        | Op::Softmax(axis) => {
+            vec![axis.outer, axis.len, axis.inner]
+        }
+        Op::MatMul { batch, m, k, n } => vec![*batch, *m, *k, *n],
+        Op::Shuffle { rows } => vec![*rows],
+        Op::Part { index, .. } => vec![*index],
+        Op::Shl(bits) | Op::Shr(bits) => vec![*bits as usize],
+        _ => Vec::new(),
+    }
+}
+
+fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, PyDict>> {
+    let node = graph.node(id);
+    let out = PyDict::new(py);
+    out.set_item("node", id.0)?;
+    out.set_item("op", node.op.name())?;
+    out.set_item("inputs", node.inputs.iter().map(|input| input.0).collect::<Vec<_>>())?;
+    out.set_item("shape", node.shape.clone())?;
+    out.set_item("dtype", dtype_parts(node.dtype))?;
+    out.set_item("numbers", numbers(&node.op))?;
+    if let Op::Gather(index) = &node.op {
+        let bytes: Vec<u8> = index.iter().flat_map(|i| i.to_le_bytes()).collect();
+        out.set_item("index", PyBytes::new(py, &bytes))?;
+    }
+    if let Op::Constant(units) = &node.op {
+        out.set_item("units", units.to_vec())?;
+    }
+    if let Op::FloorDiv(divisors) | Op::Remainder(divisors) = &node.op {
+        out.set_item("divisors", divisors.to_vec())?;
+    }
+    out.set_item("what", graph.describe(id))?;
+    out.set_item("line", (node.source.file.to_string(), node.source.line))?;
+    Ok(out)
+}
+
+#[pymethods]
+impl Session {
+    /// What `targets` depend on short of `known`, targets included, operands first: a dictionary for each node.
+    fn ancestors<'py>(&self, py: Python<'py>, targets: Vec<u32>, known: Vec<u32>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let targets: Vec<NodeId> = targets.into_iter().map(NodeId).collect();
+        let known: std::collections::BTreeSet<u32> = known.into_iter().collect();
+        let inner = self.lock()?;
+        let look = |graph: &Graph| {
+            let needed = graph.needed(&targets, |id| known.contains(&id.0));
+            needed.into_iter().map(|id| step(py, graph, id)).collect::<PyResult<Vec<_>>>()
+        };
+        inner.with_graph(look).map_err(|error| raise(py, &error))?
+    }
+}

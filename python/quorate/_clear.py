@@ -1,0 +1,299 @@
+"""The operations of a program in numpy, on exact integers in ring units: what results a protocol may have."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate.dtypes import Dtype
+
+if TYPE_CHECKING:
+    from quorate._shadow import Step
+
+__all__ = ["Span", "encoded", "exact", "limits", "shuffled", "span"]
+
+Operand = tuple[np.ndarray, Dtype]
+
+# Beyond this, sums and products go through Python's integers.
+_SAFE = 1 << 62
+
+
+@dataclasses.dataclass
+class Span:
+    """From which result to which one is right, in ring units.
+
+    Attributes:
+        low, high: the ends.
+        nearest: what numpy says.
+        wide: where a product is too wide for its ring before its fractional bits are dropped.
+        saturates: why some results are the stated saturation; empty if none is.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    nearest: np.ndarray
+    wide: np.ndarray | None = None
+    saturates: str = ""
+
+    @staticmethod
+    def exactly(values: np.ndarray) -> Span:
+        """One right result."""
+        return Span(values, values, values)
+
+
+def exact(values: Any) -> np.ndarray:
+    """As integers that do not wrap: int64 where that is far off, Python's own elsewhere."""
+    array = np.asarray(values)
+    if array.dtype == np.bool_:
+        return array.astype(np.int64)
+    return array if array.dtype == np.int64 else array.astype(object)
+
+
+def limits(dtype: Dtype) -> tuple[int, int]:
+    """The smallest and largest units that a dtype holds."""
+    if dtype.kind == "bit":
+        return 0, 1
+    if dtype.kind == "uint":
+        return 0, (1 << dtype.bits) - 1
+    return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+
+
+def encoded(values: np.ndarray, dtype: Dtype) -> Span:
+    """An input: integers as they are, reals to the nearest unit."""
+    if values.dtype.kind != "f":
+        return Span.exactly(_wide(exact(values), 1 << dtype.frac) << dtype.frac)
+    with np.errstate(all="ignore"):
+        units = np.rint(values * 2.0**dtype.frac)
+    return Span.exactly(_integers(units))
+
+
+def _size(array: np.ndarray) -> int:
+    return max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
+
+
+def _wide(array: np.ndarray, growth: int) -> np.ndarray:
+    """Fit for a result that is `growth` times as large."""
+    return array if array.dtype == object or _size(array) * growth < _SAFE else array.astype(object)
+
+
+def _integers(reals: np.ndarray) -> np.ndarray:
+    """Whole floats as exact integers."""
+    if not reals.size or float(np.abs(reals).max()) < _SAFE:
+        return reals.astype(np.int64)
+    return np.array([int(v) for v in reals.ravel()], dtype=object).reshape(reals.shape)
+
+
+def _pair(a: np.ndarray, b: np.ndarray, growth: int) -> tuple[np.ndarray, np.ndarray]:
+    return (a, b) if growth < _SAFE else (a.astype(object), b.astype(object))
+
+
+def span(step: Step, operands: list[Operand], either_way: bool) -> Span | None:
+    """The right results of a step on these operands; None for one that numpy cannot tell, such as a shuffle."""
+    if step.op in ("mul", "matmul"):
+        return _product(step, operands, either_way)
+    if step.op == "astype":
+        return _converted(step, operands[0], either_way)
+    if step.op in _REAL:
+        return _real(step, *operands[0])
+    if step.op == "divide":
+        return _quotient(step, operands)
+    if step.op == "softmax":
+        return _softmax(step, operands[0])
+    compute = _EXACT.get(step.op)
+    return None if compute is None else Span.exactly(compute(step, *(value for value, _ in operands)))
+
+
+def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
+    """Any order of the rows is right; other rows are not."""
+    old, new = (sorted(map(tuple, value.reshape(rows, -1).tolist())) for value in (before, after))
+    return Span.exactly(after if old == new else before)
+
+
+# ---- exact ----------------------------------------------------------------------------------------------------------
+
+
+def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
+    (a, of_a), (b, of_b) = operands
+    terms = step.numbers[2] if step.op == "matmul" else 1
+    a, b = _pair(a, b, _size(a) * _size(b) * max(terms, 1))
+    if step.op == "matmul":
+        batch, m, k, n = step.numbers
+        whole = np.matmul(a.reshape(batch, m, k), b.reshape(batch, k, n)).reshape(step.shape)
+    else:
+        whole = a * b
+    if not (of_a.kind == of_b.kind == "fixed"):
+        return Span.exactly(whole)
+    low, high = limits(step.dtype)
+    return dataclasses.replace(_cut(whole, step.dtype.frac, either_way), wide=(whole < low) | (whole > high))
+
+
+def _cut(whole: np.ndarray, bits: int, either_way: bool) -> Span:
+    """Without the lowest bits: down, or either way."""
+    low = whole >> bits
+    return Span(low, -(-whole >> bits) if either_way else low, low)
+
+
+def _converted(step: Step, operand: Operand, either_way: bool) -> Span:
+    value, before = operand
+    down = before.frac - step.dtype.frac
+    if down > 0:
+        return _cut(value, down, either_way and step.dtype.kind == "fixed")
+    value = _wide(value, 1 << -down) << -down
+    if "fixed" in (before.kind, step.dtype.kind):
+        return Span.exactly(value)
+    low, high = limits(step.dtype)  # integers wrap, as in numpy
+    if value.size and (value.min() < low or value.max() > high):
+        value = (value.astype(object) - low) % (1 << step.dtype.bits) + low
+    return Span.exactly(value)
+
+
+def _lines(step: Step, value: np.ndarray) -> np.ndarray:
+    """Axis 1 is the one that the step runs along."""
+    outer, length, inner = step.numbers
+    return value.reshape(outer, length, inner)
+
+
+def _sum(step: Step, value: np.ndarray) -> np.ndarray:
+    return _lines(step, _wide(value, step.numbers[1])).sum(axis=1).reshape(step.shape)
+
+
+def _cumsum(step: Step, value: np.ndarray) -> np.ndarray:
+    return np.cumsum(_lines(step, _wide(value, step.numbers[1])), axis=1).reshape(step.shape)
+
+
+def _along(reduce: Callable[..., Any]) -> Callable[[Step, np.ndarray], np.ndarray]:
+    def compute(step: Step, value: np.ndarray) -> np.ndarray:
+        return np.asarray(reduce(_lines(step, value), axis=1)).reshape(step.shape)
+
+    return compute
+
+
+def _compose(step: Step, bits: np.ndarray) -> np.ndarray:
+    width = step.dtype.bits
+    weights = np.array([1 << j for j in range(width)], dtype=object)
+    if step.dtype.kind != "uint":
+        weights[-1] = -weights[-1]
+    return (bits.reshape(-1, width).astype(object) @ weights).reshape(step.shape)
+
+
+def _bits(step: Step, value: np.ndarray) -> np.ndarray:
+    width = step.shape[-1]
+    return ((value.astype(object)[..., None] >> np.arange(width).astype(object)) & 1).reshape(step.shape)
+
+
+def _truth(result: Any) -> np.ndarray:
+    return np.asarray(result).astype(np.int64)
+
+
+_EXACT: dict[str, Callable[..., np.ndarray]] = {
+    "add": lambda _, a, b: _wide(a, 2) + _wide(b, 2),
+    "sub": lambda _, a, b: _wide(a, 2) - _wide(b, 2),
+    "neg": lambda _, a: -_wide(a, 2),
+    "sum": _sum,
+    "cumsum": _cumsum,
+    "shl": lambda step, a: _wide(a, 1 << step.numbers[0]) << step.numbers[0],
+    "shr": lambda step, a: a >> step.numbers[0],
+    "floor_div": lambda step, a: a.astype(object) // step.divisors.astype(object),
+    "remainder": lambda step, a, _: a.astype(object) % step.divisors.astype(object),
+    "lt": lambda _, a, b: _truth(a < b),
+    "eq": lambda _, a, b: _truth(a == b),
+    "and": lambda _, a, b: a & b,
+    "or": lambda _, a, b: a | b,
+    "xor": lambda _, a, b: a ^ b,
+    "not": lambda _, a: 1 - a,
+    "select": lambda _, bit, a, b: np.asarray(np.where(np.asarray(bit == 1), a, b)),
+    "gather": lambda step, a: a.ravel()[step.index].reshape(step.shape),
+    "reshape": lambda step, a: a.reshape(step.shape),
+    "broadcast": lambda step, a: np.broadcast_to(a, step.shape),
+    "concat": lambda step, *parts: np.concatenate([part.ravel() for part in parts]).reshape(step.shape),
+    "max": _along(np.max),
+    "min": _along(np.min),
+    "argmax": _along(np.argmax),
+    "argmin": _along(np.argmin),
+    "cast": lambda step, a: a << step.dtype.frac,
+    "bits": _bits,
+    "from_bits": _compose,
+    "compose": _compose,
+}
+
+# ---- within a stated error ------------------------------------------------------------------------------------------
+
+# Units, or this share of the result: what the docstrings of the real functions state, at most.
+_ERROR_UNITS, _ERROR_SHARE = 4, 2.0**-24
+
+
+def _gelu(x: np.ndarray) -> np.ndarray:
+    erf = np.vectorize(math.erf, otypes=[np.float64])
+    return 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
+
+
+_REAL: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "sigmoid": lambda x: np.where(x < 0, np.exp(np.minimum(x, 0)), 1.0) / (1.0 + np.exp(-np.abs(x))),
+    "tanh": np.tanh,
+    "gelu": _gelu,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "reciprocal": lambda x: 1.0 / x,
+}
+
+# What a function gives where numpy has no number.
+_OUTSIDE = {"log": -1, "sqrt": 0, "rsqrt": 1, "reciprocal": 1}
+
+
+def _near(real_units: np.ndarray, step: Step, outside: np.ndarray, instead: int) -> Span:
+    """Around reals in ring units: within the error, and saturated where the dtype ends."""
+    most = limits(step.dtype)[1]
+    beyond = ~outside & (np.abs(np.where(outside, 0.0, real_units)) > float(most) * (1 + _ERROR_SHARE))
+    meant = np.clip(np.where(outside, 0.0, real_units), -float(most), float(most))
+    slack = np.maximum(_ERROR_UNITS, np.abs(meant) * _ERROR_SHARE)
+    low, high = (_integers(np.floor(meant - slack)), _integers(np.ceil(meant + slack)))
+    nearest, why = _integers(np.rint(meant)), ""
+    if outside.any():
+        ends = (low, high, nearest)
+        shifts = (-_ERROR_UNITS, _ERROR_UNITS, 0)
+        low, high, nearest = (
+            np.where(outside, instead + by, end.astype(object)) for end, by in zip(ends, shifts, strict=True)
+        )
+        why = f"{int(outside.sum())} of its arguments are outside its domain"
+    elif beyond.any():
+        why = f"{int(beyond.sum())} of its results do not fit {step.dtype}"
+    return Span(low, high, nearest, saturates=why)
+
+
+def _real(step: Step, value: np.ndarray, before: Dtype) -> Span:
+    x = value.astype(np.float64) / 2.0**before.frac
+    with np.errstate(all="ignore"):
+        units = _REAL[step.op](x) * 2.0**step.dtype.frac
+    outside = np.isnan(units) | (np.isinf(units) & (step.op != "exp"))
+    return _near(units, step, outside, _OUTSIDE.get(step.op, 0) * limits(step.dtype)[1])
+
+
+def _quotient(step: Step, operands: list[Operand]) -> Span:
+    (x, _), (y, _) = operands
+    x, y = x.astype(object), y.astype(object)
+    most = limits(step.dtype)[1]
+    zero = np.asarray(y == 0).astype(bool)
+    sign = np.where(x > 0, 1, np.where(x < 0, -1, 0)).astype(object)
+    whole = (x << step.dtype.frac) // np.where(zero, 1, y)
+    beyond = np.asarray((whole > most) | (whole < -most)).astype(bool) & ~zero
+    whole = np.where(zero, sign * most, np.clip(whole, -most, most))
+    slack = np.maximum(abs(whole) // (1 << 24), _ERROR_UNITS)
+    slack = np.where(zero, 0, slack)
+    why = f"{int(zero.sum())} of its divisors are 0" if zero.any() else ""
+    if beyond.any():
+        why = why or f"{int(beyond.sum())} of its results do not fit {step.dtype}"
+    return Span(whole - slack, whole + slack, whole, saturates=why)
+
+
+def _softmax(step: Step, operand: Operand) -> Span:
+    value, before = operand
+    x = _lines(step, value.astype(np.float64) / 2.0**before.frac)
+    powers = np.exp(x - x.max(axis=1, keepdims=True)) if x.size else x
+    units = (powers / powers.sum(axis=1, keepdims=True)).reshape(step.shape) * 2.0**step.dtype.frac
+    return _near(units, step, np.zeros(step.shape, bool), 0)

@@ -1,0 +1,182 @@
+"""Numpy beside the protocol: every operation of a run is repeated in the clear, and the first that differs is named.
+
+Each operation is judged by itself, on the operands that the protocol had, so that the first one that differs is the one
+to look at. Integers are exact whatever their size: what wraps in the ring differs from what numpy says here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate import _clear
+from quorate.dtypes import Dtype
+from quorate.errors import RangeWarning, ShadowError
+
+if TYPE_CHECKING:
+    from quorate.session import Session
+
+__all__ = ["Shadow"]
+
+_UNITS: dict[str, str] = {"i": "<i8", "u": "<u8", "?": "?"}
+_LONGEST_LIST = 4
+
+
+@dataclasses.dataclass
+class Step:
+    """One node of the program.
+
+    Attributes:
+        node: its number.
+        op: what it does, by the name that plans use.
+        inputs: the nodes that it works on.
+        shape, dtype: of its result.
+        numbers: what the operation needs beside its operands, such as an axis or a shift.
+        index: positions, of a gather.
+        units: values in ring units, of a constant.
+        divisors: what is divided by, of a floor division or a remainder.
+        what: the step in words, with its place.
+        line: file and line.
+    """
+
+    node: int
+    op: str
+    inputs: list[int]
+    shape: tuple[int, ...]
+    dtype: Dtype
+    numbers: list[int]
+    index: np.ndarray | None
+    units: np.ndarray | None
+    divisors: np.ndarray | None
+    what: str
+    line: tuple[str, int]
+
+    @staticmethod
+    def of(raw: dict[str, Any]) -> Step:
+        """From the native module's dictionary."""
+        shape = tuple(raw["shape"])
+        units, divisors = (_spread(raw.get(name), shape) for name in ("units", "divisors"))
+        index = np.frombuffer(raw["index"], "<u4") if "index" in raw else None
+        dtype = Dtype(*raw["dtype"])
+        named = {name: raw[name] for name in ("node", "op", "inputs", "numbers", "what", "line")}
+        return Step(shape=shape, dtype=dtype, index=index, units=units, divisors=divisors, **named)
+
+
+def _spread(values: list[int] | None, shape: tuple[int, ...]) -> np.ndarray | None:
+    """One value for each element, where one stands for all."""
+    if values is None:
+        return None
+    array = _clear.exact(values)
+    return np.full(shape, array[0], array.dtype) if len(array) == 1 else array.reshape(shape)
+
+
+class Shadow:
+    """What numpy knows of a session: the values of all nodes that were run, in ring units."""
+
+    def __init__(self, session: Session, rounds_either_way: bool) -> None:
+        self._session = session
+        self._either_way = rounds_either_way
+        self._given: dict[int, np.ndarray] = {}
+        self._dtypes: dict[int, Dtype] = {}
+        self._known: dict[int, np.ndarray] = {}
+        self._shuffles: dict[int, Step] = {}
+
+    def give(self, node: int, values: np.ndarray) -> None:
+        """Notes an input as its owner gave it."""
+        self._given[node] = values.copy()
+
+    def run(self, targets: list[tuple[int, int | None]], progress: Any) -> list[np.ndarray]:
+        """Runs what `targets` need with every value on the way opened, and compares.
+
+        Returns:
+            The targets' values, in the user's units.
+
+        Raises:
+            ShadowError: the first operation whose result differs from numpy's.
+        """
+        native = self._session._native
+        wanted = [node for node, _ in targets]
+        steps = [Step.of(raw) for raw in native.ancestors(wanted, [*self._known, *self._shuffles])]
+        self._shuffles.update({step.node: step for step in steps if step.op == "shuffle"})
+        steps = [step for step in steps if step.op != "shuffle"]  # whose parts are nodes of their own
+        secret = [step for step in steps if step.units is None]
+        opened = [(step.node, None) for step in secret]
+        values = native.run([*targets, *opened], progress, True)[len(targets) :]
+        results = {}
+        for step, value in zip(secret, values, strict=True):
+            kind, data = value or ("?", b"")  # a local session gets every value
+            results[step.node] = _clear.exact(np.frombuffer(data, _UNITS[kind]).reshape(step.shape))
+        for step in steps:
+            result = step.units if step.units is not None else results[step.node]
+            if step.units is None:
+                self._compare(step, result)
+            self._known[step.node], self._dtypes[step.node] = result, step.dtype
+        return [self._shown(node) for node in wanted]
+
+    def _shown(self, node: int) -> np.ndarray:
+        units, dtype = self._known[node], self._dtypes[node]
+        if dtype.kind == "fixed":
+            shown = units.astype(np.float64) / 2.0**dtype.frac
+        else:
+            shown = units.astype({"bit": np.bool_, "uint": np.uint64}.get(dtype.kind, np.int64))
+        return shown if shown.shape else shown[()]
+
+    def _compare(self, step: Step, result: np.ndarray) -> None:
+        shuffle = self._shuffles.get(step.inputs[0]) if step.op == "part" else None
+        inputs = step.inputs if shuffle is None else [shuffle.inputs[step.numbers[0]]]
+        operands = [(self._known[i], self._dtypes[i]) for i in inputs]
+        given = self._given.get(step.node)
+        if given is not None:
+            span: _clear.Span | None = _clear.encoded(given, step.dtype)
+        elif shuffle is not None:
+            span = _clear.shuffled(operands[0][0], result, shuffle.numbers[0])
+        else:
+            span = _clear.span(step, operands, self._either_way)
+        if span is None:
+            return
+        if span.saturates:
+            file, line = step.line
+            text = f"{step.what}: {span.saturates}; the result is the stated saturation, numpy's is not"
+            warnings.warn_explicit(text, RangeWarning, file, line)
+        differs = np.asarray((result < span.low) | (result > span.high))
+        if differs.any():
+            place = tuple(int(i) for i in np.argwhere(differs)[0]) if differs.ndim else ()
+            raise self._difference(step, place, result, span, operands)
+
+    def _difference(
+        self,
+        step: Step,
+        place: tuple[int, ...],
+        result: np.ndarray,
+        span: _clear.Span,
+        operands: list[tuple[np.ndarray, Dtype]],
+    ) -> ShadowError:
+        got, wanted = result[place], np.broadcast_to(span.nearest, result.shape)[place]
+        shown, meant = _number(got, step.dtype), _number(wanted, step.dtype)
+        where = f" at index {place}" if place else ""
+        of = [_number(v[place], dtype) for v, dtype in operands if v.shape == result.shape]
+        from_what = f" (of {', '.join(of)})" if of and len(of) <= _LONGEST_LIST else ""
+        low, high = _clear.limits(step.dtype)
+        why = "report this as a defect"
+        too_wide = span.wide is not None and bool(np.broadcast_to(span.wide, result.shape)[place])
+        if too_wide or not low <= wanted <= high:
+            kept = "before its fractional bits are dropped, " if too_wide else ""
+            why = (
+                f"{kept}it does not fit {step.dtype} and wrapped: use a wider dtype or smaller values, and state "
+                "bound= to be warned when the program is built"
+            )
+        return ShadowError(
+            f"shadow: {step.what} differs from numpy{where}{from_what}: the protocol has {shown}, numpy {meant}; {why}",
+            step.line,
+            place,
+            shown,
+            meant,
+        )
+
+
+def _number(units: Any, dtype: Dtype) -> str:
+    whole = int(units)
+    return str(whole) if dtype.frac == 0 else f"{whole / 2**dtype.frac:.17g}"
