@@ -157,14 +157,24 @@ def test_network_numbers(numbers: tuple[float, float]) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"seed": 1}, {"trunc": "probabilistic"}, {"shadow": True}, {"threads": 4}, {"max_memory": 1}, {"malicious": True},
-     {"k": 32}, {"stat_sec": 40}, {"partys": 3}],
+    [{"threads": 4}, {"max_memory": 1}, {"malicious": True}, {"k": 32}, {"stat_sec": 40}, {"partys": 3}],
     ids=str,
 )  # fmt: skip
 def test_options_of_other_releases_are_refused_by_name(options: dict[str, Any]) -> None:
     (name,) = options
-    refused(qr.ConfigError, ValueError, lambda: qr.local(**options), name, "protocol, parties, network, strict")
+    refused(qr.ConfigError, ValueError, lambda: qr.local(**options), name, "protocol, parties, network, strict, trunc")
     refused(qr.ConfigError, ValueError, lambda: qr.connect("party.toml", **options), name, "path, strict")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"trunc": "fast"}, {"trunc": None}, {"strict": 1}, {"forms": "bits"}, {"seed": -1}, {"seed": 1.5}, {"seed": True},
+     {"shadow": "yes"}],
+    ids=str,
+)  # fmt: skip
+def test_values_that_an_option_does_not_have(options: dict[str, Any]) -> None:
+    (name,) = options
+    refused(qr.ConfigError, ValueError, lambda: qr.local(**options), f"{name} must be")
 
 
 def test_options_that_change_nothing_are_accepted() -> None:
@@ -424,6 +434,7 @@ def test_every_error_is_of_the_family() -> None:
         "ConfigError": ValueError, "ProgramMismatch": RuntimeError, "PeerLost": ConnectionError,
         "PeerTimeout": TimeoutError, "CheatingDetected": RuntimeError, "PoolExhausted": RuntimeError,
         "RunAborted": RuntimeError, "SessionClosed": RuntimeError, "SessionBusy": RuntimeError,
+        "ShadowError": ArithmeticError,
     }  # fmt: skip
     assert set(qr.errors.__all__) == {*builtins, "QuorateError", "RangeWarning"}
     assert issubclass(qr.RangeWarning, UserWarning)

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import hypothesis.extra.numpy as npst
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+import quorate as qr
 from deploying import Deployment
+from quorate.plan import Truncations
+
+
+def here() -> int:
+    return sys._getframe(1).f_lineno
 
 
 def test_parties_that_choose_differently_are_told_what_differs(tmp_path: Path) -> None:
@@ -34,3 +47,197 @@ def test_a_network_that_no_name_says_is_refused(tmp_path: Path, network: str) ->
     ended = made.start(0, made.script("pass"), config=file).end()
     assert ended.status == 2
     assert f'network "{network}" is not known' in ended.err
+
+
+# ---- truncation by choice -------------------------------------------------------------------------------------------
+
+
+def units(value: np.ndarray, frac: int) -> np.ndarray:
+    return np.rint(np.asarray(value) * 2.0**frac).astype(np.int64)
+
+
+@pytest.fixture(scope="module", params=[3, 5, 7], ids="{} parties".format)
+def rounding(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
+    """Sessions that round products either way."""
+    with qr.local("rss", parties=request.param, trunc="probabilistic") as mpc:
+        yield mpc
+
+
+@given(st.data(), st.sampled_from([(64, 16), (40, 12), (16, 4), (20, 18)]))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+def test_products_are_at_most_a_unit_off(rounding: qr.Session, data: st.DataObject, kind: tuple[int, int]) -> None:
+    bits, frac = kind
+    largest = int(2.0 ** ((bits - 2) / 2))  # so that products lie in the domain, and no further
+    shape = (3, 4)
+    a = data.draw(npst.arrays(np.int64, shape, elements=st.integers(-largest, largest)))
+    b = data.draw(npst.arrays(np.int64, shape, elements=st.integers(-largest, largest)))
+    dtype = qr.fixed(bits, frac)
+    x, y = (rounding.input(v / 2.0**frac, owner=i, dtype=dtype) for i, v in enumerate((a, b)))
+    product = units((x * y).reveal(), frac)
+    whole = a.astype(object) * b.astype(object)
+    assert ((product == whole >> frac) | (product == -(-whole >> frac))).all()
+
+
+def test_rounding_is_unbiased_and_whole_results_stay_whole(rounding: qr.Session) -> None:
+    x = rounding.input(np.full(4000, 0.25), owner=0, dtype=qr.fixed(32, 8), bound=1)
+    small = rounding.input(np.full(4000, 0.01171875), owner=1, dtype=qr.fixed(32, 8), bound=1)
+    up = units((x * small).reveal(), 8)  # 3/4 of a unit
+    assert set(up) == {0, 1}
+    assert 0.70 < up.mean() < 0.80
+    assert (units((x * 4.0).reveal(), 8) == 256).all()
+    assert set(units((x * 0.01171875).reveal(), 8)) <= {0, 1}
+
+
+def test_matrix_products_and_conversions_round_once(rounding: qr.Session) -> None:
+    a, b = np.linspace(-3, 3, 12).reshape(3, 4), np.linspace(-5, 4, 8).reshape(4, 2)
+    dtype = qr.fixed(48, 16)
+    x, y = (rounding.input(v, owner=i, dtype=dtype, bound=8) for i, v in enumerate((a, b)))
+    exact = units(a, 16) @ units(b, 16)
+    got = units((x @ y).reveal(), 16)
+    assert ((got == exact >> 16) | (got == -(-exact >> 16))).all()
+    narrow = units(x.astype(qr.fixed(48, 8)).reveal(), 8)
+    assert ((narrow == units(a, 16) >> 8) | (narrow == -(-units(a, 16) >> 8))).all()
+    assert (x.astype(qr.int(48)).reveal() == np.floor(units(a, 16) / 65536)).all()  # integers are exact
+    assert ((x >> 3).reveal() == (units(a, 16) >> 3) / 65536).all()
+
+
+def test_the_plan_says_what_is_rounded_how_and_what_it_risks() -> None:
+    with qr.local(trunc="probabilistic") as mpc:
+        proven = mpc.input([1.5, 2.0], owner=0, dtype=qr.fixed(32, 8), bound=100)
+        plan = mpc.explain(proven * proven)
+        assert plan.truncations == Truncations(0, 2, 0, 0.0)
+        assert "2 down or up, at most a unit off; the program fails with probability 0\n" in str(plan)
+        edge = mpc.input([1.5], owner=0, dtype=qr.fixed(32, 8), bound=150)  # 150^2 2^16 > 2^30
+        assert mpc.explain(edge * edge).truncations == Truncations(1, 0, 0, 0.0)
+        unknown = mpc.input([1.5], owner=0, dtype=qr.fixed(32, 8))
+        plan = mpc.explain(unknown * unknown, unknown.astype(qr.fixed(32, 4)))
+        assert plan.truncations == Truncations(1, 1, 1, 0.0)
+        assert "if 1 products without stated bounds stay below a quarter of their ring" in str(plan)
+        whole = mpc.input([3], owner=0)
+        assert "rounds fixed point" not in str(mpc.explain(whole * whole))
+    with qr.local() as mpc:
+        x = mpc.input([1.5], owner=0)
+        plan = mpc.explain(x * x)
+        assert plan.truncations == Truncations(1, 0, 0, 0.0)
+        assert "rounds fixed point: 1 down, exactly" in str(plan)
+
+
+@pytest.mark.parametrize("parties", [3, 5])
+def test_rounding_either_way_costs_less_and_what_was_planned(parties: int) -> None:
+    costs = {}
+    for trunc in ("exact", "probabilistic"):
+        with qr.local("rss", parties=parties, trunc=trunc) as mpc:
+            x, y = (mpc.input(np.ones(1000), owner=i, bound=100) for i in range(2))
+            product = x * y
+            plan = mpc.explain(product)
+            product.reveal()
+            stats = mpc.stats()
+        for phase in ("offline", "online"):
+            planned, measured = getattr(plan, phase), getattr(stats, phase)
+            assert (planned.rounds, planned.bytes_sent) == (measured.rounds, measured.bytes_sent)
+        costs[trunc] = stats
+    exact, either = costs["exact"], costs["probabilistic"]
+    assert either.online.rounds < exact.online.rounds
+    assert sum(either.online.bytes_sent) < sum(exact.online.bytes_sent)
+    assert sum(either.offline.bytes_sent) <= sum(exact.offline.bytes_sent)
+
+
+# ---- numpy beside the protocol --------------------------------------------------------------------------------------
+
+
+def test_a_shadow_that_agrees_changes_nothing() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(4, 3)) * 50, rng.integers(-1000, 1000, 12).reshape(4, 3)
+    for trunc in ("exact", "probabilistic"):
+        with qr.local(shadow=True, trunc=trunc) as mpc:
+            x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
+            z = mpc.where(x < 0, x * x, qr.sigmoid(x)) @ a.T
+            assert np.abs(z.reveal() - np.where(a < 0, a * a, 1 / (1 + np.exp(-a))) @ a.T).max() < 0.1
+            assert (y.sort(axis=0).cumsum(axis=0).reveal() == np.cumsum(np.sort(b, axis=0), axis=0)).all()
+            assert (y // 7).reveal().tolist() == (b // 7).tolist()
+            assert (y.argmax(axis=1) == 2).reveal().tolist() == (b.argmax(axis=1) == 2).tolist()
+            assert ((y ^ 5).bits()[..., 0]).reveal().tolist() == ((b ^ 5) & 1 == 1).tolist()
+            assert mpc.reveal_all((x / 3.0).max(), y.astype(qr.fixed(64, 16)).mean(), to=1)[1] is not None
+            assert mpc.stats().insecure == ("shadow: intermediate values were opened in this process",)
+            assert "INSECURE, shadow" in str(mpc.stats())
+
+
+def test_a_product_that_left_its_dtype_is_found_where_it_happened() -> None:
+    with qr.local(shadow=True) as mpc:
+        x = mpc.input([1.0, 3e7], owner=0)
+        square, line = x * x, here()
+        later = (square + 1).sum()
+        with pytest.raises(qr.ShadowError, match="before its fractional bits are dropped, it does not") as caught:
+            later.reveal()
+        error = caught.value
+        assert error.line == (__file__.rsplit("/", 1)[-1], line)
+        assert (error.index, error.numpy) == ((1,), "900000000000000")
+        assert error.protocol in str(error)
+        assert f"test_trust.py:{line}" in str(error)
+        assert x.reveal().tolist() == [1.0, 3e7]  # the session goes on
+
+
+def test_integers_that_wrap_differ_from_exact_ones() -> None:
+    with qr.local(shadow=True) as mpc:
+        x = mpc.input([1 << 62, 3], owner=0)
+        for wrong, index in ((x + x, (0,)), (x * 5, (0,)), (x.cumsum() + x, (0,)), (x << 2, (0,))):
+            with pytest.raises(qr.ShadowError, match=r"does not fit int.64") as caught:
+                wrong.reveal()
+            assert caught.value.index == index
+        byte = mpc.input([200], owner=0, dtype=qr.uint(8))
+        with pytest.raises(qr.ShadowError, match="numpy 400"):
+            (byte + byte).reveal()
+        assert byte.astype(qr.int(8)).reveal() == [-56]  # wraps in numpy, too
+
+
+def test_stated_saturation_is_told_not_refused() -> None:
+    with qr.local(shadow=True) as mpc:
+        x = mpc.input([-1.0, 1.0, 1e9], owner=0)
+        with pytest.warns(qr.RangeWarning, match="1 of its arguments are outside its domain"):
+            assert qr.log(x).reveal()[1] == pytest.approx(0, abs=1e-4)
+        with pytest.warns(qr.RangeWarning, match="1 of its results do not fit"):
+            qr.exp(x).reveal()
+        with pytest.warns(qr.RangeWarning, match="1 of its divisors are 0"):
+            (x / mpc.input([1.0, 0.0, 2.0], owner=1)).reveal()
+
+
+def test_a_wrong_protocol_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    with qr.local(shadow=True) as mpc:
+        x = mpc.input([3, 5], owner=0)
+        y = x - 1
+        run = mpc._shadow._session._native  # type: ignore[union-attr]
+
+        class Off:
+            def __getattr__(self, name: str) -> Any:
+                return getattr(run, name)
+
+            def run(self, *request: Any) -> Any:
+                values = run.run(*request)
+                kind, data = values[-1]
+                return [*values[:-1], (kind, np.add(np.frombuffer(data, "<i8"), [0, 1]).tobytes())]
+
+        monkeypatch.setattr(mpc, "_native", Off())
+        with pytest.raises(qr.ShadowError, match="the protocol has 5, numpy 4; report this as a defect"):
+            y.reveal()
+
+
+@pytest.mark.parametrize(("name", "value"), [("shadow", True), ("seed", 3)])
+def test_what_is_for_local_sessions_only(name: str, value: Any) -> None:
+    with pytest.raises(qr.ConfigError, match=f"{name}=.*local sessions only.*secret|value of the program"):
+        qr.connect("party.toml", **{name: value})
+
+
+# ---- seeds ----------------------------------------------------------------------------------------------------------
+
+
+def test_one_seed_gives_one_run_and_says_so() -> None:
+    results = []
+    for seed in (11, 11, 12, None):
+        with qr.local(seed=seed, trunc="probabilistic") as mpc:
+            x = mpc.input(np.linspace(0, 1, 500), owner=0, bound=1)
+            results.append((x * x).reveal().tolist())
+            insecure = mpc.stats().insecure
+        assert insecure == (() if seed is None else ("seed: every share and mask grows from a seed that was given",))
+    assert results[0] == results[1]
+    assert results[0] != results[2]
+    assert results[3] not in results[:3]

@@ -315,8 +315,8 @@ def local(
         options: any of
 
             - `strict=True`: refuse a program whose values may leave their dtype; inputs then need a `bound=`.
-            - `trunc="probabilistic"`: products of fixed point are rounded down or up at random, up as often as the
-              fraction says, which costs less than rounding down; `explain` prints the risk of a wrong result.
+            - `trunc="probabilistic"`: products of fixed point are rounded down or up, which costs less than always
+              down; `explain` prints the risk of a wrong result.
             - `shadow=True`: numpy repeats every operation, and the first that differs is a `ShadowError` with its line
               and values. For finding faults: every value of the program is opened in this process.
             - `seed=7`: all coins grow from this number, so that runs are alike, byte for byte. Insecure.
