@@ -162,6 +162,14 @@ def test_a_shadow_that_agrees_changes_nothing() -> None:
             assert "INSECURE, shadow" in str(mpc.stats())
 
 
+def test_a_shuffle_keeps_its_rows_under_a_shadow() -> None:
+    with qr.local(shadow=True) as mpc:
+        x, y = mpc.input(np.arange(8).reshape(4, 2), owner=0), mpc.input(np.arange(4) % 2 == 0, owner=1)
+        rows, flags = mpc.reveal_all(*mpc.shuffle(x, y))
+        assert sorted(rows[:, 0].tolist()) == [0, 2, 4, 6]
+        assert (flags == (rows[:, 0] % 4 == 0)).all()
+
+
 def test_a_product_that_left_its_dtype_is_found_where_it_happened() -> None:
     with qr.local(shadow=True) as mpc:
         x = mpc.input([1.0, 3e7], owner=0)
