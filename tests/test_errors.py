@@ -157,7 +157,7 @@ def test_network_numbers(numbers: tuple[float, float]) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"threads": 4}, {"max_memory": 1}, {"malicious": True}, {"k": 32}, {"stat_sec": 40}, {"partys": 3}],
+    [{"malicious": True}, {"k": 32}, {"stat_sec": 40}, {"partys": 3}],
     ids=str,
 )  # fmt: skip
 def test_options_of_other_releases_are_refused_by_name(options: dict[str, Any]) -> None:
@@ -169,7 +169,7 @@ def test_options_of_other_releases_are_refused_by_name(options: dict[str, Any]) 
 @pytest.mark.parametrize(
     "options",
     [{"trunc": "fast"}, {"trunc": None}, {"strict": 1}, {"forms": "bits"}, {"seed": -1}, {"seed": 1.5}, {"seed": True},
-     {"shadow": "yes"}],
+     {"shadow": "yes"}, {"threads": 0}, {"max_memory": "much"}],
     ids=str,
 )  # fmt: skip
 def test_values_that_an_option_does_not_have(options: dict[str, Any]) -> None:
