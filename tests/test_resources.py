@@ -57,6 +57,28 @@ def test_memory_stays_within_its_limit_and_costs_stay_those_of_the_plan(tmp_path
     assert bound < free - 100 * MB
 
 
+MANY = """
+import resource
+import numpy as np
+import quorate as qr
+
+with qr.local("rss") as mpc:
+    x, y = mpc.input(np.arange(10**6), owner=0), mpc.input(np.arange(10**6), owner=1)
+    sums = [(x * (y + i)).sum() for i in range(40)]
+    mpc.reveal_all(*sums)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def test_independent_large_steps_do_not_pile_up_without_a_limit(tmp_path: Path) -> None:
+    script = tmp_path / "many.py"
+    script.write_text(MANY, encoding="utf-8")
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    # Forty sums y + i and forty products of 16 MB a party are 3.8 GB.
+    assert int(run.stdout) < 1800 * MB
+
+
 def test_what_cannot_fit_is_refused_before_anything_is_sent() -> None:
     with qr.local("rss", max_memory="8 MiB") as mpc:
         x = mpc.input(np.arange(400_000), owner=0)

@@ -13,7 +13,7 @@ use quorate_gadgets::Gadgets;
 use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::{OwnInput, Plain, constant, phantom};
-use crate::gate::{Gate, Room};
+use crate::gate::Gate;
 use crate::operations::KINDS;
 
 /// What a node's value is at this party.
@@ -82,7 +82,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         known: &Known<S>,
         inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
         keep: &'a dyn Fn(NodeId) -> bool,
-        (room, bytes): (Room, &'a dyn Fn(NodeId) -> u64),
+        (room, bytes): (Option<u64>, &'a dyn Fn(NodeId) -> u64),
     ) -> Self {
         let mut slots = BTreeMap::new();
         let mut uses: BTreeMap<NodeId, Cell<usize>> = BTreeMap::new();
@@ -135,10 +135,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &input in &node.inputs {
             operands.push(self.value(ctx, input).await?);
         }
-        let _pass = match node.op.talks() || self.gate.is_for_all() {
-            true => Some(self.gate.enter(place, (self.bytes)(id)).await),
-            false => None,
-        };
+        let _pass = self.gate.enter(place, (self.bytes)(id)).await;
         let value = Rc::new(match &node.op {
             Op::Constant(units) if !ctx.is_dry() => Value::Public(constant(node.dtype, units, node.elements())),
             Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),

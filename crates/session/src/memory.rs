@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_graph::{Dtype, Graph, Node, NodeId, Op};
 
 use crate::executor::Work;
-use crate::gate::Room;
 use crate::protocol::Backend;
 
 /// Working room of a streamed step: a fixed part, and one for each share of a value that a party holds.
@@ -49,9 +48,9 @@ impl Need {
         limit.is_none_or(|limit| self.peak_bytes <= limit)
     }
 
-    /// What steps may use side by side.
-    pub fn room(&self, limit: Option<u64>) -> Room {
-        limit.map_or(Room::default(), |limit| Room::Within(limit.saturating_sub(self.total(Some(limit)))))
+    /// What the limit leaves for steps before their turn.
+    pub fn room(&self, limit: Option<u64>) -> Option<u64> {
+        limit.map(|most| most.saturating_sub(self.total(limit)))
     }
 }
 

@@ -16,7 +16,6 @@ use quorate_ring::threads;
 use crate::data::{Data, OwnInput, Plain, decode, decode_units, phantom};
 use crate::error::SessionError;
 use crate::executor::{Done, Executor, Known, Reveal, Value, Work};
-use crate::gate::Room;
 use crate::memory::{self, Need};
 use crate::options::Options;
 use crate::plan::PhasePlan;
@@ -282,7 +281,7 @@ fn run_dry<B: Backend>(dry: &B, work: &Work<'_>, parties: usize, me: usize) -> R
     let inputs = BTreeMap::new();
     let keep = |_| false;
     let bytes = |id| memory::step_bytes(dry, work.graph, id);
-    let executor = Executor::new(dry, work, &known, &inputs, &keep, (Room::default(), &bytes));
+    let executor = Executor::new(dry, work, &known, &inputs, &keep, (None, &bytes));
     let (_, costs): (Done<B>, Costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
     Ok(costs)
 }
