@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn enters<'g>(gate: &'g Gate, step: usize, bytes: u64) -> Option<Pass<'g>> {
-        gate.admit(step, bytes).then_some(Pass { gate, step })
+        gate.admit(step, bytes).then(|| Pass { gate, step })
     }
 
     #[test]
