@@ -110,14 +110,87 @@ def test_running_sums_are_local(three: qr.Session) -> None:
 def test_means(mpc: qr.Session) -> None:
     a = some(4, 6) / 8
     x = mpc.input(a, owner=0)
-    same(x.mean(axis=0).reveal(), np.floor(a.sum(0) * 2**14) / 2**16)
-    for axis in (None, 1):
-        near(x.mean(axis=axis).reveal(), a.mean(axis=axis), 2)
+    for axis, count in ((None, 24), (0, 4), (1, 6)):
+        same(x.mean(axis=axis).reveal(), np.floor(a.sum(axis=axis) * 2**16 / count) / 2**16)
+    same(x[:, :1].mean(axis=1).reveal(), a[:, 0])
     assert x.mean(axis=1, keepdims=True).shape == (4, 1)
     with pytest.raises(qr.DtypeError, match="astype"):
         mpc.input([1], owner=0).mean()
     with pytest.raises(qr.ShapeError, match="empty"):
         x[:0].mean()
+
+
+@pytest.mark.parametrize("count", [200, 255, 256, 70_000])
+def test_means_of_more_elements_than_the_dtype_can_count(three: qr.Session, count: int) -> None:
+    units = np.resize([5, -7, 3, 1, -2], count)
+    x = three.input(units / 2**9, owner=0, dtype=qr.fixed(16, 9))
+    same(x.mean().reveal(), np.floor(units.sum() / count) / 2**9)
+
+
+def test_dtype_converts_before_a_sum(mpc: qr.Session) -> None:
+    a = np.array([[100, 100], [-128, 127]], np.int8)
+    x, wide = mpc.input(a, owner=0, dtype=qr.int(8)), qr.int(64)
+    same(x.sum(axis=1).reveal(), a.sum(axis=1, dtype=np.int8).astype(np.int64))
+    same(x.sum(axis=1, dtype=wide).reveal(), a.sum(axis=1))
+    same(x.cumsum(dtype=wide).reveal(), a.cumsum())
+    same(x.sum(axis=0, keepdims=True, dtype=wide).reveal(), a.sum(axis=0, keepdims=True))
+    same(x[0].dot(x[1], dtype=wide).reveal(), a[0].astype(np.int64) @ a[1])
+    same(x[0].dot(np.array([3, 4]), dtype=wide).reveal(), 700)
+    same(x.mean(axis=1, dtype=qr.fixed(64, 16)).reveal(), a.mean(axis=1))
+    late = x > 0
+    same(late.sum(dtype=qr.int(8)).reveal(), 3)
+    assert late.sum(dtype=qr.int(8)).dtype == qr.int(8)
+    reals = mpc.input([60.5, 60.5], owner=0, dtype=qr.fixed(16, 9))
+    same(reals.sum(dtype=qr.fixed(32, 9)).reveal(), 121.0)
+    with pytest.raises(qr.DtypeError):
+        x.sum(dtype="int64")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [0.9, True, "0", [0], np.float64(1)])
+def test_axes_are_whole_numbers(three: qr.Session, bad: Any) -> None:
+    x = three.input([[1.0, 2.0], [3.0, 4.0]], owner=0)
+    i = three.input(1, owner=0)
+    calls: list[Callable[[], Any]] = [
+        lambda: qr.softmax(x, axis=bad), lambda: three.concatenate([x, x], axis=bad),
+        lambda: three.stack([x, x], axis=bad), lambda: three.shuffle(x, axis=bad),
+        lambda: three.sort(x, axis=bad), lambda: three.take(x, i, axis=bad), lambda: x.sum(axis=bad),
+        lambda: x.mean(axis=bad), lambda: x.max(axis=bad), lambda: (x > 1).max(axis=bad),
+        lambda: x.argmin(axis=bad), lambda: x.cumsum(axis=bad), lambda: x.sort(axis=bad), lambda: x.argsort(axis=bad),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(qr.ShapeError, match="axis must be a whole number"):
+            call()
+
+
+def test_public_reals_that_the_dtype_changes_are_reported(three: qr.Session) -> None:
+    x = three.input([0.0, 1.5], owner=0)
+    with pytest.warns(qr.RangeWarning, match=r"value 0.000001 .* becomes 0 in fixed\(64, 16\).*test_operations.py"):
+        small = x < 1e-6
+    assert not small.reveal().any()
+    programs: list[Callable[[], Any]] = [
+        lambda: x * 1e-6, lambda: x / 1e-5, lambda: x // 0.0001, lambda: three.constant([1.0, 1e-5]),
+        lambda: three.where(x > 0, x, 1e-7), lambda: x.clip(1e-7, None), lambda: x @ np.array([1e-3, 1.0]),
+        lambda: three.concatenate([x, [1e-9]]), lambda: x.at[0].set(1e-9),
+    ]  # fmt: skip
+    for program in programs:
+        with pytest.warns(qr.RangeWarning, match="becomes"):
+            program()
+    with pytest.raises(qr.RangeError, match="from 0 to 0"):
+        _ = x / 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for value in (0.1, 0.0, 1 / 3, -2.0, 0.01, 7):
+            _ = (x * value, x < value)
+        three.input([1e-9], owner=0)  # secrets are their owner's
+
+
+def test_strict_programs_refuse_public_reals_that_change() -> None:
+    with qr.local("rss", strict=True) as strict:
+        x = strict.input([0.0, 1.5], owner=0, bound=2)
+        for program in (lambda: x < 1e-6, lambda: strict.constant(1e-6), lambda: x // 0.0001):
+            with pytest.raises(qr.RangeError, match="becomes"):
+                program()
+        same((x < 0.5).reveal(), [True, False])
 
 
 # ---- secret positions -----------------------------------------------------------------------------------------------

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from quorate import _network, _source
-from quorate._source import at
-from quorate.errors import DtypeError, ShapeError
+from quorate._public import whole_axis
+from quorate.dtypes import Dtype
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
@@ -50,14 +49,15 @@ class Composed:
             x = x._session.maximum(x, min)
         return x if max is None else x._session.minimum(x, max)
 
-    def mean(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
-        """Mean over an axis or all, of fixed point.
+    def mean(self, axis: int | None = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
+        """Mean over an axis or all, of fixed point: exact, rounded down to a multiple of 2^-f.
 
-        Of 2^m elements it is rounded down exactly (one truncation); of other numbers it is a division, within 2 units
-        of 2^-f of the exact mean where that is below 2^(28 - f). The sum must fit the dtype.
+        The sum must fit the dtype, or it wraps; their number need not. With `dtype=` the elements convert first. Costs
+        what `sum() // n` does: a truncation for 2^m elements, a conversion into a wider ring more for other numbers.
 
         Raises:
-            DtypeError: the elements are integers or bits, whose means are not; `astype` makes them fixed point.
+            DtypeError: the elements are integers or bits, whose means are not: name `dtype=qr.fixed(k, f)`.
+            ShapeError: there are no elements.
 
         Example:
             >>> import quorate as qr
@@ -65,17 +65,12 @@ class Composed:
             ...     print(mpc.input([[1.5, 2.0], [4.5, 3.0]], owner=0).mean(axis=0).reveal())
             [3.  2.5]
         """
-        x = self._me()
-        if x.dtype.kind != "fixed":
-            raise DtypeError(at(f"the mean of {x.dtype} is not {x.dtype}: convert first, x.astype(qr.fixed(64, 16))"))
-        total = x.sum(axis, keepdims)
-        count = x.size if axis is None else x.shape[axis]
-        if count == 0:
-            raise ShapeError(at(f"mean of an empty axis has no value: shape {x.shape}"))
-        return total >> (count.bit_length() - 1) if count & (count - 1) == 0 else total / count
+        return self._me()._typed(dtype)._reduce("mean", axis, keepdims)
 
-    def cumsum(self, axis: int | None = None) -> SecretArray:
+    def cumsum(self, axis: int | None = None, *, dtype: Dtype | None = None) -> SecretArray:
         """Sums of all elements up to each, along an axis or of the flattened array. Local (of bits: 1 round).
+
+        They have the elements' dtype and wrap in its k bits, as `sum` does; with `dtype=` the elements convert first.
 
         Example:
             >>> import quorate as qr
@@ -83,8 +78,8 @@ class Composed:
             ...     print(mpc.input([3, -5, 7], owner=0).cumsum().reveal())
             [ 3 -2  5]
         """
-        x = self._me()
-        wanted = _axis("cumsum", axis)
+        x = self._me()._typed(dtype)
+        wanted = whole_axis("cumsum", axis)
         return x._new(x._session._native.cumsum(x._node, wanted, _source.line()))
 
     def bits(self) -> SecretArray:
@@ -105,7 +100,7 @@ class Composed:
     def _folded(self, name: str, op: Callable[[Any, Any], Any], axis: int | None, keepdims: bool) -> SecretArray:
         """`op` between all elements of an axis: halves meet until one is left."""
         x = self._me()
-        rows, _ = _network.lined_up(x, _axis(name, axis))
+        rows, _ = _network.lined_up(name, x, axis)
         if len(rows) == 0:
             return x._reduce(name, axis, keepdims)  # which says that there is no value
         while len(rows) > 1:
@@ -128,7 +123,7 @@ class Composed:
             ...     print(mpc.input([3, -5, 7, 0], owner=0).sort().reveal())
             [-5  0  3  7]
         """
-        keys, restore = _network.lined_up(self._me(), _axis("sort", axis))
+        keys, restore = _network.lined_up("sort", self._me(), axis)
         return restore(_network.sort(keys, [], stable=False)[0])
 
     def argsort(self, axis: int | None = -1) -> SecretArray:
@@ -140,11 +135,5 @@ class Composed:
             ...     print(mpc.input([3, -5, 3, 0], owner=0).argsort().reveal())
             [1 3 0 2]
         """
-        keys, restore = _network.lined_up(self._me(), _axis("argsort", axis))
+        keys, restore = _network.lined_up("argsort", self._me(), axis)
         return restore(_network.sort(keys, [], stable=True)[1])
-
-
-def _axis(what: str, axis: Any) -> int | None:
-    if axis is not None and (isinstance(axis, bool) or not isinstance(axis, numbers.Integral)):
-        raise ShapeError(at(f"{what}: axis must be a whole number or None, not {axis!r}"))
-    return None if axis is None else int(axis)

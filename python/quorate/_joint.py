@@ -11,6 +11,7 @@ import numpy as np
 from quorate import _source
 from quorate._network import lined_up
 from quorate._network import sort as sort_rows
+from quorate._public import row_axis
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check
@@ -112,7 +113,7 @@ class Joint:
         """
         if not isinstance(x, SecretArray):
             x = self._session().constant(x)
-        lined, _ = lined_up(x, axis)
+        lined, _ = lined_up("take", x, axis)
         count, rest = len(lined), lined.shape[1:]
         hot = self.one_hot(index, count).reshape(index.size, count)
         picked = hot @ lined.reshape(count, math.prod(rest))
@@ -156,7 +157,7 @@ class Joint:
         parts = [self._session()._operand(array, what) for array in arrays]
         if not any(isinstance(array, SecretArray) for array in arrays):
             raise DtypeError(at(f"{what}: none of the arrays is secret; use numpy's, or mpc.constant"))
-        return self._array(self._session()._native.join(parts, int(axis), stack, _source.line()))
+        return self._array(self._session()._native.join(parts, row_axis(what, axis), stack, _source.line()))
 
     def shuffle(self, *arrays: SecretArray, axis: int = 0) -> SecretArray | tuple[SecretArray, ...]:
         """The rows of arrays along an axis in a new order, uniformly random and known to nobody; the same for all.
@@ -177,7 +178,7 @@ class Joint:
         """
         if not arrays or not all(isinstance(x, SecretArray) for x in arrays):
             raise DtypeError(at("shuffle takes secret arrays: public numbers become some by mpc.constant"))
-        lined = [lined_up(x, axis) for x in arrays]
+        lined = [lined_up("shuffle", x, row_axis("shuffle", axis)) for x in arrays]
         nodes = [self._session()._operand(x, "shuffle") for x, _ in lined]
         native = self._session()._native
         mixed = native.shuffle(nodes, _source.line())
@@ -214,13 +215,14 @@ class Joint:
         """
         if not all(isinstance(x, SecretArray) for x in (keys, *others)):
             raise DtypeError(at("sort takes secret arrays: public numbers become some by mpc.constant"))
+        axis = row_axis("sort", axis)
         if not -keys.ndim <= axis < keys.ndim:
             raise ShapeError(at(f"sort: axis {axis} is out of bounds for keys of dimension {keys.ndim}"))
         axis %= keys.ndim
         for x in others:
             if x.shape[: keys.ndim] != keys.shape:
                 raise ShapeError(at(f"sort: shape {x.shape} does not begin with that of the keys, {keys.shape}"))
-        lined = [lined_up(x, axis) for x in (keys, *others)]
+        lined = [lined_up("sort", x, axis) for x in (keys, *others)]
         arrays = [x for x, _ in lined]
         ordered = sort_rows(arrays[0], arrays[1:], stable)
         if stable:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate._public import whole_axis
 from quorate._source import at
 from quorate.errors import ShapeError
 
@@ -31,16 +32,17 @@ def layers(count: int) -> Iterator[tuple[np.ndarray, int]]:
         p //= 2
 
 
-def lined_up(x: SecretArray, axis: int | None) -> tuple[SecretArray, Callable[[SecretArray], SecretArray]]:
+def lined_up(what: str, x: SecretArray, axis: Any) -> tuple[SecretArray, Callable[[SecretArray], SecretArray]]:
     """The array with `axis` first, and the way back; None flattens.
 
     Raises:
         ShapeError: there is no such axis.
     """
+    axis = whole_axis(what, axis)
     if axis is None:
         return x.reshape(-1), lambda y: y
     if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(at(f"axis {axis} is out of bounds for an array of dimension {x.ndim}"))
+        raise ShapeError(at(f"{what}: axis {axis} is out of bounds for an array of dimension {x.ndim}"))
     order = [axis % x.ndim, *(d for d in range(x.ndim) if d != axis % x.ndim)]
     back = np.argsort(order).tolist()
     return x.transpose(order), lambda y: y.transpose(back)

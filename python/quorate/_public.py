@@ -88,6 +88,26 @@ def pack(array: np.ndarray) -> Packed:
     return kind, array.shape, np.ascontiguousarray(array).tobytes()
 
 
+def whole_axis(what: str, axis: Any) -> int | None:
+    """An axis, or None for all.
+
+    Raises:
+        ShapeError: it is something else.
+    """
+    return None if axis is None else row_axis(what, axis, " or None")
+
+
+def row_axis(what: str, axis: Any, more: str = "") -> int:
+    """An axis where there must be one.
+
+    Raises:
+        ShapeError: it is something else.
+    """
+    if isinstance(axis, bool) or not isinstance(axis, numbers.Integral):
+        raise ShapeError(at(f"{what}: axis must be a whole number{more}, not {axis!r}"))
+    return int(axis)
+
+
 def natural_dtype(array: np.ndarray) -> Dtype:
     """The dtype that an array gets if the user names none.
 

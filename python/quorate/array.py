@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate import _source
 from quorate._composed import Composed
-from quorate._public import as_numbers, pack
+from quorate._public import as_numbers, pack, whole_axis
 from quorate._source import at
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
@@ -57,12 +57,12 @@ class SecretArray(Composed):
         shape, parts = session._native.info(node)
         self.shape: tuple[int, ...] = tuple(shape)
         self.dtype = Dtype(*parts)
-        session._hold(node)
+        session._native.hold(node)
 
     def __del__(self) -> None:
         session = getattr(self, "_session", None)
         if session is not None and hasattr(self, "dtype"):
-            session._let_go(self._node)
+            session._native.release(self._node)
 
     def __copy__(self) -> SecretArray:
         return self
@@ -249,8 +249,10 @@ class SecretArray(Composed):
             raise DtypeError(at("<< and >> take a public whole number of bits"))
         return self._new(self._session._native.shift(self._node, left, int(bits), _source.line()))
 
-    def dot(self, other: Any) -> SecretArray:
+    def dot(self, other: Any, *, dtype: Dtype | None = None) -> SecretArray:
         """Numpy's dot product: one multiplication round, as many bytes as results.
+
+        It wraps in the dtype of the operands, as `@` does; with `dtype=` secret operands convert to that first.
 
         Example:
             >>> import quorate as qr
@@ -259,28 +261,34 @@ class SecretArray(Composed):
             ...     print(x[0].dot(x[1]).reveal())
             11
         """
-        return self._new(self._session._native.dot(self._node, self._operand(other, "dot"), _source.line()))
+        x, y = self._typed(dtype), other._typed(dtype) if isinstance(other, SecretArray) else other
+        return self._new(self._session._native.dot(x._node, self._operand(y, "dot"), _source.line()))
 
     # ---- reductions -----------------------------------------------------------------------------------------------
 
     def _reduce(self, op: str, axis: Any, keepdims: bool) -> SecretArray:
-        if axis is not None and not isinstance(axis, numbers.Integral):
-            raise ShapeError(at(f"{op}: axis must be a whole number or None, not {axis!r}"))
         native = self._session._native
-        axis = None if axis is None else int(axis)
-        return self._new(native.reduce(op, self._node, axis, bool(keepdims), _source.line()))
+        return self._new(native.reduce(op, self._node, whole_axis(op, axis), bool(keepdims), _source.line()))
 
-    def sum(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+    def sum(self, axis: int | None = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
         """Sum over an axis or all; of bits, their number as int(64). Local (of bits: 1 round).
 
+        Narrow integers are *not* promoted as in numpy: the sum has the elements' dtype and wraps in its k bits. With
+        `dtype=` the elements convert first (`astype`, with its cost), as numpy's do.
+
         Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([100, 100], owner=0, dtype=qr.int(8))
+            ...     print(x.sum().reveal(), x.sum(dtype=qr.int(64)).reveal())
+            -56 200
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
             ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
             ...     print(x.sum(axis=0).reveal(), (x > 2).sum().reveal())
             [5 6] 2
         """
-        return self._reduce("sum", axis, keepdims)
+        return self._typed(dtype)._reduce("sum", axis, keepdims)
 
     def max(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
         """Maximum; log2(n) comparisons deep. Of bits, whether any is 1: a bit, log2(n) rounds.
@@ -410,6 +418,10 @@ class SecretArray(Composed):
         if wanted == self.dtype:
             return self
         return self._new(self._session._native.cast(self._node, wanted.parts, _source.line()))
+
+    def _typed(self, dtype: Any) -> SecretArray:
+        """What a sum works on: the array, or what `dtype=` asks for."""
+        return self if dtype is None else self.astype(dtype)
 
     def _positions(self, key: Any) -> np.ndarray:
         keys = key if isinstance(key, tuple) else (key,)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from quorate import _source
+from quorate._public import row_axis
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import DtypeError
@@ -147,4 +148,4 @@ def softmax(x: SecretArray, axis: int = -1) -> SecretArray:
         [0.09  0.245 0.665]
     """
     x = _secret("softmax", x)
-    return x._new(x._session._native.softmax(x._node, int(axis), _source.line()))
+    return x._new(x._session._native.softmax(x._node, row_axis("softmax", axis), _source.line()))

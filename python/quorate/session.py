@@ -71,7 +71,6 @@ class Session(Joint, Files):
         self._network = network
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
-        self._alive: dict[int, int] = {}
         self.me: int | None = native.me
         self.parties: int = native.parties
         self.protocol: str = native.protocol
@@ -93,17 +92,6 @@ class Session(Joint, Files):
         self._native.close(gave_up)
 
     # ---- arrays -----------------------------------------------------------------------------------------------------
-
-    def _hold(self, node: int) -> None:
-        self._alive[node] = self._alive.get(node, 0) + 1
-
-    def _let_go(self, node: int) -> None:
-        left = self._alive.get(node, 0) - 1
-        if left > 0:
-            self._alive[node] = left
-        else:
-            self._alive.pop(node, None)
-            self._native.release(node)
 
     def _operand(self, value: Any, what: str) -> Any:
         return operand(self, value, what)

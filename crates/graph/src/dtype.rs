@@ -132,6 +132,15 @@ impl Dtype {
         values.iter().enumerate().map(encode).collect()
     }
 
+    /// What is lost where public `values` were encoded as `units`: the first that is not 0 and became 0, or changed by
+    /// more than 2^-8 of itself.
+    pub(crate) fn lost(self, values: &[f64], units: &[i128]) -> Option<Fault> {
+        let lossy = |(&value, &units): (&f64, &i128)| (self.decode(units) - value).abs() > value.abs() / 256.0;
+        let index = values.iter().zip(units).position(lossy)?;
+        let (given, becomes) = (shown(values[index]), shown(self.decode(units[index])));
+        Some(Fault::Rounded { index, given, becomes, dtype: self })
+    }
+
     /// The number that `units` stands for (rounded to the nearest double where it has more than 53 bits).
     pub fn decode(self, units: i128) -> f64 {
         units as f64 / f64::from(self.frac()).exp2()

@@ -131,6 +131,11 @@ pub enum Fault {
 
     #[error("value {shown} (index {index}) does not fit {dtype}, which holds {}: use a wider dtype or scale the values", dtype.shown_range())]
     OutOfRange { index: usize, value: f64, shown: String, dtype: Dtype },
+    #[error(
+        "value {given} (index {index}) becomes {becomes} in {dtype}, whose unit is {}: scale the values, or use more fractional bits",
+        shown(dtype.decode(1))
+    )]
+    Rounded { index: usize, given: String, becomes: String, dtype: Dtype },
     #[error("value {value} (index {index}) is not a finite number: remove or replace it")]
     NotFinite { index: usize, value: f64 },
     #[error("value {shown} (index {index}) is larger than the stated bound allows ({lo} to {hi}): raise bound=")]
@@ -204,6 +209,7 @@ impl Fault {
             | Fault::RealDtype { .. }
             | Fault::OneDoesNotFit { .. } => Kind::Dtype,
             Fault::OutOfRange { .. }
+            | Fault::Rounded { .. }
             | Fault::NotFinite { .. }
             | Fault::OutOfBound { .. }
             | Fault::Bound { .. }

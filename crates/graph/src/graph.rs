@@ -9,7 +9,8 @@ use crate::node::{Node, NodeId, Op, Source, expand};
 use crate::ranges::{self, Reach};
 use crate::{reference, shape};
 
-/// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated.
+/// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
+/// that their dtype changes much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeWarning {
     pub node: NodeId,
@@ -91,7 +92,7 @@ impl Graph {
         &self.hashes
     }
 
-    /// Results that may leave their dtype, in the order in which they were built.
+    /// Results that may leave their dtype and public numbers that theirs changes, in the order in which they were built.
     pub fn warnings(&self) -> &[RangeWarning] {
         &self.warnings
     }
@@ -207,12 +208,17 @@ impl Graph {
                 None
             }
         };
-        if let (true, Some(fault)) = (self.rules.strict, &overflow) {
-            return Err(fault.clone());
-        }
         let id = self.append(Node { op, inputs, shape, dtype, interval, source: source.clone() })?;
-        self.warnings.extend(overflow.map(|fault| RangeWarning { node: id, fault }));
-        Ok(id)
+        self.warn(id, overflow)
+    }
+
+    /// Passes the node on with a warning, which is an error in strict mode.
+    pub(crate) fn warn(&mut self, node: NodeId, fault: Option<Fault>) -> Result<NodeId, Fault> {
+        match fault {
+            Some(fault) if self.rules.strict => return Err(fault),
+            fault => self.warnings.extend(fault.map(|fault| RangeWarning { node, fault })),
+        }
+        Ok(node)
     }
 
     /// Adds a constant of checked values; equal values are kept once.

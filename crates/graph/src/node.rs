@@ -75,8 +75,8 @@ pub enum Op {
     Shl(u32),
     /// Shift right, with the sign where there is one: exact, towards minus infinity.
     Shr(u32),
-    /// Divided by public numbers in units of the operand, one for all or one for each, towards minus infinity: a whole
-    /// number.
+    /// Divided by public numbers, one for all or one for each, towards minus infinity: a whole number of the operand's
+    /// units, where the divisors count these; of its dtype, where the divisors are plain integers.
     FloorDiv(Arc<[i128]>),
     /// (number, its quotient by [`Op::FloorDiv`]): what these divisors leave.
     Remainder(Arc<[i128]>),

@@ -321,6 +321,40 @@ fn strict_programs_must_fit() {
 }
 
 #[test]
+fn public_reals_that_the_dtype_changes_are_reported() {
+    let mut p = Program::default();
+    let x = p.input(&[2], FIX, &[16, 32]); // units of 1/16
+    let fine = [1.0, 0.0, -7.9375, 0.2495, 16.03];
+    for value in &fine {
+        p.at().binary(B::Add, x, Operand::real(value)).unwrap();
+    }
+    assert!(p.graph.warnings().is_empty(), "a 256th of the value may go: {:?}", p.graph.warnings());
+    let [tiny, near] = [1e-3, 0.3];
+    p.at().binary(B::Lt, x, Operand::real(&tiny)).unwrap();
+    p.at().floor_div(x, Operand::real(&near)).unwrap();
+    let pair = [1.0, -0.02];
+    p.at().constant_reals(&[2], &pair, FIX).unwrap();
+    let said: Vec<String> = p.graph.warnings().iter().map(|w| w.fault.to_string()).collect();
+    let end = "in fixed(16, 4), whose unit is 0.0625: scale the values, or use more fractional bits";
+    assert_eq!(
+        said,
+        [
+            format!("value 0.001 (index 0) becomes 0 {end}"),
+            format!("value 0.3 (index 0) becomes 0.3125 {end}"),
+            format!("value -0.02 (index 1) becomes 0 {end}"),
+        ]
+    );
+    assert_eq!(message(p.at().floor_div(x, Operand::real(&tiny))), format!("Range: {}", said[0]));
+
+    let mut graph = Graph::strict();
+    let at = || Source::new("t.py", 7);
+    let x = graph.at(at()).input(0, 3, &[2], FIX, Some(Bound::Int(10))).unwrap();
+    assert_eq!(message(graph.at(at()).binary(B::Lt, x, Operand::real(&tiny))), format!("Range: {}", said[0]));
+    assert_eq!(message(graph.at(at()).floor_div(x, Operand::real(&near))), format!("Range: {}", said[1]));
+    assert_eq!(graph.nodes().len(), 1, "what is refused leaves no trace");
+}
+
+#[test]
 fn descriptions_say_what_and_where() {
     let mut graph = Graph::new();
     let x = graph.at(Source::new("score.py", 3)).input(1, 3, &[569], Dtype::INT64, None).unwrap();

@@ -163,6 +163,7 @@ impl Session {
             "min" => b.min(NodeId(x), axis, keepdims),
             "argmax" => b.argmax(NodeId(x), axis, keepdims),
             "argmin" => b.argmin(NodeId(x), axis, keepdims),
+            "mean" => b.mean(NodeId(x), axis, keepdims),
             _ => b.sum(NodeId(x), axis, keepdims),
         })
     }

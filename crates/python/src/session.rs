@@ -1,8 +1,9 @@
 //! A session as Python sees it: open, run, look, close.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -22,13 +23,38 @@ const TICK: Duration = Duration::from_millis(50);
 #[pyclass(module = "quorate._quorate", frozen)]
 pub(crate) struct Session {
     inner: Mutex<Inner>,
-    /// Arrays that Python let go of; taken over when the next run starts, since that may happen during a run.
-    released: Mutex<Vec<NodeId>>,
+    arrays: Mutex<Arrays>,
+}
+
+/// Python's hold on the nodes. Behind a lock of its own: threads and the garbage collector let go of arrays at any time,
+/// during a run, too.
+#[derive(Default)]
+struct Arrays {
+    /// How many arrays stand for a node.
+    held: BTreeMap<u32, usize>,
+    /// Nodes that none stands for any more; taken over when the next run starts.
+    released: Vec<NodeId>,
+}
+
+impl Arrays {
+    fn hold(&mut self, node: u32) {
+        *self.held.entry(node).or_default() += 1;
+    }
+
+    fn release(&mut self, node: u32) {
+        match self.held.get_mut(&node) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => {
+                self.held.remove(&node);
+                self.released.push(NodeId(node));
+            }
+        }
+    }
 }
 
 impl Session {
     fn new(inner: Inner) -> Self {
-        Session { inner: Mutex::new(inner), released: Mutex::default() }
+        Session { inner: Mutex::new(inner), arrays: Mutex::default() }
     }
 
     /// The session, unless another thread is running a program on it.
@@ -139,11 +165,14 @@ impl Session {
         Ok(inner.protocol().security(inner.parties()))
     }
 
-    /// An array is gone.
+    /// One array more stands for a node. Runs no Python code, so that nothing comes between look and change.
+    fn hold(&self, node: u32) {
+        self.arrays.lock().unwrap_or_else(PoisonError::into_inner).hold(node);
+    }
+
+    /// One array less stands for a node; its value goes with the last.
     fn release(&self, node: u32) {
-        if let Ok(mut released) = self.released.lock() {
-            released.push(NodeId(node));
-        }
+        self.arrays.lock().unwrap_or_else(PoisonError::into_inner).release(node);
     }
 
     /// Runs what `targets` need; one (kind, bytes) or None per target. `progress(phase, share)` is called now and then.
@@ -157,9 +186,8 @@ impl Session {
         units: bool,
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
         let mut inner = self.lock()?;
-        if let Ok(mut released) = self.released.lock() {
-            released.drain(..).for_each(|id| inner.release(id));
-        }
+        let released = std::mem::take(&mut self.arrays.lock().unwrap_or_else(PoisonError::into_inner).released);
+        released.into_iter().for_each(|id| inner.release(id));
         let targets = nodes(targets);
         let started = if units { inner.run_in_units(&targets) } else { inner.run(&targets) };
         let mut running = started.map_err(|error| raise(py, &error))?;

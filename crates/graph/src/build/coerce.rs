@@ -130,20 +130,25 @@ impl Builder<'_> {
         let from = self.shape_of(operand)?;
         shape::broadcasts_to(&from, to)?;
         shape::elements(to)?;
-        let units = match operand {
+        let (units, lost) = match operand {
             Operand::Node(id) => {
                 let id = self.converted(id, dtype)?;
                 return self.broadcast_node(id, to);
             }
-            Operand::Ints { values, .. } => dtype.encode_ints(values)?,
-            Operand::Reals { values, .. } => dtype.encode_reals(values)?,
+            Operand::Ints { values, .. } => (dtype.encode_ints(values)?, None),
+            Operand::Reals { values, .. } => {
+                let units = dtype.encode_reals(values)?;
+                let lost = dtype.lost(values, &units);
+                (units, lost)
+            }
         };
         let spread = if units.len() == 1 || from == to {
             units
         } else {
             shape::broadcast_index(&from, to).iter().map(|&i| units[i as usize]).collect()
         };
-        self.graph.push_constant(spread, to.to_vec(), dtype, &self.at)
+        let id = self.graph.push_constant(spread, to.to_vec(), dtype, &self.at)?;
+        self.graph.warn(id, lost)
     }
 
     /// The node as `dtype`: bits become numbers, integer constants whatever holds them; nothing else converts.

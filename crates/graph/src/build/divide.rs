@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::linear::Reduce;
 use super::{Builder, Operand};
 use crate::dtype::Dtype;
 use crate::error::Fault;
@@ -15,13 +16,34 @@ struct Division {
     divisors: Arc<[i128]>,
     /// Of the quotient.
     whole: Dtype,
+    /// What the divisors lose as fixed point.
+    lost: Option<Fault>,
 }
 
 impl Builder<'_> {
     pub(super) fn build_floor_div(&mut self, a: NodeId, by: Operand<'_>) -> Result<NodeId, Fault> {
-        let Division { dividend, divisors, whole } = self.division("//", a, by)?;
+        let Division { dividend, divisors, whole, lost } = self.division("//", a, by)?;
         let shape = self.graph.node(dividend).shape.clone();
-        self.graph.push(Op::FloorDiv(divisors), vec![dividend], shape, whole, &self.at)
+        let id = self.graph.push(Op::FloorDiv(divisors), vec![dividend], shape, whole, &self.at)?;
+        self.graph.warn(id, lost)
+    }
+
+    /// The sum over the number of what is summed, in units of the dtype, towards minus infinity.
+    pub(super) fn build_mean(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let (dtype, shape) = (node.dtype, node.shape.clone());
+        if !dtype.is_fixed() {
+            return Err(Fault::FixedOnly { op: "mean", dtype });
+        }
+        let (line, to) = shape::reduction(&shape, axis, keepdims)?;
+        if line.len == 0 {
+            return Err(Fault::EmptyReduction { op: "mean", shape: shape.as_slice().into() });
+        }
+        let total = self.build_reduce(Reduce::Sum, a, axis, keepdims)?;
+        if line.len == 1 {
+            return Ok(total);
+        }
+        self.graph.push(Op::FloorDiv([line.len as i128].into()), vec![total], to, dtype, &self.at)
     }
 
     /// `whole` is the quotient that [`Builder::build_floor_div`] gave for the same operands.
@@ -47,8 +69,9 @@ impl Builder<'_> {
         let dividend = self.broadcast_node(number, &to)?;
         let dtype = self.graph.node(dividend).dtype;
         let units = self.divisors(op, dtype, by)?;
+        let lost = if let Operand::Reals { values, .. } = by { dtype.lost(values, &units) } else { None };
         if units.contains(&0) {
-            return Err(Fault::ZeroDivisor { op });
+            return Err(lost.unwrap_or(Fault::ZeroDivisor { op }));
         }
         if dtype.is_unsigned() && units.iter().any(|&d| d < 0) {
             return Err(Fault::NegativeDivisor { op, dtype });
@@ -64,7 +87,7 @@ impl Builder<'_> {
         };
         let bits = dtype.bits();
         let whole = if dtype.is_unsigned() { dtype } else { Dtype::Int { bits } };
-        Ok(Division { dividend, divisors, whole })
+        Ok(Division { dividend, divisors, whole, lost })
     }
 
     /// The divisors in units of what they divide. They need not fit its type.

@@ -221,6 +221,12 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_reduce(Reduce::Sum, a, axis, keepdims))
     }
 
+    /// The mean along an axis, or of all elements, of fixed point: the sum, which must fit, divided exactly and rounded
+    /// down.
+    pub fn mean(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
+        self.attempt(|b| b.build_mean(a, axis, keepdims))
+    }
+
     /// The largest value along an axis, or of all elements.
     pub fn max(&mut self, a: NodeId, axis: Option<i64>, keepdims: bool) -> Built {
         self.attempt(|b| b.build_reduce(Reduce::Max, a, axis, keepdims))
