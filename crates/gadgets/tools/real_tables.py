@@ -1,6 +1,6 @@
 """Makes the coefficient tables in ../src/real/tables (needs mpmath; run it from this folder).
 
-Each function is cut into 64 segments of one width h. On a segment it is a cubic in t, the distance from the middle:
+Each function is cut into 64 segments (or two times 64) of one width h. On a segment it is a cubic in t, the distance from the middle:
 c0 + c1 t1 + c2 t2^2 + c3 t3^3, where t1, t2, t3 are t rounded down to T1, T2, T3 bits after the point, so that every
 product is exact in Z_2^64. c_j is a multiple of 2^-(G - j T_j). The coefficients interpolate at the Chebyshev nodes,
 from the highest down: each is rounded before the lower ones are fitted to what is left. Where results are rounded down
@@ -42,6 +42,14 @@ TABLES = {
     "exp2": ([lambda x: mp.mpf(2) ** x], unsigned(0), H, 62, (30, 22, 16), "2^r on [0, 1)"),
     "log": ([mp.log], unsigned(1), H, 56, (24, 20, 16), "log(m) on [1, 2)"),
     "reciprocal": ([lambda m: 1 / m], unsigned(1), H, 62, (32, 23, 17), "1/m on [1, 2)"),
+    "divisor": (
+        [lambda m: 1 / m, lambda m: 1 / (m + mp.mpf(1) / 2)],
+        unsigned(1),
+        H / 2,
+        62,
+        (32, 24, 18),
+        "1/m on [1, 2), in twice as many segments",
+    ),
     "sqrt": (
         [mp.sqrt, lambda m: mp.sqrt(2 * m)],
         unsigned(1),
@@ -88,7 +96,7 @@ def offsets_of(name, i, h):
     """Where the cubic must not be below the function: e^x is exact at 0 only, and must stay below 2 near 1."""
     if name == "exp2":
         return [mp.mpf(0)] if i == 0 else []
-    if name not in ("reciprocal", "sqrt", "rsqrt"):
+    if name not in ("reciprocal", "divisor", "sqrt", "rsqrt"):
         return []
     last = mp.mpf(2) ** -32
     return [h * j / 96 for j in range(96)] + [h * (j + 1) / 96 - last for j in range(96)]

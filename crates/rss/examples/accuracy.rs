@@ -26,11 +26,11 @@ pub enum Function {
     ExpAbove,
     Log,
     Sqrt,
-    SqrtAbove,
+    SqrtShort,
     Rsqrt,
     Reciprocal,
     Divide,
-    DivideAbove,
+    DivideShort,
     Softmax,
 }
 
@@ -42,11 +42,11 @@ pub const ALL: [Function; 13] = [
     Function::ExpAbove,
     Function::Log,
     Function::Sqrt,
-    Function::SqrtAbove,
+    Function::SqrtShort,
     Function::Rsqrt,
     Function::Reciprocal,
     Function::Divide,
-    Function::DivideAbove,
+    Function::DivideShort,
     Function::Softmax,
 ];
 
@@ -76,10 +76,10 @@ impl Function {
             Function::Gelu => "gelu",
             Function::Exp | Function::ExpAbove => "exp",
             Function::Log => "log",
-            Function::Sqrt | Function::SqrtAbove => "sqrt",
+            Function::Sqrt | Function::SqrtShort => "sqrt",
             Function::Rsqrt => "rsqrt",
             Function::Reciprocal => "reciprocal",
-            Function::Divide | Function::DivideAbove => "division",
+            Function::Divide | Function::DivideShort => "division",
             Function::Softmax => "softmax",
         }
     }
@@ -90,18 +90,18 @@ impl Function {
             Function::Exp => "x <= 8",
             Function::ExpAbove => "x > 8, result fits",
             Function::Log | Function::Rsqrt => "x > 0",
-            Function::Sqrt => "0 <= x, result < 2^(31 - f)",
-            Function::SqrtAbove => "result >= 2^(31 - f)",
+            Function::Sqrt => "x >= 0",
+            Function::SqrtShort => "result proven < 2^(31 - f)",
             Function::Reciprocal => "x != 0",
-            Function::Divide => "quotient < 2^(28 - f)",
-            Function::DivideAbove => "quotient >= 2^(28 - f), fits",
+            Function::Divide => "quotient fits",
+            Function::DivideShort => "quotient proven < 2^(31 - f)",
             Function::Softmax => "16 candidates, all x",
         }
     }
 
     /// Whether the error beyond one unit is measured relative to the result.
     pub fn is_relative(self) -> bool {
-        matches!(self, Function::ExpAbove | Function::SqrtAbove | Function::DivideAbove)
+        self == Function::ExpAbove
     }
 
     /// The result, in real numbers.
@@ -112,10 +112,10 @@ impl Function {
             Function::Gelu => x * normal_distribution(x),
             Function::Exp | Function::ExpAbove => x.exp(),
             Function::Log => x.ln(),
-            Function::Sqrt | Function::SqrtAbove => x.sqrt(),
+            Function::Sqrt | Function::SqrtShort => x.sqrt(),
             Function::Rsqrt => 1.0 / x.sqrt(),
             Function::Reciprocal => 1.0 / x,
-            Function::Divide | Function::DivideAbove => x / y,
+            Function::Divide | Function::DivideShort => x / y,
             Function::Softmax => f64::NAN,
         }
     }
@@ -127,10 +127,12 @@ impl Function {
             Function::Gelu => real::gelu(rss, ctx, x, frac).await,
             Function::Exp | Function::ExpAbove => real::exp(rss, ctx, x, frac).await,
             Function::Log => real::log(rss, ctx, x, frac).await,
-            Function::Sqrt | Function::SqrtAbove => real::sqrt(rss, ctx, x, frac).await,
+            Function::Sqrt => real::sqrt(rss, ctx, x, frac, K - 1).await,
+            Function::SqrtShort => real::sqrt(rss, ctx, x, frac, 62 - frac).await,
             Function::Rsqrt => real::rsqrt(rss, ctx, x, frac).await,
             Function::Reciprocal => real::reciprocal(rss, ctx, x, frac).await,
-            Function::Divide | Function::DivideAbove => real::divide(rss, ctx, x, y, frac).await,
+            Function::Divide => real::divide(rss, ctx, x, y, frac, K - 1).await,
+            Function::DivideShort => real::divide(rss, ctx, x, y, frac, 31).await,
             Function::Softmax => real::softmax(rss, ctx, x, frac, ROWS, Width::Full).await,
         }
     }
@@ -144,7 +146,7 @@ impl Function {
         };
         let scattered = |seed: u64| noise(seed, most / 2).into_iter().map(|r| (r >> 1 >> (r & 63)).max(1) as i64);
         let largest = ((f64::from(K - 1 - frac)) * std::f64::consts::LN_2 * unit as f64).ceil() as i64 - 1;
-        let positive = || (1..=most as i64 / 2).chain(scattered(1)).map(|x| (x, 0));
+        let positive = || (1..=most as i64 / 2).chain(scattered(1)).chain(edges()).map(|x| (x, 0));
         match self {
             Function::Sigmoid | Function::Tanh | Function::Gelu => {
                 let mut all = dense(-20 * unit, 20 * unit);
@@ -155,20 +157,16 @@ impl Function {
             Function::ExpAbove => dense(8 * unit + 1, largest),
             Function::Log | Function::Rsqrt => positive().collect(),
             Function::Reciprocal => positive().map(|(x, _)| (if x % 3 == 0 { -x } else { x }, 0)).collect(),
-            Function::Sqrt => positive().filter(|x| root(x.0, frac) < f64::from(1u32 << 31)).collect(),
-            Function::SqrtAbove => positive().filter(|x| root(x.0, frac) >= f64::from(1u32 << 31)).collect(),
-            Function::Divide | Function::DivideAbove => {
+            Function::Sqrt => positive().collect(),
+            Function::SqrtShort => positive().filter(|x| x.0 < 1 << (62 - frac)).collect(),
+            Function::Divide | Function::DivideShort => {
                 let signs = noise(3, most / 2);
                 let signed = |x: i64, sign: u64| if sign & 1 == 1 { -x } else { x };
                 let pairs = scattered(4).zip(scattered(5)).zip(signs);
                 let pairs = pairs.map(|((x, y), sign)| (signed(x, sign), signed(y, sign >> 1)));
-                let limit = 2f64.powi(28);
-                let limits = if self == Function::Divide { (0.0, limit) } else { (limit, 2f64.powf(62.9)) };
-                let inside = |&(x, y): &(i64, i64)| {
-                    let size = (x as f64 / y as f64 * unit as f64).abs();
-                    size >= limits.0 && size < limits.1
-                };
-                pairs.filter(inside).collect()
+                let ends = edges().flat_map(|x| edges().step_by(3).map(move |y| (x, y))).take(most);
+                let limit = if self == Function::Divide { 1 << (K - 1) } else { 1 << 31 };
+                pairs.chain(ends).filter(|&(x, y)| quotient(x, y, frac).0.unsigned_abs() < limit).collect()
             }
             Function::Softmax => {
                 let values = noise(6, most / ROWS * ROWS).into_iter();
@@ -178,8 +176,16 @@ impl Function {
     }
 }
 
-fn root(x: i64, frac: u32) -> f64 {
-    (x as f64 * 2f64.powi(frac as i32)).sqrt()
+/// Positive numbers beside powers of two, from the largest down.
+fn edges() -> impl Iterator<Item = i64> {
+    let beside = |p: u32| (-2..=2).map(move |by| (1i64 << p).saturating_add(by));
+    (0..=2).map(|by| i64::MAX - by).chain((2..63).rev().flat_map(beside))
+}
+
+/// x / y in units, rounded towards 0, and what is left, as a part of a unit.
+pub fn quotient(x: i64, y: i64, frac: u32) -> (i128, f64) {
+    let (x, y) = (i128::from(x) << frac, i128::from(y));
+    (x / y, (x % y) as f64 / y as f64)
 }
 
 /// Largest and mean error: in units of 2^-frac, or what is beyond one unit, relative to the result.
@@ -227,6 +233,11 @@ pub fn errors(function: Function, frac: u32, most: usize) -> Errors {
             continue;
         }
         for (&(x, y), got) in batch.iter().zip(got) {
+            if matches!(function, Function::Divide | Function::DivideShort) {
+                let (whole, part) = quotient(x, y, frac);
+                errors.note(((whole - i128::from(got)) as f64 + part).abs());
+                continue;
+            }
             let exact = function.exact(x as f64 / unit, y as f64 / unit) * unit;
             let error = (got as f64 - exact).abs();
             errors.note(if function.is_relative() { (error - 1.0).max(0.0) / exact.abs() } else { error });
@@ -295,7 +306,11 @@ pub fn cost_table() -> String {
     let whole = ALL.into_iter().filter(|function| !function.is_relative());
     let row = |function: Function, frac: u32| {
         let (rounds, offline, online) = costs(function, frac);
-        format!("| {} | {frac} | {rounds} | {offline:.0} | {online:.0} |", function.name())
+        let what = match function {
+            Function::SqrtShort | Function::DivideShort => format!("{}, {}", function.name(), function.domain()),
+            _ => function.name().to_string(),
+        };
+        format!("| {what} | {frac} | {rounds} | {offline:.0} | {online:.0} |")
     };
     let rows = whole.flat_map(|function| FRACS.map(|frac| row(function, frac)));
     std::iter::once(head.to_string()).chain(rows).collect::<Vec<_>>().join("\n")

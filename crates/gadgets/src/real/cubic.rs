@@ -33,10 +33,18 @@ pub(super) enum Place<A, B> {
     Whole(A),
 }
 
-/// The cubic with `table.scale` bits after the point, and the other rows, over Z_2^64.
+/// The cubic with `table.scale` bits after the point, and what was lifted on the way, over Z_2^64.
 pub(super) struct Value<A> {
     pub value: A,
     pub others: Option<A>,
+    pub lifted: Lifted<A>,
+}
+
+/// An argument over Z_2^64: one-hot rows of its segment, and the rows of its place.
+pub(super) struct Lifted<A> {
+    pub high: A,
+    pub low: A,
+    pub places: A,
 }
 
 /// Evaluates the table at the argument.
@@ -66,13 +74,15 @@ pub(super) async fn evaluate<S: Gadgets>(
     let low = complete(s, &part(highs - 1, 7), len);
     let places = part(highs + 6, place_rows);
     let others = argument.others.as_ref().map(|rows| part(highs + 6 + place_rows, s.bit_shape(rows).0));
-    let t = [0, 1, 2].map(|power| match &argument.place {
-        Place::Bits { after_point, .. } => from_bits(s, ctx, table, power, &places, after_point, len),
-        Place::Whole(x) => from_whole(s, table, power, x, &s.concat(&[&high, &low])),
+    let t = table.after_point.map(|seen| match &argument.place {
+        Place::Bits { after_point, .. } => from_bits(s, ctx, table, seen, &places, after_point, len),
+        Place::Whole(x) => from_whole(s, table, seen, x, &s.concat(&[&high, &low])),
     });
-    let coefficients = async |ctx: Ctx| select(s, &ctx, table, &high, &low, len).await;
+    let lifted = Lifted { high, low, places };
+    let columns: Vec<Vec<i64>> = (0..4).map(|c| table.rows.iter().map(|row| row[c]).collect()).collect();
+    let coefficients = async |ctx: Ctx| select(s, &ctx, &columns, &lifted, len).await;
     let (c, t3_squared) = ctx.join(coefficients, async |ctx: Ctx| s.mul(&ctx, &t[2], &t[2]).await).await?;
-    Ok(Value { value: sum(s, ctx, &c, &t, &t3_squared, len).await?, others })
+    Ok(Value { value: sum(s, ctx, &c, &t, &t3_squared, len).await?, others, lifted })
 }
 
 /// The rows with the one before them that makes their sum 1.
@@ -81,46 +91,50 @@ fn complete<S: Sharing>(s: &S, rest: &S::A, len: usize) -> S::A {
     s.concat(&[&plus(s, &times(s, &sum, -1), 1), rest])
 }
 
-/// The coefficients of the chosen segment, one row each.
-async fn select<S: Gadgets>(s: &S, ctx: &Ctx, table: &Table, high: &S::A, low: &S::A, len: usize) -> Result<S::A> {
-    let highs = table.rows.len() / 8;
-    let of = |c: usize, h: usize| (0..8).map(move |l| table.rows[8 * h + l][c]).collect::<Vec<i64>>();
-    let matrix: Vec<Vec<i64>> = (0..4).flat_map(|c| (0..highs).map(move |h| of(c, h))).collect();
-    let high = s.concat(&[high; 4]);
-    let form = Form::Dot { outer: 4, axis: highs, inner: len };
-    s.bilinear(ctx, form, &high, &combine(s, low, &matrix)).await
+/// What each column has for the chosen segment, one row for each column. One round.
+pub(super) async fn select<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    columns: &[Vec<i64>],
+    segment: &Lifted<S::A>,
+    len: usize,
+) -> Result<S::A> {
+    let highs = columns[0].len() / 8;
+    let matrix: Vec<Vec<i64>> = columns.iter().flat_map(|column| column.chunks(8).map(<[i64]>::to_vec)).collect();
+    let high = s.concat(&vec![&segment.high; columns.len()]);
+    let form = Form::Dot { outer: columns.len(), axis: highs, inner: len };
+    s.bilinear(ctx, form, &high, &combine(s, &segment.low, &matrix)).await
 }
 
-/// Half a segment, with the bits after the point that a power looks at.
-fn half(table: &Table, power: usize) -> i128 {
-    1 << (table.after_point[power] as i32 + table.segment - 1)
+/// Half a segment, with so many bits after the point.
+fn half(table: &Table, seen: u32) -> i128 {
+    1 << (seen as i32 + table.segment - 1)
 }
 
-/// The distance from the segment's middle, of which the given power sees so many bits after the point.
-fn from_bits<S: Sharing>(
+/// The distance from the segment's middle, with `seen` bits after the point.
+pub(super) fn from_bits<S: Sharing>(
     s: &S,
     ctx: &Ctx,
     table: &Table,
-    power: usize,
+    seen: u32,
     bits: &S::A,
     after_point: &[u32],
     len: usize,
 ) -> S::A {
-    let seen = table.after_point[power];
     if after_point.is_empty() {
         let zeros = if ctx.is_dry() { Vector::shape(WIDE, len) } else { Vector::zeros(WIDE, len) };
-        return plus(s, &s.public(&zeros), -half(table, power));
+        return plus(s, &s.public(&zeros), -half(table, seen));
     }
     let weight = |&place: &u32| if place <= seen { 1i64 << (seen - place) } else { 0 };
-    plus(s, &combine(s, bits, &[after_point.iter().map(weight).collect()]), -half(table, power))
+    plus(s, &combine(s, bits, &[after_point.iter().map(weight).collect()]), -half(table, seen))
 }
 
 /// The same from the argument itself: less the left end of the segment that the one-hot rows (high, low) say.
-fn from_whole<S: Sharing>(s: &S, table: &Table, power: usize, x: &S::A, one_hot: &S::A) -> S::A {
-    let width = 2 * half(table, power) as i64;
+fn from_whole<S: Sharing>(s: &S, table: &Table, seen: u32, x: &S::A, one_hot: &S::A) -> S::A {
+    let width = 2 * half(table, seen) as i64;
     let signed = |h: i64| if h < 4 { h } else { h - 8 };
     let ends = (0..8).map(|h| -8 * signed(h) * width).chain((0..8).map(|l| -l * width));
-    plus(s, &s.add(x, &combine(s, one_hot, &[ends.collect()])), -half(table, power))
+    plus(s, &s.add(x, &combine(s, one_hot, &[ends.collect()])), -half(table, seen))
 }
 
 /// c0 + c1 t1 + (c2 t2) t2 + (c3 t3) t3^2.

@@ -3,6 +3,8 @@
 //! x = 2^p m with m in [1, 2): p as one-hot rows, m as the rows after its leading bit. On the way back, the rows of a
 //! mantissa move to where a secret exponent puts them; what does not fit becomes the largest element.
 
+use std::ops::Range;
+
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::{Ring, Vector};
 
@@ -31,6 +33,14 @@ pub(super) struct Float<B> {
     pub nonzero: B,
 }
 
+impl<B> Float<B> {
+    /// The numbers of a range.
+    pub fn lanes<S: Sharing<B = B>>(&self, s: &S, range: Range<usize>) -> Float<B> {
+        let part = |rows: &B| stream::slice_lanes(s, rows, range.clone());
+        Float { position: part(&self.position), mantissa: part(&self.mantissa), nonzero: part(&self.nonzero) }
+    }
+}
+
 /// The numbers given by rows of bits, lowest first, with so many rows of mantissas. Rounds: ceil(log2 rows) + 2.
 pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantissa_rows: u32) -> Result<Float<S::B>> {
     let width = s.bit_shape(bits).0 as u32;
@@ -41,19 +51,23 @@ pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantiss
     Ok(Float { position, mantissa, nonzero })
 }
 
-/// The mantissa, of at least six rows, as the argument of a table on [1, 2); with `parity`, of the second half of the
-/// table where that is 1. Two rounds.
+/// The rows of a mantissa that number the 64 segments of a table on [1, 2), lowest first.
+pub(super) const SEGMENT_ROWS: [u32; 6] = [5, 4, 3, 2, 1, 0];
+
+/// The mantissa as the argument of a table on [1, 2), of which its first rows, given in `segment` from the last on, number
+/// the segments; with `parity`, of the second half of the table where that is 1. Two rounds.
 pub(super) async fn mantissa_argument<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
     mantissa: &S::B,
+    segment: &[u32],
     parity: Option<&S::B>,
 ) -> Result<Argument<S::A, S::B>> {
-    let leading = rows(s, mantissa, &[5, 4, 3, 2, 1, 0]);
+    let leading = rows(s, mantissa, segment);
+    let rest: Vec<u32> = (segment.len() as u32..s.bit_shape(mantissa).0 as u32).collect();
     let mut segment = vec![&leading];
     segment.extend(parity);
     let segment = Number::of_bits(s, ctx, &s.concat_rows(&segment)).await?;
-    let rest: Vec<u32> = (6..s.bit_shape(mantissa).0 as u32).collect();
     let after_point = rest.iter().map(|row| row + 1).collect();
     Ok(Argument { segment, place: Place::Bits { rows: rows(s, mantissa, &rest), after_point }, others: None })
 }
@@ -104,6 +118,18 @@ pub(super) async fn denormalise<S: Gadgets>(
     exponent: Exponent<S::B>,
     ring: Ring,
 ) -> Result<S::A> {
+    word(s, ctx, &denormalised_bits(s, ctx, x, point, exponent, ring).await?, ring).await
+}
+
+/// The bits of [`denormalise`], below the sign's, as many as occur.
+pub(super) async fn denormalised_bits<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &S::A,
+    point: u32,
+    exponent: Exponent<S::B>,
+    ring: Ring,
+) -> Result<S::B> {
     let k = ring.bits();
     let bits = s.bit_decompose(ctx, x).await?;
     let count = (exponent.most + 2).min(k + 1);
@@ -127,7 +153,7 @@ pub(super) async fn denormalise<S: Gadgets>(
         }
         result = s.xor(&result, &repeat_row(s, &over, (k - 1) as usize));
     }
-    word(s, ctx, &result, ring).await
+    Ok(result)
 }
 
 fn pad(present: usize, missing: usize) -> Vec<Vec<u32>> {

@@ -3,7 +3,7 @@
 use quorate_engine::{Ctx, Result};
 
 use super::cubic::evaluate;
-use super::float::{below_sign, mantissa_argument, normalise};
+use super::float::{SEGMENT_ROWS, below_sign, mantissa_argument, normalise};
 use super::local::{combine, not, plus, reduce, row_sums};
 use super::tables::LOG;
 use super::{check, chunks};
@@ -32,7 +32,7 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A
     let ring = s.shape(x).0;
     let (bits, not_negative) = below_sign(s, ctx, x).await?;
     let float = normalise(s, ctx, &bits, (frac + 5).max(6)).await?;
-    let mut argument = mantissa_argument(s, ctx, &float.mantissa, None).await?;
+    let mut argument = mantissa_argument(s, ctx, &float.mantissa, &SEGMENT_ROWS, None).await?;
     let bit_of_position = |bit: u32| (0..ring.bits() - 1).filter(|p| p >> bit & 1 == 1).collect::<Vec<u32>>();
     argument.others = Some(row_sums(s, &float.position, &[0, 1, 2, 3, 4, 5].map(bit_of_position)));
     let cubic = async |ctx: Ctx| evaluate(s, &ctx, &LOG, &argument).await;

@@ -15,6 +15,7 @@ mod cubic;
 mod float;
 mod local;
 mod logarithm;
+mod long_quotient;
 mod onehot;
 mod power;
 mod quotient;

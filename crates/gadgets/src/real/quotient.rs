@@ -4,20 +4,22 @@ use quorate_engine::{Ctx, Misuse, Result};
 
 use super::cubic::evaluate;
 use super::float::{
-    Exponent, Float, MANTISSA, denormalise, enough_for, magnitude, mantissa_argument, normalise, weighted,
+    Exponent, Float, MANTISSA, SEGMENT_ROWS, denormalise, enough_for, magnitude, mantissa_argument, normalise, word,
 };
-use super::local::{WIDE, lift, not, plus, repeat_row, row_sums, times};
+use super::local::{WIDE, not, plus, repeat_row, row_sums, times};
 use super::onehot::Number;
-use super::tables::RECIPROCAL;
-use super::{check, chunks};
+use super::tables::{DIVISOR, RECIPROCAL};
+use super::{check, chunks, long_quotient};
 use crate::adder;
 use crate::equality::and_all;
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
 /// Bits of a divisor's reciprocal, and of a dividend's mantissa, after the point.
-const RECIPROCAL_BITS: u32 = 31;
+pub(super) const RECIPROCAL_BITS: u32 = 32;
 const DIVIDEND_BITS: u32 = 30;
+/// Quotients below 2^31 are accurate enough without a remainder.
+const SHORT: u32 = 31;
 
 /// 1 / x of every element, all with `frac` bits after the point; the largest element, 2^(k-1) - 1, where x is 0;
 /// where the result does not fit, the largest element with the sign of x.
@@ -38,7 +40,7 @@ async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> 
     let ring = s.shape(x).0;
     let (bits, sign) = magnitude(s, ctx, x).await?;
     let float = normalise(s, ctx, &bits, enough_for(frac)).await?;
-    let argument = mantissa_argument(s, ctx, &float.mantissa, None).await?;
+    let argument = mantissa_argument(s, ctx, &float.mantissa, &SEGMENT_ROWS, None).await?;
     let value = evaluate(s, ctx, &RECIPROCAL, &argument).await?.value;
     let exponent = |p: u32| 2 * frac as i32 - p as i32;
     let fits = |p: u32| exponent(p) < ring.bits() as i32;
@@ -52,7 +54,7 @@ async fn reciprocal_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> 
 }
 
 /// (1 - 2 sign) x. One round.
-async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::A) -> Result<S::A> {
+pub(super) async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::A) -> Result<S::A> {
     let negative = s.mask(ctx, sign, x).await?;
     Ok(s.sub(x, &times(s, &negative, 2)))
 }
@@ -60,12 +62,16 @@ async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::A) -> Resul
 /// x / y, element by element, all with `frac` bits after the point. Where y is 0 or the quotient does not fit: the
 /// largest element, 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
 ///
-/// Error: at most 2 units of 2^-frac for quotients below 2^(28 - frac), relative 2^-27 above. Magnitudes are rounded
-/// down; exact quotients below 2^(26 - frac) of operands with at most 31 significant bits are exact.
+/// `quotient_bits` is what is proven: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units, if
+/// they fit the ring at all; k - 1 always holds.
+///
+/// Error: the magnitude is exact, rounded down. Where it is proven to have at most 31 bits, it costs fewer rounds and is
+/// within 4 units of 2^-frac; exact quotients below 2^26 units of operands with at most 31 significant bits are exact
+/// then.
 ///
 /// # Errors
 /// Those of [`reciprocal`]; [`Misuse`] where the operands differ in length or ring.
-pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32) -> Result<S::A> {
+pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32, quotient_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2)?;
     if s.shape(y).1 != len {
@@ -76,53 +82,56 @@ pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32)
     }
     let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
         let (x, y) = (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
-        divide_chunk(s, &ctx, &x, &y, frac).await
+        match quotient_bits.min(ring.bits() - 1) {
+            ..=SHORT => short_chunk(s, &ctx, &x, &y, frac).await,
+            bits => long_quotient::divide_chunk(s, &ctx, &x, &y, frac, bits).await,
+        }
     };
     stream::to_vector(s, ctx, chunks(len), work).await
 }
 
-async fn divide_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32) -> Result<S::A> {
+/// Quotients that one product of mantissas gives.
+async fn short_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let (bits, signs) = magnitude(s, ctx, &s.concat(&[x, y])).await?;
     let both = normalise(s, ctx, &bits, MANTISSA).await?;
-    let half = |b: &S::B, i: usize| stream::slice_lanes(s, b, i * len..(i + 1) * len);
-    let part = |i: usize| Float {
-        position: half(&both.position, i),
-        mantissa: half(&both.mantissa, i),
-        nonzero: half(&both.nonzero, i),
-    };
-    let (x, y) = (part(0), part(1));
+    let (x, y) = (both.lanes(s, 0..len), both.lanes(s, len..2 * len));
     let mantissa = async |ctx: Ctx| mantissa_quotient(s, &ctx, &x.mantissa, &y.mantissa).await;
     let exponent = async |ctx: Ctx| exponent_difference(s, &ctx, &x, &y, ring.bits(), frac).await;
     let (mantissa, exponent) = ctx.join(mantissa, exponent).await?;
     // Exponents are shifted by 64 - k, so that 64 is always too large; the point moves with them.
     let point = RECIPROCAL_BITS + DIVIDEND_BITS + 64 - ring.bits();
     let magnitude = denormalise(s, ctx, &mantissa, point, exponent, ring).await?;
-    let sign = s.xor(&half(&signs, 0), &half(&signs, 1));
+    let sign = s.xor(&stream::slice_lanes(s, &signs, 0..len), &stream::slice_lanes(s, &signs, len..2 * len));
     with_sign(s, ctx, &sign, &magnitude).await
 }
 
-/// The quotient of two mantissas, in (1/2, 2), with 61 bits after the point.
+/// The quotient of two mantissas, in (1/2, 2), with 62 bits after the point.
 async fn mantissa_quotient<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::A> {
-    let len = s.bit_shape(x).1;
     let reciprocal = async |ctx: Ctx| {
-        let argument = mantissa_argument(s, &ctx, y, None).await?;
-        let value = evaluate(s, &ctx, &RECIPROCAL, &argument).await?.value;
-        let cut = RECIPROCAL.scale - RECIPROCAL_BITS;
+        let value = divisor(s, &ctx, y).await?;
+        let cut = DIVISOR.scale - RECIPROCAL_BITS;
         s.trunc_exact(&ctx, &plus(s, &value, (1 << cut) - 1), cut).await
     };
-    let dividend = async |ctx: Ctx| {
-        let leading: Vec<u32> = (0..DIVIDEND_BITS).collect();
-        let lifted = lift(s, &ctx, &rows(s, x, &leading), WIDE).await?;
-        let weights: Vec<u32> = leading.iter().map(|i| DIVIDEND_BITS - 1 - i).collect();
-        Ok(plus(s, &weighted(s, &lifted, &weights, len), 1 << DIVIDEND_BITS))
-    };
-    let (reciprocal, dividend) = ctx.join(reciprocal, dividend).await?;
+    let (reciprocal, dividend) = ctx.join(reciprocal, async |ctx: Ctx| dividend(s, &ctx, x).await).await?;
     s.mul(ctx, &reciprocal, &dividend).await
 }
 
+/// 1 / m for a mantissa, as the table has it. Six rounds.
+pub(super) async fn divisor<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> Result<S::A> {
+    let argument = mantissa_argument(s, ctx, mantissa, &[6, 5, 4, 3, 2, 1, 0], None).await?;
+    Ok(evaluate(s, ctx, &DIVISOR, &argument).await?.value)
+}
+
+/// A mantissa with 30 bits after the point, rounded down. One round.
+pub(super) async fn dividend<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> Result<S::A> {
+    let leading: Vec<u32> = (0..DIVIDEND_BITS).rev().collect();
+    let value = word(s, ctx, &rows(s, mantissa, &leading), WIDE).await?;
+    Ok(plus(s, &value, 1 << DIVIDEND_BITS))
+}
+
 /// The exponent of the quotient, plus 64 - k: the difference of the positions plus a constant, as eight bits.
-async fn exponent_difference<S: Gadgets>(
+pub(super) async fn exponent_difference<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
     x: &Float<S::B>,

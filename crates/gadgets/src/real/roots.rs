@@ -1,11 +1,16 @@
 //! Square roots: sqrt(2^p m) is 2^floor(p/2) times sqrt(m) or sqrt(2m).
+//!
+//! Results s of 2^31 units and more, for which the table is too coarse, take a step of Newton's: r / (2s) is added, where
+//! r = x 2^f - s^2 is small, so that it is exact in the ring, and 1 / (2s) is the slope of the root, at hand from the table.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
 
-use super::cubic::evaluate;
-use super::float::{Exponent, Float, MANTISSA, below_sign, denormalise, enough_for, mantissa_argument, normalise};
-use super::local::{not, repeat_row, row_sums};
+use super::cubic::{Lifted, evaluate, from_bits, select};
+use super::float::{
+    Exponent, Float, MANTISSA, SEGMENT_ROWS, below_sign, denormalise, enough_for, mantissa_argument, normalise,
+};
+use super::local::{WIDE, combine, element_rows, lift, not, reduce, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::{RSQRT, SQRT, Table};
 use super::{check, chunks};
@@ -14,15 +19,19 @@ use crate::{Gadgets, stream};
 
 /// The square root of every element, all with `frac` bits after the point; 0 where x is negative.
 ///
-/// Error: at most 2 units of 2^-frac where the result is below 2^(31 - frac), relative 2^-29 above. Exact squares whose
-/// root is below 2^(28 - frac) have exact roots. The result lies in [0, 2^((k - 1 - frac) / 2)].
+/// `argument_bits` is what is proven: every x is below 2^argument_bits units; k - 1 always holds. Where roots may be 2^31
+/// units or more, they take one correction: twelve rounds.
+///
+/// Error: at most 2 units of 2^-frac. Exact squares whose root is below 2^28 units have exact roots. The result lies in
+/// [0, 2^((k - 1 - frac) / 2)], but for the error.
 ///
 /// # Errors
 /// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 64 bits.
-pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
+pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2)?;
-    let root = Root { table: &SQRT, twice: |p, frac| p + frac, zero_is_over: false, mantissa: |_| MANTISSA };
+    let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), frac);
+    let root = Root { table: &SQRT, twice: |p, frac| p + frac, zero_is_over: false, mantissa: |_| MANTISSA, long };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
@@ -37,7 +46,8 @@ pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S
 pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2)?;
-    let root = Root { table: &RSQRT, twice: |p, frac| 3 * frac - p, zero_is_over: true, mantissa: enough_for };
+    let root =
+        Root { table: &RSQRT, twice: |p, frac| 3 * frac - p, zero_is_over: true, mantissa: enough_for, long: None };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
@@ -49,6 +59,8 @@ struct Root {
     zero_is_over: bool,
     /// Rows of the mantissa that count.
     mantissa: fn(u32) -> u32,
+    /// How results are corrected, where they may be long.
+    long: Option<LongRoot>,
 }
 
 impl Root {
@@ -59,12 +71,18 @@ impl Root {
         let odd = (0..ring.bits() - 1).filter(|&p| self.twice(p, frac) & 1 == 1).collect();
         let parity = row_sums(s, &float.position, &[odd]);
         let root = async |ctx: Ctx| {
-            let argument = mantissa_argument(s, &ctx, &float.mantissa, Some(&parity)).await?;
+            let argument = mantissa_argument(s, &ctx, &float.mantissa, &SEGMENT_ROWS, Some(&parity)).await?;
             evaluate(s, &ctx, self.table, &argument).await
         };
         let exponent = async |ctx: Ctx| self.exponent(s, &ctx, &float, &not_negative, ring, frac).await;
         let (root, exponent) = ctx.join(root, exponent).await?;
-        denormalise(s, ctx, &root.value, self.table.scale, exponent, ring).await
+        let Some(long) = self.long else {
+            return denormalise(s, ctx, &root.value, self.table.scale, exponent, ring).await;
+        };
+        let result = async |ctx: Ctx| denormalise(s, &ctx, &root.value, self.table.scale, exponent, ring).await;
+        let factor = async |ctx: Ctx| long.factor(s, &ctx, &float.position, &not_negative, &root.lifted, frac).await;
+        let (result, factor) = ctx.join(result, factor).await?;
+        long.corrected(s, ctx, x, &result, &reduce(s, &factor, ring), frac).await
     }
 
     /// Twice the exponent of the result, in units of 2^-frac, for a leading bit at p.
@@ -95,4 +113,88 @@ impl Root {
         let most = positions.map(of).filter(|&u| u <= last).max().unwrap_or(0).max(0) as u32;
         Ok(Exponent { number: Number { low: number.low, high }, over, most })
     }
+}
+
+/// Results below 2^31 units are accurate enough.
+const SHORT: u32 = 31;
+/// Bits after the point of the mantissa of 1 / (2s), and of the place that it is linear in.
+const SLOPE_BITS: u32 = 12;
+const PLACE_BITS: u32 = 10;
+
+/// The correction of roots of 2^31 units and more.
+#[derive(Clone, Copy)]
+struct LongRoot {
+    /// The largest exponent of a result, in units.
+    most: u32,
+    /// 1 / (2s) has so many bits after the point: as many as r / (2s) leaves room for.
+    point: u32,
+}
+
+impl LongRoot {
+    /// For arguments below 2^bits in a ring of k bits; nothing where all their roots are short.
+    fn of(k: u32, bits: u32, frac: u32) -> Option<LongRoot> {
+        let most = (bits.max(1) - 1 + frac) / 2;
+        // Results are off by less than 2^-30 of them and 2 units.
+        let error = most.saturating_sub(29).max(3);
+        (most >= SHORT).then(|| LongRoot { most, point: k - 2 - error })
+    }
+
+    /// 1 / (2s), over Z_2^64; 0 for short results. Five rounds.
+    async fn factor<S: Gadgets>(
+        &self,
+        s: &S,
+        ctx: &Ctx,
+        position: &S::B,
+        not_negative: &S::B,
+        segment: &Lifted<S::A>,
+        frac: u32,
+    ) -> Result<S::A> {
+        let (positions, len) = s.bit_shape(position);
+        let exponents = SHORT..=self.most;
+        let of = |e: u32| (0..positions as u32).filter(|p| (p + frac) / 2 == e).collect();
+        let one_hot = row_sums(s, position, &exponents.clone().map(of).collect::<Vec<_>>());
+        let power = async |ctx: Ctx| {
+            let count = s.bit_shape(&one_hot).0;
+            let positive = s.and(&ctx, &repeat_row(s, not_negative, count), &one_hot).await?;
+            let lifted = lift(s, &ctx, &positive, WIDE).await?;
+            Ok(combine(s, &lifted, &[exponents.clone().map(|e| 1 << (self.point - e - SLOPE_BITS)).collect()]))
+        };
+        let slope = async |ctx: Ctx| {
+            let lines = select(s, &ctx, &slopes(), segment, len).await?;
+            let places: Vec<u32> = (SEGMENT_ROWS.len() as u32 + 1..=MANTISSA).collect();
+            let place = from_bits(s, &ctx, &SQRT, PLACE_BITS, &segment.places, &places, len);
+            let risen = s.mul(&ctx, &element_rows(s, &lines, 1..2, len), &place).await?;
+            Ok(s.add(&element_rows(s, &lines, 0..1, len), &risen))
+        };
+        let (power, slope) = ctx.join(power, slope).await?;
+        s.mul(ctx, &power, &slope).await
+    }
+
+    /// s + r / (2s). Two rounds and a truncation.
+    async fn corrected<S: Gadgets>(
+        &self,
+        s: &S,
+        ctx: &Ctx,
+        x: &S::A,
+        root: &S::A,
+        factor: &S::A,
+        frac: u32,
+    ) -> Result<S::A> {
+        let rest = s.sub(&times(s, x, 1 << frac), &s.mul(ctx, root, root).await?);
+        let change = s.mul(ctx, &rest, factor).await?;
+        Ok(s.add(root, &s.trunc_exact(ctx, &change, self.point).await?))
+    }
+}
+
+/// 1 / (2 sqrt) at the middle of each segment, with 12 bits after the point, and how it rises with the place, with 2: the
+/// table's linear coefficients and twice its square ones, halved for sqrt(2m).
+fn slopes() -> [Vec<i64>; 2] {
+    let nearest = |x: i64, shift: u32| (x + (1 << (shift - 1))) >> shift;
+    let [after1, after2, _] = SQRT.after_point;
+    let column = |power: usize, shift: u32| {
+        let half = SQRT.rows.len() / 2;
+        SQRT.rows.iter().enumerate().map(|(i, row)| nearest(row[power], shift + u32::from(i >= half))).collect()
+    };
+    let (linear, square) = (SQRT.scale - after1, SQRT.scale - 2 * after2);
+    [column(1, linear - SLOPE_BITS), column(2, square - (SLOPE_BITS - PLACE_BITS) - 1)]
 }

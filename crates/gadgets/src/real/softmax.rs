@@ -4,7 +4,7 @@ use quorate_engine::{Ctx, Form, Misuse, Result};
 use quorate_ring::Vector;
 
 use super::cubic::evaluate;
-use super::float::{Exponent, MANTISSA, denormalise, mantissa_argument, normalise};
+use super::float::{Exponent, MANTISSA, SEGMENT_ROWS, denormalise, mantissa_argument, normalise};
 use super::local::{WIDE, plus, reduce};
 use super::onehot::Number;
 use super::power::exp_chunk;
@@ -59,7 +59,7 @@ async fn inverse_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::A> {
     let bits = s.bit_decompose(ctx, x).await?;
     let bits = rows(s, &bits, &(0..WIDE.bits() - 1).collect::<Vec<_>>());
     let float = normalise(s, ctx, &bits, MANTISSA).await?;
-    let argument = mantissa_argument(s, ctx, &float.mantissa, None).await?;
+    let argument = mantissa_argument(s, ctx, &float.mantissa, &SEGMENT_ROWS, None).await?;
     let value = evaluate(s, ctx, &RECIPROCAL, &argument).await?.value;
     let number = Number::of_one_hot(s, &float.position, |p| (2 * INNER_FRAC).checked_sub(p));
     let exponent = Exponent { number, over: None, most: INNER_FRAC };

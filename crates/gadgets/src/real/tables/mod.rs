@@ -1,5 +1,6 @@
 //! Coefficients of piecewise cubics, made by `tools/real_tables.py`.
 
+mod divisor;
 mod exp2;
 mod gelu;
 mod log;
@@ -9,6 +10,7 @@ mod sigmoid;
 mod sqrt;
 mod tanh;
 
+pub(super) use divisor::DIVISOR;
 pub(super) use exp2::EXP2;
 pub(super) use gelu::GELU;
 pub(super) use log::LOG;
