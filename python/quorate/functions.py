@@ -2,7 +2,8 @@
 
 All are exact integer arithmetic inside, so that every run and every number of parties gives the same. Errors are
 absolute, in units of 2^-f, for any argument of the domain; outside it a function gives the value stated. Where range
-analysis proves that no argument lies in the domain, building fails with `RangeError`.
+analysis proves that no argument lies in the domain, or that no result fits the dtype, building fails with `RangeError`.
+Rounds do not grow with the number of elements; bytes per element are in `docs/accuracy.md`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def _real(name: str, x: Any) -> SecretArray:
 def sigmoid(x: SecretArray) -> SecretArray:
     """1 / (1 + e^-x): within 1.5 units for every x.
 
+    25 rounds with three parties.
+
     Example:
         >>> import quorate as qr
         >>> with qr.local("rss") as mpc:
@@ -43,6 +46,8 @@ def sigmoid(x: SecretArray) -> SecretArray:
 
 def tanh(x: SecretArray) -> SecretArray:
     """The hyperbolic tangent: within 2 units for every x.
+
+    25 rounds with three parties.
 
     Example:
         >>> import quorate as qr
@@ -56,6 +61,8 @@ def tanh(x: SecretArray) -> SecretArray:
 def gelu(x: SecretArray) -> SecretArray:
     """X times the normal distribution function of x: within 1.5 units for every x.
 
+    25 rounds with three parties.
+
     Example:
         >>> import quorate as qr
         >>> with qr.local("rss") as mpc:
@@ -67,6 +74,8 @@ def gelu(x: SecretArray) -> SecretArray:
 
 def exp(x: SecretArray) -> SecretArray:
     """e^x: within 2 units for x <= 8, relative 2^-27 above; the dtype's largest number where the power does not fit.
+
+    28 rounds with three parties.
 
     Example:
         >>> import quorate as qr
@@ -80,6 +89,8 @@ def exp(x: SecretArray) -> SecretArray:
 def log(x: SecretArray) -> SecretArray:
     """The natural logarithm: within 1 unit for every x > 0; the dtype's lowest number elsewhere.
 
+    33 rounds with three parties.
+
     Example:
         >>> import quorate as qr
         >>> with qr.local("rss") as mpc:
@@ -90,7 +101,9 @@ def log(x: SecretArray) -> SecretArray:
 
 
 def sqrt(x: SecretArray) -> SecretArray:
-    """The square root: within 2 units below 2^(31 - f), relative 2^-29 above; 0 where x is negative.
+    """The square root: within 2 units for every x >= 0; 0 where x is negative.
+
+    45 rounds with three parties; 33 where x is below 2^(62 - 2f), by its dtype or its bound.
 
     Example:
         >>> import quorate as qr
@@ -104,6 +117,8 @@ def sqrt(x: SecretArray) -> SecretArray:
 def rsqrt(x: SecretArray) -> SecretArray:
     """1 / sqrt(x): within 2 units for every x > 0; the dtype's largest number elsewhere.
 
+    33 rounds with three parties.
+
     Example:
         >>> import quorate as qr
         >>> with qr.local("rss") as mpc:
@@ -115,6 +130,8 @@ def rsqrt(x: SecretArray) -> SecretArray:
 
 def reciprocal(x: SecretArray) -> SecretArray:
     """1 / x: within 2 units; the dtype's largest number for 0, and with the sign of x where the result does not fit.
+
+    35 rounds with three parties.
 
     Example:
         >>> import quorate as qr

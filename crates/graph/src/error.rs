@@ -126,6 +126,8 @@ pub enum Fault {
     RealDtype { op: &'static str, dtype: Dtype, least: u32 },
     #[error("{op} is not defined on any value from {lo} to {hi}, where its argument is proven to lie")]
     Domain { op: &'static str, lo: f64, hi: f64 },
+    #[error("no result of {op} fits {dtype}: the first operand is proven to lie from {lo} to {hi}; use a wider dtype")]
+    NoResultFits { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
     #[error("a bit does not convert to {dtype}, which cannot hold 1.0: use fewer fractional bits")]
     OneDoesNotFit { dtype: Dtype },
 
@@ -216,6 +218,7 @@ impl Fault {
             | Fault::Shift { .. }
             | Fault::MayOverflow { .. }
             | Fault::Domain { .. }
+            | Fault::NoResultFits { .. }
             | Fault::ZeroDivisor { .. }
             | Fault::NegativeDivisor { .. }
             | Fault::Remainder { .. }

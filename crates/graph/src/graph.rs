@@ -7,7 +7,7 @@ use crate::hash::Hash;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Source, expand};
 use crate::ranges::{self, Reach};
-use crate::{reference, shape};
+use crate::{real, reference, shape};
 
 /// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
 /// that their dtype changes much.
@@ -123,6 +123,18 @@ impl Graph {
     /// a comparison over the full range. With `a == b`: for comparisons among the values of one array.
     pub fn difference_bits(&self, a: NodeId, b: NodeId) -> u32 {
         self.node(a).range().sub(self.node(b).range()).signed_bits()
+    }
+
+    /// Bits of the largest value of `id` that is proven possible, in ring units; 0 where none is positive.
+    pub fn value_bits(&self, id: NodeId) -> u32 {
+        128 - self.node(id).range().hi().max(0).leading_zeros()
+    }
+
+    /// Bits of the largest magnitude, in ring units, of a quotient of values of `a` and values of `b` that are not 0, as
+    /// far as it is proven; the quotient need not fit the dtype.
+    pub fn quotient_bits(&self, a: NodeId, b: NodeId) -> u32 {
+        let (a, b) = (self.node(a), self.node(b));
+        128 - real::quotients(a.range(), b.range(), a.dtype.frac()).1.leading_zeros()
     }
 
     /// One line for messages, as in `lt of (569,) int(64) at score.py:14`: the operation, what it works on, where.

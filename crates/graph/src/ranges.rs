@@ -5,6 +5,7 @@ use crate::dtype::Dtype;
 use crate::graph::Truncation;
 use crate::interval::Interval;
 use crate::node::{Node, Op};
+use crate::real;
 use crate::reference::floor_div;
 
 /// Where a result lies.
@@ -25,9 +26,14 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype, truncation: Truncat
         Op::ArgMax(axis) | Op::ArgMin(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Constant(values) => return Reach::Fits(Interval::spanning(values)),
-        Op::Input { .. } | Op::Divide | Op::Compose | Op::Shuffle { .. } => return Reach::Unknown,
+        Op::Input { .. } | Op::Compose | Op::Shuffle { .. } => return Reach::Unknown,
         Op::Remainder(divisors) => return Reach::Fits(remainders(inputs[0].range(), divisors)),
         Op::Softmax(_) => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
+        Op::Divide => {
+            let known = inputs[0].interval.zip(inputs[1].interval);
+            let reach = known.and_then(|(x, y)| real::quotient_reach(x, y, dtype));
+            return reach.map_or(Reach::Unknown, Reach::Fits);
+        }
         Op::Real(function) => {
             return function.reach(inputs[0].interval, dtype).map_or(Reach::Unknown, Reach::Fits);
         }

@@ -6,8 +6,8 @@
 use crate::dtype::Dtype;
 use crate::interval::Interval;
 
-/// A function of one fixed-point number. Results are within two units of 2^-f where they are below 2^(28 - f), and
-/// within a relative 2^-27 above; outside its domain a function gives the value stated here, never an error.
+/// A function of one fixed-point number. Results are within two units of 2^-f, but for powers of arguments above 8,
+/// which are within a relative 2^-27 beside; outside its domain a function gives the value stated here, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Real {
     /// 1 / (1 + e^-x).
@@ -51,6 +51,23 @@ impl Real {
             Real::Log | Real::Rsqrt => interval.hi() > 0,
             Real::Sqrt => interval.hi() >= 0,
             Real::Reciprocal => interval != Interval::point(0),
+            _ => true,
+        }
+    }
+
+    /// Whether the result of some argument in `interval` (ring units) fits the dtype: not that of every one is the largest
+    /// number in place of what the function's name says.
+    pub fn fits_on(self, interval: Interval, dtype: Dtype) -> bool {
+        let (one, most) = (1i128 << dtype.frac(), dtype.range().hi());
+        let largest = interval.lo().unsigned_abs().max(interval.hi().unsigned_abs()).max(1) as i128;
+        match self {
+            // e^x >= 2^n for n = floor(x 1.4426), from x = 0 on.
+            Real::Exp if interval.lo() > 0 => {
+                let exponent = interval.lo().saturating_mul(14_426) / (10_000 * one);
+                exponent < 64 && one << exponent <= most
+            }
+            Real::Rsqrt => (one * one * one / largest) as u128 <= (most * most) as u128,
+            Real::Reciprocal => one * one / largest <= most,
             _ => true,
         }
     }
@@ -106,6 +123,26 @@ impl Real {
         };
         saturated(value * f64::from(dtype.frac()).exp2(), range)
     }
+}
+
+/// The magnitudes of quotients by divisors that are not 0, in ring units: none is larger than the second, and the first
+/// says how small they can be.
+pub(crate) fn quotients(x: Interval, y: Interval, frac: u32) -> (u128, u128) {
+    let far = |i: Interval| i.lo().unsigned_abs().max(i.hi().unsigned_abs());
+    let near = |i: Interval| if i.contains(0) { 0 } else { i.lo().unsigned_abs().min(i.hi().unsigned_abs()) };
+    // The widest dtype with so few fractional bits leaves room for this.
+    ((near(x) << frac) / far(y).max(1), (far(x) << frac) / near(y).max(1))
+}
+
+/// Where quotients lie, in ring units; `None` where one may be saturated.
+pub(crate) fn quotient_reach(x: Interval, y: Interval, dtype: Dtype) -> Option<Interval> {
+    let largest = i128::try_from(quotients(x, y, dtype.frac()).1).ok()?.checked_add(3)?; // short ones are rounded
+    let (lo, hi) = match (x.lo() >= 0, y.lo() > 0, x.hi() <= 0) {
+        (true, true, _) | (_, false, true) => (0, largest),
+        (true, false, _) | (_, true, true) => (-largest, 0),
+        _ => (-largest, largest),
+    };
+    (!y.contains(0) && dtype.range().covers(Interval::new(lo, hi))).then(|| Interval::new(lo, hi))
 }
 
 /// x / y in the clear: where y is 0 or the quotient does not fit, the largest number with the quotient's sign (that of x
@@ -188,6 +225,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn quotients_lie_where_it_was_proven() {
+        let dtype = Dtype::fixed(20, 4).unwrap_or(Dtype::FIXED64);
+        let ends = [-7000, -40, -3, -1, 0, 1, 2, 30, 900];
+        let intervals = ends.iter().flat_map(|&a| ends.map(|b| Interval::new(a, b))).collect::<Vec<_>>();
+        let inside = |i: Interval| {
+            [i.lo(), i.lo() / 2 + i.hi() / 2, i.hi(), i.lo() + 1, i.hi() - 1].map(|v| v.clamp(i.lo(), i.hi()))
+        };
+        let mut proven = 0;
+        for &x in &intervals {
+            for &y in &intervals {
+                let (least, most) = quotients(x, y, dtype.frac());
+                let reach = quotient_reach(x, y, dtype);
+                proven += usize::from(reach.is_some());
+                for (a, b) in inside(x).iter().flat_map(|&a| inside(y).map(|b| (a, b))).filter(|&(_, b)| b != 0) {
+                    let value = divide(a, b, dtype);
+                    assert!(reach.is_none_or(|reach| reach.contains(value)), "{a} / {b} = {value} outside {reach:?}");
+                    assert!(value == dtype.range().hi() || value.unsigned_abs() <= most, "{a} / {b}: above {most}");
+                    assert!(value.unsigned_abs() >= least.min(dtype.range().hi() as u128), "{a} / {b}: below {least}");
+                }
+            }
+        }
+        assert!(proven > 1000, "only {proven} quotients were proven to fit");
     }
 
     #[test]

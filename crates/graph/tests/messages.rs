@@ -259,6 +259,34 @@ fn ranges() {
 }
 
 #[test]
+fn functions_without_a_result() {
+    let mut p = Program::default();
+    let bounded = |p: &mut Program, bound: i128| p.at().input(0, 3, &[2], FIX, Some(Bound::Int(bound))).unwrap();
+    let (x, zero) = (bounded(&mut p, 1), bounded(&mut p, 0));
+    let negative = p.at().binary(B::Sub, x, Operand::int(&2)).unwrap();
+    let largest = FIX.decode(FIX.range().hi()).floor() as i128;
+    let large = p.at().binary(B::Add, x, Operand::int(&(largest - 2))).unwrap();
+    for (function, argument) in [
+        (Real::Log, negative),
+        (Real::Sqrt, negative),
+        (Real::Rsqrt, zero),
+        (Real::Reciprocal, zero),
+        (Real::Log, zero),
+    ] {
+        let said = message(p.at().real(function, argument));
+        assert!(said.starts_with(&format!("Range: {} is not defined on any value from", function.name())), "{said}");
+    }
+    let said = message(p.at().divide(x, zero));
+    assert!(said.starts_with("Range: divide is not defined on any value from 0 to 0"), "{said}");
+    let said = message(p.at().real(Real::Exp, large));
+    assert!(said.starts_with("Range: no result of exp fits") && said.contains("use a wider dtype"), "{said}");
+    let small = p.at().binary(B::Mul, x, Operand::real(&0.0625)).unwrap();
+    let said = message(p.at().divide(large, small));
+    assert!(said.starts_with("Range: no result of divide fits"), "{said}");
+    assert!(p.at().real(Real::Sqrt, x).is_ok() && p.at().divide(x, x).is_ok() && p.at().real(Real::Log, x).is_ok());
+}
+
+#[test]
 fn owners_and_strangers() {
     let (mut p, x, ..) = program();
     assert_eq!(

@@ -16,14 +16,15 @@ impl<S: Gadgets> Executor<'_, S> {
         operand: Option<&Value<S>>,
     ) -> Result<Value<S>> {
         let (s, x) = (self.s, self.arith(operand)?);
-        let frac = self.work.graph.node(id).dtype.frac();
+        let node = self.work.graph.node(id);
+        let frac = node.dtype.frac();
         Ok(Value::Arith(match function {
             Real::Sigmoid => real::sigmoid(s, ctx, &x, frac).await?,
             Real::Tanh => real::tanh(s, ctx, &x, frac).await?,
             Real::Gelu => real::gelu(s, ctx, &x, frac).await?,
             Real::Exp => real::exp(s, ctx, &x, frac).await?,
             Real::Log => real::log(s, ctx, &x, frac).await?,
-            Real::Sqrt => real::sqrt(s, ctx, &x, frac).await?,
+            Real::Sqrt => real::sqrt(s, ctx, &x, frac, self.work.graph.value_bits(node.inputs[0])).await?,
             Real::Rsqrt => real::rsqrt(s, ctx, &x, frac).await?,
             Real::Reciprocal => real::reciprocal(s, ctx, &x, frac).await?,
         }))
@@ -37,8 +38,9 @@ impl<S: Gadgets> Executor<'_, S> {
         second: Option<&Value<S>>,
     ) -> Result<Value<S>> {
         let (x, y) = (self.arith(first)?, self.arith(second)?);
-        let frac = self.work.graph.node(id).dtype.frac();
-        Ok(Value::Arith(real::divide(self.s, ctx, &x, &y, frac).await?))
+        let node = self.work.graph.node(id);
+        let bits = self.work.graph.quotient_bits(node.inputs[0], node.inputs[1]);
+        Ok(Value::Arith(real::divide(self.s, ctx, &x, &y, node.dtype.frac(), bits).await?))
     }
 
     pub(crate) async fn softmax(

@@ -17,6 +17,9 @@ use crate::{Gadgets, stream};
 /// The most rows of a mantissa after its leading bit.
 pub(super) const MANTISSA: u32 = 32;
 
+/// Rows whose bits are converted together.
+const GROUP: u32 = 4;
+
 /// Rows of a mantissa that are enough for a result of `frac` bits after the point that falls as its argument grows:
 /// up to an argument of so many bits nothing is cut, and beyond it the error is below 2^-3 units.
 pub(super) fn enough_for(frac: u32) -> u32 {
@@ -41,9 +44,11 @@ impl<B> Float<B> {
     }
 }
 
-/// The numbers given by rows of bits, lowest first, with so many rows of mantissas. Rounds: ceil(log2 rows) + 2.
+/// The numbers given by rows of bits, lowest first, with so many rows of mantissas: fewer where the numbers have no more
+/// bits, but seven at least. Rounds: ceil(log2 rows) + 2.
 pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantissa_rows: u32) -> Result<Float<S::B>> {
     let width = s.bit_shape(bits).0 as u32;
+    let mantissa_rows = mantissa_rows.min((width - 1).max(7));
     let position = leading(s, ctx, bits).await?;
     let number = Number::of_one_hot(s, &position, Some);
     let mantissa = shift(s, ctx, bits, &number, true, mantissa_rows as usize, |j| -1 - j).await?;
@@ -166,12 +171,13 @@ async fn either<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::B
 }
 
 /// Rows of bits, lowest first, as elements. Bit i counts modulo 2^(k-i) only: its conversion is over a ring of so many
-/// bits, in groups of eight rows. One round.
+/// bits, in groups of four rows. One round.
 pub(super) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) -> Result<S::A> {
     let (count, len) = s.bit_shape(bits);
+    let groups = count.div_ceil(GROUP as usize);
     let group = async |ctx: Ctx, g: usize| {
-        let from = 8 * g as u32;
-        let own: Vec<u32> = (from..(from + 8).min(count as u32)).collect();
+        let from = GROUP * g as u32;
+        let own: Vec<u32> = (from..(from + GROUP).min(count as u32)).collect();
         let small = Ring::of(ring.bits() - from);
         let lifted = lift(s, &ctx, &rows(s, bits, &own), small).await?;
         let sum = combine(s, &lifted, &[own.iter().map(|i| 1 << (i - from)).collect()]);
@@ -181,9 +187,9 @@ pub(super) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) 
             share
         }))
     };
-    let groups = ctx.join_all(count.div_ceil(8), group).await?;
-    let groups = s.concat(&groups.iter().collect::<Vec<_>>());
-    Ok(s.linear(&groups, &|share: &Vector| share.sum_axis(1, count.div_ceil(8), len)))
+    let parts = ctx.join_all(groups, group).await?;
+    let parts = s.concat(&parts.iter().collect::<Vec<_>>());
+    Ok(s.linear(&parts, &|share: &Vector| share.sum_axis(1, groups, len)))
 }
 
 /// The rows of lifted bits as one number: row i weighs 2^weights[i].

@@ -125,9 +125,10 @@ pub(super) async fn divisor<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> Re
 
 /// A mantissa with 30 bits after the point, rounded down. One round.
 pub(super) async fn dividend<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> Result<S::A> {
-    let leading: Vec<u32> = (0..DIVIDEND_BITS).rev().collect();
+    let count = DIVIDEND_BITS.min(s.bit_shape(mantissa).0 as u32);
+    let leading: Vec<u32> = (0..count).rev().collect();
     let value = word(s, ctx, &rows(s, mantissa, &leading), WIDE).await?;
-    Ok(plus(s, &value, 1 << DIVIDEND_BITS))
+    Ok(plus(s, &times(s, &value, 1 << (DIVIDEND_BITS - count)), 1 << DIVIDEND_BITS))
 }
 
 /// The exponent of the quotient, plus 64 - k: the difference of the positions plus a constant, as eight bits.

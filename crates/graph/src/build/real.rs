@@ -3,8 +3,9 @@
 use super::{Builder, Operand, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;
+use crate::interval::Interval;
 use crate::node::{NodeId, Op};
-use crate::real::{MAX_FRAC, Real};
+use crate::real::{self, MAX_FRAC, Real};
 use crate::shape;
 
 /// Checks that real functions take `dtype` and that it has `least` bits, which their results need.
@@ -34,9 +35,14 @@ impl Builder<'_> {
             _ => usual(dtype),
         };
         check(function.name(), dtype, least)?;
-        if let Some(interval) = node.interval.filter(|&i| node.elements() > 0 && !function.is_defined_on(i)) {
+        if let Some(interval) = node.interval.filter(|_| node.elements() > 0) {
             let (lo, hi) = (dtype.decode(interval.lo()), dtype.decode(interval.hi()));
-            return Err(Fault::Domain { op: function.name(), lo, hi });
+            if !function.is_defined_on(interval) {
+                return Err(Fault::Domain { op: function.name(), lo, hi });
+            }
+            if !function.fits_on(interval, dtype) {
+                return Err(Fault::NoResultFits { op: function.name(), dtype, lo, hi });
+            }
         }
         self.graph.push(Op::Real(function), vec![a], shape, dtype, &self.at)
     }
@@ -47,9 +53,16 @@ impl Builder<'_> {
         check("divide", dtype, usual(dtype))?;
         let a = self.place(a, dtype, &to)?;
         let b = self.place(b, dtype, &to)?;
-        let divisor = self.graph.node(b);
-        if divisor.constant().is_some_and(|values| values.contains(&0)) {
+        let (dividend, divisor) = (self.graph.node(a), self.graph.node(b));
+        let only_zero = divisor.elements() > 0 && divisor.interval == Some(Interval::point(0));
+        if only_zero || divisor.constant().is_some_and(|values| values.contains(&0)) {
             return Err(Fault::Domain { op: "divide", lo: 0.0, hi: 0.0 });
+        }
+        if let Some((x, y)) = dividend.interval.zip(divisor.interval).filter(|_| dividend.elements() > 0)
+            && real::quotients(x, y, dtype.frac()).0 > dtype.range().hi().unsigned_abs()
+        {
+            let (lo, hi) = (dtype.decode(x.lo()), dtype.decode(x.hi()));
+            return Err(Fault::NoResultFits { op: "divide", dtype, lo, hi });
         }
         self.graph.push(Op::Divide, vec![a, b], to, dtype, &self.at)
     }
