@@ -168,7 +168,7 @@ fn operands(k: u32, frac: u32) -> Vec<(i64, i64)> {
     for (i, y) in random(3).enumerate() {
         let q = (1i128 << (i as u32 % k)) + (i as i128 % 7) - 3;
         let q = if i % 5 == 0 { i128::from(top) - (i as i128 % 9) + 4 } else { q };
-        let x = (q * i128::from(y) >> frac) + i128::from(i as i64 % 3 - 1);
+        let x = ((q * i128::from(y)) >> frac) + i128::from(i as i64 % 3 - 1);
         pairs.extend(i64::try_from(x).ok().filter(|x| (low..=top).contains(x)).map(|x| (x, y)));
     }
     pairs.retain(|(x, y)| (low..=top).contains(x) && (low..=top).contains(y));
@@ -222,7 +222,7 @@ fn roots_of_long_numbers() {
     for (k, frac) in [(64u32, 16u32), (64, 8), (64, 0), (63, 15), (56, 16), (48, 16), (47, 16)] {
         let top = i64::MAX >> (64 - k);
         let roots = noise(5, 400).into_iter().map(|r| (r >> 1 >> (r % u64::from((k + frac) / 2))).min(1 << 40));
-        let squares = roots.flat_map(|r| (-1i128..=1).map(move |by| (i128::from(r) * i128::from(r) >> frac) + by));
+        let squares = roots.flat_map(|r| (-1i128..=1).map(move |by| ((i128::from(r) * i128::from(r)) >> frac) + by));
         let mut x: Vec<i64> = squares.filter(|&x| (0..=top.into()).contains(&x)).map(|x| x as i64).collect();
         x.extend([0, 1, 2, top, top - 1, top / 2, top / 2 + 1, -1, -top - 1, -top / 3]);
         for bits in [63, k - 1] {
