@@ -106,17 +106,25 @@ async fn mantissa_quotient<S: Gadgets>(
     Ok(s.add(&digits, &third))
 }
 
-/// The remainder times 1 / m_y, less `off` before the last truncation, in units that are 2^up times smaller. 3 rounds
-/// more than two truncations.
+/// The remainder times 1 / m_y, less `off` before the last truncation, in units that are 2^up times smaller. Two truncations
+/// and a round.
 async fn digit<S: Gadgets>(s: &S, ctx: &Ctx, rest: &S::A, inverse: &S::A, off: i128, up: u32) -> Result<S::A> {
-    let leading = s.trunc_prob(ctx, rest, RECIPROCAL_BITS).await?;
+    let leading = cut(s, ctx, rest, RECIPROCAL_BITS).await?;
     let product = s.mul(ctx, &leading, inverse).await?;
-    s.trunc_prob(ctx, &plus(s, &product, -off), DIVISOR_TOP - up).await
+    cut(s, ctx, &plus(s, &product, -off), DIVISOR_TOP - up).await
+}
+
+/// x / 2^shift for |x| < 2^62, rounded down or up; where a sharing cannot promise that, down.
+async fn cut<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, shift: u32) -> Result<S::A> {
+    match s.trunc_prob_failure(WIDE, shift, 63) == 0.0 {
+        true => s.trunc_prob(ctx, x, shift).await,
+        false => s.trunc_exact(ctx, x, shift).await,
+    }
 }
 
 /// x / 2^shift, rounded down or up, for x within 2^62 of `middle`, which 2^shift divides.
 async fn rounded<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, middle: i128, shift: u32) -> Result<S::A> {
-    let around = s.trunc_prob(ctx, &plus(s, x, -middle), shift).await?;
+    let around = cut(s, ctx, &plus(s, x, -middle), shift).await?;
     Ok(plus(s, &around, middle >> shift))
 }
 
@@ -146,7 +154,7 @@ async fn normal_sizes<S: Gadgets>(
     s.mul(ctx, &power, sizes).await
 }
 
-/// A quotient that is too low by less than `tests`, or by `tests`, or saturated.
+/// A quotient that is too low by `tests` at most, or saturated.
 struct TooLow<B> {
     /// Below the sign's.
     bits: B,

@@ -88,7 +88,7 @@ impl<B> Number<B> {
         Number { low: row_sums(s, one_hot, &low), high: row_sums(s, one_hot, &high) }
     }
 
-    /// Six rows of bits as a number.
+    /// Six or seven rows of bits as a number.
     pub async fn of_bits<S: Sharing<B = B>>(s: &S, ctx: &Ctx, x: &B) -> Result<Number<B>> {
         let width = s.bit_shape(x).0 as u32;
         let part = |range: std::ops::Range<u32>| rows(s, x, &range.collect::<Vec<_>>());
