@@ -1,10 +1,11 @@
 """Makes the coefficient tables in ../src/real/tables (needs mpmath; run it from this folder).
 
 Each function is cut into 64 segments (or two times 64) of one width h. On a segment it is a cubic in t, the distance
-from the middle: c0 + c1 t1 + c2 t2^2 + c3 t3^3, where t1, t2, t3 are t rounded down to T1, T2, T3 bits after the point, so that every
-product is exact in Z_2^64. c_j is a multiple of 2^-(G - j T_j). The coefficients interpolate at the Chebyshev nodes,
-from the highest down: each is rounded before the lower ones are fitted to what is left. Where results are rounded down
-later, c0 is then raised until the cubic is nowhere below the function (at the samples), so that exact results stay so.
+from the middle: c0 + c1 t1 + c2 t2^2 + c3 t3^3, where t1, t2, t3 are t rounded down to T1, T2, T3 bits after the
+point, so that every product is exact in Z_2^64. c_j is a multiple of 2^-(G - j T_j). The coefficients interpolate at
+the Chebyshev nodes, from the highest down: each is rounded before the lower ones are fitted to what is left. Where
+results are rounded down later, c0 is then raised until the cubic is nowhere below the function (at the samples), so
+that exact results stay so.
 """
 
 import os
