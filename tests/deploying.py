@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import select
 import signal
@@ -110,6 +111,16 @@ class Deployment:
         self.running.append(party)
         return party
 
+    def wait_until_listening(self, *parties: int) -> None:
+        """Returns once these parties wait for the others."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        for me in parties:
+            while True:
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.ports[me]), 1):
+                    break
+                assert time.monotonic() < deadline, f"party {me} does not listen"
+                time.sleep(0.05)
+
     def start_all(self, script: Path, *arguments: str) -> list[Party]:
         return [self.start(me, script, *arguments) for me in range(len(self.ports))]
 
@@ -125,19 +136,29 @@ class Deployment:
 
 
 def free_ports(count: int) -> list[int]:
+    """Ports on which nobody listens, outside the range from which the system takes ports for outgoing connections."""
+    ports: list[int] = []
     with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for opened in sockets:
-            opened.bind(("127.0.0.1", 0))
-        return [opened.getsockname()[1] for opened in sockets]
+        while len(ports) < count:
+            port = random.SystemRandom().randrange(20_000, 32_000)
+            opened = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):  # in use: another one
+                opened.bind(("127.0.0.1", port))
+                ports.append(port)
+    return ports
 
 
 class Wire:
-    """Carries bytes between a new port and another one, until it is cut: then nothing comes through, nothing closes."""
+    """Carries bytes between a new port and another one, until it is cut: then nothing comes through, nothing closes.
 
-    def __init__(self, target: int) -> None:
+    With `rate`, no more than so many bytes a second in each direction, and little in between.
+    """
+
+    def __init__(self, target: int, rate: float | None = None) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._target = target
+        self._target, self._rate = target, rate
+        if rate is not None:
+            self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         self._cut = threading.Event()
         self._over = threading.Event()
         self.port = self._listener.getsockname()[1]
@@ -158,11 +179,13 @@ class Wire:
 
     def _carry(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := source.recv(1 << 16):
+            while data := source.recv(1 << 14):
                 if self._cut.is_set():
                     self._over.wait()
                     return
                 sink.sendall(data)
+                if self._rate is not None:
+                    time.sleep(len(data) / self._rate)
             sink.shutdown(socket.SHUT_WR)
 
     def cut(self) -> None:

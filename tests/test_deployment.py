@@ -33,13 +33,26 @@ def secret(owner, n):
     return mpc.input(np.arange(n) if mpc.me == owner else None, owner=owner, shape=(n,), dtype=qr.int(64))
 """
 
+# Says "running" once the run is in a phase.
+TELLING = """
+from quorate._progress import Progress
+told = []
+def show(self, phase, share):
+    if phase == {phase!r} and not told:
+        told.append(phase)
+        print("running")
+Progress.show = show
+"""
+
 # Much work in one phase, so that whatever happens to a party happens in it.
 LONG = {
     # Truncations take random bits, by whichever form they are done.
-    "offline": INPUTS + "x = secret(0, 1_000_000)\nprint('running')\nsum(x >> i for i in range(1, 25)).sum().reveal()",
+    "offline": INPUTS
+    + TELLING.format(phase="offline")
+    + "x = secret(0, 1_000_000)\nsum(x >> i for i in range(1, 25)).sum().reveal()",
     "online": INPUTS
-    + "x, y = secret(0, 1_000_000), secret(1, 1_000_000)\nprint('running')\n"
-    + "for _ in range(400): x = x * y\nx.sum().reveal()",
+    + TELLING.format(phase="online")
+    + "x, y = secret(0, 1_000_000), secret(1, 1_000_000)\nfor _ in range(400): x = x * y\nx.sum().reveal()",
 }
 
 
@@ -144,11 +157,35 @@ def test_who_computes_is_waited_for(deployment: Deployment) -> None:
 
 
 def test_a_long_run_is_waited_for(deployment: Deployment) -> None:
-    deployment.limits["peer_timeout_s"] = 0.5
-    body = INPUTS + "x, y = secret(0, 300_000), secret(1, 300_000)\nprint(((x < y) ^ (x > y)).sum().reveal())"
-    ended = deployment.run(deployment.script(body))
+    deployment.limits["peer_timeout_s"] = 2.0
+    body = INPUTS + "x, y = secret(0, 700_000), secret(1, 700_000)\nprint((x - y).sum().reveal())"
+    with wires(deployment, rate=1e6):
+        ended = deployment.run(deployment.script(body))
     assert statuses(ended) == [0, 0, 0], ended
-    assert {e.out.strip() for e in ended} == {"0"}
+    assert all(e.out.strip() == "0" and e.seconds > 4 for e in ended)
+
+
+def test_who_is_done_stays_until_the_others_have_everything(deployment: Deployment) -> None:
+    body = INPUTS + "x = secret(0, 1_000_000).reveal(to=1)\nprint('done', None if x is None else x[-1])"
+    with wires(deployment, rate=6e5):
+        ended = deployment.run(deployment.script(body))
+    assert statuses(ended) == [0, 0, 0], ended
+    assert ended[1].out.strip() == "done 999999"
+    assert ended[0].seconds > 8
+
+
+def test_ctrl_c_while_leaving(deployment: Deployment) -> None:
+    body = INPUTS + "x = secret(0, 1_000_000).reveal(to=1)\nprint('done')"
+    with wires(deployment, rate=2e5):
+        running = deployment.start_all(deployment.script(body))
+        running[0].wait_for("done")
+        time.sleep(0.5)
+        started = time.monotonic()
+        running[0].signal(signal.SIGINT)
+        ended = running[0].end()
+        assert ended.status == 1, ended
+        assert time.monotonic() - started < 10
+        assert running[1].end().status == 3
 
 
 def test_arrays_may_die_at_different_times_at_different_parties(deployment: Deployment) -> None:
@@ -237,10 +274,10 @@ def test_two_parties_with_one_number(deployment: Deployment) -> None:
 
 def test_a_number_taken_twice_over_the_network(deployment: Deployment) -> None:
     """Two machines with the key of party 1: the second one to call is told, and so is whom it calls."""
-    deployment.limits["connect_timeout_s"] = 4.0
     script = deployment.script(PRODUCT)
     first, one = deployment.start(0, script), deployment.start(1, script)
-    time.sleep(1.0)
+    deployment.wait_until_listening(0, 1)
+    time.sleep(1.0)  # party 1 calls as soon as it listens
     text = Path(deployment.config(1)).read_text()
     elsewhere = text.replace(f'listen = "127.0.0.1:{deployment.ports[1]}"', 'listen = "127.0.0.1:0"')
     two = deployment.start(1, script, config=deployment.config(9, elsewhere)).end()
@@ -253,21 +290,21 @@ def test_a_number_taken_twice_over_the_network(deployment: Deployment) -> None:
 
 
 def test_two_processes_of_one_party(deployment: Deployment) -> None:
-    deployment.limits["connect_timeout_s"] = 4.0
     script = deployment.script(PRODUCT)
     first = deployment.start(1, script)
-    time.sleep(1)
+    deployment.wait_until_listening(1)
     again = deployment.start(1, script).end()
     assert again.status == 2, again
     assert "in use" in error_of(again)
-    assert first.end().status == 3
+    first.signal(signal.SIGINT)
+    assert first.end().status == 1
 
 
 def test_a_certificate_that_is_not_pinned(deployment: Deployment) -> None:
-    deployment.limits["connect_timeout_s"] = 6.0
+    deployment.limits["connect_timeout_s"] = 12.0
     script = deployment.script(PRODUCT)
     others = [deployment.start(me, script) for me in (0, 2)]
-    time.sleep(0.5)
+    deployment.wait_until_listening(0, 2)
     from quorate import _quorate
 
     impostor = deployment.folder / "impostor"
@@ -369,7 +406,6 @@ def test_ctrl_c_at_one_party_ends_all(deployment: Deployment) -> None:
     running = deployment.start_all(deployment.script(LONG["offline"]))
     for party in running:
         party.wait_for("running")
-    time.sleep(1)
     started = time.monotonic()
     running[1].signal(signal.SIGINT)
     interrupted = running[1].end()
@@ -379,24 +415,24 @@ def test_ctrl_c_at_one_party_ends_all(deployment: Deployment) -> None:
         ended = party.end()
         assert ended.status in (1, 3), ended
         assert "party 1" in error_of(ended)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 20
 
 
 def test_ctrl_c_while_waiting_for_the_others(deployment: Deployment) -> None:
     lonely = deployment.start(0, deployment.script(PRODUCT))
-    time.sleep(1.5)
+    deployment.wait_until_listening(0)
     started = time.monotonic()
     lonely.signal(signal.SIGINT)
     assert lonely.end().status == 1
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10
 
 
 def test_a_session_goes_on_after_an_aborted_run(deployment: Deployment) -> None:
     body = (
         INPUTS
+        + TELLING.format(phase="online")
         + """
 x, y = secret(0, 2_000_000), secret(1, 2_000_000)
-print("running")
 try:
     (x < y).sum().reveal()
 except (KeyboardInterrupt, qr.RunAborted) as error:
@@ -407,7 +443,6 @@ print((x[:4] * y[:4]).reveal())
     running = deployment.start_all(deployment.script(body))
     for party in running:
         party.wait_for("running")
-    time.sleep(1)
     running[2].signal(signal.SIGINT)
     ended = [party.end() for party in running]
     assert statuses(ended) == [0, 0, 0], ended
@@ -419,9 +454,9 @@ print((x[:4] * y[:4]).reveal())
 
 
 @contextlib.contextmanager
-def wires(deployment: Deployment, of: int) -> Iterator[list[Wire]]:
-    """All connections with a party, and from it, go over wires that can be cut."""
-    made = [Wire(port) for port in deployment.ports]
+def wires(deployment: Deployment, rate: float | None = None) -> Iterator[list[Wire]]:
+    """All connections go over wires that can be cut."""
+    made = [Wire(port, rate) for port in deployment.ports]
     deployment.addresses = [f"127.0.0.1:{wire.port}" for wire in made]
     try:
         yield made
@@ -434,11 +469,10 @@ def who_is_left(deployment: Deployment, phase: str, lost: int, happens: Any) -> 
     running = deployment.start_all(deployment.script(LONG[phase]))
     for party in running:
         party.wait_for("running")
-    time.sleep(1.5)
     started = time.monotonic()
     happens(running[lost])
     ended = [party.end() for me, party in enumerate(running) if me != lost]
-    assert time.monotonic() - started < deployment.limits["peer_timeout_s"] + 8
+    assert time.monotonic() - started < deployment.limits["peer_timeout_s"] + 15
     return ended
 
 
@@ -461,18 +495,16 @@ def test_a_party_is_lost(deployment: Deployment, how: int, lost: int, phase: str
 
 @pytest.mark.parametrize("phase", ["offline", "online"])
 def test_a_party_is_cut_off(deployment: Deployment, phase: str) -> None:
-    # Party 2 connects to nobody or everybody connects to it, so its wire is the only one that it has.
-    with wires(deployment, 2) as made:
+    with wires(deployment) as made:
         script = deployment.script(LONG[phase])
         running = deployment.start_all(script)
         for party in running:
             party.wait_for("running")
-        time.sleep(1.5)
         started = time.monotonic()
         for wire in made:
             wire.cut()
         ended = [party.end() for party in running]
-        assert time.monotonic() - started < 12
+        assert time.monotonic() - started < 20
     for e in ended:
         assert e.status == 3, e
         assert f"{phase} phase" in error_of(e)

@@ -33,11 +33,11 @@ MANY_PRODUCTS = """
 import time
 import numpy as np, quorate as qr
 with qr.local() as mpc:
-    values = np.arange(10_000_000)
+    values = np.arange(2_000_000)
     x, y = mpc.input(values, owner=0), mpc.input(values, owner=1)
     small = mpc.input([1, 2, 3], owner=0)
     z = x
-    for _ in range(20):
+    for _ in range(200):
         z = z * y
     print("running", flush=True)
     try:
@@ -109,7 +109,7 @@ def test_ctrl_c_in_a_local_session(after: float) -> None:
     assert "finished" not in rest, "the run was too short for this test"
     word, when, *results = rest.split()
     assert word == "interrupted"
-    assert float(when) - pressed < 3
+    assert float(when) - pressed < 15
     assert " ".join(results) == "[1 4 9] 3"
 
 

@@ -198,7 +198,11 @@ impl Attempts {
         self.mismatch
     }
 
-    fn check_number(&self, peer: usize, number: u32) -> Result<()> {
+    /// Whether a peer can honestly be at this number.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if not.
+    pub fn check_number(&self, peer: usize, number: u32) -> Result<()> {
         let limit = self.next.saturating_add(LARGEST_JUMP).min(u32::MAX - 1);
         if number == 0 || number > limit {
             return Err(Error::Malformed { peer, what: "run number out of range" });

@@ -223,6 +223,10 @@ pub enum Mismatch {
     },
 }
 
+/// A run may end well at one party and be interrupted at another: whatever that one asks for again, the first is beyond it.
+const STEPS_APART: &str = "; where one party was interrupted at a step that others finished, and does it again, \
+    interrupt all of them and start the script anew everywhere";
+
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -233,10 +237,11 @@ impl fmt::Display for Mismatch {
                 )
             }
             Mismatch::Program { peer, node: None, .. } => {
-                write!(f, "party {peer}'s program has another length. Run the same script everywhere")
+                write!(f, "party {peer}'s program has another length. Run the same script everywhere{STEPS_APART}")
             }
             Mismatch::Request { peer } => {
-                write!(f, "party {peer} reveals other values, or to another party. Run the same script everywhere")
+                let what = "reveals other values, or to another party";
+                write!(f, "party {peer} {what}. Run the same script everywhere{STEPS_APART}")
             }
             Mismatch::Options { peer, theirs, ours } => {
                 write!(f, "party {peer} chose {theirs}, this party {ours}. Give the same options at every party")

@@ -182,3 +182,99 @@ fn depths_at_their_largest_do_not_overflow() {
     .unwrap();
     assert_eq!(run.finish().online.rounds, u32::MAX);
 }
+
+#[test]
+fn data_that_is_kept_for_a_later_run_counts_until_it_is_read() {
+    let party = Party::new(Box::new(memory::mesh(2).remove(0)));
+    let core = party.core();
+    core.table.set_limit(1 << 20);
+    let mut frame = wire::frame(Kind::Data, 9);
+    wire::push_piece(&mut frame, Tag::Last, LaneId::ROOT, 1, 200_000);
+    frame.resize(frame.len() + 200_000, 0);
+    let keep = |times: usize| (0..times).all(|_| core.deliver(1, frame.clone()).is_ok());
+    assert!(keep(4));
+    // Neither an attempt that ends nor a run that does makes room for more.
+    core.finish();
+    core.attempts.borrow_mut().open().unwrap();
+    core.give_up(&Error::Interrupted);
+    assert!(keep(1) && !keep(1), "five frames of 200 kB are held, a sixth is not");
+}
+
+#[test]
+fn data_of_an_absurd_run_is_refused() {
+    for number in [1 << 25, u32::MAX - 1, u32::MAX] {
+        let party = Party::new(Box::new(memory::mesh(2).remove(0)));
+        let refused = party.core().deliver(1, wire::frame(Kind::Data, number));
+        assert!(matches!(refused, Err(Error::Malformed { peer: 1, .. })), "run {number}");
+    }
+}
+
+/// A link that takes what it is given only when it is flushed, and that late.
+struct Late {
+    inner: memory::MemoryNet,
+    held: Vec<(usize, Vec<u8>)>,
+    from: std::time::Instant,
+}
+
+impl Net for Late {
+    fn me(&self) -> usize {
+        self.inner.me()
+    }
+    fn parties(&self) -> usize {
+        self.inner.parties()
+    }
+    fn send(&mut self, to: usize, frame: Vec<u8>) -> std::result::Result<(), quorate_net::NetError> {
+        self.held.push((to, frame));
+        Ok(())
+    }
+    fn recv(&mut self, wait: Wait) -> std::result::Result<Option<(usize, Vec<u8>)>, quorate_net::NetError> {
+        self.inner.recv(wait)
+    }
+    fn queued(&self, to: usize) -> usize {
+        self.held.iter().filter(|(peer, _)| *peer == to).map(|(_, frame)| frame.len()).sum()
+    }
+    fn wire_bytes(&self) -> Vec<u64> {
+        self.inner.wire_bytes()
+    }
+    fn flush(&mut self, _: Wait) -> std::result::Result<(), quorate_net::NetError> {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        if std::time::Instant::now() >= self.from {
+            self.held.drain(..).try_for_each(|(to, frame)| self.inner.send(to, frame))?;
+        }
+        Ok(())
+    }
+    fn interrupt_handle(&self) -> quorate_net::Interrupt {
+        self.inner.interrupt_handle()
+    }
+}
+
+#[test]
+fn who_is_interrupted_twice_still_tells_the_peers_but_does_not_stay_for_long() {
+    use std::time::{Duration, Instant};
+    for (late, told) in [(50, true), (5000, false)] {
+        let mut nets = memory::mesh(2).into_iter();
+        let start = Instant::now();
+        let inner = nets.next().unwrap();
+        let mut peer = nets.next().unwrap();
+        let mut party =
+            Party::new(Box::new(Late { inner, held: Vec::new(), from: start + Duration::from_millis(late) }));
+        let interrupt = party.interrupt_handle().unwrap();
+        interrupt.raise();
+        let again = std::thread::spawn(move || {
+            // Again and again while the party gives up.
+            while start.elapsed() < Duration::from_millis(300) {
+                interrupt.raise();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        assert_eq!(party.begin_alone().err(), Some(Error::Interrupted));
+        let took = start.elapsed();
+        assert!(took < Duration::from_millis(1500), "{took:?}");
+        again.join().unwrap();
+        let kinds: Vec<Kind> = std::iter::from_fn(|| peer.recv(Wait::Poll).unwrap())
+            .map(|(_, frame)| wire::header(&frame).unwrap().kind)
+            .collect();
+        assert_eq!(kinds.contains(&Kind::Abort), told, "{kinds:?}");
+        party.forget_manners();
+    }
+}

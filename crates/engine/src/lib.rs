@@ -17,6 +17,7 @@ mod handshake;
 #[cfg(test)]
 mod hostile;
 mod lane;
+mod pace;
 mod party;
 mod scheduler;
 mod sharing;
@@ -35,6 +36,7 @@ pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
 pub use fork::Join;
 pub use handshake::{Agreement, Greeting};
 pub use lane::LaneId;
+pub use pace::Pace;
 pub use party::{Party, Run};
 pub use sharing::{EdaBits, Form, Sharing, TruncMasks};
 pub use slot::Slot;

@@ -20,6 +20,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const STALLED: Duration = Duration::from_secs(10);
 /// How often a flush looks whether anything moves.
 const FLUSH_STEP: Duration = Duration::from_millis(250);
+/// How long a party goes on telling its peers though its user cannot wait.
+const IN_HASTE: Duration = Duration::from_millis(200);
 
 /// One party of a session. Its links live as long as it does.
 pub struct Party {
@@ -133,7 +135,7 @@ impl Party {
         self.over = true;
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn core(&self) -> &Core {
         &self.core
     }
@@ -155,16 +157,19 @@ impl Party {
         }
     }
 
-    /// Hands over everything that was sent; gives up when the links have taken nothing for `stalled`.
+    /// Hands over everything that was sent; gives up when the links have taken nothing for `stalled`, or soon after an
+    /// interrupt: who presses Ctrl-C twice still tells the peers.
     fn flush(&self, stalled: Duration) {
         let Some(links) = &self.core.links else { return };
         let mut net = links.net.borrow_mut();
         let queued = |net: &dyn Net| self.core.peers().map(|peer| net.queued(peer)).sum::<usize>();
-        let (mut left, mut moved) = (queued(&**net), Instant::now());
-        while left > 0 && moved.elapsed() < stalled && !links.interrupt.is_raised() {
-            if net.flush(Wait::Until(Instant::now() + FLUSH_STEP)).is_err() {
+        let begun = Instant::now();
+        let (mut left, mut moved, mut haste) = (queued(&**net), begun, false);
+        while left > 0 && moved.elapsed() < stalled && !(haste && begun.elapsed() >= IN_HASTE) {
+            if net.flush(Wait::Until(Instant::now() + if haste { FLUSH_STEP / 10 } else { FLUSH_STEP })).is_err() {
                 return;
             }
+            haste |= links.interrupt.take();
             let now = queued(&**net);
             if now < left {
                 moved = Instant::now();

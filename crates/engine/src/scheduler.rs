@@ -101,10 +101,10 @@ impl Core {
     pub fn begin(&self, run: u32) -> Result<()> {
         self.attempts.borrow_mut().start(run);
         self.run.set(run);
+        let early = std::mem::take(&mut *self.early.borrow_mut());
         self.forget();
         *self.costs.borrow_mut() = Costs::new(self.parties);
         self.sent.store(0, Ordering::Relaxed);
-        let early = std::mem::take(&mut *self.early.borrow_mut());
         early.into_iter().try_for_each(|(peer, frame)| self.deliver(peer, frame))
     }
 
@@ -117,13 +117,17 @@ impl Core {
     /// Marks the attempt as failed because of `error`; the abort for the peers.
     pub fn give_up(&self, error: &Error) -> Abort {
         let (own, number) = self.attempts.borrow_mut().fail();
-        self.forget();
         self.early.borrow_mut().retain(|(_, frame)| wire::header(frame).is_ok_and(|head| head.number > number));
+        self.forget();
         Abort { own, number, cause: error.cause(), origin: error.origin(self.me) }
     }
 
     fn forget(&self) {
         self.table.clear();
+        for (peer, frame) in self.early.borrow().iter() {
+            // It was within the limit when it came, and everything else is gone.
+            let _ = self.table.charge(*peer, frame.len() + OVERHEAD_BYTES);
+        }
         self.out.borrow_mut().iter_mut().for_each(Vec::clear);
         *self.failure.borrow_mut() = None;
     }
@@ -183,6 +187,7 @@ impl Core {
             Kind::Data if self.attempts.borrow().is_running(head.number) => self.deliver_pieces(peer, frame),
             Kind::Data if self.attempts.borrow().is_stale(head.number) => Ok(()),
             Kind::Data => {
+                self.attempts.borrow().check_number(peer, head.number)?;
                 self.table.charge(peer, frame.len() + OVERHEAD_BYTES)?;
                 self.early.borrow_mut().push((peer, frame));
                 Ok(())

@@ -6,16 +6,14 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::ops::Range;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::ctx::Ctx;
-use crate::error::{Error, Mismatch, Result};
+use crate::error::Result;
 use crate::fork::{Bell, Child};
 use crate::lane::LaneId;
-use crate::table::Lane;
-use crate::wire::Tag;
+use crate::pace::Pace;
 
 /// How [`Ctx::stream`] cuts a long vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +89,8 @@ struct Row<'a, 'w, T> {
     chunks: Chunks,
     window: usize,
     lane: LaneId,
-    /// Where the peers' progress is noted, for a row longer than the parties may be apart.
-    pace: Option<Rc<Lane>>,
+    /// For a row longer than the parties may be apart.
+    pace: Option<Pace>,
     start: u32,
     deepest: u32,
     next: usize,
@@ -102,24 +100,15 @@ struct Row<'a, 'w, T> {
     rung: Vec<usize>,
 }
 
-impl<T> Drop for Row<'_, '_, T> {
-    fn drop(&mut self) {
-        if let Some(pace) = &self.pace {
-            self.ctx.core.table.retire(pace);
-        }
-    }
-}
-
 impl<'a, 'w, T> Row<'a, 'w, T> {
     fn new(ctx: &'a Ctx, chunks: Chunks) -> Self {
         let (lane, window, start) = (ctx.fork_lane(), chunks.window.max(1), ctx.depth.get());
-        let long = chunks.count() > 2 * window && !ctx.core.is_dry();
         Row {
             ctx,
             chunks,
             window,
             lane,
-            pace: long.then(|| ctx.core.table.open(lane, ctx.phase, &ctx.step)),
+            pace: Pace::on(ctx, lane, chunks.count().saturating_sub(2 * window)),
             start,
             deepest: start,
             next: 0,
@@ -194,23 +183,19 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
     }
 
     fn may_start(&self, waker: &Waker) -> Result<bool> {
-        let (Some(pace), core) = (&self.pace, &self.ctx.core) else { return Ok(true) };
-        let (done, peer) = pace.slowest(core.me);
-        if self.next < (done as usize).saturating_add(2 * self.window) {
-            return Ok(true);
+        let Some(pace) = &self.pace else { return Ok(true) };
+        match pace.poll((self.next + 1).saturating_sub(2 * self.window), waker) {
+            Poll::Ready(ready) => ready.map(|()| true),
+            Poll::Pending => Ok(false),
         }
-        if core.has_left(peer) {
-            return Err(Error::Mismatch(Mismatch::Left { peer }));
-        }
-        core.table.wait_for_progress(pace, waker);
-        Ok(false)
     }
 
     /// Tells the peers, every half window, how far this party is.
     fn report(&self) {
-        let core = &self.ctx.core;
-        if self.pace.is_some() && self.done.is_multiple_of((self.window / 2).max(1)) {
-            core.peers().for_each(|peer| core.post_control(peer, Tag::Progress, self.lane, self.done as u32));
+        if let Some(pace) = &self.pace
+            && self.done.is_multiple_of((self.window / 2).max(1))
+        {
+            pace.report(self.done);
         }
     }
 }

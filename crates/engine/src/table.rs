@@ -54,6 +54,8 @@ pub(crate) struct Channel {
 
 pub(crate) struct Lane {
     pub id: LaneId,
+    /// Who made this party hold the lane before its own context did, and what that counts for.
+    charged: Cell<Option<(usize, usize)>>,
     channels: RefCell<Vec<Channel>>,
     /// Waits for the slowest peer of the stream with this lane.
     pacer: RefCell<Option<Waker>>,
@@ -95,7 +97,7 @@ pub(crate) struct Table {
     lanes: RefCell<BTreeMap<LaneId, Rc<Lane>>>,
     /// Parked bytes by peer, and how many may be.
     parked: Vec<Cell<usize>>,
-    limit: usize,
+    limit: Cell<usize>,
     /// Lanes that wait for a peer.
     waits: Cell<usize>,
     /// The lane for which a message arrived last.
@@ -108,8 +110,13 @@ impl Table {
     }
 
     fn with_limit(parties: usize, limit: usize) -> Self {
-        let parked = vec![Cell::new(0); parties];
+        let (parked, limit) = (vec![Cell::new(0); parties], Cell::new(limit));
         Table { parties, lanes: RefCell::default(), parked, limit, waits: Cell::new(0), recent: RefCell::default() }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    pub fn set_limit(&self, limit: usize) {
+        self.limit.set(limit);
     }
 
     pub fn clear(&self) {
@@ -128,6 +135,7 @@ impl Table {
     pub fn open(&self, id: LaneId, phase: Phase, step: &Option<Step>) -> Rc<Lane> {
         let lane = self.lane(id);
         lane.label.get_or_init(|| (phase, step.clone()));
+        self.refund_lane(&lane);
         lane
     }
 
@@ -135,9 +143,29 @@ impl Table {
         let mut lanes = self.lanes.borrow_mut();
         let lane = lanes.entry(id).or_insert_with(|| {
             let channels = RefCell::new((0..self.parties).map(|_| Channel::default()).collect());
-            Rc::new(Lane { id, channels, pacer: RefCell::default(), label: OnceCell::new() })
+            let (charged, pacer, label) = Default::default();
+            Rc::new(Lane { id, charged, channels, pacer, label })
         });
         lane.clone()
+    }
+
+    /// The lane for which a peer sends something; one that is new counts for all its channels until this party gets there.
+    fn lane_for(&self, peer: usize, id: LaneId) -> Result<Rc<Lane>> {
+        let held = self.lanes.borrow().get(&id).cloned();
+        if let Some(lane) = held {
+            return Ok(lane);
+        }
+        let bytes = OVERHEAD_BYTES * self.parties;
+        self.charge(peer, bytes)?;
+        let lane = self.lane(id);
+        lane.charged.set(Some((peer, bytes)));
+        Ok(lane)
+    }
+
+    fn refund_lane(&self, lane: &Lane) {
+        if let Some((peer, bytes)) = lane.charged.take() {
+            self.refund(peer, bytes);
+        }
     }
 
     /// The context of this lane is gone.
@@ -147,6 +175,7 @@ impl Table {
             return;
         }
         lanes.remove(&lane.id);
+        self.refund_lane(lane);
         for (peer, channel) in lane.channels.borrow().iter().enumerate() {
             self.refund(peer, channel.partial_charge + channel.messages.iter().map(|m| m.charge).sum::<usize>());
             let waiting = usize::from(channel.reader.is_some()) + usize::from(channel.writer.is_some());
@@ -159,7 +188,7 @@ impl Table {
     pub fn charge(&self, peer: usize, bytes: usize) -> Result<()> {
         let parked = self.parked[peer].get().saturating_add(bytes);
         self.parked[peer].set(parked);
-        if parked > self.limit {
+        if parked > self.limit.get() {
             return Err(Error::Malformed { peer, what: "more bytes than its credit" });
         }
         Ok(())
@@ -181,7 +210,7 @@ impl Table {
     ) -> Result<()> {
         let charge = range.len() + OVERHEAD_BYTES;
         self.charge(peer, charge)?;
-        let lane = self.lane(id);
+        let lane = self.lane_for(peer, id)?;
         let mut channels = lane.channels.borrow_mut();
         let channel = &mut channels[peer];
         let whole = last && channel.partial_charge == 0;
@@ -223,17 +252,16 @@ impl Table {
         Some(message)
     }
 
-    /// Takes in credit or progress.
+    /// Takes in credit or progress. Credit is for what this party has sent, so where there is no lane it is one that has
+    /// done its work; progress may come before this party begins the stream, but never after it ended (see `pace`).
     pub fn control(&self, peer: usize, tag: Tag, id: LaneId, number: u32) -> Result<()> {
-        if !self.lanes.borrow().contains_key(&id) {
-            self.charge(peer, OVERHEAD_BYTES * self.parties)?;
-        }
-        let lane = self.lane(id);
         if tag == Tag::Credit {
+            let Some(lane) = self.lanes.borrow().get(&id).cloned() else { return Ok(()) };
             let mut channels = lane.channels.borrow_mut();
             channels[peer].granted = channels[peer].granted.saturating_add(u64::from(number));
             self.wake(&mut channels[peer].writer);
         } else {
+            let lane = self.lane_for(peer, id)?;
             let done = &mut lane.channels.borrow_mut()[peer].progress;
             *done = (*done).max(number);
             self.wake(&mut lane.pacer.borrow_mut());
@@ -325,11 +353,35 @@ mod tests {
         let held = (0..20).take_while(|_| table.park(1, LaneId(3), 0, true, &frame, 0..1 << 20).is_ok()).count();
         assert_eq!(held, 7);
         let table = Table::with_limit(2, 1 << 20);
-        let held = (0..9999).take_while(|&id| table.control(1, Tag::Credit, LaneId(id), 1).is_ok()).count();
+        let held = (0..9999).take_while(|&id| table.control(1, Tag::Progress, LaneId(id), 1).is_ok()).count();
         assert_eq!(held, (1 << 20) / (2 * OVERHEAD_BYTES));
         let table = Table::with_limit(2, 1 << 20);
         let held = (0..9999).take_while(|&id| table.park(1, LaneId(id), 0, false, &frame, 0..0).is_ok()).count();
-        assert_eq!(held, (1 << 20) / OVERHEAD_BYTES);
+        assert_eq!(held, (1 << 20) / (3 * OVERHEAD_BYTES), "a piece, and a lane with two channels");
+    }
+
+    #[test]
+    fn a_lane_that_a_peer_begins_counts_until_this_party_gets_there_or_the_lane_goes() {
+        let (table, frame) = (Table::new(3), Rc::new(vec![0; 9]));
+        table.park(1, LaneId(7), 0, true, &frame, 0..9).unwrap();
+        table.control(2, Tag::Progress, LaneId(8), 1).unwrap();
+        assert_eq!([1, 2].map(|peer| table.parked[peer].get()), [9 + 4 * OVERHEAD_BYTES, 3 * OVERHEAD_BYTES]);
+        let lane = table.open(LaneId(7), Phase::Online, &None);
+        assert_eq!(table.parked[1].get(), 9 + OVERHEAD_BYTES);
+        table.retire(&lane);
+        table.retire(&table.lane(LaneId(8)));
+        assert_eq!([1, 2].map(|peer| table.parked[peer].get()), [0, 0]);
+    }
+
+    #[test]
+    fn credit_for_a_lane_that_has_gone_makes_no_lane() {
+        let table = Table::new(2);
+        let lane = table.open(LaneId(7), Phase::Online, &None);
+        table.control(1, Tag::Credit, LaneId(7), 5).unwrap();
+        assert_eq!(lane.channel(1, |channel| channel.granted), 5);
+        table.retire(&lane);
+        table.control(1, Tag::Credit, LaneId(7), 5).unwrap();
+        assert_eq!((table.lanes.borrow().len(), table.parked[1].get()), (0, 0));
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Party {
         self.probe().borrow_mut().jitter = Some(seed | 1);
     }
 
+    /// Another limit for what a peer may make this party hold, in bytes.
+    pub fn insecure_limit(&mut self, bytes: usize) {
+        self.core().table.set_limit(bytes);
+    }
+
     /// Drops the links without a word, as a process does that is killed.
     pub fn insecure_vanish(mut self) {
         self.forget_manners();

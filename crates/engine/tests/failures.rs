@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use common::{announce, chain, own, pass, sum, within_seconds};
 use quorate_engine::{Cause, Ctx, Error, Fault, Greeting, Mismatch, Misuse, Party, Phase, Result, Run, Step, testing};
+use quorate_ring::Vector;
 
 const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
 
@@ -388,15 +389,17 @@ fn an_error_names_the_step_that_waited() {
             let mut run = party.begin_alone().unwrap();
             let result = run.phase(Phase::Online, async |ctx| {
                 let step = |i: usize| Some(Step { id: i as u32, name: format!("step {i}").into() });
+                let shape = (common::RING, 1);
                 ctx.join_steps(4, step, async |ctx, i| match (me, i) {
-                    (1, 2..) => Ok(()),
-                    _ => sum(&ctx, &own(&ctx, 1)).await.map(drop),
+                    (_, ..2) => sum(&ctx, &own(&ctx, 1)).await.map(drop),
+                    // The others are there and wait; they get no answer.
+                    (1, _) => ctx.exchange::<Vector>(&[], &[(0, shape), (2, shape)]).await.map(drop),
+                    _ => ctx.exchange(&[(1, &own(&ctx, 1))], &[(1, shape)]).await.map(drop),
                 })
                 .await
             });
             if me == 1 {
                 std::mem::forget(run);
-                std::thread::sleep(Duration::from_millis(50));
                 party.insecure_vanish();
             }
             result.err()

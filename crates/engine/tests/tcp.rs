@@ -14,6 +14,14 @@ use quorate_ring::{Ring, Vector};
 
 /// Runs `work` as three parties over TLS; results by party.
 fn over_tls<T: Send + 'static>(work: impl Fn(Party) -> T + Send + Sync + 'static) -> Vec<T> {
+    over_tls_within(Duration::from_secs(5), work)
+}
+
+/// The same with another time-out.
+fn over_tls_within<T: Send + 'static>(
+    peer_timeout: Duration,
+    work: impl Fn(Party) -> T + Send + Sync + 'static,
+) -> Vec<T> {
     within_seconds(60, move || {
         let keys = Keys::new();
         let listeners: Vec<_> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
@@ -23,7 +31,7 @@ fn over_tls<T: Send + 'static>(work: impl Fn(Party) -> T + Send + Sync + 'static
             (0..3).map(|i| PartyConfig { address: address(i), certificate: certificate(i) }).collect();
         let connect = |(me, listener): (usize, TcpListener)| {
             let config = TcpConfig {
-                peer_timeout: Duration::from_millis(1500),
+                peer_timeout,
                 heartbeat: Duration::from_millis(150),
                 ..TcpConfig::new(me, parties.clone(), keys.0.join(format!("party{me}.key")))
             };
@@ -129,7 +137,7 @@ fn a_lost_party_is_named_by_the_others_and_a_refusal_is_survived() {
 
 #[test]
 fn a_party_that_computes_for_longer_than_the_time_out_is_waited_for() {
-    let ended = over_tls(|mut party| {
+    let ended = over_tls_within(Duration::from_secs(2), |mut party| {
         let mut run = party.begin_alone()?;
         run.phase(Phase::Online, async |ctx| {
             if ctx.me() == 1 {

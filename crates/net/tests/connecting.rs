@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,7 +56,7 @@ fn a_certificate_that_is_not_pinned_is_refused_on_both_sides() {
     let (keys, others) = (Keys::new(2), Keys::new(2));
     // Party 1 has a key of its own that party 0 does not know.
     let mut parties = prepared(2, &keys);
-    parties[0].0.connect_timeout = Duration::from_secs(1);
+    parties[0].0.connect_timeout = Duration::from_secs(3);
     parties[1].0.key = others.path().join("party1.key");
     parties[1].0.parties[1].certificate = others.path().join("party1.crt");
     let results = connect(parties);
@@ -66,7 +66,7 @@ fn a_certificate_that_is_not_pinned_is_refused_on_both_sides() {
 
     // Party 1 expects another party 0.
     let mut parties = prepared(2, &keys);
-    parties[0].0.connect_timeout = Duration::from_secs(1);
+    parties[0].0.connect_timeout = Duration::from_secs(3);
     parties[1].0.parties[0].certificate = others.path().join("party0.crt");
     let results = connect(parties);
     assert!(refused(&results[0], None, Refusal::ByPeer), "{}", error(&results[0]));
@@ -95,7 +95,7 @@ fn a_party_that_is_started_again_is_no_duplicate() {
     let keys = Keys::new(3);
     let mut parties = prepared(3, &keys);
     let (mut first_try, late) = (parties[2].0.clone(), parties.remove(1));
-    first_try.connect_timeout = Duration::from_millis(500);
+    first_try.connect_timeout = Duration::from_secs(3);
     let results = thread::scope(|scope| {
         let waiting = parties.remove(0);
         let zero = scope.spawn(move || TcpNet::connect_on(&waiting.0, waiting.1));
@@ -127,6 +127,47 @@ fn strangers_and_garbage_do_not_keep_the_parties_apart() {
     assert_eq!(receive(&mut ends[0]), (1, vec![1]));
 }
 
+/// Connections that say nothing, or begin to, and come again as soon as they are dropped.
+#[test]
+fn however_many_strangers_hold_connections_the_parties_meet() {
+    let keys = Keys::new(3);
+    let parties = prepared(3, &keys);
+    let address = parties[0].1.local_addr().unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let hold = move |number: usize, over: &AtomicBool| {
+        // A whole first record without a meaning, the beginning of one, or nothing.
+        let words: &[u8] = match number % 10 {
+            0 => &[22, 3, 1, 0, 2, 1, 0],
+            1..5 => &[22, 3, 1, 2, 0, 1, 0],
+            _ => b"",
+        };
+        while !over.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(5));
+            let Ok(mut stream) = TcpStream::connect(address) else { continue };
+            let _ = (stream.set_read_timeout(Some(Duration::from_secs(1))), stream.write_all(words));
+            while !over.load(Ordering::Relaxed) && stream.read(&mut [0; 64]).map_or_else(is_patient, |bytes| bytes > 0)
+            {
+            }
+        }
+    };
+    let strangers: Vec<_> = (0..400)
+        .map(|number| {
+            let over = Arc::clone(&over);
+            thread::spawn(move || hold(number, &over))
+        })
+        .collect();
+    thread::sleep(Duration::from_millis(500));
+    let results = connect(parties);
+    over.store(true, Ordering::Relaxed);
+    results.iter().for_each(|result| assert!(result.is_ok(), "{}", error(result)));
+    drop(results);
+    strangers.into_iter().for_each(|stranger| stranger.join().unwrap());
+}
+
+fn is_patient(error: std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+}
+
 #[test]
 fn a_port_in_use_is_named() {
     let keys = Keys::new(2);
@@ -140,7 +181,7 @@ fn a_port_in_use_is_named() {
 fn a_missing_party_is_named_with_what_happened_last() {
     let keys = Keys::new(3);
     let mut parties = prepared(3, &keys);
-    parties.iter_mut().for_each(|party| party.0.connect_timeout = Duration::from_millis(700));
+    parties.iter_mut().for_each(|party| party.0.connect_timeout = Duration::from_secs(3));
     drop(parties.remove(1)); // nothing listens there any more
     let results = connect(parties);
     let called = |result| matches!(error(result), NetError::ConnectTimeout { peer: 1, last: Attempt::NeverCalled, .. });
@@ -180,7 +221,7 @@ fn parties_that_count_differently_are_told_so() {
 fn parties_that_number_differently_are_told_so() {
     let keys = Keys::new(3);
     let mut parties = prepared(3, &keys);
-    parties.iter_mut().for_each(|party| party.0.connect_timeout = Duration::from_secs(1));
+    parties.iter_mut().for_each(|party| party.0.connect_timeout = Duration::from_secs(3));
     parties[0].0.parties.swap(1, 2); // party 0 takes party 1 for party 2
     let results = connect(parties);
     assert!(matches!(error(&results[0]), NetError::Misconfigured { .. }), "{}", error(&results[0]));

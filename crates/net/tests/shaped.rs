@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use quorate_net::shaped::{self, Shape, ShapedNet};
 use quorate_net::{Net, NetError, Wait};
 
-/// A delay may be this much longer than it should, never shorter.
-const SLACK: Duration = Duration::from_millis(10);
-/// Machines that run tests are busy: one of so many attempts must be in time.
+/// A delay is never shorter than it should be. Machines that run tests are busy: one of so many attempts must be at most
+/// this many times as long.
+const SLACK: u32 = 5;
 const ATTEMPTS: usize = 10;
 
 /// Checks that what `run` measures is as long as it should be.
@@ -17,7 +17,7 @@ fn takes(wanted: Duration, run: impl Fn() -> Duration) {
     for _ in 0..ATTEMPTS {
         let took = run();
         assert!(took >= wanted, "{took:?} is less than {wanted:?}");
-        if took < wanted + SLACK {
+        if took < wanted * SLACK {
             return;
         }
         all.push(took);

@@ -5,7 +5,7 @@ mod common;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Keys, failure, mesh, receive, within};
+use common::{Keys, failure, impatient, mesh, mesh_of, receive, within};
 use quorate_net::{MAX_FRAME, Net, NetError, Wait};
 
 /// A frame that shows where it belongs: sender, number, and a length that depends on both.
@@ -88,41 +88,43 @@ fn nobody_waits_when_all_send_first() {
 fn a_reader_that_does_not_read_holds_the_sender_back() {
     const TOTAL: usize = 256;
     let keys = Keys::new(2);
-    let mut ends = mesh(2, &keys);
+    let mut ends = mesh_of(2, &keys, impatient);
     let mut reader = ends.pop().unwrap();
     let mut sender = ends.pop().unwrap();
+    let (stuck, is_stuck) = std::sync::mpsc::channel();
     thread::scope(|scope| {
         let sending = scope.spawn(move || {
-            let (mut sent, mut sent_to_sleeper, start) = (0, 0, Instant::now());
+            let (mut sent, mut moved, mut told) = (0, Instant::now(), false);
             while sent < TOTAL {
                 while sent < TOTAL && sender.queued(1) < 2 * MAX_FRAME {
                     sender.send(1, vec![sent as u8; MAX_FRAME]).unwrap();
-                    sent += 1;
+                    (sent, moved) = (sent + 1, Instant::now());
                 }
-                if start.elapsed() < Duration::from_secs(2) {
-                    sent_to_sleeper = sent;
+                if !told && moved.elapsed() > Duration::from_secs(1) {
+                    told = stuck.send(sent).is_ok();
                 }
                 assert_eq!(sender.recv(Wait::Until(Instant::now() + Duration::from_millis(1))).unwrap(), None);
             }
             sender.flush(within(20)).unwrap();
-            (sender, sent_to_sleeper)
+            sender
         });
+        let sent_to_sleeper = is_stuck.recv_timeout(Duration::from_secs(60)).expect("the sender is held back");
         // Longer than the time-out: a reader that does not read is slow, not dead, and nor is its sender.
         thread::sleep(Duration::from_secs(3));
         for number in 0..TOTAL {
             let (_, bytes) = receive(&mut reader);
             assert!(bytes.len() == MAX_FRAME && bytes.iter().all(|byte| *byte == number as u8));
         }
-        let (_sender, sent_to_sleeper) = sending.join().unwrap();
+        let _sender = sending.join().unwrap();
         // 64 MiB in the inbox, 2 in the outbox, and the buffers of the system.
-        assert!((60..100).contains(&sent_to_sleeper), "{sent_to_sleeper} MiB were taken for a reader that sleeps");
+        assert!(sent_to_sleeper <= 128, "{sent_to_sleeper} MiB were taken for a reader that sleeps");
     });
 }
 
 #[test]
 fn a_party_that_computes_is_not_taken_for_dead() {
     let keys = Keys::new(2);
-    let mut ends = mesh(2, &keys);
+    let mut ends = mesh_of(2, &keys, impatient);
     let mut busy = ends.pop().unwrap();
     let mut patient = ends.pop().unwrap();
     thread::scope(|scope| {
@@ -157,7 +159,7 @@ fn a_party_that_leaves_is_lost_after_its_last_words() {
     }
     let (error, took) = failure(&mut first);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");
-    assert!(took < Duration::from_secs(1));
+    assert!(took < Duration::from_secs(4));
     assert!(matches!(first.send(1, vec![1]), Err(NetError::Lost { peer: 1, .. })));
     let (error, _) = failure(&mut third);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");

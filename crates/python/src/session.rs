@@ -280,11 +280,20 @@ impl Session {
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
+    /// Leaves, waiting as long as the peers take in what they were sent; Ctrl-C ends the wait.
     fn close(&self, py: Python<'_>, gave_up: bool) -> PyResult<()> {
         let mut inner = self.lock()?;
-        let inner: &mut Inner = &mut inner;
-        py.detach(|| inner.close(gave_up));
-        Ok(())
+        let mut leaving = inner.leave(gave_up);
+        let mut interrupt = Ok(());
+        while !py.detach(|| leaving.wait(TICK)) {
+            if interrupt.is_ok() {
+                interrupt = py.check_signals();
+                if interrupt.is_err() {
+                    leaving.interrupt();
+                }
+            }
+        }
+        interrupt
     }
 }
 

@@ -12,7 +12,10 @@
 //! packet's number (16 bytes, random, alike in all packets of one input), seeds in the order of the sets that the receiver
 //! holds, then the packed elements of x_{T*} if the receiver holds it. Every length is checked before memory is taken.
 //!
-//! A packet must travel to its party over a link that no other party reads, and be used once.
+//! A packet must travel to its party over a link that no other party reads. Its number is used once: an input that is used
+//! again would be a copy that its client never made, so a second packet of one number is refused within a session.
+
+use std::collections::BTreeSet;
 
 use quorate_crypto::{CryptoError, Seed, os_random};
 use quorate_ring::{Ring, Vector};
@@ -73,6 +76,15 @@ pub enum ClientError {
         /// Bytes there are.
         found: usize,
     },
+    /// A packet of this number was accepted before.
+    #[error("this packet was used before in this session; the client must share its values again")]
+    UsedBefore,
+    /// No more numbers can be remembered.
+    #[error("this session accepted {most} packets, and cannot tell any longer which were used: open a new one")]
+    TooMany {
+        /// Packets that a session accepts.
+        most: usize,
+    },
     /// The operating system gave no randomness.
     #[error("the operating system has no randomness to give")]
     Randomness,
@@ -81,6 +93,25 @@ pub enum ClientError {
 impl From<CryptoError> for ClientError {
     fn from(_: CryptoError) -> Self {
         ClientError::Randomness
+    }
+}
+
+/// Numbers of packets that a session remembers.
+const MOST_ACCEPTED: usize = 1 << 20;
+
+/// The packets that were used.
+#[derive(Default)]
+pub(crate) struct Accepted(BTreeSet<[u8; NUMBER_BYTES]>);
+
+impl Accepted {
+    fn check(&self, number: &[u8; NUMBER_BYTES], most: usize) -> Result<(), ClientError> {
+        if self.0.contains(number) {
+            return Err(ClientError::UsedBefore);
+        }
+        if self.0.len() >= most {
+            return Err(ClientError::TooMany { most });
+        }
+        Ok(())
     }
 }
 
@@ -164,7 +195,7 @@ impl Rss {
     /// This party's shares of a client's input, of the shape that was agreed. No communication.
     ///
     /// # Errors
-    /// A [`ClientError`] for a packet that is malformed, or is not for this party or of this shape.
+    /// A [`ClientError`] for a packet that is malformed, is not for this party or of this shape, or was used before.
     pub fn accept(&self, packet: &[u8], (ring, len): (Ring, usize)) -> Result<Shared<Vector>, ClientError> {
         let maps = &self.maps;
         let Some((header, body)) = packet.split_at_checked(HEADER_BYTES) else { return Err(ClientError::NotAPacket) };
@@ -183,7 +214,9 @@ impl Rss {
         if packet.len() != expected {
             return Err(ClientError::Length { expected, found: packet.len() });
         }
-        let number = &header[16..];
+        let mut number = [0; NUMBER_BYTES];
+        number.copy_from_slice(&header[16..]);
+        self.accepted.borrow().check(&number, MOST_ACCEPTED)?;
         let special = maps.index(special(parties));
         let seeds = maps.held.len() - usize::from(special.is_some());
         let (seeds, rest) = body.split_at(seeds * SEED_BYTES);
@@ -192,11 +225,28 @@ impl Rss {
         for own in 0..maps.held.len() {
             let seed = if special == Some(own) { None } else { seeds.next() };
             let share = match seed {
-                Some(seed) => expand(&Seed::from_bytes(*seed), number, (ring, len)).clone(),
+                Some(seed) => expand(&Seed::from_bytes(*seed), &number, (ring, len)).clone(),
                 None => Vector::unpack(ring, len, rest).map_err(|_| ClientError::NotAPacket)?,
             };
             shares.push(share);
         }
+        self.accepted.borrow_mut().0.insert(number);
         Ok(Shared::new((ring, len), shares))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_remembered_is_not_accepted() {
+        let mut accepted = Accepted::default();
+        for number in 0..3 {
+            accepted.check(&[number; NUMBER_BYTES], 3).unwrap();
+            accepted.0.insert([number; NUMBER_BYTES]);
+        }
+        assert_eq!(accepted.check(&[1; NUMBER_BYTES], 3), Err(ClientError::UsedBefore));
+        assert_eq!(accepted.check(&[9; NUMBER_BYTES], 3), Err(ClientError::TooMany { most: 3 }));
     }
 }

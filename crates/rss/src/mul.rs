@@ -18,6 +18,8 @@ use crate::share::{Shared, Wiped};
 
 /// Vectors of a chunk's length that a product works on at a time, all but those that it reads in place.
 const CHUNK_VECTORS: usize = 16;
+/// The same where the product is there already, beside the shares of the result.
+const RESHARE_VECTORS: usize = 4;
 
 impl Rss {
     /// This party's additive share v^(p) of the product (steps 1 to 4).
@@ -101,7 +103,7 @@ impl Rss {
         Ok(ctx.exchange(&outgoing, &incoming).await?.into_iter().map(Wiped).collect())
     }
 
-    /// form(x, y) over Z_2^k; long element-wise products run as a stream of chunks.
+    /// form(x, y) over Z_2^k; long products run, or are reshared, as a stream of chunks.
     pub(crate) async fn multiply(
         &self,
         ctx: &Ctx,
@@ -124,19 +126,22 @@ impl Rss {
             }
             return Ok(result.into_inner());
         }
-        self.multiply_chunk(ctx, form, x, y).await
+        let zero = self.blank(ctx, (ring, form.len_out(len)));
+        self.reshare_long(ctx, self.local_product(zero, x, y, |sum, a, b| form.accumulate(sum, a, b))).await
     }
 
-    async fn multiply_chunk(
-        &self,
-        ctx: &Ctx,
-        form: Form,
-        x: &Shared<Vector>,
-        y: &Shared<Vector>,
-    ) -> Result<Shared<Vector>> {
-        let (ring, len) = x.shape;
-        let zero = self.blank(ctx, (ring, form.len_out(len)));
-        self.reshare(ctx, self.local_product(zero, x, y, |sum, a, b| form.accumulate(sum, a, b))).await
+    /// [`Rss::reshare`], as a stream of chunks where the vector is long: a message that must be whole before it is read
+    /// would have to be held whole by a party that is behind.
+    async fn reshare_long(&self, ctx: &Ctx, product: Wiped<Vector>) -> Result<Shared<Vector>> {
+        let (ring, len) = product.shape_of();
+        let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * (self.share_count() + RESHARE_VECTORS));
+        if chunks.count() <= 1 {
+            return self.reshare(ctx, product).await;
+        }
+        let mut result = self.vector_of_shape(ctx, (ring, len));
+        let work = async |ctx: Ctx, range: Range<usize>| self.reshare(&ctx, Wiped(product.slice(range))).await;
+        ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
+        Ok(result)
     }
 
     /// x and y: the same protocol over Z_2.

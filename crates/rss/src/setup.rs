@@ -10,6 +10,7 @@ use quorate_crypto::{Prg, Seed, SessionId};
 use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
 use zeroize::Zeroizing;
 
+use crate::client::Accepted;
 use crate::forms::Forms;
 use crate::maps::{Maps, Set, all_sets};
 use crate::stock::{Kind, Stock};
@@ -21,6 +22,10 @@ pub struct Rss {
     pub(crate) seeds: Vec<Seed>,
     /// This party's own coins.
     pub(crate) private: Seed,
+    /// Coins that all parties know: of no use as masks.
+    pub(crate) public: Seed,
+    /// Numbers of the clients' packets that were accepted.
+    pub(crate) accepted: RefCell<Accepted>,
     pub(crate) ledger: RefCell<Ledger<Kind>>,
     pub(crate) stock: RefCell<Stock>,
     pub(crate) forms: Cell<Forms>,
@@ -66,8 +71,9 @@ impl Rss {
         let bind = |seed: &SeedBytes| Seed::from_bytes(**seed).derive("quorate/rss/share", session.as_bytes());
         let seeds = seeds.iter().map(bind).collect();
         let private = own.derive("quorate/rss/private", b"");
-        let (ledger, stock) = Default::default();
-        Ok(Rss { maps, seeds, private, ledger, stock, forms: Cell::default(), session })
+        let public = public_seed(&session);
+        let (ledger, stock, forms, accepted) = Default::default();
+        Ok(Rss { maps, seeds, private, public, accepted, ledger, stock, forms, session })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -76,14 +82,17 @@ impl Rss {
     /// [`Misuse::Parties`].
     pub fn dry(parties: usize, me: usize) -> Result<Rss> {
         Self::check_parties(parties)?;
+        let session = SessionId::from_bytes([0; 32]);
         Ok(Rss {
             maps: Maps::new(parties, me),
             seeds: Vec::new(),
             private: Seed::from_bytes([0; SEED_BYTES]),
+            public: public_seed(&session),
+            accepted: RefCell::default(),
             ledger: RefCell::default(),
             stock: RefCell::default(),
             forms: Cell::default(),
-            session: SessionId::from_bytes([0; 32]),
+            session,
         })
     }
 
@@ -125,6 +134,11 @@ impl Rss {
         rss.private = private;
         Ok(rss)
     }
+}
+
+/// The session's id is as random as the coins of any one party, and everybody knows it.
+fn public_seed(session: &SessionId) -> Seed {
+    Seed::from_bytes(*session.as_bytes()).derive("quorate/rss/public", session.as_bytes())
 }
 
 fn no_randomness() -> Error {

@@ -102,7 +102,7 @@ impl Rss {
     }
 
     /// Lengths of the blocks of this party, of the next and of the one after.
-    fn turned_blocks(&self, len: usize) -> [Range<usize>; 3] {
+    pub(crate) fn turned_blocks(&self, len: usize) -> [Range<usize>; 3] {
         let all = blocks(len);
         [0, 1, 2].map(|by| all[(self.maps.me + by) % 3].clone())
     }
@@ -120,20 +120,18 @@ impl Rss {
         let shape = mine.shape_of();
         let [_, next, after] = self.turned_blocks(len).map(|block| M::resized(shape, block.len()));
         let mut streams = self.streams(ctx);
-        let drawn_next: M = streams[self.lacked_by(1)].draw(after);
-        let drawn_after: M = streams[self.lacked_by(2)].draw(shape);
-        let mut rest = mine.clone();
+        let drawn_next: Wiped<M> = Wiped(streams[self.lacked_by(1)].draw(after));
+        let drawn_after: Wiped<M> = Wiped(streams[self.lacked_by(2)].draw(shape));
+        let mut rest = Wiped(mine.clone());
         rest.sub_assign(&drawn_after);
         let [own_len, next_len, _] = self.turned_blocks(len).map(|block| block.len());
-        let outgoing = [(ctx.next(2), &rest)];
+        let outgoing = [(ctx.next(2), &*rest)];
         let incoming = [(ctx.next(1), next)];
         let mut received =
             ctx.exchange(&outgoing[..usize::from(own_len > 0)], &incoming[..usize::from(next_len > 0)]).await?;
-        let received = received.pop().unwrap_or_else(|| self.blank(ctx, next));
+        let received = Wiped(received.pop().unwrap_or_else(|| self.blank(ctx, next)));
         let (no_next, no_after) = (self.blank(ctx, next), self.blank(ctx, after));
-        let shares = self.sharing_of_blocks([&rest, &no_next, &drawn_next], [&drawn_after, &received, &no_after]);
-        [rest, drawn_next, drawn_after, received].iter_mut().for_each(M::wipe);
-        Ok(shares)
+        Ok(self.sharing_of_blocks([&*rest, &no_next, &*drawn_next], [&*drawn_after, &*received, &no_after]))
     }
 
     /// A sharing of B.

@@ -18,6 +18,9 @@
 //! **Security**: what a party receives is a share of an input of another party's summand, or of a product, masked by a key
 //! that it lacks (`owned`, `paired`); everything else is AND, B2A and local. The sharing of B has two shares that are zero
 //! and one that its holders know anyway, which says nothing that they did not hold. In docs/security/rss-arguments.md.
+//!
+//! `trunc_prob` first moves a number that all parties know from B to A: a fresh input has one share that is zero, and its
+//! block would always be rounded down. The coin of a rounding is thus known to those who know B, as it was before.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::prefix::{self, Pairs};
@@ -153,6 +156,17 @@ impl Rss {
         Ok(self.add(&a, &self.placed(ctx, &theirs, len)))
     }
 
+    /// The same x in other summands: A + r and B - r, for an r that is uniform, fresh, and known to everybody.
+    fn moved(&self, ctx: &Ctx, mut halves: Halves<Vector>, len: usize) -> Halves<Vector> {
+        let ring = halves.mine.ring();
+        let public: Vector = ctx.randomness().stream(&self.public).draw((ring, len));
+        let [own, next, after] = self.turned_blocks(len);
+        halves.mine.add_assign(&public.slice(own));
+        halves.theirs[0].sub_assign(&public.slice(next));
+        halves.theirs[1].sub_assign(&public.slice(after));
+        halves
+    }
+
     /// x / 2^d rounded down or up, for -2^(k-2) <= x < 2^(k-2): with x + 2^(k-2) = A - B' mod 2^k below 2^(k-1), the
     /// difference wraps exactly when the top bit of B' is 1 and that of A is 0.
     pub(crate) async fn round_summands(&self, ctx: &Ctx, x: &A, d: u32) -> Result<A> {
@@ -162,7 +176,7 @@ impl Rss {
             let len = range.len();
             let mut positive = x.slice(range);
             self.add_public_scalar(&mut positive, 1 << (k - 2));
-            let Halves { mine, theirs } = self.halves(&positive, len);
+            let Halves { mine, theirs } = self.moved(&ctx, self.halves(&positive, len), len);
             let theirs = [0, 1].map(|i| Wiped(negated(&theirs[i])));
             let top = |half: &Vector| Wiped(half.to_bits(k - 1..k).to_vector(low_ring));
             let mut mine_low = top(&mine);

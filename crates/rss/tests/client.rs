@@ -45,7 +45,6 @@ fn what_is_no_packet_is_refused() {
     let shape = (ring, len);
     for (me, packet) in packets.iter().enumerate() {
         let rss = quorate_rss::Rss::dry(3, me).unwrap();
-        assert!(rss.accept(packet, shape).is_ok());
         for cut in 0..packet.len() {
             let error = rss.accept(&packet[..cut], shape).err().unwrap();
             assert!(matches!(error, ClientError::NotAPacket | ClientError::Length { .. }), "{cut}: {error}");
@@ -63,6 +62,8 @@ fn what_is_no_packet_is_refused() {
         assert!(matches!(rss.accept(packet, (Ring::of(21), len)), Err(ClientError::Shape { .. })));
         let other = quorate_rss::Rss::dry(3, (me + 1) % 3).unwrap();
         assert!(matches!(other.accept(packet, shape), Err(ClientError::NotForUs { .. })));
+        assert!(rss.accept(packet, shape).is_ok(), "what was refused used nothing up");
+        assert!(matches!(rss.accept(packet, shape), Err(ClientError::UsedBefore)));
     }
     assert!(matches!(client::share(&Vector::zeros(ring, 1), 4), Err(ClientError::Parties { .. })));
     assert!(matches!(client::share(&Vector::shape(ring, 1), 3), Err(ClientError::NoValues)));

@@ -8,7 +8,7 @@ use quorate_engine::{Ctx, Error, Result, Sharing};
 use quorate_gadgets::cost::Link;
 use quorate_gadgets::private_shift::{power_of_two, trunc_private};
 use quorate_gadgets::{Gadgets, Sign, Width};
-use quorate_ring::Ring;
+use quorate_ring::{Ring, Vector};
 use quorate_rss::{BitForm, EdaBitForm, Forms, Rss};
 
 const SUMMANDS: Forms = Forms { bits: BitForm::Summands, edabits: EdaBitForm::Contributions };
@@ -112,6 +112,26 @@ fn truncation_rounds_up_as_often_as_the_fraction_says() {
             });
             let up = got.iter().filter(|&&q| q == 4).count() as f64 / len as f64;
             assert!((up - fraction as f64 / 16.0).abs() < 0.02, "{forms:?}, {fraction}/16: {up}");
+        }
+    }
+}
+
+/// A fresh input has shares that are zero: no owner's values are always rounded down.
+#[test]
+fn fresh_inputs_are_rounded_up_as_often_too() {
+    let (k, shift, len) = (20, 4, 6000);
+    for fraction in [1u64, 8, 15] {
+        let value = Vector::from_u64s(Ring::of(k), &vec![(3 << shift) + fraction; len]);
+        for owner in 0..3 {
+            let got = agreed(3, async |rss, ctx| {
+                let own = (ctx.me() == owner).then_some(&value);
+                let x = rss.input(ctx, owner, (Ring::of(k), len), own).await?;
+                open(rss, ctx, &rss.trunc_prob(ctx, &x, shift).await?).await
+            });
+            for block in got.chunks(len / 3) {
+                let up = block.iter().filter(|&&q| q == 4).count() as f64 / block.len() as f64;
+                assert!((up - fraction as f64 / 16.0).abs() < 0.06, "owner {owner}, {fraction}/16: {up}");
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use quorate_graph::{Graph, NodeId, Op};
 use crate::data::{OwnInput, Plain, constant, phantom};
 use crate::gate::Gate;
 use crate::operations::KINDS;
+use crate::row::{AHEAD_BYTES, Row};
 
 /// What a node's value is at this party.
 pub(crate) enum Value<S: Gadgets> {
@@ -70,6 +71,8 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     slots: BTreeMap<NodeId, Slot<Value<S>>>,
     uses: BTreeMap<NodeId, Cell<usize>>,
     kept: RefCell<Known<S>>,
+    /// How far the parties may be apart.
+    pub row: Row,
     gate: Gate,
     /// The bytes that a step works on beside its operands, its result included.
     bytes: &'a dyn Fn(NodeId) -> u64,
@@ -97,7 +100,8 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &id in &work.nodes {
             slots.entry(id).or_default();
         }
-        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), gate: Gate::new(room), bytes }
+        let (row, gate) = (Row::new(work, AHEAD_BYTES), Gate::new(room));
+        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), row, gate, bytes }
     }
 
     /// Runs everything; rounds merge wherever nodes do not depend on each other.
@@ -105,10 +109,11 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         let nodes = self.work.nodes.len();
         let lanes = nodes + self.work.reveals.len();
         let step = |i: usize| self.step(i);
+        self.row.keep_together(ctx);
         let opened = ctx
             .join_steps(lanes, step, async |ctx: Ctx, i: usize| match self.work.nodes.get(i) {
                 Some(&id) => self.node(&ctx, i, id).await.map(|()| None),
-                None => self.reveal(&ctx, self.work.reveals[i - nodes]).await,
+                None => self.reveal(&ctx, i, self.work.reveals[i - nodes]).await,
             })
             .await?;
         let opened = opened.into_iter().skip(nodes).collect();
@@ -135,6 +140,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &input in &node.inputs {
             operands.push(self.value(ctx, input).await?);
         }
+        let _turn = self.row.enter(place).await?;
         let _pass = self.gate.enter(place, (self.bytes)(id)).await;
         let value = Rc::new(match &node.op {
             Op::Constant(units) if !ctx.is_dry() => Value::Public(constant(node.dtype, units, node.elements())),
@@ -191,8 +197,9 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
     }
 
-    async fn reveal(&self, ctx: &Ctx, reveal: Reveal) -> Result<Option<Plain>> {
+    async fn reveal(&self, ctx: &Ctx, lane: usize, reveal: Reveal) -> Result<Option<Plain>> {
         let value = self.value(ctx, reveal.node).await?;
+        let _turn = self.row.enter(lane).await?;
         let to_me = reveal.to.is_none_or(|to| to == ctx.me());
         let opened = match (&*value, reveal.to) {
             (Value::Public(plain), _) => to_me.then(|| plain.clone()),

@@ -1,14 +1,16 @@
 //! Every pair of parties gets one connection: the party with the higher number dials, again and again until the other is
-//! there. Strangers who call are ignored; a wrong certificate, version or number is a specific error.
+//! there. Strangers who call are ignored, however many (see `callers`); a wrong certificate, version or number is a
+//! specific error.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
+use super::callers::{Caller, Handshakes, Opening, WaitingRoom};
 use super::channel::Channel;
 use super::handshake::{Broken, Talk};
 use super::hello::{Hello, Nonce, VERSION, Verdict};
@@ -23,10 +25,8 @@ const TICK: Duration = Duration::from_millis(5);
 const REDIAL: Duration = Duration::from_millis(50);
 /// For one TCP connection to be made.
 const DIAL: Duration = Duration::from_secs(1);
-/// For a caller to finish its handshake.
+/// For a caller to finish its handshake, once it has begun.
 const CALLER: Duration = Duration::from_secs(10);
-/// Callers whose handshakes run at once; further ones are dropped.
-const CALLERS: usize = 64;
 
 /// How the ends of a connection know each other.
 pub(crate) enum Trust {
@@ -41,7 +41,11 @@ pub(crate) enum Trust {
 /// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that means nothing; [`NetError::Io`].
 pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
     let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
-    let resolved = resolve(address).ok_or_else(|| NetError::BadConfig(ConfigProblem::Address(address.clone())))?;
+    let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+    let resolved = resolve(address, &stopped).ok_or_else(|| match stopped() {
+        true => NetError::Interrupted,
+        false => NetError::BadConfig(ConfigProblem::Address(address.clone())),
+    })?;
     let mut bound = TcpListener::bind(&resolved[..]);
     if config.listen.is_none() && matches!(&bound, Err(error) if error.kind() == ErrorKind::AddrNotAvailable) {
         // The address that peers use belongs to a router in front of this machine.
@@ -70,7 +74,7 @@ pub(crate) fn connect_all(
         nonce,
         deadline,
         stop: AtomicBool::new(false),
-        callers: AtomicUsize::new(0),
+        callers: Handshakes::default(),
         claims: Mutex::new((0..config.parties.len()).map(|_| None).collect()),
     };
     thread::scope(|scope| {
@@ -103,7 +107,7 @@ struct Meeting<'a> {
     nonce: Nonce,
     deadline: Instant,
     stop: AtomicBool,
-    callers: AtomicUsize,
+    callers: Handshakes,
     /// Who has called as which party, and over which connection.
     claims: Mutex<Vec<Option<(Nonce, TcpStream)>>>,
 }
@@ -163,26 +167,32 @@ impl Meeting<'_> {
     // --- the side that is called
 
     fn accept_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, listener: &TcpListener, news: &Sender<News>) {
+        let opening = match self.trust {
+            Trust::Pinned(_) => Opening::Tls,
+            #[cfg(feature = "testing")]
+            Trust::Insecure => Opening::Hello,
+        };
+        let (mut waiting, mut numbers) = (WaitingRoom::default(), 0..);
         while !self.stop.load(Ordering::Relaxed) {
-            match listener.accept() {
-                Ok((stream, from)) if self.callers.fetch_add(1, Ordering::Relaxed) < CALLERS => {
-                    let news = news.clone();
-                    scope.spawn(move || {
-                        self.answer(stream, from, &news);
-                        self.callers.fetch_sub(1, Ordering::Relaxed);
-                    });
-                }
-                Ok(_) => {
-                    self.callers.fetch_sub(1, Ordering::Relaxed);
-                }
-                Err(_) => thread::sleep(TICK),
+            let (spoke, more) = waiting.admit(listener, opening);
+            for (caller, number) in spoke.into_iter().zip(&mut numbers) {
+                let news = news.clone();
+                self.callers.begin(number, &caller);
+                scope.spawn(move || {
+                    self.answer(caller, number, &news);
+                    self.callers.end(number);
+                });
+            }
+            if !more {
+                thread::sleep(TICK);
             }
         }
     }
 
-    fn answer(&self, stream: TcpStream, from: SocketAddr, news: &Sender<News>) {
+    fn answer(&self, caller: Caller, number: u64, news: &Sender<News>) {
+        let from = caller.from;
         let refusal = |why| NetError::Refused { peer: None, place: Place::at(&from.to_string()), why };
-        let _ = match self.meet_caller(stream, from) {
+        let _ = match self.meet_caller(caller, number) {
             Ok(Ok((peer, link, nonce))) => news.send(News::Connected(peer, Box::new(link), nonce)),
             Ok(Err(error)) => news.send(News::Failed(error)),
             Err(Broken::RefusedByUs) => news.send(News::Refused(refusal(Refusal::ByUs))),
@@ -193,8 +203,8 @@ impl Meeting<'_> {
 
     fn meet_caller(
         &self,
-        stream: TcpStream,
-        from: SocketAddr,
+        Caller { stream, from, .. }: Caller,
+        number: u64,
     ) -> Result<Result<(usize, Established, Nonce), NetError>, Broken> {
         let channel = match self.trust {
             Trust::Pinned(pinned) => pinned.accept()?,
@@ -204,6 +214,7 @@ impl Meeting<'_> {
         let deadline = self.deadline.min(Instant::now() + CALLER);
         let mut talk = Talk::begin(stream, channel, deadline, &self.stop)?;
         let certified = self.certified(talk.channel())?;
+        self.callers.end(number);
         let theirs = talk.hear()?;
         let judged = self.judge(&theirs, certified, talk.stream(), from);
         let verdict = judged.as_ref().map_or_else(|(verdict, _)| *verdict, |()| Verdict::Welcome);
@@ -277,7 +288,7 @@ impl Meeting<'_> {
     fn dial(&self, peer: usize, news: &Sender<News>) {
         let party = &self.config.parties[peer];
         while !self.stop.load(Ordering::Relaxed) && Instant::now() < self.deadline {
-            let attempt = match call(party) {
+            let attempt = match call(party, &|| self.stop.load(Ordering::Relaxed)) {
                 Ok(stream) => match self.meet_called(stream, peer) {
                     Ok(Ok((link, nonce))) => {
                         let _ = news.send(News::Connected(peer, Box::new(link), nonce));
@@ -346,10 +357,10 @@ impl Meeting<'_> {
 }
 
 /// Makes one TCP connection to a party, trying each address of its name.
-fn call(party: &PartyConfig) -> Result<TcpStream, ErrorKind> {
-    let addresses = resolve(&party.address).ok_or(ErrorKind::NotFound)?;
+fn call(party: &PartyConfig, stopped: &dyn Fn() -> bool) -> Result<TcpStream, ErrorKind> {
+    let addresses = resolve(&party.address, stopped).ok_or(ErrorKind::NotFound)?;
     let mut last = ErrorKind::NotFound;
-    for address in addresses {
+    for address in addresses.into_iter().take_while(|_| !stopped()) {
         match TcpStream::connect_timeout(&address, DIAL) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error.kind(),
@@ -358,9 +369,32 @@ fn call(party: &PartyConfig) -> Result<TcpStream, ErrorKind> {
     Err(last)
 }
 
-fn resolve(address: &str) -> Option<Vec<SocketAddr>> {
-    let addresses: Vec<SocketAddr> = address.to_socket_addrs().ok()?.collect();
+/// The addresses of a name; none too if told to stop.
+fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>> {
+    if let Ok(numeric) = address.parse() {
+        return Some(vec![numeric]);
+    }
+    let address = address.to_owned();
+    let ask = move || address.to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let addresses: Vec<SocketAddr> = in_background(ask, stopped)?;
     (!addresses.is_empty()).then_some(addresses)
+}
+
+/// The result of what may take long and cannot be told to stop, such as the system's resolver; when this party stops it is
+/// left to itself.
+fn in_background<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+    stopped: &dyn Fn() -> bool,
+) -> Option<T> {
+    let (done, result) = mpsc::channel();
+    thread::Builder::new().name("quorate-dns".into()).spawn(move || done.send(work())).ok()?;
+    while !stopped() {
+        match result.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout) => {}
+            ended => return ended.ok(),
+        }
+    }
+    None
 }
 
 /// Whether the other side of an established connection has closed it.
@@ -374,5 +408,26 @@ fn is_open(stream: &TcpStream) -> bool {
     match stream.peek(&mut byte) {
         Ok(bytes) => bytes > 0,
         Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_resolved_and_nonsense_is_not() {
+        let never = || false;
+        assert_eq!(resolve("127.0.0.1:80", &never), Some(vec!["127.0.0.1:80".parse().unwrap()]));
+        assert!(resolve("localhost:80", &never).is_some_and(|found| found.iter().all(|a| a.port() == 80)));
+        assert_eq!(resolve("no port", &never), None);
+    }
+
+    #[test]
+    fn a_resolver_that_hangs_is_left_when_this_party_stops() {
+        let start = Instant::now();
+        let hangs = || thread::sleep(Duration::from_secs(30));
+        assert_eq!(in_background(hangs, &|| start.elapsed() > Duration::from_millis(50)), None);
+        assert!(start.elapsed() < Duration::from_secs(10));
     }
 }

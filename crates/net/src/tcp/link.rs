@@ -325,13 +325,18 @@ impl Link {
         }
     }
 
+    /// Whether anything came in this time.
+    pub(crate) fn heard_within(&self, time: Duration) -> bool {
+        self.heard.elapsed() < time
+    }
+
     /// Reads and forgets until the peer has closed too; true then.
     pub(crate) fn drained(&mut self) -> bool {
         let Some(socket) = self.socket.as_mut() else { return true };
         loop {
             match socket.read(self.channel.room()) {
                 Ok(0) => return true,
-                Ok(_) => {}
+                Ok(_) => self.heard = Instant::now(),
                 Err(error) => return error.kind() != ErrorKind::WouldBlock,
             }
         }

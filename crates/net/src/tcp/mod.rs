@@ -14,11 +14,12 @@
 //! |---|---|
 //! | `keys` | key and certificate files |
 //! | `pinned` | who is accepted |
-//! | `connect`, `handshake`, `hello` | from addresses to connections |
+//! | `connect`, `callers`, `handshake`, `hello` | from addresses to connections |
 //! | `channel`, `frames` | bytes on the wire to frames and back, without I/O |
 //! | `link` | one connection |
 //! | `net`, `service` | the two threads that drive the links |
 
+mod callers;
 mod channel;
 mod connect;
 mod frames;

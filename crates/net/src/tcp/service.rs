@@ -21,7 +21,7 @@ pub(crate) struct Shared {
     driver: Mutex<()>,
     stop: AtomicBool,
     pub(crate) peer_timeout: Duration,
-    heartbeat: Duration,
+    pub(crate) heartbeat: Duration,
 }
 
 impl Shared {

@@ -55,10 +55,15 @@ pub fn config(me: usize, keys: &Path, addresses: &[SocketAddr]) -> TcpConfig {
         .collect();
     TcpConfig {
         connect_timeout: Duration::from_secs(20),
-        peer_timeout: Duration::from_millis(1500),
+        peer_timeout: Duration::from_secs(5),
         heartbeat: Duration::from_millis(150),
         ..TcpConfig::new(me, parties, keys.join(format!("party{me}.key")))
     }
+}
+
+/// The same where the time-out is what is tested.
+pub fn impatient(config: TcpConfig) -> TcpConfig {
+    TcpConfig { peer_timeout: Duration::from_secs(2), ..config }
 }
 
 /// Connects parties that were configured by hand, all at once.
@@ -73,9 +78,13 @@ pub fn connect(parties: Vec<(TcpConfig, TcpListener)>) -> Vec<Result<TcpNet, Net
 }
 
 pub fn mesh(parties: usize, keys: &Keys) -> Vec<TcpNet> {
+    mesh_of(parties, keys, |config| config)
+}
+
+pub fn mesh_of(parties: usize, keys: &Keys, change: impl Fn(TcpConfig) -> TcpConfig) -> Vec<TcpNet> {
     let listeners = listeners(parties);
     let addresses = addresses(&listeners);
-    let configs = (0..parties).map(|me| config(me, keys.path(), &addresses)).zip(listeners).collect();
+    let configs = (0..parties).map(|me| change(config(me, keys.path(), &addresses))).zip(listeners).collect();
     connect(configs).into_iter().map(Result::unwrap).collect()
 }
 

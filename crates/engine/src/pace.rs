@@ -1,0 +1,85 @@
+//! How far the parties are along a row of work that all of them go through in the same order, so that nobody runs far
+//! ahead of the slowest: the chunks of a [`Ctx::stream`], the steps of a program.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use crate::ctx::Ctx;
+use crate::error::{Error, Mismatch, Result};
+use crate::lane::LaneId;
+use crate::scheduler::Core;
+use crate::table::Lane;
+use crate::wire::Tag;
+
+/// This party's view of such a row. Parties tell each other which first part of it they are done with.
+///
+/// Reports cost no round. Whoever waits here for a part that the slowest party is itself allowed to do never waits for
+/// ever: the first work that is unfinished anywhere must be allowed everywhere.
+pub struct Pace {
+    core: Rc<Core>,
+    lane: Rc<Lane>,
+    reported: Cell<u32>,
+    enough: u32,
+}
+
+impl Pace {
+    pub(crate) fn on(ctx: &Ctx, lane: LaneId, enough: usize) -> Option<Pace> {
+        let enough = u32::try_from(enough).unwrap_or(u32::MAX);
+        let open = || {
+            let lane = ctx.core.table.open(lane, ctx.phase, &ctx.step);
+            Pace { core: ctx.core.clone(), lane, reported: Cell::new(0), enough }
+        };
+        (enough > 0 && !ctx.is_dry()).then(open)
+    }
+
+    /// Tells the peers that this party is done with the first `done` pieces of work. Says nothing once they know enough to
+    /// go on to the end: a report never arrives after the row has ended.
+    pub fn report(&self, done: usize) {
+        if self.reported.get() < self.enough {
+            let done = u32::try_from(done).unwrap_or(u32::MAX);
+            self.reported.set(done);
+            self.core.peers().for_each(|peer| self.core.post_control(peer, Tag::Progress, self.lane.id, done));
+        }
+    }
+
+    /// How many first pieces this party reported last.
+    pub fn reported(&self) -> usize {
+        self.reported.get() as usize
+    }
+
+    /// How many first pieces the slowest peer has reported.
+    pub fn slowest(&self) -> usize {
+        self.lane.slowest(self.core.me).0 as usize
+    }
+
+    /// Waits until every peer has reported at least `needed` first pieces. One waker is kept: that of the last caller.
+    ///
+    /// # Errors
+    /// [`Mismatch::Left`] where the slowest peer has left the session.
+    pub fn poll(&self, needed: usize, waker: &Waker) -> Poll<Result<()>> {
+        let (done, peer) = self.lane.slowest(self.core.me);
+        if done as usize >= needed {
+            return Poll::Ready(Ok(()));
+        }
+        if self.core.has_left(peer) {
+            return Poll::Ready(Err(Error::Mismatch(Mismatch::Left { peer })));
+        }
+        self.core.table.wait_for_progress(&self.lane, waker);
+        Poll::Pending
+    }
+}
+
+impl Drop for Pace {
+    fn drop(&mut self) {
+        self.core.table.retire(&self.lane);
+    }
+}
+
+impl Ctx {
+    /// A pace for a row of work that every party of this lane goes through. Nobody ever waits for more than the first
+    /// `enough` pieces of it; `None` where that is none, or in a dry run. Every party calls it in step.
+    pub fn pace(&self, enough: usize) -> Option<Pace> {
+        Pace::on(self, self.fork_lane(), enough)
+    }
+}
