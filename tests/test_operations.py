@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -234,10 +236,28 @@ def test_take_of_nothing_is_zero(three: qr.Session) -> None:
 def test_the_network_sorts_everything_of_zeros_and_ones(count: int) -> None:
     a = (np.arange(1 << count) >> np.arange(count)[:, None]) & 1
     wanted = np.sort(a, axis=0)
-    for lower, distance in layers(count):
+    for rows, p, r, distance in layers(count):
+        lower = np.array([i for i in range(rows - distance) if i & p == r], int)
         upper = lower + distance
         a[lower], a[upper] = np.minimum(a[lower], a[upper]), np.maximum(a[lower], a[upper])
     np.testing.assert_array_equal(a, wanted)
+
+
+def test_large_sorts_are_built_at_once_and_keep_little() -> None:
+    script = """
+import resource, time
+import numpy as np
+import quorate as qr
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+with qr.local("rss") as mpc:
+    x = mpc.input(np.zeros(1 << 18, int), owner=0)
+    before, start = peak(), time.process_time()
+    y = x.sort(), x.argsort()
+    print(time.process_time() - start, peak() - before)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True)
+    seconds, grown = map(float, run.stdout.split())
+    assert seconds < 10 and grown < 60e6
 
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (5,), (16,), (3, 4), (2, 3, 5)], ids=str)

@@ -244,4 +244,4 @@ class Joint:
         if not isinstance(bits, SecretArray):
             raise DtypeError(at("from_bits takes a secret array of bits"))
         parts = check(dtype).parts
-        return self._array(self._session()._native.from_bits(bits._node, parts, _source.line()))
+        return self._array(self._session()._native.compose(bits._node, parts, _source.line()))

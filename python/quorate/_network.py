@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate import _source
 from quorate._public import whole_axis
 from quorate._source import at
 from quorate.errors import ShapeError
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["layers", "lined_up", "sort"]
 
 
-def layers(count: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Lower positions and the distance to the upper ones, of the comparisons that run side by side."""
+def layers(count: int) -> Iterator[tuple[int, int, int, int]]:
+    """Layers of comparisons that run side by side: `count`, p, r and d.
+
+    Row i meets row i + d where i & p == r; some layers have no such rows.
+    """
     top = 1 << max(count - 1, 0).bit_length() >> 1
     p = top
     while p > 0:
         q, r, d = top, 0, p
         while True:
-            lower = np.arange(max(count - d, 0))
-            yield lower[(lower & p) == r], d
+            yield count, p, r, d
             if q == p:
                 break
             d, q, r = q - p, q // 2, p
@@ -59,18 +62,19 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
         places = np.arange(count).reshape(-1, *(1 for _ in keys.shape[1:]))
         rows.append(mpc.constant(np.broadcast_to(places, keys.shape)))
     rows += others
-    for lower, distance in layers(count):
-        if len(lower) == 0:
+    for layer in layers(count):
+        low, high, rest = ([_side(x, layer, side) for x in rows] for side in ("lower", "upper", "rest"))
+        if len(low[0]) == 0:
             continue
-        upper = lower + distance
-        rest = np.setdiff1d(np.arange(count), np.concatenate([lower, upper]))
-        back = np.argsort(np.concatenate([lower, upper, rest]))
-        swap = rows[0][upper] < rows[0][lower]
+        swap = high[0] < low[0]
         if stable:
-            swap = swap | ((rows[0][upper] == rows[0][lower]) & (rows[1][upper] < rows[1][lower]))
-        for i, x in enumerate(rows):
-            bit = swap.reshape(*swap.shape, *(1 for _ in x.shape[swap.ndim :]))
-            low, high = x[lower], x[upper]
-            moved = [mpc.where(bit, high, low), mpc.where(bit, low, high), x[rest]]
-            rows[i] = mpc.concatenate(moved)[back]
+            swap = swap | ((high[0] == low[0]) & (high[1] < low[1]))
+        for i, (one, other, left) in enumerate(zip(low, high, rest, strict=True)):
+            bit = swap.reshape(*swap.shape, *(1 for _ in one.shape[swap.ndim :]))
+            met = [mpc.where(bit, other, one), mpc.where(bit, one, other)]
+            rows[i] = _side(mpc.concatenate([*met, left] if len(left) else met), layer, "back")
     return rows
+
+
+def _side(x: SecretArray, layer: tuple[int, int, int, int], side: str) -> SecretArray:
+    return x._new(x._session._native.exchange(x._node, layer, side, _source.line()))

@@ -5,8 +5,9 @@ use crate::dtype::{Dtype, shown};
 use crate::error::{Fault, Shape};
 use crate::hash::Hash;
 use crate::interval::Interval;
-use crate::node::{Node, NodeId, Op, Source, expand};
+use crate::node::{Node, NodeId, Op, Source};
 use crate::ranges::{self, Reach};
+use crate::units::Units;
 use crate::{real, reference, shape};
 
 /// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
@@ -243,7 +244,7 @@ impl Graph {
     ) -> Result<NodeId, Fault> {
         let interval = Some(Interval::spanning(&values));
         let one = matches!(values.as_slice(), [first, rest @ ..] if rest.iter().all(|v| v == first));
-        let values = if one { values[..1].into() } else { values.into() };
+        let values = Units::from(if one { &values[..1] } else { &values });
         self.append(Node { op: Op::Constant(values), inputs: vec![], shape, dtype, interval, source: source.clone() })
     }
 
@@ -265,13 +266,13 @@ impl Graph {
     ) -> Result<NodeId, Fault> {
         let operands = self.operands(inputs);
         if let (Op::Broadcast | Op::Reshape, Op::Constant(values)) = (op, &operands[0].op)
-            && values.len() == 1
+            && let one = values.to_vec()
+            && one.len() == 1
         {
-            let one = values.to_vec();
             return self.push_constant(one, shape, dtype, source); // however large the shape
         }
         let full = |n: &&Node| match &n.op {
-            Op::Constant(values) => expand(values, n.elements()),
+            Op::Constant(values) => values.expand(n.elements()),
             _ => Vec::new(),
         };
         let values: Vec<Vec<i128>> = operands.iter().map(full).collect();

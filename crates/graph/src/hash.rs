@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::dtype::Dtype;
+use crate::index::{Index, Layer};
 use crate::node::{Axis, Node, Op};
 
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
@@ -94,23 +95,42 @@ impl Writer {
         self.0.update(&[tag, bits as u8, frac as u8]);
     }
 
+    fn index(&mut self, index: &Index) {
+        match index {
+            Index::List(list) => {
+                self.tag(0);
+                self.size(list.len());
+                self.blocks(list, u32::to_le_bytes);
+            }
+            Index::Steps { start, steps } => {
+                self.tag(1);
+                self.size(*start as usize);
+                self.size(steps.len());
+                self.blocks(steps, |(count, step)| (i128::from(count) << 64 | i128::from(step as u64)).to_le_bytes());
+            }
+            Index::Exchange { layer: Layer { count, p, r, distance }, side, width } => {
+                self.tag(2);
+                let numbers = [*count, *p, *r, *distance, *side as u32, *width];
+                self.sizes(numbers.into_iter().map(|number| number as usize));
+            }
+        }
+    }
+
     fn op(&mut self, op: &Op) {
         let name = op.name();
         self.size(name.len());
         self.0.update(name.as_bytes());
         match op {
             Op::Input { owner } => self.size(*owner),
-            Op::Constant(values) | Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),
+            Op::Constant(values) => self.units(&values.to_vec()),
+            Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),
             Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
             Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) => self.axis(axis),
             Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),
             Op::Shuffle { rows } => self.size(*rows),
             Op::Part { index, before } => self.sizes([*index, *before].into_iter()),
-            Op::Gather(index) => {
-                self.size(index.len());
-                self.blocks(index, u32::to_le_bytes);
-            }
+            Op::Gather(index) => self.index(index),
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
             Op::Select | Op::Reshape | Op::Broadcast | Op::Concat | Op::Cast | Op::Bits | Op::Compose | Op::Convert => {
             }

@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::dtype::Dtype;
+use crate::index::Index;
 use crate::interval::Interval;
 use crate::real::Real;
+use crate::units::Units;
 
 /// The place of a node in its [`Graph`](crate::Graph); inputs of a node have smaller numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,7 +58,7 @@ pub enum Op {
         owner: usize,
     },
     /// Public values in ring units: one for every element, or one that all elements have.
-    Constant(Arc<[i128]>),
+    Constant(Units),
     Add,
     Sub,
     Neg,
@@ -90,8 +92,8 @@ pub enum Op {
     Not,
     /// (condition bit, value where 1, value where 0).
     Select,
-    /// Element i is the element `index[i]` of the flattened operand.
-    Gather(Arc<[u32]>),
+    /// The elements of the flattened operand at these positions.
+    Gather(Index),
     /// The same elements in another shape.
     Reshape,
     /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).
@@ -236,7 +238,7 @@ impl Node {
     /// The values of a constant, one per element; `None` for every other node.
     pub fn constant(&self) -> Option<Vec<i128>> {
         match &self.op {
-            Op::Constant(values) => Some(expand(values, self.elements())),
+            Op::Constant(values) => Some(values.expand(self.elements())),
             _ => None,
         }
     }
@@ -244,13 +246,5 @@ impl Node {
     /// Whether every party knows the values.
     pub fn is_public(&self) -> bool {
         matches!(self.op, Op::Constant(_))
-    }
-}
-
-/// A constant's values, one per element.
-pub(crate) fn expand(values: &[i128], elements: usize) -> Vec<i128> {
-    match values {
-        [one] => vec![*one; elements],
-        all => all.to_vec(),
     }
 }

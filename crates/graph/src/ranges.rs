@@ -25,7 +25,7 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype, truncation: Truncat
         Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits => return Reach::Fits(Interval::BIT),
         Op::ArgMax(axis) | Op::ArgMin(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
-        Op::Constant(values) => return Reach::Fits(Interval::spanning(values)),
+        Op::Constant(values) => return Reach::Fits(Interval::spanning(&values.to_vec())),
         Op::Input { .. } | Op::Compose | Op::Shuffle { .. } => return Reach::Unknown,
         Op::Remainder(divisors) => return Reach::Fits(remainders(inputs[0].range(), divisors)),
         Op::Softmax(_) => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),

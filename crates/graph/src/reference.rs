@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::graph::Graph;
-use crate::node::{Axis, Node, NodeId, Op, expand};
+use crate::node::{Axis, Node, NodeId, Op};
+use crate::units::expand;
 use crate::{real, shape};
 
 /// Why a program could not be evaluated in the clear.
@@ -27,7 +28,7 @@ pub fn eval_clear(graph: &Graph, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result
         let id = NodeId(i as u32);
         let values = match &node.op {
             Op::Input { .. } => given(graph, id, inputs)?,
-            Op::Constant(values) => expand(values, node.elements()),
+            Op::Constant(values) => values.expand(node.elements()),
             op => {
                 let operands: Vec<&Node> = node.inputs.iter().map(|&n| graph.node(n)).collect();
                 let values: Vec<&[i128]> = node.inputs.iter().map(|&n| results[n.index()].as_slice()).collect();
@@ -75,7 +76,7 @@ pub(crate) fn evaluate(
         (Op::Xor, [a, b]) => zip(a, b, |x, y| x ^ y),
         (Op::Not, [a]) => map(a, |x| 1 - x),
         (Op::Select, [c, a, b]) => (0..c.len()).map(|i| if c[i] == 1 { a[i] } else { b[i] }).collect(),
-        (Op::Gather(index), [a]) => index.iter().map(|&i| a[i as usize]).collect(),
+        (Op::Gather(index), [a]) => index.expand().iter().map(|&i| a[i as usize]).collect(),
         (Op::Reshape, [a]) => a.to_vec(),
         (Op::Broadcast, [a]) => {
             shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect()

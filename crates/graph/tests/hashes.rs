@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Dtype, Graph, Hash, NodeId, Operand, Real, Source, UnaryOp,
+    BinaryOp as B, Bound, BuildError, Builder, Dtype, Graph, Hash, Layer, NodeId, Operand, Real, Side, Source, UnaryOp,
     first_difference,
 };
 
 const INT8: Dtype = Dtype::Int { bits: 8 };
 const FIX: Dtype = Dtype::Fixed { bits: 8, frac: 2 };
+const PAIR: Layer = Layer { count: 2, p: 1, r: 0, distance: 1 };
 
 /// The hash of: an input x of shape (2, 3), an input y of shape (2, 3), a bit, then one more operation.
 fn hash_of(last: impl FnOnce(Builder<'_>, [NodeId; 3]) -> Result<NodeId, BuildError>, line: u32) -> Hash {
@@ -56,6 +57,16 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| b.unary(UnaryOp::Neg, x),
     |mut b, [x, y, c]| b.select(c, x, y),
     |mut b, [x, y, c]| b.select(c, y, x),
+    |mut b, [x, _, _]| b.exchange(x, PAIR, Side::Lower),
+    |mut b, [x, _, _]| b.exchange(x, PAIR, Side::Upper),
+    |mut b, [x, _, _]| b.exchange(x, Layer { p: 2, ..PAIR }, Side::Lower),
+    |mut b, [x, _, _]| b.exchange(x, Layer { distance: 2, ..PAIR }, Side::Lower),
+    |mut b, [x, _, _]| b.exchange(x, Layer { distance: 3, ..PAIR }, Side::Lower),
+    |mut b, [x, _, _]| b.exchange(x, Layer { r: 1, ..PAIR }, Side::Lower),
+    |mut b, [x, _, _]| b.gather(x, vec![0, 2, 4], &[3]),
+    |mut b, [x, _, _]| b.gather(x, vec![1, 3, 5], &[3]),
+    |mut b, [x, _, _]| b.gather(x, vec![2, 1, 0], &[3]),
+    |mut b, [x, _, _]| b.gather(x, vec![2, 0, 1], &[3]),
     |mut b, [x, _, _]| b.floor_div(x, Operand::int(&3)),
     |mut b, [x, _, _]| b.floor_div(x, Operand::int(&5)),
     |mut b, [x, _, _]| b.remainder(x, x, Operand::int(&3)),

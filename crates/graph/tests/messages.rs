@@ -3,7 +3,7 @@
 mod common;
 
 use common::{FIX, INT8, Program, message};
-use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, NodeId, Operand, Real, Source, UnaryOp};
+use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, Layer, NodeId, Operand, Real, Side, Source, UnaryOp};
 
 fn program() -> (Program, NodeId, NodeId, NodeId) {
     let mut p = Program::default();
@@ -380,6 +380,18 @@ fn public_reals_that_the_dtype_changes_are_reported() {
     assert_eq!(message(graph.at(at()).binary(B::Lt, x, Operand::real(&tiny))), format!("Range: {}", said[0]));
     assert_eq!(message(graph.at(at()).floor_div(x, Operand::real(&near))), format!("Range: {}", said[1]));
     assert_eq!(graph.nodes().len(), 1, "what is refused leaves no trace");
+}
+
+#[test]
+fn layers_of_a_sort_have_as_many_rows_as_the_array() {
+    let mut p = Program::default();
+    let (x, scalar) = (p.input(&[3, 2], INT8, &[0; 6]), p.input(&[], INT8, &[0]));
+    let layer = Layer { count: 2, p: 1, r: 0, distance: 1 };
+    for id in [x, scalar] {
+        assert!(message(p.at().exchange(id, layer, Side::Back)).starts_with("Shape: "));
+    }
+    let upper = p.at().exchange(x, Layer { count: 3, ..layer }, Side::Upper).unwrap();
+    assert_eq!(p.graph.node(upper).shape, [1, 2]);
 }
 
 #[test]

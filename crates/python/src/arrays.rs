@@ -3,7 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use quorate_graph::{BinaryOp, Bound as Largest, BuildError, Builder, NodeId, Operand, Real, Source, UnaryOp};
+use quorate_graph::{
+    BinaryOp, Bound as Largest, BuildError, Builder, Layer, NodeId, Operand, Real, Side, Source, UnaryOp,
+};
 
 use crate::errors::{raise, warn};
 use crate::operands::{Argument, dtype, dtype_parts, numbers};
@@ -176,7 +178,7 @@ impl Session {
         self.add(py, line, |mut b| b.bits(NodeId(x)))
     }
 
-    fn from_bits(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+    fn compose(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
         let dtype = self.dtype(py, dtype, &line)?;
         self.add(py, line, |mut b| b.from_bits(NodeId(x), dtype))
     }
@@ -199,6 +201,19 @@ impl Session {
         let (words, _) = index.as_chunks::<4>();
         let index = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
         self.add(py, line, |mut b| b.gather(NodeId(x), index, &shape))
+    }
+
+    /// Rows of a layer (count, p, r, distance) of a sorting network.
+    fn exchange(&self, py: Python<'_>, x: u32, layer: [u32; 4], side: &str, line: Line) -> PyResult<u32> {
+        let [count, p, r, distance] = layer;
+        let side = match side {
+            "lower" => Side::Lower,
+            "upper" => Side::Upper,
+            "rest" => Side::Rest,
+            "back" => Side::Back,
+            other => return Err(PyValueError::new_err(format!("no side {other:?} of a layer"))),
+        };
+        self.add(py, line, |mut b| b.exchange(NodeId(x), Layer { count, p, r, distance }, side))
     }
 
     fn reshape(&self, py: Python<'_>, x: u32, shape: Vec<i64>, line: Line) -> PyResult<u32> {

@@ -39,7 +39,7 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
     out.set_item("dtype", dtype_parts(node.dtype))?;
     out.set_item("numbers", numbers(&node.op))?;
     if let Op::Gather(index) = &node.op {
-        let bytes: Vec<u8> = index.iter().flat_map(|i| i.to_le_bytes()).collect();
+        let bytes: Vec<u8> = index.expand().iter().flat_map(|i| i.to_le_bytes()).collect();
         out.set_item("index", PyBytes::new(py, &bytes))?;
     }
     if let Op::Constant(units) = &node.op {

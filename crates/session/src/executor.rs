@@ -143,7 +143,9 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         let _turn = self.row.enter(place).await?;
         let _pass = self.gate.enter(place, (self.bytes)(id)).await;
         let value = Rc::new(match &node.op {
-            Op::Constant(units) if !ctx.is_dry() => Value::Public(constant(node.dtype, units, node.elements())),
+            Op::Constant(units) if !ctx.is_dry() => {
+                Value::Public(constant(node.dtype, &units.to_vec(), node.elements()))
+            }
             Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),
             Op::Input { owner } => self.input(ctx, id, *owner).await?,
             _ => self.operation(ctx, id, &operands).await?,

@@ -1,5 +1,6 @@
 //! Operations that only move elements: local.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use quorate_engine::Result;
@@ -27,25 +28,18 @@ impl<S: Gadgets> Executor<'_, S> {
             };
         }
         let source = self.work.graph.node(node.inputs[0]);
-        let index: Vec<u32>;
-        let index: &[u32] = match &node.op {
-            Op::Gather(index) => index,
-            Op::Broadcast if source.elements() > 1 => {
-                index = shape::broadcast_index(&source.shape, &node.shape);
-                &index
-            }
-            Op::Broadcast => {
-                index = vec![0; node.elements()];
-                &index
-            }
-            _ => &[],
+        let index = match &node.op {
+            Op::Gather(index) => index.expand(),
+            Op::Broadcast if source.elements() > 1 => shape::broadcast_index(&source.shape, &node.shape).into(),
+            Op::Broadcast => vec![0; node.elements()].into(),
+            _ => Cow::Borrowed(&[][..]),
         };
         let whole = matches!(node.op, Op::Reshape);
         match &*operands[0] {
             Value::Arith(x) if whole => Ok(Value::Arith(x.clone())),
             Value::Bits(x) if whole => Ok(Value::Bits(x.clone())),
-            Value::Arith(x) => Ok(Value::Arith(s.linear(x, &|share: &Vector| share.gather(index)))),
-            Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &|share: &Bits| share.gather_lanes(index)))),
+            Value::Arith(x) => Ok(Value::Arith(s.linear(x, &|share: &Vector| share.gather(&index)))),
+            Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &|share: &Bits| share.gather_lanes(&index)))),
             Value::Public(_) | Value::Many(_) => Err(KINDS),
         }
     }

@@ -109,7 +109,9 @@ impl Builder<'_> {
             Operand::Node(id) => {
                 let node = self.graph.get(*id)?;
                 Ok(match &node.op {
-                    Op::Constant(values) if adapt && !node.dtype.is_fixed() => Type::Ints { bits: are_bits(values) },
+                    Op::Constant(values) if adapt && !node.dtype.is_fixed() => {
+                        Type::Ints { bits: are_bits(&values.to_vec()) }
+                    }
                     _ => Type::Is(node.dtype),
                 })
             }
@@ -159,7 +161,7 @@ impl Builder<'_> {
         }
         let (from, shape) = (node.dtype, node.shape.clone());
         if let (Op::Constant(values), false) = (&node.op, from.is_fixed()) {
-            let units = dtype.encode_ints(values)?;
+            let units = dtype.encode_ints(&values.to_vec())?;
             return self.graph.push_constant(units, shape, dtype, &self.at);
         }
         if from != Dtype::Bit {

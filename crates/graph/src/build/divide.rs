@@ -98,10 +98,10 @@ impl Builder<'_> {
             Operand::Reals { values, .. } => dtype.encode_reals(values),
             Operand::Node(id) => {
                 let node = self.graph.get(id)?;
-                let Op::Constant(values) = &node.op else { return Err(Fault::SecretDivisor { op }) };
+                let Some(values) = node.constant() else { return Err(Fault::SecretDivisor { op }) };
                 match node.dtype.is_fixed() {
-                    false => Ok(scaled(values)),
-                    true if node.dtype == dtype => Ok(values.to_vec()),
+                    false => Ok(scaled(&values)),
+                    true if node.dtype == dtype => Ok(values),
                     true => Err(Fault::MixedDtypes { op, left: dtype, right: node.dtype }),
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::{Builder, Operand, coerce};
 use crate::error::{Fault, Shape};
+use crate::index::{Index, Layer, Side};
 use crate::node::{Node, NodeId, Op};
 use crate::shape;
 
@@ -18,6 +19,18 @@ impl Builder<'_> {
             return self.reshape_node(a, to.to_vec());
         }
         self.graph.push(Op::Gather(index.into()), vec![a], to.to_vec(), dtype, &self.at)
+    }
+
+    pub(super) fn build_exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let (dtype, mut to) = (node.dtype, node.shape.clone());
+        let rows = to.first().copied().unwrap_or(0);
+        if to.is_empty() || rows != layer.count as usize {
+            return Err(Fault::Count { given: layer.count as usize, shape: to.as_slice().into(), wanted: rows });
+        }
+        let width = to[1..].iter().product::<usize>() as u32; // of at most 2^32 - 1 elements
+        to[0] = layer.rows(side).len();
+        self.graph.push(Op::Gather(Index::Exchange { layer, side, width }), vec![a], to, dtype, &self.at)
     }
 
     pub(super) fn build_reshape(&mut self, a: NodeId, target: &[i64]) -> Result<NodeId, Fault> {

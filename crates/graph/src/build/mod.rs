@@ -13,6 +13,7 @@ use linear::Reduce;
 use crate::dtype::Dtype;
 use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
+use crate::index::{Layer, Side};
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Source};
 use crate::real::Real;
@@ -281,6 +282,11 @@ impl<'g> Builder<'g> {
     /// The elements `index` of the flattened array, in shape `shape`: slicing and integer indexing.
     pub fn gather(&mut self, a: NodeId, index: Vec<u32>, shape: &[usize]) -> Built {
         self.attempt(|b| b.build_gather(a, index, shape))
+    }
+
+    /// Rows (of the first axis, `layer.count` of them) that a layer of a sorting network compares, or leaves.
+    pub fn exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Built {
+        self.attempt(|b| b.build_exchange(a, layer, side))
     }
 
     /// The same elements in another shape, one size of which may be -1.

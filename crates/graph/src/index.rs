@@ -1,0 +1,203 @@
+//! Which elements a gather takes, in little room: a program keeps its indices for as long as it lives.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A layer of Batcher's merge exchange (Knuth, volume 3, algorithm 5.2.2M): row i of `count` meets row i + distance
+/// where i & p == r. No row is in two pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    pub count: u32,
+    pub p: u32,
+    pub r: u32,
+    pub distance: u32,
+}
+
+/// Rows that a [`Layer`] moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first of each pair, in their order.
+    Lower,
+    /// The second of each pair.
+    Upper,
+    /// Those in no pair.
+    Rest,
+    /// From lower, upper and rest one after another, all rows in their order again.
+    Back,
+}
+
+impl Layer {
+    fn is_lower(self, row: u32) -> bool {
+        row < self.count.saturating_sub(self.distance) && row & self.p == self.r
+    }
+
+    fn is_upper(self, row: u32) -> bool {
+        row >= self.distance && row < self.count && self.is_lower(row - self.distance)
+    }
+
+    /// The rows of one side.
+    pub fn rows(self, side: Side) -> Vec<u32> {
+        let all = 0..self.count;
+        match side {
+            Side::Lower => all.filter(|&row| self.is_lower(row)).collect(),
+            Side::Upper => all.filter(|&row| self.is_upper(row)).collect(),
+            Side::Rest => all.filter(|&row| !self.is_lower(row) && !self.is_upper(row)).collect(),
+            Side::Back => {
+                let pairs = all.clone().filter(|&row| self.is_lower(row)).count() as u32;
+                let mut next = [0, pairs, 2 * pairs];
+                let place = |row| {
+                    let side = if self.is_lower(row) { 0 } else { 2 - usize::from(self.is_upper(row)) };
+                    next[side] += 1;
+                    next[side] - 1
+                };
+                all.map(place).collect()
+            }
+        }
+    }
+}
+
+/// Positions in a flattened array, in the order in which a gather takes them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Index {
+    /// Nested steps: `start`, and for each (count, step), outermost first, that many times the step further.
+    Steps { start: u32, steps: Arc<[(u32, i64)]> },
+    /// Rows of `width` elements of one side of a layer.
+    Exchange { layer: Layer, side: Side, width: u32 },
+    /// Anything else.
+    List(Arc<[u32]>),
+}
+
+/// Deeper nests are kept as lists.
+const MOST_STEPS: usize = 6;
+
+impl From<Vec<u32>> for Index {
+    fn from(list: Vec<u32>) -> Index {
+        match steps(&list) {
+            Some(steps) => Index::Steps { start: list.first().copied().unwrap_or(0), steps: steps.into() },
+            None => Index::List(list.into()),
+        }
+    }
+}
+
+impl Index {
+    /// All positions.
+    pub fn expand(&self) -> Cow<'_, [u32]> {
+        match self {
+            Index::List(list) => Cow::Borrowed(list),
+            Index::Steps { start, steps } => Cow::Owned(stepped(*start, steps)),
+            Index::Exchange { layer, side, width: 1 } => Cow::Owned(layer.rows(*side)),
+            Index::Exchange { layer, side, width } => {
+                Cow::Owned(layer.rows(*side).iter().flat_map(|row| row * width..(row + 1) * width).collect())
+            }
+        }
+    }
+}
+
+/// The nest of steps that gives `list`, outermost first, if there is one.
+fn steps(list: &[u32]) -> Option<Vec<(u32, i64)>> {
+    if list.is_empty() {
+        return Some(vec![(0, 0)]);
+    }
+    let mut nest = Vec::new();
+    let mut block = 1;
+    while block < list.len() {
+        let starts: Vec<i64> = list.iter().step_by(block).map(|&i| i64::from(i)).collect();
+        let step = starts[1] - starts[0];
+        let count = 1 + starts.windows(2).take_while(|pair| pair[1] - pair[0] == step).count();
+        if nest.len() == MOST_STEPS || !list.len().is_multiple_of(block * count) {
+            return None;
+        }
+        nest.push((count as u32, step));
+        block *= count;
+    }
+    nest.reverse();
+    (stepped(list[0], &nest) == list).then_some(nest)
+}
+
+fn stepped(start: u32, steps: &[(u32, i64)]) -> Vec<u32> {
+    let mut all = vec![start];
+    for &(count, step) in steps {
+        let nested = |&base: &u32| (0..i64::from(count)).map(move |i| (i64::from(base) + i * step) as u32);
+        all = all.iter().flat_map(nested).collect();
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_regular_is_kept_as_steps() {
+        let regular: [Vec<u32>; 7] = [
+            vec![],
+            vec![5],
+            vec![3, 3, 3],
+            (10..90).collect(),
+            (0..50).rev().collect(),
+            (0..6).flat_map(|i| (0..4).map(move |j| j * 6 + i)).collect(), // a transpose
+            (0..3).flat_map(|i| (0..4).flat_map(move |j| (0..2).map(move |k| i + 40 * j + 7 * k))).collect(),
+        ];
+        for list in regular {
+            let index = Index::from(list.clone());
+            assert!(matches!(index, Index::Steps { .. }), "{list:?}");
+            assert_eq!(*index.expand(), *list);
+        }
+    }
+
+    #[test]
+    fn any_list_comes_back() {
+        let mut coin = 1u32;
+        for len in 0..200 {
+            let list: Vec<u32> = (0..len % 23)
+                .map(|i| {
+                    coin = coin.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    if len % 2 == 0 { coin >> 30 } else { i + (coin >> 31) }
+                })
+                .collect();
+            assert_eq!(*Index::from(list.clone()).expand(), *list);
+        }
+        let odd = vec![0, 1, 2, 5, 7];
+        assert_eq!(Index::from(odd.clone()), Index::List(odd.into()));
+        assert_eq!(*Index::from(vec![0, u32::MAX]).expand(), [0, u32::MAX]);
+    }
+
+    /// Every layer of the network for `count` rows.
+    fn network(count: u32) -> Vec<Layer> {
+        let top = count.max(1).next_power_of_two() / 2;
+        let mut layers = Vec::new();
+        let mut p = top;
+        while p > 0 {
+            let (mut q, mut r, mut distance) = (top, 0, p);
+            loop {
+                layers.push(Layer { count, p, r, distance });
+                if q == p {
+                    break;
+                }
+                (distance, q, r) = (q - p, q / 2, p);
+            }
+            p /= 2;
+        }
+        layers
+    }
+
+    #[test]
+    fn sides_of_a_layer_are_all_rows_once_and_back_undoes_them() {
+        for layer in (0..40).flat_map(network) {
+            let [lower, upper, rest, back] =
+                [Side::Lower, Side::Upper, Side::Rest, Side::Back].map(|side| layer.rows(side));
+            let expected: Vec<u32> = lower.iter().map(|row| row + layer.distance).collect();
+            assert_eq!(upper, expected);
+            let mixed = [lower, upper, rest].concat();
+            let undone: Vec<u32> = back.iter().map(|&i| mixed[i as usize]).collect();
+            assert_eq!(undone, (0..layer.count).collect::<Vec<_>>(), "{layer:?}");
+        }
+    }
+
+    #[test]
+    fn wide_rows_move_together() {
+        let layer = Layer { count: 4, p: 1, r: 0, distance: 1 };
+        let index = Index::Exchange { layer, side: Side::Upper, width: 3 };
+        assert_eq!(*index.expand(), [3, 4, 5, 9, 10, 11]);
+    }
+}

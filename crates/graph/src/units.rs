@@ -1,0 +1,77 @@
+//! Public numbers of a program, in as few bytes as the largest needs: a program keeps them for as long as it lives.
+
+use std::sync::Arc;
+
+/// Integers in order. Equal numbers are always kept in the same way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Units(Kept);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kept {
+    I8(Arc<[i8]>),
+    I32(Arc<[i32]>),
+    I64(Arc<[i64]>),
+    I128(Arc<[i128]>),
+}
+
+impl From<&[i128]> for Units {
+    fn from(values: &[i128]) -> Units {
+        fn all<T: TryFrom<i128>>(values: &[i128]) -> Option<Arc<[T]>> {
+            values.iter().map(|&v| T::try_from(v).ok()).collect()
+        }
+        let small = || all(values).map(Kept::I8).or_else(|| all(values).map(Kept::I32));
+        let kept = small().or_else(|| all(values).map(Kept::I64));
+        Units(kept.unwrap_or_else(|| Kept::I128(values.into())))
+    }
+}
+
+impl<const N: usize> From<[i128; N]> for Units {
+    fn from(values: [i128; N]) -> Units {
+        Units::from(values.as_slice())
+    }
+}
+
+impl Units {
+    /// The numbers, one each.
+    pub fn to_vec(&self) -> Vec<i128> {
+        match &self.0 {
+            Kept::I8(all) => all.iter().map(|&v| v.into()).collect(),
+            Kept::I32(all) => all.iter().map(|&v| v.into()).collect(),
+            Kept::I64(all) => all.iter().map(|&v| v.into()).collect(),
+            Kept::I128(all) => all.to_vec(),
+        }
+    }
+
+    /// As many numbers as an array has elements, where one number stands for all of them.
+    pub(crate) fn expand(&self, elements: usize) -> Vec<i128> {
+        expand(&self.to_vec(), elements)
+    }
+}
+
+/// Numbers, one per element.
+pub(crate) fn expand(values: &[i128], elements: usize) -> Vec<i128> {
+    match values {
+        [one] => vec![*one; elements],
+        all => all.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_from_the_narrowest_room() {
+        let edges = [7, 31, 63].map(|bits| 1i128 << bits);
+        for edge in edges {
+            for values in [vec![0, edge - 1], vec![0, edge], vec![-edge], vec![-edge - 1, 1]] {
+                assert_eq!(Units::from(values.as_slice()).to_vec(), values);
+            }
+        }
+        assert!(matches!(Units::from([-128, 127]).0, Kept::I8(_)));
+        assert!(matches!(Units::from([128]).0, Kept::I32(_)));
+        assert!(matches!(Units::from([1 << 31]).0, Kept::I64(_)));
+        assert!(matches!(Units::from([1 << 63]).0, Kept::I128(_)));
+        assert_eq!(Units::from([5]).expand(3), [5; 3]);
+    }
+}
