@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -249,3 +250,111 @@ def test_one_seed_gives_one_run_and_says_so() -> None:
     assert results[0] == results[1]
     assert results[0] != results[2]
     assert results[3] not in results[:3]
+
+
+# ---- strict ---------------------------------------------------------------------------------------------------------
+
+
+def test_strict_programs_name_the_line_and_clip_helps() -> None:
+    with qr.local(strict=True) as mpc:
+        x = mpc.input([3.0, 4.0], owner=0, bound=1000)
+        y = mpc.input([1.5, 8.0], owner=1, bound=1000)
+        ratio, line = x / y, here() + 2
+        with pytest.raises(qr.RangeError, match=rf"mul may leave fixed\(64, 16\).*test_trust.py:{line}"):
+            ratio * ratio
+        assert (ratio.clip(-100, 100) * 10).reveal().tolist() == pytest.approx([20, 5], abs=1e-3)
+        assert (qr.exp(y.clip(-3, 3)) * 100).shape == (2,)
+
+
+def test_strict_deployments_refuse_before_anything_is_sent(tmp_path: Path) -> None:
+    made = Deployment(tmp_path)
+    script = made.script(
+        "x = mpc.input([1] if mpc.me == 0 else None, owner=0, shape=1, dtype=qr.int(8), bound=100)\n"
+        "print((x + x).reveal())"
+    )
+    try:
+        loose, strict = made.run(script), made.run(script, "--strict")
+    finally:
+        made.stop()
+    assert [e.status for e in loose] == [0, 0, 0], loose
+    assert [e.status for e in strict] == [1, 1, 1], strict
+    assert all("script.py:5: RangeError: add may leave int(8)" in e.err for e in strict), strict
+
+
+def test_bounds_make_every_comparison_cheaper() -> None:
+    with qr.local() as mpc:
+        free = mpc.input(np.arange(64), owner=0)
+        small = mpc.input(np.arange(64), owner=0, bound=100)
+        operations = (
+            lambda x: x < x[::-1],
+            lambda x: x == x[::-1],
+            lambda x: x.max(),
+            lambda x: x.sort(),
+            lambda x: x.argmin(),
+        )
+        for operation in operations:
+            dear, cheap = mpc.explain(operation(free)), mpc.explain(operation(small))
+            assert sum(cheap.online.bytes_sent) < sum(dear.online.bytes_sent)
+            assert cheap.online.rounds < dear.online.rounds
+
+
+# ---- forms ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parties", [3, 5, 7])
+@pytest.mark.parametrize("forms", ["edabits", "randbits"])
+def test_every_form_is_right_at_the_ends_of_the_range(parties: int, forms: str) -> None:
+    with qr.local("rss", parties=parties, forms=forms) as mpc:
+        for k in (3, 33, 60, 64):
+            low, high = -(1 << (k - 1)), (1 << (k - 1)) - 1
+            a = np.repeat(np.array([low, low + 1, -1, 0, 1, high - 1, high]), 7)
+            b = np.tile(np.array([low, low + 1, -1, 0, 1, high - 1, high]), 7)
+            x, y = (mpc.input(v, owner=i, dtype=qr.int(k)) for i, v in enumerate((a, b)))
+            wide = x.astype(qr.int(64))
+            less, same, negative, widened = mpc.reveal_all(x < y, x == y, x < 0, wide)
+            assert (less == (a < b)).all()
+            assert (same == (a == b)).all()
+            assert (negative == (a < 0)).all()
+            assert (widened == a).all()
+
+
+@pytest.mark.parametrize("network", ["lan", "wan"])
+@pytest.mark.parametrize("parties", [3, 5, 7])
+def test_the_form_that_is_predicted_to_be_faster_is_taken(parties: int, network: str) -> None:
+    for batch in (1, 10, 100, 1000, 10_000)[:: 1 if parties < 7 else 2]:
+        seconds = {}
+        for forms in ("auto", "edabits", "randbits"):
+            with qr.local("rss", parties=parties, network=network, forms=forms) as mpc:
+                x = mpc.input(lambda n=batch: np.zeros(n, int), owner=0, shape=batch, dtype=qr.int(64))
+                plan = mpc.explain(x < 0)
+                seconds[forms] = plan.offline.seconds + plan.online.seconds
+        assert seconds["auto"] <= 1.0001 * min(seconds["edabits"], seconds["randbits"]), (batch, seconds)
+
+
+def test_the_form_that_is_taken_is_faster_and_costs_what_was_planned() -> None:
+    spent = {}
+    for forms in ("auto", "edabits"):
+        with qr.local("rss", parties=5, network="wan", forms=forms) as mpc:
+            x = mpc.input(np.arange(-5, 5), owner=0)
+            negative = x < 0
+            plan = mpc.explain(negative)
+            start = time.perf_counter()
+            assert negative.reveal().sum() == 5
+            spent[forms] = time.perf_counter() - start
+            for phase in ("offline", "online"):
+                planned, measured = getattr(plan, phase), getattr(mpc.stats(), phase)
+                assert (planned.rounds, planned.bytes_sent) == (measured.rounds, measured.bytes_sent)
+    assert spent["auto"] < spent["edabits"]  # 0.26 s against 0.58 s, most of it on the simulated way
+
+
+# ---- faults seen elsewhere ------------------------------------------------------------------------------------------
+
+
+def test_products_that_overflow_are_warned_of() -> None:
+    with qr.local() as mpc:
+        x = mpc.input([40_000.0], owner=0, bound=50_000)
+        with pytest.warns(qr.RangeWarning, match=r"mul may leave fixed\(64, 16\)"):
+            x * x
+        with pytest.warns(qr.RangeWarning, match="matmul may leave"):
+            x @ x
+        assert mpc.explain(x.clip(-100, 100) * x).online.rounds > 0  # without a warning, which would be an error here

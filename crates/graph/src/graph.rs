@@ -1,6 +1,7 @@
 //! The program: an append-only list of checked nodes.
 
 use crate::build::Builder;
+use crate::clamp::clamped;
 use crate::dtype::{Dtype, shown};
 use crate::error::{Fault, Shape};
 use crate::hash::Hash;
@@ -213,8 +214,11 @@ impl Graph {
         let name = op.name();
         let reach = ranges::reach(&op, &operands, dtype, self.rules.truncation);
         let mut overflow = None;
+        let clamped = if op == Op::Select { clamped(self, &inputs) } else { None };
         let interval = match reach {
-            Reach::Unknown => None,
+            _ if clamped.is_some() => clamped,
+            // What nothing was stated about lies in its dtype; only under strict rules is that held against its author.
+            Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
             Reach::Leaves(exact) => {
                 overflow = Some(Fault::may_overflow(name, dtype, exact));

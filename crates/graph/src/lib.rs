@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod clamp;
 mod cut;
 mod dtype;
 mod error;

@@ -6,7 +6,8 @@ mod common;
 use common::{FIX, INT8, Program};
 use proptest::prelude::*;
 use quorate_graph::{
-    BinaryOp as B, Bound, Dtype, Graph, Interval, Node, NodeId, Op, Operand, Real, Source, UnaryOp, eval_clear,
+    BinaryOp as B, Bound, Dtype, Graph, Interval, Node, NodeId, Op, Operand, Real, Rules, Source, Truncation, UnaryOp,
+    eval_clear,
 };
 
 /// One step of a program: which operation, on which earlier nodes, with which number.
@@ -200,4 +201,81 @@ fn known_ranges() {
     let lost = p.at().binary(B::Mul, wide, wide).unwrap();
     assert_eq!(range(&p, lost), None);
     assert_eq!(p.graph.warnings().len(), 1);
+}
+
+#[test]
+fn clipping_bounds_what_nothing_was_known_of() {
+    let mut p = Program::default();
+    let x = p.at().input(0, 3, &[3], Dtype::INT64, None).unwrap();
+    let range = |p: &Program, id| p.graph.node(id).interval.map(|i| (i.lo(), i.hi()));
+    let below = p.at().binary(B::Lt, x, Operand::int(&5)).unwrap();
+    let most = p.at().select(below, x, Operand::int(&5)).unwrap();
+    assert_eq!(range(&p, most), None, "below, nothing is known yet");
+    let above = p.at().binary(B::Gt, most, Operand::int(&-7)).unwrap();
+    let clipped = p.at().select(above, most, Operand::int(&-7)).unwrap();
+    assert_eq!(range(&p, clipped), Some((-7, 5)));
+    let other = p.at().select(above, most, Operand::int(&-8)).unwrap();
+    assert_eq!(range(&p, other), None, "a selection by something else is no maximum");
+    let y = p.at().input(0, 3, &[3], Dtype::INT64, Some(Bound::Int(9))).unwrap();
+    let positive = p.at().binary(B::Gt, y, Operand::int(&0)).unwrap();
+    let relu = p.at().select(positive, y, Operand::int(&0)).unwrap();
+    assert_eq!(range(&p, relu), Some((0, 9)));
+}
+
+#[test]
+fn quotients_of_bounded_operands_are_bounded_and_contain_all_results() {
+    for (low, high, negative) in [(1, 5, false), (3, 3, true), (100, 4000, false), (1, 1, true)] {
+        let mut p = Program::default();
+        let dtype = Dtype::fixed(32, 8).unwrap();
+        let bounded = Some(Bound::Real(20.0));
+        let x = p.at().input(0, 3, &[1], dtype, bounded).unwrap();
+        let y = p.at().input(1, 3, &[1], dtype, Some(Bound::Int(4000))).unwrap();
+        let ends = if negative { [-high, -low] } else { [low, high] };
+        let inside = |p: &mut Program, id, (end, gt): (i64, bool)| {
+            let op = if gt { B::Gt } else { B::Lt };
+            let keep = p.at().binary(op, id, Operand::int(&i128::from(end))).unwrap();
+            p.at().select(keep, id, Operand::int(&i128::from(end))).unwrap()
+        };
+        let capped = inside(&mut p, y, (ends[1], false));
+        let divisor = inside(&mut p, capped, (ends[0], true));
+        let quotient = p.at().divide(x, divisor).unwrap();
+        let reach = p.graph.node(quotient).interval.unwrap();
+        for x in [-5120, -1, 0, 3, 5120] {
+            for y in ends {
+                assert!(reach.contains((x << 8) / (i128::from(y) << 8)), "{x} / {y} in {reach:?}");
+            }
+        }
+        let nearly = p.at().divide(x, y).unwrap();
+        assert_eq!(p.graph.node(nearly).interval, None, "a divisor may be 0, and the quotient saturated");
+    }
+}
+
+#[test]
+fn strict_programs_hold_every_operation_to_its_dtype() {
+    let mut graph = Graph::strict();
+    let at = || Source::new("t.py", 7);
+    let x = graph.at(at()).input(0, 3, &[2], Dtype::FIXED64, Some(Bound::Real(3.0))).unwrap();
+    let quotient = graph.at(at()).divide(x, x).unwrap();
+    let error = graph.at(at()).binary(B::Add, quotient, Operand::int(&1)).unwrap_err();
+    assert!(matches!(error.fault, quorate_graph::Fault::MayOverflow { .. }), "{error}");
+    let below = graph.at(at()).binary(B::Lt, quotient, Operand::int(&9)).unwrap();
+    let most = graph.at(at()).select(below, quotient, Operand::int(&9)).unwrap();
+    let above = graph.at(at()).binary(B::Gt, most, Operand::int(&-9)).unwrap();
+    let clipped = graph.at(at()).select(above, most, Operand::int(&-9)).unwrap();
+    assert!(graph.at(at()).binary(B::Add, clipped, Operand::int(&1)).is_ok());
+}
+
+/// A cut that may round up reaches one unit further, unless nothing is dropped.
+#[test]
+fn rounding_either_way_is_part_of_the_range() {
+    let mut exact = Graph::new();
+    let mut either = Graph::with(Rules { truncation: Truncation::Probabilistic, ..Rules::default() });
+    let range = |graph: &mut Graph| {
+        let at = || Source::new("t.py", 1);
+        let x = graph.at(at()).input(0, 3, &[2], Dtype::fixed(32, 8).unwrap(), Some(Bound::Real(1.0 / 256.0))).unwrap();
+        let square = graph.at(at()).binary(B::Mul, x, x).unwrap();
+        let interval = graph.node(square).interval.unwrap();
+        (interval.lo(), interval.hi())
+    };
+    assert_eq!((range(&mut exact), range(&mut either)), ((-1, 0), (-1, 1)));
 }
