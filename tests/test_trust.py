@@ -86,7 +86,7 @@ def test_rounding_is_unbiased_and_whole_results_stay_whole(rounding: qr.Session)
     assert set(up) == {0, 1}
     assert 0.70 < up.mean() < 0.80
     assert (units((x * 4.0).reveal(), 8) == 256).all()
-    assert set(units((x * 0.01171875).reveal(), 8)) <= {0, 1}
+    assert 0.70 < units((x * 0.01171875).reveal(), 8).mean() < 0.80  # multiples of inputs, too
 
 
 def test_matrix_products_and_conversions_round_once(rounding: qr.Session) -> None:

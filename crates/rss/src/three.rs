@@ -12,9 +12,6 @@
 //! | `trunc_prob` by d | 2 | 1 element over Z_2^k, 3 over Z_2^d | none | none |
 //! | `convert_up` to k' | 3 + ceil(log2 k) | 1 element over Z_2^k', 3 k bits | a carry tree | Z_2^(k'-k) |
 //!
-//! `trunc_prob` draws no coins: it rounds by the sharing's. Products are shared at random; an input has one share that is zero,
-//! so that what is only a multiple of it is rounded the same way each time in some places.
-//!
 //! **Security**: what a party receives is a share of an input of another party's summand, or of a product, masked by a key
 //! that it lacks (`owned`, `paired`); everything else is AND, B2A and local. The sharing of B has two shares that are zero
 //! and one that its holders know anyway, which says nothing that they did not hold. In docs/security/rss-arguments.md.
