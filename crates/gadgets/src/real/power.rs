@@ -32,69 +32,113 @@ const WHOLE_BITS: u32 = 6;
 pub async fn exp<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     check(ring, frac, frac + 2)?;
-    let work = async |ctx: Ctx, range| exp_chunk(s, &ctx, &stream::slice(s, x, range), frac, (ring, frac)).await;
+    let work = async |ctx: Ctx, range| exp_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
 
-/// e^x for x with `frac` bits after the point, as elements of `to.0` with `to.1` bits after the point.
-pub(super) async fn exp_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, to: (Ring, u32)) -> Result<S::A> {
-    let (ring, result_frac) = to;
+async fn exp_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
+    let ring = s.shape(x).0;
     let k = ring.bits();
     // Exponents are shifted by 64 - k, so that 64 is always too large; the point moves with them.
-    let offset = result_frac + 64 - k;
-    let (bits, power) = power_bits(s, ctx, x, frac, offset).await?;
-    let point = frac + LOG2_E_BITS;
-    let sign = rows(s, &bits, &[s.shape(x).0.bits() - 1]);
-    let condition = within(s, &bits, &sign, &power, (frac + WHOLE_BITS, point + 6));
+    let offset = i128::from(frac + 64 - k) << (frac + LOG2_E_BITS);
+    let (bits, power) = match ring {
+        WIDE => wide_power_bits(s, ctx, x, offset).await?,
+        _ => narrow_power_bits(s, ctx, x, frac, offset, Sign::OfTopBit).await?,
+    };
+    let sign = rows(s, &bits, &[k - 1]);
+    let copies: Vec<u32> = (frac + WHOLE_BITS..k - 1).collect();
+    let differs = s.xor(&rows(s, &bits, &copies), &repeat_row(s, &sign, copies.len()));
+    let over = async |ctx: Ctx, inside: &S::B| Ok(Some(s.and(&ctx, &not(s, inside), &not(s, &sign)).await?));
+    power_of_two(s, ctx, &power, frac + LOG2_E_BITS, differs, over, (ring, k - 1)).await
+}
+
+/// e^(x + 1 unit) for -2^k <= x < 0, given modulo 2^k with `frac` bits after the point, as elements of Z_2^64 with
+/// `result_frac` bits after the point. All that the ring can hold is negative here, so that its size is no limit.
+pub(super) async fn exp_below<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, result_frac: u32) -> Result<S::A> {
+    let offset = (i128::from(result_frac) << (frac + LOG2_E_BITS)) + LOG2_E;
+    let (bits, power) = match s.shape(x).0 {
+        WIDE => wide_power_bits(s, ctx, x, offset).await?,
+        _ => narrow_power_bits(s, ctx, x, frac, offset, Sign::Minus).await?,
+    };
+    let k = s.shape(x).0.bits();
+    let copies: Vec<u32> = (frac + WHOLE_BITS..k).collect();
+    let zeros = not(s, &rows(s, &bits, &copies));
+    let never = async |_: Ctx, _: &S::B| Ok(None);
+    power_of_two(s, ctx, &power, frac + LOG2_E_BITS, zeros, never, (WIDE, result_frac)).await
+}
+
+/// 2^power in the ring `to.0`, for exponents up to `to.1` (64 - k more in a smaller ring): 0 where a row of `outside` is
+/// set or the exponent is not in 0..64, and what `over` makes of it.
+async fn power_of_two<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    power: &S::B,
+    point: u32,
+    outside: S::B,
+    over: impl AsyncFnOnce(Ctx, &S::B) -> Result<Option<S::B>>,
+    to: (Ring, u32),
+) -> Result<S::A> {
+    let (ring, most) = to;
+    let above = rows(s, power, &(point + 6..WIDE.bits()).collect::<Vec<_>>());
+    let condition = not(s, &s.concat_rows(&[&above, &outside]));
     let inside = async |ctx: Ctx| and_all(s, &ctx, condition).await;
-    let exponent = rows(s, &power, &(point..point + 6).collect::<Vec<_>>());
+    let exponent = rows(s, power, &(point..point + 6).collect::<Vec<_>>());
     let number = async |ctx: Ctx| Number::of_bits(s, &ctx, &exponent).await;
-    let cubic = async |ctx: Ctx| Ok(evaluate(s, &ctx, &EXP2, &fraction(s, &ctx, &power, point).await?).await?.value);
+    let cubic = async |ctx: Ctx| Ok(evaluate(s, &ctx, &EXP2, &fraction(s, &ctx, power, point).await?).await?.value);
     let scale = async |ctx: Ctx| {
         let (inside, number) = ctx.join(inside, number).await?;
         let masked = async |ctx: Ctx| s.and(&ctx, &repeat_row(s, &inside, 8), &number.high).await;
-        let over = async |ctx: Ctx| s.and(&ctx, &not(s, &inside), &not(s, &sign)).await;
+        let over = async |ctx: Ctx| over(ctx, &inside).await;
         let (high, over) = ctx.join(masked, over).await?;
-        Ok(Exponent { number: Number { low: number.low, high }, over: Some(over), most: k - 1 })
+        Ok(Exponent { number: Number { low: number.low, high }, over, most })
     };
     let (value, exponent) = ctx.join(cubic, scale).await?;
-    denormalise(s, ctx, &value, EXP2.scale + 64 - k, exponent, ring).await
+    denormalise(s, ctx, &value, EXP2.scale + 64 - ring.bits(), exponent, ring).await
 }
 
-/// The bits of x, and those of x log2 e + `offset`.
-async fn power_bits<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, offset: u32) -> Result<(S::B, S::B)> {
+/// The bits of x, and those of x log2 e + `constant`, which has the point of the product. For k = 64.
+async fn wide_power_bits<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, constant: i128) -> Result<(S::B, S::B)> {
+    let len = s.shape(x).1;
+    let power = plus(s, &times(s, x, LOG2_E), constant);
+    let both = s.bit_decompose(ctx, &s.concat(&[x, &power])).await?;
+    Ok((stream::slice_lanes(s, &both, 0..len), stream::slice_lanes(s, &both, len..2 * len)))
+}
+
+/// Which numbers the elements of a ring are.
+#[derive(Clone, Copy, PartialEq)]
+enum Sign {
+    /// Those of two's complement.
+    OfTopBit,
+    /// -2^k to -1.
+    Minus,
+}
+
+/// [`wide_power_bits`] for k < 64.
+async fn narrow_power_bits<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    x: &S::A,
+    frac: u32,
+    constant: i128,
+    sign: Sign,
+) -> Result<(S::B, S::B)> {
     let (ring, len) = s.shape(x);
-    let constant = i128::from(offset) << (frac + LOG2_E_BITS);
-    if ring == WIDE {
-        let power = plus(s, &times(s, x, LOG2_E), constant);
-        let both = s.bit_decompose(ctx, &s.concat(&[x, &power])).await?;
-        return Ok((stream::slice_lanes(s, &both, 0..len), stream::slice_lanes(s, &both, len..2 * len)));
-    }
     let bits = s.bit_decompose(ctx, x).await?;
     // What is beyond 2^6 does not matter: x is taken modulo 2^7, with a sign.
-    let sign = ring.bits() - 1;
-    let low: Vec<u32> = (0..sign.min(frac + WHOLE_BITS)).collect();
-    let used: Vec<u32> = low.iter().copied().chain([sign]).collect();
+    let size = ring.bits() - u32::from(sign == Sign::OfTopBit);
+    let low: Vec<u32> = (0..size.min(frac + WHOLE_BITS)).collect();
+    let used: Vec<u32> = low.iter().copied().chain((sign == Sign::OfTopBit).then_some(size)).collect();
     let lifted = lift(s, ctx, &rows(s, &bits, &used), WIDE).await?;
     let magnitude = weighted(s, &lifted, &low, len);
-    let sign = stream::slice(s, &lifted, low.len() * len..used.len() * len);
-    let x = s.sub(&magnitude, &times(s, &sign, 1 << low.len()));
-    let power = plus(s, &times(s, &x, LOG2_E), constant);
-    Ok((bits, s.bit_decompose(ctx, &power).await?))
-}
-
-/// Rows that are all 1 where |x| < 2^6 (its rows from `from.0` on are copies of the sign) and the exponent is in 0..64.
-fn within<S: Gadgets>(s: &S, bits: &S::B, sign: &S::B, power: &S::B, from: (u32, u32)) -> S::B {
-    let copies: Vec<u32> = (from.0..s.bit_shape(bits).0 as u32 - 1).collect();
-    let above = rows(s, power, &(from.1..WIDE.bits()).collect::<Vec<_>>());
-    let set = match copies.is_empty() {
-        true => above,
-        false => {
-            let differs = s.xor(&rows(s, bits, &copies), &repeat_row(s, sign, copies.len()));
-            s.concat_rows(&[&above, &differs])
+    let x = match sign {
+        Sign::Minus => plus(s, &magnitude, -(1 << low.len())),
+        Sign::OfTopBit => {
+            let negative = stream::slice(s, &lifted, low.len() * len..used.len() * len);
+            s.sub(&magnitude, &times(s, &negative, 1 << low.len()))
         }
     };
-    not(s, &set)
+    let power = plus(s, &times(s, &x, LOG2_E), constant);
+    Ok((bits, s.bit_decompose(ctx, &power).await?))
 }
 
 /// r, as an argument of the table. Two rounds.

@@ -7,7 +7,7 @@ use super::cubic::evaluate;
 use super::float::{Exponent, MANTISSA, SEGMENT_ROWS, denormalise, mantissa_argument, normalise};
 use super::local::{WIDE, plus, reduce};
 use super::onehot::Number;
-use super::power::exp_chunk;
+use super::power::exp_below;
 use super::tables::RECIPROCAL;
 use super::{check, chunks};
 use crate::extremum::{Best, extremum};
@@ -22,8 +22,7 @@ const MAX_ROWS: usize = 1 << 30;
 /// Softmax of `rows` candidates lane by lane (row-major: `rows` x lanes), all with `frac` bits after the point.
 ///
 /// Error: at most 1 unit of 2^-frac. Results lie in [0, 1]. `width` is what is proven about the difference of two
-/// candidates of a lane: with [`Width::Full`] candidates that are more than 2^(k-1) apart give wrong results, since
-/// their difference does not fit the ring; the others do not.
+/// candidates of a lane.
 ///
 /// # Errors
 /// [`Misuse`] unless frac <= 16, the ring has at least frac + 2 and at most 64 bits, and the length is a multiple of
@@ -37,9 +36,8 @@ pub async fn softmax<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, rows: us
     let lanes = len / rows;
     let largest = extremum(s, ctx, x, rows, Best::Largest, width).await?;
     let repeat = |v: &S::A| s.linear(v, &|share: &Vector| repeated(share, rows));
-    let below = s.sub(x, &repeat(&largest));
-    let power =
-        async |ctx: Ctx, range| exp_chunk(s, &ctx, &stream::slice(s, &below, range), frac, (WIDE, INNER_FRAC)).await;
+    let below = plus(s, &s.sub(x, &repeat(&largest)), -1);
+    let power = async |ctx: Ctx, range| exp_below(s, &ctx, &stream::slice(s, &below, range), frac, INNER_FRAC).await;
     let powers = stream::to_vector(s, ctx, chunks(len), power).await?;
     let sums = s.linear(&powers, &|share: &Vector| share.sum_axis(1, rows, lanes));
     let inverse = async |ctx: Ctx, range| inverse_chunk(s, &ctx, &stream::slice(s, &sums, range)).await;
