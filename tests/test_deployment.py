@@ -360,6 +360,8 @@ def test_results_for_different_parties(deployment: Deployment) -> None:
     ended = deployment.run(deployment.script(body))
     assert statuses(ended) == [1, 1, 1], ended
     assert all("ProgramMismatch" in error_of(e) and "reveals" in error_of(e) for e in ended)
+    assert all("here it is the reveal of mul of (3,) int(64) at " in error_of(e) for e in ended), ended
+    assert ", to party 0. Run" in error_of(ended[2])
 
 
 def test_who_leaves_early_is_reported_to_who_waits(deployment: Deployment) -> None:

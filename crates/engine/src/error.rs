@@ -206,6 +206,8 @@ pub enum Mismatch {
     Request {
         /// Who.
         peer: usize,
+        /// What this party asks for; empty where nobody said.
+        here: std::sync::Arc<str>,
     },
     /// `peer` chose other options for the session.
     Options {
@@ -239,9 +241,10 @@ impl fmt::Display for Mismatch {
             Mismatch::Program { peer, node: None, .. } => {
                 write!(f, "party {peer}'s program has another length. Run the same script everywhere{STEPS_APART}")
             }
-            Mismatch::Request { peer } => {
+            Mismatch::Request { peer, here } => {
                 let what = "reveals other values, or to another party";
-                write!(f, "party {peer} {what}. Run the same script everywhere{STEPS_APART}")
+                let asked = if here.is_empty() { String::new() } else { format!("; here it is {here}") };
+                write!(f, "party {peer} {what}{asked}. Run the same script everywhere{STEPS_APART}")
             }
             Mismatch::Options { peer, theirs, ours } => {
                 write!(f, "party {peer} chose {theirs}, this party {ours}. Give the same options at every party")

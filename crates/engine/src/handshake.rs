@@ -105,7 +105,7 @@ pub(crate) fn agree(
         return Err(first_difference(core, candidate, peer, &trace(), describe));
     }
     if let Some(peer) = other_request {
-        return Err(Error::Mismatch(Mismatch::Request { peer }));
+        return Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }));
     }
     if let Some(mismatch) = other_terms {
         return Err(Error::Mismatch(mismatch));

@@ -358,7 +358,7 @@ fn different_requests_are_told_apart_and_notes_travel() {
             let mut greeting = Greeting { request: [me / 2; 32], ..Greeting::default() };
             let error = party.begin_alone_with(&greeting).err().expect("requests differ");
             assert!(
-                matches!(error, Error::Mismatch(Mismatch::Request { peer }) if peer == if me == 2 { 0 } else { 2 })
+                matches!(error, Error::Mismatch(Mismatch::Request { peer, .. }) if peer == if me == 2 { 0 } else { 2 })
             );
             greeting = Greeting { note: vec![me; Greeting::MAX_NOTE], ..Greeting::default() };
             let run = party.begin_alone_with(&greeting).expect("notes may differ");

@@ -147,7 +147,7 @@ impl<S: Gadgets> Store<S> {
         let agreed = notes.iter().map(|note| note.finished).min().unwrap_or(0);
         let holds = |note: &Note| if note.finished <= agreed { note.with_pending } else { note.committed };
         if let Some(peer) = notes.iter().position(|note| holds(note) != holds(&notes[me])) {
-            return Err(Error::Mismatch(Mismatch::Request { peer }));
+            return Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }));
         }
         match self.pending.take() {
             Some(pending) if pending.run <= agreed => self.commit(pending),

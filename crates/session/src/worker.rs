@@ -8,7 +8,7 @@ use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Party, Phase, Result, dry};
+use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, dry};
 use quorate_graph::{Graph, NodeId, Op};
 
 use quorate_ring::threads;
@@ -165,10 +165,11 @@ impl<B: Backend> Worker<B> {
         let greeting = greeting(graph, &job.reveals, &arrays, self.store.note());
         let trace = || graph.hashes().iter().map(short_hash).collect();
         let describe = |i: usize| graph.describe(NodeId(i as u32));
-        let mut run = self.party.begin(&greeting, &trace, &describe)?;
+        let asked = |error| naming(error, graph, &job.reveals);
+        let mut run = self.party.begin(&greeting, &trace, &describe).map_err(asked)?;
         let started = Instant::now(); // waiting for the others to come here is no part of the run
         let number = run.agreement().run;
-        self.store.settle(me, number, &run.agreement().notes, graph.nodes().len())?;
+        self.store.settle(me, number, &run.agreement().notes, graph.nodes().len()).map_err(asked)?;
         let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let after = self.store.kept(graph, &work.nodes);
         // From here on an error tells the peers, who would wait for this party otherwise.
@@ -328,6 +329,18 @@ fn secret<B: Backend>(dry: &B) -> impl Fn(Value<B>) -> Value<B> {
         Value::Public(Plain::Bits(b)) => Value::Bits(dry.public_bits(&b)),
         other => other,
     }
+}
+
+/// The error; where the parties' requests differ, with that of this party, by the lines that made what it reveals.
+fn naming(error: Error, graph: &Graph, reveals: &[Reveal]) -> Error {
+    let Error::Mismatch(Mismatch::Request { peer, .. }) = error else { return error };
+    let one = |reveal: &Reveal| {
+        let to = reveal.to.map_or(String::new(), |party| format!(", to party {party}"));
+        format!("the reveal of {}{to}", graph.describe(reveal.node))
+    };
+    let here: Vec<String> = reveals.iter().take(3).map(one).collect();
+    let more = if reveals.len() > here.len() { " and others" } else { "" };
+    Error::Mismatch(Mismatch::Request { peer, here: format!("{}{more}", here.join(" and ")).into() })
 }
 
 /// What the parties compare before a run: the program, which of it are arrays, and what is revealed to whom.
