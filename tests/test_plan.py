@@ -33,6 +33,21 @@ def gained(after: qr.Stats, before: qr.Stats | None, name: str) -> tuple[int, li
     return rounds, sent
 
 
+def lines(of: Any) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Rounds, and bytes by party, of every line that takes part in exchanges."""
+    return {line.line: (line.rounds, line.bytes_sent) for line in of if line.rounds}
+
+
+def gained_lines(after: qr.Stats, before: qr.Stats) -> dict[str, tuple[int, tuple[int, ...]]]:
+    nothing = (0, (0,) * after.parties)
+    earlier = {name: (line.rounds, line.bytes_sent) for name, line in before.by_line.items()}
+    gains = {}
+    for name, line in after.by_line.items():
+        rounds, sent = earlier.get(name, nothing)
+        gains[name] = (line.rounds - rounds, tuple(now - then for now, then in zip(line.bytes_sent, sent, strict=True)))
+    return gains
+
+
 def assert_exact(mpc: qr.Session, *arrays: qr.SecretArray) -> None:
     """Reveals arrays and compares what that cost with what was foretold."""
     before = mpc.stats()
@@ -44,7 +59,11 @@ def assert_exact(mpc: qr.Session, *arrays: qr.SecretArray) -> None:
     assert gained(after, before, "online") == costs(plan.online)
     made = {k: n - before.offline.correlations.get(k, 0) for k, n in after.offline.correlations.items()}
     assert {k: n for k, n in made.items() if n} == plan.correlations
-    assert sum(step.bytes_sent for step in plan.steps) == sum(costs(plan.online)[1])
+    of_steps = [sum(sent) for sent in zip(*(step.bytes_sent for step in plan.steps), strict=True)]
+    assert of_steps == [sent for sent in plan.online.bytes_sent if of_steps]
+    assert lines(plan.lines) == {
+        line: now for line, now in gained_lines(after, before).items() if any(now[1]) or now[0]
+    }
 
 
 def program(data: Any, mpc: qr.Session, dtype: qr.Dtype, bound: int | None) -> list[qr.SecretArray]:
@@ -168,7 +187,7 @@ def test_what_a_plan_says() -> None:
             assert word in text, f"{word!r} is not in {text}"
         assert repr(plan) == text
         html = plan._repr_html_()
-        assert html.startswith("<p><b>rss</b>")
+        assert "<b>rss</b>, 3 parties, on wan" in html
         assert "lt of (5,) int(64)" in html
         assert plan.memory_bytes > 0
         assert mpc.stats().online.rounds == 0
@@ -185,19 +204,24 @@ def test_networks_price_plans(network: Any, rtt_ms: float, mbit: float) -> None:
         plan = mpc.explain(x * x, network=network)
     for phase in (plan.offline, plan.online):
         wanted = phase.rounds * rtt_ms / 2000 + max(phase.bytes_sent, default=0) * 8 / (mbit * 1e6)
-        assert phase.seconds == pytest.approx(wanted)
+        assert phase.network_seconds == pytest.approx(wanted)
+        assert phase.seconds == phase.network_seconds + phase.compute_seconds
+        assert phase.compute_seconds > 0
 
 
-def test_without_a_network_there_are_no_seconds() -> None:
+def test_without_a_network_the_seconds_are_those_of_this_session() -> None:
     with qr.local() as mpc:
-        assert mpc.explain(mpc.input([1], owner=0)).online.seconds is None
+        plan = mpc.explain(mpc.input([1], owner=0))
+        assert plan.network is None
+        assert 0 < plan.online.seconds < 0.1
 
 
 def test_a_session_on_a_network_plans_for_it() -> None:
     with qr.local(network=qr.Network(rtt_ms=20, mbit=1000)) as mpc:
         x, y = mpc.input([1, 2], owner=0), mpc.input([2, 1], owner=1)
         plan = mpc.explain(x < y)
-        assert plan.online.seconds == pytest.approx(plan.online.rounds * 0.01, rel=0.1)
+        assert plan.online.network_seconds == pytest.approx(plan.online.rounds * 0.01, rel=0.1)
+        assert plan.network == "20.0,1000.0"
 
 
 # ---- simulated networks --------------------------------------------------------------------------------------------
@@ -257,7 +281,7 @@ def test_explained_rounds_are_those_of_the_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "ran 0" in done.stdout
     assert "run 2 of 2" in done.stdout
-    planned = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("online  ")]
+    planned = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith("online   ")]
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout.split() == ["ran", str(sum(planned))]
 

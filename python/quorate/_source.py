@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from types import FrameType
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _OURS: dict[str, bool] = {}
+# The files that lines came from, to show their text: the program knows a file's name without its folder.
+_FILES: dict[tuple[str, int], str] = {}
 
 
 def line() -> tuple[str, int]:
@@ -19,9 +22,16 @@ def line() -> tuple[str, int]:
         if ours is None:
             ours = _OURS[name] = os.path.abspath(name).startswith(_HERE)
         if not ours or frame.f_back is None:
-            return os.path.basename(name), frame.f_lineno
+            place = os.path.basename(name), frame.f_lineno
+            _FILES[place] = name
+            return place
         frame = frame.f_back
     return "<unknown>", 0
+
+
+def text(place: tuple[str, int]) -> str:
+    """The text of a line that `line` gave; empty where its file cannot be read."""
+    return linecache.getline(_FILES.get(place, ""), place[1]).strip()
 
 
 def at(message: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,6 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--protocol", default="rss", help="rss")
     explain.add_argument("--parties", type=int, default=None)
     explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
+    explain.add_argument("--plot", type=Path, default=None, help="also draw it: FILE.png, .svg, .pdf or .html")
+    explain.add_argument("--json", action="store_true", help="print the plans as JSON, and nothing else")
 
     add_file_options(explain, one_party=False)
     _add_options(explain)
@@ -180,18 +184,28 @@ def _explain(options: argparse.Namespace) -> int:
     from quorate import _launch
     from quorate._explain import Explaining
 
-    status = _launch.in_this_process(
-        options.script,
-        options.arguments,
-        protocol=options.protocol,
-        parties=options.parties,
-        network=options.network,
-        options=_chosen(options),
-        explain=True,
-        **file_settings(options),
-    )
-    for number, plan in enumerate(Explaining.plans, start=1):
-        print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")
+    # What the script prints is not the plan.
+    with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
+        status = _launch.in_this_process(
+            options.script,
+            options.arguments,
+            protocol=options.protocol,
+            parties=options.parties,
+            network=options.network,
+            options=_chosen(options),
+            explain=True,
+            **file_settings(options),
+        )
+    if options.json:
+        print(json.dumps([plan.as_dict() for plan in Explaining.plans], indent=1))
+    else:
+        for number, plan in enumerate(Explaining.plans, start=1):
+            print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")
+    if options.plot is not None and status == OK:
+        from quorate._plot import draw_plans
+
+        draw_plans(Explaining.plans, options.plot)
+        print(f"picture of the plan: {options.plot}", file=sys.stderr)
     return status
 
 

@@ -3,32 +3,128 @@
 from __future__ import annotations
 
 import dataclasses
-import html
+import os
 from typing import TYPE_CHECKING, Any
+
+from quorate import _source
+from quorate._tables import bars, html_table, number_bytes, paragraph, seconds, text_table
 
 if TYPE_CHECKING:
     from quorate.session import Session
 
-__all__ = ["PhasePlan", "Plan", "StepPlan", "Truncations"]
+__all__ = ["LinePlan", "PhasePlan", "Plan", "StepPlan", "Truncations"]
+
+_PUBLIC = "the program: operations, shapes, dtypes, stated bounds, public constants; who owns and who learns what"
+_PEAK = "at the worst moment, if steps run one after another: correlations, values in use, working room"
 
 
 @dataclasses.dataclass(frozen=True)
 class PhasePlan:
-    """One phase: causal rounds, payload bytes by party, seconds on the named network (None without one)."""
+    """One phase, foretold.
+
+    Attributes:
+        rounds: causal rounds.
+        bytes_sent: payload by party.
+        compute_seconds: in which parties compute; offline, the rehearsal of the run is part of it.
+        network_seconds: in which they wait for messages.
+    """
 
     rounds: int
     bytes_sent: tuple[int, ...]
-    seconds: float | None
+    compute_seconds: float
+    network_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """Computing and waiting, which are taken not to overlap."""
+        return self.compute_seconds + self.network_seconds
+
+    @staticmethod
+    def of(raw: dict[str, Any]) -> PhasePlan:
+        """From the native module's dictionary."""
+        return PhasePlan(raw["rounds"], tuple(raw["bytes_sent"]), raw["compute_seconds"], raw["network_seconds"])
 
 
 @dataclasses.dataclass(frozen=True)
 class StepPlan:
-    """One operation that talks: what, where, online bytes of all parties, the round after which it is done."""
+    """One operation that takes part in exchanges.
+
+    Attributes:
+        what: the operation, its shape and dtype.
+        line: "file:number" of the line that made it.
+        bytes_sent: online payload by party.
+        rounds: (after which it begins, after which it is done); a value and its reveal may lie apart.
+        correlations: that it draws, by kind.
+        compute_seconds: of the parties for this step.
+    """
 
     what: str
     line: str
-    bytes_sent: int
-    done_after_round: int
+    bytes_sent: tuple[int, ...]
+    rounds: tuple[tuple[int, int], ...]
+    correlations: dict[str, int]
+    compute_seconds: float
+
+    @property
+    def done_after_round(self) -> int:
+        """The round after which the step is done."""
+        return max((done for _, done in self.rounds), default=0)
+
+    @staticmethod
+    def of(raw: dict[str, Any]) -> StepPlan:
+        """From the native module's dictionary."""
+        return StepPlan(
+            what=raw["what"],
+            line="{}:{}".format(*raw["line"]),
+            bytes_sent=tuple(raw["bytes_sent"]),
+            rounds=tuple((begun, done) for begun, done in raw["rounds"]),
+            correlations=dict(raw["correlations"]),
+            compute_seconds=raw["compute_seconds"],
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class LinePlan:
+    """What one line of the program costs in the online phase.
+
+    Attributes:
+        line: "file:number".
+        text: the line, where its file can be read.
+        rounds: in which some step of the line is under way.
+        bytes_sent: online payload by party.
+        correlations: that its steps draw, by kind.
+        memory_bytes: of one party's shares of its values and correlations.
+        compute_seconds, network_seconds: as if the line ran by itself. Lines that do not depend on each other share
+            rounds, so a program may take less than the sum of its lines.
+    """
+
+    line: str
+    text: str
+    rounds: int
+    bytes_sent: tuple[int, ...]
+    correlations: dict[str, int]
+    memory_bytes: int
+    compute_seconds: float
+    network_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """Computing and waiting."""
+        return self.compute_seconds + self.network_seconds
+
+    @staticmethod
+    def of(place: tuple[str, int], raw: dict[str, Any]) -> LinePlan:
+        """From the native module's dictionary."""
+        return LinePlan(
+            line="{}:{}".format(*place),
+            text=_source.text(place),
+            rounds=raw["rounds"],
+            bytes_sent=tuple(raw["bytes_sent"]),
+            correlations=dict(raw["correlations"]),
+            memory_bytes=raw["memory_bytes"],
+            compute_seconds=raw["compute_seconds"],
+            network_seconds=raw["network_seconds"],
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,10 +164,13 @@ class Plan:
     """What revealing some arrays would cost.
 
     Attributes:
+        network: the network that it is priced on; None: where this session's parties are.
         offline, online: the phases.
         correlations: what the offline phase makes, by kind.
-        memory_bytes: of shares that a party holds at most: the correlations, and every value of the program.
-        steps: the operations that send something, in the order of the program.
+        memory_bytes: that a party holds at the worst moment, if steps run one after another: what the session holds,
+            correlations that are made ahead, values from their step to their last use, the step's working room.
+        lines: costs by the user's line, in the order of the program.
+        steps: the operations that take part in exchanges, in the order of the program.
         truncations: how fixed-point results are rounded, and the risk of it.
         public: what every party learns beside the results.
     """
@@ -84,65 +183,132 @@ class Plan:
     online: PhasePlan
     correlations: dict[str, int]
     memory_bytes: int
+    lines: tuple[LinePlan, ...]
     steps: tuple[StepPlan, ...]
     truncations: Truncations = Truncations()
-    public: str = (
-        "the program: operations, shapes, dtypes, stated bounds, public constants; who owns and who learns what"
-    )
+    public: str = _PUBLIC
 
     @staticmethod
     def of(raw: dict[str, Any], session: Session, network: str | None) -> Plan:
         """From the native module's dictionary."""
-
-        def phase(name: str) -> PhasePlan:
-            entry = raw[name]
-            return PhasePlan(entry["rounds"], tuple(entry["bytes_sent"]), entry["seconds"])
-
-        steps = tuple(StepPlan(what, f"{file}:{line}", sent, done) for _, what, file, line, sent, done in raw["steps"])
         return Plan(
             session.protocol,
             session.parties,
             session._native.security,
             network,
-            phase("offline"),
-            phase("online"),
+            PhasePlan.of(raw["offline"]),
+            PhasePlan.of(raw["online"]),
             dict(raw["correlations"]),
             raw["memory_bytes"],
-            steps,
+            tuple(LinePlan.of(place, line) for place, line in raw["lines"]),
+            tuple(StepPlan.of(step) for step in raw["steps"]),
             Truncations(*raw["truncations"]),
         )
 
-    def _rows(self) -> list[tuple[str, str, str, str]]:
-        def row(name: str, phase: PhasePlan) -> tuple[str, str, str, str]:
-            seconds = "" if phase.seconds is None else f"{phase.seconds:.4f} s"
-            return name, str(phase.rounds), f"{max(phase.bytes_sent, default=0):,}", seconds
+    @property
+    def seconds(self) -> float:
+        """Both phases."""
+        return self.offline.seconds + self.online.seconds
 
-        return [row("offline", self.offline), row("online", self.online)]
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as JSON has it: attributes under their names, and `seconds` wherever there are parts of them."""
+
+        def plain(value: Any) -> Any:
+            if dataclasses.is_dataclass(value):
+                named = {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+                own = getattr(value, "seconds", None)
+                return named if own is None else {**named, "seconds": own}
+            return [plain(v) for v in value] if isinstance(value, tuple) else value
+
+        return dict(plain(self))
+
+    def plot(self, path: str | os.PathLike[str]) -> None:
+        """Draws the plan: its lines over time, and what each sends. The suffix says how: png, svg, pdf or html.
+
+        Raises:
+            ConfigError: another suffix, or matplotlib is not installed.
+        """
+        from quorate._plot import draw_plans
+
+        draw_plans([self], path)
+
+    # ---- tables -----------------------------------------------------------------------------------------------------
+
+    def _phase_rows(self) -> list[list[str]]:
+        def row(name: str, phase: PhasePlan) -> list[str]:
+            times = (phase.compute_seconds, phase.network_seconds, phase.seconds)
+            return [name, f"{phase.rounds:,}", f"{max(phase.bytes_sent, default=0):,}", *map(seconds, times)]
+
+        sent = [a + b for a, b in zip(self.offline.bytes_sent, self.online.bytes_sent, strict=True)]
+        both = PhasePlan(
+            self.offline.rounds + self.online.rounds,
+            tuple(sent),
+            self.offline.compute_seconds + self.online.compute_seconds,
+            self.offline.network_seconds + self.online.network_seconds,
+        )
+        return [row("offline", self.offline), row("online", self.online), row("in all", both)]
+
+    def _line_rows(self) -> list[list[str]]:
+        def row(name: str, costs: LinePlan | PhasePlan, memory: int, text: str) -> list[str]:
+            sent = " ".join(f"{n:,}" for n in costs.bytes_sent)
+            return [name, f"{costs.rounds:,}", sent, number_bytes(memory), seconds(costs.seconds), text]
+
+        total = row("all lines", self.online, self.memory_bytes, "")
+        return [*(row(each.line, each, each.memory_bytes, each.text) for each in self.lines), total]
+
+    def _step_rows(self) -> list[list[str]]:
+        return [
+            [s.what, " ".join(f"{n:,}" for n in s.bytes_sent), str(s.done_after_round), seconds(s.compute_seconds)]
+            for s in self.steps
+        ]
+
+    def _where(self) -> str:
+        return f", on {self.network}" if self.network else ", on this machine"
+
+    _PHASES = ("phase", "rounds", "bytes of the busiest party", "computing", "network", "seconds")
+    _LINES = ("online, by line", "rounds", "bytes by party", "memory", "seconds alone", "")
+    _STEPS = ("online step", "bytes by party", "done after round", "computing")
 
     def __str__(self) -> str:
-        network = f", on {self.network}" if self.network else ""
-        lines = [f"plan for {self.protocol}, {self.parties} parties{network}", f"security: {self.security}"]
+        lines = [f"plan for {self.protocol}, {self.parties} parties{self._where()}", f"security: {self.security}"]
         lines.append(f"public: {self.public}")
-        lines.append(f"{'phase':<10}{'rounds':>8}{'bytes of the busiest party':>30}{'network time':>16}")
-        lines.extend(f"{name:<10}{rounds:>8}{sent:>30}{seconds:>16}" for name, rounds, sent, seconds in self._rows())
+        lines += text_table(self._PHASES, self._phase_rows())
         if self.truncations.exact or self.truncations.probabilistic:
             lines.append(str(self.truncations))
-        lines.append(f"holds at most {self.memory_bytes / 1e6:,.1f} MB of shares at each party")
+        lines.append(f"holds at most {number_bytes(self.memory_bytes)} at each party ({_PEAK})")
         lines.extend(f"  makes {count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
+        if self.lines:
+            lines += ["", *text_table(self._LINES, [[*row[:5], row[5][:60]] for row in self._line_rows()])]
+            lines += [
+                f"  {line.line} draws {count:,} x {kind}"
+                for line in self.lines
+                for kind, count in sorted(line.correlations.items())
+            ]
         if self.steps:
-            lines.append(f"{'online step':<64}{'bytes, all':>14}{'done after':>12}")
-            lines.extend(f"{s.what:<64.64}{s.bytes_sent:>14,}{s.done_after_round:>12}" for s in self.steps)
+            lines += ["", *text_table(self._STEPS, [[row[0][:64], *row[1:]] for row in self._step_rows()])]
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>phase<th>rounds<th>bytes of the busiest party<th>network time"
-        phases = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}" for cell in row) for row in self._rows())
-        steps = "".join(
-            f"<tr><td>{html.escape(s.what)}<td>{s.bytes_sent:,}<td>{s.done_after_round}" for s in self.steps
+        sent, times = (
+            bars([max(line.bytes_sent, default=0) for line in self.lines]),
+            bars([line.seconds for line in self.lines]),
         )
-        return (
-            f"<p><b>{html.escape(self.protocol)}</b>, {self.parties} parties. {html.escape(self.security)}</p>"
-            f"<table>{head}{phases}</table><table><tr><th>online step<th>bytes, all<th>done after round{steps}</table>"
-        )
+        behind = [[None, None, s, None, t, None] for s, t in zip(sent, times, strict=True)]
+        made = "; ".join(f"{count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
+        parts = [
+            paragraph(f", {self.parties} parties{self._where()}. {self.security}", strong=self.protocol),
+            html_table(self._PHASES, self._phase_rows()),
+            paragraph(f"Holds at most {number_bytes(self.memory_bytes)} at each party ({_PEAK})."),
+        ]
+        if self.truncations.exact or self.truncations.probabilistic:
+            parts.append(paragraph(f"{str(self.truncations).capitalize()}."))
+        if made:
+            parts.append(paragraph(f"Makes {made}."))
+        if self.lines:
+            parts.append(html_table(self._LINES, self._line_rows(), behind))
+        if self.steps:
+            steps = bars([max(step.bytes_sent, default=0) for step in self.steps])
+            parts.append(html_table(self._STEPS, self._step_rows(), [[None, s, None, None] for s in steps]))
+        return "<div>" + "".join(parts) + "</div>"

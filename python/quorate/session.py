@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate import _quorate, _source
 from quorate._joint import Joint
+from quorate._measure import measure
 from quorate._options import Options
 from quorate._progress import Progress
 from quorate._public import as_numbers, natural_dtype, pack
@@ -228,7 +229,9 @@ class Session(Joint, Files):
         Args:
             arrays: what would be revealed.
             to: the one party that would learn it; None for all.
-            network: "lan", "wan" or a `Network`, to price the rounds and bytes in seconds.
+            network: "lan", "wan" or a `Network`: the seconds are then those of a deployment there, each party on a
+                machine like this one. Without one they are those of this session: in a local one all parties share the
+                cores of this machine.
 
         Example:
             >>> import quorate as qr
@@ -238,8 +241,24 @@ class Session(Joint, Files):
             ...     print(plan.online.rounds, plan.online.seconds >= 3 * 0.046 / 2)
             3 True
         """
-        text = _network_text(network) or self._network
-        return Plan.of(self._native.plan(self._targets(arrays, to), text, []), self, text)
+        text = _network_text(network)
+        return Plan.of(self._native.plan(self._targets(arrays, to), text, []), self, text or self._network)
+
+    def measure_network(self) -> Network:
+        """The round-trip time and bandwidth between the parties, from two small programs, run a few times each.
+
+        Every party of a deployment calls it at the same place, as it would reveal; each gets what it saw itself. In a
+        local session the links are this machine's memory, or those of the simulated network.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     network = mpc.measure_network()
+            ...     plan = mpc.explain(mpc.input([3, -5], owner=0), network=network)
+            ...     print(network.rtt_ms < 1000, plan.online.seconds > 0)
+            True True
+        """
+        return measure(self)
 
     def stats(self) -> Stats:
         """What all runs of this session cost so far, measured.

@@ -1,14 +1,18 @@
-"""What a session's runs cost, measured."""
+"""What a session's runs cost, measured, beside what was foretold of them."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from quorate import _source
+from quorate._tables import bars, html_table, paragraph, seconds, text_table
+from quorate.plan import LinePlan, PhasePlan
 
 if TYPE_CHECKING:
     from quorate.session import Session
 
-__all__ = ["PhaseStats", "Stats"]
+__all__ = ["LineStats", "PhaseStats", "Predicted", "Stats"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +35,37 @@ class PhaseStats:
 
 
 @dataclasses.dataclass(frozen=True)
+class LineStats:
+    """One line of the program in the online phases of all runs so far.
+
+    Attributes:
+        line, text: "file:number", and the line where its file can be read.
+        rounds: in which some step of the line was under way.
+        bytes_sent: payload by party of this process.
+        seconds: in which some step of the line was under way, at the slowest party of this process; waiting for peers
+            and for the steps of other lines, which run side by side, included.
+        busy_seconds: in which the thread of the busiest party of this process worked on the line.
+        predicted: the same line, foretold.
+    """
+
+    line: str
+    text: str
+    rounds: int
+    bytes_sent: tuple[int, ...]
+    seconds: float
+    busy_seconds: float
+    predicted: LinePlan
+
+
+@dataclasses.dataclass(frozen=True)
+class Predicted:
+    """What the rehearsals of the same runs foretold, for the parties of this process."""
+
+    offline: PhasePlan
+    online: PhasePlan
+
+
+@dataclasses.dataclass(frozen=True)
 class Stats:
     """What a session did and cost.
 
@@ -38,8 +73,9 @@ class Stats:
         protocol, parties: as in the session.
         security: who may cheat, in words.
         insecure: what was switched off for testing; empty in any real use.
-        offline, online: the phases.
-        by_line: online payload of all parties of this process, {"file:line": bytes}.
+        offline, online: the phases, measured.
+        predicted: the phases, foretold; None before the first run.
+        by_line: the online phase by the user's line, {"file:line": LineStats}, predicted beside measured.
         timeline: per party, {party: {phase: seconds}}.
     """
 
@@ -49,13 +85,15 @@ class Stats:
     insecure: tuple[str, ...]
     offline: PhaseStats
     online: PhaseStats
-    by_line: dict[str, int]
+    predicted: Predicted | None
+    by_line: dict[str, LineStats]
     timeline: dict[int, dict[str, float]]
 
     @staticmethod
     def of(session: Session) -> Stats:
         """The session's totals."""
-        runs = session._native.stats()
+        raw = session._native.stats()
+        runs = raw["measured"]
 
         def by_party(entries: dict[int, dict[str, int]], what: str) -> tuple[int | None, ...]:
             nobody = 0 if session.me is None else None  # before the first run there are no entries
@@ -72,12 +110,7 @@ class Stats:
                 correlations=dict(kinds),
             )
 
-        by_line: dict[str, int] = {}
-        for run in runs.values():
-            for node, (sent, _) in run["by_step"].items():
-                file, line, _ = session._native.source(node)
-                key = f"{file}:{line}"
-                by_line[key] = by_line.get(key, 0) + sent
+        foretold = raw.get("predicted")
         return Stats(
             protocol=session.protocol,
             parties=session.parties,
@@ -85,19 +118,73 @@ class Stats:
             insecure=session._options.insecure,
             offline=phase("offline"),
             online=phase("online"),
-            by_line=by_line,
+            predicted=foretold and Predicted(PhasePlan.of(foretold["offline"]), PhasePlan.of(foretold["online"])),
+            by_line=_lines(raw),
             timeline={p: {n: run[n]["seconds"] for n in ("offline", "online")} for p, run in runs.items()},
         )
+
+    # ---- tables -----------------------------------------------------------------------------------------------------
+
+    _PHASES = ("phase", "seconds", "foretold", "rounds", "bytes of the busiest party", "on the wire")
+    _LINES = ("online, by line", "rounds", "bytes by party", "seconds", "busy", "foretold alone", "")
+
+    def _phase_rows(self) -> list[list[str]]:
+        rows = []
+        for name, phase in (("offline", self.offline), ("online", self.online)):
+            sent, wire = (
+                max((n for n in of if n is not None), default=0) for of in (phase.bytes_sent, phase.wire_bytes)
+            )
+            foretold = "" if self.predicted is None else seconds(getattr(self.predicted, name).seconds)
+            rows.append([name, seconds(phase.seconds), foretold, f"{phase.rounds:,}", f"{sent:,}", f"{wire:,}"])
+        return rows
+
+    def _line_rows(self) -> list[list[str]]:
+        def row(line: LineStats) -> list[str]:
+            sent = " ".join(f"{n:,}" for n in line.bytes_sent)
+            times = (line.seconds, line.busy_seconds, line.predicted.seconds)
+            return [line.line, f"{line.rounds:,}", sent, *map(seconds, times), line.text]
+
+        return [row(line) for line in self.by_line.values()]
 
     def __str__(self) -> str:
         lines = [f"{self.protocol}, {self.parties} parties; {self.security}"]
         lines.extend(f"INSECURE, {what}" for what in self.insecure)
-        for name, phase in (("offline", self.offline), ("online", self.online)):
-            sent = max((n for n in phase.bytes_sent if n is not None), default=0)
-            wire = max((n for n in phase.wire_bytes if n is not None), default=0)
-            lines.append(
-                f"{name:>8}: {phase.seconds:8.3f} s  {phase.rounds:5d} rounds  {sent / 1e6:10.3f} MB sent by the "
-                f"busiest party ({wire / 1e6:.3f} on the wire)"
-            )
-        lines.extend(f"          {count:>10} x {kind}" for kind, count in sorted(self.offline.correlations.items()))
+        lines += text_table(self._PHASES, self._phase_rows())
+        lines.extend(f"  made {count:,} x {kind}" for kind, count in sorted(self.offline.correlations.items()))
+        if self.by_line:
+            lines += ["", *text_table(self._LINES, [[*row[:6], row[6][:50]] for row in self._line_rows()])]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        parts = [
+            paragraph(f", {self.parties} parties. {self.security}", strong=self.protocol),
+            html_table(self._PHASES, self._phase_rows()),
+        ]
+        parts += [paragraph(f", {what}", strong="INSECURE") for what in self.insecure]
+        made = "; ".join(f"{count:,} x {kind}" for kind, count in sorted(self.offline.correlations.items()))
+        if made:
+            parts.append(paragraph(f"Made {made}."))
+        if self.by_line:
+            sent = bars([max(line.bytes_sent, default=0) for line in self.by_line.values()])
+            times = bars([line.seconds for line in self.by_line.values()])
+            behind = [[None, None, s, t, None, None, None] for s, t in zip(sent, times, strict=True)]
+            parts.append(html_table(self._LINES, self._line_rows(), behind))
+        return "<div>" + "".join(parts) + "</div>"
+
+
+def _lines(raw: dict[str, Any]) -> dict[str, LineStats]:
+    """The lines of all runs, measured and foretold: both name the same lines."""
+    foretold = dict(raw["predicted"]["lines"]) if "predicted" in raw else {}
+    lines = {}
+    for place, costs in raw.get("lines", ()):
+        line = "{}:{}".format(*place)
+        lines[line] = LineStats(
+            line=line,
+            text=_source.text(place),
+            rounds=costs["rounds"],
+            bytes_sent=tuple(costs["bytes_sent"]),
+            seconds=costs["seconds"],
+            busy_seconds=costs["busy_seconds"],
+            predicted=LinePlan.of(place, foretold[place]),
+        )
+    return lines

@@ -26,11 +26,12 @@ pub struct Request<K> {
 pub struct Demand<K> {
     totals: BTreeMap<K, usize>,
     draws: BTreeMap<(LaneId, u64), Request<K>>,
+    by_step: BTreeMap<u32, BTreeMap<K, usize>>,
 }
 
 impl<K> Default for Demand<K> {
     fn default() -> Self {
-        Demand { totals: BTreeMap::new(), draws: BTreeMap::new() }
+        Demand { totals: BTreeMap::new(), draws: BTreeMap::new(), by_step: BTreeMap::new() }
     }
 }
 
@@ -40,7 +41,15 @@ impl<K: Ord + Clone> Demand<K> {
         &self.totals
     }
 
-    fn record(&mut self, at: (LaneId, u64), kind: K, len: usize) {
+    /// What each program step draws, by kind; steps that draw nothing are absent.
+    pub fn by_step(&self) -> &BTreeMap<u32, BTreeMap<K, usize>> {
+        &self.by_step
+    }
+
+    fn record(&mut self, at: (LaneId, u64), step: Option<u32>, kind: K, len: usize) {
+        if let Some(step) = step {
+            *self.by_step.entry(step).or_default().entry(kind.clone()).or_default() += len;
+        }
         let total = self.totals.entry(kind.clone()).or_default();
         self.draws.insert(at, Request { kind, start: *total, len });
         *total += len;
@@ -79,7 +88,8 @@ impl<K: Ord + Clone> Ledger<K> {
         match self {
             Ledger::OnDemand => Ok(Draw::Make),
             Ledger::Recording(demand) => {
-                demand.record((ctx.lane(), ctx.next_use()), kind.clone(), len);
+                let step = ctx.step.as_ref().map(|step| step.id);
+                demand.record((ctx.lane(), ctx.next_use()), step, kind.clone(), len);
                 Ok(Draw::Recorded)
             }
             Ledger::Stocked(demand) => match demand.draws.remove(&(ctx.lane(), ctx.next_use())) {

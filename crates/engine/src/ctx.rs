@@ -8,6 +8,7 @@ use std::task::{Poll, Waker};
 
 use quorate_crypto::{Prg, Seed};
 use quorate_ring::Module;
+use quorate_ring::meter::{Kernel, charge};
 
 use crate::costs::Phase;
 use crate::error::{Error, Mismatch, Misuse, Result, Step};
@@ -52,8 +53,9 @@ pub struct Stream(Option<Prg>);
 impl Stream {
     /// Fills a vector with uniform elements (every bit of every carrier word).
     pub fn fill<M: Module>(&mut self, vector: &mut M) {
-        if let Some(prg) = &mut self.0 {
-            prg.fill(vector.bytes_mut());
+        match &mut self.0 {
+            Some(prg) => prg.fill(vector.bytes_mut()),
+            None => charge(Kernel::Draw, M::carried_bytes(vector.shape_of())),
         }
     }
 
@@ -73,10 +75,7 @@ impl Stream {
 
     /// A vector of uniform elements.
     pub fn draw<M: Module>(&mut self, shape: M::Shape) -> M {
-        if self.0.is_none() {
-            return M::phantom(shape);
-        }
-        let mut vector = M::zeros(shape);
+        let mut vector = if self.0.is_none() { M::phantom(shape) } else { M::zeros(shape) };
         self.fill(&mut vector);
         vector
     }
@@ -90,7 +89,11 @@ impl Randomness {
 
     /// The stream that `seed` gives here. Call it once per seed: a second stream would repeat the first.
     pub fn stream(&self, seed: &Seed) -> Stream {
-        Stream((!self.dry).then(|| seed.prg("quorate/engine/step", &self.context)))
+        if self.dry {
+            charge(Kernel::Generator, 1);
+            return Stream(None);
+        }
+        Stream(Some(seed.prg("quorate/engine/step", &self.context)))
     }
 }
 
@@ -182,6 +185,9 @@ impl Ctx {
         for &(from, shape) in incoming {
             if self.is_dry() {
                 self.check_peer(from)?;
+                charge(Kernel::Message, 1);
+                charge(Kernel::Wire, M::packed_bytes(shape));
+                M::charge_unpack(shape);
                 received.push(M::phantom(shape));
                 continue;
             }
@@ -210,6 +216,8 @@ impl Ctx {
         for &(from, length) in incoming {
             if self.is_dry() {
                 self.check_peer(from)?;
+                charge(Kernel::Message, 1);
+                charge(Kernel::Wire, length);
                 received.push(vec![0; length]);
                 continue;
             }
@@ -238,6 +246,10 @@ impl Ctx {
     fn post(&self, to: usize, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         self.core.costs.borrow_mut().sent(self.phase, to, length, self.step.as_ref().map(|s| s.id));
         if self.is_dry() {
+            charge(Kernel::Message, 1);
+            charge(Kernel::Wire, length);
+            // Shapes write nothing into the frame, and are charged for what they would write.
+            write(&mut Vec::new());
             return Ok(());
         }
         self.core.sent.fetch_add(length as u64, Ordering::Relaxed);

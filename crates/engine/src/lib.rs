@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod attempts;
+mod calibrate;
 mod correlations;
 mod costs;
 mod ctx;
@@ -19,6 +20,7 @@ mod hostile;
 mod lane;
 mod pace;
 mod party;
+mod rates;
 mod scheduler;
 mod sharing;
 mod slot;
@@ -38,6 +40,7 @@ pub use handshake::{Agreement, Greeting};
 pub use lane::LaneId;
 pub use pace::Pace;
 pub use party::{Party, Run};
+pub use rates::Rates;
 pub use sharing::{EdaBits, Form, Sharing, TruncMasks};
 pub use slot::Slot;
 pub use stream::Chunks;

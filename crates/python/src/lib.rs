@@ -2,6 +2,7 @@
 
 mod arrays;
 mod bench;
+mod costs;
 mod errors;
 mod operands;
 mod session;
@@ -18,5 +19,6 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(tools::read_config, module)?)?;
     module.add_function(wrap_pyfunction!(tools::check_network, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::recalibrate, module)?)?;
     Ok(())
 }

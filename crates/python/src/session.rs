@@ -11,9 +11,10 @@ use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{Network, NodeId};
 use quorate_session::{
-    Config, LocalOptions, Options, PhaseStats, Protocol, Revealed, Session as Inner, SessionError, truncation,
+    Config, LocalOptions, Options, Protocol, Revealed, Session as Inner, SessionError, Setting, truncation,
 };
 
+use crate::costs;
 use crate::errors::{busy, raise};
 use crate::operands::to_bytes;
 
@@ -219,7 +220,8 @@ impl Session {
         Ok(values.iter().map(shown).collect())
     }
 
-    /// What `targets` would cost, as a dictionary, as if the nodes `assumed` had been run; seconds are those of `network`.
+    /// What `targets` would cost, as a dictionary, as if the nodes `assumed` had been run: with every party on a machine of
+    /// its own where a network is named, and otherwise where this session's parties are.
     fn plan<'py>(
         &self,
         py: Python<'py>,
@@ -234,41 +236,14 @@ impl Session {
         let targets = nodes(targets);
         let assumed: Vec<NodeId> = assumed.into_iter().map(NodeId).collect();
         let plan = py.detach(|| inner.plan(&targets, &assumed)).map_err(|error| raise(py, &error))?;
-        let out = PyDict::new(py);
-        for (name, phase) in [("offline", &plan.offline), ("online", &plan.online)] {
-            let entry = PyDict::new(py);
-            entry.set_item("rounds", phase.rounds)?;
-            entry.set_item("bytes_sent", phase.bytes_sent.clone())?;
-            entry.set_item("seconds", network.map(|network| phase.seconds(network)))?;
-            out.set_item(name, entry)?;
-        }
-        out.set_item("correlations", plan.correlations)?;
-        out.set_item("memory_bytes", plan.memory_bytes)?;
-        let t = plan.truncations;
-        out.set_item("truncations", (t.exact, t.probabilistic, t.assumed, t.failure_probability))?;
-        let steps: Vec<_> = plan
-            .steps
-            .iter()
-            .map(|s| (s.node, s.what.clone(), s.file.clone(), s.line, s.bytes, s.done_after_round))
-            .collect();
-        out.set_item("steps", steps)?;
-        out.set_item("executed", plan.executed.iter().map(|id| id.0).collect::<Vec<_>>())?;
-        Ok(out)
+        let setting = network.map_or(inner.setting(), |network| Setting::Apart { network: Some(network) });
+        costs::plan(py, &plan, setting)
     }
 
-    /// What all runs so far cost, by party of this process.
+    /// What all runs so far cost and what was foretold of them, for the parties of this process.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.lock()?;
-        let out = PyDict::new(py);
-        for (&party, run) in &inner.stats().parties {
-            let entry = PyDict::new(py);
-            entry.set_item("offline", phase_stats(py, &run.offline)?)?;
-            entry.set_item("online", phase_stats(py, &run.online)?)?;
-            entry.set_item("correlations", run.correlations.clone())?;
-            entry.set_item("by_step", run.by_step.clone())?;
-            out.set_item(party, entry)?;
-        }
-        Ok(out)
+        costs::stats(py, inner.stats(), inner.setting())
     }
 
     /// Where a node was written: (file, line, description).
@@ -295,13 +270,4 @@ impl Session {
         }
         interrupt
     }
-}
-
-fn phase_stats<'py>(py: Python<'py>, stats: &PhaseStats) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
-    out.set_item("seconds", stats.seconds)?;
-    out.set_item("rounds", stats.rounds)?;
-    out.set_item("bytes_sent", stats.bytes_sent)?;
-    out.set_item("wire_bytes", stats.wire_bytes)?;
-    Ok(out)
 }

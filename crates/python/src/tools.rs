@@ -31,3 +31,9 @@ pub(crate) fn check_network(py: Python<'_>, text: &str) -> PyResult<(f64, Option
         text.parse().map_err(|error: quorate_graph::NetworkError| raise(py, &SessionError::Network(error)))?;
     Ok((network.rtt.as_secs_f64() * 1e3, network.bits_per_second.map(|bits| bits / 1e6)))
 }
+
+/// Forgets how fast this machine is; the next prediction measures it anew.
+#[pyfunction]
+pub(crate) fn recalibrate() {
+    quorate_engine::Rates::forget();
+}

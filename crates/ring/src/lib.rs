@@ -46,6 +46,7 @@ mod bits;
 mod error;
 mod fixed;
 mod matmul;
+pub mod meter;
 mod module;
 mod pack;
 mod ring;

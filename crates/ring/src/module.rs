@@ -32,6 +32,10 @@ pub trait Module: Clone + Sized {
     /// # Errors
     /// [`RingError::BadLength`] when the number of bytes is wrong.
     fn unpack(shape: Self::Shape, bytes: &[u8]) -> Result<Self, RingError>;
+    /// Charges [`meter`](crate::meter) what unpacking such a value would cost.
+    fn charge_unpack(shape: Self::Shape);
+    /// Bytes of memory that such a value takes.
+    fn carried_bytes(shape: Self::Shape) -> usize;
     /// The memory, for a generator to fill; empty for a phantom.
     fn bytes_mut(&mut self) -> &mut [u8];
     /// Overwrites the memory with zeros for good.
@@ -72,6 +76,12 @@ impl Module for Vector {
     }
     fn unpack((ring, len): Self::Shape, bytes: &[u8]) -> Result<Self, RingError> {
         Vector::unpack(ring, len, bytes)
+    }
+    fn charge_unpack((ring, len): Self::Shape) {
+        Vector::charge_unpack(ring, len);
+    }
+    fn carried_bytes((ring, len): Self::Shape) -> usize {
+        len.saturating_mul(ring.carrier().bytes())
     }
     fn bytes_mut(&mut self) -> &mut [u8] {
         self.bytes_mut()
@@ -116,6 +126,12 @@ impl Module for Bits {
     }
     fn unpack((rows, lanes): Self::Shape, bytes: &[u8]) -> Result<Self, RingError> {
         Bits::unpack(rows, lanes, bytes)
+    }
+    fn charge_unpack((rows, lanes): Self::Shape) {
+        Bits::charge_unpack(rows, lanes);
+    }
+    fn carried_bytes((rows, lanes): Self::Shape) -> usize {
+        Bits::carried_bytes(rows, lanes)
     }
     fn bytes_mut(&mut self) -> &mut [u8] {
         self.bytes_mut()

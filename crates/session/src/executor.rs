@@ -13,6 +13,7 @@ use quorate_gadgets::Gadgets;
 use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::{OwnInput, Plain, constant, phantom};
+use crate::effort::{Clock, StepCost};
 use crate::gate::Gate;
 use crate::operations::KINDS;
 use crate::row::{AHEAD_BYTES, Row};
@@ -56,10 +57,11 @@ pub(crate) struct Work<'g> {
 /// Values that exist before the run.
 pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;
 
-/// What a run leaves: opened values by request, and the values of all nodes that are to be kept.
+/// What a run leaves: opened values by request, the values of all nodes that are to be kept, and what each step took.
 pub(crate) struct Done<S: Gadgets> {
     pub opened: Vec<Option<Plain>>,
     pub kept: Known<S>,
+    pub steps: BTreeMap<u32, StepCost>,
 }
 
 pub(crate) struct Executor<'a, S: Gadgets> {
@@ -76,6 +78,7 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     gate: Gate,
     /// The bytes that a step works on beside its operands, its result included.
     bytes: &'a dyn Fn(NodeId) -> u64,
+    clock: Clock,
 }
 
 impl<'a, S: Gadgets> Executor<'a, S> {
@@ -100,8 +103,8 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &id in &work.nodes {
             slots.entry(id).or_default();
         }
-        let (row, gate) = (Row::new(work, AHEAD_BYTES), Gate::new(room));
-        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), row, gate, bytes }
+        let (row, gate, clock) = (Row::new(work, AHEAD_BYTES), Gate::new(room), Clock::start());
+        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), row, gate, bytes, clock }
     }
 
     /// Runs everything; rounds merge wherever nodes do not depend on each other.
@@ -117,7 +120,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
             })
             .await?;
         let opened = opened.into_iter().skip(nodes).collect();
-        Ok(Done { opened, kept: self.kept.into_inner() })
+        Ok(Done { opened, kept: self.kept.into_inner(), steps: self.clock.into_steps() })
     }
 
     /// How a message calls the i-th lane; only what talks to peers needs a name.
@@ -142,14 +145,17 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
         let _turn = self.row.enter(place).await?;
         let _pass = self.gate.enter(place, (self.bytes)(id)).await;
-        let value = Rc::new(match &node.op {
-            Op::Constant(units) if !ctx.is_dry() => {
-                Value::Public(constant(node.dtype, &units.to_vec(), node.elements()))
-            }
-            Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),
-            Op::Input { owner } => self.input(ctx, id, *owner).await?,
-            _ => self.operation(ctx, id, &operands).await?,
-        });
+        let compute = async {
+            Ok::<_, Error>(match &node.op {
+                Op::Constant(units) if !ctx.is_dry() => {
+                    Value::Public(constant(node.dtype, &units.to_vec(), node.elements()))
+                }
+                Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),
+                Op::Input { owner } => self.input(ctx, id, *owner).await?,
+                _ => self.operation(ctx, id, &operands).await?,
+            })
+        };
+        let value = Rc::new(self.clock.time(ctx, id.0, compute).await?);
         drop(operands);
         node.inputs.iter().for_each(|&input| self.used(input));
         if (self.keep)(id) {
@@ -203,14 +209,17 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         let value = self.value(ctx, reveal.node).await?;
         let _turn = self.row.enter(lane).await?;
         let to_me = reveal.to.is_none_or(|to| to == ctx.me());
-        let opened = match (&*value, reveal.to) {
-            (Value::Public(plain), _) => to_me.then(|| plain.clone()),
-            (Value::Arith(x), None) => Some(Plain::Vector(self.s.open(ctx, x).await?)),
-            (Value::Arith(x), Some(to)) => self.s.open_to(ctx, to, x).await?.map(Plain::Vector),
-            (Value::Bits(x), None) => Some(Plain::Bits(self.s.open_bits(ctx, x).await?)),
-            (Value::Bits(x), Some(to)) => self.s.open_bits_to(ctx, to, x).await?.map(Plain::Bits),
-            (Value::Many(_), _) => return Err(KINDS),
+        let open = async {
+            Ok::<_, Error>(match (&*value, reveal.to) {
+                (Value::Public(plain), _) => to_me.then(|| plain.clone()),
+                (Value::Arith(x), None) => Some(Plain::Vector(self.s.open(ctx, x).await?)),
+                (Value::Arith(x), Some(to)) => self.s.open_to(ctx, to, x).await?.map(Plain::Vector),
+                (Value::Bits(x), None) => Some(Plain::Bits(self.s.open_bits(ctx, x).await?)),
+                (Value::Bits(x), Some(to)) => self.s.open_bits_to(ctx, to, x).await?.map(Plain::Bits),
+                (Value::Many(_), _) => return Err(KINDS),
+            })
         };
+        let opened = self.clock.time(ctx, reveal.node.0, open).await?;
         self.used(reveal.node);
         Ok(opened)
     }

@@ -55,7 +55,7 @@ impl Need {
 }
 
 /// Bytes of a node's value at one party.
-fn value_bytes<B: Backend>(backend: &B, node: &Node) -> u64 {
+pub(crate) fn value_bytes<B: Backend>(backend: &B, node: &Node) -> u64 {
     match node.is_public() {
         true => plain_bytes(node),
         false => backend.value_bytes(node.dtype.bits(), node.elements()),

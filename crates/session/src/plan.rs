@@ -1,57 +1,195 @@
-//! What a request will cost, before anything is sent: a dry run of every party, priced on a network.
+//! What a request will cost, before anything is sent: rehearsals of every party, priced where they shall run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_engine::Traffic;
-use quorate_graph::Network;
+use quorate_engine::{Phase, Rates};
+use quorate_graph::{Graph, Network, NodeId};
+use quorate_ring::meter::Work;
 
+use crate::effort::StepCost;
+use crate::lines::{Line, LineCosts};
+use crate::rehearsal::{PhaseDry, Rehearsal};
 use crate::truncation::Truncations;
 
-/// One phase, at every party.
+/// Where parties run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Setting {
+    /// All in this process, in threads that share its cores; over memory, or over a network that is simulated.
+    Here { parties: usize, network: Option<Network> },
+    /// Each on a machine like this one. Without a network, rounds take what they take among threads.
+    Apart { network: Option<Network> },
+}
+
+/// Seconds of a phase or of a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// In which parties compute.
+    pub compute_seconds: f64,
+    /// In which they wait for messages.
+    pub network_seconds: f64,
+}
+
+impl Price {
+    /// Both: computing and waiting are taken not to overlap.
+    pub fn seconds(&self) -> f64 {
+        self.compute_seconds + self.network_seconds
+    }
+}
+
+/// Prices work and messages in one setting.
+pub struct Pricing {
+    setting: Setting,
+    rates: Rates,
+}
+
+impl Pricing {
+    /// Measures this machine if that was not done yet (about 50 ms).
+    pub fn at(setting: Setting) -> Pricing {
+        let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
+        Pricing { setting, rates: Rates::of_this_machine(sharing) }
+    }
+
+    /// Seconds of what every party does: work, and seconds of bookkeeping.
+    pub fn compute(&self, parties: impl Iterator<Item = (Work, f64)>) -> f64 {
+        let each: Vec<f64> = parties.map(|(work, control)| self.rates.seconds(&work) + control).collect();
+        match self.setting {
+            Setting::Here { .. } => Rates::shared(&each),
+            Setting::Apart { .. } => each.into_iter().fold(0.0, f64::max),
+        }
+    }
+
+    /// Seconds of so many rounds, in which a party sends these bytes to all and to its busiest peer.
+    pub fn network(&self, rounds: u64, bytes: u64, bytes_of_link: u64) -> f64 {
+        let among_threads = rounds as f64 * self.rates.round_seconds;
+        match self.setting {
+            // Simulated links are independent of each other.
+            Setting::Here { network: Some(network), .. } => network.price(rounds, bytes_of_link, among_threads),
+            Setting::Apart { network: Some(network) } => network.price(rounds, bytes, 0.0),
+            _ => among_threads,
+        }
+    }
+
+    /// What a line would take by itself. Lines that do not depend on each other share rounds, so that a program may take
+    /// less than the sum of its lines.
+    pub fn line(&self, parties: &[&LineCosts]) -> Price {
+        let rounds = parties.iter().map(|line| line.rounds).max().unwrap_or(0);
+        let bytes = parties.iter().map(|line| line.bytes).max().unwrap_or(0);
+        let compute_seconds = self.compute(parties.iter().map(|line| (line.work, line.busy_seconds)));
+        Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes) }
+    }
+
+    /// What a phase takes. The rehearsal itself, of both phases, is part of the offline phase.
+    pub fn phase(&self, phase: Phase, parties: &[&Rehearsed]) -> Price {
+        let of = |party: &Rehearsed| party.phase(phase).clone();
+        let control = |party: &Rehearsed| match phase {
+            Phase::Offline => 2.0 * party.offline.control_seconds + party.online.control_seconds,
+            Phase::Online => party.online.control_seconds,
+        };
+        let compute_seconds = self.compute(parties.iter().map(|p| (of(p).work, control(p))));
+        let most = |count: fn(&PhaseDry) -> u64| parties.iter().map(|p| count(p.phase(phase))).max().unwrap_or(0);
+        let rounds = most(|dry| u64::from(dry.traffic.rounds));
+        let link = most(|dry| dry.traffic.sent.iter().copied().max().unwrap_or(0));
+        Price { compute_seconds, network_seconds: self.network(rounds, most(|dry| dry.traffic.bytes()), link) }
+    }
+}
+
+/// One or more runs of one party, rehearsed and added up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PhasePlan {
-    pub rounds: u64,
-    /// Payload bytes sent, by party.
-    pub bytes_sent: Vec<u64>,
+pub struct Rehearsed {
+    pub offline: PhaseDry,
+    pub online: PhaseDry,
+    pub by_line: BTreeMap<Line, LineCosts>,
 }
 
-impl PhasePlan {
-    /// Takes in the next party's dry run.
-    pub(crate) fn take(&mut self, traffic: &Traffic) {
-        self.rounds = self.rounds.max(u64::from(traffic.rounds));
-        self.bytes_sent.push(traffic.bytes());
+impl Rehearsed {
+    pub(crate) fn of<K>(rehearsal: &Rehearsal<K>, by_line: BTreeMap<Line, LineCosts>) -> Rehearsed {
+        Rehearsed { offline: rehearsal.offline.clone(), online: rehearsal.online.clone(), by_line }
     }
 
-    /// Seconds on a network: rounds times half a round trip, and the busiest party's bytes.
-    pub fn seconds(&self, network: Network) -> f64 {
-        network.price(self.rounds, self.bytes_sent.iter().copied().max().unwrap_or(0), 0.0)
+    pub fn phase(&self, phase: Phase) -> &PhaseDry {
+        match phase {
+            Phase::Offline => &self.offline,
+            Phase::Online => &self.online,
+        }
+    }
+
+    pub(crate) fn add(&mut self, run: &Rehearsed) {
+        for (total, phase) in [(&mut self.offline, &run.offline), (&mut self.online, &run.online)] {
+            total.traffic.rounds += phase.traffic.rounds;
+            total.traffic.sent.resize(phase.traffic.sent.len(), 0);
+            total.traffic.sent.iter_mut().zip(&phase.traffic.sent).for_each(|(sum, more)| *sum += more);
+            total.work += phase.work;
+            total.control_seconds += phase.control_seconds;
+        }
+        for (line, costs) in &run.by_line {
+            self.by_line.entry(line.clone()).or_default().add(costs);
+        }
     }
 }
 
-/// One program step: who it is, and what it sends in the online phase, all parties together.
+/// One program step: who it is, and what it costs every party in the online phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepPlan {
     pub node: u32,
     pub what: String,
     pub file: String,
     pub line: u32,
-    pub bytes: u64,
-    /// The round after which the step is done.
-    pub done_after_round: u32,
+    /// Payload bytes sent, by party.
+    pub bytes_sent: Vec<u64>,
+    /// The rounds after which it begins and is done; a value and its reveal may lie apart.
+    pub rounds: Vec<(u32, u32)>,
+    pub correlations: BTreeMap<String, u64>,
+    /// By party.
+    pub work: Vec<(Work, f64)>,
 }
 
 /// The plan of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    pub offline: PhasePlan,
-    pub online: PhasePlan,
+    /// Every party.
+    pub parties: Vec<Rehearsed>,
     /// Correlations by kind.
     pub correlations: BTreeMap<String, u64>,
+    /// The steps that exchange messages.
     pub steps: Vec<StepPlan>,
-    /// Bytes of shares that a party holds at most: the correlations, and every value of the program.
+    /// Bytes that a party holds at the worst moment, if steps run one after another: what the session holds, correlations
+    /// that are made ahead, values from their step to their last use, and the step's working room.
     pub memory_bytes: u64,
     /// How fixed-point results are truncated.
     pub truncations: Truncations,
     /// The nodes that would be run.
-    pub executed: Vec<quorate_graph::NodeId>,
+    pub executed: Vec<NodeId>,
+}
+
+impl StepPlan {
+    /// A step that costs nobody anything yet.
+    pub(crate) fn at(graph: &Graph, node: u32, parties: usize) -> StepPlan {
+        let source = &graph.node(NodeId(node)).source;
+        StepPlan {
+            node,
+            what: graph.describe(NodeId(node)),
+            file: source.file.to_string(),
+            line: source.line,
+            bytes_sent: vec![0; parties],
+            rounds: Vec::new(),
+            correlations: BTreeMap::new(),
+            work: vec![Default::default(); parties],
+        }
+    }
+
+    /// Takes in what the step costs one party; its rounds are the same for all.
+    pub(crate) fn take(&mut self, party: usize, cost: StepCost) {
+        self.bytes_sent[party] = cost.bytes;
+        self.work[party] = (cost.work, cost.busy_seconds);
+        self.correlations = cost.correlations;
+        self.rounds = cost.rounds;
+    }
+}
+
+impl Plan {
+    /// The lines of the program that run, in order.
+    pub fn lines(&self) -> Vec<Line> {
+        let all: BTreeSet<&Line> = self.parties.iter().flat_map(|party| party.by_line.keys()).collect();
+        all.into_iter().cloned().collect()
+    }
 }

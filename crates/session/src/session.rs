@@ -19,7 +19,7 @@ use crate::data::{Data, OwnInput, encode_input};
 use crate::error::SessionError;
 use crate::executor::Reveal;
 use crate::options::Options;
-use crate::plan::{Plan, StepPlan};
+use crate::plan::{Plan, Setting};
 use crate::protocol::Protocol;
 use crate::stats::{Progress, Stats};
 use crate::worker::{Command, Desk, Job, Program, Reply, serve};
@@ -67,6 +67,8 @@ pub struct Session {
     protocol: Protocol,
     parties: usize,
     me: Option<usize>,
+    /// The network between the parties, for predictions.
+    network: Option<Network>,
     program: Arc<RwLock<Program>>,
     seats: Vec<Seat>,
     replies: Receiver<Reply>,
@@ -95,7 +97,9 @@ impl Session {
             .as_ref()
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
         let place = Place { parties: options.parties, me: None, seed };
-        Session::start(options.protocol, place, nets, options.options)
+        let mut session = Session::start(options.protocol, place, nets, options.options)?;
+        session.network = options.network;
+        Ok(session)
     }
 
     /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
@@ -122,6 +126,7 @@ impl Session {
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let (reply, replies) = channel();
         let (ready, is_ready) = channel();
+        let network = options.network;
         let mut seats = Vec::new();
         for net in nets {
             let (commands, inbox) = channel();
@@ -156,6 +161,7 @@ impl Session {
             protocol,
             parties,
             me,
+            network,
             program,
             seats,
             replies,
@@ -299,22 +305,15 @@ impl Session {
         seat.commands
             .send(Command::Plan(reveals, assumed.iter().copied().collect(), reply))
             .map_err(|_| SessionError::WorkerGone)?;
-        let dry = plan.recv().map_err(|_| SessionError::WorkerGone)??;
-        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
-        let step = |(&node, &(bytes, rounds)): (&u32, &(u64, u32))| {
-            let source = &program.graph.node(NodeId(node)).source;
-            let what = program.graph.describe(NodeId(node));
-            StepPlan { node, what, file: source.file.to_string(), line: source.line, bytes, done_after_round: rounds }
-        };
-        Ok(Plan {
-            steps: dry.by_step.iter().map(step).collect(),
-            offline: dry.offline,
-            online: dry.online,
-            correlations: dry.correlations,
-            memory_bytes: dry.memory_bytes,
-            truncations: dry.truncations,
-            executed: dry.executed,
-        })
+        plan.recv().map_err(|_| SessionError::WorkerGone)?
+    }
+
+    /// Where this session's parties run, for predictions.
+    pub fn setting(&self) -> Setting {
+        match self.me {
+            None => Setting::Here { parties: self.parties, network: self.network },
+            Some(_) => Setting::Apart { network: self.network },
+        }
     }
 
     /// Ends the session: goodbye, or, where it `gave_up`, word to the peers that this party failed. Waits until the peers

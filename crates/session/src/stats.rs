@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use quorate_engine::{Phase, Traffic};
 
+use crate::lines::{Line, LineCosts};
+use crate::plan::Rehearsed;
+
 /// One phase of one party, measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseStats {
@@ -40,8 +43,10 @@ pub struct RunStats {
     pub online: PhaseStats,
     /// Correlations made, by kind.
     pub correlations: BTreeMap<String, u64>,
-    /// Online payload bytes and last round, measured, by node.
-    pub by_step: BTreeMap<u32, (u64, u32)>,
+    /// The online phase by the user's line, measured.
+    pub by_line: BTreeMap<Line, LineCosts>,
+    /// What the rehearsals of the same runs foretold.
+    pub predicted: Rehearsed,
 }
 
 /// All runs of a session so far, by party of this process.
@@ -59,11 +64,10 @@ impl Stats {
         for (kind, count) in &run.correlations {
             *total.correlations.entry(kind.clone()).or_default() += count;
         }
-        for (step, (bytes, rounds)) in &run.by_step {
-            let entry = total.by_step.entry(*step).or_default();
-            entry.0 += bytes;
-            entry.1 = entry.1.max(*rounds);
+        for (line, costs) in &run.by_line {
+            total.by_line.entry(line.clone()).or_default().add(costs);
         }
+        total.predicted.add(&run.predicted);
     }
 }
 

@@ -2,24 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, RwLock};
 use std::time::Instant;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, dry};
-use quorate_graph::{Graph, NodeId, Op};
-
+use quorate_engine::{Costs, Error, Greeting, Mismatch, Party, Phase, Result};
+use quorate_graph::{Graph, NodeId};
 use quorate_ring::threads;
 
-use crate::data::{Data, OwnInput, Plain, decode, decode_units, phantom};
+use crate::data::{Data, OwnInput, Plain, decode, decode_units};
+use crate::effort::StepCost;
 use crate::error::SessionError;
-use crate::executor::{Done, Executor, Known, Reveal, Value, Work};
+use crate::executor::{Executor, Reveal, Work};
+use crate::lines::by_line;
 use crate::memory::{self, Need};
 use crate::options::Options;
-use crate::plan::PhasePlan;
+use crate::plan::{Plan, Rehearsed, StepPlan};
 use crate::protocol::{Backend, Protocol};
+use crate::rehearsal::{Rehearsal, rehearse};
 use crate::stats::{Progress, RunStats};
 use crate::store::Store;
 use crate::truncation::Truncations;
@@ -48,7 +49,7 @@ pub(crate) struct Job {
 pub(crate) enum Command {
     Run(Job),
     /// A dry run of these reveals, as if these nodes had been run already.
-    Plan(Vec<Reveal>, BTreeSet<NodeId>, Sender<std::result::Result<DryRun, SessionError>>),
+    Plan(Vec<Reveal>, BTreeSet<NodeId>, Sender<std::result::Result<Plan, SessionError>>),
     Leave {
         gave_up: bool,
     },
@@ -65,18 +66,6 @@ pub(crate) struct Reply {
     pub job: u64,
     pub party: usize,
     pub result: std::result::Result<Outcome, SessionError>,
-}
-
-/// What a dry run tells about a request, at one party.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DryRun {
-    pub offline: PhasePlan,
-    pub online: PhasePlan,
-    pub correlations: BTreeMap<String, u64>,
-    pub by_step: BTreeMap<u32, (u64, u32)>,
-    pub executed: Vec<NodeId>,
-    pub memory_bytes: u64,
-    pub truncations: Truncations,
 }
 
 pub(crate) struct Worker<B: Backend> {
@@ -175,12 +164,15 @@ impl<B: Backend> Worker<B> {
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let rehearsal = Rehearsal::new::<B>(&work, (parties, me), &held, &keep_node, &self.options)?;
-        let Rehearsal { demand, online, offline, need } = rehearsal;
+        let rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, &self.options)?;
+        let need = rehearsal.need;
         check_memory(graph, &need, self.options.max_memory)?;
+        let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
+        let predicted = Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps));
+        let Rehearsal { demand, correlations, steps, .. } = rehearsal;
 
-        let mut stats = RunStats { correlations: counts(&demand), ..RunStats::default() };
-        self.progress.enter(Phase::Offline, offline.offline.bytes() + online.online.bytes());
+        let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
+        self.progress.enter(Phase::Offline, expected);
         self.backend.clear_stock();
         if !demand.totals().is_empty() && need.makes_ahead(self.options.max_memory) {
             let backend = &self.backend;
@@ -189,7 +181,7 @@ impl<B: Backend> Worker<B> {
         let offline_time = started.elapsed();
         let started = Instant::now();
         let wire_middle = run.wire_bytes();
-        self.progress.enter(Phase::Online, offline.offline.bytes() + online.online.bytes());
+        self.progress.enter(Phase::Online, expected);
         let bytes = |id: NodeId| memory::step_bytes(&self.backend, graph, id);
         let gate = (need.room(self.options.max_memory), &bytes as &dyn Fn(NodeId) -> u64);
         let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, gate);
@@ -199,92 +191,37 @@ impl<B: Backend> Worker<B> {
 
         stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
         stats.online.add(&costs.online, started.elapsed(), wire_after - wire_middle);
-        stats.by_step = by_step(&costs);
+        stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
         let revealed = decoded(graph, &work.reveals, &done.opened, job.units);
         self.store.finish(number, done.kept, after, graph.nodes().len());
         Ok(Outcome { revealed, stats })
     }
 
     /// What the reveals would cost every party.
-    fn plan(&self, reveals: &[Reveal], assumed: &BTreeSet<NodeId>) -> std::result::Result<DryRun, SessionError> {
+    fn plan(&self, reveals: &[Reveal], assumed: &BTreeSet<NodeId>) -> std::result::Result<Plan, SessionError> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
+        let graph = &program.graph;
         let done = |id| self.store.has(id) || assumed.contains(&id);
-        let work = work(&program.graph, reveals, done);
-        let truncations = Truncations::of(&self.backend, work.graph, &work.nodes);
-        let mut plan = DryRun { executed: work.nodes.clone(), truncations, ..DryRun::default() };
+        let work = work(graph, reveals, done);
+        let truncations = Truncations::of(&self.backend, graph, &work.nodes);
+        let mut plan = Plan { executed: work.nodes.clone(), truncations, ..Plan::default() };
         let held: BTreeSet<NodeId> = self.store.held().chain(assumed.iter().copied()).collect();
         let mut running = program.arrays.iter().copied().collect::<BTreeSet<_>>();
         running.retain(|id| work.nodes.contains(id));
-        for party in 0..self.party.parties() {
-            let place = (self.party.parties(), party);
-            let Rehearsal { demand, online, offline, need } =
-                Rehearsal::new::<B>(&work, place, &held, &|id| running.contains(&id), &self.options)?;
-            plan.correlations = counts(&demand);
-            plan.memory_bytes = need.total(self.options.max_memory);
-            plan.online.take(&online.online);
-            plan.offline.take(&offline.offline);
-            for (step, (bytes, rounds)) in by_step(&online) {
-                let entry = plan.by_step.entry(step).or_default();
-                entry.0 += bytes;
-                entry.1 = entry.1.max(rounds);
+        let parties = self.party.parties();
+        let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
+        for party in 0..parties {
+            let rehearsal = rehearse::<B>(&work, (parties, party), &held, &|id| running.contains(&id), &self.options)?;
+            plan.parties.push(Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps)));
+            plan.memory_bytes = rehearsal.need.total(self.options.max_memory);
+            plan.correlations = rehearsal.correlations;
+            for (id, cost) in rehearsal.steps.into_iter().filter(|(_, cost)| cost.talks()) {
+                steps.entry(id).or_insert_with(|| StepPlan::at(graph, id, parties)).take(party, cost);
             }
         }
+        plan.steps = steps.into_values().collect();
         Ok(plan)
     }
-}
-
-/// What a dry run at one party tells.
-struct Rehearsal<K> {
-    demand: Demand<K>,
-    online: Costs,
-    offline: Costs,
-    need: Need,
-}
-
-impl<K: Ord + Clone + std::fmt::Display> Rehearsal<K> {
-    /// Dry runs of both phases as party `me` of `parties`. Correlations that do not fit the limit beside everything else are
-    /// made where they are drawn, chunk by chunk.
-    fn new<B: Backend<Kind = K>>(
-        work: &Work<'_>,
-        (parties, me): (usize, usize),
-        held: &BTreeSet<NodeId>,
-        keeps: &dyn Fn(NodeId) -> bool,
-        options: &Options,
-    ) -> Result<Self> {
-        let limit = options.max_memory;
-        let dry = B::dry(parties, me)?;
-        dry.choose(options.forms, options.network);
-        dry.record_demand();
-        let online = run_dry(&dry, work, parties, me)?;
-        let demand = dry.take_demand();
-        let stock = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
-        let need = memory::need(&dry, work, held, keeps, stock);
-        let again = demand.clone();
-        let (online, offline) = match (demand.totals().is_empty(), need.makes_ahead(limit)) {
-            (true, _) => (online, Costs::new(parties)),
-            (false, true) => {
-                let offline = dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?.1;
-                (online, offline)
-            }
-            (false, false) => {
-                dry.clear_stock();
-                let costs = run_dry(&dry, work, parties, me)?;
-                (costs.clone(), costs)
-            }
-        };
-        Ok(Rehearsal { demand, online, offline, need })
-    }
-}
-
-/// The online phase, dry.
-fn run_dry<B: Backend>(dry: &B, work: &Work<'_>, parties: usize, me: usize) -> Result<Costs> {
-    let known = shapes(dry, work);
-    let inputs = BTreeMap::new();
-    let keep = |_| false;
-    let bytes = |id| memory::step_bytes(dry, work.graph, id);
-    let executor = Executor::new(dry, work, &known, &inputs, &keep, (None, &bytes));
-    let (_, costs): (Done<B>, Costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
-    Ok(costs)
 }
 
 /// Refuses a run that cannot fit, before anything of it is sent.
@@ -301,34 +238,6 @@ fn check_memory(graph: &Graph, need: &Need, limit: Option<u64>) -> std::result::
 fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
     let targets: Vec<NodeId> = reveals.iter().map(|r| r.node).collect();
     Work { graph, nodes: graph.needed(&targets, done), reveals: reveals.to_vec() }
-}
-
-/// Shapes in place of the values that exist before a run.
-fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Known<B> {
-    let running: BTreeSet<NodeId> = work.nodes.iter().copied().collect();
-    let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
-    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|id| !running.contains(id));
-    used.map(|id| (id, Rc::new(shape_of(dry, work.graph, id)))).collect()
-}
-
-fn shape_of<B: Backend>(dry: &B, graph: &Graph, id: NodeId) -> Value<B> {
-    let node = graph.node(id);
-    if let Op::Shuffle { .. } = node.op {
-        return Value::Many(node.inputs.iter().map(|&array| shape_of(dry, graph, array)).map(secret(dry)).collect());
-    }
-    match (phantom(node.dtype, node.elements()), node.is_public()) {
-        (plain, true) => Value::Public(plain),
-        (plain, false) => secret(dry)(Value::Public(plain)),
-    }
-}
-
-/// A public shape as that of shares.
-fn secret<B: Backend>(dry: &B) -> impl Fn(Value<B>) -> Value<B> {
-    |value| match value {
-        Value::Public(Plain::Vector(v)) => Value::Arith(dry.public(&v)),
-        Value::Public(Plain::Bits(b)) => Value::Bits(dry.public_bits(&b)),
-        other => other,
-    }
 }
 
 /// The error; where the parties' requests differ, with that of this party, by the lines that made what it reveals.
@@ -361,12 +270,19 @@ fn short_hash(hash: &quorate_graph::Hash) -> u64 {
     u64::from_le_bytes(short)
 }
 
-fn counts<K: Ord + Clone + std::fmt::Display>(demand: &Demand<K>) -> BTreeMap<String, u64> {
-    demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect()
-}
-
-fn by_step(costs: &Costs) -> BTreeMap<u32, (u64, u32)> {
-    costs.by_step.iter().map(|(&step, c)| (step, (c.bytes, c.rounds))).collect()
+/// What the steps of a run took, with the bytes that were counted for them and the correlations that they drew.
+fn measured(
+    costs: &Costs,
+    mut steps: BTreeMap<u32, StepCost>,
+    rehearsed: BTreeMap<u32, StepCost>,
+) -> BTreeMap<u32, StepCost> {
+    for (id, sent) in &costs.by_step {
+        steps.entry(*id).or_default().bytes = sent.bytes;
+    }
+    for (id, planned) in rehearsed {
+        steps.entry(id).or_default().correlations = planned.correlations;
+    }
+    steps
 }
 
 fn decoded(graph: &Graph, reveals: &[Reveal], opened: &[Option<Plain>], units: bool) -> Vec<Option<Data>> {

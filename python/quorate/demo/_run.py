@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from quorate._plot import pyplot
 from quorate.demo._data import DATA_OWNER, MODEL_OWNER, Job, breast_cancer_jobs, compare
+from quorate.errors import ConfigError
 from quorate.session import local
 from quorate.stats import Stats
 
@@ -64,14 +66,11 @@ def _megabytes(stats: Stats, party: int) -> str:
 def _draw(timelines: Timelines, path: Path) -> None:
     """Time by phase and party, one panel per model."""
     try:
-        import matplotlib
-    except ImportError:
-        print("no picture: matplotlib is not installed (pip install 'quorate[plot]')")
+        drawing = pyplot()
+    except ConfigError as error:
+        print(f"no picture: {error}")
         return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(1, len(timelines), figsize=(9, 2.8), squeeze=False, sharey=True)
+    figure, panels = drawing.subplots(1, len(timelines), figsize=(9, 2.8), squeeze=False, sharey=True)
     colours = {"offline": "#8fb3d9", "online": "#d98f4e"}
     for panel, (name, parties) in zip(panels[0], timelines.items(), strict=True):
         for party, phases in parties.items():
@@ -87,5 +86,5 @@ def _draw(timelines: Timelines, path: Path) -> None:
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    drawing.close(figure)
     print(f"picture of the run: {path}")

@@ -37,6 +37,9 @@ impl Bits {
         if other.is_shape() {
             self.words = None;
         }
+        if self.is_shape() {
+            return self.charge_stream(3);
+        }
         on_parts_with(self.words_mut(), other.words(), |a, b| map2(a, b, f));
     }
 
@@ -69,6 +72,9 @@ impl Bits {
         self.assert_fits(b);
         if a.is_shape() || b.is_shape() {
             self.words = None;
+        }
+        if self.is_shape() {
+            return self.charge_stream(4);
         }
         add_ands(self.words_mut(), a.words(), b.words());
     }
@@ -116,6 +122,9 @@ impl Bits {
 
     /// self = !self.
     pub fn not_assign(&mut self) {
+        if self.is_shape() {
+            return self.charge_stream(2);
+        }
         for word in self.words_mut() {
             *word = !*word;
         }

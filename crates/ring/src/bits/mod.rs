@@ -8,11 +8,12 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+use crate::meter;
+
 /// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, the shape of such.
 ///
 /// A protocol keeps bit i of a batch of numbers in row i, one number in each lane, so that one word operation serves
 /// 64 numbers. Padding bits are garbage inside and zero wherever they could be seen. `Debug` prints no bits.
-#[derive(Clone)]
 pub struct Bits {
     rows: usize,
     lanes: usize,
@@ -28,6 +29,7 @@ impl Bits {
 
     /// A shape without data.
     pub fn shape(rows: usize, lanes: usize) -> Bits {
+        meter::fresh(Self::carried_bytes(rows, lanes));
         Bits { rows, lanes, words: None }
     }
 
@@ -82,6 +84,22 @@ impl Bits {
         self.words().len() * 8
     }
 
+    /// Bytes of memory that such a matrix takes, at most `usize::MAX`.
+    pub(crate) const fn carried_bytes(rows: usize, lanes: usize) -> usize {
+        rows.saturating_mul(lanes.div_ceil(64)).saturating_mul(8)
+    }
+
+    /// The shape of a copy of so many bits.
+    fn copied(rows: usize, lanes: usize) -> Bits {
+        meter::stream(Self::carried_bytes(rows, lanes).saturating_mul(2));
+        Self::shape(rows, lanes)
+    }
+
+    /// What a loop over so many matrices of this shape would cost.
+    fn charge_stream(&self, matrices: usize) {
+        meter::stream(Self::carried_bytes(self.rows, self.lanes).saturating_mul(matrices));
+    }
+
     /// Words of a row.
     fn row_words(&self) -> usize {
         self.lanes.div_ceil(64)
@@ -106,6 +124,15 @@ impl Bits {
     /// All words; none for a shape.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         self.words.as_deref_mut().unwrap_or(&mut [])
+    }
+}
+
+impl Clone for Bits {
+    fn clone(&self) -> Bits {
+        match &self.words {
+            Some(words) => Self::of_words(self.rows, self.lanes, words.clone()),
+            None => Self::copied(self.rows, self.lanes),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Bits;
 use super::copy::or_bits;
 use super::logic::map2;
+use crate::meter;
 use std::ops::Range;
 
 impl Bits {
@@ -21,8 +22,13 @@ impl Bits {
     pub fn slice_rows(&self, range: Range<usize>) -> Bits {
         assert!(range.start <= range.end && range.end <= self.rows, "rows {range:?} of a {self:?}");
         let row_words = self.row_words();
-        let words = self.words.as_ref().map(|words| words[range.start * row_words..range.end * row_words].to_vec());
-        Bits { rows: range.len(), lanes: self.lanes, words }
+        match &self.words {
+            None => Self::copied(range.len(), self.lanes),
+            Some(words) => {
+                let words = words[range.start * row_words..range.end * row_words].to_vec();
+                Self::of_words(range.len(), self.lanes, words)
+            }
+        }
     }
 
     /// The rows of all parts, one part after the other; a shape if any part is.
@@ -36,7 +42,7 @@ impl Bits {
         }
         let rows = parts.iter().map(|part| part.rows).sum();
         if parts.iter().any(|part| part.is_shape()) {
-            return Self::shape(rows, first.lanes);
+            return Self::copied(rows, first.lanes);
         }
         let mut words = Vec::with_capacity(rows * first.row_words());
         for part in parts {
@@ -53,7 +59,7 @@ impl Bits {
         assert!(range.start <= range.end && range.end <= self.lanes, "lanes {range:?} of a {self:?}");
         let lanes = range.len();
         if self.is_shape() {
-            return Self::shape(self.rows, lanes);
+            return Self::copied(self.rows, lanes);
         }
         let mut result = Self::zeros(self.rows, lanes);
         result.or_lanes(0, self, range);
@@ -71,7 +77,7 @@ impl Bits {
         }
         let lanes = parts.iter().map(|part| part.lanes).sum();
         if parts.iter().any(|part| part.is_shape()) {
-            return Self::shape(first.rows, lanes);
+            return Self::copied(first.rows, lanes);
         }
         let mut result = Self::zeros(first.rows, lanes);
         let mut at = 0;
@@ -88,6 +94,7 @@ impl Bits {
     /// If a position lies outside (unchecked on shapes, which do not look at positions).
     pub fn gather_lanes(&self, indices: &[u32]) -> Bits {
         if self.is_shape() {
+            meter::charge(meter::Kernel::GatherBits, self.rows.saturating_mul(indices.len()));
             return Self::shape(self.rows, indices.len());
         }
         assert!(indices.iter().all(|&i| (i as usize) < self.lanes), "a lane outside a {self:?}");
@@ -106,7 +113,7 @@ impl Bits {
     /// If a position lies outside (unchecked on shapes).
     pub fn gather_rows(&self, indices: &[u32]) -> Bits {
         if self.is_shape() {
-            return Self::shape(indices.len(), self.lanes);
+            return Self::copied(indices.len(), self.lanes);
         }
         let mut words = Vec::with_capacity(indices.len() * self.row_words());
         for &row in indices {
@@ -133,11 +140,11 @@ impl Bits {
 
     fn with_rows(&mut self, positions: &[u32], other: &Bits, from: usize, work: impl Fn(&mut [u64], &[u64])) {
         assert!(self.lanes == other.lanes, "rows of a {other:?} in a {self:?}");
+        let row_words = self.row_words();
         if self.is_shape() || other.is_shape() {
             self.words = None;
-            return;
+            return meter::stream(row_words.saturating_mul(3 * 8 * positions.len()));
         }
-        let row_words = self.row_words();
         for (i, &position) in positions.iter().enumerate() {
             let at = position as usize * row_words;
             work(&mut self.words_mut()[at..at + row_words], other.row_of(from + i));
@@ -151,7 +158,7 @@ impl Bits {
     pub fn broadcast_row(&self, rows: usize) -> Bits {
         assert!(self.rows == 1, "broadcasting a {self:?} as a row");
         match &self.words {
-            None => Self::shape(rows, self.lanes),
+            None => Self::copied(rows, self.lanes),
             Some(words) => Self::of_words(rows, self.lanes, words.repeat(rows)),
         }
     }
@@ -165,7 +172,7 @@ impl Bits {
         assert!(fits, "writing a {part:?} at lane {start} of a {self:?}");
         if self.is_shape() || part.is_shape() {
             self.words = None;
-            return;
+            return part.charge_stream(3);
         }
         let row_words = self.row_words();
         if row_words == 0 || part.lanes == 0 {

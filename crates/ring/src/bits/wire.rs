@@ -2,7 +2,7 @@
 
 use super::Bits;
 use super::copy::or_bits;
-use crate::{RingError, wipe};
+use crate::{RingError, meter, wipe};
 
 impl Bits {
     /// Bytes that a packed matrix takes: ceil(rows lanes / 8), at most `usize::MAX`.
@@ -15,7 +15,7 @@ impl Bits {
     /// byte padded with zeros. A shape appends nothing.
     pub fn pack(&self, out: &mut Vec<u8>) {
         if self.is_shape() {
-            return;
+            return Self::charge_unpack(self.rows, self.lanes);
         }
         let bytes = Self::packed_bytes(self.rows, self.lanes);
         if self.lanes.is_multiple_of(64) {
@@ -54,6 +54,12 @@ impl Bits {
         Ok(result)
     }
 
+    /// Charges what unpacking such a matrix would cost.
+    pub fn charge_unpack(rows: usize, lanes: usize) {
+        let copies = if lanes.is_multiple_of(64) { 2 } else { 6 };
+        meter::stream(Self::packed_bytes(rows, lanes).saturating_mul(copies));
+    }
+
     /// The memory of the words, for a generator to fill; empty for a shape. Padding may become garbage.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(self.words_mut())
@@ -61,6 +67,9 @@ impl Bits {
 
     /// Overwrites the bits with zeros in a way that the compiler keeps.
     pub fn wipe(&mut self) {
+        if self.is_shape() {
+            return self.charge_stream(1);
+        }
         wipe::wipe(self.bytes_mut());
     }
 }

@@ -6,6 +6,8 @@
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+use crate::Carrier;
+use crate::meter::Kernel as Work;
 use crate::simd::multiversion;
 use crate::threads::{side_by_side, threads};
 use crate::word::Word;
@@ -65,6 +67,20 @@ multiversion! {
             }
         }
     }
+}
+
+/// What a product is charged as: multiply-adds, with the columns that fill the last panel up.
+pub(crate) fn work(carrier: Carrier, (m, k, n): Dims) -> (Work, usize) {
+    let (work, thin, width) = match carrier {
+        Carrier::U8 | Carrier::U16 => (Work::MatrixNarrow, Work::Multiply, 64),
+        Carrier::U32 => (Work::MatrixNarrow, Work::Multiply, 16),
+        Carrier::U64 => (Work::Matrix, Work::Multiply, 8),
+        Carrier::U128 => (Work::MatrixWide, Work::MultiplyWide, 2),
+    };
+    if n < THIN || m < MR {
+        return (thin, m.saturating_mul(k).saturating_mul(n));
+    }
+    (work, m.div_ceil(MR).saturating_mul(MR * k).saturating_mul(n.div_ceil(width).saturating_mul(width)))
 }
 
 /// a b over 8-bit words.

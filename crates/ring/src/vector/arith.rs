@@ -1,10 +1,10 @@
 //! Arithmetic on vectors; everything wraps in the carrier.
 
 use super::{Data, Vector, on_words};
-use crate::matmul;
 use crate::simd::multiversion;
 use crate::threads::{on_parts, on_parts_with};
 use crate::word::Word;
+use crate::{matmul, meter};
 
 multiversion! {
     /// a_i = f(a_i).
@@ -68,7 +68,8 @@ macro_rules! combine {
         if $other.is_shape() {
             $self.become_shape();
         }
-        on_words!(&mut $self.data, words => on_parts_with(words, $other.data.words(), |a, b| map2(a, b, $f)), _len => ())
+        on_words!(&mut $self.data, words => on_parts_with(words, $other.data.words(), |a, b| map2(a, b, $f)),
+            len => meter::stream(len.saturating_mul(3 * $self.ring.carrier().bytes())))
     }};
 }
 
@@ -86,6 +87,9 @@ impl Vector {
         let bits = self.ring.bits();
         if bits == self.ring.carrier().bits() {
             return;
+        }
+        if self.is_shape() {
+            return self.charge_stream(2, self.len());
         }
         on_words!(&mut self.data, words => mask_and_shift(words, bits, 0), _len => ());
     }
@@ -110,11 +114,17 @@ impl Vector {
 
     /// self = -self.
     pub fn neg_assign(&mut self) {
+        if self.is_shape() {
+            return self.charge_stream(2, self.len());
+        }
         on_words!(&mut self.data, words => on_parts(words, |words| map1(words, |x| x.neg())), _len => ());
     }
 
     /// self *= other, element by element.
     pub fn mul_assign(&mut self, other: &Vector) {
+        if self.is_shape() || other.is_shape() {
+            self.charge_products(self.len());
+        }
         combine!(self, other, |x, y| x.mul(y));
     }
 
@@ -125,11 +135,18 @@ impl Vector {
         if a.is_shape() || b.is_shape() {
             self.become_shape();
         }
+        if self.is_shape() {
+            self.charge_products(self.len());
+            return self.charge_stream(4, self.len());
+        }
         on_words!(&mut self.data, words => add_products(words, a.data.words(), b.data.words()), _len => ());
     }
 
     /// Adds a public number to every element.
     pub fn add_scalar(&mut self, value: u128) {
+        if self.is_shape() {
+            return self.charge_stream(2, self.len());
+        }
         on_words!(&mut self.data, words => {
             let value = Word::low(value);
             on_parts(words, |words| map1(words, move |x| x.add(value)))
@@ -138,6 +155,10 @@ impl Vector {
 
     /// Multiplies every element by a public number.
     pub fn scale(&mut self, factor: u128) {
+        if self.is_shape() {
+            self.charge_products(self.len());
+            return self.charge_stream(2, self.len());
+        }
         on_words!(&mut self.data, words => {
             let factor = Word::low(factor);
             on_parts(words, |words| map1(words, move |x| x.mul(factor)))
@@ -146,6 +167,9 @@ impl Vector {
 
     /// Multiplies every element by 2^shift; zeros when shift >= k.
     pub fn shl(&mut self, shift: u32) {
+        if self.is_shape() {
+            return self.charge_stream(2, self.len());
+        }
         if shift >= self.ring.bits() {
             on_words!(&mut self.data, words => words.fill(0), _len => ());
             return;
@@ -155,6 +179,9 @@ impl Vector {
 
     /// Reduces, then divides every element by 2^shift, rounding down; zeros when shift >= k.
     pub fn shr_logical(&mut self, shift: u32) {
+        if self.is_shape() {
+            return self.charge_stream(2, self.len());
+        }
         if shift >= self.ring.bits() {
             on_words!(&mut self.data, words => words.fill(0), _len => ());
             return;
@@ -171,6 +198,7 @@ impl Vector {
         assert!(self.len() == outer * axis * inner, "{self:?} is not an array of {outer} x {axis} x {inner}");
         let sums = outer * inner;
         if self.is_shape() {
+            self.charge_stream(1, self.len());
             return Vector::shape(self.ring, sums);
         }
         let mut result = Vector::zeros(self.ring, sums);
@@ -194,6 +222,8 @@ impl Vector {
             "{a:?} and {b:?} are not matrices of {m} x {k} and {k} x {n} over one ring"
         );
         if a.is_shape() || b.is_shape() {
+            let (kernel, amount) = matmul::work(a.ring.carrier(), (m, k, n));
+            meter::charge(kernel, amount);
             return Vector::shape(a.ring, m * n);
         }
         let data = match &a.data {

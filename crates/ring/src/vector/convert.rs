@@ -3,7 +3,7 @@
 use super::{Vector, on_carrier, on_words};
 use crate::simd::multiversion;
 use crate::word::Word;
-use crate::{Bits, Ring, transpose};
+use crate::{Bits, Ring, meter, transpose};
 use std::ops::Range;
 
 multiversion! {
@@ -31,7 +31,13 @@ impl Vector {
         if ring == self.ring {
             return self.clone();
         }
-        let mut result = if self.is_shape() { Self::shape(ring, self.len()) } else { Self::zeros(ring, self.len()) };
+        if self.is_shape() {
+            let result = Self::shape(ring, self.len());
+            self.charge_stream(1, self.len());
+            result.charge_stream(2, self.len());
+            return result;
+        }
+        let mut result = Self::zeros(ring, self.len());
         let mask = self.ring.mask();
         on_words!(&mut result.data, out => on_words!(&self.data, words => recast(out, words, Word::low(mask)), _len => ()),
             _len => ());
@@ -43,6 +49,10 @@ impl Vector {
         let mut result = self.convert(ring);
         if ring.bits() > self.ring.bits() {
             result.reduce();
+            if result.is_shape() {
+                result.charge_stream(2, result.len());
+                return result;
+            }
             let sign = 1u128 << (self.ring.bits() - 1);
             on_words!(&mut result.data, words => extend(words, Word::low(sign)), _len => ());
         }
@@ -57,6 +67,7 @@ impl Vector {
         assert!(bits.start <= bits.end && bits.end <= self.ring.bits(), "bits {bits:?} of a {self:?}");
         let rows = bits.len();
         if self.is_shape() {
+            meter::transpose(self.len(), rows);
             return Bits::shape(rows, self.len());
         }
         let mut result = Bits::zeros(rows, self.len());
@@ -73,10 +84,11 @@ impl Vector {
 impl Bits {
     /// One element for each lane: the sum of row_i 2^i mod 2^k.
     pub fn to_vector(&self, ring: Ring) -> Vector {
+        let rows = self.rows().min(ring.bits() as usize);
         if self.is_shape() {
+            meter::transpose(self.lanes(), rows);
             return Vector::shape(ring, self.lanes());
         }
-        let rows = self.rows().min(ring.bits() as usize);
         on_carrier!(ring.carrier(), W => {
             let mut out: Vec<W> = vec![0; self.lanes()];
             transpose::columns_of(&mut out, self.words(), rows);

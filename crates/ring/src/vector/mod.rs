@@ -11,14 +11,13 @@ mod wire;
 mod tests;
 
 use crate::word::Word;
-use crate::{Carrier, Ring};
+use crate::{Carrier, Ring, meter};
 
 /// A vector over a [`Ring`], in carrier words; or, without data, the shape of one.
 ///
 /// Local operations wrap in the carrier and leave garbage above bit k; whatever lets a value be seen (`to_*`, `pack`)
 /// or depends on the upper bits (`shr_logical`, `convert`, `to_bits`) reduces first. There is no `PartialEq`, and
 /// `Debug` prints no values: contents are secret.
-#[derive(Clone)]
 pub struct Vector {
     pub(crate) ring: Ring,
     pub(crate) data: Data,
@@ -95,6 +94,7 @@ impl Vector {
 
     /// The shape of a vector of `len` elements, without data.
     pub fn shape(ring: Ring, len: usize) -> Vector {
+        meter::fresh(len.saturating_mul(ring.carrier().bytes()));
         Vector { ring, data: Data::Shape(len) }
     }
 
@@ -183,6 +183,23 @@ impl Vector {
         on_words!(&self.data, words => std::mem::size_of_val(words.as_slice()), _len => 0)
     }
 
+    /// What a loop over so many arrays of `len` elements would cost.
+    pub(crate) fn charge_stream(&self, arrays: usize, len: usize) {
+        meter::stream(len.saturating_mul(arrays * self.ring.carrier().bytes()));
+    }
+
+    /// What a loop over ranges of `len` elements of so many such vectors would cost.
+    pub(crate) fn charge_part(&self, arrays: usize, len: usize) {
+        let each = arrays * self.ring.carrier().bytes();
+        meter::stream_within(len.saturating_mul(each), self.len().saturating_mul(each));
+    }
+
+    /// What so many products of elements would cost.
+    pub(crate) fn charge_products(&self, count: usize) {
+        let wide = self.ring.carrier() == Carrier::U128;
+        meter::charge(if wide { meter::Kernel::MultiplyWide } else { meter::Kernel::Multiply }, count);
+    }
+
     pub(crate) fn of_words<W: Word>(ring: Ring, words: Vec<W>) -> Vector {
         debug_assert_eq!(W::BITS, ring.carrier().bits());
         Vector { ring, data: W::wrap(words) }
@@ -206,6 +223,16 @@ impl SignExtend {
 
     fn apply(&self, value: u128) -> i128 {
         ((value << self.unused_bits) as i128) >> self.unused_bits
+    }
+}
+
+impl Clone for Vector {
+    fn clone(&self) -> Vector {
+        if self.is_shape() {
+            self.charge_stream(2, self.len());
+            return Vector::shape(self.ring, self.len());
+        }
+        Vector { ring: self.ring, data: self.data.clone() }
     }
 }
 

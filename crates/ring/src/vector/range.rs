@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::arith::{add_products, map2};
 use super::{Vector, on_words};
+use crate::meter;
 use crate::word::Word;
 
 impl Vector {
@@ -22,6 +23,9 @@ impl Vector {
         if other.is_shape() {
             self.become_shape();
         }
+        if self.is_shape() {
+            return other.charge_part(3, self.len());
+        }
         on_words!(&mut self.data, words => map2(words, &other.data.words()[range], Word::add), _len => ());
     }
 
@@ -33,6 +37,9 @@ impl Vector {
         self.assert_part(other, &range);
         if other.is_shape() {
             self.become_shape();
+        }
+        if self.is_shape() {
+            return other.charge_part(3, self.len());
         }
         on_words!(&mut self.data, words => map2(words, &other.data.words()[range], Word::sub), _len => ());
     }
@@ -47,6 +54,10 @@ impl Vector {
         if a.is_shape() || b.is_shape() {
             self.become_shape();
         }
+        if self.is_shape() {
+            self.charge_products(self.len());
+            return a.charge_part(4, self.len());
+        }
         on_words!(&mut self.data, words => add_products(words, &a.data.words()[range], b.data.words()), _len => ());
     }
 
@@ -59,6 +70,10 @@ impl Vector {
         self.assert_part(b, &range);
         if a.is_shape() || b.is_shape() {
             self.become_shape();
+        }
+        if self.is_shape() {
+            self.charge_products(self.len());
+            return a.charge_part(4, self.len());
         }
         on_words!(&mut self.data,
             words => add_products(words, &a.data.words()[range.clone()], &b.data.words()[range]), _len => ());
@@ -74,18 +89,23 @@ impl Vector {
         if part.is_shape() {
             self.become_shape();
         }
+        if self.is_shape() {
+            return self.charge_part(3, part.len());
+        }
         on_words!(&mut self.data, words => map2(&mut words[range], part.data.words(), Word::add), _len => ());
     }
 
-    /// The memory of a range of elements, for a generator to fill; nothing for a shape.
+    /// The memory of a range of elements, for a generator to fill; nothing for a shape,
+    /// which is charged for what the generator would draw.
     ///
     /// # Panics
     /// If the range does not lie inside.
     pub fn bytes_of_mut(&mut self, range: Range<usize>) -> &mut [u8] {
+        let width = self.ring.carrier().bytes();
         if self.is_shape() {
+            meter::charge(meter::Kernel::Draw, range.len().saturating_mul(width));
             return &mut [];
         }
-        let width = self.ring.carrier().bytes();
         &mut self.bytes_mut()[range.start * width..range.end * width]
     }
 }

@@ -1,8 +1,9 @@
 //! Square roots of odd squares modulo 2^k.
 
-use crate::Vector;
+use crate::meter::{self, Kernel};
 use crate::vector::on_words;
 use crate::word::Word;
+use crate::{Carrier, Vector};
 
 impl Vector {
     /// For each element e = a^2 with odd a: the smallest of its four square roots modulo 2^k, and that root's inverse.
@@ -17,12 +18,28 @@ impl Vector {
         let bits = self.ring.bits();
         assert!(bits >= 3, "square roots need a ring of at least 3 bits");
         let (mut roots, mut inverses) = (self.clone(), self.clone());
+        if self.is_shape() {
+            let wide = self.ring().carrier() == Carrier::U128;
+            meter::charge(
+                if wide { Kernel::RootWide } else { Kernel::Root },
+                self.len().saturating_mul(newton_steps(bits)),
+            );
+        }
         roots.reduce();
         on_words!(&mut roots.data, words => {
             on_words!(&mut inverses.data, others => smallest_roots(words, others, bits), _len => ());
         }, _len => ());
         (roots, inverses)
     }
+}
+
+/// Steps of the iteration, which starts from 3 bits.
+fn newton_steps(bits: u32) -> usize {
+    let (mut steps, mut exact) = (0, 3);
+    while exact < bits {
+        (steps, exact) = (steps + 1, 2 * exact - 2);
+    }
+    steps
 }
 
 /// Turns the squares in `words` into roots and puts their inverses into `others` (of the same carrier).

@@ -1,6 +1,7 @@
 //! Taking vectors apart and putting them together.
 
 use super::{Vector, on_words};
+use crate::meter;
 use crate::word::Word;
 use std::ops::Range;
 
@@ -9,6 +10,12 @@ fn gathered<W: Word>(words: &[W], indices: &[u32]) -> Vec<W> {
 }
 
 impl Vector {
+    /// The shape of a copy of so many elements.
+    fn copied(&self, len: usize) -> Vector {
+        self.charge_stream(2, len);
+        Self::shape(self.ring, len)
+    }
+
     /// The elements of a range.
     ///
     /// # Panics
@@ -16,7 +23,10 @@ impl Vector {
     pub fn slice(&self, range: Range<usize>) -> Vector {
         assert!(range.start <= range.end && range.end <= self.len(), "range {range:?} of a {self:?}");
         let len = range.len();
-        on_words!(&self.data, words => Self::of_words(self.ring, words[range].to_vec()), _len => Self::shape(self.ring, len))
+        on_words!(&self.data, words => Self::of_words(self.ring, words[range].to_vec()), _len => {
+            self.charge_part(2, len);
+            Self::shape(self.ring, len)
+        })
     }
 
     /// Appends another vector of the same ring; a shape if either is.
@@ -26,6 +36,7 @@ impl Vector {
     pub fn append(&mut self, other: &Vector) {
         assert!(self.ring == other.ring, "appending a {other:?} to a {self:?}");
         if self.is_shape() || other.is_shape() {
+            self.charge_stream(2, other.len());
             *self = Self::shape(self.ring, self.len() + other.len());
             return;
         }
@@ -43,7 +54,7 @@ impl Vector {
             assert!(part.ring == first.ring, "concat of a {first:?} and a {part:?}");
         }
         if parts.iter().any(|part| part.is_shape()) {
-            return Self::shape(first.ring, len);
+            return first.copied(len);
         }
         let mut result = Self::zeros(first.ring, 0);
         on_words!(&mut result.data, words => {
@@ -65,6 +76,9 @@ impl Vector {
         if part.is_shape() {
             self.become_shape();
         }
+        if self.is_shape() {
+            return self.charge_part(2, part.len());
+        }
         on_words!(&mut self.data, words => words[start..start + part.len()].copy_from_slice(part.data.words()), _len => ());
     }
 
@@ -74,7 +88,10 @@ impl Vector {
     /// If a position lies outside (unchecked on shapes, which do not look at positions).
     pub fn gather(&self, indices: &[u32]) -> Vector {
         on_words!(&self.data, words => Self::of_words(self.ring, gathered(words, indices)),
-            _len => Self::shape(self.ring, indices.len()))
+        _len => {
+            meter::charge(meter::Kernel::Gather, indices.len());
+            Self::shape(self.ring, indices.len())
+        })
     }
 
     /// `len` copies of the only element.
@@ -83,6 +100,6 @@ impl Vector {
     /// Unless there is exactly one element.
     pub fn broadcast_scalar(&self, len: usize) -> Vector {
         assert!(self.len() == 1, "broadcasting a {self:?} as a scalar");
-        on_words!(&self.data, words => Self::of_words(self.ring, vec![words[0]; len]), _len => Self::shape(self.ring, len))
+        on_words!(&self.data, words => Self::of_words(self.ring, vec![words[0]; len]), _len => self.copied(len))
     }
 }

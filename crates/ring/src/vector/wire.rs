@@ -1,14 +1,14 @@
 //! Elements as bytes.
 
 use super::{Vector, on_carrier, on_words};
-use crate::{Ring, RingError, pack, wipe};
+use crate::{Ring, RingError, meter, pack, wipe};
 
 impl Vector {
     /// Appends exactly ceil(len k / 8) bytes: element i in bits ik to (i+1)k - 1, little-endian, the last byte padded
     /// with zeros. A shape appends nothing.
     pub fn pack(&self, out: &mut Vec<u8>) {
         let bits = self.ring.bits();
-        on_words!(&self.data, words => pack::pack(out, words, bits), _len => ());
+        on_words!(&self.data, words => pack::pack(out, words, bits), len => charge(self.ring, *len));
     }
 
     /// Reads what [`pack`](Self::pack) wrote; padding bits are ignored.
@@ -27,6 +27,11 @@ impl Vector {
         }))
     }
 
+    /// Charges what unpacking so many elements would cost.
+    pub fn charge_unpack(ring: Ring, len: usize) {
+        charge(ring, len);
+    }
+
     /// The memory of the carrier words, for a generator to fill; empty for a shape. Reduce afterwards where it matters.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         on_words!(&mut self.data, words => bytemuck::cast_slice_mut(words.as_mut_slice()), _len => &mut [])
@@ -34,6 +39,18 @@ impl Vector {
 
     /// Overwrites the elements with zeros in a way that the compiler keeps.
     pub fn wipe(&mut self) {
+        if self.is_shape() {
+            return self.charge_stream(1, self.len());
+        }
         wipe::wipe(self.bytes_mut());
+    }
+}
+
+/// What packing or unpacking so many elements would cost: a copy, unless they leave part of their carrier empty.
+fn charge(ring: Ring, len: usize) {
+    if ring.bits() == ring.carrier().bits() {
+        meter::stream(len.saturating_mul(2 * ring.carrier().bytes()));
+    } else {
+        meter::charge(meter::Kernel::Pack, len);
     }
 }

@@ -1,0 +1,10 @@
+//! What this machine's kernels take, as predictions price them: `cargo run --release --example rates [PARTIES]`.
+
+use quorate_engine::Rates;
+
+fn main() {
+    let parties = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(3);
+    let started = std::time::Instant::now();
+    let rates = Rates::of_this_machine(parties);
+    println!("{parties} parties, measured in {:.0} ms\n{rates}", started.elapsed().as_secs_f64() * 1e3);
+}

@@ -1,0 +1,132 @@
+//! Plans and statistics as dictionaries, with what they say priced in seconds.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use quorate_engine::Phase;
+use quorate_session::{LineCosts, PhaseStats, Plan, Price, Pricing, Rehearsed, RunStats, Setting, StepPlan};
+
+const PHASES: [(&str, Phase); 2] = [("offline", Phase::Offline), ("online", Phase::Online)];
+
+fn set_price(entry: &Bound<'_, PyDict>, price: Price) -> PyResult<()> {
+    entry.set_item("compute_seconds", price.compute_seconds)?;
+    entry.set_item("network_seconds", price.network_seconds)
+}
+
+/// Rounds, bytes and seconds of both phases, foretold.
+fn set_phases<'py>(out: &Bound<'py, PyDict>, pricing: &Pricing, parties: &[&Rehearsed]) -> PyResult<()> {
+    for (name, phase) in PHASES {
+        let entry = PyDict::new(out.py());
+        let rounds = parties.iter().map(|p| p.phase(phase).traffic.rounds).max().unwrap_or(0);
+        let bytes: Vec<u64> = parties.iter().map(|p| p.phase(phase).traffic.bytes()).collect();
+        entry.set_item("rounds", rounds)?;
+        entry.set_item("bytes_sent", bytes)?;
+        set_price(&entry, pricing.phase(phase, parties))?;
+        out.set_item(name, entry)?;
+    }
+    Ok(())
+}
+
+/// A line, as all these parties have it.
+fn line<'py>(py: Python<'py>, parties: &[&LineCosts], price: Option<Price>) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("rounds", parties.iter().map(|line| line.rounds).max().unwrap_or(0))?;
+    entry.set_item("bytes_sent", parties.iter().map(|line| line.bytes).collect::<Vec<_>>())?;
+    if let Some(first) = parties.first() {
+        entry.set_item("correlations", first.correlations.clone())?;
+        entry.set_item("memory_bytes", first.memory_bytes)?;
+    }
+    match price {
+        Some(price) => set_price(&entry, price)?,
+        None => {
+            let most = |of: fn(&LineCosts) -> f64| parties.iter().map(|line| of(line)).fold(0.0, f64::max);
+            entry.set_item("seconds", most(|line| line.seconds))?;
+            entry.set_item("busy_seconds", most(|line| line.busy_seconds))?;
+        }
+    }
+    Ok(entry)
+}
+
+/// The lines of a rehearsal, by (file, number).
+fn foretold_lines<'py>(py: Python<'py>, pricing: &Pricing, parties: &[&Rehearsed]) -> PyResult<Bound<'py, PyList>> {
+    let out = PyList::empty(py);
+    let nothing = LineCosts::default();
+    let all: std::collections::BTreeSet<_> = parties.iter().flat_map(|party| party.by_line.keys()).collect();
+    for key in all {
+        let each: Vec<&LineCosts> = parties.iter().map(|party| party.by_line.get(key).unwrap_or(&nothing)).collect();
+        out.append((key.clone(), line(py, &each, Some(pricing.line(&each)))?))?;
+    }
+    Ok(out)
+}
+
+fn step<'py>(py: Python<'py>, pricing: &Pricing, step: &StepPlan) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("what", &step.what)?;
+    entry.set_item("line", (&step.file, step.line))?;
+    entry.set_item("bytes_sent", step.bytes_sent.clone())?;
+    entry.set_item("rounds", step.rounds.clone())?;
+    entry.set_item("correlations", step.correlations.clone())?;
+    entry.set_item("compute_seconds", pricing.compute(step.work.iter().copied()))?;
+    Ok(entry)
+}
+
+/// A plan, priced in a setting.
+pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyResult<Bound<'py, PyDict>> {
+    let pricing = py.detach(|| Pricing::at(setting));
+    let out = PyDict::new(py);
+    let parties: Vec<&Rehearsed> = plan.parties.iter().collect();
+    set_phases(&out, &pricing, &parties)?;
+    out.set_item("correlations", plan.correlations.clone())?;
+    out.set_item("memory_bytes", plan.memory_bytes)?;
+    let t = plan.truncations;
+    out.set_item("truncations", (t.exact, t.probabilistic, t.assumed, t.failure_probability))?;
+    let steps: PyResult<Vec<_>> = plan.steps.iter().map(|s| step(py, &pricing, s)).collect();
+    out.set_item("steps", steps?)?;
+    out.set_item("lines", foretold_lines(py, &pricing, &parties)?)?;
+    out.set_item("executed", plan.executed.iter().map(|id| id.0).collect::<Vec<_>>())?;
+    Ok(out)
+}
+
+fn phase_stats<'py>(py: Python<'py>, stats: &PhaseStats) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("seconds", stats.seconds)?;
+    out.set_item("rounds", stats.rounds)?;
+    out.set_item("bytes_sent", stats.bytes_sent)?;
+    out.set_item("wire_bytes", stats.wire_bytes)?;
+    Ok(out)
+}
+
+/// What runs cost, by party of this process; and what was foretold of them, for these parties together.
+pub(crate) fn stats<'py>(
+    py: Python<'py>,
+    stats: &quorate_session::Stats,
+    setting: Setting,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (out, measured) = (PyDict::new(py), PyDict::new(py));
+    for (&party, run) in &stats.parties {
+        let entry = PyDict::new(py);
+        entry.set_item("offline", phase_stats(py, &run.offline)?)?;
+        entry.set_item("online", phase_stats(py, &run.online)?)?;
+        entry.set_item("correlations", run.correlations.clone())?;
+        measured.set_item(party, entry)?;
+    }
+    out.set_item("measured", measured)?;
+    let runs: Vec<&RunStats> = stats.parties.values().collect();
+    if runs.is_empty() {
+        return Ok(out);
+    }
+    let pricing = py.detach(|| Pricing::at(setting));
+    let foretold: Vec<&Rehearsed> = runs.iter().map(|run| &run.predicted).collect();
+    let predicted = PyDict::new(py);
+    set_phases(&predicted, &pricing, &foretold)?;
+    predicted.set_item("lines", foretold_lines(py, &pricing, &foretold)?)?;
+    out.set_item("predicted", predicted)?;
+    let (lines, nothing) = (PyList::empty(py), LineCosts::default());
+    let all: std::collections::BTreeSet<_> = runs.iter().flat_map(|run| run.by_line.keys()).collect();
+    for key in all {
+        let each: Vec<&LineCosts> = runs.iter().map(|run| run.by_line.get(key).unwrap_or(&nothing)).collect();
+        lines.append((key.clone(), line(py, &each, None)?))?;
+    }
+    out.set_item("lines", lines)?;
+    Ok(out)
+}

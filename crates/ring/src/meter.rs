@@ -1,0 +1,219 @@
+//! What operations on shapes would have cost: a thread's tally of work, in units of the kernels that would have done it.
+//!
+//! An operation on a shape charges the amount of work that it would be on data; one on data charges nothing and takes no
+//! time here. So a program's own code, run on shapes, counts its work. What a unit costs is measured elsewhere.
+
+use std::cell::Cell;
+use std::ops::{AddAssign, Sub};
+
+/// A kind of work and the unit in which it is counted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(usize)]
+pub enum Kernel {
+    /// Bytes read or written by simple loops over little memory.
+    Stream,
+    /// The same over more memory than a core's caches hold.
+    StreamFar,
+    /// Bytes of new memory in small pieces.
+    Fresh,
+    /// Bytes of new memory in large pieces, some of whose pages the system has to give first.
+    FreshFar,
+    /// Products of words of at most 64 bits.
+    Multiply,
+    /// Products of words of 128 bits.
+    MultiplyWide,
+    /// Multiply-adds of a product of matrices over words of at most 32 bits.
+    MatrixNarrow,
+    /// Multiply-adds of a product of matrices over words of 64 bits.
+    Matrix,
+    /// Multiply-adds of a product of matrices over words of 128 bits.
+    MatrixWide,
+    /// Steps of turning words into rows of bits or back.
+    Transpose,
+    /// Elements packed or unpacked that do not fill their carrier.
+    Pack,
+    /// Elements fetched from public positions.
+    Gather,
+    /// Bits fetched from public positions.
+    GatherBits,
+    /// Newton steps of square roots over words of at most 64 bits.
+    Root,
+    /// Newton steps of square roots over words of 128 bits.
+    RootWide,
+    /// Bytes drawn from generators; charged where they are drawn.
+    Draw,
+    /// Generators set up; charged where they are.
+    Generator,
+    /// Messages sent or received; charged where they are.
+    Message,
+    /// Bytes of them.
+    Wire,
+}
+
+impl Kernel {
+    /// How many kinds there are.
+    pub const COUNT: usize = Kernel::Wire as usize + 1;
+
+    /// All kinds, in their order.
+    pub const ALL: [Kernel; Kernel::COUNT] = [
+        Kernel::Stream,
+        Kernel::StreamFar,
+        Kernel::Fresh,
+        Kernel::FreshFar,
+        Kernel::Multiply,
+        Kernel::MultiplyWide,
+        Kernel::MatrixNarrow,
+        Kernel::Matrix,
+        Kernel::MatrixWide,
+        Kernel::Transpose,
+        Kernel::Pack,
+        Kernel::Gather,
+        Kernel::GatherBits,
+        Kernel::Root,
+        Kernel::RootWide,
+        Kernel::Draw,
+        Kernel::Generator,
+        Kernel::Message,
+        Kernel::Wire,
+    ];
+}
+
+/// Amounts of work, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work([u64; Kernel::COUNT]);
+
+impl Work {
+    /// Units of one kind.
+    pub fn of(&self, kernel: Kernel) -> u64 {
+        self.0[kernel as usize]
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Work) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+    }
+}
+
+impl Sub for Work {
+    type Output = Work;
+
+    fn sub(self, earlier: Work) -> Work {
+        Work(std::array::from_fn(|i| self.0[i].wrapping_sub(earlier.0[i])))
+    }
+}
+
+thread_local! {
+    static TALLY: [Cell<u64>; Kernel::COUNT] = const { [const { Cell::new(0) }; Kernel::COUNT] };
+}
+
+/// Charges this thread's tally.
+pub fn charge(kernel: Kernel, amount: usize) {
+    TALLY.with(|tally| {
+        let sum = &tally[kernel as usize];
+        sum.set(sum.get().wrapping_add(amount as u64));
+    });
+}
+
+/// What this thread was charged so far: take it before and after a piece of work, and subtract.
+pub fn charged() -> Work {
+    TALLY.with(|tally| Work(std::array::from_fn(|i| tally[i].get())))
+}
+
+/// Memory beyond which a loop is bound by it: about a core's own caches.
+const NEAR_BYTES: usize = 1 << 20;
+
+/// Pieces of memory from here on may go back to the system when they are freed; allocators keep smaller ones.
+const PAGED_BYTES: usize = 4 << 20;
+
+/// Charges a loop that reads and writes so many bytes in all.
+pub(crate) fn stream(bytes: usize) {
+    stream_within(bytes, bytes);
+}
+
+/// Charges a loop over so many bytes of values that take `whole` together.
+pub(crate) fn stream_within(bytes: usize, whole: usize) {
+    charge(if whole <= NEAR_BYTES { Kernel::Stream } else { Kernel::StreamFar }, bytes);
+}
+
+/// Charges a piece of new memory: cleared, and where it is large, perhaps fetched from the system page by page.
+pub(crate) fn fresh(bytes: usize) {
+    if bytes <= NEAR_BYTES {
+        return charge(Kernel::Fresh, bytes);
+    }
+    charge(Kernel::StreamFar, bytes);
+    if bytes >= PAGED_BYTES {
+        charge(Kernel::FreshFar, bytes);
+    }
+}
+
+/// Charges a transposition between elements and so many rows of bits: loading an element counts as much as 40 rows.
+pub(crate) fn transpose(elements: usize, rows: usize) {
+    let blocks = rows.div_ceil(64);
+    charge(Kernel::Transpose, elements.saturating_mul(40 * blocks + rows));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bits, Module, Ring, Vector};
+
+    fn work(run: impl FnOnce()) -> Work {
+        let before = charged();
+        run();
+        charged() - before
+    }
+
+    #[test]
+    fn kinds_are_in_order() {
+        for (i, kernel) in Kernel::ALL.into_iter().enumerate() {
+            assert_eq!(kernel as usize, i);
+        }
+    }
+
+    #[test]
+    fn data_charge_nothing_and_shapes_all() {
+        let run = |ring: Ring, fresh: &dyn Fn(usize) -> Vector| {
+            let (mut x, y) = (fresh(640), fresh(640));
+            x.add_assign(&y);
+            x.mul_assign(&y);
+            x.add_mul_assign(&y, &y);
+            x.reduce();
+            x.shr_logical(3);
+            let _ = Vector::matmul(&y, &y, (20, 32, 20));
+            let _ = x.sum_axis(10, 64, 1);
+            let bits = x.to_bits(0..ring.bits());
+            let mut other = bits.clone();
+            other.add_and_assign(&bits, &bits);
+            let _ = other.gather_lanes(&[0, 5]).to_vector(ring);
+            let _ = Vector::concat(&[&x.gather(&[1, 2]), &x.slice(0..7)]).convert(Ring::of(100));
+            let _ = x.odd_square_roots();
+            x.pack(&mut Vec::new());
+            x.wipe();
+        };
+        for bits in [8, 20, 40, 60, 66] {
+            let ring = Ring::of(bits);
+            assert_eq!(work(|| run(ring, &|len| Vector::zeros(ring, len))), Work::default(), "{bits} bits");
+            let priced = work(|| run(ring, &|len| Vector::shape(ring, len)));
+            let missing = Kernel::ALL[..Kernel::Draw as usize].iter().filter(|&&k| priced.of(k) == 0).count();
+            // Near or far, narrow or wide, and over words that are not full.
+            assert!(missing <= 8, "{bits} bits: {priced:?}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_those_of_the_loops() {
+        let ring = Ring::of(64);
+        let (mut x, y) = (Vector::shape(ring, 100), Vector::shape(ring, 100));
+        assert_eq!(work(|| x.add_assign(&y)).of(Kernel::Stream), 2400);
+        assert_eq!(work(|| x.mul_assign(&y)).of(Kernel::Multiply), 100);
+        assert_eq!(work(|| drop(x.clone())).of(Kernel::Fresh), 800);
+        assert_eq!(work(|| drop(Vector::shape(ring, 1 << 20))).of(Kernel::FreshFar), 8 << 20);
+        let (a, b) = (Vector::shape(ring, 64 * 64), Vector::shape(ring, 64 * 64));
+        assert_eq!(work(|| drop(Vector::matmul(&a, &b, (64, 64, 64)))).of(Kernel::Matrix), 64 * 64 * 64);
+        let mut bits = Bits::phantom((3, 100));
+        let other = bits.clone();
+        assert_eq!(work(|| bits.xor_assign(&other)).of(Kernel::Stream), 3 * 3 * 16);
+        assert_eq!(work(|| drop(x.to_bits(0..64))).of(Kernel::Transpose), 100 * 104);
+    }
+}

@@ -1,0 +1,96 @@
+//! What each step of a program takes: its rounds, its time, and in a dry run the work that it would be.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::time::Instant;
+
+use quorate_engine::Ctx;
+use quorate_ring::meter::{Work, charged};
+
+/// One step at one party, predicted or measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepCost {
+    /// Online payload bytes to all peers.
+    pub bytes: u64,
+    /// The rounds after which it began and was done; a value and its reveal may lie apart.
+    pub rounds: Vec<(u32, u32)>,
+    /// When it began and was done, in seconds of its phase; waiting for peers and for other steps included.
+    pub spans: Vec<(f64, f64)>,
+    /// Seconds in which the party's thread worked on it.
+    pub busy_seconds: f64,
+    /// What the dry run was charged.
+    pub work: Work,
+    /// Correlations that it draws, by kind.
+    pub correlations: BTreeMap<String, u64>,
+    /// Bytes of this party's shares of its value and correlations.
+    pub memory_bytes: u64,
+}
+
+impl StepCost {
+    /// Whether it takes part in any exchange.
+    pub fn talks(&self) -> bool {
+        self.bytes > 0 || self.rounds.iter().any(|(begun, done)| begun < done)
+    }
+}
+
+/// The clock of one phase.
+pub(crate) struct Clock {
+    started: Instant,
+    steps: RefCell<BTreeMap<u32, StepCost>>,
+}
+
+impl Clock {
+    pub fn start() -> Clock {
+        Clock { started: Instant::now(), steps: RefCell::default() }
+    }
+
+    /// Runs a piece of step `id`, whose operands are there.
+    pub async fn time<T>(&self, ctx: &Ctx, id: u32, work: impl Future<Output = T>) -> T {
+        let (begun, since) = (ctx.depth(), self.started.elapsed().as_secs_f64());
+        let mut work = pin!(work);
+        let done = poll_fn(|context| {
+            let (clock, tally) = (Instant::now(), charged());
+            let polled = work.as_mut().poll(context);
+            let mut steps = self.steps.borrow_mut();
+            let step = steps.entry(id).or_default();
+            step.busy_seconds += clock.elapsed().as_secs_f64();
+            step.work += charged() - tally;
+            polled
+        })
+        .await;
+        if let Some(step) = self.steps.borrow_mut().get_mut(&id) {
+            step.rounds.push((begun, ctx.depth()));
+            step.spans.push((since, self.started.elapsed().as_secs_f64()));
+        }
+        done
+    }
+
+    pub fn into_steps(self) -> BTreeMap<u32, StepCost> {
+        self.steps.into_inner()
+    }
+}
+
+/// How much the intervals cover together.
+pub(crate) fn covered(mut spans: Vec<(f64, f64)>) -> f64 {
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut sum, mut end) = (0.0, f64::NEG_INFINITY);
+    for (from, to) in spans {
+        sum += (to - from.max(end)).max(0.0);
+        end = end.max(to);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::covered;
+
+    #[test]
+    fn what_is_covered_twice_counts_once() {
+        assert_eq!(covered(vec![]), 0.0);
+        assert_eq!(covered(vec![(3.0, 5.0), (0.0, 1.0), (4.0, 6.0), (4.5, 5.0)]), 4.0);
+        assert_eq!(covered(vec![(0.0, 9.0), (2.0, 2.0), (9.0, 9.5)]), 9.5);
+    }
+}

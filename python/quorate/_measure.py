@@ -1,0 +1,64 @@
+"""Measures the links of a session with two small programs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from quorate.dtypes import Dtype
+    from quorate.session import Network, Session
+
+__all__ = ["measure"]
+
+_RUNS = 3
+_CHAIN = 20
+_BURST = 1 << 17
+# What links have at least, and beyond which a number means nothing.
+_LEAST_MBIT, _MOST_MBIT = 1e-3, 1e6
+
+
+def measure(mpc: Session) -> Network:
+    """The network between the parties, as this party sees it."""
+    from quorate.session import Network
+
+    def chain() -> None:
+        x = mpc.input(lambda: np.ones(1, np.int64), owner=0, shape=1, dtype=_word())
+        for _ in range(_CHAIN):
+            x = x * x
+        x.reveal()
+
+    def burst() -> None:
+        zeros = lambda: np.zeros(_BURST, np.int64)  # noqa: E731
+        mpc.input(zeros, owner=0, shape=_BURST, dtype=_word()).reveal()
+
+    round_seconds, _, _ = _median(mpc, chain)
+    rtt = 2 * round_seconds
+    _, seconds, sent = _median(mpc, burst)
+    peers = (mpc.parties - 1) // 2  # an opening, and the input, send what they send to t peers, side by side
+    rate = sent / peers * 8 / max(seconds - 2 * round_seconds, 1e-9) / 1e6
+    return Network(rtt_ms=rtt * 1e3, mbit=min(max(rate, _LEAST_MBIT), _MOST_MBIT))
+
+
+def _word() -> Dtype:
+    from quorate.dtypes import int as int_dtype
+
+    return int_dtype(64)
+
+
+def _median(mpc: Session, run: Callable[[], None]) -> tuple[float, float, float]:
+    """Seconds by round, seconds, and bytes of the busiest party known here: medians of online phases, after one to warm
+    up."""
+    rows = []
+    for _ in range(_RUNS + 1):
+        before = mpc.stats().online
+        run()
+        after = mpc.stats().online
+        took, rounds = after.seconds - before.seconds, after.rounds - before.rounds
+        sent = [now - then for now, then in zip(after.bytes_sent, before.bytes_sent, strict=True)
+                if now is not None and then is not None]  # fmt: skip
+        rows.append((took / rounds, took, float(max(sent, default=8 * _BURST * ((mpc.parties - 1) // 2)))))
+    return tuple(statistics.median(column) for column in zip(*rows[1:], strict=True))  # type: ignore[return-value]

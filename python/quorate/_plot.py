@@ -1,0 +1,235 @@
+"""Pictures of plans: which line runs when, and what it sends."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quorate._tables import number_bytes, seconds
+from quorate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from quorate.plan import Plan, StepPlan
+
+__all__ = ["draw_plans", "pyplot", "save"]
+
+SUFFIXES = (".png", ".svg", ".pdf", ".html")
+
+# What kinds of steps there are, by the first word of what they do, and their colours (Okabe and Ito's, safe for the
+# colour-blind).
+_KINDS = {
+    "input": ("input", "#999999"),
+    "product": ("product", "#0072b2"),
+    "compare": ("comparison", "#d55e00"),
+    "choose": ("choice", "#e69f00"),
+    "round": ("truncation, conversion", "#009e73"),
+    "real": ("real function", "#cc79a7"),
+    "other": ("other", "#56b4e9"),
+}
+_OF = {
+    "input": "input",
+    "mul": "product",
+    "matmul": "product",
+    "dot": "product",
+    "lt": "compare",
+    "eq": "compare",
+    "max": "compare",
+    "min": "compare",
+    "argmax": "compare",
+    "argmin": "compare",
+    "select": "choose",
+    "and": "choose",
+    "or": "choose",
+    "shr": "round",
+    "cast": "round",
+    "astype": "round",
+    "bits": "round",
+    "compose": "round",
+    "sigmoid": "real",
+    "tanh": "real",
+    "exp": "real",
+    "log": "real",
+    "sqrt": "real",
+    "rsqrt": "real",
+    "reciprocal": "real",
+    "divide": "real",
+    "softmax": "real",
+    "gelu": "real",
+}
+_OFFLINE = "#c9d6e2"
+_MOST_LINES = 24
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, drawing into files.
+
+    Raises:
+        ConfigError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise ConfigError("a picture needs matplotlib, which is not installed: pip install 'quorate[plot]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as drawing
+
+    return drawing
+
+
+def save(figure: Any, path: str | os.PathLike[str], tables: str = "") -> None:
+    """Writes a figure, and in an HTML page the tables below it, in the format that the suffix names.
+
+    Raises:
+        ConfigError: another suffix.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{target}: the picture's suffix must be one of {', '.join(SUFFIXES)}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.suffix.lower() != ".html":
+        figure.savefig(target, dpi=150, facecolor="white", metadata={"Date": None} if target.suffix == ".svg" else None)
+        return
+    text = io.StringIO()
+    figure.savefig(text, format="svg", facecolor="white", metadata={"Date": None})
+    picture = text.getvalue()
+    picture = picture[picture.index("<svg") :]
+    target.write_text(
+        "<!doctype html><html><head><meta charset='utf-8'><title>Plan</title><style>:root{color-scheme:light dark}"
+        "body{font-family:system-ui,sans-serif;max-width:1200px;margin:2em auto}svg{max-width:100%;height:auto}</style>"
+        f"</head><body>{picture}{tables}</body></html>",
+        encoding="utf-8",
+    )
+
+
+def draw_plans(plans: Sequence[Plan], path: str | os.PathLike[str]) -> None:
+    """Draws plans below each other: lines over time on the left, bytes of the busiest party on the right.
+
+    Raises:
+        ConfigError: nothing to draw, another suffix, or matplotlib is not installed.
+    """
+    if not plans:
+        raise ConfigError("there is no plan to draw: the script reveals nothing")
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ConfigError(f"{path}: the picture's suffix must be one of {', '.join(SUFFIXES)}")
+    drawing = pyplot()
+    rows = [_rows(plan) for plan in plans]
+    heights = [1.1 + 0.34 * max(len(of), 1) for of in rows]
+    with drawing.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "quorate", "axes.titlesize": 10}):
+        figure, panels = drawing.subplots(
+            len(plans),
+            2,
+            figsize=(11, sum(heights) + 0.7),
+            squeeze=False,
+            layout="constrained",
+            gridspec_kw={"width_ratios": [3.2, 1], "height_ratios": heights},
+        )
+        kinds: set[str] = set()
+        for number, (plan, of, (times, sent)) in enumerate(zip(plans, rows, panels, strict=True), start=1):
+            kinds |= _draw_times(times, plan, of)
+            _draw_bytes(sent, of)
+            name = f"run {number}: " if len(plans) > 1 else ""
+            times.set_title(f"{name}{plan.protocol}, {plan.parties} parties{plan._where()}", loc="left", weight="bold")
+        patch = drawing.matplotlib.patches.Patch
+        handles = [patch(color=_OFFLINE, label="offline phase")]
+        handles += [patch(color=colour, label=label) for key, (label, colour) in _KINDS.items() if key in kinds]
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6), frameon=False)
+        save(
+            figure,
+            path,
+            "".join(f"<h2>Run {i}</h2>{plan._repr_html_()}" for i, plan in enumerate(plans, 1)),
+        )
+        drawing.close(figure)
+
+
+Row = tuple[str, list["StepPlan"], int]
+
+
+def _rows(plan: Plan) -> list[Row]:
+    """Lines to draw: label, steps, bytes of the busiest party. Those beyond the most are summed up in one."""
+    texts = {line.line: line for line in plan.lines}
+    by_line: dict[str, list[StepPlan]] = {}
+    for step in plan.steps:
+        by_line.setdefault(step.line, []).append(step)
+
+    def sent(steps: list[StepPlan]) -> int:
+        parties = [sum(s.bytes_sent[p] for s in steps) for p in range(plan.parties)]
+        return max(parties, default=0)
+
+    def label(line: str) -> str:
+        text = texts[line].text if line in texts else ""
+        return f"{line}  {text[:36]}{'...' if len(text) > 36 else ''}".replace("$", r"\$")
+
+    kept = sorted(by_line, key=lambda line: texts[line].seconds if line in texts else 0.0, reverse=True)[:_MOST_LINES]
+    rows: list[Row] = [(label(line), steps, sent(steps)) for line, steps in by_line.items() if line in kept]
+    others = [step for line, steps in by_line.items() if line not in kept for step in steps]
+    if others:
+        rows.append((f"{len(by_line) - len(kept)} more lines", others, sent(others)))
+    return rows
+
+
+def _boundaries(plan: Plan) -> list[float]:
+    """When each online round is over: rounds take their share of the network's time, and the computing of the steps
+    that are under way; the last one ends with the phase."""
+    rounds = plan.online.rounds
+    work = [0.0] * (rounds + 1)
+    for step in plan.steps:
+        length = sum(done - begun for begun, done in step.rounds)
+        for begun, done in step.rounds:
+            for at in range(begun, done):
+                work[at + 1] += step.compute_seconds / length
+    total = sum(work)
+    ends = [plan.offline.seconds]
+    for at in range(1, rounds + 1):
+        computing = plan.online.compute_seconds * (work[at] / total if total > 0 else 1 / rounds)
+        ends.append(ends[-1] + computing + plan.online.network_seconds / rounds)
+    return ends
+
+
+def _draw_times(axes: Any, plan: Plan, rows: list[Row]) -> set[str]:
+    ends = _boundaries(plan)
+    whole = max(plan.seconds, 1e-9)
+    unit, scale = ("ms", 1e3) if whole < 1 else ("s", 1.0)
+    kinds = set()
+    if plan.offline.rounds > 0 or plan.offline.seconds > 0.02 * whole:
+        axes.axvspan(0, plan.offline.seconds * scale, color=_OFFLINE, lw=0, zorder=0)
+        if plan.offline.seconds > 0.12 * whole:
+            text, middle = f"offline\n{seconds(plan.offline.seconds)}", 0.5 * plan.offline.seconds * scale
+            axes.text(middle, -0.5, text, ha="center", va="top", color="#44586c", fontsize=8)
+    for place, (_, steps, _) in enumerate(rows):
+        for step in steps:
+            kind = _OF.get(step.what.split()[0], "other")
+            for begun, done in step.rounds:
+                if done > begun:
+                    kinds.add(kind)
+                    width = (ends[done] - ends[begun]) * scale
+                    axes.barh(place, width, left=ends[begun] * scale, height=0.62, color=_KINDS[kind][1], zorder=2)
+    axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], family="monospace", fontsize=8)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(0, whole * scale)
+    axes.set_xlabel(f"{unit}, foretold: {plan.online.rounds} rounds online in {seconds(plan.online.seconds)}")
+    _plain(axes)
+    return kinds
+
+
+def _draw_bytes(axes: Any, rows: list[Row]) -> None:
+    sent = [of for _, _, of in rows]
+    axes.barh(range(len(rows)), sent, height=0.62, color="#0072b2", alpha=0.75)
+    largest = max(sent, default=0) or 1
+    for place, value in enumerate(sent):
+        axes.text(value + 0.02 * largest, place, number_bytes(value), va="center", fontsize=8)
+    axes.set_xlim(0, 1.35 * largest)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.set_xticks([])
+    axes.set_title("sent online by the busiest party", loc="left", fontsize=9)
+    _plain(axes)
+
+
+def _plain(axes: Any) -> None:
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(left=False)
+    axes.grid(axis="x", color="#dddddd", lw=0.6, zorder=0)
+    axes.set_axisbelow(True)
