@@ -92,7 +92,9 @@ mod tests {
             assert_eq!(threads(), count);
             for items in [0, 1, 2, 6, 7, 8, 100] {
                 let seen: Vec<AtomicUsize> = (0..items).map(|_| AtomicUsize::new(0)).collect();
-                side_by_side((0..items).collect(), |i| drop(seen[i].fetch_add(1, Ordering::Relaxed)));
+                side_by_side((0..items).collect(), |i| {
+                    seen[i].fetch_add(1, Ordering::Relaxed);
+                });
                 assert!(seen.iter().all(|count| count.load(Ordering::Relaxed) == 1));
             }
         }
