@@ -224,7 +224,7 @@ def _draw_bytes(axes: Any, rows: list[Row]) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_yticks([])
     axes.set_xticks([])
-    axes.set_title("sent online by the busiest party", loc="left", fontsize=9)
+    axes.set_title("online, busiest party sends", loc="left", fontsize=9)
     _plain(axes)
 
 
