@@ -273,6 +273,12 @@ def test_what_ensembles_cannot_be() -> None:
         from_sklearn(GradientBoostingClassifier(n_estimators=2, init=LogisticRegression()).fit(X, y))
     with pytest.raises(qr.ModelError, match="2 outputs"):
         from_sklearn(RandomForestClassifier(3).fit(X, np.stack([y, y], axis=1)))
+    grown = RandomForestClassifier(2, warm_start=True).fit(X, y).set_params(n_estimators=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        grown.fit(X[y < 2], y[y < 2])
+    with pytest.raises(qr.ModelError, match="know different classes"):
+        from_sklearn(grown)
     with pytest.raises(qr.ModelError, match="only the class"):
         from_sklearn(RandomForestClassifier(3).fit(X, 0 * y))
     with pytest.raises(qr.ModelError, match="tolerance"):

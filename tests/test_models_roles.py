@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +18,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from quorate.errors import ModelError, ShapeError
-from quorate.models import from_sklearn
+from quorate.models import Shape, from_sklearn
+from quorate.tables import Table
 
 MODEL_OWNER, DATA_OWNER, HELPER = 2, 0, 1
 
@@ -112,6 +114,60 @@ def test_all_parties_declare_the_same_and_owners_alone_give_values(case: str) ->
 def test_a_party_without_the_records_never_looks_at_what_stands_for_them() -> None:
     estimator, records = CASES["linear"]()
     from_sklearn(estimator).predict(Recorder(MODEL_OWNER), np.full_like(records, np.nan), MODEL_OWNER, DATA_OWNER)
+
+
+NAMES = ["sl", "sw", "columns", "names"]
+
+
+def named() -> tuple[Any, Any, Any, np.ndarray]:
+    """A model that was fitted on a table, pandas, records, and what the tree says of them."""
+    pd = pytest.importorskip("pandas", reason="pandas is among the development requirements: make test installs it")
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=NAMES)
+    fitted = DecisionTreeClassifier(max_depth=3, random_state=0).fit(frame, y)
+    return from_sklearn(fitted), pd, frame[::9], fitted.predict(frame[::9])
+
+
+def arrow_table(frame: Any) -> Any:
+    return pytest.importorskip("pyarrow").Table.from_pandas(frame, preserve_index=False)
+
+
+def test_records_with_the_models_names_or_without_any() -> None:
+    model, pd, records, wanted = named()
+    assert model.shape.names == tuple(NAMES)
+    assert Shape(**model.shape.describe()) == model.shape
+    values = records.to_numpy()
+    tables = (records, values, Table(values, tuple(NAMES)), Table(values), arrow_table(records))
+    for given in (*tables, pd.DataFrame(values), values.tolist()):
+        assert (model.predict(Recorder(None), given) == wanted).all()
+        assert (model.predict_clear(given) == wanted).all()
+    unnamed = from_sklearn(DecisionTreeClassifier(max_depth=2).fit(values, wanted))
+    assert unnamed.shape.names is None
+    assert unnamed.predict_clear(records).shape == wanted.shape
+    with pytest.raises(ModelError, match="2 names for 4 features"):
+        Shape("tree", (0, 1), 4, depth=2, names=("a", "b"))
+
+
+def test_other_columns_are_named() -> None:
+    model, _, records, _ = named()
+    values = records.to_numpy()
+    for given, words in (
+        (records[NAMES[::-1]], "column 0 is 'names' where the model has 'sl'"),
+        (arrow_table(records[NAMES[::-1]]), "column 0 is 'names' where the model has 'sl'"),
+        (records.rename(columns={"sl": "x"}), "there is no column 'sl'; the model does not know 'x'"),
+        (Table(values, ("sw", "sw", "columns", "names")), "there is no column 'sl'"),
+    ):
+        session = Recorder(None)
+        with pytest.raises(ModelError, match=words):
+            model.predict(session, given)
+        assert not session.declared
+        model.predict(Recorder(0), given)  # where nothing but the shape is used
+
+
+def test_sparse_records_say_what_to_do() -> None:
+    model, _, records, _ = named()
+    with pytest.raises(ShapeError, match=r"X\.toarray\(\)"):
+        model.predict(Recorder(None), csr_matrix(records.to_numpy()))
 
 
 def test_what_is_missing_is_said() -> None:

@@ -13,6 +13,8 @@ from quorate.models._answers import decode, decode_numbers
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._numerics import ORDERED_BOUND
 from quorate.models._shape import Shape
+from quorate.tables._frames import is_frame
+from quorate.tables._read import Table
 
 Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _network.NetworkSecrets
 
@@ -71,8 +73,9 @@ class Model:
 
         Raises:
             RangeError: a record has a value that is not finite or exceeds the model's bounds.
-            ShapeError: X does not have a row per record and a column per feature.
-            ModelError: the records or the model are not where they are said to be.
+            ShapeError: X does not have a row per record and a column per feature, or is sparse.
+            ModelError: the records or the model are not where they are said to be, or X is a table that names its
+                columns otherwise than `shape.names`, or in another order.
         """
         return answer("predict", mpc, self.shape, self._secrets, X, model_owner, data_owner, reveal_to, rows)
 
@@ -129,10 +132,51 @@ class Model:
 
 def encode_records(shape: Shape, X: Any) -> np.ndarray:
     """The integers that stand for records; raises before anything is sent if they cannot."""
+    if hasattr(X, "toarray"):
+        raise ShapeError(f"records are a sparse {type(X).__name__}, and zeros are as secret as the rest: X.toarray()")
     values = X if isinstance(X, np.ndarray) else np.asarray(X)
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
+    _check_names(shape, X)
     return _tree.encode_records(values) if shape.kind in _TREES else _linear.encode_records(values, shape)
+
+
+def _names_of(X: Any) -> list[str] | None:
+    """The columns' names of a table of any library, as scikit-learn sees them: all are texts, or there are none."""
+    if isinstance(X, Table):
+        names = list(X.names or ())
+    elif is_frame(X):  # asked of the type: a column may have the name of an attribute
+        known = next((name for name in ("column_names", "columns") if hasattr(type(X), name)), None)
+        names = [] if known is None else list(getattr(X, known))
+    else:
+        return None
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def _check_names(shape: Shape, X: Any) -> None:
+    """Refuses a table whose columns are not the model's, in the model's order.
+
+    Raises:
+        ModelError: naming the columns at fault.
+    """
+    names, wanted = _names_of(X), shape.names
+    if names is None or wanted is None or tuple(names) == wanted:
+        return
+    faults = [
+        f"{what} {', '.join(map(repr, found[:5]))}{' and others' if len(found) > 5 else ''}"
+        for what, found in (
+            ("there is no column", [name for name in wanted if name not in names]),
+            ("the model does not know", [name for name in names if name not in wanted]),
+        )
+        if found
+    ]
+    if not faults:
+        place = next(i for i, (have, want) in enumerate(zip(names, wanted, strict=True)) if have != want)
+        faults = [f"column {place} is {names[place]!r} where the model has {wanted[place]!r}"]
+    raise ModelError(
+        f"the records' columns are not those that the model was fitted on: {'; '.join(faults)}. "
+        "Select them in the order of model.shape.names"
+    )
 
 
 def run(

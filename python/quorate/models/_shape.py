@@ -37,6 +37,8 @@ class Shape:
         layer_scales: of a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
         multilabel: of a network: whether every label is predicted for itself.
         link: how `predict_proba` follows from the decisions, where it does.
+        names: of the features, in order, where the estimator was fitted on a table that names them. Records with names
+            must have the same ones; those without are taken as they are. Names are public, as class labels are.
 
     >>> Shape("tree", classes=(0, 1), features=30, depth=5).describe()["depth"]
     5
@@ -57,12 +59,15 @@ class Shape:
     layer_scales: tuple[int, ...] | None = None
     multilabel: bool | None = None
     link: str | None = None
+    names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(self.classes))
         for name in ("scales", "targets", "layers", "layer_scales"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, tuple(int(e) for e in getattr(self, name)))
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(map(str, self.names)))
         problem = self._problem()
         if problem:
             raise ModelError(f"this is not the shape of a model: {problem}")
@@ -77,6 +82,8 @@ class Shape:
             return f"{len(self.classes)} class, at least two are needed"
         if self.features < 1:
             return f"{self.features} features"
+        if self.names is not None and len(self.names) != self.features:
+            return f"{len(self.names)} names for {self.features} features"
         if self.link is not None and self.link not in LINKS:
             return f"link is {self.link!r}, not one of {', '.join(LINKS)}"
         return _CHECKS[self.kind](self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from inspect import getattr_static
 from typing import Any
@@ -33,6 +34,9 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, tolerance: float | None 
             bits do not give the tolerance.
     """
     model = _reader(estimator)(estimator, bounds)
+    names = getattr(estimator, "feature_names_in_", None)  # which scikit-learn keeps where all are texts
+    if names is not None:
+        model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
     if tolerance is not None and model.margin_bound > tolerance:
         raise ModelError(
             f"63 bits give a margin of {model.margin_bound:.3g}, more than the tolerance {tolerance:.3g}: state "
@@ -128,6 +132,11 @@ def _read_tree(estimator: Any, _: Any) -> Model:
 def _read_forest(estimator: Any, _: Any) -> Model:
     """The class with the largest mean share of the reached leaves' training records."""
     classes = _classes(estimator, estimator.n_outputs_)
+    if any(len(tree.classes_) != len(classes) for tree in estimator.estimators_):
+        raise ModelError(
+            f"the trees of this {type(estimator).__name__} know different classes, as after warm_start on other "
+            "labels: scikit-learn cannot predict with it either; fit it anew"
+        )
     plain = PlainForest([_plain_tree(e) for e in estimator.estimators_], [_shares(e) for e in estimator.estimators_])
     return Model(*encode_forest(plain, classes, int(estimator.n_features_in_)))
 
