@@ -82,11 +82,39 @@ def test_independent_large_steps_do_not_pile_up_without_a_limit(tmp_path: Path) 
 def test_what_cannot_fit_is_refused_before_anything_is_sent() -> None:
     with qr.local("rss", max_memory="8 MiB") as mpc:
         x = mpc.input(np.arange(400_000), owner=0)
+        plan = mpc.explain(x * x)
+        assert plan.refusal is not None and "REFUSED" in str(plan) and "Refused" in plan._repr_html_()
         with pytest.raises(qr.ConfigError, match=r"of \(400000,\).*at test_resources.py:\d+ needs \d+ MB.*is 8 MB"):
             (x * x).reveal()
         assert mpc.stats().online.rounds == 0
         small = mpc.input([3, -5], owner=0)
         assert (small * small).reveal().tolist() == [9, 25]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 2.0])
+def test_plans_under_a_limit_know_what_is_dropped(share: float) -> None:
+    """A length that fills no byte, temporaries that are gone: correlations made ahead differ in bytes from others."""
+
+    def planned_and_measured(limit: int | None) -> tuple[int, list[int], list[int]]:
+        with qr.local("rss", parties=5, forms="edabits", max_memory=limit) as mpc:
+            x, y = mpc.input(np.arange(1001), owner=0), mpc.input(np.arange(1001)[::-1].copy(), owner=1)
+            z = x
+            for _ in range(60):
+                z = z + y
+            count = sum((((z + i) < y).sum() for i in range(2)), start=mpc.constant(0))
+            del z
+            plan = mpc.explain(count)
+            if plan.refusal is None:
+                count.reveal()
+            stats = mpc.stats()
+        sent = [sum(n or 0 for n in phase.bytes_sent) for phase in (plan.offline, plan.online)]
+        return plan.memory_bytes, sent, [sum(n or 0 for n in p.bytes_sent) for p in (stats.offline, stats.online)]
+
+    whole, planned, measured = planned_and_measured(None)
+    assert planned == measured
+    _, planned, measured = planned_and_measured(int(whole * share))
+    assert planned == measured or measured == [0, 0]
+    assert share < 0.9 or measured != [0, 0]
 
 
 @pytest.mark.parametrize("given", [0, -1, True, "much", "4 TB", "GB", 2**70])

@@ -169,6 +169,7 @@ class Plan:
         correlations: what the offline phase makes, by kind.
         memory_bytes: that a party holds at the worst moment, if steps run one after another: what the session holds,
             correlations that are made ahead, values from their step to their last use, the step's working room.
+        refusal: why a reveal would be refused now (it does not fit max_memory); None if it would not.
         lines: costs by the user's line, in the order of the program.
         steps: the operations that take part in exchanges, in the order of the program.
         truncations: how fixed-point results are rounded, and the risk of it.
@@ -186,6 +187,7 @@ class Plan:
     lines: tuple[LinePlan, ...]
     steps: tuple[StepPlan, ...]
     truncations: Truncations = Truncations()
+    refusal: str | None = None
     public: str = _PUBLIC
 
     @staticmethod
@@ -203,6 +205,7 @@ class Plan:
             tuple(LinePlan.of(place, line) for place, line in raw["lines"]),
             tuple(StepPlan.of(step) for step in raw["steps"]),
             Truncations(*raw["truncations"]),
+            raw["refusal"],
         )
 
     @property
@@ -276,6 +279,8 @@ class Plan:
         if self.truncations.exact or self.truncations.probabilistic:
             lines.append(str(self.truncations))
         lines.append(f"holds at most {number_bytes(self.memory_bytes)} at each party ({_PEAK})")
+        if self.refusal:
+            lines.append(f"REFUSED as it is: {self.refusal}")
         lines.extend(f"  makes {count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
         if self.lines:
             lines += ["", *text_table(self._LINES, [[*row[:5], row[5][:60]] for row in self._line_rows()])]
@@ -301,6 +306,7 @@ class Plan:
             paragraph(f", {self.parties} parties{self._where()}. {self.security}", strong=self.protocol),
             html_table(self._PHASES, self._phase_rows()),
             paragraph(f"Holds at most {number_bytes(self.memory_bytes)} at each party ({_PEAK})."),
+            paragraph(f"Refused as it is: {self.refusal}") if self.refusal else "",
         ]
         if self.truncations.exact or self.truncations.probabilistic:
             parts.append(paragraph(f"{str(self.truncations).capitalize()}."))

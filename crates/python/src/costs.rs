@@ -78,6 +78,7 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyRes
     set_phases(&out, &pricing, &parties)?;
     out.set_item("correlations", plan.correlations.clone())?;
     out.set_item("memory_bytes", plan.memory_bytes)?;
+    out.set_item("refusal", plan.refusal.clone())?;
     let t = plan.truncations;
     out.set_item("truncations", (t.exact, t.probabilistic, t.assumed, t.failure_probability))?;
     let steps: PyResult<Vec<_>> = plan.steps.iter().map(|s| step(py, &pricing, s)).collect();

@@ -33,7 +33,7 @@ pub(crate) struct Session {
 struct Arrays {
     /// How many arrays stand for a node.
     held: BTreeMap<u32, usize>,
-    /// Nodes that none stands for any more; taken over when the next run starts.
+    /// Nodes that none stands for any more; taken over when the next run or plan starts.
     released: Vec<NodeId>,
 }
 
@@ -56,6 +56,11 @@ impl Arrays {
 impl Session {
     fn new(inner: Inner) -> Self {
         Session { inner: Mutex::new(inner), arrays: Mutex::default() }
+    }
+
+    fn take_over_released(&self, inner: &mut Inner) {
+        let released = std::mem::take(&mut self.arrays.lock().unwrap_or_else(PoisonError::into_inner).released);
+        released.into_iter().for_each(|id| inner.release(id));
     }
 
     /// The session, unless another thread is running a program on it.
@@ -187,8 +192,7 @@ impl Session {
         units: bool,
     ) -> PyResult<Vec<Option<Packed<'py>>>> {
         let mut inner = self.lock()?;
-        let released = std::mem::take(&mut self.arrays.lock().unwrap_or_else(PoisonError::into_inner).released);
-        released.into_iter().for_each(|id| inner.release(id));
+        self.take_over_released(&mut inner);
         let targets = nodes(targets);
         let started = if units { inner.run_in_units(&targets) } else { inner.run(&targets) };
         let mut running = started.map_err(|error| raise(py, &error))?;
@@ -233,6 +237,7 @@ impl Session {
             network.map(str::parse).transpose().map_err(|e: quorate_graph::NetworkError| raise(py, &e.into()))?;
         let mut inner = self.lock()?;
         let inner: &mut Inner = &mut inner;
+        self.take_over_released(inner);
         let targets = nodes(targets);
         let assumed: Vec<NodeId> = assumed.into_iter().map(NodeId).collect();
         let plan = py.detach(|| inner.plan(&targets, &assumed)).map_err(|error| raise(py, &error))?;

@@ -155,6 +155,8 @@ pub struct Plan {
     /// Bytes that a party holds at the worst moment, if steps run one after another: what the session holds, correlations
     /// that are made ahead, values from their step to their last use, and the step's working room.
     pub memory_bytes: u64,
+    /// Why it would be refused, where it does not fit the session's limit on memory.
+    pub refusal: Option<String>,
     /// How fixed-point results are truncated.
     pub truncations: Truncations,
     /// The nodes that would be run.

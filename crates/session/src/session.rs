@@ -302,9 +302,8 @@ impl Session {
         let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
         let reveals = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         let (reply, plan) = channel();
-        seat.commands
-            .send(Command::Plan(reveals, assumed.iter().copied().collect(), reply))
-            .map_err(|_| SessionError::WorkerGone)?;
+        let (assumed, dropped) = (assumed.iter().copied().collect(), self.dropped.clone());
+        seat.commands.send(Command::Plan { reveals, assumed, dropped, reply }).map_err(|_| SessionError::WorkerGone)?;
         plan.recv().map_err(|_| SessionError::WorkerGone)?
     }
 

@@ -185,13 +185,19 @@ impl<S: Gadgets> Store<S> {
     /// What to keep after a run of `running`.
     pub fn kept(&self, graph: &Graph, running: &[NodeId]) -> Kept {
         let running: BTreeSet<NodeId> = running.iter().copied().collect();
-        let done = |id: NodeId| self.values.contains_key(&id) || running.contains(&id);
-        let waiting: Vec<NodeId> = self.alive.iter().copied().filter(|&id| !done(id)).collect();
-        let needed = graph.needed(&waiting, done);
-        let operands = needed.iter().flat_map(|&id| graph.node(id).inputs.iter().copied()).filter(|&id| done(id));
-        let values = self.alive.iter().copied().filter(|&id| done(id)).chain(operands).collect();
-        let is_input = |id: &NodeId| matches!(graph.node(*id).op, Op::Input { .. });
-        Kept { values, inputs: needed.into_iter().filter(is_input).collect() }
+        kept(graph, &self.alive, |id: NodeId| self.values.contains_key(&id) || running.contains(&id))
+    }
+
+    /// What a run of `running` would keep if it came now, where all parties let go of the same arrays: of these, the
+    /// program's `arrays` that were not taken over yet, and `dropped`, of which nobody was told.
+    pub fn would_keep(&self, graph: &Graph, arrays: &[NodeId], dropped: &[NodeId], running: &BTreeSet<NodeId>) -> Kept {
+        let mut alive = self.alive.clone();
+        alive.extend(&arrays[self.seen.min(arrays.len())..]);
+        let told = self.own_drops.sent.iter().flat_map(|(_, ids)| ids);
+        for id in dropped.iter().chain(&self.own_drops.waiting).chain(told) {
+            alive.remove(id);
+        }
+        kept(graph, &alive, |id: NodeId| self.has(id) || running.contains(&id))
     }
 
     /// Notes a run that this party finished; the next handshake decides whether it counts.
@@ -199,6 +205,16 @@ impl<S: Gadgets> Store<S> {
         self.finished = run;
         self.pending = Some(Pending { run, computed, after, nodes });
     }
+}
+
+/// What lives on if the arrays `alive` do, and what others that are not `done` need of it.
+fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) -> Kept {
+    let waiting: Vec<NodeId> = alive.iter().copied().filter(|&id| !done(id)).collect();
+    let needed = graph.needed(&waiting, &done);
+    let operands = needed.iter().flat_map(|&id| graph.node(id).inputs.iter().copied()).filter(|&id| done(id));
+    let values = alive.iter().copied().filter(|&id| done(id)).chain(operands).collect();
+    let is_input = |id: &NodeId| matches!(graph.node(*id).op, Op::Input { .. });
+    Kept { values, inputs: needed.into_iter().filter(is_input).collect() }
 }
 
 impl OwnDrops {

@@ -48,8 +48,14 @@ pub(crate) struct Job {
 
 pub(crate) enum Command {
     Run(Job),
-    /// A dry run of these reveals, as if these nodes had been run already.
-    Plan(Vec<Reveal>, BTreeSet<NodeId>, Sender<std::result::Result<Plan, SessionError>>),
+    /// A dry run of these reveals, as if the nodes `assumed` had been run already.
+    Plan {
+        reveals: Vec<Reveal>,
+        assumed: BTreeSet<NodeId>,
+        /// Arrays that this party let go of since the last run.
+        dropped: Vec<NodeId>,
+        reply: Sender<std::result::Result<Plan, SessionError>>,
+    },
     Leave {
         gave_up: bool,
     },
@@ -119,8 +125,8 @@ pub(crate) fn serve<B: Backend>(
                     return;
                 }
             }
-            Command::Plan(reveals, assumed, reply) => {
-                let plan = catch_unwind(AssertUnwindSafe(|| worker.plan(&reveals, &assumed)));
+            Command::Plan { reveals, assumed, dropped, reply } => {
+                let plan = catch_unwind(AssertUnwindSafe(|| worker.plan(&reveals, &assumed, &dropped)));
                 let _ = reply.send(plan.unwrap_or(Err(Error::Bug { what: "a dry run panicked" }.into())));
             }
             Command::Leave { gave_up } => {
@@ -198,7 +204,12 @@ impl<B: Backend> Worker<B> {
     }
 
     /// What the reveals would cost every party.
-    fn plan(&self, reveals: &[Reveal], assumed: &BTreeSet<NodeId>) -> std::result::Result<Plan, SessionError> {
+    fn plan(
+        &self,
+        reveals: &[Reveal],
+        assumed: &BTreeSet<NodeId>,
+        dropped: &[NodeId],
+    ) -> std::result::Result<Plan, SessionError> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let done = |id| self.store.has(id) || assumed.contains(&id);
@@ -206,14 +217,16 @@ impl<B: Backend> Worker<B> {
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, ..Plan::default() };
         let held: BTreeSet<NodeId> = self.store.held().chain(assumed.iter().copied()).collect();
-        let mut running = program.arrays.iter().copied().collect::<BTreeSet<_>>();
-        running.retain(|id| work.nodes.contains(id));
+        let running = held.iter().chain(&work.nodes).copied().collect();
+        let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
         let parties = self.party.parties();
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
         for party in 0..parties {
-            let rehearsal = rehearse::<B>(&work, (parties, party), &held, &|id| running.contains(&id), &self.options)?;
+            let rehearsal =
+                rehearse::<B>(&work, (parties, party), &held, &|id| after.values.contains(&id), &self.options)?;
             plan.parties.push(Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps)));
             plan.memory_bytes = rehearsal.need.total(self.options.max_memory);
+            plan.refusal = check_memory(graph, &rehearsal.need, self.options.max_memory).err().map(|e| e.to_string());
             plan.correlations = rehearsal.correlations;
             for (id, cost) in rehearsal.steps.into_iter().filter(|(_, cost)| cost.talks()) {
                 steps.entry(id).or_insert_with(|| StepPlan::at(graph, id, parties)).take(party, cost);
