@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import quorate as qr
-from quorate.cli import exit_status
+from quorate.cli import _options, exit_status
 
 QUORATE = str(Path(sys.executable).with_name("quorate"))
 LIMIT_SECONDS = 90.0
@@ -81,6 +81,27 @@ def test_the_demo(tmp_path: Path) -> None:
         assert word.lower() in done.stdout.lower(), word
     assert (tmp_path / "new" / "run.png").read_bytes().startswith(b"\x89PNG")
     assert "run.png" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [("--max-memroy=1GB", "did you mean --max-memory?"), ("--max_memory", "did you mean --max-memory?"),
+     ("--thread", "did you mean --threads?"), ("-strict", "did you mean --strict?"),
+     ("--inputs", "did you mean --input?"), ("--shadow", "qr.local(shadow=...)"), ("--seed", "qr.local(seed=...)")],
+    ids=str,
+)  # fmt: skip
+def test_a_slip_does_not_go_to_the_script(
+    tmp_path: Path, argument: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        _options(["run", script(tmp_path), argument, "1"])
+    assert words in (said := capsys.readouterr().err) and "goes after --" in said
+    assert _options(["run", "x.py", "--", argument]).arguments == [argument]
+
+
+def test_other_options_are_the_scripts() -> None:
+    own = ["--depth", "3", "--format", "csv", "-n", "4", "--model=x", "-1.5", "file.csv"]
+    assert _options(["explain", "x.py", *own]).arguments == own
 
 
 @pytest.mark.parametrize("parties", [3, 5, 7])

@@ -441,3 +441,15 @@ def test_every_error_is_of_the_family() -> None:
     for name, builtin in builtins.items():
         assert issubclass(getattr(qr, name), qr.QuorateError)
         assert issubclass(getattr(qr, name), builtin)
+
+
+def test_indices_and_powers_that_python_allows() -> None:
+    with qr.local("rss") as mpc:
+        x = mpc.input([3, 5], owner=0)
+        with pytest.raises(qr.ShapeError, match="slice step cannot be zero; sizes are"):
+            x[::0]
+        with pytest.raises(qr.DtypeError, match="no \\*\\* in this release: multiply"):
+            pow(x, 2, 5)
+        with pytest.raises(IndexError) as caught:
+            x[2]
+        assert type(caught.value).__name__ == "ShapeError" and isinstance(caught.value, qr.ShapeError)

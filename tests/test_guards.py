@@ -27,7 +27,7 @@ def hits(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
     """`file:line: text` for each line that matches."""
     found = []
     for file in files:
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
             if pattern.search(line):
                 found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()}")
     return found

@@ -408,7 +408,7 @@ def test_bounds_make_functions_cheaper(three: qr.Session) -> None:
 
 def test_what_cannot_have_a_result_is_refused(three: qr.Session) -> None:
     x = three.input([1.0], owner=0, bound=1)
-    with pytest.raises(qr.RangeError, match="divide is not defined"):
+    with pytest.raises(qr.RangeError, match="/ by zero has no value"):
         x / three.input([0.0], owner=0, bound=0)
     with pytest.raises(qr.RangeError, match="no result of exp fits"):
         qr.exp(x + 40)

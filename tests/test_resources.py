@@ -79,12 +79,34 @@ def test_independent_large_steps_do_not_pile_up_without_a_limit(tmp_path: Path) 
     assert int(run.stdout) < 1800 * MB
 
 
+def test_sizes_in_words() -> None:
+    for given, count in (
+        ("1e9", 10**9),
+        ("1.5e9", 15 * 10**8),
+        ("2E+6 kB", 2 * 10**9),
+        (1e16, 10**16),
+        ("4 GiB", 2**32),
+    ):
+        with qr.local("rss", max_memory=given) as mpc:
+            assert mpc._options.max_memory == count
+    for given in ("1e99", "9" * 400, "e9", "1e", "-1e9", float("inf")):
+        with pytest.raises(qr.ConfigError, match="max_memory must be"):
+            qr.local("rss", max_memory=given)
+
+
+def test_little_memory_is_shown_in_kilobytes() -> None:
+    with qr.local("rss", max_memory="1 kB") as mpc:
+        x = mpc.input(np.arange(400), owner=0)
+        with pytest.raises(qr.ConfigError, match=r"needs \d+ kB .* max_memory is 1 kB"):
+            (x * x).reveal()
+
+
 def test_what_cannot_fit_is_refused_before_anything_is_sent() -> None:
     with qr.local("rss", max_memory="8 MiB") as mpc:
         x = mpc.input(np.arange(400_000), owner=0)
         plan = mpc.explain(x * x)
         assert plan.refusal is not None and "REFUSED" in str(plan) and "Refused" in plan._repr_html_()
-        with pytest.raises(qr.ConfigError, match=r"of \(400000,\).*at test_resources.py:\d+ needs \d+ MB.*is 8 MB"):
+        with pytest.raises(qr.ConfigError, match=r"of \(400000,\).*at test_resources.py:\d+ needs \d+ MB.*is 8388 kB"):
             (x * x).reveal()
         assert mpc.stats().online.rounds == 0
         small = mpc.input([3, -5], owner=0)

@@ -187,6 +187,16 @@ def test_a_product_that_left_its_dtype_is_found_where_it_happened() -> None:
         assert x.reveal().tolist() == [1.0, 3e7]  # the session goes on
 
 
+def test_probabilistic_rounding_beyond_a_quarter_of_the_ring_is_no_defect() -> None:
+    values = [2.0**15.4] * 60  # products between a quarter of the ring and its half: wrong with half the masks
+    for parties in (3, 5):
+        with qr.local("rss", parties=parties, shadow=True, trunc="probabilistic") as mpc:
+            product = mpc.input(values, owner=0) * mpc.input(values, owner=1)
+            with pytest.raises(qr.ShadowError, match='quarter of its ring, where trunc="probabilistic" is wrong'):
+                product.reveal()
+            assert mpc.input([2.0**46.5], owner=0).astype(qr.fixed(64, 8)).reveal() == 2.0**46.5 // 2**-8 / 2**8
+
+
 def test_integers_that_wrap_differ_from_exact_ones() -> None:
     with qr.local(shadow=True) as mpc:
         x = mpc.input([1 << 62, 3], owner=0)

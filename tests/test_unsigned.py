@@ -62,7 +62,7 @@ def test_arithmetic_and_order(mpc: qr.Session, data: Any, k: int, bounded: bool)
     clear += [a.min(), np.sort(a), np.maximum(a, b), np.minimum(a, b), a, a]
     revealed = mpc.reveal_all(*secret, x.argmax(), x.argmin(), x.argsort(), *(op(x, y) for op in COMPARISONS))
     for value, wanted in zip(revealed, clear, strict=False):
-        same(value, np.asarray(wanted) & mask)
+        same(value, np.asarray(wanted, object) & mask)
     rest = revealed[len(clear) :]
     for place, wanted in zip(rest, (a.argmax(), a.argmin(), np.argsort(a, kind="stable")), strict=False):
         same(place, wanted, np.int64)
@@ -169,3 +169,13 @@ def test_bits_make_numbers_again(mpc: qr.Session) -> None:
         mpc.from_bits(b.sum(-1), qr.int(8))
     with pytest.raises(qr.DtypeError, match="secret"):
         mpc.from_bits(bits, qr.int(9))  # type: ignore[arg-type]
+
+
+def test_negative_divisors_say_what_converting_does() -> None:
+    with qr.local("rss") as mpc:
+        x = mpc.input(np.array([5], np.uint64), owner=0, dtype=qr.uint(64))
+        for divide in (lambda: x // -3, lambda: x % -3):
+            with pytest.raises(qr.RangeError, match=r"// or % .* which wraps values of 2\^63 and above"):
+                divide()
+        with pytest.raises(qr.RangeError, match=r"x.astype\(qr.int\(64\)\)\) \(at"):
+            x.astype(qr.uint(8)) // -3

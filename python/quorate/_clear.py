@@ -29,7 +29,8 @@ class Span:
     Attributes:
         low, high: the ends.
         nearest: what numpy says.
-        wide: where a product is too wide for its ring before its fractional bits are dropped.
+        wide: where a value is too wide for its ring before its fractional bits are dropped: beyond a quarter of the
+            ring where they may be dropped either way.
         saturates: why some results are the stated saturation; empty if none is.
     """
 
@@ -127,14 +128,19 @@ def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
         whole = a * b
     if not (of_a.kind == of_b.kind == "fixed"):
         return Span.exactly(whole)
-    low, high = limits(step.dtype)
-    return dataclasses.replace(_cut(whole, step.dtype.frac, either_way), wide=(whole < low) | (whole > high))
+    return dataclasses.replace(_cut(whole, step.dtype.frac, either_way), wide=_too_wide(whole, step.dtype, either_way))
 
 
 def _cut(whole: np.ndarray, bits: int, either_way: bool) -> Span:
     """Without the lowest bits: down, or either way."""
     low = whole >> bits
     return Span(low, -(-whole >> bits) if either_way else low, low)
+
+
+def _too_wide(whole: np.ndarray, dtype: Dtype, either_way: bool) -> np.ndarray:
+    """Where the protocol that drops bits is not right: outside the ring, or outside a quarter of it."""
+    low, high = (end // 2 if either_way else end for end in limits(dtype))
+    return np.asarray((whole < low) | (whole > high))
 
 
 def _converted(step: Step, operand: Operand, either_way: bool) -> Span:

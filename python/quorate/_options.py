@@ -35,8 +35,8 @@ class Options:
         trunc: "exact" or "probabilistic", how products of fixed point are rounded.
         forms: "auto", "edabits" or "randbits", which of several protocols with one result run.
         threads: on which a party computes; each party may choose its own.
-        max_memory: bytes that a party may use for what it holds and computes, as a number or as "4GB" (also kB, MB,
-            KiB, MiB, GiB); None for no bound. Alike at all parties.
+        max_memory: bytes that a party may use for what it holds and computes, as a number or as "4GB" (also 4e9, kB,
+            MB, KiB, MiB, GiB); None for no bound. Alike at all parties.
         seed: of all coins; None for the operating system's. Local sessions only.
         shadow: whether numpy runs beside the protocol. Local sessions only.
     """
@@ -129,7 +129,7 @@ def _threads(_: str, value: Any) -> int:
 def _bytes(_: str, value: Any) -> int | None:
     if value is None:
         return None
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([kmg]i?)?b?", str(value).strip().lower())
+    found = re.fullmatch(r"([0-9]{1,20}(?:\.[0-9]+)?(?:e\+?[0-9]{1,2})?) ?([kmg]i?)?b?", str(value).strip().lower())
     count = 0 if found is None or isinstance(value, bool) else int(float(found[1]) * _UNITS[found[2] or ""])
     if not 1 <= count < 2**63:
         raise ConfigError(

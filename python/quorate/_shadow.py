@@ -162,7 +162,13 @@ class Shadow:
         low, high = _clear.limits(step.dtype)
         why = "report this as a defect"
         too_wide = span.wide is not None and bool(np.broadcast_to(span.wide, result.shape)[place])
-        if too_wide or not low <= wanted <= high:
+        if too_wide and self._either_way and low <= wanted <= high:
+            why = (
+                "before its fractional bits are dropped, it is beyond a quarter of its ring, where "
+                'trunc="probabilistic" is wrong: use trunc="exact", a wider dtype or smaller values, or state bound= '
+                "of the inputs, which keeps it exact there"
+            )
+        elif too_wide or not low <= wanted <= high:
             kept = "before its fractional bits are dropped, " if too_wide else ""
             why = (
                 f"{kept}it does not fit {step.dtype} and wrapped: use a wider dtype or smaller values, and state "

@@ -435,7 +435,9 @@ class SecretArray(Composed):
         try:
             return np.asarray(places[key])
         except IndexError as error:
-            raise _IndexShapeError(at(f"{error}; sizes are {self.shape}")) from None
+            raise _INDEX_ERROR(at(f"{error}; sizes are {self.shape}")) from None
+        except ValueError as error:  # a step of 0
+            raise ShapeError(at(f"{error}; sizes are {self.shape}")) from None
 
     def __getitem__(self, key: Any) -> SecretArray:
         places = self._positions(key)
@@ -460,7 +462,7 @@ class SecretArray(Composed):
 
     # ---- what numpy's arrays have and secrets do not -----------------------------------------------------------------
 
-    def __pow__(self, _: Any) -> NoReturn:
+    def __pow__(self, _: Any, modulus: Any = None) -> NoReturn:
         self._absent("**", "multiply: x * x")
 
     __rpow__ = __pow__
@@ -532,8 +534,8 @@ def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
         raise ShapeError(at(f"{what} takes whole numbers, not {listed!r}")) from None
 
 
-class _IndexShapeError(ShapeError, IndexError):
-    """An index out of bounds, as numpy reports it."""
+# An index out of bounds: one of ours, and numpy's own. It is shown by the name that is documented.
+_INDEX_ERROR = type("ShapeError", (ShapeError, IndexError), {"__module__": ShapeError.__module__})
 
 
 class _At:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate._options import OPTIONS
+from quorate._options import LOCAL, OPTIONS
 from quorate.errors import (
     CheatingDetected,
     ConfigError,
@@ -23,7 +24,10 @@ from quorate.tables._command import add_file_options, file_settings
 __all__ = ["main"]
 
 # Options that a command does not know are the script's own, so none may be abbreviated.
-_SCRIPT: dict[str, Any] = {"allow_abbrev": False, "epilog": "Other options, and all after --, are the script's own."}
+_SCRIPT: dict[str, Any] = {
+    "allow_abbrev": False,
+    "epilog": "Other options that are like none of these, and all after --, are the script's own.",
+}
 
 OK, FAILED, MISUSED, PEER_LOST, CHEATED = 0, 1, 2, 3, 4
 
@@ -128,7 +132,27 @@ def _options(given: list[str]) -> argparse.Namespace:
     options.arguments = others + given[end + 1 :]
     if options.arguments and options.command not in ("run", "party", "explain"):
         parser.error(f"unrecognized arguments: {' '.join(options.arguments)}")
+    for other in others:
+        if meant := _meant(other, options):
+            parser.error(f"{other}: {meant}; what is the script's own goes after --")
     return options
+
+
+# As alike as a slip of the fingers leaves an option: --max-memroy, but not --format for --form.
+_ALIKE = 0.82
+
+
+def _meant(argument: str, options: argparse.Namespace) -> str | None:
+    """Which option of the command an argument for the script looks like, in words; None if it looks like none."""
+    name = argument.lstrip("-").partition("=")[0].lower().replace("_", "-")
+    if not argument.startswith("-") or len(name) < 3:
+        return None
+    if name in LOCAL:
+        return f"this is no option of the command, but of local sessions in a script: qr.local({name}=...)"
+    positional = {"script", "arguments", "command"}
+    known = [other.replace("_", "-") for other in {*vars(options), *OPTIONS} - positional]
+    close = difflib.get_close_matches(name, sorted(known), 1, _ALIKE)
+    return f"did you mean --{close[0]}?" if close else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -168,7 +168,7 @@ class Session(Joint, Files):
         if callable(values):
             values = values() if here else None
         if values is None:
-            if here:
+            if here and not self._nothing_is_sent:
                 raise ConfigError(at(f"input: party {owner} is here: give its values"))
             return None
         return as_numbers(values, "input")

@@ -150,7 +150,7 @@ pub enum Fault {
     MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
     #[error("{op} by zero has no value: check the divisors")]
     ZeroDivisor { op: &'static str },
-    #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int(64)))")]
+    #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int(64))){}", wrapping(*dtype))]
     NegativeDivisor { op: &'static str, dtype: Dtype },
     #[error("% by a number so large that remainders do not fit {dtype}, which holds {}: use a wider dtype", dtype.shown_range())]
     Remainder { dtype: Dtype },
@@ -169,6 +169,14 @@ fn axis_hint(dimensions: usize) -> String {
     match dimensions {
         0 => "a scalar has no axes".into(),
         n => format!("it lies between -{n} and {}", n - 1),
+    }
+}
+
+/// What to mind when unsigned integers become `int(64)`.
+fn wrapping(dtype: Dtype) -> &'static str {
+    match dtype.bits() {
+        64.. => ", which wraps values of 2^63 and above",
+        _ => "",
     }
 }
 

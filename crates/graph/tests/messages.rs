@@ -277,7 +277,7 @@ fn functions_without_a_result() {
         assert!(said.starts_with(&format!("Range: {} is not defined on any value from", function.name())), "{said}");
     }
     let said = message(p.at().divide(x, zero));
-    assert!(said.starts_with("Range: divide is not defined on any value from 0 to 0"), "{said}");
+    assert!(said.starts_with("Range: / by zero has no value"), "{said}");
     let said = message(p.at().real(Real::Exp, large));
     assert!(said.starts_with("Range: no result of exp fits") && said.contains("use a wider dtype"), "{said}");
     let small = p.at().binary(B::Mul, x, Operand::real(&0.0625)).unwrap();

@@ -29,13 +29,20 @@ pub enum SessionError {
     #[error("this session is closed; open a new one")]
     Closed,
     #[error(
-        "{at} needs {} MB at one party, with its operands, its result and what the session holds, but max_memory is {} MB: \
+        "{at} needs {} at one party, with its operands, its result and what the session holds, but max_memory is {}: \
          allow more, let go of arrays (del), or run the computation in parts",
-        need_bytes.div_ceil(1_000_000), limit_bytes / 1_000_000
+        size(*need_bytes, true), size(*limit_bytes, false)
     )]
     Memory { at: String, need_bytes: u64, limit_bytes: u64 },
     #[error("no values were given for {what}; pass them to `input` at party {owner}")]
     NoValues { what: String, owner: usize },
     #[error("a party's thread ended unexpectedly; please report this defect")]
     WorkerGone,
+}
+
+/// Megabytes, or kilobytes of less than ten of them: what is needed rounds up, what is allowed down.
+fn size(bytes: u64, up: bool) -> String {
+    let (unit, name) = if bytes < 10_000_000 { (1_000, "kB") } else { (1_000_000, "MB") };
+    let whole = if up { bytes.div_ceil(unit) } else { bytes / unit };
+    format!("{whole} {name}")
 }

@@ -47,7 +47,11 @@ def file_settings(options: argparse.Namespace) -> dict[str, Any]:
         if not Path(file).is_file():
             raise ConfigError(f"--input: there is no file {file}")
     for owner, form in forms.items():
-        if parse_form(form) is None and not Path(form).is_file():
+        try:
+            known = parse_form(form) is not None or Path(form).is_file()
+        except ConfigError as error:
+            raise ConfigError(f"--form {owner}={error}") from None
+        if not known:
             raise ConfigError(f"--form {owner}={form}: neither a file nor a form such as 114x30:fixed64.16")
         if owner in inputs:
             raise ConfigError(f"party {owner} has both --input and --form; a form is for data that is elsewhere")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ import numpy as np
 from quorate._source import at
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 
-__all__ = ["read_csv"]
+__all__ = ["listed", "positions", "read_csv"]
 
 _CHUNK = 1 << 15
 _DELIMITERS = ",;\t|"
+_TOO_LONG = "too long beside reals or negative numbers: give them apart, or scale them"
 _WORDS = {"true": True, "false": False}
-_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,640}\Z")  # what int() takes under every setting
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 
 
@@ -33,6 +34,8 @@ def read_csv(
         ShapeError: a line has another number of cells than the first.
         ConfigError: the file cannot be read, or lacks a column.
     """
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise ConfigError(at(f"{path}: delimiter must be one character between cells, such as ';', not {delimiter!r}"))
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             first = file.readline()
@@ -89,6 +92,25 @@ def _is_number(cell: str) -> bool:
     return bool(_REAL.match(text)) or text.lower() in (*_WORDS, "nan", "inf", "-inf", "")
 
 
+def listed(columns: Any) -> list[str | int] | None:
+    """The columns that are asked for, as a list; None for all.
+
+    >>> listed("age"), listed(None)
+    (['age'], None)
+
+    Raises:
+        ConfigError: one is neither a name nor a number.
+    """
+    if columns is None:
+        return None
+    several = isinstance(columns, Iterable) and not isinstance(columns, str)
+    found = list(columns) if several else [columns]
+    for column in found:
+        if isinstance(column, (bool, np.bool_)) or not isinstance(column, (str, int, np.integer)):
+            raise ConfigError(at(f"columns: {column!r} is no column: give names, or whole numbers from 0"))
+    return found
+
+
 def positions(
     path: Path, columns: Sequence[str | int] | None, names: Sequence[str] | None, count: int
 ) -> Sequence[int]:
@@ -113,6 +135,14 @@ def positions(
         else:
             found.append(int(column))
     return found
+
+
+def _advice(cell: str) -> str:
+    """What to do about a cell that is not a number."""
+    if re.match(r"[-+0-9. ,]*[0-9],[0-9]", cell):
+        return "decimals need a point, and thousands nothing between them"
+    mark = next((mark for mark in ";\t| ," if mark in cell and _REAL.match(cell.partition(mark)[0])), None)
+    return "encode it, or leave the column out" if mark is None else f"are cells divided by {mark!r}? State delimiter="
 
 
 class _Column:
@@ -168,12 +198,12 @@ class _Column:
                 if cell.lower().lstrip("+-") in ("inf", "infinity"):
                     raise RangeError(at(f"{place}: {cell} is not finite"))
                 shown = cell if len(cell) <= 20 else cell[:20] + "..."
-                raise DtypeError(at(f"{place}: {shown!r} is not a number: encode it, or leave the column out"))
+                raise DtypeError(at(f"{place}: {shown!r} is not a number: {_advice(cell)}"))
             if word != words[0]:
                 raise DtypeError(at(f"{place}: true and false stand beside numbers: write 1 and 0"))
             if not word and self._reals([cell]) is None and self._integers([cell]) is None:
                 raise RangeError(at(f"{place}: {cell[:24]} does not fit 64 bits: scale or split it"))
-        raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are too long beside reals"))
+        raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
 
     def whole(self) -> np.ndarray:
         """All of it, in the least kind that holds it."""
@@ -185,8 +215,8 @@ class _Column:
         if "u" in kinds and kinds != {"u"}:
             exact = [int(v) for part in self._parts if part.dtype.kind != "f" for v in part.tolist()]
             if "f" in kinds or min(exact) < 0:
-                raise RangeError(at(f"{self._path}: column {self._name!r} has integers beyond int64 beside others"))
+                raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
             return np.array(exact, np.uint64)
         if "f" in kinds and any(part.dtype.kind == "i" and np.abs(part).max() > 1 << 53 for part in self._parts):
-            raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are too long beside reals"))
+            raise RangeError(at(f"{self._path}: column {self._name!r} has integers that are {_TOO_LONG}"))
         return np.concatenate(self._parts)

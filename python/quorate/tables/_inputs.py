@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,8 @@ from quorate._public import as_numbers, natural_dtype
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype
-from quorate.errors import ConfigError, ShapeError
+from quorate.errors import ConfigError, DtypeError, ShapeError
+from quorate.tables._csv import listed
 from quorate.tables._read import read
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ Columns = str | int | Sequence[str | int] | None
 MINE = -1
 """In the settings: this party, whichever it is."""
 
+_TOO_MANY = 1 << 32
 _FORM = re.compile(r"(\d+(?:x\d+)*):(int|uint|fixed|bit)(\d+)?(?:\.(\d+))?\Z")
 
 
@@ -43,7 +46,8 @@ class Form:
         """Of some columns of it."""
         if columns is None or len(self.shape) != 2:
             return self
-        rest = () if isinstance(columns, (str, int, np.integer)) else (len(columns),)
+        wanted = listed(columns) or []
+        rest = () if isinstance(columns, (str, int, np.integer)) else (len(wanted),)
         return Form((self.shape[0], *rest), self.dtype)
 
 
@@ -54,6 +58,9 @@ def parse_form(text: str) -> Form | None:
     Form(shape=(114, 30), dtype=int(32))
     >>> parse_form("114:fixed64.16").dtype, parse_form("form.csv")
     (fixed(64, 16), None)
+
+    Raises:
+        ConfigError: there is no such dtype, or no array is that large.
     """
     match = _FORM.match(text)
     if match is None:
@@ -62,8 +69,14 @@ def parse_form(text: str) -> Form | None:
     shape = tuple(int(n) for n in size.split("x"))
     if (frac is not None and kind != "fixed") or (bits is not None and kind == "bit"):
         raise ConfigError(f"{text!r}: {kind} takes no such number of bits")
+    if math.prod(shape) >= _TOO_MANY:
+        raise ConfigError(f"{text!r}: an array holds at most 2^32 - 1 elements")
     widths = [int(n) for n in (bits, frac) if n is not None]
-    return Form(shape, dtypes.bit if kind == "bit" else getattr(dtypes, kind)(*widths))
+    try:
+        return Form(shape, dtypes.bit if kind == "bit" else getattr(dtypes, kind)(*widths))
+    except DtypeError:
+        known = "int2 to int64, uint1 to uint64, fixed64.16 and the like with fewer fractional bits than bits, and bit"
+        raise ConfigError(f"{text!r}: there is no such dtype; there are {known}") from None
 
 
 def parse_owned(texts: Sequence[str], option: str) -> dict[int, str]:
@@ -151,8 +164,6 @@ class Files:
                         f"--form {number}=ROWSxCOLUMNS:DTYPE on the command line, such as 114x30:fixed64.16"
                     )
                 )
-            if here:
-                values = np.zeros(shape, np.int64)
         return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound)
 
 

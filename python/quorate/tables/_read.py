@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate._source import at
 from quorate.errors import ConfigError, ShapeError
-from quorate.tables._csv import positions, read_csv
+from quorate.tables._csv import listed, positions, read_csv
 from quorate.tables._frames import joined, of_frame, pyarrow
 
 __all__ = ["Table", "read"]
@@ -83,13 +83,13 @@ def read(
     if not file.is_file():
         raise ConfigError(at(f"there is no file {file}"))
     alone = isinstance(columns, (str, int, np.integer))
-    wanted = [columns] if alone else columns
+    wanted = listed(columns)
     suffix = file.suffix.lower()
     if suffix in _TEXT:
-        found, names = read_csv(file, wanted, header, delimiter)  # type: ignore[arg-type]
+        found, names = read_csv(file, wanted, header, delimiter)
         array = joined(found, names, str(file))
     elif suffix in _PARQUET or suffix in _ARROW:
-        array, names = of_frame(_selected(file, wanted), str(file))  # type: ignore[arg-type]
+        array, names = of_frame(_selected(file, wanted), str(file))
     else:
         known = ", ".join((*_TEXT, *_PARQUET, *_ARROW))
         raise ConfigError(at(f"{file}: what is in it? Its suffix is none of {known}"))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from quorate._source import at
-from quorate.errors import ConfigError, DtypeError, ShapeError
+from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.tables._frames import pyarrow
 from quorate.tables._read import Table
 
@@ -28,17 +28,20 @@ def suffix_of_results(path: Path) -> str:
     """The suffix, which says how results are written.
 
     Raises:
-        ConfigError: it is none that is known.
+        ConfigError: it is none that is known, or the path is a folder.
     """
     if path.suffix.lower() not in _SUFFIXES:
         raise ConfigError(f"{path}: results are written to {', '.join(_SUFFIXES)}")
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder: name a file")
     return path.suffix.lower()
 
 
 def write(result: Any, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> bool:
     """Writes revealed numbers or labels to a file; does nothing with None, which parties get that learn nothing.
 
-    Reals are written with as many digits as it takes to read the same float64 again, bits as 0 and 1. The file is
+    CSV and JSON have reals with as many digits as it takes to read the same float64 again, and bits as 0 and 1; Parquet
+    and Arrow have columns of the array's own dtype. JSON has no NaN and no infinity, and refuses them. The file is
     there whole or not at all.
 
     Args:
@@ -51,8 +54,10 @@ def write(result: Any, path: str | os.PathLike[str], names: Sequence[str] | None
         Whether there was something to write.
 
     Raises:
-        ConfigError: an unknown suffix, a folder that is not there, or names that do not fit.
+        ConfigError: an unknown suffix, a folder that is not there, or names that do not fit; of JSON, Parquet and Arrow
+            also one name for two columns.
         ShapeError, DtypeError: what is given is not a table of values.
+        RangeError: JSON of NaN or infinity.
 
     Example:
         >>> import tempfile
@@ -84,13 +89,18 @@ def write(result: Any, path: str | os.PathLike[str], names: Sequence[str] | None
 
 def _fill(new: Any, suffix: str, columns: Any, names: Sequence[str] | None) -> None:
     if suffix == ".json":
-        values = dict(zip(names, map(_plain, columns), strict=True)) if names else _plain(columns)
-        new.write((json.dumps(values) + "\n").encode())
+        named = _numbered(columns, names) if names else None
+        for column in [columns] if named is None else named.values():
+            _check_finite(column)
+        values = _plain(columns) if named is None else {name: _plain(column) for name, column in named.items()}
+        new.write((json.dumps(values, allow_nan=False) + "\n").encode())
     elif suffix == ".csv":
         new.write(_csv_text(columns, names).encode())
     else:
         pa = pyarrow(f"writing {suffix}")
-        table = pa.table({name: pa.array(column) for name, column in _numbered(columns, names).items()})
+        table = pa.table(
+            {name: pa.array(np.ascontiguousarray(column)) for name, column in _numbered(columns, names).items()}
+        )
         if suffix == ".parquet":
             from pyarrow import parquet
 
@@ -168,7 +178,7 @@ def _columns(result: Any, names: Sequence[str] | None, nested: bool) -> tuple[An
 
 def _values(values: Any) -> np.ndarray:
     array = np.asarray(values)
-    if array.dtype.kind not in "biufUS" and not all(isinstance(v, str) for v in array.ravel().tolist()):
+    if array.dtype.kind not in "biufU" and not all(isinstance(v, str) for v in array.ravel().tolist()):
         raise DtypeError(at(f"results are numbers or labels, not {array.dtype}"))
     return array
 
@@ -192,5 +202,12 @@ def _csv_text(columns: Sequence[np.ndarray], names: Sequence[str] | None) -> str
 def _numbered(columns: Sequence[np.ndarray], names: Sequence[str] | None) -> dict[str, Any]:
     found = names or [str(place) for place in range(len(columns))]
     if len(set(found)) != len(found):
-        raise ConfigError(at(f"names: two columns have one name: {list(found)}"))
-    return {name: _plain(column) for name, column in zip(found, columns, strict=True)}
+        twice = next(name for place, name in enumerate(found) if name in found[:place])
+        raise ConfigError(at(f"names: two columns have one name, {twice!r}, of which one would be lost"))
+    return dict(zip(found, columns, strict=True))
+
+
+def _check_finite(values: np.ndarray) -> None:
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        raise RangeError(at(f"JSON has no {values[place]} (at index {place}): replace it, or write .csv"))

@@ -22,7 +22,7 @@ struct Division {
 
 impl Builder<'_> {
     pub(super) fn build_floor_div(&mut self, a: NodeId, by: Operand<'_>) -> Result<NodeId, Fault> {
-        let Division { dividend, divisors, whole, lost } = self.division("//", a, by)?;
+        let Division { dividend, divisors, whole, lost } = self.division("// or %", a, by)?;
         let shape = self.graph.node(dividend).shape.clone();
         let id = self.graph.push(Op::FloorDiv(divisors), vec![dividend], shape, whole, &self.at)?;
         self.graph.warn(id, lost)

@@ -51,12 +51,18 @@ impl Builder<'_> {
         let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
         let dtype = coerce::joined("divide", &self.types([a, b])?)?;
         check("divide", dtype, usual(dtype))?;
+        if let Operand::Reals { values, .. } = b {
+            let units = dtype.encode_reals(values)?;
+            if units.contains(&0) {
+                return Err(dtype.lost(values, &units).unwrap_or(Fault::ZeroDivisor { op: "/" }));
+            }
+        }
         let a = self.place(a, dtype, &to)?;
         let b = self.place(b, dtype, &to)?;
         let (dividend, divisor) = (self.graph.node(a), self.graph.node(b));
         let only_zero = divisor.elements() > 0 && divisor.interval == Some(Interval::point(0));
         if only_zero || divisor.constant().is_some_and(|values| values.contains(&0)) {
-            return Err(Fault::Domain { op: "divide", lo: 0.0, hi: 0.0 });
+            return Err(Fault::ZeroDivisor { op: "/" });
         }
         if let Some((x, y)) = dividend.interval.zip(divisor.interval).filter(|_| dividend.elements() > 0)
             && real::quotients(x, y, dtype.frac()).0 > dtype.range().hi().unsigned_abs()
