@@ -177,7 +177,7 @@ def test_public_reals_that_the_dtype_changes_are_reported(three: qr.Session) -> 
     for program in programs:
         with pytest.warns(qr.RangeWarning, match="becomes"):
             program()
-    with pytest.raises(qr.RangeError, match="from 0 to 0"):
+    with pytest.raises(qr.RangeError, match="becomes 0"):
         _ = x / 1e-6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -381,7 +381,7 @@ def test_division(mpc: qr.Session) -> None:
     same((1 / mpc.input([0.5, -4.0], owner=0)).reveal(), [2.0, -0.25])
     with pytest.raises(qr.DtypeError, match="astype"):
         mpc.input([4], owner=0) / 2
-    with pytest.raises(qr.RangeError, match="divide"):
+    with pytest.raises(qr.RangeError, match="by zero"):
         x / 0
 
 
