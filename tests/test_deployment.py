@@ -38,7 +38,7 @@ TELLING = """
 from quorate._progress import Progress
 told = []
 def show(self, phase, share):
-    if phase == {phase!r} and not told:
+    if phase == {phase!r} and share > 0.01 and not told:
         told.append(phase)
         print("running")
 Progress.show = show

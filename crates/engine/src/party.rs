@@ -208,6 +208,7 @@ impl Run<'_> {
         let earlier = self.phases[phase as usize];
         self.phases[phase as usize] += 1;
         let core = &self.party.core;
+        core.phase.set(phase);
         let ctx = Ctx::root(core.clone(), phase, earlier);
         let result = core.drive(work(&ctx));
         drop(ctx);

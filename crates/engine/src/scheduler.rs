@@ -36,6 +36,8 @@ pub(crate) struct Core {
     pub links: Option<Links>,
     /// The run under way, or the last one.
     pub run: Cell<u32>,
+    /// The phase under way; the online phase until one has begun.
+    pub phase: Cell<Phase>,
     pub costs: RefCell<Costs>,
     /// Payload bytes that this run has sent so far, for whoever watches from another thread.
     pub sent: Arc<AtomicU64>,
@@ -69,6 +71,7 @@ impl Core {
             parties,
             links: net.map(|net| Links { interrupt: net.interrupt_handle(), net: RefCell::new(net) }),
             run: Cell::new(0),
+            phase: Cell::new(Phase::Online),
             costs: RefCell::new(Costs::new(parties)),
             sent: Arc::default(),
             table: Table::new(parties),
@@ -101,6 +104,7 @@ impl Core {
     pub fn begin(&self, run: u32) -> Result<()> {
         self.attempts.borrow_mut().start(run);
         self.run.set(run);
+        self.phase.set(Phase::Online);
         let early = std::mem::take(&mut *self.early.borrow_mut());
         self.forget();
         *self.costs.borrow_mut() = Costs::new(self.parties);
@@ -346,7 +350,7 @@ impl Core {
 
     /// Says at which step this party waits.
     fn net_error(&self, peer: usize, fault: Fault, reported_by: Option<usize>) -> Error {
-        let (phase, step) = self.table.earliest_wait(peer).unwrap_or((Phase::Online, None));
+        let (phase, step) = self.table.earliest_wait(peer).unwrap_or((self.phase.get(), None));
         let step = step.map(|step| Arc::from(&*step.name));
         Error::Net { peer, fault, phase, step, reported_by }
     }
