@@ -29,19 +29,48 @@ fn child_party() {
     }
 }
 
+/// The process of party 1, which ends with the test, whatever comes of that.
+struct Process(Child);
+
+impl Process {
+    fn kill(&mut self) {
+        let _ = (self.0.kill(), self.0.wait());
+    }
+
+    /// Stops it; returns once it has stopped.
+    #[cfg(unix)]
+    fn freeze(&self) {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-STOP", &pid]).status().unwrap().success());
+        let stopped =
+            || Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().unwrap().stdout.starts_with(b"T");
+        while !stopped() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
 /// This process as party 0, a child as party 1.
-fn with_child() -> (Keys, TcpNet, Child) {
+fn with_child() -> (Keys, TcpNet, Process) {
     let keys = Keys::new(2);
     let mut listeners = listeners(2);
     let addresses = addresses(&listeners);
     drop(listeners.pop());
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_party", "--ignored"])
-        .env(KEYS, keys.path())
-        .env(ADDRESSES, format!("{},{}", addresses[0], addresses[1]))
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let child = Process(
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_party", "--ignored"])
+            .env(KEYS, keys.path())
+            .env(ADDRESSES, format!("{},{}", addresses[0], addresses[1]))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
     let impatient = impatient(config(0, keys.path(), &addresses));
     let mut net = TcpNet::connect_on(&impatient, listeners.remove(0)).unwrap();
     net.send(1, vec![1, 2, 3]).unwrap();
@@ -52,8 +81,7 @@ fn with_child() -> (Keys, TcpNet, Child) {
 #[test]
 fn a_killed_process_is_lost_at_once() {
     let (_keys, mut net, mut child) = with_child();
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill();
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Lost { peer: 1, .. }), "{error}");
     assert!(took < Duration::from_secs(3), "{took:?}");
@@ -62,29 +90,25 @@ fn a_killed_process_is_lost_at_once() {
 #[test]
 #[cfg(unix)]
 fn a_frozen_process_times_out() {
-    let (_keys, mut net, mut child) = with_child();
-    assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
+    let (_keys, mut net, child) = with_child();
+    child.freeze();
     // Unread output must not keep the silence from being noticed.
     (0..20).for_each(|_| net.send(1, vec![0; 1 << 20]).unwrap());
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
     assert!(took < Duration::from_secs(8), "{took:?}");
     assert_eq!(net.queued(1), 0);
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 #[test]
 #[cfg(unix)]
 fn a_frozen_process_times_out_while_this_one_computes() {
-    let (_keys, mut net, mut child) = with_child();
-    assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
+    let (_keys, mut net, child) = with_child();
+    child.freeze();
     thread::sleep(Duration::from_secs(3));
     let (error, took) = failure(&mut net);
     assert!(matches!(error, NetError::Timeout { peer: 1, .. }), "{error}");
     assert!(took < Duration::from_secs(2), "{took:?}");
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
 
 /// What a network between two parties does with their bytes.
