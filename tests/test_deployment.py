@@ -40,7 +40,7 @@ told = []
 def show(self, phase, share):
     if phase == {phase!r} and share > 0.01 and not told:
         told.append(phase)
-        print("running")
+        print("running\\n", end="")  # in one piece: a signal may follow at once
 Progress.show = show
 """
 
