@@ -18,4 +18,15 @@ impl Aes {
     pub(crate) fn encrypt(&self, blocks: &mut [[u8; 16]]) {
         self.cipher.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
     }
+
+    /// Encrypts each block of `from` into `to`.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[inline]
+    pub(crate) fn encrypt_into(&self, from: &[[u8; 16]], to: &mut [[u8; 16]]) {
+        let done =
+            self.cipher.encrypt_blocks_b2b(Array::cast_slice_from_core(from), Array::cast_slice_from_core_mut(to));
+        assert!(done.is_ok(), "{} blocks for {}", to.len(), from.len());
+    }
 }

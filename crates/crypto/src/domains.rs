@@ -11,8 +11,11 @@ pub const COMMITMENT: &str = "quorate 2025 crypto commitment v1";
 /// The key of the TCCR hash's permutation.
 pub const TCCR_KEY: &str = "quorate 2025 crypto tccr permutation key v1";
 
+/// The keys of the TCCR hash's segments.
+pub const TCCR_SEGMENT: &str = "quorate 2025 crypto tccr segment key v1";
+
 /// All of them, for the test that no two agree.
-pub const ALL: [&str; 3] = [SESSION_ID, COMMITMENT, TCCR_KEY];
+pub const ALL: [&str; 4] = [SESSION_ID, COMMITMENT, TCCR_KEY, TCCR_SEGMENT];
 
 /// First byte of what a seed hashes to derive another seed.
 pub(crate) const SEED_DERIVE: u8 = 1;

@@ -20,19 +20,25 @@ mod cipher;
 mod commit;
 pub mod domains;
 mod error;
+pub mod gf64;
+mod half_gates;
+mod prf;
 mod prg;
 mod seed;
 mod session;
 mod tccr;
+mod wide;
 
 pub use commit::{Commitment, Context, Opening, commit, verify};
 pub use error::CryptoError;
+pub use half_gates::{TABLES_BYTES, Tables};
+pub use prf::Prf;
 pub use prg::Prg;
 #[cfg(feature = "testing")]
 pub use prg::Tape;
 pub use seed::Seed;
 pub use session::SessionId;
-pub use tccr::Tccr;
+pub use tccr::{RUN, Run, SEGMENT_TWEAKS, Tccr};
 
 /// Fills `out` from the operating system's generator.
 ///

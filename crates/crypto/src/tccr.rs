@@ -5,9 +5,13 @@
 //! **Deviation**: pi is AES-128 under a key derived from the session id, so that work spent against one session does
 //! not help against another.
 //! **Bound**: in the ideal-permutation model, against p queries to pi and q to the hash under a shift of min-entropy
-//! 128 bits, the advantage is of order (pq + q^2) / 2^128: with q uses about 128 - log2(q) bits remain, 88 for q = 2^40.
+//! 128 bits, the advantage is of order (pq + q^2) / 2^128: with q uses about 128 - log2(q) bits remain, 88 for q =
+//! 2^40.
 //! **Tweaks**: no tweak is used twice with one shift in a session; the caller makes them from lane and position.
 //! H(x, t) and H(x xor d, t xor d) are unrelated, unlike for AES(x xor t) xor x xor t.
+//! **Segments**: who hashes very much under one shift changes the key every so often ([`Tccr::segment`]). Permutations
+//! under different keys share no collisions, so the bound becomes a sum over keys, of order (p q' + q q') / 2^128
+//! where q' is the number of uses under one key; `docs/security/garbling.md` has the argument.
 
 use crate::cipher::Aes;
 use crate::{SessionId, domains};
@@ -15,16 +19,45 @@ use crate::{SessionId, domains};
 /// Blocks that are hashed together: enough for the widest AES unit, small enough for the first-level cache.
 const CHUNK: usize = 256;
 
+/// Blocks in a [`Run`].
+pub const RUN: usize = 16;
+
+/// Blocks that are hashed side by side under consecutive tweaks.
+pub type Run = [u128; RUN];
+
+/// Tweaks that one segment's key should serve.
+pub const SEGMENT_TWEAKS: u128 = 1 << 12;
+
 /// The hash of one session.
 pub struct Tccr {
+    key: [u8; 32],
     permutation: Aes,
+    #[cfg(target_arch = "x86_64")]
+    wide: Option<crate::wide::Vaes>,
 }
 
 impl Tccr {
     /// The hash of this session.
     pub fn new(session: &SessionId) -> Tccr {
-        let key = blake3::derive_key(domains::TCCR_KEY, session.as_bytes());
-        Tccr { permutation: Aes::new(key.first_chunk().expect("32 bytes have 16")) }
+        Tccr::keyed(blake3::derive_key(domains::TCCR_KEY, session.as_bytes()))
+    }
+
+    /// The hash of a part of this one's uses, under a key of its own.
+    pub fn segment(&self, index: u128) -> Tccr {
+        let mut material = [0; 48];
+        material[..32].copy_from_slice(&self.key);
+        material[32..].copy_from_slice(&index.to_le_bytes());
+        Tccr::keyed(blake3::derive_key(domains::TCCR_SEGMENT, &material))
+    }
+
+    fn keyed(key: [u8; 32]) -> Tccr {
+        let permutation_key = key.first_chunk().expect("32 bytes have 16");
+        Tccr {
+            permutation: Aes::new(permutation_key),
+            #[cfg(target_arch = "x86_64")]
+            wide: crate::wide::Vaes::new(permutation_key),
+            key,
+        }
     }
 
     /// H(x, tweak).
@@ -36,6 +69,16 @@ impl Tccr {
 
     /// Replaces x_i by H(x_i, first_tweak + i).
     pub fn hash_run(&self, blocks: &mut [u128], first_tweak: u128) {
+        #[cfg(target_arch = "x86_64")]
+        if self.wide.is_some() {
+            let (pairs, rest) = blocks.as_chunks_mut::<{ 2 * RUN }>();
+            let mut first = first_tweak;
+            for pair in pairs {
+                self.hash_pair(bytemuck::cast_mut(pair), [first, first.wrapping_add(RUN as u128)]);
+                first = first.wrapping_add(2 * RUN as u128);
+            }
+            return self.hash_rest(rest, first);
+        }
         for (i, chunk) in blocks.chunks_mut(CHUNK).enumerate() {
             let first = first_tweak.wrapping_add((i * CHUNK) as u128);
             self.hash_chunk(chunk, |j| first.wrapping_add(j as u128));
@@ -51,6 +94,38 @@ impl Tccr {
         for (chunk, tweaks) in blocks.chunks_mut(CHUNK).zip(tweaks.chunks(CHUNK)) {
             self.hash_chunk(chunk, |j| tweaks[j]);
         }
+    }
+
+    /// As [`hash_run`](Self::hash_run), for less than a pair of runs.
+    #[cfg(target_arch = "x86_64")]
+    fn hash_rest(&self, blocks: &mut [u128], first: u128) {
+        if !blocks.is_empty() {
+            let mut pair = [0; 2 * RUN];
+            pair[..blocks.len()].copy_from_slice(blocks);
+            self.hash_pair(bytemuck::cast_mut(&mut pair), [first, first.wrapping_add(RUN as u128)]);
+            blocks.copy_from_slice(&pair[..blocks.len()]);
+            zeroize::Zeroize::zeroize(&mut pair);
+        }
+    }
+
+    /// Replaces, in both runs, x_i by H(x_i, first tweak of the run + i).
+    #[inline]
+    pub fn hash_pair(&self, runs: &mut [Run; 2], first_tweaks: [u128; 2]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = self.wide_for(first_tweaks) {
+            return wide.hash_pair(runs, first_tweaks);
+        }
+        for (run, first) in runs.iter_mut().zip(first_tweaks) {
+            self.hash_chunk(run, |j| first.wrapping_add(j as u128));
+        }
+    }
+
+    /// The wide kernels, if there are any and the tweaks of these runs do not carry beyond 64 bits.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(crate) fn wide_for(&self, first_tweaks: [u128; 2]) -> Option<&crate::wide::Vaes> {
+        let carries = first_tweaks.iter().any(|&tweak| tweak as u64 > u64::MAX - RUN as u64);
+        self.wide.as_ref().filter(|_| !carries)
     }
 
     #[inline(always)]
@@ -130,6 +205,44 @@ mod tests {
                 assert_ne!(hash.hash(x, t) ^ hash.hash(x ^ d, t ^ d), d);
             }
         }
+    }
+
+    #[test]
+    fn pairs_of_runs_agree_with_the_definition_on_every_path() {
+        let mut hash = Tccr::new(&session());
+        let inputs = [[0u128; RUN], [1; RUN]].map(|run| {
+            let mut next = run[0];
+            run.map(|_| {
+                next = next.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).wrapping_add(11);
+                next
+            })
+        });
+        for first in [[0, 0], [7 << 64 | 5, 1 << 100], [u128::MAX - 3, 9], [u128::from(u64::MAX) - 7, 3 << 64]] {
+            let expected: [Run; 2] = std::array::from_fn(|r| {
+                std::array::from_fn(|i| defined(inputs[r][i], u128::wrapping_add(first[r], i as u128)))
+            });
+            let mut runs = inputs;
+            hash.hash_pair(&mut runs, first);
+            assert_eq!(runs, expected);
+            #[cfg(target_arch = "x86_64")]
+            let wide = hash.wide.take();
+            let mut runs = inputs;
+            hash.hash_pair(&mut runs, first);
+            assert_eq!(runs, expected);
+            #[cfg(target_arch = "x86_64")]
+            {
+                hash.wide = wide;
+            }
+        }
+    }
+
+    #[test]
+    fn segments_separate() {
+        let hash = Tccr::new(&session());
+        let all =
+            [hash.hash(1, 2), hash.segment(0).hash(1, 2), hash.segment(1).hash(1, 2), hash.segment(1 << 64).hash(1, 2)];
+        assert!((0..all.len()).all(|i| !all[..i].contains(&all[i])));
+        assert_eq!(hash.segment(7).hash(3, 4), Tccr::new(&session()).segment(7).hash(3, 4));
     }
 
     #[test]

@@ -43,6 +43,7 @@
 compile_error!("quorate-ring fills and packs carrier words as little-endian bytes");
 
 mod bits;
+pub mod columns;
 mod error;
 mod fixed;
 mod matmul;
@@ -61,6 +62,8 @@ pub use bits::Bits;
 pub use error::RingError;
 pub use fixed::{Codec, encode_ints, encode_uints};
 pub use module::Module;
+pub use pack::{pack_words, unpack_words};
 pub use ring::{Carrier, Ring};
 pub use simd::{SimdPath, simd_path};
 pub use vector::Vector;
+pub use wipe::Wiped;

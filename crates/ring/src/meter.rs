@@ -18,6 +18,8 @@ pub enum Kernel {
     Fresh,
     /// Bytes of new memory in large pieces, some of whose pages the system has to give first.
     FreshFar,
+    /// Pieces of new memory, small or large.
+    Piece,
     /// Products of words of at most 64 bits.
     Multiply,
     /// Products of words of 128 bits.
@@ -48,11 +50,15 @@ pub enum Kernel {
     Message,
     /// Bytes of them.
     Wire,
+    /// Sixteen garbled ANDs; charged where they are garbled.
+    Garble,
+    /// Sixteen evaluated ANDs; charged where they are evaluated.
+    Evaluate,
 }
 
 impl Kernel {
     /// How many kinds there are.
-    pub const COUNT: usize = Kernel::Wire as usize + 1;
+    pub const COUNT: usize = Kernel::Evaluate as usize + 1;
 
     /// All kinds, in their order.
     pub const ALL: [Kernel; Kernel::COUNT] = [
@@ -60,6 +66,7 @@ impl Kernel {
         Kernel::StreamFar,
         Kernel::Fresh,
         Kernel::FreshFar,
+        Kernel::Piece,
         Kernel::Multiply,
         Kernel::MultiplyWide,
         Kernel::MatrixNarrow,
@@ -75,6 +82,8 @@ impl Kernel {
         Kernel::Generator,
         Kernel::Message,
         Kernel::Wire,
+        Kernel::Garble,
+        Kernel::Evaluate,
     ];
 }
 
@@ -123,11 +132,8 @@ pub fn charged() -> Work {
 /// Memory beyond which a loop is bound by it: about a core's own caches.
 const NEAR_BYTES: usize = 1 << 20;
 
-/// Pieces of memory from here on may go back to the system when they are freed; allocators keep smaller ones.
-const PAGED_BYTES: usize = 4 << 20;
-
 /// Charges a loop that reads and writes so many bytes in all.
-pub(crate) fn stream(bytes: usize) {
+pub fn stream(bytes: usize) {
     stream_within(bytes, bytes);
 }
 
@@ -137,14 +143,14 @@ pub(crate) fn stream_within(bytes: usize, whole: usize) {
 }
 
 /// Charges a piece of new memory: cleared, and where it is large, perhaps fetched from the system page by page.
-pub(crate) fn fresh(bytes: usize) {
+pub fn fresh(bytes: usize) {
+    charge(Kernel::Piece, 1);
     if bytes <= NEAR_BYTES {
         return charge(Kernel::Fresh, bytes);
     }
     charge(Kernel::StreamFar, bytes);
-    if bytes >= PAGED_BYTES {
-        charge(Kernel::FreshFar, bytes);
-    }
+    // Allocators keep smaller pieces, and give larger ones back to the system when they are freed, or when they lie last.
+    charge(Kernel::FreshFar, bytes);
 }
 
 /// Charges a transposition between elements and so many rows of bits: loading an element counts as much as 40 rows.

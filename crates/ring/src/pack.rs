@@ -29,6 +29,25 @@ pub(crate) fn unpack<W: Word>(words: &mut [W], bytes: &[u8], bits: u32) {
     }
 }
 
+/// Appends the low `bits` bits of each word, without gaps: what [`Vector::pack`](crate::Vector::pack) writes.
+///
+/// # Panics
+/// Unless 1 <= bits <= 64.
+pub fn pack_words(out: &mut Vec<u8>, words: &[u64], bits: u32) {
+    assert!((1..=64).contains(&bits), "{bits} bits of a word");
+    pack(out, words, bits);
+}
+
+/// Reads what [`pack_words`] wrote.
+///
+/// # Panics
+/// Unless 1 <= bits <= 64 and there are exactly ceil(words bits / 8) bytes.
+pub fn unpack_words(words: &mut [u64], bytes: &[u8], bits: u32) {
+    assert!((1..=64).contains(&bits), "{bits} bits of a word");
+    assert_eq!(bytes.len(), (words.len() * bits as usize).div_ceil(8), "bytes of {} words", words.len());
+    unpack(words, bytes, bits);
+}
+
 multiversion! {
     /// Elements of at most 64 bits through a 64-bit accumulator.
     fn pack_narrow[W: Word](out: &mut [u8], words: &[W], bits: u32) {

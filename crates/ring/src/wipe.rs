@@ -1,7 +1,40 @@
 //! Zeroing memory so that the compiler keeps it.
 
+use crate::Module;
+
 /// Overwrites `bytes` with zeros, also when nobody reads them afterwards.
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);
+}
+
+/// A value that nobody else may see, wiped when dropped, also when a run ends early.
+pub struct Wiped<M: Module>(pub M);
+
+impl<M: Module> std::ops::Deref for Wiped<M> {
+    type Target = M;
+
+    fn deref(&self) -> &M {
+        &self.0
+    }
+}
+
+impl<M: Module> std::ops::DerefMut for Wiped<M> {
+    fn deref_mut(&mut self) -> &mut M {
+        &mut self.0
+    }
+}
+
+impl<M: Module> Drop for Wiped<M> {
+    fn drop(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl<M: Module> Wiped<M> {
+    /// The value, which is then the caller's to wipe.
+    pub fn into_inner(mut self) -> M {
+        let shape = self.0.shape_of();
+        std::mem::replace(&mut self.0, M::phantom(shape))
+    }
 }

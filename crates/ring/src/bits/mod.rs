@@ -2,6 +2,7 @@
 
 mod copy;
 mod logic;
+mod rows;
 mod select;
 mod wire;
 
@@ -60,7 +61,7 @@ impl Bits {
         if self.is_shape() {
             return Vec::new();
         }
-        let row = |r: usize| (0..self.lanes).map(move |lane| self.row_of(r)[lane / 64] >> (lane % 64) & 1 == 1);
+        let row = |r: usize| (0..self.lanes).map(move |lane| self.words_of(r)[lane / 64] >> (lane % 64) & 1 == 1);
         (0..self.rows).flat_map(row).collect()
     }
 
@@ -110,10 +111,22 @@ impl Bits {
         Bits { rows, lanes, words: Some(words) }
     }
 
-    /// The words of row `row` of a value with data.
-    fn row_of(&self, row: usize) -> &[u64] {
+    /// The words of row `row` of a value with data, 64 lanes each, lowest bit first. Padding may be garbage.
+    ///
+    /// # Panics
+    /// For a shape, and unless there is such a row.
+    pub fn words_of(&self, row: usize) -> &[u64] {
         let row_words = self.row_words();
         &self.words()[row * row_words..(row + 1) * row_words]
+    }
+
+    /// As [`words_of`](Self::words_of), to be written.
+    ///
+    /// # Panics
+    /// For a shape, and unless there is such a row.
+    pub fn words_of_mut(&mut self, row: usize) -> &mut [u64] {
+        let row_words = self.row_words();
+        &mut self.words_mut()[row * row_words..(row + 1) * row_words]
     }
 
     /// All words; none for a shape.

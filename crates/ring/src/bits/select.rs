@@ -100,7 +100,7 @@ impl Bits {
         assert!(indices.iter().all(|&i| (i as usize) < self.lanes), "a lane outside a {self:?}");
         let mut words = Vec::with_capacity(self.rows * indices.len().div_ceil(64));
         for row in 0..self.rows {
-            let row = self.row_of(row);
+            let row = self.words_of(row);
             let bit = |i: u32| row[i as usize / 64] >> (i % 64) & 1;
             words.extend(indices.chunks(64).map(|run| run.iter().rev().fold(0, |word, &i| word << 1 | bit(i))));
         }
@@ -117,7 +117,7 @@ impl Bits {
         }
         let mut words = Vec::with_capacity(indices.len() * self.row_words());
         for &row in indices {
-            words.extend_from_slice(self.row_of(row as usize));
+            words.extend_from_slice(self.words_of(row as usize));
         }
         Self::of_words(indices.len(), self.lanes, words)
     }
@@ -147,7 +147,7 @@ impl Bits {
         }
         for (i, &position) in positions.iter().enumerate() {
             let at = position as usize * row_words;
-            work(&mut self.words_mut()[at..at + row_words], other.row_of(from + i));
+            work(&mut self.words_mut()[at..at + row_words], other.words_of(from + i));
         }
     }
 
@@ -196,7 +196,7 @@ impl Bits {
             return;
         }
         for (row, target) in self.words_mut().chunks_exact_mut(row_words).enumerate() {
-            or_bits(target, to, source.row_of(row), range.start, range.len());
+            or_bits(target, to, source.words_of(row), range.start, range.len());
         }
     }
 }

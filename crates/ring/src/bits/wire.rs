@@ -24,7 +24,7 @@ impl Bits {
         }
         let mut packed = vec![0u64; bytes.div_ceil(8)];
         for row in 0..self.rows {
-            or_bits(&mut packed, row * self.lanes, self.row_of(row), 0, self.lanes);
+            or_bits(&mut packed, row * self.lanes, self.words_of(row), 0, self.lanes);
         }
         out.extend_from_slice(&bytemuck::cast_slice(&packed)[..bytes]);
         wipe::wipe(bytemuck::cast_slice_mut(&mut packed));

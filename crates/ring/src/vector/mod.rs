@@ -158,6 +158,11 @@ impl Vector {
         on_words!(&self.data, words => words.iter().map(|&w| narrow(w.wide() & mask)).collect(), _len => Vec::new())
     }
 
+    /// The words of a vector over a ring of more than 64 bits, not reduced; none for another, or for a shape.
+    pub fn wide_words(&self) -> &[u128] {
+        if let Data::U128(words) = &self.data { words } else { &[] }
+    }
+
     /// Whether this is a shape without data.
     pub fn is_shape(&self) -> bool {
         matches!(self.data, Data::Shape(_))
