@@ -1,0 +1,57 @@
+//! Shifts: by public amounts, which cost nothing, and by secret ones.
+
+use super::{Bit, Builder, Sign};
+
+/// Which way bits move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Towards the high bits; zeros come in.
+    Left,
+    /// Towards the low bits; zeros come in, or copies of the sign.
+    Right(Sign),
+}
+
+impl Builder {
+    /// x moved by a public amount, which may be as large as it likes.
+    pub fn shift(&self, x: &[Bit], direction: Direction, amount: usize) -> Vec<Bit> {
+        let amount = amount.min(x.len());
+        let coming = vec![coming_in(x, direction); amount];
+        match direction {
+            Direction::Left => [&coming, &x[..x.len() - amount]].concat(),
+            Direction::Right(_) => [&x[amount..], &coming].concat(),
+        }
+    }
+
+    /// x moved by a secret amount, an unsigned number of any width: k ANDs for each bit of it.
+    pub fn shift_by(&mut self, x: &[Bit], direction: Direction, amount: &[Bit]) -> Vec<Bit> {
+        let mut moved = x.to_vec();
+        for (i, &bit) in amount.iter().enumerate() {
+            let step = if i < usize::BITS as usize - 1 { 1 << i } else { usize::MAX };
+            let further = self.shift(&moved, direction, step);
+            moved = self.mux(bit, &further, &moved);
+        }
+        moved
+    }
+
+    /// x rotated towards the high bits by a secret amount, taken modulo k if k is a power of two.
+    ///
+    /// # Panics
+    /// Unless k is a power of two.
+    pub fn rotate_by(&mut self, x: &[Bit], amount: &[Bit]) -> Vec<Bit> {
+        assert!(x.len().is_power_of_two(), "rotation of {} bits", x.len());
+        let mut moved = x.to_vec();
+        for (i, &bit) in amount.iter().take(x.len().ilog2() as usize).enumerate() {
+            let mut further = moved.clone();
+            further.rotate_right(1 << i);
+            moved = self.mux(bit, &further, &moved);
+        }
+        moved
+    }
+}
+
+fn coming_in(x: &[Bit], direction: Direction) -> Bit {
+    match direction {
+        Direction::Right(Sign::Signed) => x.last().copied().unwrap_or(Bit::FALSE),
+        Direction::Left | Direction::Right(Sign::Unsigned) => Bit::FALSE,
+    }
+}

@@ -1,0 +1,122 @@
+//! Whole circuits of one operation each.
+//!
+//! Every function builds its circuit anew. None of them can be too large for a [`Circuit`] at the widths that
+//! protocols use; one that is panics.
+
+use crate::{Bit, Builder, Circuit, Direction, Extreme, Goal, Sign};
+
+/// x + y modulo 2^k.
+pub fn add(width: u32, goal: Goal) -> Circuit {
+    binary(width, |b, x, y| b.add(x, y, goal))
+}
+
+/// x - y modulo 2^k.
+pub fn sub(width: u32, goal: Goal) -> Circuit {
+    binary(width, |b, x, y| b.sub(x, y, goal))
+}
+
+/// -x modulo 2^k.
+pub fn neg(width: u32, goal: Goal) -> Circuit {
+    unary(width, |b, x| b.neg(x, goal))
+}
+
+/// x y modulo 2^k.
+pub fn mul(width: u32, goal: Goal) -> Circuit {
+    binary(width, |b, x, y| b.mul(x, y, goal))
+}
+
+/// x y in 2k bits.
+pub fn mul_wide(width: u32, sign: Sign, goal: Goal) -> Circuit {
+    binary(width, |b, x, y| b.mul_wide(x, y, sign, goal))
+}
+
+/// x^2 in 2k bits, x unsigned.
+pub fn square(width: u32, goal: Goal) -> Circuit {
+    unary(width, |b, x| b.square(x, 2 * x.len(), goal))
+}
+
+/// x < y.
+pub fn less_than(width: u32, sign: Sign, goal: Goal) -> Circuit {
+    binary(width, |b, x, y| vec![b.less_than(x, y, sign, goal)])
+}
+
+/// x = y.
+pub fn equal(width: u32) -> Circuit {
+    binary(width, |b, x, y| vec![b.equal(x, y)])
+}
+
+/// x = 0.
+pub fn is_zero(width: u32) -> Circuit {
+    unary(width, |b, x| vec![b.is_zero(x)])
+}
+
+/// floor(x / y) and the remainder, as [`Builder::divide`] says.
+pub fn divide(width: u32, sign: Sign, goal: Goal) -> Circuit {
+    let mut b = Builder::new();
+    let (x, y) = (b.input(width), b.input(width));
+    let result = b.divide(&x, &y, sign, goal);
+    finish(b, &[&result.quotient, &result.remainder])
+}
+
+/// x if the bit, which comes first, is set, else y.
+pub fn mux(width: u32) -> Circuit {
+    let mut b = Builder::new();
+    let (bit, x, y) = (b.input(1), b.input(width), b.input(width));
+    let chosen = b.mux(bit[0], &x, &y);
+    finish(b, &[&chosen])
+}
+
+/// (y, x) if the bit, which comes first, is set, else (x, y).
+pub fn swap_if(width: u32) -> Circuit {
+    let mut b = Builder::new();
+    let (bit, x, y) = (b.input(1), b.input(width), b.input(width));
+    let (first, second) = b.swap_if(bit[0], &x, &y);
+    finish(b, &[&first, &second])
+}
+
+/// How many bits of x are set.
+pub fn popcount(width: u32, goal: Goal) -> Circuit {
+    unary(width, |b, x| b.popcount(x, goal))
+}
+
+/// The extremum of `count` numbers and its position.
+///
+/// # Panics
+/// If `count` is 0.
+pub fn extremum(count: usize, width: u32, extreme: Extreme, sign: Sign, goal: Goal) -> Circuit {
+    let mut b = Builder::new();
+    let numbers: Vec<Vec<Bit>> = (0..count).map(|_| b.input(width)).collect();
+    let result = b.extremum(&numbers, extreme, sign, goal);
+    finish(b, &[&result.value, &result.index])
+}
+
+/// x moved by a secret amount of `amount_width` bits.
+pub fn shift_by(width: u32, amount_width: u32, direction: Direction) -> Circuit {
+    let mut b = Builder::new();
+    let (x, amount) = (b.input(width), b.input(amount_width));
+    let moved = b.shift_by(&x, direction, &amount);
+    finish(b, &[&moved])
+}
+
+/// AES-128, of key and block, in the conventions of the Bristol Fashion file `aes_128`.
+pub fn aes128() -> Circuit {
+    binary(128, |b, key, block| b.aes128(key, block))
+}
+
+fn unary(width: u32, build: impl FnOnce(&mut Builder, &[Bit]) -> Vec<Bit>) -> Circuit {
+    let mut b = Builder::new();
+    let x = b.input(width);
+    let result = build(&mut b, &x);
+    finish(b, &[&result])
+}
+
+fn binary(width: u32, build: impl FnOnce(&mut Builder, &[Bit], &[Bit]) -> Vec<Bit>) -> Circuit {
+    let mut b = Builder::new();
+    let (x, y) = (b.input(width), b.input(width));
+    let result = build(&mut b, &x, &y);
+    finish(b, &[&result])
+}
+
+fn finish(b: Builder, outputs: &[&[Bit]]) -> Circuit {
+    b.finish(outputs).expect("a circuit of one operation is small")
+}

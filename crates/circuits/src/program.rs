@@ -1,0 +1,267 @@
+//! A circuit made ready to run: steps of local gates followed by independent ANDs, over reused slots.
+//!
+//! A value needs memory from the gate that writes it to the last one that reads it. A [`Program`] numbers slots instead
+//! of wires, so that memory follows the circuit's width and not its size, and groups ANDs that do not depend on each
+//! other, for one round of a protocol or for the pipelines of a processor.
+
+use crate::circuit::operands;
+use crate::schedule::{self, Group};
+use crate::{Circuit, Gate, Wire};
+
+/// A place that holds one wire's value for a while.
+pub type Slot = u32;
+
+/// How gates are ordered and grouped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Order {
+    /// A step for every layer: as few steps as the AND-depth. For protocols that take a round for each.
+    Layers,
+    /// About the circuit's own order, in which fewer values live at once; a step has at most so many ANDs.
+    Runs(usize),
+}
+
+/// A gate of which everybody computes its own part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Local {
+    /// `out` becomes a xor b.
+    Xor {
+        /// Written.
+        out: Slot,
+        /// Read.
+        a: Slot,
+        /// Read.
+        b: Slot,
+    },
+    /// `out` becomes not a.
+    Inv {
+        /// Written.
+        out: Slot,
+        /// Read.
+        a: Slot,
+    },
+    /// `out` becomes a public bit.
+    Constant {
+        /// Written.
+        out: Slot,
+        /// The bit.
+        bit: bool,
+    },
+}
+
+/// `out` becomes a and b.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct And {
+    /// Written.
+    pub out: Slot,
+    /// Read.
+    pub a: Slot,
+    /// Read.
+    pub b: Slot,
+}
+
+/// Local gates, to be done one after the other, and then ANDs that do not depend on each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step<'a> {
+    /// May write to a slot that they read.
+    pub local: &'a [Local],
+    /// No slot that one writes is read or written by another.
+    pub ands: &'a [And],
+}
+
+/// A circuit over slots. Input wire i starts in slot i.
+#[derive(Clone)]
+pub struct Program {
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+    input_wires: u32,
+    output_slots: Vec<Slot>,
+    slots: u32,
+    locals: Vec<Local>,
+    ands: Vec<And>,
+    /// Where each step's local gates and ANDs end.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Program {
+    /// The circuit in this order.
+    pub fn new(circuit: &Circuit, order: Order) -> Program {
+        let groups = match order {
+            Order::Layers => schedule::layers(circuit),
+            Order::Runs(limit) => schedule::runs(circuit, limit),
+        };
+        let mut allocator = Allocator::new(circuit, &groups);
+        let mut program = Program {
+            inputs: circuit.inputs().to_vec(),
+            outputs: circuit.outputs().to_vec(),
+            input_wires: circuit.input_wires(),
+            output_slots: Vec::new(),
+            slots: 0,
+            locals: Vec::with_capacity(circuit.len()),
+            ands: Vec::new(),
+            ends: Vec::with_capacity(groups.len()),
+        };
+        for group in &groups {
+            program.push(group, &mut allocator);
+        }
+        program.output_slots = circuit.output_wires().iter().map(|&wire| allocator.slot_of(wire)).collect();
+        program.slots = allocator.slots;
+        program
+    }
+
+    fn push(&mut self, group: &Group, allocator: &mut Allocator) {
+        for &(wire, gate) in &group.local {
+            self.locals.push(allocator.local(wire, gate));
+        }
+        let read: Vec<(Slot, Slot)> =
+            group.ands.iter().map(|&(_, a, b)| (allocator.slot_of(a), allocator.slot_of(b))).collect();
+        // Written slots differ from all that the step reads: these are given back only afterwards.
+        for (&(wire, ..), (a, b)) in group.ands.iter().zip(read) {
+            self.ands.push(And { out: allocator.take(wire), a, b });
+        }
+        for &(wire, a, b) in &group.ands {
+            allocator.give_back(&[Some(a), Some(b)]);
+            allocator.give_back_unread(wire);
+        }
+        self.ends.push((self.locals.len() as u32, self.ands.len() as u32));
+    }
+
+    /// The widths of the groups of inputs.
+    pub fn inputs(&self) -> &[u32] {
+        &self.inputs
+    }
+
+    /// The widths of the groups of outputs.
+    pub fn outputs(&self) -> &[u32] {
+        &self.outputs
+    }
+
+    /// Input wires of all groups together; they start in slots 0, 1, ...
+    pub fn input_wires(&self) -> usize {
+        self.input_wires as usize
+    }
+
+    /// Where the outputs are after the last step, group by group.
+    pub fn output_slots(&self) -> &[Slot] {
+        &self.output_slots
+    }
+
+    /// How many slots there are: the values alive at once, at most.
+    pub fn slots(&self) -> usize {
+        self.slots as usize
+    }
+
+    /// How many ANDs there are.
+    pub fn and_count(&self) -> u64 {
+        self.ands.len() as u64
+    }
+
+    /// How many local gates there are.
+    pub fn local_count(&self) -> u64 {
+        self.locals.len() as u64
+    }
+
+    /// How many steps there are. In the order [`Order::Layers`] all but the last have ANDs, and that one may have some.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether nothing is computed.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Step `index`.
+    ///
+    /// # Panics
+    /// Unless there is one.
+    pub fn step(&self, index: usize) -> Step<'_> {
+        let (local, ands) = if index == 0 { (0, 0) } else { self.ends[index - 1] };
+        let (local_end, ands_end) = self.ends[index];
+        Step {
+            local: &self.locals[local as usize..local_end as usize],
+            ands: &self.ands[ands as usize..ands_end as usize],
+        }
+    }
+
+    /// The steps in order.
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> {
+        (0..self.len()).map(|index| self.step(index))
+    }
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "program {:?} -> {:?} of {} steps over {} slots", self.inputs, self.outputs, self.len(), self.slots)
+    }
+}
+
+const NOWHERE: Slot = Slot::MAX;
+
+/// Gives every wire a slot for as long as it is read.
+struct Allocator {
+    /// Reads to come, per wire; outputs count as one that never comes.
+    reads: Vec<u32>,
+    slot: Vec<Slot>,
+    free: Vec<Slot>,
+    slots: u32,
+}
+
+impl Allocator {
+    fn new(circuit: &Circuit, groups: &[Group]) -> Allocator {
+        let mut reads = vec![0u32; circuit.wires() as usize];
+        let mut read = |wire: Wire| reads[wire as usize] += 1;
+        for group in groups {
+            group.local.iter().flat_map(|&(_, gate)| operands(gate)).flatten().for_each(&mut read);
+            group.ands.iter().flat_map(|&(_, a, b)| [a, b]).for_each(&mut read);
+        }
+        circuit.output_wires().iter().copied().for_each(&mut read);
+        let inputs = circuit.input_wires();
+        let mut slot = vec![NOWHERE; circuit.wires() as usize];
+        (0..inputs).for_each(|wire| slot[wire as usize] = wire);
+        let free = (0..inputs).rev().filter(|&wire| reads[wire as usize] == 0).collect();
+        Allocator { reads, slot, free, slots: inputs }
+    }
+
+    fn slot_of(&self, wire: Wire) -> Slot {
+        self.slot[wire as usize]
+    }
+
+    fn take(&mut self, wire: Wire) -> Slot {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        });
+        self.slot[wire as usize] = slot;
+        slot
+    }
+
+    /// Counts one read of each wire as done.
+    fn give_back(&mut self, wires: &[Option<Wire>]) {
+        for wire in wires.iter().flatten().map(|&wire| wire as usize) {
+            self.reads[wire] -= 1;
+            if self.reads[wire] == 0 {
+                self.free.push(self.slot[wire]);
+            }
+        }
+    }
+
+    /// Frees the slot of a wire that nobody reads.
+    fn give_back_unread(&mut self, wire: Wire) {
+        if self.reads[wire as usize] == 0 {
+            self.free.push(self.slot[wire as usize]);
+        }
+    }
+
+    fn local(&mut self, wire: Wire, gate: Gate) -> Local {
+        let [a, b] = operands(gate).map(|from| from.map_or(NOWHERE, |from| self.slot_of(from)));
+        self.give_back(&operands(gate));
+        let out = self.take(wire);
+        self.give_back_unread(wire);
+        match gate {
+            Gate::Xor(..) => Local::Xor { out, a, b },
+            Gate::Inv(_) => Local::Inv { out, a },
+            Gate::Constant(bit) => Local::Constant { out, bit },
+            Gate::And(..) => unreachable!("an AND is not local"),
+        }
+    }
+}
