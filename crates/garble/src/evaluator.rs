@@ -1,0 +1,102 @@
+//! The side that reads the tables.
+
+use quorate_circuits::Program;
+use quorate_crypto::Tccr;
+
+use crate::slots::Slots;
+use crate::walk::{Pack, Task, Walk};
+use crate::{GarbleError, Labels};
+
+/// Evaluates a garbled program on active labels, chunk by chunk.
+pub struct Evaluator<'a> {
+    walk: Walk<'a>,
+    inputs: &'a Labels,
+    slots: Slots,
+    outputs: Labels,
+    /// The beginning of tables whose end did not come yet.
+    begun: Vec<u8>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// An evaluation that begins: of the garbler's program, hash and first tweak, on the active labels of every input
+    /// wire.
+    ///
+    /// # Errors
+    /// [`GarbleError::Shape`], [`GarbleError::Tweak`].
+    pub fn new(
+        program: &'a Program,
+        hash: &'a Tccr,
+        first_tweak: u128,
+        inputs: &'a Labels,
+    ) -> Result<Evaluator<'a>, GarbleError> {
+        let instances = inputs.instances();
+        inputs.expect(program.input_wires(), instances)?;
+        Ok(Evaluator {
+            walk: Walk::new(program, instances, hash, first_tweak)?,
+            slots: Slots::new(program, instances),
+            outputs: Labels::zeros(program.output_slots().len(), instances),
+            inputs,
+            begun: Vec::new(),
+        })
+    }
+
+    /// Bytes of tables that are still to come: a bound for what to accept from the peer.
+    pub fn bytes_left(&self) -> u64 {
+        self.walk.bytes_left() - self.begun.len() as u64
+    }
+
+    /// Goes on with the next tables, cut anywhere.
+    ///
+    /// # Errors
+    /// [`GarbleError::SurplusTables`], after which the evaluation cannot go on.
+    pub fn evaluate(&mut self, tables: &[u8]) -> Result<(), GarbleError> {
+        if tables.len() as u64 > self.bytes_left() {
+            return Err(GarbleError::SurplusTables { bytes: tables.len(), left_bytes: self.bytes_left() });
+        }
+        let mut rest = tables;
+        loop {
+            match self.walk.next(!rest.is_empty()) {
+                Task::Load(batch) => self.slots.load(self.inputs, batch),
+                Task::Local(batch, gates) => self.slots.local(gates, batch, 0),
+                Task::Pack(pack) => {
+                    let wanted = pack.bytes() - self.begun.len();
+                    let Some((ours, others)) = rest.split_at_checked(wanted) else {
+                        self.begun.extend_from_slice(rest);
+                        self.walk.undo(&pack);
+                        return Ok(());
+                    };
+                    rest = others;
+                    if self.begun.is_empty() {
+                        self.pack(&pack, ours);
+                    } else {
+                        let mut whole = std::mem::take(&mut self.begun);
+                        whole.extend_from_slice(ours);
+                        self.pack(&pack, &whole);
+                    }
+                }
+                Task::Store(batch) => self.slots.store(self.walk.program(), &mut self.outputs, batch),
+                Task::Full | Task::Done => return Ok(()),
+            }
+        }
+    }
+
+    /// The active labels of the outputs, after the last tables.
+    ///
+    /// # Errors
+    /// [`GarbleError::MissingTables`] if there are tables that did not come.
+    pub fn finish(mut self) -> Result<Labels, GarbleError> {
+        self.evaluate(&[])?;
+        match self.bytes_left() {
+            0 => Ok(self.outputs),
+            missing_bytes => Err(GarbleError::MissingTables { missing_bytes }),
+        }
+    }
+
+    fn pack(&mut self, pack: &Pack, bytes: &[u8]) {
+        let hash = self.walk.hash(pack.tweaks);
+        self.slots.ands(pack, |inputs, out| match bytes.try_into() {
+            Ok(tables) => hash.evaluate_ands(inputs, pack.tweaks, tables, out),
+            Err(_) => hash.evaluate_ands(inputs, pack.tweaks, &pack.spread_live(bytes), out),
+        });
+    }
+}

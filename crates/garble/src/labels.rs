@@ -1,0 +1,263 @@
+//! Wire labels: 128 secret bits for each wire of each instance.
+
+use quorate_crypto::{CryptoError, Prg, os_random};
+use quorate_ring::Bits;
+use zeroize::Zeroize;
+
+use crate::GarbleError;
+
+/// Bytes of a label.
+pub const LABEL_BYTES: usize = 16;
+
+/// What the labels of 0 and of 1 differ by, on every wire: the garbler's secret. Its lowest bit is set, so that the two
+/// differ in colour. Wiped on drop, never printed.
+#[derive(Clone)]
+pub struct Delta(u128);
+
+impl Delta {
+    /// From the operating system's generator.
+    ///
+    /// # Errors
+    /// [`CryptoError::OsRandom`] when the system has no randomness to give.
+    pub fn random() -> Result<Delta, CryptoError> {
+        let mut bytes = [0; LABEL_BYTES];
+        os_random(&mut bytes)?;
+        let delta = Delta(u128::from_le_bytes(bytes) | 1);
+        bytes.zeroize();
+        Ok(delta)
+    }
+
+    /// The correlation of oblivious transfers, so that their messages are labels.
+    ///
+    /// # Errors
+    /// [`GarbleError::EvenDelta`] unless its lowest bit is set.
+    pub fn from_correlation(correlation: u128) -> Result<Delta, GarbleError> {
+        if correlation & 1 == 0 { Err(GarbleError::EvenDelta) } else { Ok(Delta(correlation)) }
+    }
+
+    /// The secret, for the protocols that make labels.
+    pub fn expose(&self) -> u128 {
+        self.0
+    }
+}
+
+impl Drop for Delta {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl std::fmt::Debug for Delta {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Delta(..)")
+    }
+}
+
+/// A label for every wire of every instance. The garbler holds those of 0, the evaluator the active ones; what one
+/// calls a label's *colour* is its lowest bit. Wiped on drop, never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Labels {
+    instances: usize,
+    wires: usize,
+    /// Wire by wire.
+    blocks: Vec<u128>,
+}
+
+impl Labels {
+    /// Zeros: labels of constants that everybody knows, or room to write labels to.
+    pub fn zeros(wires: usize, instances: usize) -> Labels {
+        Labels { instances, wires, blocks: vec![0; wires * instances] }
+    }
+
+    /// Fresh labels, for inputs that no protocol gives labels to.
+    pub fn random(prg: &mut Prg, wires: usize, instances: usize) -> Labels {
+        let mut labels = Labels::zeros(wires, instances);
+        prg.fill(bytemuck::cast_slice_mut(&mut labels.blocks));
+        labels
+    }
+
+    /// These labels, wire by wire.
+    ///
+    /// # Errors
+    /// [`GarbleError::Shape`] unless there are as many.
+    pub fn from_blocks(wires: usize, instances: usize, blocks: Vec<u128>) -> Result<Labels, GarbleError> {
+        if wires.checked_mul(instances) != Some(blocks.len()) {
+            return Err(GarbleError::Shape { wires, instances, got_wires: 1, got_instances: blocks.len() });
+        }
+        Ok(Labels { instances, wires, blocks })
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    ///
+    /// # Errors
+    /// [`GarbleError::LabelBytes`] unless there are as many bytes as the shape demands; memory is taken only then.
+    pub fn from_bytes(wires: usize, instances: usize, bytes: &[u8]) -> Result<Labels, GarbleError> {
+        let expected_bytes = (wires as u64).saturating_mul(instances as u64).saturating_mul(LABEL_BYTES as u64);
+        if bytes.len() as u64 != expected_bytes {
+            return Err(GarbleError::LabelBytes { expected_bytes, got_bytes: bytes.len() as u64 });
+        }
+        let mut labels = Labels::zeros(wires, instances);
+        bytemuck::cast_slice_mut(&mut labels.blocks).copy_from_slice(bytes);
+        Ok(labels)
+    }
+
+    /// Appends the labels, 16 bytes each, wire by wire.
+    pub fn to_bytes(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(bytemuck::cast_slice(&self.blocks));
+    }
+
+    /// How many wires.
+    pub fn wires(&self) -> usize {
+        self.wires
+    }
+
+    /// How many instances.
+    pub fn instances(&self) -> usize {
+        self.instances
+    }
+
+    /// All labels, wire by wire.
+    pub fn blocks(&self) -> &[u128] {
+        &self.blocks
+    }
+
+    /// As [`blocks`](Self::blocks), to be written.
+    pub fn blocks_mut(&mut self) -> &mut [u128] {
+        &mut self.blocks
+    }
+
+    /// The labels of one wire, an instance each.
+    ///
+    /// # Panics
+    /// Unless there is such a wire.
+    pub fn wire(&self, wire: usize) -> &[u128] {
+        &self.blocks[wire * self.instances..(wire + 1) * self.instances]
+    }
+
+    /// As [`wire`](Self::wire), to be written.
+    ///
+    /// # Panics
+    /// Unless there is such a wire.
+    pub fn wire_mut(&mut self, wire: usize) -> &mut [u128] {
+        &mut self.blocks[wire * self.instances..(wire + 1) * self.instances]
+    }
+
+    /// Some wires of these.
+    ///
+    /// # Panics
+    /// Unless there are such wires.
+    pub fn slice_wires(&self, wires: std::ops::Range<usize>) -> Labels {
+        let blocks = self.blocks[wires.start * self.instances..wires.end * self.instances].to_vec();
+        Labels { instances: self.instances, wires: wires.len(), blocks }
+    }
+
+    /// The wires of all parts, one part after the other.
+    ///
+    /// # Errors
+    /// [`GarbleError::Shape`] unless all have one number of instances.
+    pub fn concat_wires(parts: &[&Labels]) -> Result<Labels, GarbleError> {
+        let instances = parts.first().map_or(0, |part| part.instances);
+        let wires = parts.iter().map(|part| part.wires).sum();
+        let mut blocks = Vec::with_capacity(wires * instances);
+        for part in parts {
+            part.expect(part.wires, instances)?;
+            blocks.extend_from_slice(&part.blocks);
+        }
+        Ok(Labels { instances, wires, blocks })
+    }
+
+    /// Label by label xor: of labels of 0, the garbler's part of a free xor; of active ones, the evaluator's.
+    ///
+    /// # Errors
+    /// [`GarbleError::Shape`] unless both have one shape.
+    pub fn xor_assign(&mut self, other: &Labels) -> Result<(), GarbleError> {
+        other.expect(self.wires, self.instances)?;
+        self.blocks.iter_mut().zip(&other.blocks).for_each(|(to, from)| *to ^= from);
+        Ok(())
+    }
+
+    /// The labels for these bits, given those of 0: bit (w, i) of wire w in instance i.
+    ///
+    /// # Errors
+    /// [`GarbleError::Shape`] unless there is a bit for each label.
+    pub fn encode(&self, delta: &Delta, bits: &Bits) -> Result<Labels, GarbleError> {
+        let mut active = self.clone();
+        active.shift(delta, bits)?;
+        Ok(active)
+    }
+
+    /// Adds `delta` where a bit is set: turns labels of 0 into active ones, or the other way round.
+    ///
+    /// # Errors
+    /// [`GarbleError::Shape`] unless there is a bit for each label.
+    pub fn shift(&mut self, delta: &Delta, bits: &Bits) -> Result<(), GarbleError> {
+        self.expect(bits.rows(), bits.lanes())?;
+        for wire in 0..self.wires {
+            let words = bits.words_of(wire);
+            for (i, label) in self.wire_mut(wire).iter_mut().enumerate() {
+                *label ^= delta.0 & mask(u128::from(words[i / 64] >> (i % 64)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The colours: shares of the values, if one side holds labels of 0 and the other active ones.
+    pub fn colours(&self) -> Bits {
+        let mut bits = Bits::zeros(self.wires, self.instances);
+        for wire in 0..self.wires {
+            let words = bits.words_of_mut(wire);
+            for (i, label) in self.wire(wire).iter().enumerate() {
+                words[i / 64] |= ((*label & 1) as u64) << (i % 64);
+            }
+        }
+        bits
+    }
+
+    /// The garbler's reading of active labels that came back, given those of 0: also a proof that the evaluator
+    /// evaluated, as it can make up neither label of a wire that it did not reach.
+    ///
+    /// # Errors
+    /// [`GarbleError::NotALabel`] if one is neither; [`GarbleError::Shape`]. Which one it was is not told.
+    pub fn open(&self, delta: &Delta, active: &Labels) -> Result<Bits, GarbleError> {
+        active.expect(self.wires, self.instances)?;
+        let mut difference = self.clone();
+        difference.xor_assign(active)?;
+        // 0 or delta: in either case what is left after taking off delta where the colour differs.
+        let strange = difference.blocks.iter().fold(0, |strange, &d| strange | (d ^ (delta.0 & mask(d))));
+        if strange != 0 { Err(GarbleError::NotALabel) } else { Ok(difference.colours()) }
+    }
+
+    /// This shape, or an error that names both.
+    pub(crate) fn expect(&self, wires: usize, instances: usize) -> Result<(), GarbleError> {
+        let (got_wires, got_instances) = (self.wires, self.instances);
+        match (got_wires, got_instances) == (wires, instances) {
+            true => Ok(()),
+            false => Err(GarbleError::Shape { wires, instances, got_wires, got_instances }),
+        }
+    }
+}
+
+impl Drop for Labels {
+    fn drop(&mut self) {
+        wipe(&mut self.blocks);
+    }
+}
+
+/// Overwrites labels with zeros, many at once, also when nobody reads them afterwards.
+pub(crate) fn wipe(blocks: &mut [u128]) {
+    blocks.fill(0);
+    zeroize::optimization_barrier(blocks);
+}
+
+impl std::fmt::Debug for Labels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "labels of {} wires in {} instances", self.wires, self.instances)
+    }
+}
+
+/// All ones if the lowest bit is set, else zeros.
+#[inline(always)]
+pub(crate) fn mask(label: u128) -> u128 {
+    let half = ((label & 1) as u64).wrapping_neg();
+    u128::from(half) << 64 | u128::from(half)
+}

@@ -1,0 +1,304 @@
+//! The way through a program that garbler and evaluator take in step.
+//!
+//! Instances go through in batches of 16, the last ones in a batch of 1, 2, 4, 8 or 16 *lanes*, some of which may be
+//! empty. Within a batch the program's steps follow each other, and in a step its ANDs, in *packs* of at most 16
+//! (gate, lane) pairs: one gate with 16 lanes, 16 gates with one. A pack is what is hashed together, and its tables
+//! stand together: 16 bytes of T_G for each pair, then 16 bytes of T_E.
+
+use quorate_circuits::{And, Local, Program};
+use quorate_crypto::{RUN, SEGMENT_TWEAKS, TABLES_BYTES, Tables, Tccr};
+use quorate_ring::meter::{Kernel, charge};
+
+use crate::{GarbleError, LABEL_BYTES};
+
+/// Bytes that a gate takes: the two rows of half gates.
+pub const TABLE_BYTES: usize = 32;
+
+/// Tweaks of a pack: a run for each half.
+const PACK_TWEAKS: u128 = 2 * RUN as u128;
+
+/// Instances that go through together.
+#[derive(Clone, Copy)]
+pub(crate) struct Batch {
+    /// The first one.
+    pub first: usize,
+    /// How many.
+    pub live: usize,
+    /// How many there is room for: a power of two, at most 16.
+    pub lanes: usize,
+}
+
+/// ANDs that are hashed together.
+#[derive(Clone, Copy)]
+pub(crate) struct Pack<'a> {
+    pub ands: &'a [And],
+    /// The first tweak of each half.
+    pub tweaks: [u128; 2],
+    pub batch: Batch,
+}
+
+impl Pack<'_> {
+    /// Bytes of its tables.
+    pub fn bytes(&self) -> usize {
+        TABLE_BYTES * self.ands.len() * self.batch.live
+    }
+
+    /// Copies from `tables` what belongs to a gate and a lane that is not empty: first all T_G, then all T_E.
+    pub fn copy_live(&self, chunk: &mut [u8], tables: &Tables) {
+        let (lane_bytes, live_bytes) = (LABEL_BYTES * self.batch.lanes, LABEL_BYTES * self.batch.live);
+        let half = chunk.len() / 2;
+        for (to, from) in chunk.chunks_exact_mut(half).zip(tables.chunks_exact(TABLES_BYTES / 2)) {
+            for (to, from) in to.chunks_exact_mut(live_bytes).zip(from.chunks_exact(lane_bytes)) {
+                to.copy_from_slice(&from[..live_bytes]);
+            }
+        }
+    }
+
+    /// Undoes [`copy_live`](Self::copy_live); the rest is zeros.
+    pub fn spread_live(&self, chunk: &[u8]) -> Tables {
+        let (lane_bytes, live_bytes) = (LABEL_BYTES * self.batch.lanes, LABEL_BYTES * self.batch.live);
+        let mut tables = [0; TABLES_BYTES];
+        for (from, to) in chunk.chunks_exact(chunk.len() / 2).zip(tables.chunks_exact_mut(TABLES_BYTES / 2)) {
+            for (from, to) in from.chunks_exact(live_bytes).zip(to.chunks_exact_mut(lane_bytes)) {
+                to[..live_bytes].copy_from_slice(from);
+            }
+        }
+        tables
+    }
+}
+
+/// What is to be done next.
+pub(crate) enum Task<'a> {
+    /// Bring the inputs of a batch to their slots.
+    Load(Batch),
+    /// Local gates.
+    Local(Batch, &'a [Local]),
+    /// ANDs.
+    Pack(Pack<'a>),
+    /// Take the outputs of a batch from their slots.
+    Store(Batch),
+    /// A pack would be next.
+    Full,
+    /// Nothing.
+    Done,
+}
+
+/// Where in the step it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Load,
+    Local,
+    Ands(usize),
+}
+
+/// A way through the program, and the hash for where it is.
+pub(crate) struct Walk<'a> {
+    program: &'a Program,
+    instances: usize,
+    first: usize,
+    step: usize,
+    place: Place,
+    tweak: u128,
+    bytes_left: u64,
+    session_hash: &'a Tccr,
+    segment: Option<(u128, Tccr)>,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(
+        program: &'a Program,
+        instances: usize,
+        session_hash: &'a Tccr,
+        first_tweak: u128,
+    ) -> Result<Walk<'a>, GarbleError> {
+        if !first_tweak.is_multiple_of(SEGMENT_TWEAKS) {
+            return Err(GarbleError::Tweak { multiple: SEGMENT_TWEAKS });
+        }
+        Ok(Walk {
+            program,
+            instances,
+            first: 0,
+            step: 0,
+            place: Place::Load,
+            tweak: first_tweak,
+            bytes_left: table_bytes(program, instances),
+            session_hash,
+            segment: None,
+        })
+    }
+
+    pub fn program(&self) -> &'a Program {
+        self.program
+    }
+
+    /// The next task; a pack only if `pack_wanted`.
+    pub fn next(&mut self, pack_wanted: bool) -> Task<'a> {
+        if self.first >= self.instances {
+            return Task::Done;
+        }
+        let batch = self.batch();
+        loop {
+            match self.place {
+                Place::Load => {
+                    self.place = Place::Local;
+                    return Task::Load(batch);
+                }
+                Place::Local if self.step == self.program.len() => {
+                    (self.first, self.step, self.place) = (self.first + batch.live, 0, Place::Load);
+                    return Task::Store(batch);
+                }
+                Place::Local => {
+                    self.place = Place::Ands(0);
+                    return Task::Local(batch, self.program.step(self.step).local);
+                }
+                Place::Ands(from) => {
+                    let rest = &self.program.step(self.step).ands[from..];
+                    if rest.is_empty() {
+                        (self.step, self.place) = (self.step + 1, Place::Local);
+                        continue;
+                    }
+                    return if pack_wanted { self.pack(batch, from, rest) } else { Task::Full };
+                }
+            }
+        }
+    }
+
+    fn pack(&mut self, batch: Batch, from: usize, rest: &'a [And]) -> Task<'a> {
+        let ands = &rest[..rest.len().min(RUN / batch.lanes)];
+        let tweaks = [self.tweak, self.tweak.wrapping_add(RUN as u128)];
+        self.place = Place::Ands(from + ands.len());
+        self.tweak = self.tweak.wrapping_add(PACK_TWEAKS);
+        let pack = Pack { ands, tweaks, batch };
+        self.bytes_left -= pack.bytes() as u64;
+        Task::Pack(pack)
+    }
+
+    /// Goes back before the pack that came last.
+    pub fn undo(&mut self, pack: &Pack) {
+        let Place::Ands(done) = self.place else { unreachable!("a pack came last") };
+        self.place = Place::Ands(done - pack.ands.len());
+        self.tweak = pack.tweaks[0];
+        self.bytes_left += pack.bytes() as u64;
+    }
+
+    fn batch(&self) -> Batch {
+        let live = (self.instances - self.first).min(RUN);
+        Batch { first: self.first, live, lanes: live.next_power_of_two() }
+    }
+
+    /// The hash whose key serves these tweaks.
+    pub fn hash(&mut self, tweaks: [u128; 2]) -> &Tccr {
+        let index = tweaks[0] / SEGMENT_TWEAKS;
+        if self.segment.as_ref().is_none_or(|(of, _)| *of != index) {
+            self.segment = None;
+        }
+        &self.segment.get_or_insert_with(|| (index, self.session_hash.segment(index))).1
+    }
+
+    /// Bytes of tables from here to the end.
+    pub fn bytes_left(&self) -> u64 {
+        self.bytes_left
+    }
+}
+
+/// Bytes of all tables: 32 for each AND of each instance.
+pub fn table_bytes(program: &Program, instances: usize) -> u64 {
+    TABLE_BYTES as u64 * program.and_count() * instances as u64
+}
+
+/// How many packs there are.
+fn packs(program: &Program, instances: usize) -> u128 {
+    let in_a_batch =
+        |lanes: usize| -> u128 { program.steps().map(|step| step.ands.len().div_ceil(RUN / lanes) as u128).sum() };
+    let full = (instances / RUN) as u128 * u128::from(program.and_count());
+    let rest = instances % RUN;
+    full + if rest == 0 { 0 } else { in_a_batch(rest.next_power_of_two()) }
+}
+
+/// How many tweaks a garbling takes from its first one on; a multiple of [`SEGMENT_TWEAKS`].
+pub fn tweaks_used(program: &Program, instances: usize) -> u128 {
+    (packs(program, instances) * PACK_TWEAKS).next_multiple_of(SEGMENT_TWEAKS)
+}
+
+/// Charges a dry run with garbling a program.
+pub fn charge_garbling(program: &Program, instances: usize) {
+    charge_gates(Kernel::Garble, program, instances);
+}
+
+/// Charges a dry run with evaluating a garbled program.
+pub fn charge_evaluating(program: &Program, instances: usize) {
+    charge_gates(Kernel::Evaluate, program, instances);
+}
+
+fn charge_gates(kernel: Kernel, program: &Program, instances: usize) {
+    // A local gate reads two labels and writes one; inputs and outputs go to their slots and back.
+    let rest = instances % RUN;
+    let lanes = instances - rest + if rest == 0 { 0 } else { rest.next_power_of_two() };
+    let labels = 3 * program.local_count() as usize + 2 * (program.input_wires() + program.output_slots().len());
+    charge(Kernel::Stream, labels.saturating_mul(LABEL_BYTES * lanes));
+    charge(kernel, usize::try_from(packs(program, instances)).unwrap_or(usize::MAX));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_circuits::{Goal, Order, catalog};
+    use quorate_crypto::SessionId;
+
+    /// The runs of tweaks that a garbling uses, in order.
+    fn runs(program: &Program, instances: usize, first: u128) -> Vec<u128> {
+        let hash = Tccr::new(&SessionId::from_bytes([0; 32]));
+        let mut walk = Walk::new(program, instances, &hash, first).unwrap();
+        let mut runs = Vec::new();
+        loop {
+            match walk.next(true) {
+                Task::Pack(pack) => {
+                    assert!(!pack.ands.is_empty() && pack.ands.len() * pack.batch.lanes <= RUN);
+                    assert_eq!(pack.tweaks[0] / SEGMENT_TWEAKS, (pack.tweaks[1] + RUN as u128 - 1) / SEGMENT_TWEAKS);
+                    runs.extend(pack.tweaks);
+                }
+                Task::Done => return runs,
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn no_tweak_is_used_twice_nor_beyond_what_is_said() {
+        for order in [Order::Runs(16), Order::Runs(1), Order::Layers] {
+            let program = Program::new(&catalog::mul(16, Goal::Depth), order);
+            for instances in (0..40).chain([100, 131]) {
+                let first = 7 << 64;
+                let runs = runs(&program, instances, first);
+                assert!(runs.windows(2).all(|pair| pair[1] - pair[0] == RUN as u128), "runs of tweaks overlap");
+                let used = runs.last().map_or(0, |last| last + RUN as u128 - first);
+                assert_eq!(used.next_multiple_of(SEGMENT_TWEAKS), tweaks_used(&program, instances));
+                assert_eq!(runs.first().copied().unwrap_or(first), first);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pack_that_is_put_back_comes_again() {
+        let program = Program::new(&catalog::add(8, Goal::Size), Order::Runs(16));
+        let hash = Tccr::new(&SessionId::from_bytes([0; 32]));
+        let mut walk = Walk::new(&program, 3, &hash, 0).unwrap();
+        let mut packs = 0;
+        loop {
+            match walk.next(true) {
+                Task::Pack(pack) => {
+                    walk.undo(&pack);
+                    let left = walk.bytes_left();
+                    assert!(matches!(walk.next(false), Task::Full));
+                    let Task::Pack(again) = walk.next(true) else { panic!("the pack does not come again") };
+                    assert_eq!((again.ands, again.tweaks), (pack.ands, pack.tweaks));
+                    assert_eq!(walk.bytes_left(), left - pack.bytes() as u64);
+                    packs += 1;
+                }
+                Task::Done => break,
+                _ => {}
+            }
+        }
+        assert_eq!((packs, walk.bytes_left()), (7, 0));
+    }
+}
