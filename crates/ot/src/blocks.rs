@@ -1,0 +1,99 @@
+//! Secret 128-bit blocks.
+
+use quorate_ring::{Bits, Ring, Vector};
+use zeroize::Zeroize;
+
+/// 128-bit blocks, one for each OT; or, in a dry run, only their number. Wiped on drop, never printed.
+#[derive(Clone)]
+pub struct Blocks {
+    len: usize,
+    words: Vec<u128>,
+}
+
+impl Blocks {
+    /// These blocks.
+    pub fn new(words: Vec<u128>) -> Blocks {
+        Blocks { len: words.len(), words }
+    }
+
+    /// So many blocks without data.
+    pub fn shape(len: usize) -> Blocks {
+        Blocks { len, words: Vec::new() }
+    }
+
+    /// The number of blocks.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether this is a shape without data.
+    pub fn is_shape(&self) -> bool {
+        self.words.len() != self.len
+    }
+
+    /// The blocks; none for a shape.
+    pub fn as_slice(&self) -> &[u128] {
+        &self.words
+    }
+
+    /// The blocks; none for a shape.
+    pub fn as_mut_slice(&mut self) -> &mut [u128] {
+        &mut self.words
+    }
+
+    /// The low bits of each block as an element of the ring.
+    pub fn to_vector(&self, ring: Ring) -> Vector {
+        if self.is_shape() { Vector::shape(ring, self.len) } else { Vector::from_u128s(ring, &self.words) }
+    }
+
+    /// The low `rows` bits of each block: row i holds bit i.
+    ///
+    /// # Panics
+    /// Unless 1 <= rows <= 128.
+    pub fn to_bits(&self, rows: usize) -> Bits {
+        self.to_vector(Ring::of(rows as u32)).to_bits(0..rows as u32)
+    }
+
+    /// Keeps the first `len` blocks.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        if let Some(cut) = self.words.get_mut(len..) {
+            cut.zeroize();
+        }
+        self.words.truncate(len);
+        self.len = self.len.min(len);
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        self.words.as_mut_slice().zeroize();
+    }
+}
+
+impl std::fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} blocks", self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_and_bits_are_the_low_ones() {
+        let blocks = Blocks::new(vec![0x1ff, 6, u128::MAX]);
+        assert_eq!(blocks.to_vector(Ring::of(8)).to_u64s(), [255, 6, 255]);
+        let bits = blocks.to_bits(2);
+        assert_eq!((bits.rows(), bits.to_bools()), (2, vec![true, false, true, true, true, true]));
+        assert_eq!(format!("{blocks:?}"), "3 blocks");
+        let shape = Blocks::shape(5);
+        assert!(shape.is_shape() && !blocks.is_shape() && shape.to_bits(3).is_shape() && shape.as_slice().is_empty());
+        assert!(!Blocks::shape(0).is_shape() && Blocks::shape(0).is_empty());
+    }
+}

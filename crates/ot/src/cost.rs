@@ -1,0 +1,127 @@
+//! What the protocols of this crate cost. Tests hold these, the dry run and the wire equal.
+
+use quorate_engine::Chunks;
+use quorate_ring::{Bits, Ring};
+
+use crate::options::Options;
+use crate::{product, softspoken, triples};
+
+/// Rounds, and payload bytes sent by each end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Rounds.
+    pub rounds: u32,
+    /// Bytes by the OTs' sender.
+    pub by_sender: u64,
+    /// Bytes by the OTs' receiver.
+    pub by_receiver: u64,
+}
+
+impl Cost {
+    /// Both in the same rounds.
+    #[must_use]
+    pub fn beside(self, other: Cost) -> Cost {
+        Cost { rounds: self.rounds.max(other.rounds), ..self.then(other) }
+    }
+
+    /// One after the other.
+    #[must_use]
+    pub fn then(self, next: Cost) -> Cost {
+        Cost {
+            rounds: self.rounds + next.rounds,
+            by_sender: self.by_sender + next.by_sender,
+            by_receiver: self.by_receiver + next.by_receiver,
+        }
+    }
+
+    /// The same in both directions at once: each party is sender and receiver.
+    #[must_use]
+    pub fn both_ways(self) -> Cost {
+        let each = self.by_sender + self.by_receiver;
+        Cost { rounds: self.rounds, by_sender: each, by_receiver: each }
+    }
+}
+
+/// [`Ot::setup`](crate::Ot::setup): each party's messages.
+pub(crate) fn setup_messages(options: Options) -> [usize; 3] {
+    crate::setup::message_bytes(options)
+}
+
+/// [`Ot::setup`](crate::Ot::setup); both directions at once, so either end's bytes are a party's.
+pub fn setup(options: Options) -> Cost {
+    let each = setup_messages(options).iter().sum::<usize>() as u64;
+    Cost { rounds: 3, by_sender: each, by_receiver: each }
+}
+
+/// `len` correlated OTs; also random OTs, which are hashed where they lie.
+pub fn cots(options: Options, len: usize) -> Cost {
+    softspoken::cost(options, len, false)
+}
+
+/// `len` correlated OTs with chosen choice bits: one more bit each.
+pub fn cots_for(options: Options, len: usize) -> Cost {
+    softspoken::cost(options, len, true)
+}
+
+/// A batch's answer by the sender.
+fn answer(bytes: usize) -> Cost {
+    Cost { rounds: 1, by_sender: bytes as u64, by_receiver: 0 }
+}
+
+/// `len` OTs of chosen messages over `ring`.
+pub fn chosen(options: Options, ring: Ring, len: usize) -> Cost {
+    cots_for(options, len).then(answer(2 * ring.packed_bytes(len)))
+}
+
+/// `len` shared products of a bit and an element of `ring`.
+pub fn bit_products(options: Options, ring: Ring, len: usize) -> Cost {
+    cots_for(options, len).then(answer(ring.packed_bytes(len)))
+}
+
+/// `lanes` shared selections of columns of `rows` bits.
+pub fn selections(options: Options, rows: usize, lanes: usize) -> Cost {
+    cots_for(options, lanes).then(answer(Bits::packed_bytes(rows, lanes)))
+}
+
+/// `len` random tables of n entries.
+pub fn random_tables(options: Options, n: usize, len: usize) -> Cost {
+    cots(options, n.trailing_zeros() as usize * len)
+}
+
+/// `len` tables of n chosen entries over `ring`.
+pub fn tables(options: Options, n: usize, ring: Ring, len: usize) -> Cost {
+    cots_for(options, n.trailing_zeros() as usize * len).then(answer(ring.packed_bytes(n * len)))
+}
+
+/// `len` shared products over `ring`, one factor at each end.
+pub fn one_way_products(options: Options, ring: Ring, len: usize) -> Cost {
+    cots_for(options, ring.bits() as usize * len).then(answer(product::answer_bytes(ring.bits(), len)))
+}
+
+/// `len` products of shared values over `ring`, in both directions at once.
+pub fn products(options: Options, ring: Ring, len: usize) -> Cost {
+    one_way_products(options, ring, len).both_ways()
+}
+
+/// `len` triples over `ring`, in both directions at once.
+pub fn triples(options: Options, ring: Ring, len: usize) -> Cost {
+    let batch = |len: usize| {
+        cots(options, ring.bits() as usize * len).then(answer(product::answer_bytes(ring.bits(), len))).both_ways()
+    };
+    streamed(triples::chunks(ring, len), batch)
+}
+
+/// Triples of `rows` x `lanes` bits, in both directions at once.
+pub fn bit_triples(options: Options, rows: usize, lanes: usize) -> Cost {
+    streamed(triples::bit_chunks(1, rows * lanes), |len| cots(options, len).both_ways())
+}
+
+/// Triples of a bit and a column of `rows` bits, in both directions at once.
+pub fn select_triples(options: Options, rows: usize, lanes: usize) -> Cost {
+    streamed(triples::bit_chunks(rows, lanes), |len| cots(options, len).both_ways())
+}
+
+/// All chunks in the same rounds.
+fn streamed(chunks: Chunks, batch: impl Fn(usize) -> Cost) -> Cost {
+    (0..chunks.count()).map(|i| batch(chunks.range(i).len())).fold(Cost::default(), Cost::beside)
+}

@@ -1,0 +1,42 @@
+//! Oblivious transfer between two parties.
+//!
+//! In an OT a sender has two messages and a receiver gets the one it chooses; the sender does not learn which, the
+//! receiver nothing of the other. A session starts with 128 base OTs, from which an extension makes as many as are
+//! wanted. Both ends call matching halves on the same lane, in step; each party can be sender and receiver, also at
+//! once ([`Ot::both`]).
+//!
+//! | module | what |
+//! |---|---|
+//! | `base` | base OT on ristretto255 (Masny, Rindal 2019) |
+//! | `tree` | trees of keys of which the peer knows all leaves but one |
+//! | `softspoken` | the extension (Roy 2022), semi-honest or malicious |
+//! | `source` | what an extension is to everything above |
+//! | `cot` | correlated and random OTs |
+//! | `chosen` | chosen messages, shared products with a bit, selections of bits |
+//! | `tables` | 1-of-N OT |
+//! | `product` | shared products over Z_2^k |
+//! | `triples` | multiplication triples over Z_2^k and for bits |
+//! | [`cost`] | what each costs |
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod base;
+mod blocks;
+mod chosen;
+pub mod cost;
+mod cot;
+mod domains;
+mod flat;
+mod options;
+mod product;
+mod setup;
+mod softspoken;
+pub mod source;
+mod tables;
+mod tree;
+mod triples;
+
+pub use blocks::Blocks;
+pub use options::{Adversary, Options};
+pub use setup::Ot;
+pub use triples::{BitTriples, Triples};

@@ -1,0 +1,93 @@
+//! What a session chooses: the field of the extension, and whom it protects against.
+
+use quorate_engine::{Misuse, Result};
+
+/// Columns of the extension: the computational security parameter kappa.
+pub(crate) const COLUMNS: usize = 128;
+
+/// Whom the extension protects against. Base OTs and trees are checked in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Adversary {
+    /// Parties follow the protocol.
+    #[default]
+    SemiHonest,
+    /// A party may do anything; whoever is cheated stops, or the outcome is that of an honest run with other inputs.
+    Malicious,
+}
+
+/// How an extension works; alike at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Options {
+    /// The field of 2^f elements, f from 1 to 8: 128/f bits are sent per OT, and 2^f 128/f bits are drawn. With f = 1
+    /// this is the protocol of Ishai, Kilian, Nissim and Petrank.
+    pub field_bits: u32,
+    /// Whom it protects against.
+    pub adversary: Adversary,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { field_bits: 4, adversary: Adversary::SemiHonest }
+    }
+}
+
+impl Options {
+    /// IKNP, semi-honest: the plain reference.
+    pub const IKNP: Options = Options { field_bits: 1, adversary: Adversary::SemiHonest };
+    /// SoftSpoken over the field of 16 elements, with checks.
+    pub const MALICIOUS: Options = Options { field_bits: 4, adversary: Adversary::Malicious };
+
+    pub(crate) fn check(self) -> Result<()> {
+        match self.field_bits {
+            1..=8 => Ok(()),
+            _ => Err(Misuse::Other { what: "the field of an OT extension has 2^1 to 2^8 elements" }.into()),
+        }
+    }
+
+    pub(crate) fn is_malicious(self) -> bool {
+        self.adversary == Adversary::Malicious
+    }
+
+    /// The depths of the trees: f each, the last one what is left of 128 columns.
+    pub(crate) fn depths(self) -> Vec<usize> {
+        let f = self.field_bits as usize;
+        let mut depths = vec![f; COLUMNS / f];
+        if !COLUMNS.is_multiple_of(f) {
+            depths.push(COLUMNS % f);
+        }
+        depths
+    }
+
+    /// How the peer is told.
+    pub(crate) fn encode(self) -> [u8; 2] {
+        [self.field_bits as u8, self.adversary as u8]
+    }
+
+    /// How a message to a user names it.
+    pub(crate) fn describe(encoded: [u8; 2]) -> String {
+        let adversary = match encoded[1] {
+            0 => "semi-honest",
+            1 => "malicious",
+            _ => "unknown",
+        };
+        format!("OT extension over 2^{}, {adversary}", encoded[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depths_add_up_to_all_columns() {
+        for field_bits in 1..=8 {
+            let options = Options { field_bits, ..Options::default() };
+            let depths = options.depths();
+            assert!(options.check().is_ok() && depths.iter().sum::<usize>() == COLUMNS);
+            assert!(depths.iter().all(|&d| d >= 1 && d <= field_bits as usize));
+        }
+        for field_bits in [0, 9, 200] {
+            assert!(Options { field_bits, ..Options::default() }.check().is_err());
+        }
+    }
+}

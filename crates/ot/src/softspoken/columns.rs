@@ -1,0 +1,122 @@
+//! Step 1: the columns that trees give, a tile of OTs at a time.
+
+use quorate_crypto::Prf;
+use quorate_ring::columns::{fold_leaves, rows_of_128};
+use quorate_ring::meter::{Kernel, charge};
+use zeroize::Zeroize;
+
+use super::{Batch, GROUP, TILE_GROUPS};
+use crate::blocks::Blocks;
+use crate::options::{COLUMNS, Options};
+use crate::tree::Tree;
+
+/// Words of a column of a tile of one group.
+pub(super) const GROUP_WORDS: usize = GROUP / 64;
+/// Leaves that are summed up together: 16 columns of a tile, 16 KiB.
+const GROUP_DEPTH: usize = 4;
+
+/// Working memory for the leaves of one tree; wiped on drop.
+pub(super) struct Scratch {
+    leaves: Vec<u64>,
+    upper: Vec<u64>,
+    inputs: Vec<[u8; 16]>,
+}
+
+impl Scratch {
+    pub fn new(options: Options) -> Scratch {
+        let (width, depth) = (TILE_GROUPS * GROUP_WORDS, options.field_bits as usize);
+        let low = depth.min(GROUP_DEPTH);
+        Scratch { leaves: vec![0; width << low], upper: vec![0; width << (depth - low)], inputs: Vec::new() }
+    }
+
+    /// The inputs of a tile: the instance's number plus the group's.
+    pub fn begin(&mut self, instance: u128, (first, groups): (usize, usize)) {
+        let input = |group: usize| instance.wrapping_add((first + group) as u128).to_le_bytes();
+        self.inputs.clear();
+        self.inputs.extend((0..groups).map(input));
+    }
+
+    /// The sum of all leaves, once `columns` gained in column j the sum of those whose number has bit j. A leaf that is
+    /// missing counts as zero.
+    pub fn sum(&mut self, tree: &Tree, columns: &mut [u64]) -> &[u64] {
+        let width = self.inputs.len() * GROUP_WORDS;
+        let low = tree.depth.min(GROUP_DEPTH);
+        let (low_columns, high_columns) = columns.split_at_mut(low * width);
+        let leaves = &mut self.leaves[..width << low];
+        let upper = &mut self.upper[..width << (tree.depth - low)];
+        for (functions, upper) in tree.leaves.chunks(1 << low).zip(upper.chunks_exact_mut(width)) {
+            for (function, leaf) in functions.iter().zip(leaves.chunks_exact_mut(width)) {
+                evaluate(function.as_ref(), &self.inputs, leaf);
+            }
+            fold_leaves(leaves, low_columns, width);
+            upper.copy_from_slice(&leaves[..width]);
+        }
+        if tree.depth > low {
+            fold_leaves(upper, high_columns, width);
+        }
+        &self.upper[..width]
+    }
+}
+
+fn evaluate(function: Option<&Prf>, inputs: &[[u8; 16]], out: &mut [u64]) {
+    match function {
+        Some(function) => function.eval(inputs, bytemuck::cast_slice_mut(out)),
+        None => out.fill(0),
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.leaves.as_mut_slice().zeroize();
+        self.upper.as_mut_slice().zeroize();
+    }
+}
+
+/// The columns of a batch, tile by tile; wiped on drop.
+pub(super) struct Columns {
+    words: Vec<u64>,
+}
+
+impl Columns {
+    pub fn zeros(batch: Batch) -> Columns {
+        Columns { words: vec![0; COLUMNS * GROUP_WORDS * batch.all_groups()] }
+    }
+
+    fn place((first, groups): (usize, usize)) -> std::ops::Range<usize> {
+        let each = COLUMNS * GROUP_WORDS;
+        first * each..(first + groups) * each
+    }
+
+    /// A tile's columns, one after the other.
+    pub fn tile(&self, tile: (usize, usize)) -> &[u64] {
+        &self.words[Self::place(tile)]
+    }
+
+    pub fn tile_mut(&mut self, tile: (usize, usize)) -> &mut [u64] {
+        &mut self.words[Self::place(tile)]
+    }
+
+    /// Step 4: the wanted rows.
+    pub fn rows(self, batch: Batch) -> Blocks {
+        let mut rows = vec![0u128; batch.groups * GROUP];
+        for tile in batch.tiles().filter(|&(first, _)| first < batch.groups) {
+            rows_of_128(self.tile(tile), &mut rows[tile.0 * GROUP..(tile.0 + tile.1) * GROUP]);
+        }
+        let mut blocks = Blocks::new(rows);
+        blocks.truncate(batch.len);
+        blocks
+    }
+}
+
+impl Drop for Columns {
+    fn drop(&mut self) {
+        self.words.as_mut_slice().zeroize();
+    }
+}
+
+/// Charges a dry run with the work of a batch.
+pub(super) fn charge_work(batch: Batch, options: Options) {
+    let leaves: usize = options.depths().iter().map(|&depth| 1 << depth).sum();
+    charge(Kernel::Draw, leaves * batch.all_groups() * (GROUP / 8));
+    charge(Kernel::Transpose, batch.groups * GROUP * (2 * 40 + COLUMNS));
+}

@@ -1,0 +1,130 @@
+//! The sender: it lacks one leaf of each tree.
+
+use quorate_crypto::os_random;
+use quorate_engine::{Ctx, Error, Result};
+use quorate_ring::columns::xor_if;
+
+use super::check::{self, Hash};
+use super::columns::{Columns, GROUP_WORDS, Scratch, charge_work};
+use super::{Batch, GROUP, cost};
+use crate::blocks::Blocks;
+use crate::cost::Cost;
+use crate::options::Options;
+use crate::source::{Sender, Sent};
+use crate::tree::Tree;
+use zeroize::Zeroize;
+
+/// The sender's end for a session.
+pub(crate) struct SoftSender {
+    pub(super) peer: usize,
+    pub(super) options: Options,
+    pub(super) delta: u128,
+    /// None in a dry run.
+    pub(super) trees: Vec<Tree>,
+}
+
+impl Drop for SoftSender {
+    fn drop(&mut self) {
+        self.delta.zeroize();
+    }
+}
+
+impl SoftSender {
+    pub(crate) fn new(peer: usize, options: Options, delta: u128, trees: Vec<Tree>) -> SoftSender {
+        SoftSender { peer, options, delta, trees }
+    }
+
+    /// Steps 1 and 3. `message` holds the corrections, and no more.
+    fn expand(&self, batch: Batch, instance: u128, message: &[u8]) -> Columns {
+        let mut columns = Columns::zeros(batch);
+        let mut scratch = Scratch::new(self.options);
+        let (mut correction, mut message) = (Vec::new(), message);
+        for tile in batch.tiles() {
+            scratch.begin(instance, tile);
+            let width = tile.1 * GROUP_WORDS;
+            let (mut rest, mut first_column) = (columns.tile_mut(tile), 0);
+            for (i, tree) in self.trees.iter().enumerate() {
+                let (own, others) = rest.split_at_mut(tree.depth * width);
+                rest = others;
+                scratch.sum(tree, own);
+                if i > 0 {
+                    let (bytes, after) = message.split_at(8 * width);
+                    message = after;
+                    correction.clear();
+                    correction.extend(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
+                    for (j, column) in own.chunks_exact_mut(width).enumerate() {
+                        xor_if(column, &correction, self.delta >> (first_column + j) & 1 == 1);
+                    }
+                }
+                first_column += tree.depth;
+            }
+        }
+        columns
+    }
+
+    /// Challenges the receiver.
+    async fn verify(&self, ctx: &Ctx, batch: Batch, instance: u128, columns: &Columns) -> Result<()> {
+        let mut challenge = [0; check::CHALLENGE_BYTES];
+        os_random(&mut challenge).map_err(|_| crate::setup::no_randomness())?;
+        ctx.exchange_bytes(&[(self.peer, &challenge)], &[]).await?;
+        let digests = Hash::new(&challenge).columns(batch, columns);
+        let answer = ctx.exchange_bytes(&[], &[(self.peer, check::ANSWER_BYTES)]).await?.pop().unwrap_or_default();
+        match check::holds(instance, self.delta, digests, &answer) {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: check::CHECK }),
+        }
+    }
+
+    async fn rehearse(&self, ctx: &Ctx, batch: Batch, instance: u128, receives: usize) -> Result<Sent> {
+        charge_work(batch, self.options);
+        ctx.exchange_bytes(&[], &[(self.peer, receives)]).await?;
+        if batch.checked {
+            ctx.exchange_bytes(&[(self.peer, &[0; check::CHALLENGE_BYTES])], &[]).await?;
+            ctx.exchange_bytes(&[], &[(self.peer, check::ANSWER_BYTES)]).await?;
+        }
+        Ok(Sent { blocks: Blocks::shape(batch.len), instance })
+    }
+
+    /// q_i = q_i + d_i Delta.
+    fn turn(&self, blocks: &mut Blocks, differences: &[u8]) {
+        for (i, block) in blocks.as_mut_slice().iter_mut().enumerate() {
+            let bit = u128::from(differences[i / 8] >> (i % 8) & 1);
+            *block ^= self.delta & 0u128.wrapping_sub(bit);
+        }
+    }
+}
+
+impl Sender for SoftSender {
+    fn delta(&self) -> u128 {
+        self.delta
+    }
+
+    fn granularity(&self) -> usize {
+        GROUP
+    }
+
+    fn cost(&self, len: usize, given: bool) -> Cost {
+        cost(self.options, len, given)
+    }
+
+    async fn extend(&self, ctx: &Ctx, len: usize, given: bool) -> Result<Sent> {
+        let batch = Batch::new(len, self.options);
+        let instance = ctx.randomness().instance();
+        let corrections = batch.correction_bytes(self.options);
+        let receives = corrections + if given { len.div_ceil(8) } else { 0 };
+        if ctx.is_dry() {
+            return self.rehearse(ctx, batch, instance, receives).await;
+        }
+        let message = ctx.exchange_bytes(&[], &[(self.peer, receives)]).await?.pop().unwrap_or_default();
+        let (corrections, differences) = message.split_at(corrections);
+        let columns = self.expand(batch, instance, corrections);
+        if batch.checked {
+            self.verify(ctx, batch, instance, &columns).await?;
+        }
+        let mut blocks = columns.rows(batch);
+        if given {
+            self.turn(&mut blocks, differences);
+        }
+        Ok(Sent { blocks, instance })
+    }
+}
