@@ -1,0 +1,173 @@
+//! What a session chooses: the cryptosystem, and the sizes of its keys.
+
+use quorate_engine::{Misuse, Result};
+
+/// Statistical security sigma of the masks of Paillier plaintexts, as in the paper.
+pub(crate) const SIGMA: u32 = 40;
+/// By so many bits the exponents of Paillier's randomisers are longer than the order they run over.
+pub(crate) const EXCESS: u32 = 128;
+/// DGK plaintexts are taken modulo 2^64, or in a subgroup modulo 2^k.
+pub(crate) const PLAIN_BITS: u32 = 64;
+/// What is left of a DGK prime for factors that nobody knows, at least.
+const FREE_BITS: u32 = 20;
+
+/// The cryptosystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scheme {
+    /// Paillier 1999, as Damgård, Jurik and Nielsen 2010 use it; answers are packed.
+    Paillier,
+    /// Damgård, Geisler, Krøigaard 2007, with full decryption.
+    Dgk,
+}
+
+/// The sizes of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Level {
+    /// Bits of the modulus N = p q.
+    modulus_bits: u32,
+    /// t: bits of the secret orders of DGK.
+    order_bits: u32,
+}
+
+impl Level {
+    /// About 80 bits: what the paper calls legacy. For comparisons with old figures only.
+    pub const LEGACY: Level = Level { modulus_bits: 1024, order_bits: 160 };
+    /// About 112 bits.
+    pub const MEDIUM: Level = Level { modulus_bits: 2048, order_bits: 224 };
+    /// About 128 bits.
+    pub const LONG: Level = Level { modulus_bits: 3072, order_bits: 256 };
+
+    /// **Insecure**: keys that anybody can break, so that tests are quick.
+    #[cfg(any(test, feature = "testing"))]
+    pub const fn insecure(modulus_bits: u32, order_bits: u32) -> Level {
+        Level { modulus_bits, order_bits }
+    }
+
+    /// Bits of the modulus.
+    pub fn modulus_bits(self) -> u32 {
+        self.modulus_bits
+    }
+
+    pub(crate) fn prime_bits(self) -> u32 {
+        self.modulus_bits / 2
+    }
+
+    pub(crate) fn order_bits(self) -> u32 {
+        self.order_bits
+    }
+
+    /// Bits of DGK's randomising exponents: by half of t more than the order they run over.
+    pub(crate) fn blinding_bits(self) -> u32 {
+        self.order_bits / 2 * 5
+    }
+}
+
+/// How triples are made; alike at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Options {
+    /// The cryptosystem.
+    pub scheme: Scheme,
+    /// The sizes of its keys.
+    pub level: Level,
+}
+
+impl Options {
+    /// Paillier's cryptosystem at 128 bits.
+    pub const PAILLIER: Options = Options { scheme: Scheme::Paillier, level: Level::LONG };
+    /// DGK at 128 bits.
+    pub const DGK: Options = Options { scheme: Scheme::Dgk, level: Level::LONG };
+
+    pub(crate) fn check(self) -> Result<()> {
+        let Level { modulus_bits, order_bits } = self.level;
+        let whole = modulus_bits.is_multiple_of(128) && modulus_bits >= 2 * PLAIN_BITS + 2 + SIGMA;
+        let room = self.scheme == Scheme::Paillier || modulus_bits / 2 >= PLAIN_BITS + order_bits + FREE_BITS;
+        match whole && room {
+            true => Ok(()),
+            false => Err(Misuse::Other { what: "keys of this size cannot be made for homomorphic encryption" }.into()),
+        }
+    }
+
+    /// Bytes of a number modulo N.
+    pub(crate) fn modulus_bytes(self) -> usize {
+        self.level.modulus_bits as usize / 8
+    }
+
+    pub(crate) fn ciphertext_bytes(self) -> usize {
+        match self.scheme {
+            Scheme::Paillier => 2 * self.modulus_bytes(),
+            Scheme::Dgk => self.modulus_bytes(),
+        }
+    }
+
+    /// Both keys are three numbers modulo N long.
+    pub(crate) fn key_bytes(self) -> usize {
+        3 * self.modulus_bytes()
+    }
+
+    /// Answers in one ciphertext.
+    pub(crate) fn pack(self, k: u32) -> usize {
+        match self.scheme {
+            Scheme::Paillier => ((self.level.modulus_bits - 1) / slot_bits(k)) as usize,
+            Scheme::Dgk => 1,
+        }
+    }
+
+    /// How the peer is told.
+    pub(crate) fn encode(self) -> [u8; OPTIONS_BYTES] {
+        let [a, b] = self.level.modulus_bits.to_le_bytes()[..2].try_into().unwrap_or_default();
+        let [c, d] = self.level.order_bits.to_le_bytes()[..2].try_into().unwrap_or_default();
+        [self.scheme as u8, a, b, c, d]
+    }
+
+    /// How a message to a user names it.
+    pub(crate) fn describe(encoded: [u8; OPTIONS_BYTES]) -> String {
+        let [scheme, a, b, c, d] = encoded;
+        let scheme = match scheme {
+            0 => "Paillier",
+            1 => "DGK",
+            _ => "an unknown cryptosystem",
+        };
+        let (modulus, order) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+        format!("triples from {scheme} with a modulus of {modulus} bits, orders of {order}")
+    }
+}
+
+pub(crate) const OPTIONS_BYTES: usize = 5;
+
+/// Bits of a packed answer: the sum of two products of k bits each, masked.
+pub(crate) fn slot_bits(k: u32) -> u32 {
+    2 * k + 1 + SIGMA
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_packed_as_in_the_paper() {
+        let packs = |level: Level| [8, 16, 32, 64].map(|k| Options { scheme: Scheme::Paillier, level }.pack(k));
+        assert_eq!(packs(Level::LEGACY), [17, 14, 9, 6]);
+        assert_eq!(packs(Level::MEDIUM), [35, 28, 19, 12]);
+        assert_eq!(packs(Level::LONG), [53, 42, 29, 18]);
+        for level in [Level::LEGACY, Level::MEDIUM, Level::LONG] {
+            let (paillier, dgk) = (Options { scheme: Scheme::Paillier, level }, Options { scheme: Scheme::Dgk, level });
+            assert!(paillier.check().is_ok() && dgk.check().is_ok());
+            assert!((1..=64).all(|k| paillier.pack(k) as u32 * slot_bits(k) < level.modulus_bits && dgk.pack(k) == 1));
+        }
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        let check = |scheme, modulus, order| Options { scheme, level: Level::insecure(modulus, order) }.check();
+        assert!(check(Scheme::Paillier, 256, 0).is_ok() && check(Scheme::Dgk, 256, 40).is_ok());
+        for (scheme, modulus, order) in [
+            (Scheme::Paillier, 128, 0),
+            (Scheme::Paillier, 0, 0),
+            (Scheme::Paillier, 1000, 160),
+            (Scheme::Dgk, 256, 60),
+            (Scheme::Dgk, 128, 40),
+        ] {
+            assert!(check(scheme, modulus, order).is_err(), "{scheme:?}, {modulus}, {order}");
+        }
+    }
+}

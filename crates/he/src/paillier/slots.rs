@@ -1,0 +1,40 @@
+//! Where slots begin and masks end.
+
+use crypto_bigint::BoxedUint;
+use zeroize::Zeroizing;
+
+use crate::coins::Coins;
+use crate::options::{SIGMA, slot_bits};
+use crate::scheme::mask;
+
+/// A mask: 2 k + 1 uniform bits, and above them sigma bits that are not all ones. What it is added to has no more
+/// than 2 k + 1 bits, so that the sum stays below 2^s.
+pub fn draw_mask(k: u32, coins: &mut Coins) -> Zeroizing<BoxedUint> {
+    loop {
+        let drawn = coins.bits(slot_bits(k));
+        if read(&drawn, 2 * k + 1, SIGMA) != mask(SIGMA) {
+            return drawn;
+        }
+    }
+}
+
+/// Up to 64 bits from a bit on.
+pub fn read(words: &BoxedUint, from: u32, bits: u32) -> u64 {
+    let words = words.as_words();
+    let (at, shift) = (from as usize / 64, from % 64);
+    let word = |i: usize| words.get(i).copied().unwrap_or(0);
+    let high = if shift == 0 { 0 } else { word(at + 1) << (64 - shift) };
+    (word(at) >> shift | high) & mask(bits)
+}
+
+/// Sets bits that are 0 so far.
+pub fn write(words: &mut BoxedUint, from: u32, value: &BoxedUint) {
+    let (at, shift) = (from as usize / 64, from % 64);
+    let words = words.as_mut_words();
+    for (i, &word) in value.as_words().iter().enumerate() {
+        words[at + i] |= word << shift;
+        if shift > 0 && at + i + 1 < words.len() {
+            words[at + i + 1] |= word >> (64 - shift);
+        }
+    }
+}

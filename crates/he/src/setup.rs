@@ -1,0 +1,111 @@
+//! The start of a session between two parties: keys made, and public keys exchanged, in both directions at once.
+//!
+//! Two rounds: options; public keys. Each party sends 5 bytes and three numbers modulo N. What a key's form can show is
+//! checked; that it was made as it should be is not, as parties are semi-honest.
+
+use quorate_crypto::Seed;
+use quorate_engine::{Ctx, Error, Mismatch, Result};
+
+use crate::coins::Coins;
+use crate::options::{OPTIONS_BYTES, Options, Scheme};
+use crate::scheme::{PublicKey, SecretKey};
+use crate::{dgk, paillier};
+
+/// Homomorphic encryption between this party and one peer, in both directions, for a session.
+pub struct He {
+    pub(crate) peer: usize,
+    pub(crate) options: Options,
+    pub(crate) keys: Keys,
+    /// This party's own coins.
+    pub(crate) private: Seed,
+}
+
+/// This party's key, and the peer's.
+pub(crate) struct Pair<S: SecretKey> {
+    pub own: S,
+    pub theirs: S::Public,
+}
+
+pub(crate) enum Keys {
+    Paillier(Box<Pair<paillier::SecretKey>>),
+    Dgk(Box<Pair<dgk::SecretKey>>),
+    /// Those of a dry run.
+    None,
+}
+
+/// An exchange gave fewer messages than were asked for.
+pub(crate) const LOST: Error = Error::Bug { what: "an exchange without its answer" };
+
+impl He {
+    /// Makes keys and exchanges them with `peer`. Both parties call it on the same lane, with the same options. Two
+    /// rounds; making keys takes seconds.
+    ///
+    /// # Errors
+    /// [`Mismatch::Options`] where the options differ, [`Error::Malformed`] for a key that cannot be one,
+    /// [`Misuse`](quorate_engine::Misuse) for impossible sizes, and whatever ends a run.
+    pub async fn setup(ctx: &Ctx, peer: usize, options: Options) -> Result<He> {
+        let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
+        Self::setup_from(ctx, peer, options, &own).await
+    }
+
+    /// [`He::setup`] with all of this party's coins grown from `own`, which must never be used for a setup again.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn setup_from(ctx: &Ctx, peer: usize, options: Options, own: &Seed) -> Result<He> {
+        options.check()?;
+        agree(ctx, peer, options).await?;
+        let mut coins = Coins::new(own, "quorate/he/keys", peer as u64);
+        let keys = match options.scheme {
+            _ if ctx.is_dry() => {
+                swap(ctx, peer, &vec![0; options.key_bytes()]).await?;
+                Keys::None
+            }
+            Scheme::Paillier => Keys::Paillier(Box::new(exchange_keys(ctx, peer, options, &mut coins).await?)),
+            Scheme::Dgk => Keys::Dgk(Box::new(exchange_keys(ctx, peer, options, &mut coins).await?)),
+        };
+        Ok(He { peer, options, keys, private: own.derive("quorate/he/private", &(peer as u64).to_le_bytes()) })
+    }
+
+    /// The same for dry runs: it has no keys.
+    pub fn dry(peer: usize, options: Options) -> He {
+        He { peer, options, keys: Keys::None, private: Seed::from_bytes([0; 32]) }
+    }
+
+    /// The other party.
+    pub fn peer(&self) -> usize {
+        self.peer
+    }
+
+    /// What the session chose.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+}
+
+/// Bytes of each of the messages that both parties send.
+pub(crate) fn message_bytes(options: Options) -> [usize; 2] {
+    [OPTIONS_BYTES, options.key_bytes()]
+}
+
+/// Messages of the same length.
+async fn swap(ctx: &Ctx, peer: usize, message: &[u8]) -> Result<Vec<u8>> {
+    ctx.exchange_bytes(&[(peer, message)], &[(peer, message.len())]).await?.pop().ok_or(LOST)
+}
+
+async fn agree(ctx: &Ctx, peer: usize, options: Options) -> Result<()> {
+    let ours = options.encode();
+    let theirs = swap(ctx, peer, &ours).await?;
+    if ctx.is_dry() || theirs == ours {
+        return Ok(());
+    }
+    let theirs = Options::describe(theirs.try_into().unwrap_or_default()).into();
+    Err(Error::Mismatch(Mismatch::Options { peer, theirs, ours: Options::describe(ours).into() }))
+}
+
+async fn exchange_keys<S: SecretKey>(ctx: &Ctx, peer: usize, options: Options, coins: &mut Coins) -> Result<Pair<S>> {
+    let own = S::generate(options.level, coins);
+    let message = swap(ctx, peer, &own.message()).await?;
+    let theirs = S::Public::read_key(options.level, &message).map_err(|what| Error::Malformed { peer, what })?;
+    Ok(Pair { own, theirs })
+}
