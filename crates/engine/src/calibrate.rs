@@ -1,24 +1,31 @@
 //! Measures [`Rates`]: every kernel on real data, in as many threads as parties will run side by side; then rounds.
 
+use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use quorate_crypto::Seed;
+use quorate_crypto::{RUN, Seed, SessionId, TABLES_BYTES, Tccr};
 use quorate_net::memory;
 use quorate_ring::meter::Kernel;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::clock::own_seconds;
 use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::error::Result;
-use crate::party::Party;
+use crate::party::{Party, Run};
 use crate::rates::{Rates, cores};
 
 /// Elements of a vector that stays in a core's caches, and of one that does not.
 const NEAR: usize = 1 << 13;
 const FAR: usize = 1 << 20;
+/// Elements of a vector of a program, many of which are under way in turns; and of one that is no more than its piece of memory.
+const SOME: usize = 1 << 12;
+const FEW: usize = 8;
+/// Bytes that a party holds of vectors that are under way in turns.
+const HELD: usize = 4 << 20;
 /// Seconds of one sample; a kernel gets a few, after one that warms up.
 const SAMPLE_SECONDS: f64 = 0.2e-3;
 const SAMPLES: usize = 5;
@@ -26,41 +33,44 @@ const SAMPLES: usize = 5;
 const ROUNDS: usize = 100;
 const LANES: usize = 200;
 const LONG_LANES: usize = 16;
-/// Elements of a piece of memory that no allocator keeps, pages of it to touch, and what large new memory takes beside it: in
-/// programs of a few large arrays a quarter comes from the system, in small pages, which take seven times as long as the
-/// huge ones that so large a piece gets.
+/// Elements of a piece of memory that no allocator keeps, and pages of it to touch.
 const HUGE: usize = 5 << 20;
 const PAGES: usize = 1024;
-const PAGED: f64 = 1.75;
+/// Runs of gates whose tables are a message.
+const GARBLED_RUNS: usize = 512;
 const RING: Ring = Ring::of(64);
 
 /// Measures everything for so many parties in threads of this process.
 pub(crate) fn rates(parties: usize) -> Rates {
     let threads = parties.clamp(1, cores());
     let barrier = Barrier::new(threads);
+    // Parties that share a core share its caches.
+    let held = HELD * parties.div_ceil(threads);
     let measured: Vec<[f64; Kernel::COUNT]> = thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| kernels(&barrier))).collect();
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(|| kernels(&barrier, held))).collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
     let mut seconds =
         std::array::from_fn(|i| measured.iter().map(|each| each[i]).sum::<f64>() / measured.len().max(1) as f64);
-    let (round, message, byte) = rounds(parties.max(2));
-    seconds[Kernel::Message as usize] = message;
-    seconds[Kernel::Wire as usize] = byte;
-    Rates::new(seconds, round)
+    let rounds = rounds(parties.max(2));
+    seconds[Kernel::Message as usize] = rounds.message;
+    seconds[Kernel::Wire as usize] = rounds.byte;
+    // What parties work themselves in a round is priced as work.
+    let work = Rates::shared(&vec![rounds.wake + 2.0 * rounds.message; parties.max(2)]);
+    Rates::new(seconds, (rounds.wall - work).max(0.1 * rounds.wall), rounds.wake)
 }
 
-/// Seconds that one call takes: the median of a few samples of many calls.
+/// A thread's own seconds that one call takes: the median of a few samples of many calls.
 fn time(barrier: &Barrier, mut run: impl FnMut()) -> f64 {
     barrier.wait();
-    let started = Instant::now();
+    let started = own_seconds();
     run();
-    let first = started.elapsed().as_secs_f64().max(1e-9);
+    let first = (own_seconds() - started).max(1e-9);
     let calls = ((SAMPLE_SECONDS / first) as usize).clamp(1, 10_000);
     let sample = |_| {
-        let started = Instant::now();
+        let started = own_seconds();
         (0..calls).for_each(|_| run());
-        started.elapsed().as_secs_f64() / calls as f64
+        (own_seconds() - started) / calls as f64
     };
     let mut samples: Vec<f64> = (0..SAMPLES).map(sample).collect();
     samples.sort_by(f64::total_cmp);
@@ -76,23 +86,24 @@ fn vector(bits: u32, len: usize) -> Vector {
 }
 
 /// Seconds per unit of every kernel but messages.
-fn kernels(barrier: &Barrier) -> [f64; Kernel::COUNT] {
+fn kernels(barrier: &Barrier, held: usize) -> [f64; Kernel::COUNT] {
     let mut rates = [0.0; Kernel::COUNT];
     let mut set = |kernel: Kernel, seconds: f64, units: usize| rates[kernel as usize] = seconds / units as f64;
-    memory_kernels(barrier, &mut set);
+    memory_kernels(barrier, held, &mut set);
     matrix_kernels(barrier, &mut set);
     bit_kernels(barrier, &mut set);
     generator_kernels(barrier, &mut set);
+    garbling_kernels(barrier, &mut set);
     rates
 }
 
 type Set<'a> = &'a mut dyn FnMut(Kernel, f64, usize);
 
 /// Loops over little and much memory, memory itself, and products, which are what they take beyond their loop.
-fn memory_kernels(barrier: &Barrier, set: Set<'_>) {
+fn memory_kernels(barrier: &Barrier, held: usize, set: Set<'_>) {
     let (mut x, y) = (vector(64, NEAR), vector(64, NEAR));
     let near = time(barrier, || x.add_assign(black_box(&y)));
-    set(Kernel::Stream, near, 24 * NEAR);
+    set(Kernel::Stream, time(barrier, in_turns(held)), 24 * SOME);
     let product = time(barrier, || x.mul_assign(black_box(&y)));
     set(Kernel::Multiply, (product - near).max(0.1 * product), NEAR);
     let (mut wide, other) = (vector(128, NEAR / 2), vector(128, NEAR / 2));
@@ -100,14 +111,39 @@ fn memory_kernels(barrier: &Barrier, set: Set<'_>) {
     set(Kernel::MultiplyWide, (product - near).max(0.1 * product), NEAR / 2);
     let (mut x, y) = (vector(64, FAR), vector(64, FAR));
     set(Kernel::StreamFar, time(barrier, || x.add_assign(black_box(&y))), 24 * FAR);
-    set(Kernel::Fresh, time(barrier, || drop(black_box(Vector::zeros(RING, NEAR)))), 8 * NEAR);
+    let piece = time(barrier, anew(held / (8 * FEW), FEW));
+    set(Kernel::Piece, piece, 1);
+    let fresh = time(barrier, anew(held / (8 * SOME), SOME));
+    set(Kernel::Fresh, (fresh - piece).max(0.1 * fresh), 8 * SOME);
     // So large that every allocator asks the system for it, and gives it back.
     let pages = || {
         let mut huge = Vector::zeros(RING, HUGE);
         huge.bytes_of_mut(0..PAGES * 512).iter_mut().step_by(4096).for_each(|byte| *byte = 1);
         drop(black_box(huge));
     };
-    set(Kernel::FreshFar, PAGED * time(barrier, pages), PAGES * 4096);
+    set(Kernel::FreshFar, time(barrier, pages), PAGES * 4096);
+}
+
+/// Sums of vectors that take so many bytes together, one pair at a time.
+fn in_turns(held: usize) -> impl FnMut() {
+    let mut all: Vec<Vector> = (0..held / (8 * SOME)).map(|_| vector(64, SOME)).collect();
+    let mut i = 0;
+    move || {
+        let sum = (i + 1) % all.len();
+        if let Ok([sum, term]) = all.get_disjoint_mut([sum, i]) {
+            sum.add_assign(black_box(term));
+        }
+        i = sum;
+    }
+}
+
+/// New vectors of so many elements, each in place of the oldest of so many.
+fn anew(held: usize, len: usize) -> impl FnMut() {
+    let mut all: VecDeque<Vector> = (0..held).map(|_| vector(64, len)).collect();
+    move || {
+        all.pop_front();
+        all.push_back(black_box(Vector::zeros(RING, len)));
+    }
 }
 
 fn matrix_kernels(barrier: &Barrier, set: Set<'_>) {
@@ -154,55 +190,102 @@ fn generator_kernels(barrier: &Barrier, set: Set<'_>) {
     set(Kernel::Draw, time(barrier, || prg.fill(black_box(&mut bytes))), 8 * NEAR);
 }
 
-/// Seconds of a round among so many parties; a party's own seconds for a message sent or received beside others, and for
-/// a byte of it.
-fn rounds(parties: usize) -> (f64, f64, f64) {
+/// Runs of gates as in a garbled circuit, whose labels stay near and whose tables go out.
+fn garbling_kernels(barrier: &Barrier, set: Set<'_>) {
+    let hash = Tccr::new(&SessionId::from_bytes([7; 32]));
+    let (mut labels, mut tables) = (vec![[7; RUN]; GARBLED_RUNS + 2], vec![[0; TABLES_BYTES]; GARBLED_RUNS]);
+    let tweaks = |run: usize| [0, RUN as u128].map(|tweak| (2 * RUN * run) as u128 + tweak);
+    let garble = || {
+        for (run, tables) in tables.iter_mut().enumerate() {
+            let mut out = [0; RUN];
+            hash.garble_ands([&labels[run], &labels[run + 1]], 1, tweaks(run), tables, &mut out);
+            labels[run + 2] = black_box(out);
+        }
+    };
+    set(Kernel::Garble, time(barrier, garble), GARBLED_RUNS);
+    let evaluate = || {
+        for (run, tables) in tables.iter().enumerate() {
+            let mut out = [0; RUN];
+            hash.evaluate_ands([&labels[run], &labels[run + 1]], tweaks(run), tables, &mut out);
+            labels[run + 2] = black_box(out);
+        }
+    };
+    set(Kernel::Evaluate, time(barrier, evaluate), GARBLED_RUNS);
+}
+
+/// What rounds take among parties in threads of this process.
+struct Rounds {
+    /// Seconds of a round of short messages, one after another.
+    wall: f64,
+    /// A party's own for such a round, beside those for its messages.
+    wake: f64,
+    /// A party's own for a message sent or received beside others, and for a byte of it.
+    message: f64,
+    byte: f64,
+}
+
+/// One party's seconds: for a chain of rounds, by the wall's clock and its own; its own for short messages side by side, and
+/// for long ones.
+#[derive(Default)]
+struct Spent {
+    wall: f64,
+    chain: f64,
+    short: f64,
+    long: f64,
+}
+
+fn rounds(parties: usize) -> Rounds {
     let ends = memory::mesh(parties);
-    let spent: Vec<[f64; 3]> = thread::scope(|scope| {
+    let spent: Vec<Spent> = thread::scope(|scope| {
         let started: Vec<_> = ends
             .into_iter()
             .map(|end| scope.spawn(move || party_rounds(Party::new(Box::new(end))).unwrap_or_default()))
             .collect();
         started.into_iter().filter_map(|thread| thread.join().ok()).collect()
     });
-    let chain = spent.iter().map(|each| each[0]).fold(1e-6, f64::max) / ROUNDS as f64;
+    let mean = |of: fn(&Spent) -> f64| spent.iter().map(of).sum::<f64>().max(1e-6) / spent.len().max(1) as f64;
     // Each lane sends one message and receives one.
-    let busy = |of: usize| spent.iter().map(|each| each[of]).sum::<f64>().max(1e-6) / spent.len().max(1) as f64;
-    (chain, busy(1) / (2 * LANES) as f64, busy(2) / (2 * LONG_LANES * 8 * NEAR) as f64)
+    let message = mean(|spent| spent.short) / (2 * LANES) as f64;
+    Rounds {
+        wall: spent.iter().map(|spent| spent.wall).fold(1e-6, f64::max) / ROUNDS as f64,
+        wake: (mean(|spent| spent.chain) / ROUNDS as f64 - 2.0 * message).max(1e-9),
+        message,
+        byte: mean(|spent| spent.long) / (2 * LONG_LANES * 8 * NEAR) as f64,
+    }
 }
 
-/// Seconds for which this thread had a core, where the system tells; otherwise those of the clock since `started`.
-fn own_seconds(started: Instant) -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse::<f64>().ok());
-    nanoseconds.map_or(started.elapsed().as_secs_f64(), |n| n * 1e-9)
+/// Seconds of a run, by the wall's clock and the thread's own: medians of a few, after one that warms up.
+fn median_run(run: &mut Run<'_>, work: impl AsyncFn(&Ctx) -> Result<()>) -> Result<(f64, f64)> {
+    let mut one = || {
+        let (started, before) = (Instant::now(), own_seconds());
+        run.phase(Phase::Online, async |ctx: &Ctx| work(ctx).await)?;
+        Ok((started.elapsed().as_secs_f64(), own_seconds() - before))
+    };
+    one()?;
+    let (mut wall, mut own): (Vec<f64>, Vec<f64>) =
+        (0..SAMPLES).map(|_| one()).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    [&mut wall, &mut own].into_iter().for_each(|samples| samples.sort_by(f64::total_cmp));
+    Ok((wall[SAMPLES / 2], own[SAMPLES / 2]))
 }
 
-/// Seconds for rounds one after another; a thread's own for short messages side by side, and for long ones.
-fn party_rounds(mut party: Party) -> Result<[f64; 3]> {
+fn party_rounds(mut party: Party) -> Result<Spent> {
     let mut run = party.begin_alone()?;
     let (short, long) = (Vector::zeros(RING, 1), Vector::zeros(RING, NEAR));
-    let mut spent = [0.0; 3];
     let chain = async |ctx: &Ctx| {
         for _ in 0..ROUNDS {
             pass_on(ctx, &short).await?;
         }
         Ok(())
     };
-    let started = Instant::now();
-    run.phase(Phase::Online, chain)?;
-    spent[0] = started.elapsed().as_secs_f64();
-    for (seconds, (vector, lanes)) in spent[1..].iter_mut().zip([(&short, LANES), (&long, LONG_LANES)]) {
-        let all = async |ctx: &Ctx| ctx.join_all(lanes, async |ctx: Ctx, _| pass_on(&ctx, vector).await).await;
-        run.phase(Phase::Online, all)?; // warms up
-        let before = own_seconds(started);
-        for _ in 0..SAMPLES {
-            run.phase(Phase::Online, all)?;
-        }
-        *seconds = (own_seconds(started) - before) / SAMPLES as f64;
+    let (wall, chain) = median_run(&mut run, chain)?;
+    let mut own = [0.0; 2];
+    for (seconds, (vector, lanes)) in own.iter_mut().zip([(&short, LANES), (&long, LONG_LANES)]) {
+        let pass = async |ctx: Ctx, _| pass_on(&ctx, vector).await;
+        let all = async |ctx: &Ctx| ctx.join_all(lanes, pass).await.map(drop);
+        *seconds = median_run(&mut run, all)?.1;
     }
     run.finish();
-    Ok(spent)
+    Ok(Spent { wall, chain, short: own[0], long: own[1] })
 }
 
 /// One round around the circle.

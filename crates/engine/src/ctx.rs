@@ -11,6 +11,7 @@ use quorate_ring::Module;
 use quorate_ring::meter::{Kernel, charge};
 
 use crate::costs::Phase;
+use crate::depth::Depth;
 use crate::error::{Error, Mismatch, Misuse, Result, Step};
 use crate::lane::LaneId;
 use crate::scheduler::Core;
@@ -24,7 +25,7 @@ const LANE_WINDOW: u64 = 4 << 20;
 pub struct Ctx {
     pub(crate) core: Rc<Core>,
     pub(crate) lane: LaneId,
-    pub(crate) depth: Rc<Cell<u32>>,
+    pub(crate) depth: Rc<Cell<Depth>>,
     pub(crate) forks: Cell<u64>,
     uses: Cell<u64>,
     pub(crate) phase: Phase,
@@ -82,8 +83,9 @@ impl Stream {
 }
 
 impl Randomness {
-    /// A number for what is not a stream (a commitment, say): unique to run, lane and use.
-    pub(crate) fn instance(&self) -> u128 {
+    /// A number for what is not a stream (a commitment, the tweaks of a hash), alike at all parties: unique to run, lane and
+    /// use, up to collisions of 128-bit hashes.
+    pub fn instance(&self) -> u128 {
         LaneId::of(&self.context).0
     }
 
@@ -101,11 +103,11 @@ impl Ctx {
     /// The lane of a phase, of which the run has seen `earlier` ones of its kind.
     pub(crate) fn root(core: Rc<Core>, phase: Phase, earlier: u32) -> Ctx {
         let lane = LaneId::ROOT.child(phase as u64 + 2 * u64::from(earlier));
-        let depth = core.costs.borrow().phase(phase).rounds;
+        let depth = core.deepest(phase).get();
         Ctx::on(core, lane, Rc::new(Cell::new(depth)), phase, None)
     }
 
-    pub(crate) fn on(core: Rc<Core>, lane: LaneId, depth: Rc<Cell<u32>>, phase: Phase, step: Option<Step>) -> Ctx {
+    pub(crate) fn on(core: Rc<Core>, lane: LaneId, depth: Rc<Cell<Depth>>, phase: Phase, step: Option<Step>) -> Ctx {
         Ctx { core, lane, depth, forks: Cell::new(0), uses: Cell::new(0), phase, step, channels: OnceCell::new() }
     }
 
@@ -134,9 +136,9 @@ impl Ctx {
         self.core.is_dry()
     }
 
-    /// Rounds so far on this lane.
+    /// Rounds so far on this lane, at this party.
     pub fn depth(&self) -> u32 {
-        self.depth.get()
+        self.depth.get().own
     }
 
     /// The phase that pays for what this lane sends.
@@ -180,7 +182,7 @@ impl Ctx {
             self.wait_for_credit(to, outgoing[..i].iter().any(|sent| sent.0 == to)).await?;
             self.post(to, M::packed_bytes(vector.shape_of()), |frame| vector.pack(frame))?;
         }
-        let sent_at = self.depth.get();
+        let mut round = Round::new(self, !outgoing.is_empty(), !incoming.is_empty());
         let mut received = Vec::with_capacity(incoming.len());
         for &(from, shape) in incoming {
             if self.is_dry() {
@@ -192,9 +194,10 @@ impl Ctx {
                 continue;
             }
             let message = self.next_message(from).await?;
+            round.hear(&message);
             received.push(M::unpack(shape, message.bytes()).map_err(|_| wrong_length(from))?);
         }
-        self.finish_round(sent_at);
+        self.reach(round.after);
         Ok(received)
     }
 
@@ -211,7 +214,7 @@ impl Ctx {
             self.wait_for_credit(to, outgoing[..i].iter().any(|sent| sent.0 == to)).await?;
             self.post(to, bytes.len(), |frame| frame.extend_from_slice(bytes))?;
         }
-        let sent_at = self.depth.get();
+        let mut round = Round::new(self, !outgoing.is_empty(), !incoming.is_empty());
         let mut received = Vec::with_capacity(incoming.len());
         for &(from, length) in incoming {
             if self.is_dry() {
@@ -222,12 +225,13 @@ impl Ctx {
                 continue;
             }
             let message = self.next_message(from).await?;
+            round.hear(&message);
             if message.bytes().len() != length {
                 return Err(wrong_length(from));
             }
             received.push(message.bytes().to_vec());
         }
-        self.finish_round(sent_at);
+        self.reach(round.after);
         Ok(received)
     }
 
@@ -235,7 +239,7 @@ impl Ctx {
         self.channels.get_or_init(|| self.core.table.open(self.lane, self.phase, &self.step))
     }
 
-    fn check_peer(&self, peer: usize) -> Result<()> {
+    pub(crate) fn check_peer(&self, peer: usize) -> Result<()> {
         let parties = self.core.parties;
         if peer < parties && peer != self.core.me {
             return Ok(());
@@ -243,7 +247,7 @@ impl Ctx {
         Err(Error::Misuse { what: Misuse::NoSuchParty { party: peer, parties } })
     }
 
-    fn post(&self, to: usize, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+    pub(crate) fn post(&self, to: usize, length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         self.core.costs.borrow_mut().sent(self.phase, to, length, self.step.as_ref().map(|s| s.id));
         if self.is_dry() {
             charge(Kernel::Message, 1);
@@ -254,12 +258,18 @@ impl Ctx {
         }
         self.core.sent.fetch_add(length as u64, Ordering::Relaxed);
         self.channels().channel(to, |channel| channel.sent += length as u64);
-        self.core.post(to, self.lane, self.depth.get().saturating_add(1), length, write)
+        #[cfg(any(test, feature = "testing"))]
+        let write = |frame: &mut Vec<u8>| {
+            let start = frame.len();
+            write(frame);
+            self.core.probe.borrow_mut().sending(&mut frame[start..]);
+        };
+        self.core.post(to, self.lane, self.depth().saturating_add(1), length, write)
     }
 
     /// Waits until the peer has read most of what earlier rounds of this lane sent. Never within a round (`again`): the
     /// peer may itself be sending, and reads only then.
-    async fn wait_for_credit(&self, to: usize, again: bool) -> Result<()> {
+    pub(crate) async fn wait_for_credit(&self, to: usize, again: bool) -> Result<()> {
         self.check_peer(to)?;
         if again || self.is_dry() {
             return Ok(());
@@ -272,7 +282,7 @@ impl Ctx {
         .await
     }
 
-    async fn next_message(&self, from: usize) -> Result<Message> {
+    pub(crate) async fn next_message(&self, from: usize) -> Result<Message> {
         self.check_peer(from)?;
         let message = poll_fn(|context| {
             let message = self.core.table.take(self.channels(), from);
@@ -281,7 +291,6 @@ impl Ctx {
         .await?;
         #[cfg(any(test, feature = "testing"))]
         self.core.probe.borrow_mut().record(from, self.phase, message.bytes());
-        self.depth.set(self.depth.get().max(message.depth.saturating_sub(1)));
         let grant = self.channels().channel(from, |channel| {
             channel.read += message.bytes().len() as u64;
             if channel.read >= LANE_WINDOW / 2 { std::mem::take(&mut channel.read) } else { 0 }
@@ -307,13 +316,35 @@ impl Ctx {
         }
     }
 
-    fn finish_round(&self, sent_at: u32) {
-        let depth = self.depth.get().max(sent_at).saturating_add(1);
+    /// Goes on from a depth, and notes it.
+    pub(crate) fn reach(&self, depth: Depth) {
         self.depth.set(depth);
-        self.core.costs.borrow_mut().reached(self.phase, depth, self.step.as_ref().map(|s| s.id));
+        let deepest = self.core.deepest(self.phase);
+        deepest.set(deepest.get().join(depth));
+        self.core.costs.borrow_mut().reached(self.phase, depth.own, self.step.as_ref().map(|s| s.id));
     }
 }
 
-fn wrong_length(peer: usize) -> Error {
+/// The depth after a round. With links it is what messages say; a dry run reckons.
+struct Round {
+    after: Depth,
+}
+
+impl Round {
+    fn new(ctx: &Ctx, sends: bool, receives: bool) -> Round {
+        let before = ctx.depth.get();
+        let mut after = before.exchanged(sends, receives);
+        if !ctx.is_dry() {
+            after.own = before.own.saturating_add(1);
+        }
+        Round { after }
+    }
+
+    fn hear(&mut self, message: &Message) {
+        self.after.own = self.after.own.max(message.depth);
+    }
+}
+
+pub(crate) fn wrong_length(peer: usize) -> Error {
     Error::Malformed { peer, what: "message of a wrong length" }
 }

@@ -131,9 +131,13 @@ pub enum Error {
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum Misuse {
     /// A number of parties that the protocol does not run with.
-    #[error("`rss` runs with 3, 5 or 7 parties, not {parties}")]
+    #[error("`{protocol}` runs with {takes} parties, not {parties}")]
     Parties {
-        /// The number.
+        /// The protocol.
+        protocol: &'static str,
+        /// The numbers that it runs with.
+        takes: &'static str,
+        /// The number given.
         parties: usize,
     },
     /// A party that is not in the session, or this party where a peer is meant.

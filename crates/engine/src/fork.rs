@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::ctx::Ctx;
+use crate::depth::Depth;
 use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
 
@@ -89,14 +90,14 @@ impl Place {
 pub(crate) struct Child<'a, T> {
     future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>,
     place: Place,
-    pub depth: Rc<Cell<u32>>,
+    pub depth: Rc<Cell<Depth>>,
 }
 
 impl<'a, T> Child<'a, T> {
     pub fn new(
         bell: &Arc<Bell>,
         index: usize,
-        depth: Rc<Cell<u32>>,
+        depth: Rc<Cell<Depth>>,
         future: impl Future<Output = Result<T>> + 'a,
     ) -> Self {
         Child { future: Box::pin(future), place: Place::new(bell, index), depth }
@@ -177,7 +178,7 @@ impl Ctx {
             }
         })
         .await?;
-        self.depth.set(depths.iter().map(|d| d.get()).fold(self.depth.get(), u32::max));
+        self.depth.set(depths.iter().map(|d| d.get()).fold(self.depth.get(), Depth::join));
         match (a, b) {
             (Some(a), Some(b)) => Ok((a, b)),
             _ => Err(Error::bug("a join ended without its results")),
@@ -222,7 +223,7 @@ impl Ctx {
                 for &i in &rung {
                     let Some(child) = &mut children[i] else { continue };
                     if let Poll::Ready(done) = child.poll() {
-                        deepest = deepest.max(child.depth.get());
+                        deepest = deepest.join(child.depth.get());
                         children[i] = None;
                         results[i] = Some(done?);
                         left -= 1;

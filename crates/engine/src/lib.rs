@@ -8,9 +8,11 @@
 
 mod attempts;
 mod calibrate;
+pub mod clock;
 mod correlations;
 mod costs;
 mod ctx;
+mod depth;
 pub mod dry;
 mod error;
 mod fork;
@@ -18,8 +20,10 @@ mod handshake;
 #[cfg(test)]
 mod hostile;
 mod lane;
+mod oneway;
 mod pace;
 mod party;
+mod permutation;
 mod rates;
 mod scheduler;
 mod sharing;
@@ -38,6 +42,7 @@ pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
 pub use fork::Join;
 pub use handshake::{Agreement, Greeting};
 pub use lane::LaneId;
+pub use oneway::Incoming;
 pub use pace::Pace;
 pub use party::{Party, Run};
 pub use rates::Rates;

@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 
 use quorate_ring::meter::{Kernel, Work};
 
 use crate::calibrate;
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
 
 /// Seconds per unit of work, and per round among threads of this process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// By kernel, in the order of [`Kernel::ALL`]; those of one thread while as many others run as cores allow.
     seconds: [f64; Kernel::COUNT],
-    /// From sending a small message to having the peers' ones, over memory links.
+    /// Of a round over memory links, in which nobody works: from one who falls asleep to one who wakes up.
     pub round_seconds: f64,
+    /// A party's own, for a round: falling asleep and waking up.
+    pub wake_seconds: f64,
 }
 
 /// Rates by the number of parties that share the machine.
@@ -23,12 +27,13 @@ static MEASURED: Mutex<BTreeMap<usize, Rates>> = Mutex::new(BTreeMap::new());
 
 /// Cores that this process may use.
 pub(crate) fn cores() -> usize {
-    available_parallelism().map_or(1, usize::from)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from))
 }
 
 impl Rates {
-    pub(crate) fn new(seconds: [f64; Kernel::COUNT], round_seconds: f64) -> Rates {
-        Rates { seconds, round_seconds }
+    pub(crate) fn new(seconds: [f64; Kernel::COUNT], round_seconds: f64, wake_seconds: f64) -> Rates {
+        Rates { seconds, round_seconds, wake_seconds }
     }
 
     /// The rates of one of so many parties, all on this machine, each in a thread. Measured when first asked for, in
@@ -41,6 +46,32 @@ impl Rates {
     /// Forgets what was measured, so that the next question measures anew: another load, another machine.
     pub fn forget() {
         MEASURED.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// For each kernel, the largest rate of all parties. One round.
+    ///
+    /// # Errors
+    /// Whatever ends a run; [`Error::Malformed`] for rates that no machine has.
+    pub async fn slowest(&self, ctx: &Ctx) -> Result<Rates> {
+        let all = self.seconds.iter().chain([&self.round_seconds, &self.wake_seconds]);
+        let own: Vec<u8> = all.flat_map(|each| each.to_le_bytes()).collect();
+        let peers = (0..ctx.parties()).filter(|&peer| peer != ctx.me());
+        let outgoing: Vec<(usize, &[u8])> = peers.clone().map(|peer| (peer, &own[..])).collect();
+        let incoming: Vec<(usize, usize)> = peers.map(|peer| (peer, own.len())).collect();
+        let mut slowest = *self;
+        for ((peer, _), bytes) in incoming.iter().zip(ctx.exchange_bytes(&outgoing, &incoming).await?) {
+            let (words, _) = bytes.as_chunks::<8>();
+            let Rates { seconds, round_seconds, wake_seconds } = &mut slowest;
+            let each = seconds.iter_mut().chain([round_seconds, wake_seconds]);
+            for (rate, word) in each.zip(words) {
+                let theirs = f64::from_le_bytes(*word);
+                if !(0.0..1.0).contains(&theirs) {
+                    return Err(Error::Malformed { peer: *peer, what: "rate of no machine" });
+                }
+                *rate = rate.max(theirs);
+            }
+        }
+        Ok(slowest)
     }
 
     /// Seconds of one thread for this work.
@@ -61,7 +92,8 @@ impl fmt::Display for Rates {
         for (kernel, each) in Kernel::ALL.iter().zip(self.seconds) {
             writeln!(f, "{:<14} {:10.3} ns", format!("{kernel:?}"), each * 1e9)?;
         }
-        write!(f, "{:<14} {:10.3} us", "round", self.round_seconds * 1e6)
+        writeln!(f, "{:<14} {:10.3} us", "round", self.round_seconds * 1e6)?;
+        write!(f, "{:<14} {:10.3} us", "wake", self.wake_seconds * 1e6)
     }
 }
 
@@ -74,13 +106,14 @@ mod tests {
     fn rates_are_positive_and_kept() {
         let rates = Rates::of_this_machine(3);
         assert!(rates.seconds.iter().all(|&each| each > 0.0 && each < 1e-3), "{rates:?}");
-        assert!(rates.round_seconds > 1e-7 && rates.round_seconds < 0.1, "{rates:?}");
+        assert!(rates.round_seconds > 1e-8 && rates.round_seconds < 0.1, "{rates:?}");
+        assert!(rates.wake_seconds > 0.0 && rates.wake_seconds < 1e-3, "{rates:?}");
         assert_eq!(rates, Rates::of_this_machine(3));
     }
 
     #[test]
     fn work_is_priced_by_its_units() {
-        let rates = Rates::new(std::array::from_fn(|i| i as f64), 0.0);
+        let rates = Rates::new(std::array::from_fn(|i| i as f64), 0.0, 0.0);
         let before = charged();
         charge(Kernel::Stream, 1000);
         charge(Kernel::Fresh, 3);

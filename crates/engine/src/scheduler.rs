@@ -14,6 +14,7 @@ use quorate_net::{Interrupt, Net, NetError, Wait};
 
 use crate::attempts::{Attempts, Greeted};
 use crate::costs::{Costs, Phase};
+use crate::depth::Depth;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
 use crate::table::{OVERHEAD_BYTES, Table};
@@ -39,6 +40,8 @@ pub(crate) struct Core {
     /// The phase under way; the online phase until one has begun.
     pub phase: Cell<Phase>,
     pub costs: RefCell<Costs>,
+    /// How deep the lanes of each phase have come.
+    deepest: [Cell<Depth>; 2],
     /// Payload bytes that this run has sent so far, for whoever watches from another thread.
     pub sent: Arc<AtomicU64>,
     pub table: Table,
@@ -73,6 +76,7 @@ impl Core {
             run: Cell::new(0),
             phase: Cell::new(Phase::Online),
             costs: RefCell::new(Costs::new(parties)),
+            deepest: Default::default(),
             sent: Arc::default(),
             table: Table::new(parties),
             attempts: RefCell::new(Attempts::new(parties)),
@@ -83,6 +87,11 @@ impl Core {
             #[cfg(any(test, feature = "testing"))]
             probe: RefCell::default(),
         }
+    }
+
+    /// How deep the lanes of a phase have come.
+    pub fn deepest(&self, phase: Phase) -> &Cell<Depth> {
+        &self.deepest[phase as usize]
     }
 
     pub fn is_dry(&self) -> bool {
@@ -108,6 +117,7 @@ impl Core {
         let early = std::mem::take(&mut *self.early.borrow_mut());
         self.forget();
         *self.costs.borrow_mut() = Costs::new(self.parties);
+        self.deepest.iter().for_each(|deepest| deepest.set(Depth::default()));
         self.sent.store(0, Ordering::Relaxed);
         early.into_iter().try_for_each(|(peer, frame)| self.deliver(peer, frame))
     }

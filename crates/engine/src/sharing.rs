@@ -105,6 +105,8 @@ pub trait Sharing {
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
     /// Applies a Z-linear map (slices, gathers, sums, public factors, reduction to a smaller ring) to every share.
     fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A;
+    /// Applies a map that is Z-linear in both (copies, sums) to every share of `x` with that of `y`, in place.
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &dyn Fn(&mut Vector, &Vector));
     /// One vector after the other.
     fn concat(&self, parts: &[&Self::A]) -> Self::A;
     /// x xor y.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use crate::ctx::Ctx;
+use crate::depth::Depth;
 
 /// Empty until [`Slot::set`]. Reading takes over the depth at which the value was made, so rounds stay causal.
 pub struct Slot<T> {
@@ -14,7 +15,7 @@ pub struct Slot<T> {
 
 enum State<T> {
     Empty(Vec<Waker>),
-    Full { value: Rc<T>, depth: u32 },
+    Full { value: Rc<T>, depth: Depth },
 }
 
 impl<T> Default for Slot<T> {
@@ -26,7 +27,7 @@ impl<T> Default for Slot<T> {
 impl<T> Slot<T> {
     /// A slot whose value exists since before the run.
     pub fn full(value: Rc<T>) -> Self {
-        Slot { state: RefCell::new(State::Full { value, depth: 0 }) }
+        Slot { state: RefCell::new(State::Full { value, depth: Depth::default() }) }
     }
 
     /// Fills the slot and wakes whoever waits for it.
@@ -54,7 +55,7 @@ impl<T> Slot<T> {
     pub async fn get(&self, ctx: &Ctx) -> Rc<T> {
         poll_fn(|context| match &mut *self.state.borrow_mut() {
             State::Full { value, depth } => {
-                ctx.depth.set(ctx.depth.get().max(*depth));
+                ctx.depth.set(ctx.depth.get().join(*depth));
                 Poll::Ready(value.clone())
             }
             State::Empty(wakers) => {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::ctx::Ctx;
+use crate::depth::Depth;
 use crate::error::Result;
 use crate::fork::{Bell, Child};
 use crate::lane::LaneId;
@@ -67,7 +68,7 @@ impl Ctx {
             let ctx = self.fork();
             let depth = ctx.depth.clone();
             let done = work(ctx, chunks.range(0)).await?;
-            self.depth.set(self.depth.get().max(depth.get()));
+            self.depth.set(self.depth.get().join(depth.get()));
             sink(chunks.range(0), done);
             return Ok(());
         }
@@ -91,8 +92,8 @@ struct Row<'a, 'w, T> {
     lane: LaneId,
     /// For a row longer than the parties may be apart.
     pace: Option<Pace>,
-    start: u32,
-    deepest: u32,
+    start: Depth,
+    deepest: Depth,
     next: usize,
     done: usize,
     live: VecDeque<Slot<'w, T>>,
@@ -149,7 +150,7 @@ impl<'a, 'w, T> Row<'a, 'w, T> {
         if let Slot::Running(child) = slot
             && let Poll::Ready(done) = child.poll()
         {
-            self.deepest = self.deepest.max(child.depth.get());
+            self.deepest = self.deepest.join(child.depth.get());
             *slot = Slot::Done(done?);
         }
         Ok(())

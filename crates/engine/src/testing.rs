@@ -15,6 +15,17 @@ use crate::party::Party;
 pub struct Probe {
     jitter: Option<u64>,
     transcript: Option<Vec<Received>>,
+    tampered: Option<Tampered>,
+    sent: usize,
+}
+
+/// Which bit of what a party sends a test turns over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tampered {
+    /// The how manieth message of the party, from 0, over all runs and lanes; empty messages do not count.
+    pub message: usize,
+    /// The bit; beyond the message's end it counts around.
+    pub bit: usize,
 }
 
 /// A message as a party saw it.
@@ -35,6 +46,19 @@ impl Probe {
         *state ^= *state >> 7;
         *state ^= *state << 17;
         std::thread::sleep(Duration::from_micros(*state % 200));
+    }
+
+    pub(crate) fn sending(&mut self, bytes: &mut [u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if let Some(tampered) = self.tampered
+            && tampered.message == self.sent
+        {
+            let bit = tampered.bit % (8 * bytes.len());
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        self.sent += 1;
     }
 
     pub(crate) fn record(&mut self, from: usize, phase: Phase, bytes: &[u8]) {
@@ -58,6 +82,17 @@ impl Party {
     /// Drops the links without a word, as a process does that is killed.
     pub fn insecure_vanish(mut self) {
         self.forget_manners();
+    }
+
+    /// Turns one bit of one message that this party sends from now on.
+    pub fn insecure_tamper(&mut self, tampered: Tampered) {
+        let mut probe = self.probe().borrow_mut();
+        (probe.tampered, probe.sent) = (Some(tampered), 0);
+    }
+
+    /// Messages sent since the party was made or told to tamper.
+    pub fn insecure_sent(&mut self) -> usize {
+        self.probe().borrow().sent
     }
 
     /// Records every message that this party receives from now on.

@@ -1,0 +1,95 @@
+//! Messages for which the sender does not wait: [`Ctx::send`] and [`Ctx::receive`].
+//!
+//! An exchange counts a round for both ends. Here the receiver's depth rises to one more than the sender's, and the sender
+//! goes on where it was: whoever only sends, however often, keeps the other waiting for one message only.
+//!
+//! Both ends call it in step, one the one, the other the other. As in an exchange a sender waits for credit before it sends
+//! and for what it sent earlier only, so that it waits only for a party at an earlier step of the lane: nothing can wait in
+//! a circle. Between more than two parties the depths that a dry run reckons are upper bounds.
+
+use std::ops::Deref;
+
+use quorate_ring::Module;
+use quorate_ring::meter::{Kernel, charge};
+
+use crate::ctx::{Ctx, wrong_length};
+use crate::error::Result;
+use crate::table::Message;
+
+/// The bytes of a message; none in a dry run.
+pub struct Incoming(Option<Message>);
+
+impl Deref for Incoming {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.as_ref().map_or(&[], Message::bytes)
+    }
+}
+
+impl Ctx {
+    /// Sends to one party, which calls [`Ctx::receive`].
+    ///
+    /// # Errors
+    /// Whatever ends the run.
+    pub async fn send<M: Module>(&self, to: usize, vector: &M) -> Result<()> {
+        self.wait_for_credit(to, false).await?;
+        self.post(to, M::packed_bytes(vector.shape_of()), |frame| vector.pack(frame))?;
+        self.reach(self.depth.get().sent());
+        Ok(())
+    }
+
+    /// Receives what `from` sends.
+    ///
+    /// # Errors
+    /// Whatever ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length than its shape.
+    pub async fn receive<M: Module>(&self, from: usize, shape: M::Shape) -> Result<M> {
+        let bytes = self.next_one(from, M::packed_bytes(shape)).await?;
+        if self.is_dry() {
+            M::charge_unpack(shape);
+            return Ok(M::phantom(shape));
+        }
+        M::unpack(shape, &bytes).map_err(|_| wrong_length(from))
+    }
+
+    /// [`Ctx::send`] of so many bytes, which `write` writes in place; in a dry run it is not called.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn send_bytes(&self, to: usize, length: usize, write: impl FnOnce(&mut [u8])) -> Result<()> {
+        self.wait_for_credit(to, false).await?;
+        let dry = self.is_dry();
+        self.post(to, length, |frame| {
+            let start = frame.len();
+            if !dry {
+                frame.resize(start + length, 0);
+                write(&mut frame[start..]);
+            }
+        })?;
+        self.reach(self.depth.get().sent());
+        Ok(())
+    }
+
+    /// [`Ctx::receive`] of exactly so many bytes.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn receive_bytes(&self, from: usize, length: usize) -> Result<Incoming> {
+        self.next_one(from, length).await
+    }
+
+    async fn next_one(&self, from: usize, length: usize) -> Result<Incoming> {
+        if self.is_dry() {
+            self.check_peer(from)?;
+            charge(Kernel::Message, 1);
+            charge(Kernel::Wire, length);
+            self.reach(self.depth.get().received());
+            return Ok(Incoming(None));
+        }
+        let message = self.next_message(from).await?;
+        let mut depth = self.depth.get();
+        depth.own = depth.own.max(message.depth);
+        self.reach(depth);
+        if message.bytes().len() == length { Ok(Incoming(Some(message))) } else { Err(wrong_length(from)) }
+    }
+}
