@@ -7,7 +7,7 @@
 use quorate_engine::{Ctx, Error, Misuse, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::stream;
+use crate::{Gadgets, stream};
 
 /// What a gadget says that was given no row of bits.
 pub(crate) const NO_BITS: Error = Error::Misuse { what: Misuse::Other { what: "a number without bits" } };
@@ -24,6 +24,41 @@ pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) ->
         bits_to_ring_with(s, &ctx, &x, &b).await
     };
     stream::to_vector(s, ctx, chunks, work).await
+}
+
+/// The number with these bits, lowest first, in a ring of as many bits: each bit as an element, weighed and added.
+pub async fn compose<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Result<S::A> {
+    let rows = s.bit_shape(x).0;
+    if rows != ring.bits() as usize {
+        return Err(NO_BITS);
+    }
+    weighed(s, ctx, x, false, ring).await
+}
+
+/// The numbers with these bits, lowest first, in any ring; the last one weighs -2^(rows - 1) where it is a sign. Rounds of
+/// [`Gadgets::bit_to_ring`].
+pub async fn weighed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, signed: bool, ring: Ring) -> Result<S::A> {
+    let (rows, lanes) = s.bit_shape(x);
+    if rows == 0 {
+        return Err(NO_BITS);
+    }
+    let row = |i: usize| s.linear_bits(x, &|share: &Bits| share.row(i));
+    let rows: Vec<S::B> = (0..rows).map(row).collect();
+    let ones = s.bit_to_ring(ctx, &s.concat_lanes(&rows.iter().collect::<Vec<_>>()), ring).await?;
+    Ok(s.linear(&ones, &|share: &Vector| {
+        let mut sum = share.slice(0..lanes);
+        for bit in 1..rows.len() {
+            let mut term = share.slice(bit * lanes..(bit + 1) * lanes);
+            term.shl(bit as u32);
+            sum.add_assign(&term);
+        }
+        if signed {
+            let mut sign = share.slice((rows.len() - 1) * lanes..rows.len() * lanes);
+            sign.shl(rows.len() as u32);
+            sum.sub_assign(&sign);
+        }
+        sum
+    }))
 }
 
 /// [`bits_to_ring`] with fresh random bits `b` of the caller's, in one piece.
@@ -45,7 +80,7 @@ pub(crate) fn flip<S: Sharing>(s: &S, b: &S::A, c: &Bits) -> S::A {
 }
 
 /// 1 - 2c.
-pub(crate) fn signs(c: &Bits, ring: Ring) -> Vector {
+pub fn signs(c: &Bits, ring: Ring) -> Vector {
     let mut signs = c.to_vector(ring);
     signs.shl(1);
     signs.neg_assign();

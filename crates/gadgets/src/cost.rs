@@ -200,6 +200,21 @@ pub fn convert(k: u32, wide: u32) -> Uses {
     masked.then(layers(carry_tree(k.into(), false))).then(bit_to_ring(wide - k))
 }
 
+/// Rows of bits, lowest first, as an element of Z_2^k.
+pub fn word(count: u32, k: u32) -> Uses {
+    let groups = (0..count).step_by(4).map(|from| bit_to_ring(k - from).times((count - from).min(4).into()));
+    groups.fold(Uses::default(), Uses::beside)
+}
+
+/// A quotient, of so many digits, of integers without signs over Z_2^k that have so many bits and that take `operands` to
+/// become bits. Divisors may be 0.
+pub fn int_quotient(y_bits: u32, digits: u32, k: u32, operands: Uses) -> Uses {
+    let last = layers(vec![y_bits.into()]).then(layers(carry_tree(y_bits.into(), false)));
+    let digit_by_digit = (1..digits).map(|_| add(y_bits + 1, false)).fold(Uses::default(), Uses::then).then(last);
+    let divides = layers(and_all(y_bits.into()));
+    operands.then(divides).then(digit_by_digit).then(layers(vec![digits.into()])).then(word(digits, k))
+}
+
 /// A link between parties, for predictions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {

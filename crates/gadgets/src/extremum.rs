@@ -3,6 +3,8 @@
 //! Values come as `rows` candidates of `lanes` elements each (row-major). Of equal candidates the first wins: the right one
 //! replaces the left only if it is strictly better. Rounds: ceil(log2 rows) times those of a comparison and a selection.
 
+use std::ops::Range;
+
 use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Ring, Vector};
 
@@ -20,12 +22,7 @@ pub enum Best {
 /// # Errors
 /// [`Misuse::Length`] without candidates, or where they are not of one length.
 pub async fn extremum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, rows: usize, best: Best, width: Width) -> Result<S::A> {
-    check_rows(s.shape(x).1, rows)?;
-    let mut field = Field { values: x.clone(), places: None, rows };
-    while field.rows > 1 {
-        field = play(s, ctx, field, best, width).await?;
-    }
-    Ok(field.values)
+    Ok(tournament(s, ctx, Field { values: x.clone(), places: None, rows }, best, width).await?.values)
 }
 
 /// The row of the first best candidate, lane by lane, as elements of `index_ring` (which must hold `rows - 1`).
@@ -42,16 +39,37 @@ pub async fn arg_extremum<S: Gadgets>(
     index_ring: Ring,
 ) -> Result<S::A> {
     let lanes = check_rows(s.shape(x).1, rows)?;
-    let places: Vec<u64> = (0..rows as u64).flat_map(|row| std::iter::repeat_n(row, lanes)).collect();
-    let places = match ctx.is_dry() {
-        true => Vector::shape(index_ring, places.len()),
-        false => Vector::from_u64s(index_ring, &places),
-    };
-    let mut field = Field { values: x.clone(), places: Some(s.public(&places)), rows };
+    let places = Some(places(s, ctx, index_ring, 0..rows, lanes));
+    let field = tournament(s, ctx, Field { values: x.clone(), places, rows }, best, width).await?;
+    field.places.ok_or(quorate_engine::Error::Bug { what: "a tournament lost its places" })
+}
+
+/// The numbers of rows, for each of their lanes: where candidates come from.
+pub fn places<S: Gadgets>(s: &S, ctx: &Ctx, index_ring: Ring, rows: Range<usize>, lanes: usize) -> S::A {
+    if ctx.is_dry() {
+        return s.public(&Vector::shape(index_ring, rows.len() * lanes));
+    }
+    let places: Vec<u64> = rows.flat_map(|row| std::iter::repeat_n(row as u64, lanes)).collect();
+    s.public(&Vector::from_u64s(index_ring, &places))
+}
+
+/// The best candidate of every lane: a field of one row. A field of 2^m rows at a time, and then of their winners, is the
+/// same tournament: candidates meet in the same pairs, in as many rounds.
+///
+/// # Errors
+/// Those of [`extremum`].
+pub async fn tournament<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    mut field: Field<S::A>,
+    best: Best,
+    width: Width,
+) -> Result<Field<S::A>> {
+    check_rows(s.shape(&field.values).1, field.rows)?;
     while field.rows > 1 {
         field = play(s, ctx, field, best, width).await?;
     }
-    field.places.ok_or(quorate_engine::Error::Bug { what: "a tournament lost its places" })
+    Ok(field)
 }
 
 /// Lanes of so many rows.
@@ -63,10 +81,13 @@ fn check_rows(len: usize, rows: usize) -> Result<usize> {
 }
 
 /// The candidates of a round, and where they came from.
-struct Field<A> {
-    values: A,
-    places: Option<A>,
-    rows: usize,
+pub struct Field<A> {
+    /// Rows of lanes.
+    pub values: A,
+    /// A number for each candidate, where that of the best is asked for.
+    pub places: Option<A>,
+    /// Candidates of each lane.
+    pub rows: usize,
 }
 
 /// One round: the candidates of rows 2i and 2i + 1 meet.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adder;
+pub mod circuit;
 pub mod compare;
 pub mod convert;
 pub mod cost;
@@ -14,24 +15,35 @@ pub mod decompose;
 pub mod equality;
 pub mod extremum;
 pub mod floor_div;
+pub mod int_div;
+pub mod labels;
 pub mod prefix;
 pub mod private_shift;
 pub mod real;
+pub mod scale;
 pub mod select;
 pub mod stream;
 pub mod trunc_prob;
 pub mod truncate;
 pub mod widen;
 
+use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result, Sharing};
-use quorate_ring::Ring;
+use quorate_ring::{Bits, Ring};
 
 pub use compare::Width;
+pub use labels::{Labels, NoLabels};
 pub use widen::Sign;
 
 /// Gadgets over a sharing. The default bodies are the general protocols; costs are those of their primitives.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Gadgets: Sharing + Sized {
+    /// Labels of wires, where the protocol garbles.
+    type Y: Labels;
+
+    /// Whether it does; otherwise all that makes labels fails.
+    const GARBLES: bool = false;
+
     /// The top bit of each element of Z_2^k: whether it is negative as a two's complement number. One row of bits.
     async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
         compare::msb(self, ctx, x).await
@@ -55,6 +67,50 @@ pub trait Gadgets: Sharing + Sized {
     /// One row of bits as elements 0 and 1 of Z_2^k.
     async fn bit_to_ring(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
         convert::bits_to_ring(self, ctx, x, ring).await
+    }
+
+    /// The number with these bits, lowest first, in a ring of as many bits.
+    async fn compose(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
+        convert::compose(self, ctx, x, ring).await
+    }
+
+    /// Public bits as labels.
+    ///
+    /// # Errors
+    /// [`Misuse`](quorate_engine::Misuse) where the protocol does not garble; so it is with all that follow.
+    fn public_labels(&self, _bits: &Bits) -> Result<Self::Y> {
+        Err(labels::NO_LABELS)
+    }
+
+    /// What one party knows as labels; `value` is `Some` exactly at the owner (ignored in a dry run).
+    async fn input_labels(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: (usize, usize),
+        value: Option<&Bits>,
+    ) -> Result<Self::Y> {
+        self.bits_to_labels(ctx, &self.input_bits(ctx, owner, shape, value).await?).await
+    }
+
+    /// Bits as labels: B2Y.
+    async fn bits_to_labels(&self, _ctx: &Ctx, _x: &Self::B) -> Result<Self::Y> {
+        Err(labels::NO_LABELS)
+    }
+
+    /// Labels as bits, which is local: Y2B.
+    fn labels_to_bits(&self, _x: &Self::Y) -> Result<Self::B> {
+        Err(labels::NO_LABELS)
+    }
+
+    /// The bits of x as labels, one row for each: A2Y.
+    async fn ring_to_labels(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::Y> {
+        self.bits_to_labels(ctx, &self.bit_decompose(ctx, x).await?).await
+    }
+
+    /// The outputs of a circuit for inputs as labels: a row for each wire.
+    async fn garble(&self, _ctx: &Ctx, _program: &Program, _inputs: &Self::Y) -> Result<Self::Y> {
+        Err(labels::NO_LABELS)
     }
 
     /// floor(x / 2^shift) for the full signed range of Z_2^k.
@@ -90,5 +146,10 @@ pub trait Gadgets: Sharing + Sized {
     /// x where the bit is 1, y elsewhere.
     async fn mux(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A, y: &Self::A) -> Result<Self::A> {
         select::mux(self, ctx, bit, x, y).await
+    }
+
+    /// floor(x / y) modulo 2^k, of the numbers that are known; 0 where y is 0.
+    async fn int_quotient(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, known: int_div::Known) -> Result<Self::A> {
+        int_div::quotient(self, ctx, x, y, known).await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Result, Sharing};
+use quorate_engine::{Chunks, Ctx, Error, Result, Sharing};
 use quorate_ring::{Bits, Vector};
 
 /// Bytes of working memory per element that a bit-wise gadget needs for each bit of the ring, all shares together.
@@ -32,11 +32,24 @@ pub async fn to_bits<S: Sharing>(
 ) -> Result<S::B> {
     let (ring, len) = s.shape(x);
     let chunk = async |ctx: Ctx, range: Range<usize>| work(ctx, slice(s, x, range)).await;
-    let mut parts = run(ctx, chunks(len, ring.bits()), chunk).await?;
-    Ok(match parts.len() {
-        1 => parts.remove(0),
-        _ => s.concat_lanes(&parts.iter().collect::<Vec<_>>()),
-    })
+    to_lanes(s, ctx, chunks(len, ring.bits()), chunk).await
+}
+
+/// Runs a gadget whose result is bits; `work` gets the range, to slice its operands.
+pub async fn to_lanes<S: Sharing>(
+    s: &S,
+    ctx: &Ctx,
+    chunks: Chunks,
+    work: impl AsyncFn(Ctx, Range<usize>) -> Result<S::B>,
+) -> Result<S::B> {
+    let whole = |first: &S::B| {
+        let shape = (s.bit_shape(first).0, chunks.len);
+        s.public_bits(&if ctx.is_dry() { Bits::shape(shape.0, shape.1) } else { Bits::zeros(shape.0, shape.1) })
+    };
+    let write = |x: &mut S::B, at: usize, part: &S::B| {
+        s.update_bits(x, part, &|share, part| share.write_lanes_at(at, part));
+    };
+    run(ctx, chunks, work, whole, write).await
 }
 
 /// Runs an element-wise gadget whose result is a vector; `work` gets the range, to slice its operands.
@@ -46,19 +59,34 @@ pub async fn to_vector<S: Sharing>(
     chunks: Chunks,
     work: impl AsyncFn(Ctx, Range<usize>) -> Result<S::A>,
 ) -> Result<S::A> {
-    let mut parts = run(ctx, chunks, work).await?;
-    Ok(match parts.len() {
-        1 => parts.remove(0),
-        _ => s.concat(&parts.iter().collect::<Vec<_>>()),
-    })
+    let whole = |first: &S::A| {
+        let ring = s.shape(first).0;
+        s.public(&if ctx.is_dry() { Vector::shape(ring, chunks.len) } else { Vector::zeros(ring, chunks.len) })
+    };
+    let write = |x: &mut S::A, at: usize, part: &S::A| {
+        s.update(x, part, &|share, part| share.write_at(at, part));
+    };
+    run(ctx, chunks, work, whole, write).await
 }
 
-/// The results of all chunks, in order. No elements make one chunk, of none: its shape is the result's.
-async fn run<T>(ctx: &Ctx, chunks: Chunks, work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>) -> Result<Vec<T>> {
+/// The results of all chunks in their places, as they come. No elements make one chunk, of none: its shape is the result's.
+async fn run<T>(
+    ctx: &Ctx,
+    chunks: Chunks,
+    work: impl AsyncFn(Ctx, Range<usize>) -> Result<T>,
+    whole: impl Fn(&T) -> T,
+    write: impl Fn(&mut T, usize, &T),
+) -> Result<T> {
+    const NOTHING: Error = Error::Bug { what: "a stream without chunks" };
     if chunks.len == 0 {
-        return ctx.join_all(1, async |ctx: Ctx, _| work(ctx, 0..0).await).await;
+        return ctx.join_all(1, async |ctx: Ctx, _| work(ctx, 0..0).await).await?.pop().ok_or(NOTHING);
     }
-    let mut parts = Vec::with_capacity(chunks.count());
-    ctx.stream(chunks, work, |_, part| parts.push(part)).await?;
-    Ok(parts)
+    let mut result = None;
+    ctx.stream(chunks, work, |range, part| match &mut result {
+        None if range.len() == chunks.len => result = Some(part),
+        Some(result) => write(result, range.start, &part),
+        None => write(result.insert(whole(&part)), range.start, &part),
+    })
+    .await?;
+    result.ok_or(NOTHING)
 }

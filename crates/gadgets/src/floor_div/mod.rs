@@ -18,7 +18,8 @@ use quorate_ring::{Ring, Vector};
 
 use crate::{Gadgets, Sign, Width};
 pub use plan::Range;
-use plan::{Multiply, Plan, signed_bits};
+pub(crate) use plan::signed_bits;
+use plan::{Multiply, Plan};
 
 /// What shares a batch: elements with plans of one kind, and of one shift.
 type Key = (u8, u32);

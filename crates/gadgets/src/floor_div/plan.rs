@@ -51,7 +51,7 @@ pub(super) struct Multiply {
 }
 
 /// Bits of the smallest two's complement integer that holds both.
-pub(super) fn signed_bits(lo: i128, hi: i128) -> u32 {
+pub(crate) fn signed_bits(lo: i128, hi: i128) -> u32 {
     let bits = |v: i128| 129 - if v < 0 { v.leading_ones() } else { v.leading_zeros() };
     bits(lo).max(bits(hi))
 }

@@ -172,7 +172,7 @@ async fn either<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, y: &S::B) -> Result<S::B
 
 /// Rows of bits, lowest first, as elements. Bit i counts modulo 2^(k-i) only: its conversion is over a ring of so many
 /// bits, in groups of four rows. One round.
-pub(super) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) -> Result<S::A> {
+pub(crate) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) -> Result<S::A> {
     let (count, len) = s.bit_shape(bits);
     let groups = count.div_ceil(GROUP as usize);
     let group = async |ctx: Ctx, g: usize| {

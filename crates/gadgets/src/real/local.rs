@@ -9,7 +9,7 @@ use crate::Gadgets;
 pub(super) const WIDE: Ring = Ring::of(64);
 
 /// One row for each list: the sum of the rows named in it.
-pub(super) fn row_sums<S: Sharing>(s: &S, x: &S::B, lists: &[Vec<u32>]) -> S::B {
+pub(crate) fn row_sums<S: Sharing>(s: &S, x: &S::B, lists: &[Vec<u32>]) -> S::B {
     s.linear_bits(x, &|share: &Bits| {
         if share.is_shape() {
             return Bits::shape(lists.len(), share.lanes());
@@ -25,13 +25,13 @@ pub(super) fn row_sums<S: Sharing>(s: &S, x: &S::B, lists: &[Vec<u32>]) -> S::B 
 }
 
 /// The negation of every bit.
-pub(super) fn not<S: Sharing>(s: &S, x: &S::B) -> S::B {
+pub(crate) fn not<S: Sharing>(s: &S, x: &S::B) -> S::B {
     let (rows, lanes) = s.bit_shape(x);
     s.xor_public(x, &Bits::constant(true, rows, lanes))
 }
 
 /// `count` copies of the only row.
-pub(super) fn repeat_row<S: Sharing>(s: &S, x: &S::B, count: usize) -> S::B {
+pub(crate) fn repeat_row<S: Sharing>(s: &S, x: &S::B, count: usize) -> S::B {
     s.linear_bits(x, &|share: &Bits| share.broadcast_row(count))
 }
 

@@ -12,8 +12,8 @@
 
 mod bounded;
 mod cubic;
-mod float;
-mod local;
+pub(crate) mod float;
+pub(crate) mod local;
 mod logarithm;
 mod long_quotient;
 mod onehot;

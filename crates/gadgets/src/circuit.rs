@@ -1,0 +1,102 @@
+//! Boolean circuits on shared bits: one round for every layer of ANDs.
+//!
+//! **Source**: GMW, as in section III-B of aby: XOR is local, an AND takes one multiplication over Z_2, and ANDs of one
+//! layer share a round. **Model**: that of the sharing. Correlations: those of its ANDs. Rounds: the circuit's AND-depth,
+//! whatever the batch. Timing depends on the circuit and the batch only.
+//!
+//! Inverters cost nothing and change no share: for every slot the party notes whether its value is held inverted, and puts
+//! that right where an AND reads it and at the end.
+
+use quorate_circuits::{And, Local, Order, Program, Slot};
+use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing};
+use quorate_ring::Bits;
+
+use crate::stream;
+
+/// Bytes per lane and slot that are worked with, all shares together.
+const BYTES_PER_SLOT: usize = 2;
+
+/// The outputs of the circuit for these inputs: row i is wire i of the inputs or outputs, a lane is an instance. Order the
+/// program by [`Order::Layers`]: every step is a round.
+///
+/// # Errors
+/// [`Misuse`] unless there is a row for every input wire, and whatever ends a run.
+pub async fn evaluate<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> Result<S::B> {
+    let (rows, lanes) = s.bit_shape(inputs);
+    if rows != program.input_wires() {
+        return Err(Misuse::Other { what: "a circuit with another number of input wires than rows of bits" }.into());
+    }
+    let chunks = Chunks::of_bytes(lanes, program.slots() * BYTES_PER_SLOT);
+    let work = async |ctx: Ctx, range| run(s, &ctx, program, &stream::slice_lanes(s, inputs, range)).await;
+    stream::to_lanes(s, ctx, chunks, work).await
+}
+
+/// A circuit as a program of rounds.
+pub fn in_rounds(circuit: &quorate_circuits::Circuit) -> Program {
+    Program::new(circuit, Order::Layers)
+}
+
+async fn run<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> Result<S::B> {
+    let lanes = s.bit_shape(inputs).1;
+    let spare = program.slots() - program.input_wires();
+    let mut values = s.linear_bits(inputs, &|share: &Bits| {
+        let spare = if share.is_shape() { Bits::shape(spare, lanes) } else { Bits::zeros(spare, lanes) };
+        Bits::concat_rows(&[share, &spare])
+    });
+    let mut inverted = vec![false; program.slots()];
+    let (mut written, mut products): (Vec<Slot>, S::B) = (Vec::new(), rows(s, inputs, &[]));
+    for step in program.steps() {
+        written.iter().for_each(|&slot| inverted[slot as usize] = false);
+        s.update_bits(&mut values, &products, &|values, products| {
+            values.set_rows(&written, products, 0);
+            step.local.iter().for_each(|local| apply(values, local));
+        });
+        step.local.iter().for_each(|local| note(&mut inverted, local));
+        written = step.ands.iter().map(|and| and.out).collect();
+        let operand = |slot: fn(&And) -> Slot| {
+            let slots: Vec<Slot> = step.ands.iter().map(slot).collect();
+            upright(s, ctx, &values, &inverted, &slots)
+        };
+        products = match step.ands {
+            [] => rows(s, inputs, &[]),
+            _ => s.and(ctx, &operand(|and| and.a), &operand(|and| and.b)).await?,
+        };
+    }
+    written.iter().for_each(|&slot| inverted[slot as usize] = false);
+    s.update_bits(&mut values, &products, &|values, products| values.set_rows(&written, products, 0));
+    Ok(upright(s, ctx, &values, &inverted, program.output_slots()))
+}
+
+/// What a local gate does to every share; inversions are noted elsewhere.
+fn apply(values: &mut Bits, local: &Local) {
+    match *local {
+        Local::Xor { out, a, b } => values.set_row_to_xor(out, a, b),
+        Local::Inv { out, a } => values.copy_row(out, a),
+        Local::Constant { out, .. } => values.clear_row(out),
+    }
+}
+
+/// Whether the slot that a local gate writes is held inverted.
+fn note(inverted: &mut [bool], local: &Local) {
+    match *local {
+        Local::Xor { out, a, b } => inverted[out as usize] = inverted[a as usize] ^ inverted[b as usize],
+        Local::Inv { out, a } => inverted[out as usize] = !inverted[a as usize],
+        Local::Constant { out, bit } => inverted[out as usize] = bit,
+    }
+}
+
+fn rows<S: Sharing>(s: &S, x: &S::B, slots: &[Slot]) -> S::B {
+    s.linear_bits(x, &|share: &Bits| share.gather_rows(slots))
+}
+
+/// The values of these slots, as they are meant.
+fn upright<S: Sharing>(s: &S, ctx: &Ctx, values: &S::B, inverted: &[bool], slots: &[Slot]) -> S::B {
+    let held = rows(s, values, slots);
+    let flips: Vec<bool> = slots.iter().map(|&slot| inverted[slot as usize]).collect();
+    if !flips.contains(&true) {
+        return held;
+    }
+    let lanes = s.bit_shape(values).1;
+    let flips = if ctx.is_dry() { Bits::shape(flips.len(), lanes) } else { Bits::of_rows(&flips, lanes) };
+    s.xor_public(&held, &flips)
+}

@@ -1,0 +1,146 @@
+//! Multiples by public numbers with fractional bits: n x + (m x) / 2^shift, over whatever ring the product m x needs.
+//!
+//! **Source**: none; Convert, a local product and a truncation. x is read with its sign and taken into the product's ring,
+//! if that is larger than its own; half of 2^shift is added and the product truncated exactly, which rounds to the nearest,
+//! or truncated probabilistically without, which rounds down or up. n x is added modulo 2^k, in which the sum is right
+//! whenever it fits. Where limits are given, the signs of x, x - L - 1 and x + L say whether x is beyond its limit: neither
+//! difference wraps for the sign of x with which it counts. **Model**: that of the sharing.
+//!
+//! | | rounds | bytes |
+//! |---|---|---|
+//! | no fractional bits | 0 | 0 |
+//! | the product fits the ring of x | a truncation | of a truncation |
+//! | it does not | Convert and a truncation there | of both |
+//! | limits, side by side with the above | an MSB, a bit to the ring, a selection | of three MSBs, an AND, and both others |
+//!
+//! Timing depends on lengths and on the public numbers only.
+
+use quorate_engine::{Ctx, Misuse, Result};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::{Gadgets, Sign, stream};
+
+/// What x is multiplied by. One number for all elements, or one for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale<'a> {
+    /// n.
+    pub whole: &'a [i128],
+    /// m.
+    pub factors: &'a [i128],
+    /// Fractional bits of m; without any, m counts for nothing.
+    pub shift: u32,
+    /// The ring of m x: that of x or a larger one.
+    pub ring: Ring,
+    /// Bits of x with its sign, as far as it is proven.
+    pub bits: u32,
+    pub rounding: Rounding,
+    /// L: numbers of larger magnitude become the largest element, with the sign of n x. None are beyond the largest element
+    /// itself. Empty: no number is beyond.
+    pub limits: &'a [i128],
+}
+
+/// How m x loses its fractional bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// Halves go up.
+    Nearest,
+    /// Down or up, at random. The product fits a quarter of its ring.
+    EitherWay,
+}
+
+/// The multiples of x, modulo 2^k.
+///
+/// # Errors
+/// [`Misuse`] for a wrong count of public numbers, and whatever ends a run.
+pub async fn scale<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
+    let (ring, len) = s.shape(x);
+    for numbers in [by.whole, by.factors, by.limits] {
+        if numbers.len() > 1 && numbers.len() != len {
+            return Err(Misuse::Length { what: "a scaling", left: len, right: numbers.len() }.into());
+        }
+    }
+    if by.limits.is_empty() {
+        return multiple(s, ctx, x, by).await;
+    }
+    let scaled = async |ctx: Ctx| multiple(s, &ctx, x, by).await;
+    let (scaled, (beyond, sign)) = ctx.join(scaled, async |ctx: Ctx| beyond(s, &ctx, x, by.limits).await).await?;
+    let most = (ring.mask() >> 1) as i128;
+    let signed: Vec<i128> = by.whole.iter().map(|n| n.signum() * most).collect();
+    // The largest element, or its negation for a negative x.
+    let flipped = times(s, &sign, &signed.iter().map(|most| -2 * most).collect::<Vec<_>>());
+    let instead = s.add_public(&flipped, &numbers(ctx, ring, &signed, len));
+    s.mux(ctx, &beyond, &instead, &scaled).await
+}
+
+/// n x + m x / 2^shift, right where it fits.
+async fn multiple<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
+    let whole = times(s, x, by.whole);
+    match by.shift {
+        0 => Ok(whole),
+        _ => Ok(s.add(&whole, &fraction(s, ctx, x, by).await?)),
+    }
+}
+
+/// m x / 2^shift, rounded.
+async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
+    let (ring, len) = s.shape(x);
+    let product = match by.ring.bits() > ring.bits() {
+        false => times(s, x, by.factors),
+        true => {
+            let narrow = Ring::of(by.bits.min(ring.bits()));
+            let narrow = s.linear(x, &|share: &Vector| share.convert(narrow));
+            times(s, &s.convert(ctx, &narrow, by.ring, Sign::Signed).await?, by.factors)
+        }
+    };
+    let quotient = match by.rounding {
+        Rounding::Nearest => {
+            let half = numbers(ctx, by.ring, &[1 << (by.shift - 1)], len);
+            let moved = s.add_public(&product, &half);
+            drop(product);
+            s.trunc_exact(ctx, &moved, by.shift).await?
+        }
+        Rounding::EitherWay => s.trunc_prob(ctx, &product, by.shift).await?,
+    };
+    Ok(s.linear(&quotient, &|share: &Vector| share.convert(ring)))
+}
+
+/// Whether x is beyond its limit, and its sign as an element.
+async fn beyond<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, limits: &[i128]) -> Result<(S::B, S::A)> {
+    let (ring, len) = s.shape(x);
+    let most = (ring.mask() >> 1) as i128;
+    // Beyond the largest element there is none, and the lowest is one further down.
+    let down: Vec<i128> = limits.iter().map(|&limit| limit + i128::from(limit == most)).collect();
+    let up: Vec<i128> = limits.iter().map(|limit| -limit - 1).collect();
+    let above = s.add_public(x, &numbers(ctx, ring, &up, len));
+    let below = s.add_public(x, &numbers(ctx, ring, &down, len));
+    let signs = s.msb(ctx, &s.concat(&[x, &above, &below])).await?;
+    let [sign, not_above, below] = [0, 1, 2].map(|i| stream::slice_lanes(s, &signs, i * len..(i + 1) * len));
+    let one = if ctx.is_dry() { Bits::shape(1, len) } else { Bits::constant(true, 1, len) };
+    let above = s.xor_public(&not_above, &one);
+    // The first for numbers with a sign, the second for others.
+    let chosen = async |ctx: Ctx| s.and(&ctx, &sign, &s.xor(&above, &below)).await;
+    let lifted = async |ctx: Ctx| s.bit_to_ring(&ctx, &sign, ring).await;
+    let (chosen, lifted) = ctx.join(chosen, lifted).await?;
+    Ok((s.xor(&above, &chosen), lifted))
+}
+
+fn times<S: Gadgets>(s: &S, x: &S::A, factors: &[i128]) -> S::A {
+    s.linear(x, &|share: &Vector| {
+        let (mut share, ring) = (share.clone(), share.ring());
+        match factors {
+            [one] => share.scale(*one as u128 & ring.mask()),
+            _ if share.is_shape() => share.mul_assign(&Vector::shape(ring, share.len())),
+            all => share.mul_assign(&Vector::from_i128s(ring, all)),
+        }
+        share
+    })
+}
+
+/// Public numbers, for `len` elements.
+fn numbers(ctx: &Ctx, ring: Ring, values: &[i128], len: usize) -> Vector {
+    match values {
+        _ if ctx.is_dry() => Vector::shape(ring, len),
+        [one] => Vector::constant(ring, *one as u128 & ring.mask(), len),
+        all => Vector::from_i128s(ring, all),
+    }
+}
