@@ -1,0 +1,367 @@
+//! What the protocols of `aby` cost, by formula. Tests hold these, the dry run and the wire equal.
+//!
+//! Bytes are those sent by both parties together.
+
+use std::collections::BTreeMap;
+
+use quorate_engine::Chunks;
+use quorate_gadgets::stream;
+use quorate_ot::{Options, cost as transfers};
+use quorate_ring::Ring;
+
+use crate::digits::{Entry, Table};
+use crate::lookup::{answer_bits, halves};
+use crate::make::chunks;
+use crate::matrix::Product;
+use crate::stock::Kind;
+
+pub use crate::yao::cost as yao;
+
+/// Rounds, and payload bytes sent by both parties together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    pub rounds: u32,
+    pub bytes: u64,
+}
+
+impl Cost {
+    /// Both in the same rounds.
+    #[must_use]
+    pub fn beside(self, other: Cost) -> Cost {
+        Cost { rounds: self.rounds.max(other.rounds), bytes: self.bytes + other.bytes }
+    }
+
+    /// One after the other.
+    #[must_use]
+    pub fn then(self, next: Cost) -> Cost {
+        Cost { rounds: self.rounds + next.rounds, bytes: self.bytes + next.bytes }
+    }
+}
+
+impl From<transfers::Cost> for Cost {
+    fn from(cost: transfers::Cost) -> Cost {
+        Cost { rounds: cost.rounds, bytes: cost.by_sender + cost.by_receiver }
+    }
+}
+
+/// The online part of a protocol, and the correlations that it uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What depends on inputs.
+    pub online: Cost,
+    /// Correlations by kind.
+    pub demand: BTreeMap<Kind, usize>,
+}
+
+impl Plan {
+    fn of(online: Cost) -> Plan {
+        Plan { online, demand: BTreeMap::new() }
+    }
+
+    fn using(mut self, kind: Kind, len: usize) -> Plan {
+        if len > 0 {
+            *self.demand.entry(kind).or_default() += len;
+        }
+        self
+    }
+
+    fn joined(mut self, other: Plan, costs: fn(Cost, Cost) -> Cost) -> Plan {
+        self.online = costs(self.online, other.online);
+        other.demand.into_iter().fold(self, |plan, (kind, len)| plan.using(kind, len))
+    }
+
+    /// This, then `next`.
+    #[must_use]
+    pub fn then(self, next: Plan) -> Plan {
+        self.joined(next, Cost::then)
+    }
+
+    /// Both in the same rounds.
+    #[must_use]
+    pub fn beside(self, other: Plan) -> Plan {
+        self.joined(other, Cost::beside)
+    }
+
+    /// What making the correlations costs: all of a kind at once, the kinds side by side.
+    pub fn offline(&self) -> Cost {
+        self.demand.iter().map(|(kind, &len)| correlation(kind, len)).fold(Cost::default(), Cost::beside)
+    }
+}
+
+fn packed(bits: u64, len: usize) -> u64 {
+    (bits * len as u64).div_ceil(8)
+}
+
+/// One round in which each party sends so many bits for each element.
+fn exchanged(bits: u64, len: usize) -> Plan {
+    Plan::of(Cost { rounds: 1, bytes: 2 * packed(bits, len) })
+}
+
+/// One round in which one party, or each for half of the elements, sends so many bits.
+fn passed(bits: u64, len: usize) -> Cost {
+    Cost { rounds: 1, bytes: packed(bits, len) }
+}
+
+/// Input: nothing is sent.
+pub fn input() -> Plan {
+    Plan::default()
+}
+
+/// Open to both.
+pub fn open(k: u32, len: usize) -> Plan {
+    exchanged(k.into(), len)
+}
+
+/// Open to one.
+pub fn open_to_one(k: u32, len: usize) -> Plan {
+    Plan::of(passed(k.into(), len))
+}
+
+/// Element-wise products, also where they are summed.
+pub fn mul(k: u32, len: usize) -> Plan {
+    exchanged(2 * u64::from(k), len).using(Kind::Triple { bits: k }, len)
+}
+
+/// (m x k) times (k x n) over Z_2^bits.
+pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Plan {
+    exchanged(bits.into(), m * k + k * n).using(Kind::MatrixTriple { bits, m, k, n }, 1)
+}
+
+/// AND of so many rows.
+pub fn and(rows: u64, len: usize) -> Plan {
+    exchanged(2 * rows, len).using(Kind::BitTriple, rows as usize * len)
+}
+
+fn and_both(rows: u64, len: usize) -> Plan {
+    exchanged(3 * rows, len).using(Kind::BitPair, rows as usize * len)
+}
+
+/// Random bits: none are sent where they are used.
+pub fn random_bits(k: u32, len: usize) -> Plan {
+    match k {
+        1 => Plan::default(),
+        _ => Plan::default().using(Kind::BitProduct { bits: k - 1 }, len),
+    }
+}
+
+/// A bit as an element.
+pub fn bit_to_ring(k: u32, len: usize) -> Plan {
+    match k {
+        1 => Plan::default(),
+        _ => exchanged(1, len).beside(random_bits(k, len)),
+    }
+}
+
+/// The number with these bits: bit i over Z_2^(k-i).
+pub fn compose(k: u32, len: usize) -> Plan {
+    let chunks = stream::chunks(len, k);
+    let sent = (0..chunks.count()).map(|i| exchanged(u64::from(k) - 1, chunks.range(i).len()).online);
+    let online = if k == 1 { Cost::default() } else { sent.fold(Cost::default(), Cost::beside) };
+    (1..k).fold(Plan::of(online), |plan, bits| plan.using(Kind::BitProduct { bits }, len))
+}
+
+/// A bit times an element, and selection by a bit.
+pub fn mask(k: u32, len: usize) -> Plan {
+    exchanged(1, len).beside(exchanged(k.into(), len)).using(Kind::Selection { bits: k }, len)
+}
+
+/// Lanes of the parties' tables in all chunks, with `times` lanes for each element.
+fn tables_of(chunks: Chunks, times: usize) -> [usize; 2] {
+    let sizes = (0..chunks.count()).map(|i| halves(times * chunks.range(i).len()).map(|half| half.len()));
+    sizes.fold([0; 2], |[a, b], [c, d]| [a + c, b + d])
+}
+
+/// Looking up a table: the chooser's bits, then the sender's.
+fn look_up(table: Table, chunks: Chunks, times: usize) -> Plan {
+    let lanes = times * chunks.len;
+    let online = passed(table.choice_bits() as u64, lanes).then(passed(answer_bits(&table.digits()) as u64, lanes));
+    let tables = tables_of(chunks, times);
+    (0..2).fold(Plan::of(online), |plan, sender| plan.using(Kind::Tables { table, sender }, tables[sender]))
+}
+
+/// The generate of so many digits, and their propagate where it is wanted.
+fn tree(mut width: u64, propagate: bool, len: usize) -> Plan {
+    let last = if propagate { 1 } else { 2 };
+    let mut plan = Plan::default();
+    while width > last {
+        plan = plan.then(and_both(width / 2, len));
+        width = width.div_ceil(2);
+    }
+    if width == 2 { plan.then(and(1, len)) } else { plan }
+}
+
+fn carry(bits: u32, chunks: Chunks, times: usize) -> Plan {
+    let table = Table::Carry { bits };
+    look_up(table, chunks, times).then(tree(table.digits().len() as u64, false, times * chunks.len))
+}
+
+/// The top bit.
+pub fn msb(k: u32, len: usize) -> Plan {
+    match k {
+        1 => Plan::default(),
+        _ => carry(k - 1, stream::chunks(len, k), 1),
+    }
+}
+
+/// Less-than over the full signed range: three carries.
+pub fn lt_full(k: u32, len: usize) -> Plan {
+    carry(k, stream::chunks(len, 3 * k), 3)
+}
+
+/// Equality with zero.
+pub fn eqz(k: u32, len: usize) -> Plan {
+    let table = Table::Equal { bits: k };
+    let mut plan = look_up(table, stream::chunks(len, k), 1);
+    let mut width = table.digits().len() as u64;
+    while width > 1 {
+        plan = plan.then(and(width / 2, len));
+        width = width.div_ceil(2);
+    }
+    plan
+}
+
+/// All bits.
+pub fn bit_decompose(k: u32, len: usize) -> Plan {
+    if k == 1 {
+        return Plan::default();
+    }
+    let table = Table::Prefixes { bits: k - 1 };
+    let digits = table.digits();
+    let (mut plan, width) = (look_up(table, stream::chunks(len, k), 1), digits.len() as u64);
+    for level in (0..).take_while(|level| 1 << level < width) {
+        plan = plan.then(and_both((0..width).filter(|i| i >> level & 1 == 1).count() as u64, len));
+    }
+    let inner = |digit: &crate::digits::Digit| if digit.entry == Entry::Pairs { u64::from(digit.width) - 1 } else { 0 };
+    match digits.iter().map(inner).sum() {
+        0 => plan,
+        rows => plan.then(and(rows, len)),
+    }
+}
+
+/// Exact truncation.
+pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Plan {
+    let d = shift.min(k - 1);
+    if d == 0 {
+        return Plan::default();
+    }
+    let table = Table::Carries { low: d, high: k - d };
+    let digits = table.digits();
+    let low = digits.iter().filter(|digit| digit.low < d).count();
+    let trees = tree(low as u64, false, len).beside(tree((digits.len() - low) as u64, true, len));
+    let carries = look_up(table, stream::chunks(len, 2 * k), 1).then(trees).then(and(1, len));
+    carries.then(bit_to_ring(k, len).beside(bit_to_ring(d, len)))
+}
+
+/// Probabilistic truncation.
+pub fn trunc_prob(shift: u32, len: usize) -> Plan {
+    match shift {
+        0 => Plan::default(),
+        bits => exchanged(1, len).using(Kind::BitProduct { bits }, len),
+    }
+}
+
+/// Conversion into another ring.
+pub fn convert(k: u32, wide: u32, len: usize) -> Plan {
+    match wide > k {
+        true => carry(k, stream::chunks(len, 2 * wide), 1).then(bit_to_ring(wide - k, len)),
+        false => Plan::default(),
+    }
+}
+
+/// A shuffle of columns with so many elements of so many bits a row.
+pub fn shuffle(rows: usize, columns: &[(u32, usize)]) -> Plan {
+    if rows < 2 || columns.is_empty() {
+        return Plan::default();
+    }
+    let moved = columns.iter().map(|&(bits, width)| passed(bits.into(), rows * width));
+    let pass = Plan::of(moved.fold(Cost::default(), Cost::beside));
+    let pass = |mover| pass.clone().using(Kind::Permutation { rows, columns: columns.to_vec(), mover }, 1);
+    pass(0).then(pass(1))
+}
+
+fn bit_products(bits: u32, len: usize) -> Cost {
+    match len {
+        0 => Cost::default(),
+        _ => transfers::bit_products(Options::default(), Ring::of(bits), len).into(),
+    }
+}
+
+/// A permutation: the switches' transfers, a bit and a correction for each; all parts side by side.
+fn permutation(rows: usize, columns: &[(u32, usize)]) -> Cost {
+    let parts = crate::shuffle::parts(rows);
+    let part = |count: usize| {
+        let flips = Cost::from(transfers::cots(Options::default(), count)).then(passed(1, count));
+        let moved = columns.iter().map(|&(bits, width)| passed(bits.into(), count * width));
+        flips.then(moved.fold(Cost::default(), Cost::beside))
+    };
+    (0..parts.count()).map(|i| part(parts.range(i).len())).fold(Cost::default(), Cost::beside)
+}
+
+/// One batch of correlations.
+fn batch(kind: &Kind, len: usize) -> Cost {
+    let options = Options::default();
+    match kind {
+        Kind::Triple { bits } if *bits <= 64 => transfers::triples(options, Ring::of(*bits), len).into(),
+        Kind::Triple { bits } => {
+            let of_bit = |bits| bit_products(bits, len).beside(bit_products(bits, len));
+            (1..=*bits).map(of_bit).fold(Cost::default(), Cost::beside)
+        }
+        &Kind::MatrixTriple { bits, m, k, n } => {
+            let one = Product::narrow_first(Ring::of(bits), (m, k, n)).0.cost();
+            (0..2 * len).map(|_| one).fold(Cost::default(), Cost::beside)
+        }
+        Kind::BitTriple => transfers::bit_triples(options, 1, len).into(),
+        Kind::BitPair => transfers::select_triples(options, 2, len).into(),
+        Kind::BitProduct { bits } => {
+            let cut = len.div_ceil(2);
+            bit_products(*bits, cut).beside(bit_products(*bits, len - cut))
+        }
+        Kind::Selection { bits } => {
+            let both = bit_products(*bits, len).beside(bit_products(*bits, len));
+            both.beside(batch(&Kind::BitProduct { bits: *bits }, len))
+        }
+        Kind::Tables { table, .. } => transfers::cots(options, table.choice_bits() * len).into(),
+        Kind::InputLabel => transfers::cots(options, len).into(),
+        Kind::Permutation { rows, columns, .. } => {
+            let one = permutation(*rows, columns);
+            (0..len).map(|_| one).fold(Cost::default(), Cost::beside)
+        }
+    }
+}
+
+/// `len` correlations of one kind, made together.
+pub fn correlation(kind: &Kind, len: usize) -> Cost {
+    let chunks = chunks(kind, len);
+    (0..chunks.count()).map(|i| batch(kind, chunks.range(i).len())).fold(Cost::default(), Cost::beside)
+}
+
+/// What the paper states, in bits sent by both parties for one element.
+pub mod paper {
+    /// The security parameter.
+    const KAPPA: u64 = 128;
+
+    /// Table I, sharing and opening: l bits.
+    pub const fn share_or_open(l: u64) -> u64 {
+        l
+    }
+
+    /// Table I, B2A and Y2A: l kappa + (l^2 + l) / 2.
+    pub const fn b2a(l: u64) -> u64 {
+        l * KAPPA + (l * l + l) / 2
+    }
+
+    /// Table I, A2B and A2Y: 6 l kappa.
+    pub const fn a2b(l: u64) -> u64 {
+        6 * l * KAPPA
+    }
+
+    /// Table I, B2Y: 2 l kappa.
+    pub const fn b2y(l: u64) -> u64 {
+        2 * l * KAPPA
+    }
+
+    /// Section III-A5, an arithmetic triple: 2 l transfers of kappa + (l + 1) / 2 bits.
+    pub const fn triple(l: u64) -> u64 {
+        2 * l * KAPPA + l * (l + 1)
+    }
+}

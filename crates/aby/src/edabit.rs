@@ -1,0 +1,79 @@
+//! Random numbers with their bits: a number of each party's, whose sum nobody knows, taken apart as any shared number.
+//!
+//! **Source**: edaBits (Escudero et al. 2020), whose contributions are here summands. **Model**: semi-honest, 1 of 2. No
+//! gadget of this backend opens masked values, so none of these is drawn by one; who asks for them pays, where it asks, for
+//! the bits, the shift, and the conversions of a shared number.
+
+use quorate_engine::{Ctx, EdaBits, Misuse, Result, Sharing, TruncMasks};
+use quorate_gadgets::Gadgets;
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::setup::Aby;
+use crate::share::Share;
+
+type A = Share<Vector>;
+type B = Share<Bits>;
+
+impl Aby {
+    /// A uniform number in shares that are this party's own coins.
+    fn uniform(&self, ctx: &Ctx, ring: Ring, len: usize) -> A {
+        Share(ctx.randomness().stream(&self.private).draw((ring, len)))
+    }
+
+    pub(crate) async fn edabits_of_summands(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        cut: Option<u32>,
+        len: usize,
+    ) -> Result<EdaBits<A, B>> {
+        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
+            return Err(
+                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
+            );
+        }
+        let value = self.uniform(ctx, ring, len);
+        let shift = async |ctx: Ctx| match cut {
+            Some(cut) => Ok(Some(self.shift_unsigned(&ctx, &value, cut, 0).await?)),
+            None => Ok(None),
+        };
+        let (bits, shifted) = ctx.join(async |ctx: Ctx| self.bit_decompose(&ctx, &value).await, shift).await?;
+        Ok(EdaBits { value, shifted, bits })
+    }
+
+    pub(crate) async fn wide_edabits_of_summands(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        wide: Ring,
+        len: usize,
+    ) -> Result<EdaBits<A, B>> {
+        let narrow = self.uniform(ctx, ring, len);
+        let (bits, value) = ctx
+            .join(
+                async |ctx: Ctx| self.bit_decompose(&ctx, &narrow).await,
+                async |ctx: Ctx| self.widen_summands(&ctx, &narrow, wide, 0).await,
+            )
+            .await?;
+        Ok(EdaBits { value, shifted: None, bits })
+    }
+
+    pub(crate) async fn masks_of_summands(&self, ctx: &Ctx, ring: Ring, m: u32, len: usize) -> Result<TruncMasks<A>> {
+        let (k, small) = (ring.bits(), Ring::of(m + 1));
+        if m == 0 || m + 2 > k {
+            return Err(Misuse::Other { what: "a truncation mask must leave at least two bits" }.into());
+        }
+        let value = self.uniform(ctx, ring, len);
+        let top = async |ctx: Ctx| {
+            let top = self.msb(&ctx, &value).await?;
+            self.bit_to_ring(&ctx, &top, small).await
+        };
+        let (shifted, top) = ctx.join(async |ctx: Ctx| self.shift_unsigned(&ctx, &value, m, 0).await, top).await?;
+        let weighted = self.linear(&top, &|share: &Vector| {
+            let mut lifted = share.convert(ring);
+            lifted.shl(k - 1 - m);
+            lifted
+        });
+        Ok(TruncMasks { shifted: self.sub(&shifted, &weighted), value, top })
+    }
+}

@@ -1,0 +1,49 @@
+//! Two parties, semi-honest: additive sharing over Z_2^k and xor sharing of bits, labels of garbled circuits, over one engine of oblivious
+//! transfers.
+//!
+//! **Source**: "ABY - A Framework for Efficient Mixed-Protocol Secure Two-Party Computation" (Demmler, Schneider, Zohner 2015),
+//! sections III and IV, with today's oblivious transfer. **Model**: one of two parties may try to learn more than the
+//! results; both follow the protocol. A value is x = x_0 + x_1 mod 2^k, a bit is b = b_0 xor b_1.
+//!
+//! | protocol | file | rounds | sent by both parties, per element |
+//! |---|---|---|---|
+//! | input | `input` | 0 | 0 |
+//! | open | `input` | 1 | 2 elements |
+//! | product, matrix product, AND | `mul` | 1 | 4 elements, 2 (m k + k n) in all, 4 bits |
+//! | bit times element, random bits | `select` | 1; 0 | 2 elements and 2 bits; 0 |
+//! | look-ups of digits, carries of both shares | `lookup`, `carry` | 2 + ceil(log2 D) | 8.5 bits a bit, and ANDs |
+//! | comparison, truncation, bits, larger rings | `summands` | see there | |
+//! | shuffle | `shuffle` | 2 | 2 elements |
+//! | Yao's sharing, garbled circuits | `yao` | see there | |
+//!
+//! Everything is made of correlations that a program's rehearsal foresees (`stock`) and that oblivious transfers make offline
+//! (`make`, `matrix`, `shuffle`).
+#![forbid(unsafe_code)]
+
+mod backend;
+mod carry;
+pub mod cost;
+mod digits;
+mod edabit;
+mod input;
+mod lookup;
+mod make;
+mod matrix;
+mod mul;
+mod network;
+mod pads;
+mod select;
+mod setup;
+mod share;
+mod shuffle;
+mod stock;
+mod summands;
+mod tables;
+mod tree;
+mod yao;
+
+pub use digits::Table;
+pub use setup::Aby;
+pub use share::Share;
+pub use stock::Kind;
+pub use yao::YaoLabels;

@@ -1,0 +1,172 @@
+//! Making correlations, from oblivious transfer; triples also from ciphertexts, where they were asked for.
+//!
+//! **Source**: aby, section III-A5 and III-B2 (triples), and what the users of each kind cite. **Model**: semi-honest, 1 of 2.
+
+use quorate_engine::{Chunks, Ctx, Result, Sharing};
+use quorate_gadgets::convert::signs;
+use quorate_ring::{Ring, Vector};
+
+use crate::setup::Aby;
+use crate::share::Share;
+use crate::stock::{Kind, Material};
+
+type A = Share<Vector>;
+type B = Share<quorate_ring::Bits>;
+
+/// Transfers that are made in one piece.
+const CHUNK_TRANSFERS: usize = 1 << 18;
+/// The largest ring whose triples come from the transfers' own products.
+const WORD_BITS: u32 = 64;
+
+/// How many of a kind are made together, where that is not left to the transfers.
+pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
+    let lanes = |transfers: usize| (CHUNK_TRANSFERS / transfers / 512 * 512).max(512);
+    let (chunk, window) = match kind {
+        Kind::Triple { bits } if *bits <= WORD_BITS => (len, 1),
+        Kind::BitTriple | Kind::BitPair => (len, 1),
+        Kind::Triple { bits } => (lanes(*bits as usize), 2),
+        Kind::MatrixTriple { .. } | Kind::Permutation { .. } => (1, 1),
+        Kind::BitProduct { .. } | Kind::InputLabel => (lanes(1), 4),
+        Kind::Selection { .. } => (lanes(3), 4),
+        Kind::Tables { table, .. } => (lanes(table.choice_bits()), 4),
+    };
+    Chunks { len, chunk, window }
+}
+
+impl Aby {
+    pub(crate) async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        match kind {
+            Kind::Triple { bits } if *bits <= WORD_BITS => self.make_word_triples(ctx, Ring::of(*bits), len).await,
+            Kind::Triple { bits } => self.make_wide_triples(ctx, Ring::of(*bits), len).await,
+            &Kind::MatrixTriple { bits, m, k, n } => {
+                self.make_matrix_triples(ctx, Ring::of(bits), (m, k, n), len).await
+            }
+            Kind::BitTriple => {
+                let made = self.ot.bit_triples(ctx, 1, len).await?;
+                Ok(Material { vectors: vec![], bits: [made.a, made.b, made.c].map(|b| Share(b.into_inner())).into() })
+            }
+            Kind::BitPair => {
+                let made = self.ot.select_triples(ctx, 2, len).await?;
+                Ok(Material { vectors: vec![], bits: [made.a, made.b, made.c].map(|b| Share(b.into_inner())).into() })
+            }
+            Kind::BitProduct { bits } => {
+                let own = self.own_bits(ctx, len);
+                let product = self.private_products(ctx, &own, Ring::of(*bits)).await?;
+                Ok(Material { vectors: vec![product], bits: vec![own] })
+            }
+            Kind::Selection { bits } => self.make_selections(ctx, Ring::of(*bits), len).await,
+            &Kind::Tables { table, sender } if sender == self.me => self.make_tables(ctx, table, len).await,
+            Kind::Tables { table, .. } => self.take_tables(ctx, *table, len).await,
+            Kind::InputLabel => self.make_input_labels(ctx, len).await,
+            Kind::Permutation { rows, columns, mover } => {
+                let mut made = Vec::new();
+                for _ in 0..len {
+                    made.push(self.make_permutation(ctx, *rows, columns, *mover).await?);
+                }
+                Ok(one_after_the_other(made))
+            }
+        }
+    }
+
+    async fn make_word_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
+        let made = match &self.ciphertexts {
+            None => {
+                let made = self.ot.triples(ctx, ring, len).await?;
+                [made.a, made.b, made.c]
+            }
+            Some(ciphertexts) => {
+                let made = ciphertexts.triples(ctx, ring, len).await?;
+                [made.a, made.b, made.c]
+            }
+        };
+        Ok(Material { vectors: made.map(|v| Share(v.into_inner())).into(), bits: vec![] })
+    }
+
+    async fn make_matrix_triples(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        shape: (usize, usize, usize),
+        len: usize,
+    ) -> Result<Material> {
+        let mut made = Vec::new();
+        for _ in 0..len {
+            made.push(self.make_matrix_triple(ctx, ring, shape).await?);
+        }
+        Ok(one_after_the_other(made))
+    }
+
+    fn own_bits(&self, ctx: &Ctx, len: usize) -> B {
+        Share(ctx.randomness().stream(&self.private).draw((1, len)))
+    }
+
+    /// Shares of the products of a bit of each party's: in each half of the lanes another one chooses.
+    async fn private_products(&self, ctx: &Ctx, own: &B, ring: Ring) -> Result<A> {
+        let cut = own.lanes().div_ceil(2);
+        let halves = [0..cut, cut..own.lanes()];
+        let part = |which: usize| own.map(|bits| bits.slice_lanes(halves[which].clone()));
+        let (sent, chosen) = (part(self.me), part(1 - self.me));
+        let (of_sent, of_chosen) = self.both_products(ctx, &sent.map(|b| b.to_vector(ring)), &chosen).await?;
+        let parts = if self.me == 0 { [&*of_sent, &*of_chosen] } else { [&*of_chosen, &*of_sent] };
+        Ok(Share(Vector::concat(&parts)))
+    }
+
+    /// Shares of this party's elements times the other's bits, and of this party's bits times the other's elements.
+    async fn both_products(&self, ctx: &Ctx, elements: &A, bits: &B) -> Result<(A, A)> {
+        let ring = elements.ring();
+        let send = async |ctx: Ctx| match elements.len() {
+            0 => Ok(elements.clone()),
+            _ => Ok(Share(self.ot.send_bit_products(&ctx, elements).await?)),
+        };
+        let choose = async |ctx: Ctx| match bits.lanes() {
+            0 => Ok(bits.map(|bits| bits.to_vector(ring))),
+            _ => Ok(Share(self.ot.receive_bit_products(&ctx, bits, ring).await?)),
+        };
+        self.ot.both(ctx, send, choose).await
+    }
+
+    /// b a for shared b and a is the sum over both parties of (b_own + b_other (1 - 2 b_own)) a_own; b over the ring is
+    /// b_0 + b_1 - 2 b_0 b_1.
+    async fn make_selections(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
+        let bit = self.own_bits(ctx, len);
+        let a: A = Share(ctx.randomness().stream(&self.private).draw((ring, len)));
+        let b = bit.map(|bit| bit.to_vector(ring));
+        let mut signed = a.clone();
+        signed.mul_assign(&signs(&bit, ring));
+        let both = async |ctx: Ctx| self.both_products(&ctx, &signed, &bit).await;
+        let crossed = async |ctx: Ctx| self.private_products(&ctx, &bit, ring).await;
+        let ((of_sent, of_chosen), mut twice) = ctx.join(both, crossed).await?;
+        let mut product = self.add(&of_sent, &of_chosen);
+        product.add_mul_assign(&b, &a);
+        twice.shl(1);
+        Ok(Material { vectors: vec![self.sub(&b, &twice), a, product], bits: vec![bit] })
+    }
+
+    /// Triples over rings of more than a word: bit by bit of a, each bit times b over the bits above it.
+    async fn make_wide_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
+        let mut own = ctx.randomness().stream(&self.private);
+        let [a, b]: [A; 2] = [0, 1].map(|_| Share(own.draw((ring, len))));
+        let bits = a.map(|a| a.to_bits(0..ring.bits()));
+        let of_bit = async |ctx: Ctx, j: usize| {
+            let narrow = Ring::of(ring.bits() - j as u32);
+            let (sent, chosen) =
+                self.both_products(&ctx, &b.map(|b| b.convert(narrow)), &bits.map(|bits| bits.row(j))).await?;
+            Ok(self.add(&sent, &chosen))
+        };
+        let products = ctx.join_all(ring.bits() as usize, of_bit).await?;
+        let mut c = a.clone();
+        c.mul_assign(&b);
+        for (j, product) in (0..).zip(&products) {
+            let mut weighted = product.map(|p| p.convert(ring));
+            weighted.shl(j);
+            c.add_assign(&weighted);
+        }
+        Ok(Material { vectors: vec![a, b, c], bits: vec![] })
+    }
+}
+
+fn one_after_the_other(made: Vec<Material>) -> Material {
+    let count = made.first().map_or(0, |first| first.vectors.len());
+    let joined = |i: usize| Share(Vector::concat(&made.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
+    Material { vectors: (0..count).map(joined).collect(), bits: vec![] }
+}

@@ -1,0 +1,220 @@
+//! Matrix triples: shares of a, b and a b for a random (m x k) a and a random (k x n) b.
+//!
+//! **Source**: products by correlated oblivious transfer (Gilboa 1999), as in section III-A5 of aby; with a row as the
+//! message of a transfer, as in SecureML (Mohassel, Zhang 2017, section IV-C). **Model**: semi-honest, 1 of 2.
+//!
+//! **Notation**: of each of both products of one party's a with the other's b the *chooser* has the factor with fewer rows or
+//! columns beside the common side, bit by bit as its choices; the *sender* has rows of the other factor. For bit j of an
+//! element of a and row r of b: keys K_0, K_1 at the sender, K_c at the chooser, pads P from them; the sender sends r + P_0 -
+//! P_1 over Z_2^(bits-j). Shares of c r are -P_0 at the sender and P_c + c (what was sent) at the chooser; they count 2^j.
+//!
+//! | rounds | transfers | bits sent by each party |
+//! |---|---|---|
+//! | that of random oblivious transfer + 1 | bits k min(m, n) each way | k m n (bits^2 + bits) / 2, beside the transfers |
+
+use std::ops::Range;
+
+use quorate_engine::{Chunks, Ctx, Result};
+use quorate_ot::{Options, cost as transfers};
+use quorate_ring::{Ring, Vector};
+
+use crate::cost::Cost;
+use crate::mul::in_rows;
+use crate::pads::pads;
+use crate::setup::Aby;
+use crate::share::{Share, blank};
+use crate::stock::{MISSING, Material};
+
+type A = Share<Vector>;
+
+/// Bytes of one message of a block: as many as the bits of the ring fit together into the cache of a core.
+const BLOCK_BYTES: usize = 1 << 15;
+
+/// The product of a (m x k) and b (k x n), where a's bits are choices.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    ring: Ring,
+    m: usize,
+    k: usize,
+    n: usize,
+}
+
+impl Product {
+    /// The narrower factor is chosen: (a b)^T = b^T a^T. Also whether the product is turned.
+    pub(crate) fn narrow_first(ring: Ring, (m, k, n): (usize, usize, usize)) -> (Product, bool) {
+        if m > n { (Product { ring, m: n, k, n: m }, true) } else { (Product { ring, m, k, n }, false) }
+    }
+
+    /// What one of both directions costs.
+    pub(crate) fn cost(self) -> Cost {
+        let bits = 1..=self.ring.bits();
+        let block = |block: Range<usize>| {
+            let messages: usize = bits.clone().map(|bits| Ring::of(bits).packed_bytes(block.len() * self.n)).sum();
+            let transfers: Cost = transfers::cots(Options::default(), self.transfers(&block)).into();
+            transfers.then(Cost { rounds: 1, bytes: messages as u64 })
+        };
+        self.blocks().into_iter().map(block).fold(Cost::default(), Cost::beside)
+    }
+
+    /// Elements of a that are worked on together: whole rows of it, or a part of one.
+    fn blocks(self) -> Vec<Range<usize>> {
+        let row_bytes = (self.n * self.ring.carrier().bytes()).max(1);
+        let most = (BLOCK_BYTES / row_bytes).max(1);
+        let (each, per) = if most >= self.k { (most / self.k * self.k, self.m * self.k) } else { (most, self.k) };
+        let starts = (0..self.m * self.k).step_by(per.max(1));
+        let part = |start: usize| (start..start + per).step_by(each).map(move |at| at..(at + each).min(start + per));
+        starts.flat_map(part).collect()
+    }
+
+    fn transfers(self, block: &Range<usize>) -> usize {
+        block.len() * self.ring.bits() as usize
+    }
+
+    /// What one message holds: a row for each element of the block, over Z_2^(bits-j).
+    fn message(self, j: u32, block: &Range<usize>) -> (Ring, usize) {
+        (Ring::of(self.ring.bits() - j), block.len() * self.n)
+    }
+
+    /// Adds up what belongs to one row of the result, and puts it there.
+    fn gather_up(self, ctx: &Ctx, sum: &mut A, block: &Range<usize>, parts: &A) {
+        let first = block.start / self.k;
+        let rows = block.len().div_ceil(self.k);
+        let axis = block.len() / rows;
+        let added = parts.map(|parts| parts.sum_axis(rows, axis, self.n));
+        if ctx.is_dry() {
+            let mut place = sum.slice(0..added.len());
+            place.add_assign(&added);
+            return;
+        }
+        sum.add_at(first * self.n, &added);
+    }
+}
+
+/// 2^j x over the whole ring.
+fn weighted(x: &Vector, ring: Ring, j: u32) -> Vector {
+    let mut weighted = x.convert(ring);
+    weighted.shl(j);
+    weighted
+}
+
+impl Aby {
+    /// Shares of a (m x k) and b (k x n) over the ring, and of their product.
+    pub(crate) async fn make_matrix_triple(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        (m, k, n): (usize, usize, usize),
+    ) -> Result<Material> {
+        let (product, turned) = Product::narrow_first(ring, (m, k, n));
+        let Product { m: rows, n: columns, .. } = product;
+        let sent: A = Share(ctx.randomness().stream(&self.private).draw((ring, k * columns)));
+        let choose = async |ctx: Ctx| self.choose_rows(&ctx, product).await;
+        let send = async |ctx: Ctx| self.send_rows(&ctx, product, &sent).await;
+        // Lanes in one order at both parties: first what party 0 chooses.
+        let ((chosen, of_chosen), of_sent) = match self.me {
+            0 => ctx.join(choose, send).await?,
+            _ => {
+                let (of_sent, chosen) = ctx.join(send, choose).await?;
+                (chosen, of_sent)
+            }
+        };
+        let mut sum = of_chosen;
+        sum.add_assign(&of_sent);
+        let own = Share(Vector::matmul(&chosen, &sent, (rows, k, columns)));
+        sum.add_assign(&own);
+        let vectors = match turned {
+            false => vec![chosen, sent, sum],
+            true => vec![transposed(&sent, k, columns), transposed(&chosen, rows, k), transposed(&sum, rows, columns)],
+        };
+        Ok(Material { vectors, bits: vec![] })
+    }
+
+    /// The chooser: its factor, which is what the transfers chose, and its share of the product.
+    async fn choose_rows(&self, ctx: &Ctx, product: Product) -> Result<(A, A)> {
+        let Product { ring, m, k, n } = product;
+        let blocks = product.blocks();
+        let mut factor = Share(blank::<Vector>(ctx, (ring, m * k)));
+        let mut sum = Share(blank::<Vector>(ctx, (ring, m * n)));
+        let work = async |ctx: Ctx, at: Range<usize>| {
+            let block = &blocks[at.start];
+            let (choices, keys) = self.ot.receive_random(&ctx, product.transfers(block)).await?;
+            let choices = in_rows(&Share(choices), ring.bits() as usize, block.len());
+            let mut parts = Share(blank::<Vector>(&ctx, (ring, block.len() * n)));
+            let receive = async |ctx: Ctx, j: usize| {
+                let message = product.message(j as u32, block);
+                Ok(Share(ctx.exchange::<Vector>(&[], &[(self.peer(), message)]).await?.pop().ok_or(MISSING)?))
+            };
+            let received = ctx.join_all(ring.bits() as usize, receive).await?;
+            for (j, received) in (0..).zip(received) {
+                let chosen = choices.map(|c| c.row(j as usize));
+                let (narrow, len) = product.message(j, block);
+                let range = j as usize * block.len()..(j as usize + 1) * block.len();
+                let mut part = pads(&ctx, part_of(keys.as_slice(), range), block.len(), &[(narrow, n)]).remove(0);
+                let repeated = repeat_each(&chosen.map(|c| c.to_vector(narrow)), n);
+                debug_assert_eq!(repeated.len(), len);
+                part.add_mul_assign(&repeated, &received);
+                parts.add_assign(&part.map(|part| weighted(part, ring, j)));
+            }
+            Ok((choices.map(|c| c.to_vector(ring)), parts))
+        };
+        let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
+        ctx.stream(chunks, work, |at, (own, parts)| {
+            let block = &blocks[at.start];
+            factor.write_at(block.start, &own);
+            product.gather_up(ctx, &mut sum, block, &parts);
+        })
+        .await?;
+        Ok((factor, sum))
+    }
+
+    /// The sender of rows of `factor` (k x n): its share of the product.
+    async fn send_rows(&self, ctx: &Ctx, product: Product, factor: &A) -> Result<A> {
+        let Product { ring, m, k, n } = product;
+        let blocks = product.blocks();
+        let mut sum = Share(blank::<Vector>(ctx, (ring, m * n)));
+        let work = async |ctx: Ctx, at: Range<usize>| {
+            let block = &blocks[at.start];
+            let [zeros, ones] = self.ot.send_random(&ctx, product.transfers(block)).await?;
+            let elements: Vec<u32> =
+                block.clone().flat_map(|at| (0..n).map(move |i| (at % k * n + i) as u32)).collect();
+            let rows = factor.map(|f| f.gather(&elements));
+            let mut parts = Share(blank::<Vector>(&ctx, (ring, block.len() * n)));
+            let mut messages = Vec::new();
+            for j in 0..ring.bits() {
+                let (narrow, _) = product.message(j, block);
+                let range = j as usize * block.len()..(j as usize + 1) * block.len();
+                let pad =
+                    |keys: &[u128]| pads(&ctx, part_of(keys, range.clone()), block.len(), &[(narrow, n)]).remove(0);
+                let (zero, one) = (pad(zeros.as_slice()), pad(ones.as_slice()));
+                let mut message = rows.map(|rows| rows.convert(narrow));
+                message.add_assign(&zero);
+                message.sub_assign(&one);
+                messages.push(message);
+                parts.sub_assign(&zero.map(|zero| weighted(zero, ring, j)));
+            }
+            let send =
+                async |ctx: Ctx, j: usize| ctx.exchange::<Vector>(&[(self.peer(), &*messages[j])], &[]).await.map(drop);
+            ctx.join_all(messages.len(), send).await?;
+            Ok(parts)
+        };
+        let chunks = Chunks { len: blocks.len(), chunk: 1, window: 4 };
+        ctx.stream(chunks, work, |at, parts| product.gather_up(ctx, &mut sum, &blocks[at.start], &parts)).await?;
+        Ok(sum)
+    }
+}
+
+/// A range of keys; of none in a dry run.
+fn part_of(keys: &[u128], range: Range<usize>) -> &[u128] {
+    keys.get(range).unwrap_or(&[])
+}
+
+fn repeat_each(x: &A, times: usize) -> A {
+    let index: Vec<u32> = (0..x.len() as u32).flat_map(|i| std::iter::repeat_n(i, times)).collect();
+    x.map(|x| x.gather(&index))
+}
+
+/// A (rows x columns) matrix, turned.
+fn transposed(x: &A, rows: usize, columns: usize) -> A {
+    let index: Vec<u32> = (0..columns).flat_map(|j| (0..rows).map(move |i| (i * columns + j) as u32)).collect();
+    x.map(|x| x.gather(&index))
+}

@@ -1,0 +1,145 @@
+//! Products over Z_2^k and AND, with multiplication triples.
+//!
+//! **Source**: aby, sections III-A2 and III-B2; Beaver 1991; matrix triples as in SecureML (Mohassel, Zhang 2017).
+//! **Model**: semi-honest, 1 of 2. **Notation**: (a, b, c) the triple, d = x - a and e = y - b opened, z = d e + d b + a e + c.
+//!
+//! | operation | rounds | bits sent by each party | correlations |
+//! |---|---|---|---|
+//! | product, sum of products | 1 | 2 k for each pair | a triple for each pair |
+//! | (m x k) times (k x n) | 1 | m k + k n elements | a matrix triple |
+//! | AND | 1 | 2 | a bit triple |
+
+use std::ops::Range;
+
+use quorate_engine::{Chunks, Ctx, Form, Misuse, Result};
+use quorate_ring::{Bits, Module, Vector};
+
+use crate::setup::Aby;
+use crate::share::{Share, blank};
+use crate::stock::Kind;
+
+/// Vectors of a chunk's length that a product works on at a time.
+const CHUNK_VECTORS: usize = 12;
+
+/// Whether operands of these shapes (ring or rows; elements) go into the form.
+fn check_form<R: PartialEq>(form: Form, x: (R, usize), y: (R, usize)) -> Result<()> {
+    let (left, right) = match form {
+        Form::Product => (x.1, x.1),
+        Form::Dot { outer, axis, inner } => (outer * axis * inner, outer * axis * inner),
+        Form::MatMul { m, k, n } => (m * k, k * n),
+    };
+    if x.0 != y.0 {
+        return Err(Misuse::Other { what: "a product of operands over different rings" }.into());
+    }
+    if (x.1, y.1) != (left, right) {
+        return Err(Misuse::Length { what: "a product", left: x.1, right: y.1 }.into());
+    }
+    Ok(())
+}
+
+/// A share of z from those of the triple: c + d b + (a + d) e at party 0, c + d b + a e at party 1.
+fn combined<M: Module>(
+    me: usize,
+    [mut a, b, c]: [Share<M>; 3],
+    (d, e): (&M, &M),
+    accumulate: impl Fn(&mut M, &M, &M),
+) -> Share<M> {
+    let mut z = c;
+    accumulate(&mut z, d, &b);
+    if me == 0 {
+        a.add_assign(d);
+    }
+    accumulate(&mut z, &a, e);
+    z
+}
+
+impl Aby {
+    /// form(x, y) over Z_2^k.
+    pub(crate) async fn multiply(
+        &self,
+        ctx: &Ctx,
+        form: Form,
+        x: &Share<Vector>,
+        y: &Share<Vector>,
+    ) -> Result<Share<Vector>> {
+        check_form(form, x.shape_of(), y.shape_of())?;
+        match form {
+            Form::Product => self.multiply_elements(ctx, x, y).await,
+            Form::Dot { outer, axis, inner } => {
+                let products = self.multiply_elements(ctx, x, y).await?;
+                Ok(products.map(|z| z.sum_axis(outer, axis, inner)))
+            }
+            Form::MatMul { m, k, n } if m * k == 0 || k * n == 0 => Ok(Share(blank(ctx, (x.ring(), m * n)))),
+            Form::MatMul { m, k, n } => {
+                let kind = Kind::MatrixTriple { bits: x.ring().bits(), m, k, n };
+                let triple: [Share<Vector>; 3] = self.draw(ctx, kind, 1).await?.into_vectors()?;
+                let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
+                Ok(combined(self.me, triple, (&d, &e), |sum, a, b| form.accumulate(sum, a, b)))
+            }
+        }
+    }
+
+    /// x y, element by element, as a stream of chunks.
+    async fn multiply_elements(&self, ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>) -> Result<Share<Vector>> {
+        let (ring, len) = x.shape_of();
+        let chunk = async |ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>| {
+            let kind = Kind::Triple { bits: ring.bits() };
+            let triple: [Share<Vector>; 3] = self.draw(ctx, kind, x.len()).await?.into_vectors()?;
+            let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
+            Ok(combined(self.me, triple, (&d, &e), Vector::add_mul_assign))
+        };
+        let chunks = Chunks::of_bytes(len, ring.carrier().bytes() * CHUNK_VECTORS);
+        if chunks.count() <= 1 {
+            return chunk(ctx, x, y).await;
+        }
+        let mut result = Share(blank::<Vector>(ctx, (ring, len)));
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let [x, y] = [x, y].map(|v| v.map(|v| v.slice(range.clone())));
+            chunk(&ctx, &x, &y).await
+        };
+        ctx.stream(chunks, work, |range, part: Share<Vector>| result.write_at(range.start, &part)).await?;
+        Ok(result)
+    }
+
+    /// Opens x - a and y - b, in one message.
+    async fn open_differences(
+        &self,
+        ctx: &Ctx,
+        [x, y]: [&Share<Vector>; 2],
+        [a, b, _]: &[Share<Vector>; 3],
+    ) -> Result<(Share<Vector>, Share<Vector>)> {
+        let (d, e) = (x.zip(a, Vector::sub_assign), y.zip(b, Vector::sub_assign));
+        let both = Share(Vector::concat(&[&*d, &*e]));
+        let opened = self.open_long(ctx, &both, None).await?.map(Share).ok_or(NOT_OPENED)?;
+        Ok((opened.map(|o| o.slice(0..d.len())), opened.map(|o| o.slice(d.len()..d.len() + e.len()))))
+    }
+
+    /// x and y: the same protocol over Z_2.
+    pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Share<Bits>, y: &Share<Bits>) -> Result<Share<Bits>> {
+        check_form(Form::Product, x.shape_of(), y.shape_of())?;
+        let (rows, lanes) = x.shape_of();
+        let flat: [Share<Bits>; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
+        let triple = flat.map(|flat| in_rows(&flat, rows, lanes));
+        let (d, e) = (x.zip(&triple[0], Bits::xor_assign), y.zip(&triple[1], Bits::xor_assign));
+        let both = Share(Bits::concat_rows(&[&*d, &*e]));
+        let opened = self.open_share(ctx, &both, None).await?.map(Share).ok_or(NOT_OPENED)?;
+        let (d, e) = (opened.map(|o| o.slice_rows(0..rows)), opened.map(|o| o.slice_rows(rows..2 * rows)));
+        Ok(combined(self.me, triple, (&d, &e), Bits::add_and_assign))
+    }
+}
+
+pub(crate) const NOT_OPENED: quorate_engine::Error =
+    quorate_engine::Error::Bug { what: "an opening to both gave nothing" };
+
+/// One row of bits as several.
+pub(crate) fn in_rows(flat: &Share<Bits>, rows: usize, lanes: usize) -> Share<Bits> {
+    if rows == 1 {
+        return flat.clone();
+    }
+    let parts: Vec<Share<Bits>> =
+        (0..rows).map(|row| flat.map(|bits| bits.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
+    if parts.is_empty() {
+        return flat.map(|bits| bits.slice_rows(0..0));
+    }
+    Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
+}

@@ -1,0 +1,139 @@
+//! A party of `aby`: what it shares with its peer, its oblivious transfers, its stock of correlations.
+//!
+//! Setup: both parties send 32 random bytes each; both lots name the session, and give a seed that both know. Beside it,
+//! base oblivious transfers in both directions, once for all that the session does (see [`quorate_ot`]).
+
+use std::cell::RefCell;
+
+use quorate_crypto::{Seed, SessionId, Tccr};
+use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
+use quorate_he::He;
+use quorate_ot::{Options, Ot};
+use zeroize::Zeroizing;
+
+use crate::stock::{Kind, Stock};
+
+/// One party's end of two-party sharing.
+pub struct Aby {
+    pub(crate) me: usize,
+    /// Coins that both parties know, and nobody else: those of inputs.
+    pub(crate) pair: Seed,
+    /// This party's own coins.
+    pub(crate) private: Seed,
+    pub(crate) ot: Ot,
+    /// What makes triples over rings of at most 64 bits, where that is not oblivious transfer.
+    pub(crate) ciphertexts: Option<He>,
+    pub(crate) ledger: RefCell<Ledger<Kind>>,
+    pub(crate) stock: RefCell<Stock>,
+    session: SessionId,
+    /// What circuits are garbled with, and nothing else is hashed.
+    pub(crate) garbling: Tccr,
+}
+
+const SEED_BYTES: usize = 32;
+
+impl Aby {
+    /// Whether `aby` can run with so many parties.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`] unless 2.
+    pub fn check_parties(parties: usize) -> Result<()> {
+        match parties {
+            2 => Ok(()),
+            parties => Err(Misuse::Parties { protocol: "aby", takes: "2", parties }.into()),
+        }
+    }
+
+    /// Agrees on a session id and a common seed, and sets up oblivious transfer.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`], and whatever ends a run.
+    pub async fn setup(ctx: &Ctx) -> Result<Aby> {
+        let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
+        Self::setup_from(ctx, &own).await
+    }
+
+    /// [`Aby::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party hides.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn setup_from(ctx: &Ctx, own: &Seed) -> Result<Aby> {
+        Self::check_parties(ctx.parties())?;
+        let (me, peer) = (ctx.me(), 1 - ctx.me());
+        let transfers = own.derive("quorate/aby/transfers", b"");
+        let (seeds, ot) = ctx
+            .join(
+                async |ctx: Ctx| exchange_seeds(&ctx, own).await,
+                async |ctx: Ctx| Ot::setup_from(&ctx, peer, Options::default(), &transfers).await,
+            )
+            .await?;
+        let session = SessionId::from_contributions(&[*seeds[0], *seeds[1]]);
+        let mut pair = Seed::from_bytes(*seeds[0]).derive("quorate/aby/pair", &*seeds[1]);
+        pair = pair.derive("quorate/aby/pair", session.as_bytes());
+        let private = own.derive("quorate/aby/private", session.as_bytes());
+        let (ledger, stock) = Default::default();
+        let session = public_id(&session);
+        Ok(Aby { me, pair, private, ot, ciphertexts: None, ledger, stock, session, garbling: Tccr::new(&session) })
+    }
+
+    /// The same party for dry runs: it has no seeds, since nothing is drawn.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
+    pub fn dry(parties: usize, me: usize) -> Result<Aby> {
+        Self::check_parties(parties)?;
+        if me >= parties {
+            return Err(Misuse::NoSuchParty { party: me, parties }.into());
+        }
+        let [pair, private] = [0, 1].map(|_| Seed::from_bytes([0; SEED_BYTES]));
+        let ot = Ot::dry(1 - me, Options::default());
+        let (ledger, stock) = Default::default();
+        let session = SessionId::from_bytes([0; 32]);
+        Ok(Aby { me, pair, private, ot, ciphertexts: None, ledger, stock, session, garbling: Tccr::new(&session) })
+    }
+
+    /// From now on triples over rings of at most 64 bits are made by homomorphic encryption: slowly, for comparisons. Both
+    /// parties do so, with keys of one setup, and a party of dry runs with those of dry runs.
+    ///
+    /// # Errors
+    /// [`Misuse::NoSuchParty`] for keys shared with another peer.
+    pub fn take_triples_from(&mut self, ciphertexts: He) -> Result<()> {
+        if ciphertexts.peer() != self.peer() {
+            return Err(Misuse::NoSuchParty { party: ciphertexts.peer(), parties: 2 }.into());
+        }
+        self.ciphertexts = Some(ciphertexts);
+        Ok(())
+    }
+
+    /// Keeps a line full on which so many bytes are under way; see [`Ot::fill`].
+    pub fn fill_line(&self, bytes: usize) {
+        self.ot.fill(bytes);
+    }
+
+    /// The session's id, alike at both parties.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    pub(crate) fn peer(&self) -> usize {
+        1 - self.me
+    }
+}
+
+/// The contributions are secret from everybody else: what names the session is a hash of their hash.
+fn public_id(session: &SessionId) -> SessionId {
+    SessionId::from_contributions(&[*session.as_bytes()])
+}
+
+/// 32 bytes of each party, in the parties' order.
+async fn exchange_seeds(ctx: &Ctx, own: &Seed) -> Result<[Zeroizing<[u8; SEED_BYTES]>; 2]> {
+    let mut mine = Zeroizing::new([0; SEED_BYTES]);
+    own.prg("quorate/aby/setup", b"").fill(&mut *mine);
+    let peer = 1 - ctx.me();
+    let received = ctx.exchange_bytes(&[(peer, &mine[..])], &[(peer, SEED_BYTES)]).await?.pop().map(Zeroizing::new);
+    let mut theirs = Zeroizing::new([0; SEED_BYTES]);
+    if let Some(received) = received {
+        theirs.copy_from_slice(&received);
+    }
+    Ok(if ctx.me() == 0 { [mine, theirs] } else { [theirs, mine] })
+}

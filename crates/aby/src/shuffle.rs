@@ -1,0 +1,336 @@
+//! Shuffle: rows in an order that neither party knows.
+//!
+//! **Source**: permute and share by a permutation network of oblivious transfers (Mohassel, Sadeghian 2013), as a share
+//! translation made offline (Chase, Ghosh, Poburinnaya 2020). **Model**: semi-honest, 1 of 2.
+//!
+//! **Notation**: pi is the mover's, uniform and its own. Offline the mover gets D and the other a and b with D + b = pi(a), a
+//! uniform. Online the other sends y = x - a for its share x, and keeps b; the mover's share is pi(its share + y) + D.
+//! Both parties move in turn: neither knows the composition, and the second pass shares afresh.
+//!
+//! | | rounds | sent |
+//! |---|---|---|
+//! | online, each of two passes | 1 | a row for each row, by the other |
+//! | offline, each of two passes | 2 more than random oblivious transfer | for n rows (see [`crate::network`]) about n log2 n switches: 1 bit by the mover, a row by the other, and an oblivious transfer each |
+//!
+//! Switches go through in parts, side by side, so that what is held beside the network does not grow with n log2 n.
+//!
+//! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v): one product of
+//! the mover's bit s with what the other knows of w - v.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::rc::Rc;
+
+use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing, Slot};
+use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::{Bits, Module, Ring, Vector};
+use zeroize::Zeroizing;
+
+use crate::network::{Layers, Switch, network, part, routed, switches};
+use crate::pads::pads;
+use crate::setup::Aby;
+use crate::share::{Share, blank};
+use crate::stock::{Kind, MISSING, Material};
+
+type A = Share<Vector>;
+
+/// Switches whose transfers are made together: with their keys about a hundred bytes each, and more for each column.
+const PART: usize = 1 << 17;
+
+/// The elements of these rows, in their order.
+fn row_elements(rows: &[u32], width: usize) -> Zeroizing<Vec<u32>> {
+    let mut elements = Zeroizing::new(Vec::with_capacity(rows.len() * width)); // never moved: nothing is left behind
+    let width = width as u32;
+    elements.extend(rows.iter().flat_map(|&row| (0..width).map(move |i| row * width + i)));
+    elements
+}
+
+fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
+    let index = row_elements(order, width);
+    x.map(|x| x.gather(&index))
+}
+
+impl Aby {
+    /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
+    pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&A], rows: usize) -> Result<Vec<A>> {
+        for column in columns {
+            if !column.len().is_multiple_of(rows.max(1)) || (rows == 0 && !column.is_empty()) {
+                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: column.len() }.into());
+            }
+        }
+        let mut shuffled: Vec<A> = columns.iter().map(|&column| column.clone()).collect();
+        if rows < 2 || columns.is_empty() {
+            return Ok(shuffled);
+        }
+        let widths: Vec<(u32, usize)> = columns.iter().map(|c| (c.ring().bits(), c.len() / rows)).collect();
+        for mover in 0..2 {
+            let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
+            let mut made = self.draw(ctx, kind, 1).await?.vectors;
+            let order = (mover == self.me).then(|| made.remove(0));
+            let order = order.filter(|_| !ctx.is_dry()).map(|o| Zeroizing::new(low_words(&o)));
+            let (first, second) = made.split_at(made.len().min(columns.len()));
+            let pass = async |ctx: Ctx, i: usize| {
+                let (x, width) = (&shuffled[i], widths[i].1);
+                match mover == self.me {
+                    true => {
+                        let mut moved = self.add(x, &self.pass_long(&ctx, None, x.shape_of()).await?);
+                        if let Some(order) = &order {
+                            moved = moved_rows(&moved, order, width);
+                        }
+                        Ok(self.add(&moved, &first[i]))
+                    }
+                    false => {
+                        let hidden = self.sub(x, &first[i]);
+                        self.pass_long(&ctx, Some(&hidden), x.shape_of()).await?;
+                        second.get(i).cloned().ok_or(MISSING)
+                    }
+                }
+            };
+            shuffled = ctx.join_all(columns.len(), pass).await?;
+        }
+        Ok(shuffled)
+    }
+
+    /// Sends a vector, or receives one, as a stream of chunks.
+    async fn pass_long(&self, ctx: &Ctx, own: Option<&A>, (ring, len): (Ring, usize)) -> Result<A> {
+        let mut received = Share(blank::<Vector>(ctx, (ring, if own.is_some() { 0 } else { len })));
+        let work = async |ctx: Ctx, range: Range<usize>| match own {
+            Some(own) => {
+                let part = own.map(|v| v.slice(range.clone()));
+                ctx.exchange::<Vector>(&[(self.peer(), &*part)], &[]).await.map(|_| None)
+            }
+            None => Ok(ctx.exchange::<Vector>(&[], &[(self.peer(), (ring, range.len()))]).await?.pop()),
+        };
+        let chunks = Chunks::of_bytes(len, 2 * ring.carrier().bytes());
+        if len == 0 {
+            return Ok(received);
+        }
+        ctx.stream(chunks, work, |range, part| {
+            if let Some(part) = part.map(Share) {
+                received.write_at(range.start, &part);
+            }
+        })
+        .await?;
+        Ok(received)
+    }
+
+    /// A permutation and its share translation.
+    pub(crate) async fn make_permutation(
+        &self,
+        ctx: &Ctx,
+        rows: usize,
+        columns: &[(u32, usize)],
+        mover: usize,
+    ) -> Result<Material> {
+        let columns: Vec<(Ring, usize)> = columns.iter().map(|&(bits, width)| (Ring::of(bits), width)).collect();
+        let coins = ctx.randomness();
+        if mover == self.me {
+            if ctx.is_dry() {
+                let order = Share(Vector::shape(Ring::of(32), rows));
+                let differences = self.follow_switches(ctx, &network(rows), rows, &columns).await?;
+                return Ok(Material { vectors: std::iter::once(order).chain(differences).collect(), bits: vec![] });
+            }
+            let order = coins.stream(&self.private).permutation(rows);
+            let differences = self.follow_switches(ctx, &routed(&order), rows, &columns).await?;
+            let words = Zeroizing::new(order.iter().map(|&row| row.into()).collect::<Vec<u64>>());
+            let order = Share(Vector::from_u64s(Ring::of(32), &words));
+            return Ok(Material { vectors: std::iter::once(order).chain(differences).collect(), bits: vec![] });
+        }
+        let mut own = coins.stream(&self.private);
+        let masks: Vec<A> = columns.iter().map(|&(ring, width)| Share(own.draw((ring, rows * width)))).collect();
+        let moved = self.offer_switches(ctx, &network(rows), rows, &masks, &columns).await?;
+        Ok(Material { vectors: masks.into_iter().chain(moved).collect(), bits: vec![] })
+    }
+
+    /// The mover's shares of what stands in the cells after all switches. Switches go through as a stream, a part of them at
+    /// a time; their results are used in order.
+    async fn follow_switches(
+        &self,
+        ctx: &Ctx,
+        layers: &Layers,
+        rows: usize,
+        columns: &[(Ring, usize)],
+    ) -> Result<Vec<A>> {
+        let blank_cells = |&(ring, width): &(Ring, usize)| Cells::new(Share(blank(ctx, (ring, rows * width))), width);
+        let mut cells: Vec<Cells> = columns.iter().map(blank_cells).collect();
+        let work = async |ctx: Ctx, range| self.choose_products(&ctx, layers, range, columns).await;
+        ctx.stream(parts(rows), work, |range, parts: Vec<[A; 2]>| {
+            for (cells, [settings, products]) in cells.iter_mut().zip(&parts) {
+                cells.pass(part(layers, range.clone()), |difference, span| {
+                    let mut product = difference.clone();
+                    product.mul_assign(&settings.slice(span.clone()));
+                    product.add_assign(&products.slice(span));
+                    product
+                });
+            }
+        })
+        .await?;
+        Ok(cells.into_iter().map(|cells| cells.values).collect())
+    }
+
+    /// For these switches and each column, their settings and what is added to settings times own differences.
+    async fn choose_products(
+        &self,
+        ctx: &Ctx,
+        layers: &Layers,
+        range: Range<usize>,
+        columns: &[(Ring, usize)],
+    ) -> Result<Vec<[A; 2]>> {
+        let count = range.len();
+        let settings = match ctx.is_dry() {
+            true => Share(Bits::shape(1, count)),
+            false => {
+                let crossed = part(layers, range).flatten().map(|switch| switch.crossed);
+                let mut settings = Zeroizing::new(Vec::with_capacity(count));
+                settings.extend(crossed);
+                Share(Bits::from_bools(1, count, &settings))
+            }
+        };
+        let (mut place, keys) = self.ot.receive_random(ctx, count).await?;
+        place.xor_assign(&settings);
+        let place = Share(place);
+        ctx.exchange(&[(self.peer(), &*place)], &[]).await?;
+        let own = pads(ctx, keys.as_slice(), count, columns);
+        drop(keys);
+        let receive = async |ctx: Ctx, i: usize| {
+            let (ring, width) = columns[i];
+            self.pass_long(&ctx, None, (ring, width * count)).await
+        };
+        let corrections = ctx.join_all(columns.len(), receive).await?;
+        let column = |((own, corrections), &(ring, width)): ((A, A), &(Ring, usize))| {
+            let each = settings_of(&settings, ring, width);
+            let mut products = corrections;
+            products.mul_assign(&each);
+            products.add_assign(&own);
+            [each, products]
+        };
+        Ok(own.into_iter().zip(corrections).zip(columns).map(column).collect())
+    }
+
+    /// The other's shares of what stands in the cells after all switches, where it stood in `masks` before. Parts of a stream
+    /// take turns at the cells.
+    async fn offer_switches(
+        &self,
+        ctx: &Ctx,
+        layers: &Layers,
+        rows: usize,
+        masks: &[A],
+        columns: &[(Ring, usize)],
+    ) -> Result<Vec<A>> {
+        let parts = parts(rows);
+        let with_width = |(mask, &(_, width)): (&A, &(Ring, usize))| Cells::new(mask.clone(), width);
+        let cells: RefCell<Vec<Cells>> = RefCell::new(masks.iter().zip(columns).map(with_width).collect());
+        let turns: Vec<Slot<()>> = (0..=parts.count()).map(|_| Slot::default()).collect();
+        turns[0].set(ctx, Rc::new(()));
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let offers = self.offer_products(&ctx, range.len(), columns).await?;
+            let turn = range.start / parts.chunk;
+            turns[turn].get(&ctx).await;
+            let pass = |(cells, [straight, mut corrections]): (&mut Cells, [A; 2])| {
+                cells.pass(part(layers, range.clone()), |difference, span| {
+                    corrections.add_at(span.start, difference);
+                    let mut product = straight.slice(span);
+                    product.neg_assign();
+                    product
+                });
+                corrections
+            };
+            let corrections: Vec<A> = cells.borrow_mut().iter_mut().zip(offers).map(pass).collect();
+            turns[turn + 1].set(&ctx, Rc::new(()));
+            let send = async |ctx: Ctx, i: usize| {
+                self.pass_long(&ctx, Some(&corrections[i]), corrections[i].shape_of()).await.map(drop)
+            };
+            ctx.join_all(columns.len(), send).await.map(drop)
+        };
+        ctx.stream(parts, work, |_, ()| ()).await?;
+        Ok(cells.into_inner().into_iter().map(|cells| cells.values).collect())
+    }
+
+    /// For so many switches and each column, what is subtracted where a switch is straight, and straight - crossed, to which
+    /// the difference is added.
+    async fn offer_products(&self, ctx: &Ctx, count: usize, columns: &[(Ring, usize)]) -> Result<Vec<[A; 2]>> {
+        let [keys, other_keys] = self.ot.send_random(ctx, count).await?;
+        let flips = ctx.exchange::<Bits>(&[], &[(self.peer(), (1, count))]).await?.pop().ok_or(MISSING)?;
+        let [zeros, ones] = [keys, other_keys].map(|keys| pads(ctx, keys.as_slice(), count, columns));
+        let column = |((zeros, ones), &(ring, width)): ((A, A), &(Ring, usize))| {
+            // Where the mover's place was flipped, the keys change places.
+            let flips = settings_of(&flips, ring, width);
+            let mut change = ones.zip(&zeros, Vector::sub_assign);
+            let mut straight = change.clone();
+            straight.mul_assign(&flips);
+            straight.add_assign(&zeros);
+            let mut signs = flips;
+            signs.shl(1);
+            signs.add_scalar(ring.mask());
+            change.mul_assign(&signs);
+            [straight, change]
+        };
+        Ok(zeros.into_iter().zip(ones).zip(columns).map(column).collect())
+    }
+}
+
+/// Switches whose transfers are made together.
+pub(crate) fn parts(rows: usize) -> Chunks {
+    Chunks { len: switches(rows), chunk: PART, window: 2 }
+}
+
+/// One bit for each switch, as `width` elements each.
+fn settings_of(bits: &Bits, ring: Ring, width: usize) -> Share<Vector> {
+    let each = Share(bits.to_vector(ring));
+    let lanes: Vec<u32> = (0..bits.lanes() as u32).flat_map(|i| std::iter::repeat_n(i, width)).collect();
+    each.map(|each| each.gather(&lanes))
+}
+
+/// The values of a column's cells while switches work on them.
+struct Cells {
+    values: A,
+    width: usize,
+}
+
+impl Cells {
+    fn new(values: A, width: usize) -> Cells {
+        Cells { values, width }
+    }
+
+    /// Switches, by layers: `product` gives a share of s (w - v) for this share of w - v, and which of all elements it is.
+    fn pass<'l>(
+        &mut self,
+        layers: impl Iterator<Item = &'l [Switch]>,
+        mut product: impl FnMut(&Vector, Range<usize>) -> Vector,
+    ) {
+        let mut at = 0;
+        for layer in layers {
+            let span = at..at + layer.len() * self.width;
+            at = span.end;
+            self.switch(layer, |difference| product(difference, span));
+        }
+    }
+
+    fn switch(&mut self, layer: &[Switch], product: impl FnOnce(&Vector) -> Vector) {
+        let [first, second] = [0, 1].map(|which: usize| {
+            let rows: Vec<u32> = layer.iter().map(|switch| switch.cells[which]).collect();
+            row_elements(&rows, self.width)
+        });
+        let [v, w] = [&first, &second].map(|cells| self.values.map(|x| x.gather(cells)));
+        let product = Share(product(&w.zip(&v, Vector::sub_assign)));
+        self.scatter(&first, v.zip(&product, Vector::add_assign));
+        self.scatter(&second, w.zip(&product, Vector::sub_assign));
+    }
+
+    /// Puts values into these cells.
+    fn scatter(&mut self, cells: &[u32], mut values: A) {
+        let bytes = values.ring().carrier().bytes();
+        if values.is_shape() {
+            return charge(Kernel::Gather, cells.len());
+        }
+        let (all, part) = (self.values.bytes_mut(), values.bytes_mut());
+        for (&cell, value) in cells.iter().zip(part.chunks_exact(bytes)) {
+            all[cell as usize * bytes..][..bytes].copy_from_slice(value);
+        }
+    }
+}
+
+/// The elements of a vector of numbers of 32 bits.
+fn low_words(x: &Vector) -> Vec<u32> {
+    Zeroizing::new(x.to_u64s()).iter().map(|&word| word as u32).collect()
+}

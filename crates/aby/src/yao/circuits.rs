@@ -1,0 +1,104 @@
+//! Garbled circuits between the parties: tables stream from the garbler to the evaluator.
+//!
+//! **Source**: aby, section III-C; [`quorate_garble`] for the gates. **Model**: semi-honest, 1 of 2.
+//!
+//! The garbler sends its tables in messages of 256 KiB as it makes them and waits for nothing but room at the evaluator, which
+//! uses up each message as it comes: neither holds more than a few of them beside the labels of inputs and outputs and a
+//! program's slots. Many instances go through in several lanes, so that as much is under way as a long line takes.
+//!
+//! No two gates of a session share a tweak under one key: each stretch of gates that goes through one lane has a hash of its
+//! own, of which the number that run, lane and use give is the key ([`Tccr::segment`](quorate_crypto::Tccr::segment)), and
+//! within it tweaks from 0 on.
+
+use quorate_circuits::Program;
+use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_gadgets::Labels as Matrix;
+use quorate_garble::{Evaluator, Garbler, TABLE_BYTES, charge_evaluating, charge_garbling, table_bytes};
+
+use crate::setup::Aby;
+use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
+
+/// Bytes of tables in a message.
+const MESSAGE_BYTES: usize = 256 << 10;
+/// Bytes of tables that go through a lane, where there are instances for several.
+const LANE_BYTES: usize = 2 << 20;
+/// Lanes side by side.
+const LANES: usize = 8;
+/// Instances that are garbled together.
+const TOGETHER: usize = quorate_crypto::RUN;
+
+/// How instances share lanes.
+fn lanes(program: &Program, instances: usize) -> Chunks {
+    let each = TABLE_BYTES * program.and_count().max(1) as usize;
+    let chunk = (LANE_BYTES / each / TOGETHER * TOGETHER).max(TOGETHER);
+    Chunks { len: instances, chunk, window: LANES }
+}
+
+impl Aby {
+    /// The labels of a circuit's outputs.
+    pub(crate) async fn run_garbled(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
+        let (rows, instances) = inputs.shape();
+        if rows != program.input_wires() {
+            return Err(
+                Misuse::Other { what: "a circuit with another number of input wires than rows of labels" }.into()
+            );
+        }
+        let lanes = lanes(program, instances);
+        if lanes.count() <= 1 {
+            return self.run_in_lane(ctx, program, inputs).await;
+        }
+        let mut outputs = YaoLabels::zeros(ctx.is_dry(), program.output_slots().len(), instances);
+        let work = async |ctx: Ctx, range| self.run_in_lane(&ctx, program, &inputs.slice_lanes(range)).await;
+        ctx.stream(lanes, work, |range, part| outputs.write_lanes_at(range.start, &part)).await?;
+        Ok(outputs)
+    }
+
+    async fn run_in_lane(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
+        match self.me {
+            GARBLER => self.garble_in_lane(ctx, program, inputs).await,
+            _ => self.evaluate_in_lane(ctx, program, inputs).await,
+        }
+    }
+
+    async fn garble_in_lane(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
+        let hash = self.garbling.segment(ctx.randomness().instance());
+        let Some(zero) = inputs.held() else {
+            charge_garbling(program, inputs.shape().1);
+            for length in messages(table_bytes(program, inputs.shape().1)) {
+                ctx.send_bytes(EVALUATOR, length, |_| ()).await?;
+            }
+            return Ok(YaoLabels::zeros(true, program.output_slots().len(), inputs.shape().1));
+        };
+        let mut garbler = Garbler::new(program, &hash, &self.delta()?, 0, zero).map_err(unlike)?;
+        for length in messages(garbler.bytes_left()) {
+            let write = |tables: &mut [u8]| {
+                garbler.garble(tables);
+            };
+            ctx.send_bytes(EVALUATOR, length, write).await?;
+        }
+        Ok(garbler.finish().map_err(unlike)?.into())
+    }
+
+    async fn evaluate_in_lane(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
+        let hash = self.garbling.segment(ctx.randomness().instance());
+        let Some(active) = inputs.held() else {
+            charge_evaluating(program, inputs.shape().1);
+            for length in messages(table_bytes(program, inputs.shape().1)) {
+                ctx.receive_bytes(GARBLER, length).await?;
+            }
+            return Ok(YaoLabels::zeros(true, program.output_slots().len(), inputs.shape().1));
+        };
+        let mut evaluator = Evaluator::new(program, &hash, 0, active).map_err(unlike)?;
+        for length in messages(evaluator.bytes_left()) {
+            evaluator.evaluate(&ctx.receive_bytes(GARBLER, length).await?).map_err(unlike)?;
+        }
+        Ok(evaluator.finish().map_err(unlike)?.into())
+    }
+}
+
+/// The lengths of the messages in which so many bytes go.
+fn messages(bytes: u64) -> impl Iterator<Item = usize> {
+    let whole = bytes / MESSAGE_BYTES as u64;
+    let rest = (bytes % MESSAGE_BYTES as u64) as usize;
+    (0..whole).map(|_| MESSAGE_BYTES).chain((rest > 0).then_some(rest))
+}
