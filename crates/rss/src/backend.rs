@@ -1,7 +1,7 @@
 //! `rss` behind the interface that gadgets are written in.
 
 use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result, Sharing, TruncMasks};
-use quorate_gadgets::{Gadgets, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
+use quorate_gadgets::{Gadgets, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::setup::Rss;
@@ -9,6 +9,8 @@ use crate::share::Shared;
 
 /// Three parties work on the summands that parties know, unless [`Forms`](crate::Forms) say otherwise.
 impl Gadgets for Rss {
+    type Y = NoLabels;
+
     async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
         match self.uses_summands() {
             true => self.msb_of_summands(ctx, x).await,
@@ -116,6 +118,11 @@ impl Sharing for Rss {
 
     fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A {
         x.map(map)
+    }
+
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &dyn Fn(&mut Vector, &Vector)) {
+        x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| update(x, y));
+        x.shape = x.shares[0].shape_of();
     }
 
     fn concat(&self, parts: &[&Self::A]) -> Self::A {

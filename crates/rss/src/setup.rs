@@ -45,7 +45,7 @@ impl Rss {
     pub fn check_parties(parties: usize) -> Result<()> {
         match parties {
             3 | 5 | 7 => Ok(()),
-            parties => Err(Misuse::Parties { parties }.into()),
+            parties => Err(Misuse::Parties { protocol: "rss", takes: "3, 5 or 7", parties }.into()),
         }
     }
 

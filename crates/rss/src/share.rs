@@ -2,6 +2,8 @@
 
 use quorate_ring::{Module, Vector};
 
+pub(crate) use quorate_ring::Wiped;
+
 /// The shares x_T that one party holds, in the order of its maps. Wiped when dropped; never printed.
 #[derive(Clone)]
 pub struct Shared<M: Module> {
@@ -47,29 +49,6 @@ impl<M: Module> Shared<M> {
 impl Shared<Vector> {
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
         self.map(|share| share.slice(range.clone()))
-    }
-}
-
-/// One vector that no other party may see, wiped when dropped, also when a run ends early.
-pub(crate) struct Wiped<M: Module>(pub M);
-
-impl<M: Module> std::ops::Deref for Wiped<M> {
-    type Target = M;
-
-    fn deref(&self) -> &M {
-        &self.0
-    }
-}
-
-impl<M: Module> std::ops::DerefMut for Wiped<M> {
-    fn deref_mut(&mut self) -> &mut M {
-        &mut self.0
-    }
-}
-
-impl<M: Module> Drop for Wiped<M> {
-    fn drop(&mut self) {
-        self.0.wipe();
     }
 }
 

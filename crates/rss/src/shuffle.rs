@@ -7,12 +7,9 @@
 //! from k_T to their shares, and the value is shared afresh. A coalition misses the permutation of the pass of T exactly
 //! when it is T itself, so every T takes a turn: the composition is uniform for every coalition, and the fresh shares of
 //! each pass are independent of those before. No set can be left out.
-//!
-//! A permutation is Fisher and Yates's; a number below m is the first of a stream of words, masked to the bits of m - 1,
-//! that is below m: no bias. How many words it takes depends on k_T only.
 
-use quorate_engine::{Chunks, Ctx, Misuse, Result, Stream};
-use quorate_ring::{Ring, Vector};
+use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_ring::Vector;
 use zeroize::Zeroizing;
 
 use crate::maps::{Set, all_sets};
@@ -49,7 +46,7 @@ impl Rss {
     fn permutation(&self, ctx: &Ctx, set: Set, rows: usize) -> Option<Order> {
         let randomness = ctx.randomness();
         let own = self.maps.index(set).filter(|_| !ctx.is_dry())?;
-        Some(permutation(&mut randomness.stream(&self.seeds[own]), rows))
+        Some(randomness.stream(&self.seeds[own]).permutation(rows))
     }
 
     /// One pass: the holders of `set`'s key add up what they hold, each share once, in the new order; then reshare.
@@ -84,42 +81,5 @@ impl Rss {
         let work = async |ctx: Ctx, range| self.reshare(&ctx, Wiped(sum.slice(range))).await;
         ctx.stream(chunks, work, |range, part| result.write_at(range.start, &part)).await?;
         Ok(result)
-    }
-}
-
-/// A uniform permutation of 0..count.
-fn permutation(stream: &mut Stream, count: usize) -> Order {
-    let mut order: Order = Zeroizing::new((0..count as u32).collect());
-    let mut words = Words { stream, buffer: Zeroizing::default(), batch: count.clamp(16, 1 << 16) };
-    for i in (1..count).rev() {
-        order.swap(i, words.below(i as u64 + 1) as usize);
-    }
-    order
-}
-
-/// Words of a stream, fetched in batches.
-struct Words<'s> {
-    stream: &'s mut Stream,
-    buffer: Zeroizing<Vec<u64>>,
-    batch: usize,
-}
-
-impl Words<'_> {
-    /// Uniform in 0..bound, bound > 0.
-    fn below(&mut self, bound: u64) -> u64 {
-        let mask = bound.next_power_of_two() - 1;
-        loop {
-            let word = match self.buffer.pop() {
-                Some(word) => word & mask,
-                None => {
-                    let batch = Wiped(self.stream.draw::<Vector>((Ring::of(64), self.batch)));
-                    self.buffer = Zeroizing::new(batch.to_u64s());
-                    continue;
-                }
-            };
-            if word < bound {
-                return word;
-            }
-        }
     }
 }

@@ -7,6 +7,7 @@ use quorate_engine::{Costs, Ctx, Form, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::cost as uses;
 use quorate_gadgets::cost::Uses;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
+use quorate_gadgets::scale::{Rounding, Scale, scale};
 use quorate_gadgets::{Gadgets, Sign, Width};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::cost::{self, Cost, gadget, paper};
@@ -177,6 +178,27 @@ fn gadgets() {
     }
 }
 
+/// Division by secret integers, of numbers without signs and of unknown ones.
+#[test]
+fn quotients_of_integers() {
+    use quorate_gadgets::{floor_div::Range, int_div::Known};
+    let range = |bits: u32| Range { lo: 0, hi: (1i128 << bits) - 1 };
+    for n in [3, 5] {
+        for (k, x_bits, y_bits, promised, len) in
+            [(8, 8, 8, 8, 13), (16, 9, 3, 9, 500), (20, 20, 7, 4, 13), (4, 1, 1, 1, 5)]
+        {
+            let known = Known { quotient_bits: promised, ..Known::of(range(x_bits), range(y_bits)) };
+            let operands = gadget::bit_decompose(n, x_bits).beside(gadget::bit_decompose(n, y_bits));
+            let uses = uses::int_quotient(y_bits, promised.min(x_bits), k, operands);
+            let x = |rss: &Rss, ctx: &Ctx| given(rss, ctx, k, len);
+            let work = async |s: &Rss, ctx: &Ctx| s.int_quotient(ctx, &x(s, ctx), &x(s, ctx), known).await;
+            let (_, offline, online) = measure(n, work);
+            let expected = (cost::offline(n, &uses, len), cost::online(n, &uses, len));
+            assert_eq!((offline, online), expected, "n {n} k {k} {known:?}");
+        }
+    }
+}
+
 #[test]
 fn tournaments() {
     for n in [3, 5] {
@@ -324,4 +346,66 @@ fn both(n: usize, forms: Forms, work: impl AsyncFn(&Rss, &Ctx) -> Result<()> + S
         dry::run(me, n, Phase::Online, async |ctx| work(&rss, ctx).await).unwrap().1
     };
     live.into_iter().enumerate().map(|(me, (_, costs))| (costs, dry(me))).collect()
+}
+
+/// A multiple by a public real is a conversion, where its product needs one, and a truncation; limits are an MSB of three
+/// numbers, a bit to the ring beside an AND, and a selection.
+#[test]
+fn multiples_cost_what_their_parts_do() {
+    let parts = async |rss: &Rss, ctx: &Ctx, wide: u32, shift: u32, limits: bool, rounding: Rounding| {
+        let x = given(rss, ctx, 64, 100);
+        let product = async |ctx: Ctx| {
+            let x = rss.convert(&ctx, &x, Ring::of(wide), Sign::Signed).await?;
+            match rounding {
+                Rounding::Nearest => rss.trunc_exact(&ctx, &x, shift).await,
+                Rounding::EitherWay => rss.trunc_prob(&ctx, &x, shift).await,
+            }
+        };
+        let beyond = async |ctx: Ctx| {
+            let signs = rss.msb(&ctx, &rss.concat(&[&x, &x, &x])).await?;
+            let sign = rss.linear_bits(&signs, &|share: &Bits| share.gather_lanes(&(0..100).collect::<Vec<u32>>()));
+            let and = async |ctx: Ctx| rss.and(&ctx, &sign, &sign).await;
+            let lifted = async |ctx: Ctx| rss.bit_to_ring(&ctx, &sign, Ring::of(64)).await;
+            ctx.join(and, lifted).await
+        };
+        if limits {
+            let (product, (beyond, _)) = ctx.join(product, beyond).await?;
+            let product = rss.linear(&product, &|share: &Vector| share.convert(Ring::of(64)));
+            return rss.mux(ctx, &beyond, &x, &product).await;
+        }
+        Ok(ctx.join(product, async |_: Ctx| Ok(())).await?.0)
+    };
+    for n in [3, 5, 7] {
+        for (ring, shift, limits) in [(64, 20, false), (117, 55, false), (117, 55, true), (80, 20, true)] {
+            for rounding in [Rounding::Nearest, Rounding::EitherWay] {
+                let limit: &[i128] = if limits { &[1000] } else { &[] };
+                let ring_of_product = Ring::of(ring);
+                let by = Scale {
+                    whole: &[1],
+                    factors: &[3],
+                    shift,
+                    ring: ring_of_product,
+                    bits: 64,
+                    rounding,
+                    limits: limit,
+                };
+                let (_, offline, online) =
+                    measure(n, async |rss, ctx| scale(rss, ctx, &given(rss, ctx, 64, 100), &by).await);
+                let (_, parts_offline, parts_online) =
+                    measure(n, async |rss, ctx| parts(rss, ctx, ring, shift, limits, rounding).await);
+                assert_eq!((offline, online), (parts_offline, parts_online), "n {n}, {ring} bits, limits: {limits}");
+            }
+        }
+        let none = Scale {
+            whole: &[7],
+            factors: &[0],
+            shift: 0,
+            ring: Ring::of(64),
+            bits: 64,
+            rounding: Rounding::Nearest,
+            limits: &[],
+        };
+        let (_, offline, online) = measure(n, async |rss, ctx| scale(rss, ctx, &given(rss, ctx, 64, 100), &none).await);
+        assert_eq!((offline, online), (Cost::default(), Cost::default()));
+    }
 }

@@ -22,7 +22,9 @@ impl<'r> Spy<'r> {
     }
 }
 
-impl Gadgets for Spy<'_> {}
+impl Gadgets for Spy<'_> {
+    type Y = quorate_gadgets::NoLabels;
+}
 
 impl Sharing for Spy<'_> {
     type A = Shared<Vector>;
@@ -51,6 +53,9 @@ impl Sharing for Spy<'_> {
     }
     fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A {
         self.rss.linear(x, map)
+    }
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &dyn Fn(&mut Vector, &Vector)) {
+        self.rss.update(x, y, update);
     }
     fn concat(&self, parts: &[&Self::A]) -> Self::A {
         self.rss.concat(parts)
