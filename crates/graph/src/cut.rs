@@ -22,8 +22,8 @@ pub struct Cut {
 }
 
 impl Graph {
-    /// Where node `id` drops fractional bits of a fixed-point result: products of fixed point, and conversions into fixed
-    /// point with fewer fractional bits. Integers and shifts that users write are always exact.
+    /// Where node `id` drops fractional bits of a fixed-point result: products of fixed point, multiples by public reals, and
+    /// conversions into fixed point with fewer fractional bits. Integers and shifts that users write are always exact.
     pub fn cut(&self, id: NodeId) -> Option<Cut> {
         let node = self.node(id);
         let inputs: Vec<&Node> = node.inputs.iter().map(|&input| self.node(input)).collect();
@@ -40,6 +40,12 @@ pub(crate) fn cut(op: &Op, inputs: &[&Node], dtype: Dtype) -> Option<Cut> {
             let proven_bits = known.and_then(|known| bits(product(op, known[0], known[1])));
             (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
         }
+        (Op::Scale(scale), _) => (scale.shift > 0).then_some(Cut {
+            shift: scale.shift,
+            ring_bits: scale.ring_bits,
+            proven_bits: Some(scale.product_bits),
+            is_any_value: false,
+        }),
         (Op::Convert, [from]) if from.dtype.is_fixed() && dtype.is_fixed() && from.dtype.frac() > dtype.frac() => {
             let (shift, ring_bits) = (from.dtype.frac() - dtype.frac(), from.dtype.bits());
             Some(Cut { shift, ring_bits, proven_bits: known.and_then(|known| bits(known[0])), is_any_value: true })

@@ -81,6 +81,12 @@ pub enum Fault {
     JoinShapes { op: &'static str, position: usize, shape: Shape, first: Shape, axis: Option<usize> },
     #[error("shuffle of shapes {first} and {shape}: arrays need one axis at least, and equally many rows along it")]
     ShuffleShapes { first: Shape, shape: Shape },
+    #[error("the circuit has {} inputs (of {} bits), and {given} were given: give one array of bits for each", wanted.len(), list(wanted))]
+    CircuitInputs { given: usize, wanted: Vec<u32> },
+    #[error(
+        "input {position} of the circuit has {width} bits, and shape {shape} was given: the last axis is its wires, the axes before it the batch"
+    )]
+    CircuitWidth { position: usize, shape: Shape, width: u32 },
     #[error("index {index} (position {position}) is out of bounds for an array of {len} elements")]
     IndexOutOfRange { index: usize, position: usize, len: usize },
     #[error("shape {shape} has too many elements: an array holds at most 2^32 - 1; split it")]
@@ -110,8 +116,12 @@ pub enum Fault {
         "cannot convert {from} to {to}: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()"
     )]
     NoCast { from: Dtype, to: Dtype },
-    #[error("{op} takes a public divisor: give a number or numpy's array; fixed point divides by secrets with /")]
+    #[error("{op} of fixed point takes a public divisor; by a secret one it divides with /")]
     SecretDivisor { op: &'static str },
+    #[error(
+        "input {position} of the circuit takes bits, not {dtype}: x.bits() gives the bits of numbers, lowest first"
+    )]
+    CircuitBits { position: usize, dtype: Dtype },
     #[error("from_bits takes bits, not {dtype}: x.bits() and comparisons give bits")]
     NotBits { dtype: Dtype },
     #[error("from_bits of shape {shape}: {dtype} needs {} bits along the last axis, lowest first", dtype.bits())]
@@ -202,6 +212,8 @@ impl Fault {
             | Fault::NothingToJoin { .. }
             | Fault::JoinShapes { .. }
             | Fault::ShuffleShapes { .. }
+            | Fault::CircuitInputs { .. }
+            | Fault::CircuitWidth { .. }
             | Fault::IndexOutOfRange { .. }
             | Fault::BitCount { .. }
             | Fault::TooLarge { .. } => Kind::Shape,
@@ -215,6 +227,7 @@ impl Fault {
             | Fault::NoCast { .. }
             | Fault::FixedOnly { .. }
             | Fault::NotBits { .. }
+            | Fault::CircuitBits { .. }
             | Fault::SecretDivisor { .. }
             | Fault::RealDtype { .. }
             | Fault::OneDoesNotFit { .. } => Kind::Dtype,

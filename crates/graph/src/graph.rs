@@ -8,6 +8,7 @@ use crate::hash::Hash;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Source};
 use crate::ranges::{self, Reach};
+use crate::ready::Cache;
 use crate::units::Units;
 use crate::{real, reference, shape};
 
@@ -27,6 +28,7 @@ pub struct Graph {
     hashes: Vec<Hash>,
     warnings: Vec<RangeWarning>,
     rules: Rules,
+    pub(crate) ready: Cache,
 }
 
 /// How a program is read.
@@ -87,6 +89,13 @@ impl Graph {
     /// The hash of the program up to and including `id`.
     pub fn prefix_hash(&self, id: NodeId) -> Hash {
         self.hashes[id.index()]
+    }
+
+    /// The hash of one step by itself: what it does, with which dtypes, sizes and bounds, and public numbers that all elements
+    /// of an operand have. Steps of one hash cost the same, and have the same circuits.
+    pub fn step_hash(&self, id: NodeId) -> Hash {
+        let node = self.node(id);
+        Hash::of_step(node, &self.operands(&node.inputs))
     }
 
     /// The prefix hashes of all nodes.

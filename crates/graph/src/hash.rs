@@ -3,9 +3,12 @@
 
 use std::fmt;
 
+use quorate_circuits::{Circuit, Gate};
+
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
-use crate::node::{Axis, Node, Op};
+use crate::node::{Axis, Division, Node, Op};
+use crate::units::Units;
 
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
 /// intervals and constants; neither source lines nor values of inputs.
@@ -29,13 +32,23 @@ impl Hash {
         let mut writer = Writer(blake3::Hasher::new_keyed(&self.0));
         writer.op(&node.op);
         writer.sizes(node.inputs.iter().map(|id| id.index()));
-        writer.sizes(node.shape.iter().copied());
-        writer.dtype(node.dtype);
-        match node.interval {
-            None => writer.tag(0),
-            Some(interval) => {
-                writer.tag(1);
-                writer.units(&[interval.lo(), interval.hi()]);
+        writer.value(node);
+        Hash(*writer.0.finalize().as_bytes())
+    }
+
+    /// The hash of a step, whatever comes before it.
+    pub(crate) fn of_step(node: &Node, operands: &[&Node]) -> Hash {
+        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate step 1"));
+        writer.op(&node.op);
+        writer.value(node);
+        writer.size(operands.len());
+        for operand in operands {
+            writer.value(operand);
+            writer.tag(u8::from(operand.is_public()));
+            if let Op::Constant(units) = &operand.op
+                && let [unit] = units.to_vec()[..]
+            {
+                writer.units(&[unit]);
             }
         }
         Hash(*writer.0.finalize().as_bytes())
@@ -81,6 +94,19 @@ impl Writer {
         }
     }
 
+    /// What is known of a node's value.
+    fn value(&mut self, node: &Node) {
+        self.sizes(node.shape.iter().copied());
+        self.dtype(node.dtype);
+        match node.interval {
+            None => self.tag(0),
+            Some(interval) => {
+                self.tag(1);
+                self.units(&[interval.lo(), interval.hi()]);
+            }
+        }
+    }
+
     fn axis(&mut self, axis: &Axis) {
         self.sizes([axis.outer, axis.len, axis.inner].into_iter());
     }
@@ -116,6 +142,22 @@ impl Writer {
         }
     }
 
+    fn circuit(&mut self, circuit: &Circuit) {
+        for widths in [circuit.inputs(), circuit.outputs(), circuit.output_wires()] {
+            self.size(widths.len());
+            self.blocks(widths, u32::to_le_bytes);
+        }
+        self.size(circuit.len());
+        let encoded = |(_, gate): (_, Gate)| match gate {
+            Gate::Xor(a, b) => (0u128, a, b),
+            Gate::And(a, b) => (1, a, b),
+            Gate::Inv(a) => (2, a, 0),
+            Gate::Constant(bit) => (3, u32::from(bit), 0),
+        };
+        let gates: Vec<(u128, u32, u32)> = circuit.gates().map(encoded).collect();
+        self.blocks(&gates, |(kind, a, b)| (kind << 64 | u128::from(a) << 32 | u128::from(b)).to_le_bytes());
+    }
+
     fn op(&mut self, op: &Op) {
         let name = op.name();
         self.size(name.len());
@@ -124,16 +166,33 @@ impl Writer {
             Op::Input { owner } => self.size(*owner),
             Op::Constant(values) => self.units(&values.to_vec()),
             Op::FloorDiv(values) | Op::Remainder(values) => self.units(values),
+            Op::Scale(scale) => {
+                [&scale.whole, &scale.factors].into_iter().for_each(|units| self.units(&units.to_vec()));
+                self.sizes([scale.shift, scale.product_bits, scale.ring_bits].into_iter().map(|bits| bits as usize));
+                self.units(&scale.limits.as_ref().map(Units::to_vec).unwrap_or_default());
+            }
+            Op::IntDivide(Division { quotient_bits, .. }) => {
+                self.sizes(quotient_bits.iter().map(|&bits| bits as usize)); // the name says the rest
+            }
             Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
             Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) => self.axis(axis),
             Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),
+            Op::To(domain) => self.tag(*domain as u8),
             Op::Shuffle { rows } => self.size(*rows),
             Op::Part { index, before } => self.sizes([*index, *before].into_iter()),
             Op::Gather(index) => self.index(index),
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => {}
-            Op::Select | Op::Reshape | Op::Broadcast | Op::Concat | Op::Cast | Op::Bits | Op::Compose | Op::Convert => {
-            }
+            Op::Select
+            | Op::Other
+            | Op::Reshape
+            | Op::Broadcast
+            | Op::Concat
+            | Op::Cast
+            | Op::Bits
+            | Op::Compose
+            | Op::Convert => {}
+            Op::Circuit(circuit) => self.circuit(circuit),
             Op::Real(_) | Op::Divide => {} // the name says which
         }
     }

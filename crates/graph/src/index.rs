@@ -1,6 +1,7 @@
 //! Which elements a gather takes, in little room: a program keeps its indices for as long as it lives.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A layer of Batcher's merge exchange (Knuth, volume 3, algorithm 5.2.2M): row i of `count` meets row i + distance
@@ -91,6 +92,48 @@ impl Index {
             }
         }
     }
+
+    /// The positions `range` of all.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn part(&self, range: Range<usize>) -> Vec<u32> {
+        match self {
+            Index::List(list) => list[range].to_vec(),
+            Index::Steps { start, steps } => {
+                let axes: Vec<(usize, i64)> = steps.iter().map(|&(count, step)| (count as usize, step)).collect();
+                walk(i64::from(*start), &axes, range).map(|position| position as u32).collect()
+            }
+            Index::Exchange { layer, side, width } => {
+                let (rows, width) = (layer.rows(*side), *width as usize);
+                range.map(|i| rows[i / width] * width as u32 + (i % width) as u32).collect()
+            }
+        }
+    }
+}
+
+/// The numbers `range` of a nest of (count, step), outermost first, from `start` on.
+pub(crate) fn walk(start: i64, axes: &[(usize, i64)], range: Range<usize>) -> impl Iterator<Item = i64> {
+    let mut at = vec![0; axes.len()];
+    let (mut rest, mut position) = (range.start, start);
+    for (d, &(count, step)) in axes.iter().enumerate().rev() {
+        at[d] = rest % count.max(1);
+        rest /= count.max(1);
+        position += at[d] as i64 * step;
+    }
+    range.map(move |_| {
+        let current = position;
+        for (d, &(count, step)) in axes.iter().enumerate().rev() {
+            at[d] += 1;
+            position += step;
+            if at[d] < count {
+                break;
+            }
+            position -= count as i64 * step;
+            at[d] = 0;
+        }
+        current
+    })
 }
 
 /// The nest of steps that gives `list`, outermost first, if there is one.
@@ -142,6 +185,19 @@ mod tests {
             let index = Index::from(list.clone());
             assert!(matches!(index, Index::Steps { .. }), "{list:?}");
             assert_eq!(*index.expand(), *list);
+            check_parts(&index);
+        }
+    }
+
+    /// Every stretch of an index is that of its positions.
+    fn check_parts(index: &Index) {
+        let all = index.expand();
+        for start in 0..=all.len() {
+            for end in [start, start + 1, (start + all.len()) / 2, all.len()] {
+                if start <= end && end <= all.len() {
+                    assert_eq!(index.part(start..end), all[start..end], "{index:?} from {start} to {end}");
+                }
+            }
         }
     }
 
@@ -199,5 +255,7 @@ mod tests {
         let layer = Layer { count: 4, p: 1, r: 0, distance: 1 };
         let index = Index::Exchange { layer, side: Side::Upper, width: 3 };
         assert_eq!(*index.expand(), [3, 4, 5, 9, 10, 11]);
+        check_parts(&index);
+        check_parts(&Index::List([5, 0, 5].into()));
     }
 }

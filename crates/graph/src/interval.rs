@@ -60,6 +60,11 @@ impl Interval {
         Interval { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
     }
 
+    /// Each end moved to the nearest number of `within`.
+    pub(crate) fn clamped(self, within: Interval) -> Interval {
+        Interval { lo: self.lo.clamp(within.lo, within.hi), hi: self.hi.clamp(within.lo, within.hi) }
+    }
+
     /// The number of bits of the smallest two's complement integer that holds every value (at least 1).
     pub fn signed_bits(self) -> u32 {
         let bits = |v: i128| 129 - if v < 0 { v.leading_ones() } else { v.leading_zeros() };

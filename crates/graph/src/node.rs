@@ -3,10 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use quorate_circuits::Circuit;
+
+use crate::domains::Domain;
 use crate::dtype::Dtype;
 use crate::index::Index;
 use crate::interval::Interval;
 use crate::real::Real;
+use crate::scale::Scale;
 use crate::units::Units;
 
 /// The place of a node in its [`Graph`](crate::Graph); inputs of a node have smaller numbers.
@@ -50,6 +54,24 @@ pub struct Axis {
     pub inner: usize,
 }
 
+/// What a division of integers gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Give {
+    /// Towards minus infinity; 0 where the divisor is 0.
+    Quotient,
+    /// What the quotient leaves, with the sign of the divisor; 0 where that is 0.
+    Remainder,
+}
+
+/// A division of integers by secret ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Division {
+    pub give: Give,
+    /// The program's promise that magnitudes of quotients by what is not 0 are below 2^bits; where it is broken, results are
+    /// any numbers.
+    pub quotient_bits: Option<u32>,
+}
+
 /// What a node does. Elementwise operations have operands of the node's own shape.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
@@ -82,6 +104,10 @@ pub enum Op {
     FloorDiv(Arc<[i128]>),
     /// (number, its quotient by [`Op::FloorDiv`]): what these divisors leave.
     Remainder(Arc<[i128]>),
+    /// Multiples by public reals, rounded to the nearest (or, where the program allows, either way), of fixed point.
+    Scale(Arc<Scale>),
+    /// (dividend, divisor), integers of one dtype, both secret or not.
+    IntDivide(Division),
     /// Less-than in the order of the operands' dtype; the result is a bit.
     Lt,
     Eq,
@@ -92,10 +118,14 @@ pub enum Op {
     Not,
     /// (condition bit, value where 1, value where 0).
     Select,
+    /// (x, y, one of the two, element by element): the other one.
+    Other,
     /// The elements of the flattened operand at these positions.
     Gather(Index),
     /// The same elements in another shape.
     Reshape,
+    /// The same values in this sharing, in which what works on them alone stays.
+    To(Domain),
     /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).
     Broadcast,
     /// The flattened operands, one after another.
@@ -112,6 +142,9 @@ pub enum Op {
     Cast,
     /// The bits of each element along a new last axis, lowest first: two's complement of the ring units.
     Bits,
+    /// A Boolean circuit: operands are bits, of which the last axis is the wires of one group of inputs and all before it the
+    /// batch; the result's last axis is the output wires.
+    Circuit(Arc<Circuit>),
     /// Numbers from their bits along the last axis, lowest first: undoes [`Op::Bits`].
     Compose,
     /// A number in another type, towards minus infinity where fractional bits are dropped; wraps where it does not fit.
@@ -138,6 +171,9 @@ impl Op {
     /// Whether the operation may exchange messages, on secret operands.
     pub fn talks(&self) -> bool {
         use Op::*;
+        if let Scale(scale) = self {
+            return scale.shift > 0 || scale.limits.is_some();
+        }
         !matches!(
             self,
             Constant(_)
@@ -151,8 +187,10 @@ impl Op {
                 | Part { .. }
                 | Xor
                 | Not
+                | Other
                 | Gather(_)
                 | Reshape
+                | To(_)
                 | Broadcast
                 | Concat
         )
@@ -173,6 +211,9 @@ impl Op {
             Op::Shr(_) => "shr",
             Op::FloorDiv(_) => "floor_div",
             Op::Remainder(_) => "remainder",
+            Op::Scale(_) => "scale",
+            Op::IntDivide(Division { give: Give::Quotient, .. }) => "quotient",
+            Op::IntDivide(Division { give: Give::Remainder, .. }) => "modulo",
             Op::Lt => "lt",
             Op::Eq => "eq",
             Op::And => "and",
@@ -180,8 +221,10 @@ impl Op {
             Op::Xor => "xor",
             Op::Not => "not",
             Op::Select => "select",
+            Op::Other => "other",
             Op::Gather(_) => "gather",
             Op::Reshape => "reshape",
+            Op::To(_) => "to",
             Op::Broadcast => "broadcast",
             Op::Concat => "concat",
             Op::Max(_) => "max",
@@ -191,6 +234,7 @@ impl Op {
             Op::CumSum(_) => "cumsum",
             Op::Cast => "cast",
             Op::Bits => "bits",
+            Op::Circuit(_) => "circuit",
             Op::Compose => "compose",
             Op::Convert => "astype",
             Op::Shuffle { .. } => "shuffle",

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use quorate_circuits::{Circuit, Gate};
+
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::graph::Graph;
-use crate::node::{Axis, Node, NodeId, Op};
+use crate::node::{Axis, Division, Give, Node, NodeId, Op};
 use crate::units::expand;
 use crate::{real, shape};
 
@@ -69,6 +71,15 @@ pub(crate) fn evaluate(
         (Op::Shr(bits), [a]) => map(a, |x| x >> bits),
         (Op::FloorDiv(divisors), [a]) => zip(a, &expand(divisors, a.len()), floor_div),
         (Op::Remainder(divisors), [a, _]) => zip(a, &expand(divisors, a.len()), |x, d| x - floor_div(x, d) * d),
+        (Op::Scale(scale), [a]) => scale.apply(a, dtype.range().hi()),
+        (Op::IntDivide(Division { give, .. }), [a, b]) => {
+            let rest = |x: i128, y: i128| if y == 0 { 0 } else { x - floor_div(x, y) * y };
+            let whole = |x: i128, y: i128| if y == 0 { 0 } else { floor_div(x, y) };
+            match give {
+                Give::Quotient => zip(a, b, whole),
+                Give::Remainder => zip(a, b, rest),
+            }
+        }
         (Op::Lt, [a, b]) => zip(a, b, |x, y| i128::from(x < y)),
         (Op::Eq, [a, b]) => zip(a, b, |x, y| i128::from(x == y)),
         (Op::And, [a, b]) => zip(a, b, |x, y| x & y),
@@ -76,8 +87,9 @@ pub(crate) fn evaluate(
         (Op::Xor, [a, b]) => zip(a, b, |x, y| x ^ y),
         (Op::Not, [a]) => map(a, |x| 1 - x),
         (Op::Select, [c, a, b]) => (0..c.len()).map(|i| if c[i] == 1 { a[i] } else { b[i] }).collect(),
+        (Op::Other, [a, b, one]) => (0..a.len()).map(|i| a[i] + b[i] - one[i]).collect(),
         (Op::Gather(index), [a]) => index.expand().iter().map(|&i| a[i as usize]).collect(),
-        (Op::Reshape, [a]) => a.to_vec(),
+        (Op::Reshape | Op::To(_), [a]) => a.to_vec(),
         (Op::Broadcast, [a]) => {
             shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect()
         }
@@ -95,6 +107,7 @@ pub(crate) fn evaluate(
             })
         }),
         (Op::Bits, [a]) => a.iter().flat_map(|x| (0..nodes[0].dtype.bits()).map(move |j| x >> j & 1)).collect(),
+        (Op::Circuit(circuit), all) => evaluate_circuit(circuit, all, result_shape),
         (Op::Compose, [a]) => {
             a.chunks(dtype.bits() as usize).map(|bits| bits.iter().enumerate().map(|(j, bit)| bit << j).sum()).collect()
         }
@@ -115,6 +128,26 @@ pub(crate) fn evaluate(
 fn product(nodes: &[&Node], exact: i128, dtype: Dtype) -> i128 {
     let both_fixed = nodes.iter().all(|n| n.dtype.is_fixed());
     dtype.wrap(exact) >> if both_fixed { dtype.frac() } else { 0 }
+}
+
+/// One instance after another.
+fn evaluate_circuit(circuit: &Circuit, inputs: &[&[i128]], result_shape: &[usize]) -> Vec<i128> {
+    let widths: Vec<usize> = circuit.inputs().iter().map(|&width| width as usize).collect();
+    let batch: usize = result_shape[..result_shape.len() - 1].iter().product();
+    let one = |instance: usize| {
+        let own = inputs.iter().zip(&widths).flat_map(|(bits, width)| &bits[instance * width..(instance + 1) * width]);
+        let mut wires: Vec<bool> = own.map(|&bit| bit == 1).collect();
+        for (_, gate) in circuit.gates() {
+            wires.push(match gate {
+                Gate::Xor(a, b) => wires[a as usize] ^ wires[b as usize],
+                Gate::And(a, b) => wires[a as usize] & wires[b as usize],
+                Gate::Inv(a) => !wires[a as usize],
+                Gate::Constant(bit) => bit,
+            });
+        }
+        circuit.output_wires().iter().map(|&wire| i128::from(wires[wire as usize])).collect::<Vec<_>>()
+    };
+    (0..batch).flat_map(one).collect()
 }
 
 /// x / d towards minus infinity.

@@ -1,6 +1,9 @@
 //! Numpy's rules for shapes, and the index lists that turn them into gathers. Indices count flattened elements in row-major order.
 
+use std::ops::Range;
+
 use crate::error::{Fault, Shape};
+use crate::index::walk;
 use crate::node::Axis;
 
 /// Number of elements of `shape`; [`Fault::TooLarge`] beyond 2^32 - 1.
@@ -38,9 +41,21 @@ pub fn broadcasts_to(from: &[usize], to: &[usize]) -> Result<(), Fault> {
 
 /// For each element of `to`, the element of `from` that broadcasting puts there. `from` must broadcast to `to`.
 pub fn broadcast_index(from: &[usize], to: &[usize]) -> Vec<u32> {
+    strided_index(to, &broadcast_strides(from, to))
+}
+
+/// The elements `range` of [`broadcast_index`].
+pub fn broadcast_part(from: &[usize], to: &[usize], range: Range<usize>) -> Vec<u32> {
+    let strides = broadcast_strides(from, to);
+    let axes: Vec<(usize, i64)> = to.iter().zip(strides).map(|(&size, stride)| (size, stride as i64)).collect();
+    walk(0, &axes, range).map(|position| position as u32).collect()
+}
+
+/// How far apart in `from` neighbours along each axis of `to` are.
+fn broadcast_strides(from: &[usize], to: &[usize]) -> Vec<usize> {
     let mut strides = vec![0; to.len() - from.len()];
     strides.extend(strides_of(from).into_iter().zip(from).map(|(stride, &size)| if size == 1 { 0 } else { stride }));
-    strided_index(to, &strides)
+    strides
 }
 
 /// The gather that permutes the axes: axis d of the result is axis `axes[d]` of the operand.

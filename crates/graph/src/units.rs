@@ -1,5 +1,6 @@
 //! Public numbers of a program, in as few bytes as the largest needs: a program keeps them for as long as it lives.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Integers in order. Equal numbers are always kept in the same way.
@@ -42,6 +43,35 @@ impl Units {
         }
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Kept::I8(all) => all.len(),
+            Kept::I32(all) => all.len(),
+            Kept::I64(all) => all.len(),
+            Kept::I128(all) => all.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The numbers `range` of an array's, one each, or the one that stands for all.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn part(&self, range: Range<usize>) -> Vec<i128> {
+        let range = if self.len() == 1 { 0..1 } else { range };
+        match &self.0 {
+            Kept::I8(all) => all[range].iter().map(|&v| v.into()).collect(),
+            Kept::I32(all) => all[range].iter().map(|&v| v.into()).collect(),
+            Kept::I64(all) => all[range].iter().map(|&v| v.into()).collect(),
+            Kept::I128(all) => all[range].to_vec(),
+        }
+    }
+
     /// As many numbers as an array has elements, where one number stands for all of them.
     pub(crate) fn expand(&self, elements: usize) -> Vec<i128> {
         expand(&self.to_vec(), elements)
@@ -65,7 +95,10 @@ mod tests {
         let edges = [7, 31, 63].map(|bits| 1i128 << bits);
         for edge in edges {
             for values in [vec![0, edge - 1], vec![0, edge], vec![-edge], vec![-edge - 1, 1]] {
-                assert_eq!(Units::from(values.as_slice()).to_vec(), values);
+                let units = Units::from(values.as_slice());
+                assert_eq!(units.to_vec(), values);
+                assert_eq!((units.part(0..1), units.len()), (values[..1].to_vec(), values.len()));
+                assert!(values.len() < 2 || units.part(1..2) == values[1..]);
             }
         }
         assert!(matches!(Units::from([-128, 127]).0, Kept::I8(_)));
@@ -73,5 +106,6 @@ mod tests {
         assert!(matches!(Units::from([1 << 31]).0, Kept::I64(_)));
         assert!(matches!(Units::from([1 << 63]).0, Kept::I128(_)));
         assert_eq!(Units::from([5]).expand(3), [5; 3]);
+        assert_eq!(Units::from([5]).part(1..3), [5], "one stands for all");
     }
 }

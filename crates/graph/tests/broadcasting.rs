@@ -72,6 +72,10 @@ proptest! {
             let inside: Vec<usize> = at[skip..].iter().zip(&from).map(|(&i, &size)| i.min(size - 1)).collect();
             prop_assert_eq!(found as usize, position(&from, &inside));
         }
+        for start in 0..=index.len() {
+            let end = index.len().min(start + 5);
+            prop_assert_eq!(shape::broadcast_part(&from, &to, start..end), &index[start..end]);
+        }
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Dtype, Graph, Hash, Layer, NodeId, Operand, Real, Side, Source, UnaryOp,
-    first_difference,
+    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Hash, Layer, NodeId, Operand, Real, Side,
+    Source, UnaryOp, first_difference,
 };
 
 const INT8: Dtype = Dtype::Int { bits: 8 };
 const FIX: Dtype = Dtype::Fixed { bits: 8, frac: 2 };
+const DIVISION: Division = Division { give: Give::Quotient, quotient_bits: None };
 const PAIR: Layer = Layer { count: 2, p: 1, r: 0, distance: 1 };
 
 /// The hash of: an input x of shape (2, 3), an input y of shape (2, 3), a bit, then one more operation.
@@ -57,6 +58,12 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| b.unary(UnaryOp::Neg, x),
     |mut b, [x, y, c]| b.select(c, x, y),
     |mut b, [x, y, c]| b.select(c, y, x),
+    |mut b, [x, y, _]| b.other(x, y, x),
+    |mut b, [x, y, _]| b.other(x, y, y),
+    |mut b, [x, y, _]| b.int_divide(DIVISION, x, y),
+    |mut b, [x, y, _]| b.int_divide(DIVISION, y, x),
+    |mut b, [x, y, _]| b.int_divide(Division { give: Give::Remainder, ..DIVISION }, x, y),
+    |mut b, [x, y, _]| b.int_divide(Division { quotient_bits: Some(3), ..DIVISION }, x, y),
     |mut b, [x, _, _]| b.exchange(x, PAIR, Side::Lower),
     |mut b, [x, _, _]| b.exchange(x, PAIR, Side::Upper),
     |mut b, [x, _, _]| b.exchange(x, Layer { p: 2, ..PAIR }, Side::Lower),
@@ -106,6 +113,9 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.real(Real::Exp, r)),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.real(Real::Log, r)),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.divide(r, Operand::int(&3))),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.divide(r, Operand::real(&0.1))),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.binary(B::Mul, r, Operand::real(&0.1))),
+    |mut b, [x, _, _]| real(&mut b, x, |b, r| b.binary(B::Mul, r, Operand::real(&0.2))),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.softmax(r, 0)),
     |mut b, [x, _, _]| real(&mut b, x, |b, r| b.softmax(r, 1)),
 ];

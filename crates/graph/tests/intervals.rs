@@ -6,9 +6,13 @@ mod common;
 use common::{FIX, INT8, Program};
 use proptest::prelude::*;
 use quorate_graph::{
-    BinaryOp as B, Bound, Dtype, Graph, Interval, Node, NodeId, Op, Operand, Real, Rules, Source, Truncation, UnaryOp,
-    eval_clear,
+    BinaryOp as B, Bound, Division, Dtype, Give, Graph, Interval, Node, NodeId, Op, Operand, Real, Rules, Source,
+    Truncation, UnaryOp, eval_clear,
 };
+
+fn divided(give: Give) -> Division {
+    Division { give, quotient_bits: None }
+}
 
 /// One step of a program: which operation, on which earlier nodes, with which number.
 type Step = (u8, usize, usize, usize, i128);
@@ -25,7 +29,8 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
     for &(op, a, b, c, k) in steps {
         let [a, b, c] = [a, b, c].map(|i| ids[i % ids.len()]);
         let literal = Operand::int(&k);
-        let built = match op % 28 {
+        let real = k as f64 * 0.37;
+        let built = match op % 34 {
             0 => p.at().binary(B::Add, a, b),
             1 => p.at().binary(B::Sub, a, b),
             2 | 3 => p.at().binary(B::Mul, a, b),
@@ -50,7 +55,12 @@ fn build(bounded: bool, bounds: &[i128], steps: &[Step]) -> Program {
             24 => p.at().real(Real::Exp, a),
             25 => p.at().argmin(a, Some(0), true).and_then(|s| p.at().broadcast_to(s, &[2, 2])),
             26 => p.at().floor_div(a, literal),
+            28 => p.at().binary(B::Mul, a, Operand::real(&real)),
+            29 => p.at().divide(a, Operand::real(&real)),
             27 => p.at().floor_div(a, literal).and_then(|whole| p.at().remainder(a, whole, literal)),
+            30 => p.at().int_divide(divided(Give::Quotient), a, b),
+            31 => p.at().int_divide(divided(Give::Remainder), literal, b),
+            32 | 33 => p.at().select(c, a, b).and_then(|one| p.at().other(a, b, one)),
             18 => p.at().set_at(a, &[1], &[1], literal),
             _ => p.at().gather(a, vec![3, 3, 0, 1], &[2, 2]),
         };
@@ -91,6 +101,15 @@ fn unwrapped(graph: &Graph, node: &Node, values: &[Vec<i128>]) -> Option<Vec<i12
         Op::Shl(bits) => each(&|i| of(0)[i] * (1 << bits)),
         Op::Shr(bits) => each(&|i| of(0)[i].div_euclid(1 << bits)),
         Op::FloorDiv(d) => each(&|i| (of(0)[i] * d[0].signum()).div_euclid(d[0].abs())),
+        Op::Scale(scale) if scale.limits.is_none() => {
+            let half = if scale.shift == 0 { 0 } else { 1 << (scale.shift - 1) };
+            let [n, m] = [&scale.whole, &scale.factors].map(|units| units.to_vec()[0]);
+            each(&|i| n * of(0)[i] + (m * of(0)[i] + half).div_euclid(1 << scale.shift))
+        }
+        Op::IntDivide(Division { give: Give::Quotient, .. }) => each(&|i| match of(1)[i] {
+            0 => 0,
+            d => (of(0)[i] * d.signum()).div_euclid(d.abs()),
+        }),
         Op::Sum(axis) => each(&|i| (0..axis.len).map(|j| of(0)[j * axis.inner + i]).sum()),
         Op::MatMul { k, n, .. } => each(&|i| {
             let dot: i128 = (0..*k).map(|j| of(0)[i / n * k + j] * of(1)[j * n + i % n]).sum();

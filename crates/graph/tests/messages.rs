@@ -3,7 +3,10 @@
 mod common;
 
 use common::{FIX, INT8, Program, message};
-use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, Layer, NodeId, Operand, Real, Side, Source, UnaryOp};
+use quorate_graph::{
+    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Layer, NodeId, Operand, Real, Side,
+    Source, UnaryOp,
+};
 
 fn program() -> (Program, NodeId, NodeId, NodeId) {
     let mut p = Program::default();
@@ -13,194 +16,324 @@ fn program() -> (Program, NodeId, NodeId, NodeId) {
     (p, x, bit, real)
 }
 
-#[test]
-fn shapes() {
-    let (mut p, x, bit, _) = program();
-    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
-    let empty = p.input(&[0], Dtype::INT64, &[]);
-    let nodes = p.graph.nodes().len();
-    let four = Operand::Ints { shape: &[4], values: &[1, 2, 3, 4] };
-    let cases = [
-        (
-            message(p.at().binary(B::Add, x, four)),
-            "operands could not be broadcast together with shapes (3,) (4,): from the right, sizes must be equal or 1",
-        ),
-        (
-            message(p.at().select(bit, x, four)),
-            "operands could not be broadcast together with shapes (3,) (4,): from the right, sizes must be equal or 1",
-        ),
-        (
-            message(p.at().broadcast_to(m, &[4])),
-            "cannot broadcast shape (3, 4) to shape (4,): from the right, sizes must be equal or 1",
-        ),
-        (
-            message(p.at().matmul(m, m)),
-            "matmul of shapes (3, 4) and (3, 4): inner sizes 4 and 3 differ; they must be equal: transpose or reshape an operand",
-        ),
-        (
-            message(p.at().matmul(m, Operand::int(&2))),
-            "cannot matmul a scalar: an operand needs at least one dimension; use * for a product with a scalar",
-        ),
-        (
-            message(p.at().dot(m, Operand::Ints { shape: &[1, 4, 1], values: &[1] })),
-            "dot of shapes (3, 4) and (1, 4, 1): the right operand may have at most two dimensions; use matmul (@)",
-        ),
-        (
-            message(p.at().sum(m, Some(2), false)),
-            "axis 2 is out of bounds for an array of dimension 2: it lies between -2 and 1",
-        ),
-        (
-            message(p.at().stack(&[x.into()], -3)),
-            "axis -3 is out of bounds for an array of dimension 2: it lies between -2 and 1",
-        ),
-        (
-            message(p.at().transpose(m, Some(&[0, 0]))),
-            "axes [0, 0] do not permute an array of dimension 2: name each axis from 0 to 2 - 1 once",
-        ),
-        (
-            message(p.at().reshape(m, &[5, -1])),
-            "cannot reshape an array of size 12 into shape (5, -1): the sizes must multiply to 12",
-        ),
-        (
-            message(p.at().reshape(m, &[-1, -1])),
-            "cannot reshape into shape (-1, -1): only one size may be -1 and none may be below it",
-        ),
-        (
-            message(p.at().reshape(empty, &[0, -1])),
-            "cannot reshape an array of size 0 into shape (0, -1): the sizes must multiply to 0",
-        ),
-        (
-            message(p.at().constant_ints(&[3], &[1, 2], Dtype::INT64)),
-            "2 values were given for shape (3,), which has 3 elements: give one for each, or a single one for all",
-        ),
-        (
-            message(p.at().gather(m, vec![1], &[2])),
-            "1 values were given for shape (2,), which has 2 elements: give one for each, or a single one for all",
-        ),
-        (
-            message(p.at().max(empty, None, false)),
-            "max of an empty axis has no value: shape (0,); check that something was selected",
-        ),
-        (
-            message(p.at().argmax(empty, Some(0), false)),
-            "argmax of an empty axis has no value: shape (0,); check that something was selected",
-        ),
-        (message(p.at().concat(&[], 0)), "need at least one array to concatenate"),
-        (
-            message(p.at().concat(&[x.into(), m.into()], 0)),
-            "cannot concatenate: shape (3, 4) (array 1) does not match shape (3,) (array 0); all sizes but that of axis 0 must be equal",
-        ),
-        (
-            message(p.at().stack(&[x.into(), four], 0)),
-            "cannot stack: shape (4,) (array 1) does not match shape (3,) (array 0); all sizes must be equal",
-        ),
-        (
-            message(p.at().gather(x, vec![0, 3], &[2])),
-            "index 3 (position 1) is out of bounds for an array of 3 elements",
-        ),
-        (
-            message(p.at().set_at(x, &[9], &[1], Operand::int(&1))),
-            "index 9 (position 0) is out of bounds for an array of 3 elements",
-        ),
-        (
-            message(p.at().set_at(x, &[1, 2], &[2], four)),
-            "cannot broadcast shape (4,) to shape (2,): from the right, sizes must be equal or 1",
-        ),
-        (
-            message(p.at().input(0, 3, &[1 << 20, 1 << 12], INT8, None)),
-            "shape (1048576, 4096) has too many elements: an array holds at most 2^32 - 1; split it",
-        ),
-        (
-            message(p.at().broadcast_to(m, &[usize::MAX, 3, 4])),
-            "shape (18446744073709551615, 3, 4) has too many elements: an array holds at most 2^32 - 1; split it",
-        ),
-    ];
-    for (found, wanted) in cases {
-        assert_eq!(found, format!("Shape: {wanted}"));
-    }
-    assert_eq!(p.graph.nodes().len(), nodes, "an operation that fails leaves no trace");
+/// Refuses what is built with this kind of exception and message, and leaves the program as it was.
+fn refused(p: &mut Program, kind: &str, build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>, wanted: &str) {
+    let before = p.graph.hashes().to_vec();
+    assert_eq!(message(build(p.at())), format!("{kind}: {wanted}"));
+    assert_eq!(p.graph.hashes(), before, "an operation that fails leaves no trace");
 }
 
 #[test]
-fn dtypes() {
-    let (mut p, x, bit, real) = program();
+fn shapes_that_do_not_broadcast() {
+    let (mut p, x, bit, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    let four = Operand::Ints { shape: &[4], values: &[1, 2, 3, 4] };
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.binary(B::Add, x, four),
+        "operands could not be broadcast together with shapes (3,) (4,): from the right, sizes must be equal or 1",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.select(bit, x, four),
+        "operands could not be broadcast together with shapes (3,) (4,): from the right, sizes must be equal or 1",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.broadcast_to(m, &[4]),
+        "cannot broadcast shape (3, 4) to shape (4,): from the right, sizes must be equal or 1",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.set_at(x, &[1, 2], &[2], four),
+        "cannot broadcast shape (4,) to shape (2,): from the right, sizes must be equal or 1",
+    );
+}
+
+#[test]
+fn shapes_of_products() {
+    let (mut p, _, _, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.matmul(m, m),
+        "matmul of shapes (3, 4) and (3, 4): inner sizes 4 and 3 differ; they must be equal: transpose or reshape an operand",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.matmul(m, Operand::int(&2)),
+        "cannot matmul a scalar: an operand needs at least one dimension; use * for a product with a scalar",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.dot(m, Operand::Ints { shape: &[1, 4, 1], values: &[1] }),
+        "dot of shapes (3, 4) and (1, 4, 1): the right operand may have at most two dimensions; use matmul (@)",
+    );
+}
+
+#[test]
+fn axes_that_are_not_there() {
+    let (mut p, x, _, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.sum(m, Some(2), false),
+        "axis 2 is out of bounds for an array of dimension 2: it lies between -2 and 1",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.stack(&[x.into()], -3),
+        "axis -3 is out of bounds for an array of dimension 2: it lies between -2 and 1",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.transpose(m, Some(&[0, 0])),
+        "axes [0, 0] do not permute an array of dimension 2: name each axis from 0 to 2 - 1 once",
+    );
+}
+
+#[test]
+fn shapes_of_other_sizes_and_empty_axes() {
+    let (mut p, _, _, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    let empty = p.input(&[0], Dtype::INT64, &[]);
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.reshape(m, &[5, -1]),
+        "cannot reshape an array of size 12 into shape (5, -1): the sizes must multiply to 12",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.reshape(m, &[-1, -1]),
+        "cannot reshape into shape (-1, -1): only one size may be -1 and none may be below it",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.reshape(empty, &[0, -1]),
+        "cannot reshape an array of size 0 into shape (0, -1): the sizes must multiply to 0",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.max(empty, None, false),
+        "max of an empty axis has no value: shape (0,); check that something was selected",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.argmax(empty, Some(0), false),
+        "argmax of an empty axis has no value: shape (0,); check that something was selected",
+    );
+}
+
+#[test]
+fn values_and_positions_that_are_not_there() {
+    let (mut p, x, _, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.constant_ints(&[3], &[1, 2], Dtype::INT64),
+        "2 values were given for shape (3,), which has 3 elements: give one for each, or a single one for all",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.gather(m, vec![1], &[2]),
+        "1 values were given for shape (2,), which has 2 elements: give one for each, or a single one for all",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.gather(x, vec![0, 3], &[2]),
+        "index 3 (position 1) is out of bounds for an array of 3 elements",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.set_at(x, &[9], &[1], Operand::int(&1)),
+        "index 9 (position 0) is out of bounds for an array of 3 elements",
+    );
+}
+
+#[test]
+fn arrays_that_cannot_be_joined() {
+    let (mut p, x, _, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    let four = Operand::Ints { shape: &[4], values: &[1, 2, 3, 4] };
+    refused(&mut p, "Shape", |mut at| at.concat(&[], 0), "need at least one array to concatenate");
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.concat(&[x.into(), m.into()], 0),
+        "cannot concatenate: shape (3, 4) (array 1) does not match shape (3,) (array 0); all sizes but that of axis 0 must be equal",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.stack(&[x.into(), four], 0),
+        "cannot stack: shape (4,) (array 1) does not match shape (3,) (array 0); all sizes must be equal",
+    );
+}
+
+#[test]
+fn arrays_that_are_too_large() {
+    let (mut p, _, _, _) = program();
+    let m = p.input(&[3, 4], Dtype::INT64, &[0; 12]);
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.input(0, 3, &[1 << 20, 1 << 12], INT8, None),
+        "shape (1048576, 4096) has too many elements: an array holds at most 2^32 - 1; split it",
+    );
+    refused(
+        &mut p,
+        "Shape",
+        |mut at| at.broadcast_to(m, &[usize::MAX, 3, 4]),
+        "shape (18446744073709551615, 3, 4) has too many elements: an array holds at most 2^32 - 1; split it",
+    );
+}
+
+#[test]
+fn dtypes_that_differ() {
+    let (mut p, x, _, real) = program();
     let small = p.input(&[3], INT8, &[0; 3]);
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.binary(B::Add, x, small),
+        "cannot add int(64) and int(8): the dtypes must be equal; convert one of them (x.astype(qr.int(64))), or give both inputs the same dtype (dtype=qr.int(64))",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.binary(B::Mul, real, small),
+        "cannot multiply fixed(16, 4) and int(8): the dtypes must be equal; convert one of them (x.astype(qr.fixed(16, 4))), or give both inputs the same dtype (dtype=qr.fixed(16, 4))",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.binary(B::Lt, small, real),
+        "cannot compare int(8) and fixed(16, 4): the dtypes must be equal; convert one of them (x.astype(qr.int(8))), or give both inputs the same dtype (dtype=qr.int(8))",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.concat(&[x.into(), real.into()], 0),
+        "cannot concatenate int(64) and fixed(16, 4): the dtypes must be equal; convert one of them (x.astype(qr.int(64))), or give both inputs the same dtype (dtype=qr.int(64))",
+    );
+}
+
+#[test]
+fn constants_that_their_dtype_does_not_take() {
+    let (mut p, x, bit, _) = program();
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.binary(B::Mul, x, Operand::real(&0.5)),
+        "cannot combine a float constant with int(64): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.binary(B::Mul, bit, Operand::real(&0.5)),
+        "cannot combine a float constant with bit: give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.constant_reals(&[], &[0.5], INT8),
+        "cannot combine a float constant with int(8): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
+    );
+}
+
+#[test]
+fn operations_on_other_dtypes() {
+    let (mut p, x, bit, real) = program();
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.binary(B::And, real, bit),
+        "& works on bits and integers, not on fixed(16, 4): compare first (x > 0 is a bit), or convert (astype)",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.unary(UnaryOp::Not, real),
+        "~ works on bits and integers, not on fixed(16, 4): compare first (x > 0 is a bit), or convert (astype)",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.select(x, x, x),
+        "the condition of a selection must be a bit, not int(64): compare first (x != 0 is a bit)",
+    );
+}
+
+#[test]
+fn conversions_that_dtypes_do_not_take() {
+    let (mut p, x, bit, _) = program();
     let long = p.input(&[3], Dtype::Fixed { bits: 8, frac: 7 }, &[0; 3]);
-    let hashes = p.graph.hashes().to_vec();
-    let cases = [
-        (
-            message(p.at().binary(B::Add, x, small)),
-            "cannot add int(64) and int(8): the dtypes must be equal; convert one of them (x.astype(qr.int(64))), or give both inputs the same dtype (dtype=qr.int(64))",
-        ),
-        (
-            message(p.at().binary(B::Mul, real, small)),
-            "cannot multiply fixed(16, 4) and int(8): the dtypes must be equal; convert one of them (x.astype(qr.fixed(16, 4))), or give both inputs the same dtype (dtype=qr.fixed(16, 4))",
-        ),
-        (
-            message(p.at().binary(B::Lt, small, real)),
-            "cannot compare int(8) and fixed(16, 4): the dtypes must be equal; convert one of them (x.astype(qr.int(8))), or give both inputs the same dtype (dtype=qr.int(8))",
-        ),
-        (
-            message(p.at().concat(&[x.into(), real.into()], 0)),
-            "cannot concatenate int(64) and fixed(16, 4): the dtypes must be equal; convert one of them (x.astype(qr.int(64))), or give both inputs the same dtype (dtype=qr.int(64))",
-        ),
-        (
-            message(p.at().binary(B::Mul, x, Operand::real(&0.5))),
-            "cannot combine a float constant with int(64): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
-        ),
-        (
-            message(p.at().binary(B::Mul, bit, Operand::real(&0.5))),
-            "cannot combine a float constant with bit: give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
-        ),
-        (
-            message(p.at().constant_reals(&[], &[0.5], INT8)),
-            "cannot combine a float constant with int(8): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
-        ),
-        (
-            message(p.at().binary(B::And, real, bit)),
-            "& works on bits and integers, not on fixed(16, 4): compare first (x > 0 is a bit), or convert (astype)",
-        ),
-        (
-            message(p.at().unary(UnaryOp::Not, real)),
-            "~ works on bits and integers, not on fixed(16, 4): compare first (x > 0 is a bit), or convert (astype)",
-        ),
-        (
-            message(p.at().select(x, x, x)),
-            "the condition of a selection must be a bit, not int(64): compare first (x != 0 is a bit)",
-        ),
-        (
-            message(p.at().cast(x, Dtype::Bit)),
-            "cannot convert int(64) to bit: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()",
-        ),
-        (
-            message(p.at().real(Real::Exp, x)),
-            "exp takes fixed point, not int(64): convert first (x.astype(qr.fixed(64, 16))), or give the input that dtype",
-        ),
-        (
-            message(p.at().divide(long, long)),
-            "divide does not take fixed(8, 7): at most 16 fractional bits, and here at least 9 bits in all; use qr.fixed(64, 16)",
-        ),
-        (
-            message(p.at().binary(B::Add, long, bit)),
-            "a bit does not convert to fixed(8, 7), which cannot hold 1.0: use fewer fractional bits",
-        ),
-        (
-            message(p.at().input(0, 3, &[], Dtype::Int { bits: 0 }, None)),
-            "a ring of 0 bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
-        ),
-        (
-            message(p.at().input(0, 3, &[], Dtype::Int { bits: 65 }, None)),
-            "a ring of 65 bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
-        ),
-        (
-            message(p.at().constant_ints(&[], &[1], Dtype::Fixed { bits: 8, frac: 8 })),
-            "fixed(8, 8): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)",
-        ),
-    ];
-    for (found, wanted) in cases {
-        assert_eq!(found, format!("Dtype: {wanted}"));
-    }
-    assert_eq!(p.graph.hashes(), hashes);
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.cast(x, Dtype::Bit),
+        "cannot convert int(64) to bit: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.real(Real::Exp, x),
+        "exp takes fixed point, not int(64): convert first (x.astype(qr.fixed(64, 16))), or give the input that dtype",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.divide(long, long),
+        "divide does not take fixed(8, 7): at most 16 fractional bits, and here at least 9 bits in all; use qr.fixed(64, 16)",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.binary(B::Add, long, bit),
+        "a bit does not convert to fixed(8, 7), which cannot hold 1.0: use fewer fractional bits",
+    );
+}
+
+#[test]
+fn dtypes_that_are_none() {
+    let mut p = Program::default();
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.input(0, 3, &[], Dtype::Int { bits: 0 }, None),
+        "a ring of 0 bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.input(0, 3, &[], Dtype::Int { bits: 65 }, None),
+        "a ring of 65 bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
+    );
+    refused(
+        &mut p,
+        "Dtype",
+        |mut at| at.constant_ints(&[], &[1], Dtype::Fixed { bits: 8, frac: 8 }),
+        "fixed(8, 8): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)",
+    );
     assert_eq!(Dtype::int(65), Err(Fault::Bits { bits: 65 }));
     assert_eq!(Dtype::fixed(1, 0), Err(Fault::Bits { bits: 1 }));
     assert_eq!(Dtype::fixed(16, 16), Err(Fault::Frac { bits: 16, frac: 16 }));
@@ -380,6 +513,31 @@ fn public_reals_that_the_dtype_changes_are_reported() {
     assert_eq!(message(graph.at(at()).binary(B::Lt, x, Operand::real(&tiny))), format!("Range: {}", said[0]));
     assert_eq!(message(graph.at(at()).floor_div(x, Operand::real(&near))), format!("Range: {}", said[1]));
     assert_eq!(graph.nodes().len(), 1, "what is refused leaves no trace");
+}
+
+#[test]
+fn divisions_by_secrets_and_exchanges_say_what_they_take() {
+    let mut p = Program::default();
+    let (x, wide) = (p.input(&[2], INT8, &[1, 2]), p.input(&[2], Dtype::INT64, &[1, 2]));
+    let (f, odd) = (p.input(&[2], FIX, &[16, 32]), p.input(&[3], INT8, &[1, 2, 3]));
+    let division = Division { give: Give::Remainder, quotient_bits: None };
+    for (a, b, begins) in [
+        (f, f, "Dtype: % of fixed point takes a public divisor; by a secret one it divides with /"),
+        (x, wide, "Dtype: cannot % int(8) and int(64): the dtypes must be equal"),
+        (x, odd, "Shape: operands could not be broadcast together"),
+    ] {
+        let said = message(p.at().int_divide(division, a, b));
+        assert!(said.starts_with(begins), "{said}");
+    }
+    assert!(message(p.at().other(x, wide, x)).starts_with("Dtype: cannot convert int(64) to int(8)"));
+    assert!(message(p.at().other(x, odd, x)).starts_with("Shape: "));
+    let before = p.graph.nodes().len();
+    let [lowest, one] = [128, 1].map(|bound| p.at().input(0, 3, &[], INT8, Some(Bound::Int(bound))).unwrap());
+    p.at().int_divide(Division { give: Give::Quotient, quotient_bits: None }, lowest, one).unwrap();
+    let said: Vec<String> = p.graph.warnings().iter().map(|w| w.fault.to_string()).collect();
+    assert_eq!(said.len(), 1);
+    assert!(said[0].starts_with("quotient may leave int(8): values from -128 to 128 are possible"), "{said:?}");
+    assert_eq!(p.graph.nodes().len(), before + 3);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{FIX, INT8, Program};
-use quorate_graph::{BinaryOp as B, Dtype, EvalError, Fault, Op, Operand, UnaryOp, eval_clear};
+use quorate_graph::{BinaryOp as B, Division, Dtype, EvalError, Fault, Give, Op, Operand, UnaryOp, eval_clear};
 
 #[test]
 fn the_example_of_the_readme() {
@@ -209,6 +209,36 @@ fn what_only_moves_elements() {
 }
 
 #[test]
+fn integers_divide_towards_minus_infinity_and_by_zero_give_zero() {
+    let mut p = Program::default();
+    let x = p.input(&[6], INT8, &[7, -7, 7, -7, -128, 5]);
+    let y = p.input(&[6], INT8, &[2, 2, -2, -2, -1, 0]);
+    let mut divide =
+        |give, a: Operand<'_>, b: Operand<'_>| p.at().int_divide(Division { give, quotient_bits: None }, a, b).unwrap();
+    let quotient = divide(Give::Quotient, x.into(), y.into());
+    let rest = divide(Give::Remainder, x.into(), y.into());
+    let of_public = divide(Give::Remainder, Operand::int(&9), y.into());
+    assert_eq!(p.values(quotient, INT8, &[6]), [3, -4, -4, 3, -128, 0]);
+    assert_eq!(p.values(rest, INT8, &[6]), [1, 1, -1, -1, 0, 0]);
+    assert_eq!(p.values(of_public, INT8, &[6]), [1, 1, -1, -1, 0, 0]);
+    let bit = p.input(&[], Dtype::Bit, &[1]);
+    let of_bits = p.at().int_divide(Division { give: Give::Quotient, quotient_bits: None }, bit, bit).unwrap();
+    assert_eq!(p.values(of_bits, Dtype::INT64, &[]), [1]);
+}
+
+#[test]
+fn of_two_values_the_other_one_is_what_was_not_chosen() {
+    let mut p = Program::default();
+    let (x, bit) = (p.input(&[2, 2], FIX, &[1, 2, 3, 4]), p.input(&[2], Dtype::Bit, &[0, 1]));
+    let one = p.at().select(bit, x, Operand::int(&9)).unwrap();
+    let other = p.at().other(x, Operand::int(&9), one).unwrap();
+    assert_eq!(p.values(one, FIX, &[2, 2]), [144, 2, 144, 4]);
+    assert_eq!(p.values(other, FIX, &[2, 2]), [1, 144, 3, 144]);
+    let bits = p.at().other(bit, Operand::int(&0), bit).unwrap();
+    assert_eq!(p.values(bits, Dtype::Bit, &[2]), [0, 0]);
+}
+
+#[test]
 fn public_parts_are_evaluated_while_building() {
     let mut p = Program::default();
     let a = p.at().constant_ints(&[2, 2], &[1, 2, 3, 4], Dtype::INT64).unwrap();
@@ -292,4 +322,52 @@ fn only_what_a_target_needs_is_run() {
     assert_eq!(p.graph.needed(&[z], |id| id == double), [y, z]);
     assert_eq!(p.graph.needed(&[z, unused, z], |id| id == z), [x, y, unused]);
     assert_eq!(p.graph.needed(&[], |_| false), []);
+}
+
+#[test]
+fn circuits_run_on_the_last_axis() {
+    use quorate_circuits::{Circuit, Gate};
+    // (a, b; c) to (a and b xor c, not a).
+    let gates = [Gate::And(0, 1), Gate::Xor(3, 2), Gate::Inv(0)];
+    let circuit = std::sync::Arc::new(Circuit::new(vec![2, 1], gates, vec![1, 1], vec![4, 5]).unwrap());
+    let mut p = Program::default();
+    let x = p.input(&[4, 2], Dtype::Bit, &[0, 0, 0, 1, 1, 0, 1, 1]);
+    let one = Operand::Ints { shape: &[1], values: &[1] };
+    let y = p.at().circuit(&circuit, &[x.into(), one]).unwrap();
+    assert_eq!(p.graph.node(y).shape, [4, 2]);
+    let values = eval_clear(&p.graph, &p.inputs).unwrap();
+    assert_eq!(values[y.index()], [1, 1, 1, 1, 1, 0, 0, 0]);
+    let other =
+        Circuit::new(vec![2, 1], [Gate::And(0, 1), Gate::Xor(3, 2), Gate::Inv(1)], vec![1, 1], vec![4, 5]).unwrap();
+    let before = p.graph.prefix_hash(y);
+    let mut q = Program::default();
+    let x = q.input(&[4, 2], Dtype::Bit, &[0; 8]);
+    let z = q.at().circuit(&other.into(), &[x.into(), one]).unwrap();
+    assert_ne!(q.graph.prefix_hash(z), before);
+}
+
+#[test]
+fn rounding_goes_to_the_nearest_even_whole_number() {
+    for (bits, frac) in [(8, 3), (8, 1), (8, 7), (9, 0)] {
+        let dtype = Dtype::fixed(bits, frac).unwrap();
+        let all: Vec<i128> = (-(1 << (bits - 1))..1 << (bits - 1)).collect();
+        let mut p = Program::default();
+        let x = p.input(&[all.len()], dtype, &all);
+        let rounded = p.at().round(x).unwrap();
+        let one = f64::from(frac).exp2();
+        let wanted: Vec<i128> =
+            all.iter().map(|&x| dtype.wrap((x as f64 / one).round_ties_even() as i128 * one as i128)).collect();
+        assert_eq!(p.values(rounded, dtype, &[all.len()]), wanted, "{dtype}");
+        assert!(p.graph.warnings().is_empty());
+    }
+    let mut p = Program::default();
+    let bounded = p.at().input(0, 3, &[1], FIX, Some(quorate_graph::Bound::Real(5.5))).unwrap();
+    let rounded = p.at().round(bounded).unwrap();
+    assert_eq!(p.graph.node(rounded).interval.map(|i| (i.lo(), i.hi())), Some((-96, 96)));
+    assert!(p.graph.warnings().is_empty());
+    let known = p.at().constant_reals(&[3], &[2.5, -1.5, 0.25], FIX).unwrap();
+    let folded = p.at().round(known).unwrap();
+    assert!(p.graph.node(folded).is_public());
+    let integer = p.input(&[1], INT8, &[1]);
+    assert!(p.at().round(integer).unwrap_err().to_string().starts_with("round takes fixed point, not int(8)"));
 }

@@ -10,18 +10,12 @@ use quorate_ring::{Bits, Ring, Vector};
 
 use crate::data::{Plain, ring_of};
 use crate::executor::{Executor, Value};
-use crate::operations::{KINDS, moved};
+use crate::operations::{KINDS, Pair, moved};
 
 impl<S: Gadgets> Executor<'_, S> {
-    pub(crate) async fn compare(
-        &self,
-        ctx: &Ctx,
-        id: NodeId,
-        first: Option<&Value<S>>,
-        second: Option<&Value<S>>,
-    ) -> Result<Value<S>> {
+    pub(crate) async fn compare(&self, ctx: &Ctx, id: NodeId, pair: Pair<'_, S>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
-        let (x, y) = (self.arith(first)?, self.arith(second)?);
+        let (x, y) = self.ariths(pair)?;
         let ring = self.s.shape(&x).0;
         let bits = self.work.graph.difference_bits(node.inputs[0], node.inputs[1]);
         let bit = match node.op {
@@ -38,13 +32,7 @@ impl<S: Gadgets> Executor<'_, S> {
         Ok(Value::Bits(bit))
     }
 
-    pub(crate) async fn logic(
-        &self,
-        ctx: &Ctx,
-        op: &Op,
-        first: Option<&Value<S>>,
-        second: Option<&Value<S>>,
-    ) -> Result<Value<S>> {
+    pub(crate) async fn logic(&self, ctx: &Ctx, op: &Op, (first, second): Pair<'_, S>) -> Result<Value<S>> {
         let s = self.s;
         let x = self.bits(first)?;
         if *op == Op::Not {
@@ -75,6 +63,17 @@ impl<S: Gadgets> Executor<'_, S> {
         Ok(Value::Arith(s.mux(ctx, &condition, &x, &y).await?))
     }
 
+    /// Of two values the one that a third is not: local, as what one gains the other loses.
+    pub(crate) fn other(&self, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+        let [x, y, one] = operands else { return Err(KINDS) };
+        let s = self.s;
+        if let (Ok(x), Ok(y), Ok(one)) = (self.bits(Some(x)), self.bits(Some(y)), self.bits(Some(one))) {
+            return Ok(Value::Bits(s.xor(&s.xor(&x, &y), &one)));
+        }
+        let (x, y, one) = (self.arith(Some(x))?, self.arith(Some(y))?, self.arith(Some(one))?);
+        Ok(Value::Arith(s.sub(&s.add(&x, &y), &one)))
+    }
+
     pub(crate) async fn extreme(
         &self,
         ctx: &Ctx,
@@ -98,7 +97,7 @@ impl<S: Gadgets> Executor<'_, S> {
 
     /// Gadgets compare the full range of a ring as numbers with a sign: numbers of node `id` that have none, and whose
     /// differences take `bits` bits, are moved by half the range, which keeps their order. Twice is not at all.
-    fn with_sign(&self, ctx: &Ctx, id: NodeId, bits: u32, x: S::A) -> S::A {
+    pub(crate) fn with_sign(&self, ctx: &Ctx, id: NodeId, bits: u32, x: S::A) -> S::A {
         let dtype = self.work.graph.node(id).dtype;
         match dtype.is_unsigned() && bits > dtype.bits() {
             true => moved(self.s, ctx, &x, 1 << (dtype.bits() - 1)),

@@ -13,31 +13,15 @@ impl<S: Gadgets> Executor<'_, S> {
     /// The bits of each element next to each other, lowest first.
     pub(crate) async fn bits_of(&self, ctx: &Ctx, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let rows = self.s.bit_decompose(ctx, &self.arith(operand)?).await?;
-        let (count, lanes) = self.s.bit_shape(&rows);
-        let index: Vec<u32> =
-            (0..lanes).flat_map(|lane| (0..count).map(move |row| (row * lanes + lane) as u32)).collect();
-        Ok(Value::Bits(self.s.linear_bits(&rows, &|share: &Bits| {
-            let rows: Vec<Bits> = (0..count).map(|row| share.row(row)).collect();
-            Bits::concat_lanes(&rows.iter().collect::<Vec<_>>()).gather_lanes(&index)
-        })))
+        Ok(Value::Bits(self.s.linear_bits(&rows, &Bits::rows_to_lanes)))
     }
 
     /// Numbers from their bits, which lie next to each other, lowest first. One conversion of every bit.
     pub(crate) async fn composed(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
-        let node = self.work.graph.node(id);
-        let ring = ring_of(node.dtype);
-        let (count, bits) = (node.elements(), ring.bits());
-        let ones = self.s.bit_to_ring(ctx, &self.bits(operand)?, ring).await?;
-        Ok(Value::Arith(self.s.linear(&ones, &|share: &Vector| {
-            if share.is_shape() {
-                return Vector::shape(ring, count);
-            }
-            let powers: Vec<u64> = (0..bits).map(|j| 1 << j).collect();
-            let powers = Vector::from_u64s(ring, &powers.repeat(count));
-            let mut weighted = share.clone();
-            weighted.mul_assign(&powers);
-            weighted.sum_axis(count, bits as usize, 1)
-        })))
+        let ring = ring_of(self.work.graph.node(id).dtype);
+        let rows = |share: &Bits| share.lanes_to_rows(ring.bits() as usize);
+        let bits = self.s.linear_bits(&self.bits(operand)?, &rows);
+        Ok(Value::Arith(self.s.compose(ctx, &bits, ring).await?))
     }
 
     /// floor(x / 2^shift). Gadgets know numbers with a sign: others are moved to the middle of their range and back.

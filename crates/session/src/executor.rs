@@ -10,13 +10,16 @@ use std::sync::Arc;
 
 use quorate_engine::{Ctx, Error, Result, Slot, Step};
 use quorate_gadgets::Gadgets;
-use quorate_graph::{Graph, NodeId, Op};
+use quorate_graph::domains::Domain;
+use quorate_graph::{Dtype, Graph, NodeId, Op};
 
 use crate::data::{OwnInput, Plain, constant, phantom};
 use crate::effort::{Clock, StepCost};
 use crate::gate::Gate;
+use crate::mixed::{Conversions, Domains, native};
 use crate::operations::KINDS;
 use crate::row::{AHEAD_BYTES, Row};
+use crate::schedule::{Schedule, Way};
 
 /// What a node's value is at this party.
 pub(crate) enum Value<S: Gadgets> {
@@ -24,6 +27,10 @@ pub(crate) enum Value<S: Gadgets> {
     Public(Plain),
     Arith(S::A),
     Bits(S::B),
+    /// Numbers by their bits, a row for each.
+    Rows(S::B),
+    /// Bits or numbers, by the labels of their bits.
+    Labels(S::Y),
     /// Several arrays that one step makes.
     Many(Vec<Value<S>>),
 }
@@ -34,6 +41,8 @@ impl<S: Gadgets> Clone for Value<S> {
             Value::Public(plain) => Value::Public(plain.clone()),
             Value::Arith(x) => Value::Arith(x.clone()),
             Value::Bits(x) => Value::Bits(x.clone()),
+            Value::Rows(x) => Value::Rows(x.clone()),
+            Value::Labels(x) => Value::Labels(x.clone()),
             Value::Many(all) => Value::Many(all.clone()),
         }
     }
@@ -47,11 +56,21 @@ pub(crate) struct Reveal {
 }
 
 /// What a run has to do; alike at all parties.
+#[derive(Clone)]
 pub(crate) struct Work<'g> {
     pub graph: &'g Graph,
     /// Operands before the nodes that use them.
     pub nodes: Vec<NodeId>,
     pub reveals: Vec<Reveal>,
+    /// Where nodes run.
+    pub domains: Domains,
+}
+
+impl Work<'_> {
+    /// Whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
+    pub fn talks(&self, schedule: &Schedule, id: NodeId) -> bool {
+        !self.domains.is_plain() || schedule.talks(self.graph, id)
+    }
 }
 
 /// Values that exist before the run.
@@ -73,12 +92,12 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     slots: BTreeMap<NodeId, Slot<Value<S>>>,
     uses: BTreeMap<NodeId, Cell<usize>>,
     kept: RefCell<Known<S>>,
+    pub conversions: Conversions<S>,
     /// How far the parties may be apart.
     pub row: Row,
     gate: Gate,
-    /// The bytes that a step works on beside its operands, its result included.
-    bytes: &'a dyn Fn(NodeId) -> u64,
-    clock: Clock,
+    schedule: &'a Schedule,
+    pub clock: Clock,
 }
 
 impl<'a, S: Gadgets> Executor<'a, S> {
@@ -88,7 +107,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         known: &Known<S>,
         inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
         keep: &'a dyn Fn(NodeId) -> bool,
-        (room, bytes): (Option<u64>, &'a dyn Fn(NodeId) -> u64),
+        (room, schedule): (Option<u64>, &'a Schedule),
     ) -> Self {
         let mut slots = BTreeMap::new();
         let mut uses: BTreeMap<NodeId, Cell<usize>> = BTreeMap::new();
@@ -103,8 +122,22 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         for &id in &work.nodes {
             slots.entry(id).or_default();
         }
-        let (row, gate, clock) = (Row::new(work, AHEAD_BYTES), Gate::new(room), Clock::start());
-        Executor { s, work, inputs, keep, slots, uses, kept: RefCell::default(), row, gate, bytes, clock }
+        let conversions = Conversions::of(work, |id| slots.contains_key(&id));
+        let (row, gate, clock) = (Row::new(work, schedule, AHEAD_BYTES), Gate::new(room), Clock::start());
+        Executor {
+            s,
+            work,
+            inputs,
+            keep,
+            slots,
+            uses,
+            kept: RefCell::default(),
+            conversions,
+            row,
+            gate,
+            schedule,
+            clock,
+        }
     }
 
     /// Runs everything; rounds merge wherever nodes do not depend on each other.
@@ -127,7 +160,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
     fn step(&self, i: usize) -> Option<Step> {
         let graph = self.work.graph;
         match self.work.nodes.get(i) {
-            Some(&id) if graph.node(id).op.talks() => Some(Step { id: id.0, name: graph.describe(id).into() }),
+            Some(&id) if self.work.talks(self.schedule, id) => Some(Step { id: id.0, name: graph.describe(id).into() }),
             Some(_) => None,
             None => {
                 let reveal = self.work.reveals.get(i - self.work.nodes.len())?;
@@ -138,26 +171,28 @@ impl<'a, S: Gadgets> Executor<'a, S> {
     }
 
     async fn node(&self, ctx: &Ctx, place: usize, id: NodeId) -> Result<()> {
-        let node = self.work.graph.node(id);
-        let mut operands = Vec::with_capacity(node.inputs.len());
-        for &input in &node.inputs {
-            operands.push(self.value(ctx, input).await?);
+        if self.schedule.is_within(id) {
+            drop(self.gate.enter(place, 0).await);
+            return Ok(());
+        }
+        let reads = self.schedule.sources(self.work.graph, id);
+        let mut sources = Vec::with_capacity(reads.len());
+        for &read in &reads {
+            sources.push(self.value(ctx, read).await?);
         }
         let _turn = self.row.enter(place).await?;
-        let _pass = self.gate.enter(place, (self.bytes)(id)).await;
-        let compute = async {
-            Ok::<_, Error>(match &node.op {
-                Op::Constant(units) if !ctx.is_dry() => {
-                    Value::Public(constant(node.dtype, &units.to_vec(), node.elements()))
-                }
-                Op::Constant(_) => Value::Public(phantom(node.dtype, node.elements())),
-                Op::Input { owner } => self.input(ctx, id, *owner).await?,
-                _ => self.operation(ctx, id, &operands).await?,
-            })
-        };
-        let value = Rc::new(self.clock.time(ctx, id.0, compute).await?);
-        drop(operands);
-        node.inputs.iter().for_each(|&input| self.used(input));
+        let _pass = self.gate.enter(place, self.schedule.step_bytes(id)).await;
+        if !self.work.domains.is_plain() {
+            sources = self.where_wanted(ctx, id, &reads, sources).await?;
+        }
+        let value = Rc::new(match self.schedule.way(id) {
+            Some(Way::Pieces { units, window }) => {
+                let sources = reads.iter().copied().zip(sources).collect();
+                self.in_pieces(ctx, id, (units, window), &sources).await?
+            }
+            _ => self.clock.time(ctx, id.0, self.whole(ctx, id, sources)).await?,
+        });
+        reads.iter().for_each(|&read| self.used(read));
         if (self.keep)(id) {
             self.kept.borrow_mut().insert(id, value.clone());
         }
@@ -167,7 +202,22 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         Ok(())
     }
 
-    async fn value(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
+    async fn whole(&self, ctx: &Ctx, id: NodeId, operands: Vec<Rc<Value<S>>>) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        match &node.op {
+            Op::Constant(units) if !ctx.is_dry() => {
+                Ok(Value::Public(constant(node.dtype, &units.to_vec(), node.elements())))
+            }
+            Op::Constant(_) => Ok(Value::Public(phantom(node.dtype, node.elements()))),
+            Op::Input { owner } => self.input(ctx, id, *owner).await,
+            _ if self.work.domains.of(id) != Domain::A => {
+                Box::pin(self.in_domain(ctx, id, self.work.domains.of(id), &operands)).await
+            }
+            op => Box::pin(self.operation(ctx, id, op, &operands)).await,
+        }
+    }
+
+    pub(crate) async fn value(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
         match self.slots.get(&id) {
             Some(slot) => Ok(slot.get(ctx).await),
             None => Err(Error::Bug { what: "a program step needs a value that nothing computes" }),
@@ -182,6 +232,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
             && let Some(slot) = self.slots.get(&id)
         {
             slot.clear();
+            self.conversions.clear(id);
         }
     }
 
@@ -193,6 +244,10 @@ impl<'a, S: Gadgets> Executor<'a, S> {
             (false, _) => None,
         };
         let len = node.elements();
+        let domain = native(self.work.domains.of(id), node.dtype);
+        if domain == Domain::Y || domain == Domain::B && node.dtype != Dtype::Bit {
+            return self.input_in_bits(ctx, owner, (node, domain), mine.map(|plain| &plain.0)).await;
+        }
         match phantom(node.dtype, len) {
             Plain::Bits(_) => {
                 let bits = mine.and_then(|plain| if let Plain::Bits(bits) = &plain.0 { Some(bits) } else { None });
@@ -216,6 +271,7 @@ impl<'a, S: Gadgets> Executor<'a, S> {
                 (Value::Arith(x), Some(to)) => self.s.open_to(ctx, to, x).await?.map(Plain::Vector),
                 (Value::Bits(x), None) => Some(Plain::Bits(self.s.open_bits(ctx, x).await?)),
                 (Value::Bits(x), Some(to)) => self.s.open_bits_to(ctx, to, x).await?.map(Plain::Bits),
+                (Value::Rows(_) | Value::Labels(_), to) => self.open_in_bits(ctx, reveal.node, &value, to).await?,
                 (Value::Many(_), _) => return Err(KINDS),
             })
         };

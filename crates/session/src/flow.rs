@@ -11,6 +11,7 @@ use quorate_rss::Rss;
 use crate::data::{Data, OwnInput, Plain, encode_input};
 use crate::executor::{Executor, Known, Reveal, Work};
 use crate::row::Row;
+use crate::schedule::Schedule;
 
 const PARTIES: usize = 5;
 const LEN: usize = 1000;
@@ -49,11 +50,12 @@ fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Pla
         if me == slow {
             std::thread::sleep(Duration::from_millis(150));
         }
-        let work = Work { graph: &graph, nodes: nodes.clone(), reveals: reveals.clone() };
-        let bytes = |node: NodeId| 16 * graph.node(node).elements() as u64;
+        let work = Work { graph: &graph, nodes: nodes.clone(), reveals: reveals.clone(), domains: Default::default() };
+        let rooms = nodes.iter().map(|&node| (node, 16 * graph.node(node).elements() as u64));
+        let schedule = Schedule::with_rooms(rooms);
         let known = Known::<Rss>::new();
-        let mut executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (Some(ROOM), &bytes));
-        executor.row = Row::new(&work, ROOM);
+        let mut executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (Some(ROOM), &schedule));
+        executor.row = Row::new(&work, &schedule, ROOM);
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         run.finish();
         Ok(done.opened)

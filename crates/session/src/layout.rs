@@ -12,10 +12,10 @@ use crate::executor::{Executor, Value};
 use crate::operations::KINDS;
 
 impl<S: Gadgets> Executor<'_, S> {
-    pub(crate) fn layout(&self, id: NodeId, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+    pub(crate) fn layout(&self, id: NodeId, op: &Op, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let s = self.s;
-        if let Op::Concat = node.op {
+        if let Op::Concat = op {
             return match node.dtype {
                 Dtype::Bit => {
                     let parts = operands.iter().map(|v| self.bits(Some(v))).collect::<Result<Vec<_>>>()?;
@@ -28,19 +28,19 @@ impl<S: Gadgets> Executor<'_, S> {
             };
         }
         let source = self.work.graph.node(node.inputs[0]);
-        let index = match &node.op {
+        let index = match op {
             Op::Gather(index) => index.expand(),
             Op::Broadcast if source.elements() > 1 => shape::broadcast_index(&source.shape, &node.shape).into(),
             Op::Broadcast => vec![0; node.elements()].into(),
             _ => Cow::Borrowed(&[][..]),
         };
-        let whole = matches!(node.op, Op::Reshape);
+        let whole = matches!(op, Op::Reshape);
         match &*operands[0] {
             Value::Arith(x) if whole => Ok(Value::Arith(x.clone())),
             Value::Bits(x) if whole => Ok(Value::Bits(x.clone())),
             Value::Arith(x) => Ok(Value::Arith(s.linear(x, &|share: &Vector| share.gather(&index)))),
             Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &|share: &Bits| share.gather_lanes(&index)))),
-            Value::Public(_) | Value::Many(_) => Err(KINDS),
+            Value::Public(_) | Value::Rows(_) | Value::Labels(_) | Value::Many(_) => Err(KINDS),
         }
     }
 

@@ -1,25 +1,35 @@
-//! How much memory a run takes at one party, before anything is sent, and how much of it steps may use side by side.
+//! How much memory steps take at one party, before anything is sent.
 //!
-//! The bound is that of running the steps one after another, in the program's order: everything that the session holds,
-//! each value from its step to its last use, and the step's own working room. Long vectors are streamed, so that the room of
-//! most steps does not grow with them; what goes as one message (a matrix product) or holds several vectors of full length
-//! (a sort) is counted with its length. What the limit leaves beside the bound is for steps out of order (see
-//! [`gate`](crate::gate)). The program itself, its libraries and what users hold in numpy come on top.
+//! Long vectors are streamed, so that the room of most steps does not grow with them; what goes as one message (a matrix
+//! product) or holds several vectors of full length (a tournament) is counted with its length, or with that of the pieces in
+//! which it runs. The program itself, its libraries and what users hold in numpy come on top.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use quorate_graph::{Dtype, Graph, Node, NodeId, Op};
+use quorate_graph::domains::Domain;
+use quorate_graph::{Dtype, Graph, Node, NodeId, Op, Real};
 
 use crate::executor::Work;
 use crate::protocol::Backend;
+use crate::schedule::Schedule;
 
-/// Working room of a streamed step: a fixed part, and one for each share of a value that a party holds.
-const STREAM_BYTES: u64 = 12 << 20;
-const STREAM_BYTES_PER_SHARE: u64 = 5 << 20;
-/// Bytes per element and share that a streamed step works with at most, for steps that are shorter than a window.
-const STREAM_BYTES_PER_ELEMENT: u64 = 192;
+/// Room of a stream whose window is counted in bytes: inputs, products, openings.
+const WINDOW_BYTES: u64 = 16 << 20;
+/// The same for each element and share, for what is shorter than a window.
+const WINDOW_BYTES_PER_ELEMENT: u64 = 40;
+/// Elements under way in a stream of gadgets, whose chunks are counted in bits or elements.
+const WINDOW_ELEMENTS: u64 = 32 << 10;
+/// What is under way while correlations of a kind are made ahead, and the same for each byte of few of them.
+const MAKING_BYTES: u64 = 24 << 20;
+const MAKING_BYTES_PER_BYTE: u64 = 8;
+/// Room of any step that talks.
+const STEP_BYTES: u64 = 1 << 16;
+/// Bytes of the label of a garbled wire.
+const LABEL_BYTES: u64 = 16;
 /// Bytes of an opened element in the user's units.
 const OPENED_BYTES: u64 = 8;
+/// Bytes of a position in a list, as it is put together.
+const POSITION_BYTES: u64 = 8;
+/// Bytes of a public number on its way into a ring.
+const NUMBER_BYTES: u64 = 16;
 
 /// The bound for one request at one party, alike at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +38,39 @@ pub(crate) struct Need {
     pub peak_bytes: u64,
     /// The step at that moment; `None` where it is the values that the session held before.
     pub at: Option<NodeId>,
-    /// Bytes of the correlations, if all were made ahead.
+    /// Bytes that are held before anything is computed.
+    pub base_bytes: u64,
+    /// Bytes of the correlations, if all were made ahead, and what making them takes beside.
     pub stock_bytes: u64,
+    pub making_bytes: u64,
 }
 
 impl Need {
+    /// What these correlations take, whose bytes are given kind by kind: all kinds are made side by side, in streams.
+    pub fn of(schedule: &Schedule, kinds: &[u64]) -> Need {
+        let making = kinds.iter().map(|&bytes| MAKING_BYTES.min(MAKING_BYTES_PER_BYTE * bytes));
+        Need {
+            peak_bytes: schedule.peak_bytes,
+            at: schedule.at,
+            base_bytes: schedule.base_bytes,
+            stock_bytes: kinds.iter().sum(),
+            making_bytes: making.sum(),
+        }
+    }
+
+    /// Bytes at the worst moment if correlations are made ahead.
+    fn with_stock(&self) -> u64 {
+        self.peak_bytes.max(self.base_bytes + self.making_bytes).saturating_add(self.stock_bytes)
+    }
+
     /// Whether correlations can be made ahead under this limit.
     pub fn makes_ahead(&self, limit: Option<u64>) -> bool {
-        limit.is_none_or(|limit| self.peak_bytes.saturating_add(self.stock_bytes) <= limit)
+        limit.is_none_or(|limit| self.with_stock() <= limit)
     }
 
     /// Bytes at the worst moment, with the correlations where they are made ahead.
     pub fn total(&self, limit: Option<u64>) -> u64 {
-        self.peak_bytes + if self.makes_ahead(limit) { self.stock_bytes } else { 0 }
+        if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes }
     }
 
     /// Whether the run fits.
@@ -54,86 +84,143 @@ impl Need {
     }
 }
 
+/// What one run of an operation, whole or a piece, works on.
+#[derive(Clone, Debug)]
+pub(crate) struct Load {
+    pub operands: Vec<OperandLoad>,
+    /// Elements of the result.
+    pub result: usize,
+}
+
+/// Elements of an operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OperandLoad {
+    pub len: usize,
+    /// Whether they were taken out of a longer one.
+    pub copied: bool,
+}
+
+impl Load {
+    /// That of the whole step.
+    pub fn whole(graph: &Graph, id: NodeId) -> Load {
+        let node = graph.node(id);
+        let whole = |&input: &NodeId| OperandLoad { len: graph.node(input).elements(), copied: false };
+        Load { operands: node.inputs.iter().map(whole).collect(), result: node.elements() }
+    }
+
+    /// That of a piece made element by element.
+    pub fn elements(node: &Node, len: usize) -> Load {
+        Load { operands: vec![OperandLoad { len, copied: true }; node.inputs.len()], result: len }
+    }
+}
+
 /// Bytes of a node's value at one party.
 pub(crate) fn value_bytes<B: Backend>(backend: &B, node: &Node) -> u64 {
+    bytes_of(backend, node, node.elements())
+}
+
+/// Bytes of a node's value at one party, in the sharing in which it is made.
+pub(crate) fn held_bytes<B: Backend>(backend: &B, work: &Work<'_>, id: NodeId) -> u64 {
+    let node = work.graph.node(id);
+    let bits = node.elements() as u64 * u64::from(node.dtype.bits());
+    match work.domains.of(id) {
+        Domain::B if !node.is_public() => backend.value_bytes(1, bits as usize),
+        Domain::Y if !node.is_public() => LABEL_BYTES * bits,
+        _ => value_bytes(backend, node),
+    }
+}
+
+/// Bytes of so many elements of a node's value at one party.
+pub(crate) fn bytes_of<B: Backend>(backend: &B, node: &Node, len: usize) -> u64 {
     match node.is_public() {
-        true => plain_bytes(node),
-        false => backend.value_bytes(node.dtype.bits(), node.elements()),
+        true => in_the_clear(node.dtype, len),
+        false => backend.value_bytes(node.dtype.bits(), len),
     }
 }
 
 /// Bytes of a node's value in the clear, as ring elements.
-fn plain_bytes(node: &Node) -> u64 {
-    let len = node.elements() as u64;
-    match node.dtype {
+pub(crate) fn plain_bytes(node: &Node) -> u64 {
+    in_the_clear(node.dtype, node.elements())
+}
+
+/// Bytes of a node's value as users have it.
+pub(crate) fn opened_bytes(node: &Node) -> u64 {
+    OPENED_BYTES * node.elements() as u64
+}
+
+fn in_the_clear(dtype: Dtype, len: usize) -> u64 {
+    let len = len as u64;
+    match dtype {
         Dtype::Bit => len.div_ceil(8),
         dtype => len * quorate_ring::Ring::of(dtype.bits()).carrier().bytes() as u64,
     }
 }
 
-/// Bytes that a step takes beside its operands.
-pub(crate) fn step_bytes<B: Backend>(backend: &B, graph: &Graph, id: NodeId) -> u64 {
-    value_bytes(backend, graph.node(id)) + working_bytes(backend, graph, id)
-}
-
-/// Bytes that a step works with beside its operands and its result.
-fn working_bytes<B: Backend>(backend: &B, graph: &Graph, id: NodeId) -> u64 {
+/// Bytes that an operation works with beside its operands and its result.
+pub(crate) fn working_bytes<B: Backend>(backend: &B, graph: &Graph, id: NodeId, load: &Load) -> u64 {
     let node = graph.node(id);
-    if !node.op.talks() {
-        return 0;
+    let result = bytes_of(backend, node, load.result);
+    let elements = load.result as u64;
+    match node.op {
+        Op::Gather(_) | Op::Broadcast => return POSITION_BYTES * elements,
+        Op::Constant(_) => return NUMBER_BYTES * elements,
+        Op::CumSum(_) => return 2 * result,
+        ref op if !op.talks() => return 0,
+        _ => {}
     }
-    let operands = node.inputs.iter().map(|&input| graph.node(input));
-    let longest = operands.clone().map(Node::elements).max().unwrap_or(0).max(node.elements()) as u64;
-    let shares = backend.shares();
-    let streamed =
-        (STREAM_BYTES + STREAM_BYTES_PER_SHARE * shares).min((1 << 16) + STREAM_BYTES_PER_ELEMENT * shares * longest);
-    let result = value_bytes(backend, node);
-    let whole: u64 = match node.op {
-        Op::Input { .. } | Op::Mul => 0,
-        // One message: the product, a mask, and what goes to and comes from the peers.
-        Op::MatMul { .. } => 3 * result,
-        // Differences, joined operands, halves of a tree.
-        _ => 4 * operands.map(|operand| value_bytes(backend, operand)).max().unwrap_or(0) + result,
-    };
-    streamed + whole
-}
-
-/// Follows the steps in order. `held` are the values that exist before, `keeps` says which stay afterwards.
-pub(crate) fn need<B: Backend>(
-    backend: &B,
-    work: &Work<'_>,
-    held: &BTreeSet<NodeId>,
-    keeps: &dyn Fn(NodeId) -> bool,
-    stock_bytes: u64,
-) -> Need {
-    let graph = work.graph;
-    let bytes = |id: NodeId| value_bytes(backend, graph.node(id));
-    let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
-    let mut live: u64 = held.iter().map(|&id| bytes(id)).sum::<u64>() + inputs.map(plain_bytes).sum::<u64>();
-    let (mut peak_bytes, mut at) = (live, None);
-    let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
-    let operands = work.nodes.iter().flat_map(|&id| &graph.node(id).inputs).copied();
-    operands.chain(work.reveals.iter().map(|reveal| reveal.node)).for_each(|id| *uses.entry(id).or_default() += 1);
-    for &id in &work.nodes {
-        live += bytes(id);
-        let now = live + working_bytes(backend, graph, id);
-        if now > peak_bytes {
-            (peak_bytes, at) = (now, Some(id));
-        }
-        for &input in graph.node(id).inputs.iter().chain(std::iter::once(&id)) {
-            let left = uses.entry(input).or_default();
-            *left = left.saturating_sub(usize::from(input != id));
-            if *left == 0 && !held.contains(&input) && !keeps(input) {
-                live -= bytes(input);
+    let longest = load.operands.iter().map(|operand| operand.len).max().unwrap_or(0).max(load.result) as u64;
+    let operands = node.inputs.iter().zip(&load.operands);
+    let operands = operands.map(|(&input, operand)| bytes_of(backend, graph.node(input), operand.len));
+    let all: Vec<u64> = operands.collect();
+    let (operand, shares) = (all.iter().copied().max().unwrap_or(0), backend.shares());
+    let whole = match node.op {
+        Op::Input { .. } => 0,
+        Op::Mul => {
+            if graph.cut(id).is_some() {
+                result
+            } else {
+                0
             }
         }
+        // The product, a mask, what goes to and comes from the peers, and a sum of an operand's shares.
+        Op::MatMul { .. } => 3 * result + operand / shares,
+        // All columns before and after a pass, and what is left of either to reshare.
+        Op::Shuffle { .. } => 3 * all.iter().sum::<u64>(),
+        // Products in a ring of up to twice the bits; what says where to saturate.
+        Op::FloorDiv(_) | Op::Scale(_) => 8 * longest * shares * 16,
+        // Powers, their sums and products, in a ring of 64 bits.
+        Op::Softmax(_) => 8 * longest * shares * 8,
+        // Differences, joined operands, halves of a tree.
+        _ => 4 * operand + result,
+    };
+    STEP_BYTES + streamed(backend, graph, id, longest) + whole
+}
+
+/// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with
+/// correlations made where they are drawn.
+fn streamed<B: Backend>(backend: &B, graph: &Graph, id: NodeId, longest: u64) -> u64 {
+    let node = graph.node(id);
+    let is_cut = graph.cut(id).is_some();
+    // A comparison takes up to three signs, in one stream.
+    let compares = matches!(node.op, Op::Lt | Op::Max(_) | Op::Min(_) | Op::ArgMax(_) | Op::ArgMin(_));
+    let signs = if compares { 3 } else { 1 };
+    let bytes_per_element = match node.op {
+        Op::Input { .. } | Op::Shuffle { .. } => 0,
+        Op::Circuit(_) => return 2 * WINDOW_BYTES,
+        Op::Mul | Op::MatMul { .. } if !is_cut => 0,
+        Op::FloorDiv(_) | Op::Scale(_) => 160,
+        Op::IntDivide(_) => 1400,
+        Op::Real(function) => match function {
+            Real::Sigmoid | Real::Tanh | Real::Gelu => 550,
+            Real::Exp | Real::Log => 650,
+            Real::Sqrt | Real::Rsqrt => 1000,
+            Real::Reciprocal => 1400,
+        },
+        Op::Divide | Op::Softmax(_) => 1400,
+        _ => 120,
+    };
+    match bytes_per_element {
+        0 => WINDOW_BYTES.min(WINDOW_BYTES_PER_ELEMENT * backend.shares() * longest),
+        _ => bytes_per_element * backend.work_shares() * (signs * longest).min(WINDOW_ELEMENTS),
     }
-    for reveal in &work.reveals {
-        let node = graph.node(reveal.node);
-        live += plain_bytes(node) + OPENED_BYTES * node.elements() as u64;
-        if live > peak_bytes {
-            (peak_bytes, at) = (live, Some(reveal.node));
-        }
-    }
-    Need { peak_bytes, at, stock_bytes }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use quorate_engine::{Ctx, Error, Form, Result};
 use quorate_gadgets::Gadgets;
 use quorate_gadgets::extremum::Best;
+use quorate_graph::domains::Domain;
 use quorate_graph::{NodeId, Op};
 use quorate_ring::Vector;
 
@@ -13,33 +14,45 @@ use crate::executor::{Executor, Value};
 
 pub(crate) const KINDS: Error = Error::Bug { what: "an operation met operands of a kind that building excludes" };
 
+/// The operands of an operation on two arrays, as far as they are there.
+pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
+
 impl<S: Gadgets> Executor<'_, S> {
-    /// Computes node `id` from its operands' values.
-    pub(crate) async fn operation(&self, ctx: &Ctx, id: NodeId, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
+    /// Computes node `id` from its operands' values; or a piece of it, from pieces of these, for which `op` stands.
+    pub(crate) async fn operation(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        op: &Op,
+        operands: &[Rc<Value<S>>],
+    ) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
-        let (first, second) = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
-        match &node.op {
-            Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat => self.layout(id, operands),
-            Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Value::Arith(self.linear(id, first, second)?)),
-            Op::Mul => self.product(ctx, id, Form::Product, first, second).await,
-            Op::MatMul { batch: 1, m, k, n } => {
-                self.product(ctx, id, Form::MatMul { m: *m, k: *k, n: *n }, first, second).await
-            }
+        let pair @ (first, _) = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
+        match op {
+            Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat => self.layout(id, op, operands),
+            Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Value::Arith(self.linear(op, pair)?)),
+            Op::Mul => self.product(ctx, id, Form::Product, pair).await,
+            Op::MatMul { batch: 1, m, k, n } => self.product(ctx, id, Form::MatMul { m: *m, k: *k, n: *n }, pair).await,
             Op::MatMul { batch, m, k, n } => {
-                self.matrices(ctx, id, *batch, Form::MatMul { m: *m, k: *k, n: *n }, first, second).await
+                self.matrices(ctx, id, *batch, Form::MatMul { m: *m, k: *k, n: *n }, pair).await
             }
             Op::Shr(shift) => self.shifted_right(ctx, id, *shift, first).await,
             Op::FloorDiv(divisors) => self.floor_div(ctx, id, divisors, first).await,
-            Op::Remainder(divisors) => self.remainder(divisors, first, second),
-            Op::Lt | Op::Eq => self.compare(ctx, id, first, second).await,
-            Op::And | Op::Or | Op::Xor | Op::Not => self.logic(ctx, &node.op, first, second).await,
+            Op::Scale(scale) => self.scale(ctx, id, scale, first).await,
+            Op::Remainder(divisors) => self.remainder(divisors, pair),
+            Op::IntDivide(division) => self.int_divide(ctx, id, *division, pair).await,
+            Op::Lt | Op::Eq => self.compare(ctx, id, pair).await,
+            Op::And | Op::Or | Op::Xor | Op::Not => self.logic(ctx, op, pair).await,
             Op::Select => self.select(ctx, operands).await,
+            Op::Other => self.other(operands),
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
             Op::ArgMax(axis) => self.extreme(ctx, id, *axis, Best::Largest, true, first).await,
             Op::ArgMin(axis) => self.extreme(ctx, id, *axis, Best::Smallest, true, first).await,
             Op::CumSum(axis) => self.running_sums(*axis, first),
             Op::Bits => self.bits_of(ctx, first).await,
+            Op::To(_) => operands.first().map(|value| (**value).clone()).ok_or(KINDS),
+            Op::Circuit(_) => self.in_domain(ctx, id, Domain::B, operands).await,
             Op::Compose => self.composed(ctx, id, first).await,
             Op::Convert => self.convert(ctx, id, first).await,
             Op::Shuffle { rows } => self.shuffle(ctx, *rows, operands).await,
@@ -48,7 +61,7 @@ impl<S: Gadgets> Executor<'_, S> {
                 _ => Err(KINDS),
             },
             Op::Real(function) => self.real(ctx, id, *function, first).await,
-            Op::Divide => self.divide(ctx, id, first, second).await,
+            Op::Divide => self.divide(ctx, id, pair).await,
             Op::Softmax(axis) => self.softmax(ctx, id, *axis, first).await,
             Op::Cast => {
                 let bits = self.bits(first)?;
@@ -69,6 +82,11 @@ impl<S: Gadgets> Executor<'_, S> {
         }
     }
 
+    /// Both operands as shares.
+    pub(crate) fn ariths(&self, (first, second): Pair<'_, S>) -> Result<(S::A, S::A)> {
+        Ok((self.arith(first)?, self.arith(second)?))
+    }
+
     pub(crate) fn bits(&self, value: Option<&Value<S>>) -> Result<S::B> {
         match value {
             Some(Value::Bits(x)) => Ok(x.clone()),
@@ -77,9 +95,9 @@ impl<S: Gadgets> Executor<'_, S> {
         }
     }
 
-    fn linear(&self, id: NodeId, first: Option<&Value<S>>, second: Option<&Value<S>>) -> Result<S::A> {
+    fn linear(&self, op: &Op, (first, second): Pair<'_, S>) -> Result<S::A> {
         let s = self.s;
-        Ok(match (&self.work.graph.node(id).op, first, second) {
+        Ok(match (op, first, second) {
             (Op::Add, Some(Value::Arith(x)), Some(Value::Arith(y))) => s.add(x, y),
             (Op::Add, Some(Value::Arith(x)), Some(Value::Public(Plain::Vector(v))))
             | (Op::Add, Some(Value::Public(Plain::Vector(v))), Some(Value::Arith(x))) => s.add_public(x, v),

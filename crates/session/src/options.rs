@@ -1,7 +1,9 @@
 //! What users choose for a session: alike at all parties where a choice changes messages.
 
+use std::fmt;
 use std::str::FromStr;
 
+use quorate_graph::domains::Domain;
 use quorate_graph::{Network, Truncation};
 
 use crate::error::SessionError;
@@ -21,6 +23,10 @@ pub struct Options {
     pub threads: usize,
     /// Bytes of memory that a party may use; `None`: no bound. Shared.
     pub max_memory: Option<u64>,
+    /// The sharings that the planner may use. Shared.
+    pub sharings: Sharings,
+    /// What a second of the offline phase counts beside one of the online phase. Shared.
+    pub offline_weight: f64,
 }
 
 impl Default for Options {
@@ -32,7 +38,68 @@ impl Default for Options {
             network: None,
             threads: 1,
             max_memory: None,
+            sharings: Sharings::default(),
+            offline_weight: 1.0,
         }
+    }
+}
+
+/// The sharings that the planner may use, where a protocol has several; what one of them cannot do is done in A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharings {
+    allowed: [bool; 3],
+    /// Whether this is what nobody asked for otherwise.
+    is_auto: bool,
+}
+
+impl Default for Sharings {
+    fn default() -> Self {
+        Sharings { allowed: [true; 3], is_auto: true }
+    }
+}
+
+impl Sharings {
+    pub(crate) fn allows(&self, domain: Domain) -> bool {
+        self.allowed[domain as usize]
+    }
+
+    /// Whether the user leaves the choice to the planner.
+    pub fn is_auto(&self) -> bool {
+        self.is_auto
+    }
+
+    /// Whether anything but A is allowed.
+    pub(crate) fn mix(&self) -> bool {
+        self.allows(Domain::B) || self.allows(Domain::Y)
+    }
+}
+
+impl fmt::Display for Sharings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_auto {
+            return f.write_str("auto");
+        }
+        let names: Vec<String> =
+            Domain::ALL.into_iter().filter(|&domain| self.allows(domain)).map(|domain| domain.to_string()).collect();
+        f.write_str(&names.join("+"))
+    }
+}
+
+impl FromStr for Sharings {
+    type Err = SessionError;
+
+    /// `auto`, or letters joined by `+`, as in `A+Y`.
+    fn from_str(text: &str) -> Result<Sharings, SessionError> {
+        if text == "auto" {
+            return Ok(Sharings::default());
+        }
+        let mut allowed = [false; 3];
+        for name in text.split('+') {
+            let known = "\"auto\", or some of A, B and Y as in \"A+Y\"";
+            let unknown = |_| SessionError::Option { name: "sharings", given: text.into(), known };
+            allowed[name.parse::<Domain>().map_err(unknown)? as usize] = true;
+        }
+        Ok(Sharings { allowed, is_auto: false })
     }
 }
 
@@ -96,7 +163,8 @@ impl Options {
             Truncation::Exact => "exact",
             Truncation::Probabilistic => "probabilistic",
         };
-        format!("trunc={trunc}; forms={}; network={network}; max_memory={memory}", self.forms.name())
+        let mixed = format!("sharings={}; offline_weight={}", self.sharings, self.offline_weight);
+        format!("trunc={trunc}; forms={}; network={network}; max_memory={memory}; {mixed}", self.forms.name())
     }
 }
 
@@ -112,6 +180,8 @@ mod tests {
             Options { forms: FormChoice::RandomBits, ..plain.clone() },
             Options { network: Some(Network::WAN), ..plain.clone() },
             Options { max_memory: Some(1 << 30), ..plain.clone() },
+            Options { sharings: "A+Y".parse().unwrap(), ..plain.clone() },
+            Options { offline_weight: 0.0, ..plain.clone() },
         ];
         assert!(shared.iter().all(|options| options.shared() != plain.shared()));
         let own = [Options { strict: true, ..plain.clone() }, Options { threads: 4, ..plain.clone() }];
@@ -122,6 +192,9 @@ mod tests {
     fn names_are_read() {
         assert_eq!("randbits".parse::<FormChoice>().unwrap(), FormChoice::RandomBits);
         assert!("both".parse::<FormChoice>().unwrap_err().to_string().contains("\"auto\", \"edabits\""));
+        let sharings = |text: &str| text.parse::<Sharings>().map(|sharings| sharings.to_string());
+        assert_eq!(["auto", "Y", "A+B+Y", "Y+A"].map(|text| sharings(text).unwrap()), ["auto", "Y", "A+B+Y", "A+Y"]);
+        assert!(sharings("A+C").unwrap_err().to_string().contains("as in \"A+Y\""));
         assert_eq!(truncation("probabilistic").unwrap(), Truncation::Probabilistic);
         assert!(truncation("fast").unwrap_err().to_string().contains("\"exact\", \"probabilistic\""));
     }

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_engine::{Phase, Rates};
+use quorate_engine::{Ctx, Phase, Rates, Result};
 use quorate_graph::{Graph, Network, NodeId};
 use quorate_ring::meter::Work;
 
 use crate::effort::StepCost;
 use crate::lines::{Line, LineCosts};
+use crate::mixed::Chosen;
 use crate::rehearsal::{PhaseDry, Rehearsal};
 use crate::truncation::Truncations;
 
@@ -49,6 +50,16 @@ impl Pricing {
         Pricing { setting, rates: Rates::of_this_machine(sharing) }
     }
 
+    /// The same at all parties: the slowest one's rates. Parties of one process ask, too, since what one of them has
+    /// measured may be forgotten before the next one asks.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    pub(crate) async fn agreed(ctx: &Ctx, setting: Setting) -> Result<Pricing> {
+        let rates = Pricing::at(setting).rates.slowest(ctx).await?;
+        Ok(Pricing { setting, rates })
+    }
+
     /// Seconds of what every party does: work, and seconds of bookkeeping.
     pub fn compute(&self, parties: impl Iterator<Item = (Work, f64)>) -> f64 {
         let each: Vec<f64> = parties.map(|(work, control)| self.rates.seconds(&work) + control).collect();
@@ -56,6 +67,11 @@ impl Pricing {
             Setting::Here { .. } => Rates::shared(&each),
             Setting::Apart { .. } => each.into_iter().fold(0.0, f64::max),
         }
+    }
+
+    /// The measured seconds beside those of [`Pricing::compute`], given the ones for which each party's thread had a core.
+    pub fn computed(&self, own_seconds: impl Iterator<Item = f64>) -> f64 {
+        self.compute(own_seconds.map(|own| (Work::default(), own)))
     }
 
     /// Seconds of so many rounds, in which a party sends these bytes to all and to its busiest peer.
@@ -69,21 +85,32 @@ impl Pricing {
         }
     }
 
+    /// Seconds of a round of so many parties in which nothing much is sent, with what each takes to wake up.
+    pub(crate) fn round(&self, parties: usize) -> f64 {
+        let waking = (0..parties).map(|_| (Work::default(), self.rates.wake_seconds));
+        self.network(1, 0, 0) + self.compute(waking)
+    }
+
     /// What a line would take by itself. Lines that do not depend on each other share rounds, so that a program may take
     /// less than the sum of its lines.
     pub fn line(&self, parties: &[&LineCosts]) -> Price {
         let rounds = parties.iter().map(|line| line.rounds).max().unwrap_or(0);
         let bytes = parties.iter().map(|line| line.bytes).max().unwrap_or(0);
-        let compute_seconds = self.compute(parties.iter().map(|line| (line.work, line.busy_seconds)));
+        let waking = |line: &LineCosts| line.rounds as f64 * self.rates.wake_seconds;
+        let compute_seconds = self.compute(parties.iter().map(|line| (line.work, line.busy_seconds + waking(line))));
         Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes) }
     }
 
-    /// What a phase takes. The rehearsal itself, of both phases, is part of the offline phase.
+    /// What a phase takes. The rehearsal itself, of both phases, is part of the offline phase, as are decisions before it.
     pub fn phase(&self, phase: Phase, parties: &[&Rehearsed]) -> Price {
         let of = |party: &Rehearsed| party.phase(phase).clone();
+        let waking = |party: &Rehearsed| f64::from(party.phase(phase).traffic.rounds) * self.rates.wake_seconds;
         let control = |party: &Rehearsed| match phase {
-            Phase::Offline => 2.0 * party.offline.control_seconds + party.online.control_seconds,
-            Phase::Online => party.online.control_seconds,
+            Phase::Offline => {
+                let rehearsing = party.deciding_seconds + party.offline.control_seconds + party.online.control_seconds;
+                rehearsing + party.offline.control_seconds + waking(party)
+            }
+            Phase::Online => party.online.control_seconds + waking(party),
         };
         let compute_seconds = self.compute(parties.iter().map(|p| (of(p).work, control(p))));
         let most = |count: fn(&PhaseDry) -> u64| parties.iter().map(|p| count(p.phase(phase))).max().unwrap_or(0);
@@ -99,11 +126,18 @@ pub struct Rehearsed {
     pub offline: PhaseDry,
     pub online: PhaseDry,
     pub by_line: BTreeMap<Line, LineCosts>,
+    /// Seconds in which the party decided in which sharings steps run.
+    pub deciding_seconds: f64,
 }
 
 impl Rehearsed {
-    pub(crate) fn of<K>(rehearsal: &Rehearsal<K>, by_line: BTreeMap<Line, LineCosts>) -> Rehearsed {
-        Rehearsed { offline: rehearsal.offline.clone(), online: rehearsal.online.clone(), by_line }
+    pub(crate) fn of<K>(
+        rehearsal: &Rehearsal<K>,
+        by_line: BTreeMap<Line, LineCosts>,
+        deciding_seconds: f64,
+    ) -> Rehearsed {
+        let (offline, online) = (rehearsal.offline.clone(), rehearsal.online.clone());
+        Rehearsed { offline, online, by_line, deciding_seconds }
     }
 
     pub fn phase(&self, phase: Phase) -> &PhaseDry {
@@ -114,6 +148,7 @@ impl Rehearsed {
     }
 
     pub(crate) fn add(&mut self, run: &Rehearsed) {
+        self.deciding_seconds += run.deciding_seconds;
         for (total, phase) in [(&mut self.offline, &run.offline), (&mut self.online, &run.online)] {
             total.traffic.rounds += phase.traffic.rounds;
             total.traffic.sent.resize(phase.traffic.sent.len(), 0);
@@ -161,6 +196,8 @@ pub struct Plan {
     pub truncations: Truncations,
     /// The nodes that would be run.
     pub executed: Vec<NodeId>,
+    /// For steps that could run in several sharings, the one that was chosen.
+    pub chosen: BTreeMap<NodeId, Chosen>,
 }
 
 impl StepPlan {
@@ -193,5 +230,34 @@ impl Plan {
     pub fn lines(&self) -> Vec<Line> {
         let all: BTreeSet<&Line> = self.parties.iter().flat_map(|party| party.by_line.keys()).collect();
         all.into_iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_engine::testing;
+
+    #[test]
+    fn parties_of_a_process_agree_whatever_was_forgotten() {
+        let setting = Setting::Here { parties: 2, network: None };
+        let all = testing::online(2, async |ctx: &Ctx| {
+            if ctx.me() == 1 {
+                Pricing::at(setting);
+                Rates::forget();
+            }
+            Ok(Pricing::agreed(ctx, setting).await?.rates)
+        });
+        let rates: Vec<Rates> = all.into_iter().map(|each| each.unwrap().0).collect();
+        assert_eq!(rates[0], rates[1]);
+    }
+
+    #[test]
+    fn waking_up_counts_for_each_round() {
+        let pricing = Pricing::at(Setting::Apart { network: None });
+        let mut line = LineCosts { rounds: 10, ..LineCosts::default() };
+        let ten = pricing.line(&[&line]).compute_seconds;
+        line.rounds = 30;
+        assert!(ten > 0.0 && (pricing.line(&[&line]).compute_seconds / ten - 3.0).abs() < 1e-9);
     }
 }

@@ -7,29 +7,16 @@ use quorate_ring::Vector;
 
 use crate::data::{Plain, ring_of};
 use crate::executor::{Executor, Value};
-use crate::operations::KINDS;
+use crate::operations::{KINDS, Pair};
 
 impl<S: Gadgets> Executor<'_, S> {
-    pub(crate) async fn product(
-        &self,
-        ctx: &Ctx,
-        id: NodeId,
-        form: Form,
-        first: Option<&Value<S>>,
-        second: Option<&Value<S>>,
-    ) -> Result<Value<S>> {
-        let product = self.raw_product(ctx, form, first, second).await?;
+    pub(crate) async fn product(&self, ctx: &Ctx, id: NodeId, form: Form, pair: Pair<'_, S>) -> Result<Value<S>> {
+        let product = self.raw_product(ctx, form, pair).await?;
         self.truncated(ctx, id, product).await
     }
 
     /// A product in the ring, before fixed point drops its surplus bits.
-    async fn raw_product(
-        &self,
-        ctx: &Ctx,
-        form: Form,
-        first: Option<&Value<S>>,
-        second: Option<&Value<S>>,
-    ) -> Result<S::A> {
+    async fn raw_product(&self, ctx: &Ctx, form: Form, (first, second): Pair<'_, S>) -> Result<S::A> {
         let s = self.s;
         let by_public = |x: &S::A, v: &Vector, public_first: bool| {
             s.linear(x, &|share: &Vector| {
@@ -65,18 +52,16 @@ impl<S: Gadgets> Executor<'_, S> {
         id: NodeId,
         batch: usize,
         form: Form,
-        first: Option<&Value<S>>,
-        second: Option<&Value<S>>,
+        (first, second): Pair<'_, S>,
     ) -> Result<Value<S>> {
-        let node = self.work.graph.node(id);
-        if node.elements() == 0 {
-            let ring = ring_of(node.dtype);
+        if self.work.graph.node(id).elements() == 0 {
+            let ring = ring_of(self.work.graph.node(id).dtype);
             let nothing = if ctx.is_dry() { Vector::shape(ring, 0) } else { Vector::zeros(ring, 0) };
             return Ok(Value::Arith(self.s.public(&nothing)));
         }
         let pair = async |ctx: Ctx, i: usize| {
             let (x, y) = (self.part(first, batch, i)?, self.part(second, batch, i)?);
-            self.raw_product(&ctx, form, Some(&x), Some(&y)).await
+            self.raw_product(&ctx, form, (Some(&x), Some(&y))).await
         };
         let products = ctx.join_all(batch, pair).await?;
         let product = self.s.concat(&products.iter().collect::<Vec<_>>());

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use quorate_aby::Aby;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::Gadgets;
@@ -18,12 +19,15 @@ use crate::options::FormChoice;
 pub enum Protocol {
     /// Replicated sharing: 3, 5 or 7 parties, semi-honest, honest majority.
     Rss,
+    /// Additive and xor sharing: 2 parties, semi-honest.
+    Aby,
 }
 
 impl Protocol {
     pub fn name(self) -> &'static str {
         match self {
             Protocol::Rss => "rss",
+            Protocol::Aby => "aby",
         }
     }
 
@@ -31,6 +35,7 @@ impl Protocol {
     pub fn default_parties(self) -> usize {
         match self {
             Protocol::Rss => 3,
+            Protocol::Aby => 2,
         }
     }
 
@@ -41,6 +46,7 @@ impl Protocol {
     pub fn check_parties(self, parties: usize) -> Result<()> {
         match self {
             Protocol::Rss => Rss::check_parties(parties),
+            Protocol::Aby => Aby::check_parties(parties),
         }
     }
 
@@ -55,6 +61,10 @@ impl Protocol {
                      follow the protocol; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
                 )
             }
+            Protocol::Aby => "semi-honest: 1 party of 2 may try to learn more than the results from what it sees, but \
+                              both follow the protocol; 128-bit computational security (oblivious transfer from the \
+                              discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3)"
+                .into(),
         }
     }
 }
@@ -65,7 +75,8 @@ impl FromStr for Protocol {
     fn from_str(name: &str) -> std::result::Result<Protocol, SessionError> {
         match name {
             "rss" => Ok(Protocol::Rss),
-            other => Err(SessionError::UnknownProtocol { name: other.into(), known: "rss" }),
+            "aby" => Ok(Protocol::Aby),
+            other => Err(SessionError::UnknownProtocol { name: other.into(), known: "rss, aby" }),
         }
     }
 }
@@ -80,12 +91,16 @@ pub(crate) trait Backend: Gadgets {
     fn dry(parties: usize, me: usize) -> Result<Self>;
     /// Chooses between protocols with one result: alike at all parties and in dry runs.
     fn choose(&self, forms: FormChoice, network: Option<Network>);
+    /// Has as much under way as a line holds, which takes memory.
+    fn fill_line(&self, _network: Network) {}
     fn record_demand(&self);
     fn take_demand(&self) -> Demand<Self::Kind>;
     async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()>;
     fn clear_stock(&self);
     /// Shares of each value that a party holds.
     fn shares(&self) -> u64;
+    /// What the room of gadgets grows with: shares, as often as correlations made on the way hold them, about.
+    fn work_shares(&self) -> u64;
     /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1).
     fn value_bytes(&self, bits: u32, len: usize) -> u64;
     /// Bytes of one party's stock of correlations.
@@ -141,6 +156,12 @@ impl Backend for Rss {
         self.shares_held() as u64
     }
 
+    fn work_shares(&self) -> u64 {
+        // Those of the contributions of t + 1 parties.
+        let contributions = self.threshold() as u64 + 1;
+        self.shares() * contributions / 2
+    }
+
     fn value_bytes(&self, bits: u32, len: usize) -> u64 {
         let one_share = match bits {
             1 => len.div_ceil(8),
@@ -151,5 +172,64 @@ impl Backend for Rss {
 
     fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
         Rss::stock_bytes(self, *kind, len)
+    }
+}
+
+impl Backend for Aby {
+    type Kind = quorate_aby::Kind;
+
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>) -> Result<Self> {
+        match coins {
+            Some(coins) => Aby::setup_from(ctx, coins).await,
+            None => Aby::setup(ctx).await,
+        }
+    }
+
+    /// No result has two protocols here.
+    fn choose(&self, _: FormChoice, _: Option<Network>) {}
+
+    fn fill_line(&self, network: Network) {
+        let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
+        Aby::fill_line(self, bits.map_or(0, |bits| (bits / 8.0) as usize));
+    }
+
+    fn dry(parties: usize, me: usize) -> Result<Self> {
+        Aby::dry(parties, me)
+    }
+
+    fn record_demand(&self) {
+        Aby::record_demand(self);
+    }
+
+    fn take_demand(&self) -> Demand<Self::Kind> {
+        Aby::take_demand(self)
+    }
+
+    async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()> {
+        Aby::prepare(self, ctx, demand).await
+    }
+
+    fn clear_stock(&self) {
+        Aby::clear_stock(self);
+    }
+
+    fn shares(&self) -> u64 {
+        1
+    }
+
+    fn work_shares(&self) -> u64 {
+        8
+    }
+
+    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
+        let share = match bits {
+            1 => len.div_ceil(8),
+            _ => len * Ring::of(bits).carrier().bytes(),
+        };
+        share as u64
+    }
+
+    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
+        Aby::stock_bytes(self, kind, len)
     }
 }

@@ -6,6 +6,7 @@ use quorate_graph::{Axis, NodeId, Real};
 
 use crate::choices::width;
 use crate::executor::{Executor, Value};
+use crate::operations::Pair;
 
 impl<S: Gadgets> Executor<'_, S> {
     pub(crate) async fn real(
@@ -30,14 +31,8 @@ impl<S: Gadgets> Executor<'_, S> {
         }))
     }
 
-    pub(crate) async fn divide(
-        &self,
-        ctx: &Ctx,
-        id: NodeId,
-        first: Option<&Value<S>>,
-        second: Option<&Value<S>>,
-    ) -> Result<Value<S>> {
-        let (x, y) = (self.arith(first)?, self.arith(second)?);
+    pub(crate) async fn divide(&self, ctx: &Ctx, id: NodeId, pair: Pair<'_, S>) -> Result<Value<S>> {
+        let (x, y) = self.ariths(pair)?;
         let node = self.work.graph.node(id);
         let bits = self.work.graph.quotient_bits(node.inputs[0], node.inputs[1]);
         Ok(Value::Arith(real::divide(self.s, ctx, &x, &y, node.dtype.frac(), bits).await?))

@@ -2,18 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use std::time::Instant;
 
+use quorate_engine::clock::own_seconds;
 use quorate_engine::{Ctx, Demand, Phase, Result, Traffic, dry};
+use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId, Op};
+use quorate_ring::Bits;
 use quorate_ring::meter::{Work as Effort, charged};
 
 use crate::data::{Plain, phantom};
 use crate::effort::StepCost;
 use crate::executor::{Executor, Known, Value, Work};
 use crate::memory::{self, Need};
+use crate::mixed::{Domains, converted, native};
 use crate::options::Options;
 use crate::protocol::Backend;
+use crate::schedule::{Given, Schedule};
 
 /// One phase at one party, rehearsed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +37,7 @@ pub(crate) struct Rehearsal<K> {
     /// The nodes that run, and nodes that are revealed.
     pub steps: BTreeMap<u32, StepCost>,
     pub need: Need,
+    pub schedule: Schedule,
 }
 
 /// Dry runs of both phases as party `me` of `parties`. Correlations that do not fit the limit beside everything else are
@@ -47,37 +52,37 @@ pub(crate) fn rehearse<B: Backend>(
     let dry = B::dry(parties, me)?;
     dry.choose(options.forms, options.network);
     dry.record_demand();
-    let (mut online, mut steps, _) = run_dry(&dry, work, parties, me)?;
+    let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, options.max_memory);
+    let (mut online, mut steps, _) = run_dry(&dry, work, &schedule, (parties, me))?;
     let demand = dry.take_demand();
-    let stock = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
-    let need = memory::need(&dry, work, held, keeps, stock);
+    let kinds: Vec<u64> = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).collect();
+    let need = Need::of(&schedule, &kinds);
     let mut offline = PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() };
     if !demand.totals().is_empty() && need.makes_ahead(options.max_memory) {
         offline = prepare(&dry, &demand, parties, me)?;
     } else if !demand.totals().is_empty() {
         dry.clear_stock();
-        (online, steps, offline.traffic) = run_dry(&dry, work, parties, me)?;
+        (online, steps, offline.traffic) = run_dry(&dry, work, &schedule, (parties, me))?;
     }
-    price_memory(&dry, work, &demand, &mut steps);
+    price_memory(&dry, work, &demand, &schedule, &mut steps);
     let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
-    Ok(Rehearsal { demand, offline, online, correlations, steps, need })
+    Ok(Rehearsal { demand, offline, online, correlations, steps, need, schedule })
 }
 
 /// The online phase, dry: what it costs, its steps, and what it sends for correlations that are made where they are drawn.
 fn run_dry<B: Backend>(
     dry: &B,
     work: &Work<'_>,
-    parties: usize,
-    me: usize,
+    schedule: &Schedule,
+    (parties, me): (usize, usize),
 ) -> Result<(PhaseDry, BTreeMap<u32, StepCost>, Traffic)> {
-    let known = shapes(dry, work);
+    let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
     let keep = |_| false;
-    let bytes = |id| memory::step_bytes(dry, work.graph, id);
-    let executor = Executor::new(dry, work, &known, &inputs, &keep, (None, &bytes));
-    let (tally, clock) = (charged(), Instant::now());
+    let executor = Executor::new(dry, work, &known, &inputs, &keep, (None, schedule));
+    let (tally, clock) = (charged(), own_seconds());
     let (done, costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
-    let control_seconds = clock.elapsed().as_secs_f64();
+    let control_seconds = own_seconds() - clock;
     let mut steps = done.steps;
     for (id, sent) in &costs.by_step {
         steps.entry(*id).or_default().bytes = sent.bytes;
@@ -87,29 +92,118 @@ fn run_dry<B: Backend>(
 
 fn prepare<B: Backend>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PhaseDry> {
     let again = demand.clone();
-    let (tally, clock) = (charged(), Instant::now());
+    let (tally, clock) = (charged(), own_seconds());
     let (_, costs) = dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?;
-    let control_seconds = clock.elapsed().as_secs_f64();
+    let control_seconds = own_seconds() - clock;
     Ok(PhaseDry { traffic: costs.offline, work: charged() - tally, control_seconds })
 }
 
+/// One step, or one conversion, at one party.
+pub(crate) struct StepDry {
+    pub offline: PhaseDry,
+    pub online: PhaseDry,
+    /// Rounds between what this party, and what the others have before, and what this party has after it; `None`: it
+    /// needs nothing of theirs.
+    pub waits: [Option<u32>; 2],
+}
+
+impl StepDry {
+    pub fn phase(&self, phase: Phase) -> &PhaseDry {
+        match phase {
+            Phase::Offline => &self.offline,
+            Phase::Online => &self.online,
+        }
+    }
+}
+
+/// Node `id` alone in a sharing, operands there; or the conversion of its value from there, where `to` says so.
+pub(crate) struct OneStep<'g> {
+    pub graph: &'g Graph,
+    pub id: NodeId,
+    pub domain: Domain,
+    pub to: Option<Domain>,
+}
+
+/// More rounds than any step takes.
+const MANY_ROUNDS: u32 = 1 << 30;
+
+/// Dry runs of one step.
+pub(crate) fn rehearse_step<B: Backend>(
+    step: &OneStep<'_>,
+    (parties, me): (usize, usize),
+    options: &Options,
+) -> Result<StepDry> {
+    let dry = B::dry(parties, me)?;
+    dry.choose(options.forms, options.network);
+    dry.record_demand();
+    let online = step.run(&dry, (parties, me), [0, 0])?;
+    let demand = dry.take_demand();
+    let offline = match demand.totals().is_empty() {
+        true => PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() },
+        false => prepare(&dry, &demand, parties, me)?,
+    };
+    let after = |ahead: [u32; 2]| -> Result<Option<u32>> {
+        Ok(step.run(&B::dry(parties, me)?, (parties, me), ahead)?.traffic.rounds.checked_sub(MANY_ROUNDS))
+    };
+    let rounds = online.traffic.rounds;
+    let waits = match (B::GARBLES, rounds) {
+        (_, 0) => [Some(0), None],
+        (true, _) => [Some(after([MANY_ROUNDS, 0])?.unwrap_or(0)), after([0, MANY_ROUNDS])?],
+        (false, _) => [Some(rounds); 2],
+    };
+    Ok(StepDry { offline, online, waits })
+}
+
+impl OneStep<'_> {
+    /// The online phase of a party, where it and the others have so many rounds behind them.
+    fn run<B: Backend>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<PhaseDry> {
+        let &OneStep { graph, id, domain, to } = self;
+        let tally = charged();
+        let costs = match to {
+            None => {
+                let mut domains = Domains::default();
+                domains.set(id, domain);
+                for &input in &graph.node(id).inputs {
+                    domains.set(input, native(domain, graph.node(input).dtype));
+                }
+                let work = Work { graph, nodes: vec![id], reveals: vec![], domains };
+                let (known, inputs, schedule) = (shapes(dry, &work)?, BTreeMap::new(), Schedule::default());
+                let executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
+                let run = async |ctx: &Ctx| executor.run(ctx).await;
+                dry::run_after(me, parties, Phase::Online, ahead, run)?.1
+            }
+            Some(to) => {
+                let value = Rc::new(shape_of(dry, graph, id, domain)?);
+                let convert = async |ctx: &Ctx| converted(dry, ctx, &value, (graph, id), to).await.map(|_| ());
+                dry::run_after(me, parties, Phase::Online, ahead, convert)?.1
+            }
+        };
+        Ok(PhaseDry { traffic: costs.online, work: charged() - tally, control_seconds: 0.0 })
+    }
+}
+
 /// Shapes in place of the values that exist before a run.
-fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Known<B> {
+fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
     let running: BTreeSet<NodeId> = work.nodes.iter().copied().collect();
     let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
     let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|id| !running.contains(id));
-    used.map(|id| (id, Rc::new(shape_of(dry, work.graph, id)))).collect()
+    used.map(|id| Ok((id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?)))).collect()
 }
 
-fn shape_of<B: Backend>(dry: &B, graph: &Graph, id: NodeId) -> Value<B> {
+/// The shape of a node's value in a sharing.
+fn shape_of<B: Backend>(dry: &B, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<B>> {
     let node = graph.node(id);
     if let Op::Shuffle { .. } = node.op {
-        return Value::Many(node.inputs.iter().map(|&array| shape_of(dry, graph, array)).map(secret(dry)).collect());
+        let each = node.inputs.iter().map(|&array| shape_of(dry, graph, array, Domain::A).map(secret(dry)));
+        return Ok(Value::Many(each.collect::<Result<_>>()?));
     }
-    match (phantom(node.dtype, node.elements()), node.is_public()) {
-        (plain, true) => Value::Public(plain),
-        (plain, false) => secret(dry)(Value::Public(plain)),
-    }
+    let rows = || Bits::shape(node.dtype.bits() as usize, node.elements());
+    Ok(match (phantom(node.dtype, node.elements()), domain) {
+        (plain, _) if node.is_public() => Value::Public(plain),
+        (_, Domain::Y) => Value::Labels(dry.public_labels(&rows())?),
+        (Plain::Vector(_), Domain::B) => Value::Rows(dry.public_bits(&rows())),
+        (plain, _) => secret(dry)(Value::Public(plain)),
+    })
 }
 
 /// A public shape as that of shares.
@@ -126,10 +220,11 @@ fn price_memory<B: Backend>(
     backend: &B,
     work: &Work<'_>,
     demand: &Demand<B::Kind>,
+    schedule: &Schedule,
     steps: &mut BTreeMap<u32, StepCost>,
 ) {
-    for &id in &work.nodes {
-        steps.entry(id.0).or_default().memory_bytes += memory::value_bytes(backend, work.graph.node(id));
+    for &id in work.nodes.iter().filter(|&&id| !schedule.is_within(id)) {
+        steps.entry(id.0).or_default().memory_bytes += memory::held_bytes(backend, work, id);
     }
     for (&id, drawn) in demand.by_step() {
         let step = steps.entry(id).or_default();

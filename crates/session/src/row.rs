@@ -17,8 +17,10 @@ use quorate_engine::{Ctx, Pace, Result};
 use quorate_graph::NodeId;
 
 use crate::executor::Work;
+use crate::mixed::garbled_bytes;
+use crate::schedule::Schedule;
 
-/// Bytes of shares that lie between the first step unfinished anywhere and the last one begun anywhere.
+/// Bytes of shares, and of tables, that lie between the first step unfinished anywhere and the last one begun anywhere.
 pub(crate) const AHEAD_BYTES: u64 = 256 << 20;
 /// Bytes of an element, about.
 const SHARE_BYTES: u64 = 16;
@@ -55,24 +57,24 @@ pub(crate) struct Turn<'r> {
 
 impl Row {
     /// The steps of a program: nodes that talk, and reveals right behind their nodes.
-    pub fn new(work: &Work<'_>, ahead: u64) -> Row {
+    pub fn new(work: &Work<'_>, schedule: &Schedule, ahead: u64) -> Row {
         let places: BTreeMap<NodeId, usize> = work.nodes.iter().zip(1..).map(|(&id, place)| (id, place)).collect();
         let elements = |id: NodeId| work.graph.node(id).elements() as u64;
-        let nodes = work.nodes.iter().enumerate().filter(|&(_, &id)| work.graph.node(id).op.talks());
+        let nodes = work.nodes.iter().enumerate().filter(|&(_, &id)| work.talks(schedule, id));
         let nodes = nodes.map(|(lane, &id)| {
             let operands: u64 = work.graph.node(id).inputs.iter().map(|&input| elements(input)).sum();
-            (places[&id], lane, elements(id) + operands)
+            (places[&id], lane, SHARE_BYTES * (elements(id) + operands) + garbled_bytes(work, id))
         });
         let reveals = work.reveals.iter().zip(work.nodes.len()..);
         let reveals = reveals.map(|(reveal, lane)| {
             let place = places.get(&reveal.node).copied().unwrap_or(0);
-            (place, lane, elements(reveal.node))
+            (place, lane, SHARE_BYTES * elements(reveal.node))
         });
         let mut order: Vec<(usize, usize, u64)> = nodes.chain(reveals).collect();
         order.sort_unstable();
         let mut steps = vec![None; work.nodes.len() + work.reveals.len()];
         order.iter().enumerate().for_each(|(step, &(_, lane, _))| steps[lane] = Some(step));
-        Row::of(ahead, steps, order.into_iter().map(|(_, _, elements)| SHARE_BYTES * elements))
+        Row::of(ahead, steps, order.into_iter().map(|(_, _, bytes)| bytes))
     }
 
     fn of(ahead: u64, steps: Vec<Option<usize>>, bytes: impl Iterator<Item = u64>) -> Row {

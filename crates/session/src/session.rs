@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use quorate_aby::Aby;
 use quorate_crypto::Seed;
 use quorate_engine::{Error, Party};
 use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source};
@@ -18,6 +19,7 @@ use crate::connect;
 use crate::data::{Data, OwnInput, encode_input};
 use crate::error::SessionError;
 use crate::executor::Reveal;
+use crate::mixed::Book;
 use crate::options::Options;
 use crate::plan::{Plan, Setting};
 use crate::protocol::Protocol;
@@ -47,6 +49,8 @@ pub struct LocalOptions {
 /// Which of the parties are in this process: all, or `me`. A `seed` makes their coins known.
 struct Place {
     parties: usize,
+    /// What a local session simulates.
+    network: Option<Network>,
     me: Option<usize>,
     seed: Option<Seed>,
 }
@@ -96,10 +100,8 @@ impl Session {
             .insecure_seed
             .as_ref()
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
-        let place = Place { parties: options.parties, me: None, seed };
-        let mut session = Session::start(options.protocol, place, nets, options.options)?;
-        session.network = options.network;
-        Ok(session)
+        let place = Place { parties: options.parties, network: options.network, me: None, seed };
+        Session::start(options.protocol, place, nets, options.options)
     }
 
     /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
@@ -111,7 +113,7 @@ impl Session {
         let protocol = config.protocol()?;
         let options = Options { network: config.network()?.or(options.network), ..options };
         let net = connect::deployed(config, stop)?;
-        let place = Place { parties: config.parties.len(), me: Some(config.me), seed: None };
+        let place = Place { parties: config.parties.len(), network: options.network, me: Some(config.me), seed: None };
         Session::start(protocol, place, vec![net], options)
     }
 
@@ -121,26 +123,32 @@ impl Session {
         nets: Vec<Box<dyn Net>>,
         options: Options,
     ) -> Result<Session, SessionError> {
-        let Place { parties, me, seed } = place;
+        let Place { parties, network, me, seed } = place;
+        let setting = match me {
+            None => Setting::Here { parties, network },
+            Some(_) => Setting::Apart { network },
+        };
         let graph = Graph::with(Rules { strict: options.strict, truncation: options.truncation });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
+        let book: Arc<Mutex<Book>> = Arc::default();
         let (reply, replies) = channel();
         let (ready, is_ready) = channel();
-        let network = options.network;
         let mut seats = Vec::new();
         for net in nets {
             let (commands, inbox) = channel();
             let progress = Arc::new(Progress::default());
             let party_number = net.me();
             let (program, replies, ready) = (program.clone(), reply.clone(), ready.clone());
-            let desk = Desk { program, progress: progress.clone(), commands: inbox, ready, replies };
+            let desk =
+                Desk { program, progress: progress.clone(), book: book.clone(), commands: inbox, ready, replies };
             let coins = seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[party_number as u8]));
             let (options, (handles, handle)) = (options.clone(), channel());
             let serve_party = move || {
                 let party = Party::new(net);
                 let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
                 match protocol {
-                    Protocol::Rss => serve::<Rss>(party, protocol, options, coins, desk),
+                    Protocol::Rss => serve::<Rss>(party, protocol, options, (coins, setting), desk),
+                    Protocol::Aby => serve::<Aby>(party, protocol, options, (coins, setting), desk),
                 }
             };
             let thread = std::thread::Builder::new()

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use quorate_engine::clock::own_seconds;
 use quorate_engine::{Phase, Traffic};
 
 use crate::lines::{Line, LineCosts};
@@ -13,6 +14,8 @@ use crate::plan::Rehearsed;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseStats {
     pub seconds: f64,
+    /// For which the party's thread had a core.
+    pub own_seconds: f64,
     pub rounds: u64,
     /// Payload bytes.
     pub bytes_sent: u64,
@@ -21,8 +24,9 @@ pub struct PhaseStats {
 }
 
 impl PhaseStats {
-    pub(crate) fn add(&mut self, traffic: &Traffic, elapsed: Duration, wire_bytes: u64) {
+    pub(crate) fn add(&mut self, traffic: &Traffic, (elapsed, own_seconds): (Duration, f64), wire_bytes: u64) {
         self.seconds += elapsed.as_secs_f64();
+        self.own_seconds += own_seconds;
         self.rounds += u64::from(traffic.rounds);
         self.bytes_sent += traffic.bytes();
         self.wire_bytes += wire_bytes;
@@ -30,9 +34,26 @@ impl PhaseStats {
 
     fn merge(&mut self, other: &PhaseStats) {
         self.seconds += other.seconds;
+        self.own_seconds += other.own_seconds;
         self.rounds += other.rounds;
         self.bytes_sent += other.bytes_sent;
         self.wire_bytes += other.wire_bytes;
+    }
+}
+
+/// The clocks of a phase: the wall's and the thread's own.
+pub(crate) struct Watch {
+    started: Instant,
+    own_seconds: f64,
+}
+
+impl Watch {
+    pub fn start() -> Watch {
+        Watch { started: Instant::now(), own_seconds: own_seconds() }
+    }
+
+    pub fn read(&self) -> (Duration, f64) {
+        (self.started.elapsed(), own_seconds() - self.own_seconds)
     }
 }
 

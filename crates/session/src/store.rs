@@ -9,6 +9,7 @@
 //! committed, others never happened. The parties then compare what they hold; a disagreement is an error, never a hang.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use quorate_engine::{Error, Mismatch, Result};
@@ -16,7 +17,7 @@ use quorate_gadgets::Gadgets;
 use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::OwnInput;
-use crate::executor::Known;
+use crate::executor::{Known, Value};
 
 /// Arrays that a party can let go of in one handshake; more wait for the next.
 const DROPS_PER_RUN: usize = 100_000;
@@ -98,6 +99,11 @@ impl<S: Gadgets> Store<S> {
     /// The values that exist, as far as this party knows.
     pub fn held(&self) -> impl Iterator<Item = NodeId> {
         self.values.keys().chain(self.pending.iter().flat_map(|pending| pending.computed.keys())).copied()
+    }
+
+    /// They themselves.
+    pub fn known(&self) -> impl Iterator<Item = (&NodeId, &Rc<Value<S>>)> {
+        self.values.iter().chain(self.pending.iter().flat_map(|pending| &pending.computed))
     }
 
     /// Takes over what the session gathered since the last run; returns the hash of the program's arrays.

@@ -69,6 +69,12 @@ impl Truncations {
 }
 
 impl<S: Gadgets> Executor<'_, S> {
+    /// Whether node `id` rounds down or up, and not to what is stated for it.
+    pub(crate) fn rounds_either_way(&self, id: NodeId) -> bool {
+        let cut = self.work.graph.cut(id);
+        cut.is_some_and(|cut| how(self.s, self.work.graph, cut) != How::Exact)
+    }
+
     /// The value of node `id` before its cut, cut.
     pub(crate) async fn cut(&self, ctx: &Ctx, id: NodeId, x: S::A) -> Result<S::A> {
         let Some(cut) = self.work.graph.cut(id) else { return Ok(x) };

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, RwLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, RwLock};
 
 use quorate_crypto::Seed;
 use quorate_engine::{Costs, Error, Greeting, Mismatch, Party, Phase, Result};
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::domains::Domain;
+use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::threads;
 
 use crate::data::{Data, OwnInput, Plain, decode, decode_units};
@@ -16,12 +16,13 @@ use crate::effort::StepCost;
 use crate::error::SessionError;
 use crate::executor::{Executor, Reveal, Work};
 use crate::lines::by_line;
-use crate::memory::{self, Need};
+use crate::memory::Need;
+use crate::mixed::{Book, Decided, Deciding, Domains, Prices, assign, native, pin};
 use crate::options::Options;
-use crate::plan::{Plan, Rehearsed, StepPlan};
+use crate::plan::{Plan, Pricing, Rehearsed, Setting, StepPlan};
 use crate::protocol::{Backend, Protocol};
 use crate::rehearsal::{Rehearsal, rehearse};
-use crate::stats::{Progress, RunStats};
+use crate::stats::{Progress, RunStats, Watch};
 use crate::store::Store;
 use crate::truncation::Truncations;
 
@@ -81,12 +82,15 @@ pub(crate) struct Worker<B: Backend> {
     store: Store<B>,
     program: Arc<RwLock<Program>>,
     progress: Arc<Progress>,
+    /// What steps take where the parties run, as they agreed; where a protocol has several sharings.
+    prices: Option<Prices>,
 }
 
 /// A worker's ends of what it shares with its session.
 pub(crate) struct Desk {
     pub program: Arc<RwLock<Program>>,
     pub progress: Arc<Progress>,
+    pub book: Arc<Mutex<Book>>,
     pub commands: Receiver<Command>,
     pub ready: Sender<std::result::Result<usize, SessionError>>,
     pub replies: Sender<Reply>,
@@ -97,22 +101,23 @@ pub(crate) fn serve<B: Backend>(
     mut party: Party,
     protocol: Protocol,
     options: Options,
-    coins: Option<Seed>,
+    (coins, setting): (Option<Seed>, Setting),
     desk: Desk,
 ) {
-    let Desk { program, progress, commands, ready, replies } = desk;
+    let Desk { program, progress, book, commands, ready, replies } = desk;
     let me = party.me();
     let threads = threads::set_threads(options.threads).map_err(SessionError::Threads);
-    let backend = match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins)?)) {
-        Ok(backend) => backend,
-        Err(error) => {
-            let _ = ready.send(Err(error));
-            return;
-        }
-    };
+    let (backend, prices) =
+        match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, (setting, book))?)) {
+            Ok(set_up) => set_up,
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
     let _ = ready.send(Ok(me));
     let store = Store::new(party.parties());
-    let mut worker = Worker { party, backend, options, store, program, progress };
+    let mut worker = Worker { party, backend, options, store, program, progress, prices };
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {
@@ -138,15 +143,34 @@ pub(crate) fn serve<B: Backend>(
 }
 
 /// What the parties must agree on before the first message: the release, the protocol, and the options that they share.
-fn set_up<B: Backend>(party: &mut Party, protocol: Protocol, options: &Options, coins: Option<Seed>) -> Result<B> {
+/// Where sharings are mixed, they agree on what steps take, too.
+fn set_up<B: Backend>(
+    party: &mut Party,
+    protocol: Protocol,
+    options: &Options,
+    coins: Option<Seed>,
+    (setting, book): (Setting, Arc<Mutex<Book>>),
+) -> Result<(B, Option<Prices>)> {
     let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
     let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
     let greeting = Greeting { program: hash.into(), terms: options.shared(), ..Greeting::default() };
     let mut run = party.begin(&greeting, &Vec::new, &|_| String::new())?;
-    let backend = run.phase(Phase::Offline, async |ctx| B::setup(ctx, coins.as_ref()).await)?;
+    let mixes = if options.sharings.is_auto() { B::GARBLES } else { options.sharings.mix() };
+    let mixes = mixes && options.max_memory.is_none();
+    let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
+        let backend = B::setup(ctx, coins.as_ref()).await?;
+        if !mixes {
+            return Ok((backend, None));
+        }
+        let pricing = Pricing::agreed(ctx, setting).await?;
+        Ok((backend, Some(Prices::new(pricing, ctx.parties(), options.clone(), book))))
+    })?;
     run.finish();
     backend.choose(options.forms, options.network);
-    Ok(backend)
+    if let (Some(network), None) = (options.network, options.max_memory) {
+        backend.fill_line(network);
+    }
+    Ok((backend, prices))
 }
 
 impl<B: Backend> Worker<B> {
@@ -162,10 +186,12 @@ impl<B: Backend> Worker<B> {
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let asked = |error| naming(error, graph, &job.reveals);
         let mut run = self.party.begin(&greeting, &trace, &describe).map_err(asked)?;
-        let started = Instant::now(); // waiting for the others to come here is no part of the run
+        let started = Watch::start(); // waiting for the others to come here is no part of the run
         let number = run.agreement().run;
         self.store.settle(me, number, &run.agreement().notes, graph.nodes().len()).map_err(asked)?;
-        let work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
+        let decided = mix::<B>(&mut work, &self.store, &self.options, deciding.as_ref())?;
         let after = self.store.kept(graph, &work.nodes);
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
@@ -174,8 +200,8 @@ impl<B: Backend> Worker<B> {
         let need = rehearsal.need;
         check_memory(graph, &need, self.options.max_memory)?;
         let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
-        let predicted = Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps));
-        let Rehearsal { demand, correlations, steps, .. } = rehearsal;
+        let predicted = Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds);
+        let Rehearsal { demand, correlations, steps, schedule, .. } = rehearsal;
 
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
         self.progress.enter(Phase::Offline, expected);
@@ -184,19 +210,18 @@ impl<B: Backend> Worker<B> {
             let backend = &self.backend;
             run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand).await)?;
         }
-        let offline_time = started.elapsed();
-        let started = Instant::now();
+        let offline_time = started.read();
+        let started = Watch::start();
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, expected);
-        let bytes = |id: NodeId| memory::step_bytes(&self.backend, graph, id);
-        let gate = (need.room(self.options.max_memory), &bytes as &dyn Fn(NodeId) -> u64);
-        let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, gate);
+        let how = (need.room(self.options.max_memory), &schedule);
+        let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         let wire_after = run.wire_bytes();
         let costs = run.finish();
 
         stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
-        stats.online.add(&costs.online, started.elapsed(), wire_after - wire_middle);
+        stats.online.add(&costs.online, started.read(), wire_after - wire_middle);
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
         let revealed = decoded(graph, &work.reveals, &done.opened, job.units);
         self.store.finish(number, done.kept, after, graph.nodes().len());
@@ -213,18 +238,21 @@ impl<B: Backend> Worker<B> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let done = |id| self.store.has(id) || assumed.contains(&id);
-        let work = work(graph, reveals, done);
+        let mut work = work(graph, reveals, done);
+        let parties = self.party.parties();
+        let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
+        let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
+        let decided = mix::<B>(&mut work, &self.store, &self.options, deciding.as_ref())?;
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
-        let mut plan = Plan { executed: work.nodes.clone(), truncations, ..Plan::default() };
+        let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
         let held: BTreeSet<NodeId> = self.store.held().chain(assumed.iter().copied()).collect();
         let running = held.iter().chain(&work.nodes).copied().collect();
         let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
-        let parties = self.party.parties();
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
         for party in 0..parties {
             let rehearsal =
                 rehearse::<B>(&work, (parties, party), &held, &|id| after.values.contains(&id), &self.options)?;
-            plan.parties.push(Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps)));
+            plan.parties.push(Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds));
             plan.memory_bytes = rehearsal.need.total(self.options.max_memory);
             plan.refusal = check_memory(graph, &rehearsal.need, self.options.max_memory).err().map(|e| e.to_string());
             plan.correlations = rehearsal.correlations;
@@ -237,11 +265,37 @@ impl<B: Backend> Worker<B> {
     }
 }
 
+/// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a choice.
+fn mix<B: Backend>(
+    work: &mut Work<'_>,
+    store: &Store<B>,
+    options: &Options,
+    deciding: Option<&Deciding<'_>>,
+) -> Result<Decided> {
+    for (&id, value) in store.known() {
+        let elsewhere = |domain: &Domain| *domain != native(Domain::A, work.graph.node(id).dtype);
+        value.domain().filter(elsewhere).into_iter().for_each(|domain| work.domains.set(id, domain));
+    }
+    if let Some(deciding) = deciding {
+        return assign::<B>(work, deciding);
+    }
+    if options.max_memory.is_none() {
+        pin::<B>(work);
+    }
+    Ok(Decided::default())
+}
+
 /// Refuses a run that cannot fit, before anything of it is sent.
 fn check_memory(graph: &Graph, need: &Need, limit: Option<u64>) -> std::result::Result<(), SessionError> {
     match limit {
         Some(limit_bytes) if !need.fits(limit) => {
-            let at = need.at.map_or("what this session holds".into(), |id| graph.describe(id));
+            let at = match need.at {
+                Some(id) if matches!(graph.node(id).op, Op::Shuffle { .. }) => {
+                    format!("{}, which does not run in pieces,", graph.describe(id))
+                }
+                Some(id) => graph.describe(id),
+                None => "what this session holds".into(),
+            };
             Err(SessionError::Memory { at, need_bytes: need.peak_bytes, limit_bytes })
         }
         _ => Ok(()),
@@ -250,7 +304,7 @@ fn check_memory(graph: &Graph, need: &Need, limit: Option<u64>) -> std::result::
 
 fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
     let targets: Vec<NodeId> = reveals.iter().map(|r| r.node).collect();
-    Work { graph, nodes: graph.needed(&targets, done), reveals: reveals.to_vec() }
+    Work { graph, nodes: graph.needed(&targets, done), reveals: reveals.to_vec(), domains: Domains::default() }
 }
 
 /// The error; where the parties' requests differ, with that of this party, by the lines that made what it reveals.

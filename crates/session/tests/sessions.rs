@@ -53,6 +53,25 @@ fn programs_run_among_three_five_and_seven() {
 }
 
 #[test]
+fn programs_run_between_two() {
+    let options = |parties| LocalOptions {
+        protocol: Protocol::Aby,
+        parties,
+        network: None,
+        insecure_seed: None,
+        options: Options::default(),
+    };
+    let mut session = Session::local(options(2)).unwrap();
+    let x = input(&mut session, 0, &[3, -5, 7]).unwrap();
+    let y = input(&mut session, 1, &[2, 9, -7]).unwrap();
+    let z = product(&mut session, x, y);
+    assert_eq!(reveal(&mut session, z).unwrap(), [6, -45, -49]);
+    assert_eq!(session.stats().parties.len(), 2);
+    let refused = Session::local(options(3)).err().map(|error| error.to_string());
+    assert_eq!(refused.as_deref(), Some("`aby` runs with 2 parties, not 3"));
+}
+
+#[test]
 fn a_refused_input_leaves_the_program_as_it_was() {
     let mut session = local(3, None);
     let x = input(&mut session, 0, &[1, 2]).unwrap();

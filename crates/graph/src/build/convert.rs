@@ -1,9 +1,12 @@
 //! Numbers in other types, and as bits.
 
+use std::sync::Arc;
+
 use super::{BinaryOp, Builder};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::node::{NodeId, Op};
+use crate::interval::Interval;
+use crate::node::{Node, NodeId, Op};
 use crate::shape;
 
 impl Builder<'_> {
@@ -18,6 +21,37 @@ impl Builder<'_> {
         }
         let shape = node.shape.clone();
         self.graph.push(Op::Convert, vec![a], shape, to, &self.at)
+    }
+
+    /// The whole part, and one more where what is left is more than half, or is half and the whole part odd.
+    pub(super) fn build_round(&mut self, a: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let (dtype, shape) = (node.dtype, node.shape.clone());
+        let Dtype::Fixed { bits, frac } = dtype else { return Err(Fault::FixedOnly { op: "round", dtype }) };
+        if frac == 0 {
+            return Ok(a);
+        }
+        let (int, one) = (Dtype::Int { bits }, Arc::from([1i128 << frac]));
+        let whole = self.emit_as(Op::FloorDiv(Arc::clone(&one)), &[a], int)?;
+        let rest = self.emit_as(Op::Remainder(one), &[a, whole], dtype)?;
+        let odd = self.lowest_bit(whole)?;
+        let odd = self.emit_as(Op::Convert, &[odd], int)?;
+        let half = self.graph.push_constant(vec![1 << (frac - 1)], shape, dtype, &self.at)?;
+        let enough = self.emit_as(Op::Sub, &[half, odd], dtype)?;
+        let up = self.emit_as(Op::Lt, &[enough, rest], Dtype::Bit)?;
+        let up = self.emit_as(Op::Cast, &[up], int)?;
+        let rounded = self.emit_as(Op::Add, &[whole, up], int)?;
+        self.emit_as(Op::Shl(frac), &[rounded], dtype)
+    }
+
+    /// Integers modulo 2: here wrapping is meant, and nothing to warn of.
+    fn lowest_bit(&mut self, a: NodeId) -> Result<NodeId, Fault> {
+        let (dtype, node) = (Dtype::Uint { bits: 1 }, self.graph.node(a));
+        if node.is_public() {
+            return self.emit_as(Op::Convert, &[a], dtype);
+        }
+        let (shape, source, interval) = (node.shape.clone(), self.at.clone(), Some(Interval::BIT));
+        self.graph.append(Node { op: Op::Convert, inputs: vec![a], shape, dtype, interval, source })
     }
 
     pub(super) fn build_bits(&mut self, a: NodeId) -> Result<NodeId, Fault> {

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use super::linear::Reduce;
-use super::{Builder, Operand};
+use super::{Builder, Operand, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::node::{NodeId, Op};
+use crate::node::{Division, Give, NodeId, Op};
 use crate::ranges;
 use crate::shape;
 
 /// Numbers to divide: the node, and divisors in its units.
-struct Division {
+struct ByPublic {
     dividend: NodeId,
     divisors: Arc<[i128]>,
     /// Of the quotient.
@@ -22,7 +22,7 @@ struct Division {
 
 impl Builder<'_> {
     pub(super) fn build_floor_div(&mut self, a: NodeId, by: Operand<'_>) -> Result<NodeId, Fault> {
-        let Division { dividend, divisors, whole, lost } = self.division("// or %", a, by)?;
+        let ByPublic { dividend, divisors, whole, lost } = self.division("// or %", a, by)?;
         let shape = self.graph.node(dividend).shape.clone();
         let id = self.graph.push(Op::FloorDiv(divisors), vec![dividend], shape, whole, &self.at)?;
         self.graph.warn(id, lost)
@@ -48,7 +48,7 @@ impl Builder<'_> {
 
     /// `whole` is the quotient that [`Builder::build_floor_div`] gave for the same operands.
     pub(super) fn build_remainder(&mut self, a: NodeId, whole: NodeId, by: Operand<'_>) -> Result<NodeId, Fault> {
-        let Division { dividend, divisors, .. } = self.division("%", a, by)?;
+        let ByPublic { dividend, divisors, .. } = self.division("%", a, by)?;
         let node = self.graph.node(dividend);
         let (shape, dtype, range) = (node.shape.clone(), node.dtype, node.range());
         if self.graph.get(whole)?.shape != shape {
@@ -63,7 +63,23 @@ impl Builder<'_> {
         self.graph.push(Op::Remainder(divisors), vec![dividend, whole], shape, dtype, &self.at)
     }
 
-    fn division(&mut self, op: &'static str, a: NodeId, by: Operand<'_>) -> Result<Division, Fault> {
+    pub(super) fn build_int_divide(
+        &mut self,
+        division: Division,
+        a: Operand<'_>,
+        b: Operand<'_>,
+    ) -> Result<NodeId, Fault> {
+        let op = if division.give == Give::Remainder { "%" } else { "//" };
+        let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        let dtype = coerce::summed(op, self.types([a, b])?)?;
+        if !dtype.is_integer() {
+            return Err(Fault::SecretDivisor { op });
+        }
+        let inputs = vec![self.place(a, dtype, &to)?, self.place(b, dtype, &to)?];
+        self.graph.push(Op::IntDivide(division), inputs, to, dtype, &self.at)
+    }
+
+    fn division(&mut self, op: &'static str, a: NodeId, by: Operand<'_>) -> Result<ByPublic, Fault> {
         let to = shape::broadcast(&self.graph.get(a)?.shape, &self.shape_of(by)?)?;
         let number = self.number(a)?;
         let dividend = self.broadcast_node(number, &to)?;
@@ -87,7 +103,7 @@ impl Builder<'_> {
         };
         let bits = dtype.bits();
         let whole = if dtype.is_unsigned() { dtype } else { Dtype::Int { bits } };
-        Ok(Division { dividend, divisors, whole, lost })
+        Ok(ByPublic { dividend, divisors, whole, lost })
     }
 
     /// The divisors in units of what they divide. They need not fit its type.

@@ -9,6 +9,13 @@ use crate::shape;
 impl Builder<'_> {
     pub(super) fn build_binary(&mut self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let shape = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        if op == BinaryOp::Mul {
+            for (number, by) in [(a, b), (b, a)] {
+                if let Some(multiple) = self.build_multiple(number, by)? {
+                    return Ok(multiple);
+                }
+            }
+        }
         let types = self.types([a, b])?;
         let name = op.name();
         let [da, db] = match op {
@@ -76,7 +83,12 @@ impl Builder<'_> {
             Op::Lt | Op::Eq => Dtype::Bit,
             _ => dtypes.iter().copied().find(|d| d.is_fixed()).unwrap_or(self.graph.node(last).dtype),
         };
-        let shape = self.graph.node(last).shape.clone();
+        self.emit_as(op, inputs, dtype)
+    }
+
+    /// The same, of this type.
+    pub(super) fn emit_as(&mut self, op: Op, inputs: &[NodeId], dtype: Dtype) -> Result<NodeId, Fault> {
+        let shape = self.graph.node(inputs[0]).shape.clone();
         self.graph.push(op, inputs.to_vec(), shape, dtype, &self.at)
     }
 
@@ -136,5 +148,12 @@ impl Builder<'_> {
             return self.graph.push(Op::Gather(index.into()), vec![both], shape, dtype, &self.at);
         }
         self.graph.push(Op::Select, vec![condition, a, b], shape, dtype, &self.at)
+    }
+
+    /// Swaps by a bit: what [`Builder::select`] gives of `b` and `a`, then the other of the two.
+    pub(super) fn build_other(&mut self, a: Operand<'_>, b: Operand<'_>, one: NodeId) -> Result<NodeId, Fault> {
+        let (dtype, shape) = (self.graph.get(one)?.dtype, self.graph.node(one).shape.clone());
+        let inputs = vec![self.place(a, dtype, &shape)?, self.place(b, dtype, &shape)?, one];
+        self.graph.push(Op::Other, inputs, shape, dtype, &self.at)
     }
 }

@@ -1,9 +1,12 @@
 //! Products of matrices, and reductions along an axis.
 
+use std::sync::Arc;
+
 use super::{Builder, Operand, coerce};
 use crate::dtype::Dtype;
 use crate::error::{Fault, Shape};
 use crate::node::{NodeId, Op};
+use crate::scale::Scale;
 use crate::shape;
 
 /// Which reduction.
@@ -49,7 +52,15 @@ impl Builder<'_> {
         let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
         let Product { batch, mut m, k, n, shape } = product(&left, &right)?;
         let types = coerce::multiplied("matmul", self.types([a, b])?)?;
-        let [da, db] = if types == [Dtype::Bit; 2] { [Dtype::INT64; 2] } else { types };
+        let [mut da, mut db] = if types == [Dtype::Bit; 2] { [Dtype::INT64; 2] } else { types };
+        let dtype = if da.is_fixed() { da } else { db };
+        let finer = self.finer(a, b, k)?;
+        let (mut a, mut b) = (a, b);
+        if let Some(finer) = &finer {
+            let units = Operand::Ints { shape: if finer.is_left { &left } else { &right }, values: &finer.units };
+            let (operand, kind) = if finer.is_left { (&mut a, &mut da) } else { (&mut b, &mut db) };
+            (*operand, *kind) = (units, Dtype::Int { bits: dtype.bits() });
+        }
         // One matrix on the right for a whole batch on the left: a single, taller product.
         let mut count = batch.iter().product();
         let (a, b) = if right.len() <= 2 {
@@ -61,8 +72,12 @@ impl Builder<'_> {
             let a_core = if left.len() == 1 { vec![k] } else { vec![m, k] };
             (self.place(a, da, &to(&a_core))?, self.place(b, db, &to(&[k, n]))?)
         };
-        let dtype = if da.is_fixed() { da } else { db };
-        self.graph.push(Op::MatMul { batch: count, m, k, n }, vec![a, b], shape, dtype, &self.at)
+        let product = Op::MatMul { batch: count, m, k, n };
+        let product = self.graph.push(product, vec![a, b], shape.clone(), dtype, &self.at)?;
+        let Some(finer) = finer else { return Ok(product) };
+        self.graph.warn(product, finer.lost)?;
+        let scale = Scale::shifted(finer.shift, self.graph.node(product).range(), dtype);
+        self.graph.push(Op::Scale(Arc::new(scale)), vec![product], shape, dtype, &self.at)
     }
 
     pub(super) fn build_dot(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {

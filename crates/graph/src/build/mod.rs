@@ -1,21 +1,27 @@
 //! Building a program: every operation checks shapes, dtypes, ranges and owners at once, with the user's line.
 
+mod circuit;
 mod coerce;
 mod convert;
 mod divide;
 mod elementwise;
 mod layout;
 mod linear;
+mod multiples;
 mod real;
 
-use linear::Reduce;
+use std::sync::Arc;
 
+use linear::Reduce;
+use quorate_circuits::Circuit;
+
+use crate::domains::Domain;
 use crate::dtype::Dtype;
 use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
 use crate::index::{Layer, Side};
 use crate::interval::Interval;
-use crate::node::{Node, NodeId, Op, Source};
+use crate::node::{Division, Node, NodeId, Op, Source};
 use crate::real::Real;
 use crate::shape;
 
@@ -153,7 +159,8 @@ impl<'g> Builder<'g> {
     }
 
     /// `a op b`. Bits count as numbers in arithmetic (the product of two bits is a bit); other dtypes must be equal,
-    /// but fixed point times integers of the same ring is allowed and not truncated.
+    /// but fixed point times integers of the same ring is allowed and not truncated. Products of fixed point with public
+    /// reals that its dtype does not hold are rounded to the nearest, and within 3/4 of a unit ([`Op::Scale`]).
     pub fn binary<'a>(&mut self, op: BinaryOp, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_binary(op, left, right))
@@ -166,10 +173,27 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_floor_div(a, by))
     }
 
+    /// Fixed point to whole numbers, halves to the even one; a result beyond the largest element wraps.
+    pub fn round(&mut self, a: NodeId) -> Built {
+        self.attempt(|b| b.build_round(a))
+    }
+
     /// What `whole`, made of the same operands by [`Builder::floor_div`], leaves of `a`: it has the sign of `by`.
     pub fn remainder<'a>(&mut self, a: NodeId, whole: NodeId, by: impl Into<Operand<'a>>) -> Built {
         let by = by.into();
         self.attempt(|b| b.build_remainder(a, whole, by))
+    }
+
+    /// `a` divided by `b`, integers of one dtype of which one at least is secret: quotients towards minus infinity, or what
+    /// they leave; 0 where the divisor is 0. A quotient that does not fit wraps.
+    pub fn int_divide<'a>(
+        &mut self,
+        division: Division,
+        a: impl Into<Operand<'a>>,
+        b: impl Into<Operand<'a>>,
+    ) -> Built {
+        let (left, right) = (a.into(), b.into());
+        self.attempt(|b| b.build_int_divide(division, left, right))
     }
 
     /// `op a`.
@@ -187,6 +211,13 @@ impl<'g> Builder<'g> {
     ) -> Built {
         let (condition, one, zero) = (condition.into(), a.into(), b.into());
         self.attempt(|b| b.build_select(condition, one, zero))
+    }
+
+    /// Of `a` and `b` the one that `one` is not, element by element; `one` has the shape to which both broadcast, and every
+    /// element of it is that of one of them.
+    pub fn other<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, one: NodeId) -> Built {
+        let (left, right) = (a.into(), b.into());
+        self.attempt(|b| b.build_other(left, right, one))
     }
 
     /// `a * 2^shift` in the ring; 0 <= shift < bits.
@@ -263,12 +294,19 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_from_bits(a, dtype.checked()?))
     }
 
+    /// A Boolean circuit on bits: the last axis of each input is the wires of that group, in their order; the axes before it
+    /// broadcast and are the batch. The result's last axis is all output wires.
+    pub fn circuit(&mut self, circuit: &Arc<Circuit>, inputs: &[Operand<'_>]) -> Built {
+        self.attempt(|b| b.build_circuit(circuit, inputs))
+    }
+
     /// A real function of fixed point with at most 16 fractional bits.
     pub fn real(&mut self, function: Real, a: NodeId) -> Built {
         self.attempt(|b| b.build_real(function, a))
     }
 
-    /// `a / b` of fixed point with at most 16 fractional bits; see [`Op::Divide`].
+    /// `a / b` of fixed point; by secrets with at most 16 fractional bits ([`Op::Divide`]). Quotients by public numbers that
+    /// the dtype holds are exact, rounded down; by others they are within 3/4 of a unit; what may not fit is saturated.
     pub fn divide<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_divide(left, right))
@@ -287,6 +325,18 @@ impl<'g> Builder<'g> {
     /// Rows (of the first axis, `layer.count` of them) that a layer of a sorting network compares, or leaves.
     pub fn exchange(&mut self, a: NodeId, layer: Layer, side: Side) -> Built {
         self.attempt(|b| b.build_exchange(a, layer, side))
+    }
+
+    /// The same values in this sharing; what works on such values alone stays in it.
+    pub fn to(&mut self, a: NodeId, domain: Domain) -> Built {
+        self.attempt(|b| {
+            let node = b.graph.get(a)?;
+            let (shape, dtype) = (node.shape.clone(), node.dtype);
+            if node.is_public() {
+                return Ok(a);
+            }
+            b.graph.push(Op::To(domain), vec![a], shape, dtype, &b.at)
+        })
     }
 
     /// The same elements in another shape, one size of which may be -1.

@@ -49,6 +49,9 @@ impl Builder<'_> {
 
     pub(super) fn build_divide(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        if let Some(quotient) = self.build_quotient(a, b)? {
+            return Ok(quotient);
+        }
         let dtype = coerce::joined("divide", &self.types([a, b])?)?;
         check("divide", dtype, usual(dtype))?;
         if let Operand::Reals { values, .. } = b {

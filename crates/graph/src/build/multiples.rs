@@ -1,0 +1,178 @@
+//! Products with public reals and quotients by them: near the real numbers themselves, not near those of the dtype.
+
+use std::sync::Arc;
+
+use super::{Builder, Operand, coerce};
+use crate::dtype::Dtype;
+use crate::error::Fault;
+use crate::graph::Truncation;
+use crate::node::{NodeId, Op};
+use crate::scale::{Multiples, Ratio, Scale, enough_bits};
+use crate::shape;
+
+/// Public reals, and a shape that all of them share.
+#[derive(Clone, Copy)]
+struct Reals<'a> {
+    values: &'a [f64],
+    shape: &'a [usize],
+}
+
+impl Reals<'_> {
+    /// Whether the dtype holds every one of them as it is, which have these units in it.
+    fn are_held(self, dtype: Dtype, units: &[i128]) -> bool {
+        let scale = f64::from(dtype.frac()).exp2();
+        self.values.iter().zip(units).all(|(&value, &units)| value * scale == units as f64)
+    }
+}
+
+/// A matrix of public reals with more fractional bits than the dtype has.
+pub(super) struct Finer {
+    pub is_left: bool,
+    pub units: Vec<i128>,
+    pub shift: u32,
+    /// What is lost nevertheless.
+    pub lost: Option<Fault>,
+}
+
+impl Builder<'_> {
+    /// As many fractional bits for the reals of a matrix product as sums of `terms` products leave room for, where bounds
+    /// are proven; `None` where these are no more than the dtype's, which then is enough or has to be.
+    pub(super) fn finer(&self, a: Operand<'_>, b: Operand<'_>, terms: usize) -> Result<Option<Finer>, Fault> {
+        let (id, values, is_left) = match (a, b) {
+            (Operand::Node(id), Operand::Reals { values, .. }) => (id, values, false),
+            (Operand::Reals { values, .. }, Operand::Node(id)) => (id, values, true),
+            _ => return Ok(None),
+        };
+        let node = self.graph.get(id)?;
+        let (Dtype::Fixed { bits, frac }, Some(x)) = (node.dtype, node.interval) else { return Ok(None) };
+        let shape = self.shape_of(if is_left { a } else { b })?;
+        let size = x.lo().abs().max(x.hi().abs()).saturating_mul(terms as i128);
+        if size == 0 || (Reals { values, shape: &shape }).are_held(node.dtype, &node.dtype.encode_reals(values)?) {
+            return Ok(None);
+        }
+        let enough = enough_bits(size);
+        let free = 1 + u32::from(self.graph.rules().truncation == Truncation::Probabilistic);
+        let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
+        let fits = |shift: &u32| {
+            let units = (largest * f64::from(*shift).exp2()).round_ties_even() as i128; // saturates
+            units.saturating_mul(size).saturating_add(1 << (shift - 1)) < 1 << (bits - free)
+        };
+        let Some(shift) = (frac + 1..=enough.min(bits - 1)).rev().find(fits) else { return Ok(None) };
+        let dtype = Dtype::Fixed { bits, frac: shift };
+        let units = dtype.encode_reals(values)?;
+        let lost = if shift < enough { dtype.lost(values, &units) } else { None };
+        Ok(Some(Finer { is_left, units, shift, lost }))
+    }
+
+    /// `a` times reals that its dtype does not hold; `None` where it does, or where `a` is not fixed point.
+    pub(super) fn build_multiple(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
+        let (Operand::Node(id), Operand::Reals { values, shape }) = (a, by) else { return Ok(None) };
+        let (reals, dtype) = (Reals { values, shape }, self.graph.get(id)?.dtype);
+        if !dtype.is_fixed() || reals.are_held(dtype, &dtype.encode_reals(values)?) {
+            return Ok(None);
+        }
+        let ratios: Vec<Ratio> = values.iter().map(|&c| Ratio::of(c)).collect();
+        self.scaled(id, reals, &ratios, false).map(Some)
+    }
+
+    /// `a` by public numbers of fixed point; `None` for divisors of which nothing but the algorithm for secret ones gives
+    /// the exact quotients.
+    pub(super) fn build_quotient(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
+        let Operand::Node(id) = a else { return Ok(None) };
+        let dtype = coerce::joined("divide", &self.types([a, by])?)?;
+        let shape = self.shape_of(by)?;
+        let Some(values) = self.reals(by, dtype)? else { return Ok(None) };
+        if !dtype.is_fixed() || values.is_empty() {
+            return Ok(None);
+        }
+        let id = self.converted(id, dtype)?;
+        let units = dtype.encode_reals(&values)?;
+        let reals = Reals { values: &values, shape: &shape };
+        let refused = |fault: Option<Fault>| fault.unwrap_or(Fault::ZeroDivisor { op: "/" });
+        let inverse = |&c: &f64| if c == 0.0 { None } else { Ratio::inverse(c) };
+        let Some(ratios) = values.iter().map(inverse).collect::<Option<Vec<Ratio>>>() else {
+            return Err(refused(dtype.lost(&values, &units)));
+        };
+        let whole = ratios.iter().all(|ratio| ratio.is_whole());
+        match reals.are_held(dtype, &units) && !whole {
+            true => self.exact_quotient(id, reals, &units),
+            false => self.scaled(id, reals, &ratios, true).map(Some),
+        }
+    }
+
+    /// Public numbers as reals, if every one is a real of 64 bits.
+    fn reals(&self, operand: Operand<'_>, dtype: Dtype) -> Result<Option<Vec<f64>>, Fault> {
+        let exact = |values: &[i128]| {
+            let one = |&v: &i128| (v.unsigned_abs() < 1 << 53).then_some(v as f64);
+            values.iter().map(one).collect::<Option<Vec<f64>>>()
+        };
+        match operand {
+            Operand::Reals { values, .. } => Ok(Some(values.to_vec())),
+            Operand::Ints { values, .. } => Ok(exact(values)),
+            Operand::Node(id) => {
+                let node = self.graph.get(id)?;
+                let Some(values) = node.constant() else { return Ok(None) };
+                let unit = f64::from(node.dtype.frac()).exp2();
+                Ok(exact(&values)
+                    .filter(|_| node.dtype.frac() <= dtype.frac())
+                    .map(|all| all.iter().map(|v| v / unit).collect()))
+            }
+        }
+    }
+
+    /// x / c for divisors that the dtype holds, towards minus infinity; `None` where quotients might not fit.
+    fn exact_quotient(&mut self, a: NodeId, by: Reals<'_>, units: &[i128]) -> Result<Option<NodeId>, Fault> {
+        let to = shape::broadcast(&self.graph.get(a)?.shape, by.shape)?;
+        let dtype = self.graph.node(a).dtype;
+        // c = d / 2^up for integers d, of all divisors.
+        let up = dtype.frac() - units.iter().map(|d| d.trailing_zeros()).min().unwrap_or(0).min(dtype.frac());
+        let divisors: Vec<i128> = units.iter().map(|d| d >> (dtype.frac() - up)).collect();
+        let fits = self.graph.node(a).interval.is_some_and(|x| dtype.range().covers(x.shl(up)));
+        let splits = |d: &i128| d.abs() >= 1 << up && dtype.range().contains((d.abs() - 1) << up);
+        if up > 0 && !fits && !divisors.iter().all(splits) {
+            return Ok(None);
+        }
+        let x = self.broadcast_node(a, &to)?;
+        let divisors = self.each(&divisors, by.shape, &to);
+        if up == 0 || fits {
+            let moved = if up == 0 { x } else { self.emit_as(Op::Shl(up), &[x], dtype)? };
+            return self.emit_as(Op::FloorDiv(divisors), &[moved], dtype).map(Some);
+        }
+        // x 2^up / d is (x / d) 2^up and what the remainder gives, of which neither leaves the dtype.
+        let quotient = self.emit_as(Op::FloorDiv(Arc::clone(&divisors)), &[x], dtype)?;
+        let rest = self.emit_as(Op::Remainder(Arc::clone(&divisors)), &[x, quotient], dtype)?;
+        let rest = self.emit_as(Op::Shl(up), &[rest], dtype)?;
+        let low = self.emit_as(Op::FloorDiv(divisors), &[rest], dtype)?;
+        let high = self.emit_as(Op::Shl(up), &[quotient], dtype)?;
+        self.emit_as(Op::Add, &[high, low], dtype).map(Some)
+    }
+
+    /// One number for all elements of shape `to`, or one for each.
+    fn each(&self, values: &[i128], from: &[usize], to: &[usize]) -> Arc<[i128]> {
+        match values {
+            [first, rest @ ..] if rest.iter().all(|v| v == first) => Arc::from([*first]),
+            _ => shape::broadcast_index(from, to).iter().map(|&i| values[i as usize]).collect(),
+        }
+    }
+
+    /// `a` times `ratios`, or, of `quotients`, saturated where they do not fit.
+    fn scaled(&mut self, a: NodeId, by: Reals<'_>, ratios: &[Ratio], quotients: bool) -> Result<NodeId, Fault> {
+        let to = shape::broadcast(&self.graph.get(a)?.shape, by.shape)?;
+        let (node, truncation) = (self.graph.node(a), self.graph.rules().truncation);
+        let (x, dtype) = (node.range(), node.dtype);
+        let mut scale = Scale::new(&Multiples { ratios, divisors: None }, x, dtype, truncation);
+        if quotients && !dtype.range().covers(scale.reach(x, dtype, truncation)) {
+            let divisors = Some(by.values).filter(|all| all.iter().any(|c| c.abs() < 1.0));
+            scale = Scale::new(&Multiples { ratios, divisors }, x, dtype, truncation);
+            if !scale.fits_some(x, dtype) {
+                let (lo, hi) = (dtype.decode(x.lo()), dtype.decode(x.hi()));
+                return Err(Fault::NoResultFits { op: "divide", dtype, lo, hi });
+            }
+        }
+        if by.values.len() > 1 && by.shape != to.as_slice() {
+            scale = scale.gathered(&shape::broadcast_index(by.shape, &to));
+        }
+        let x = self.broadcast_node(a, &to)?;
+        self.graph.push(Op::Scale(Arc::new(scale)), vec![x], to, dtype, &self.at)
+    }
+}

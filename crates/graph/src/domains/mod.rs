@@ -1,0 +1,161 @@
+//! Which sharing each operation of a program runs in, where a protocol offers several: arithmetic, Boolean, Yao.
+//!
+//! **Source**: the idea of mixing sharings is that of aby (sections I and VI), whose authors assign them by hand. Here the
+//! assignment of least predicted time is sought: the weighed seconds of all operations and conversions, and the rounds of the
+//! longest chain. A value that several operations want in one sharing is converted to it once. Finding the least of all is
+//! NP-hard; [`Problem::solve`] starts from every assignment that a person would write down and improves on each, so that its
+//! plan is never worse than any of these. Nothing is drawn at random and ties go to the first, so that parties agree.
+
+mod search;
+mod waits;
+
+use std::fmt;
+use std::str::FromStr;
+
+pub use search::{Rival, Solved};
+pub use waits::Waits;
+
+/// A sharing that values can be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Domain {
+    /// Arithmetic: summands in Z_2^k.
+    A,
+    /// Boolean: a number's bits as summands in Z_2.
+    B,
+    /// Yao: a number's bits as labels of a garbled circuit.
+    Y,
+}
+
+impl Domain {
+    /// All, in their order.
+    pub const ALL: [Domain; 3] = [Domain::A, Domain::B, Domain::Y];
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Domain::A => "A",
+            Domain::B => "B",
+            Domain::Y => "Y",
+        })
+    }
+}
+
+/// Why a text names no sharing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no sharing {text:?}: say \"A\" (arithmetic), \"B\" (Boolean) or \"Y\" (Yao)")]
+pub struct DomainError {
+    text: String,
+}
+
+impl FromStr for Domain {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Domain, DomainError> {
+        Domain::ALL
+            .into_iter()
+            .find(|domain| domain.to_string() == text)
+            .ok_or_else(|| DomainError { text: text.into() })
+    }
+}
+
+/// What a piece of a plan takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Toll {
+    /// What it adds to the chains of messages that it is part of.
+    pub waits: Waits,
+    /// Seconds of computing and sending, the phases weighed as the user says; waiting for rounds apart.
+    pub seconds: f64,
+}
+
+/// One way to run an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// What the way is called.
+    pub domain: Domain,
+    /// The sharing of each operand, in the order of [`Item::inputs`].
+    pub takes: Vec<Domain>,
+    /// The sharing of the result.
+    pub gives: Domain,
+    pub toll: Toll,
+}
+
+/// An operation, with the ways to run it: at least one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Item {
+    /// Places of the operations that make its operands, all before it.
+    pub inputs: Vec<usize>,
+    pub choices: Vec<Choice>,
+    /// What its value takes from one sharing (the row) into another; `None`: there is no way, or no need.
+    pub conversions: [[Option<Toll>; 3]; 3],
+    /// Operations of one group (all sums, say) are also moved together. Alike at all parties, as everything here.
+    pub group: usize,
+}
+
+impl Item {
+    fn choice(&self, domain: Domain) -> Option<usize> {
+        self.choices.iter().position(|choice| choice.domain == domain)
+    }
+}
+
+/// A program whose operations can run in several sharings.
+pub struct Problem {
+    pub items: Vec<Item>,
+    /// Seconds of a round.
+    pub round_seconds: f64,
+}
+
+/// After how many messages each party has a value in each sharing.
+type Ready = [[i32; 2]; Domain::ALL.len()];
+
+/// Where it was not converted to.
+const NOT_THERE: [i32; 2] = [-1; 2];
+
+/// For each item, the place of a choice.
+pub type Assignment = Vec<usize>;
+
+impl Problem {
+    /// Seconds of an assignment; infinite where a conversion does not exist.
+    pub fn seconds(&self, assignment: &[usize]) -> f64 {
+        self.seconds_in(assignment, &mut Vec::new())
+    }
+
+    /// [`Problem::seconds`], with room that is used again.
+    fn seconds_in(&self, assignment: &[usize], ready: &mut Vec<Ready>) -> f64 {
+        ready.clear();
+        let (mut sum, mut longest) = (0.0, 0);
+        for (place, item) in self.items.iter().enumerate() {
+            let choice = &item.choices[assignment[place]];
+            let mut begun = [0; 2];
+            for (&input, &wanted) in item.inputs.iter().zip(&choice.takes) {
+                let made = self.items[input].choices[assignment[input]].gives;
+                let mut there = ready[input][wanted as usize];
+                if there == NOT_THERE {
+                    let Some(toll) = self.items[input].conversions[made as usize][wanted as usize] else {
+                        return f64::INFINITY;
+                    };
+                    there = toll.waits.after(ready[input][made as usize]);
+                    ready[input][wanted as usize] = there;
+                    sum += toll.seconds;
+                }
+                begun = [begun[0].max(there[0]), begun[1].max(there[1])];
+            }
+            let done = choice.toll.waits.after(begun);
+            let mut all = [NOT_THERE; Domain::ALL.len()];
+            all[choice.gives as usize] = done;
+            ready.push(all);
+            sum += choice.toll.seconds;
+            longest = longest.max(done[0]).max(done[1]);
+        }
+        sum + f64::from(longest) * self.round_seconds
+    }
+
+    /// The assignment in which every item runs in the first of these domains that it offers, or as it can.
+    pub fn preferring(&self, domains: &[Domain]) -> Assignment {
+        let first = |item: &Item| domains.iter().find_map(|&domain| item.choice(domain)).unwrap_or(0);
+        self.items.iter().map(first).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

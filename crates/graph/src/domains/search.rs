@@ -1,0 +1,295 @@
+//! The search: good beginnings, each improved by moving one operation, or the operations of one group, at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use super::{Assignment, Domain, Problem, Ready, Toll};
+
+/// Items looked at, over all evaluations of one search: for each second that the program is predicted to take, which takes a
+/// few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second.
+const EFFORT_EACH_SECOND: f64 = 3e6;
+const EFFORT: RangeInclusive<usize> = 500_000..=20_000_000;
+/// Programs with at most so many assignments have all of them looked at, as far as that is no more effort.
+const EXHAUSTIBLE: usize = 10_000;
+/// Gains below this share of the whole are none: they would be noise of the predictions.
+const LEAST_GAIN: f64 = 1e-9;
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solved {
+    pub assignment: Assignment,
+    /// Its seconds.
+    pub seconds: f64,
+    /// All local optima, the best first, without repetitions.
+    pub finalists: Vec<Assignment>,
+}
+
+/// The best other way to run one item, everything else left as it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rival {
+    pub domain: Domain,
+    /// Seconds that the whole would take longer.
+    pub more_seconds: f64,
+}
+
+/// Items that move together.
+type Group = Vec<usize>;
+
+impl Problem {
+    /// The best assignment that the search finds: at most as long as each in which all operations prefer the domains in some
+    /// order, and as that in which linear operations and products (what is cheapest in A) are in A and all others in B or Y.
+    pub fn solve(&self) -> Solved {
+        let starts = self.starts();
+        let least = starts.iter().map(|start| self.seconds(start)).fold(f64::INFINITY, f64::min);
+        let effort = ((least * EFFORT_EACH_SECOND) as usize).clamp(*EFFORT.start(), *EFFORT.end());
+        let mut ends = Search::of(self, effort).run(starts);
+        let ways = self.items.iter().try_fold(1usize, |ways, item| ways.checked_mul(item.choices.len()));
+        if ways.is_some_and(|ways| ways <= EXHAUSTIBLE && ways * self.items.len() <= effort) {
+            let least = self.least_of_all();
+            if least.0 < ends[0].0 * (1.0 - LEAST_GAIN) {
+                ends.insert(0, least);
+            }
+        }
+        let seconds = ends[0].0;
+        let finalists: Vec<Assignment> = ends.into_iter().map(|(_, assignment)| assignment).collect();
+        Solved { assignment: finalists[0].clone(), seconds, finalists }
+    }
+
+    /// What a person would write down.
+    fn starts(&self) -> Vec<Assignment> {
+        use Domain::{A, B, Y};
+        let orders: [&[Domain]; 6] = [&[A, B, Y], &[A, Y, B], &[B, A, Y], &[B, Y, A], &[Y, A, B], &[Y, B, A]];
+        let mut starts: Vec<Assignment> = orders.iter().map(|order| self.preferring(order)).collect();
+        starts.extend([B, Y].map(|other| self.products_apart(other)));
+        starts.push(self.cheapest_each());
+        starts.push(self.chained());
+        let mut seen = BTreeSet::new();
+        starts.retain(|start| seen.insert(start.clone()));
+        starts
+    }
+
+    /// All assignments, one after another.
+    fn least_of_all(&self) -> (f64, Assignment) {
+        let mut assignment = vec![0; self.items.len()];
+        let mut least = (f64::INFINITY, assignment.clone());
+        loop {
+            let seconds = self.seconds(&assignment);
+            if seconds < least.0 {
+                least = (seconds, assignment.clone());
+            }
+            let next = (0..assignment.len()).find(|&place| assignment[place] + 1 < self.items[place].choices.len());
+            let Some(place) = next else { return least };
+            assignment[place] += 1;
+            assignment[..place].fill(0);
+        }
+    }
+
+    /// For each item with a choice: the other way that costs the whole least.
+    pub fn rivals(&self, assignment: &[usize]) -> Vec<Option<Rival>> {
+        let best = self.seconds(assignment);
+        let mut tried = assignment.to_vec();
+        let mut rival = |place: usize| {
+            let item = &self.items[place];
+            let others = (0..item.choices.len()).filter(|&other| other != assignment[place]);
+            let priced: Vec<Rival> = others
+                .map(|other| {
+                    tried[place] = other;
+                    Rival { domain: item.choices[other].domain, more_seconds: self.seconds(&tried) - best }
+                })
+                .collect();
+            tried[place] = assignment[place];
+            let finite = priced.into_iter().filter(|rival| rival.more_seconds.is_finite());
+            finite.min_by(|a, b| a.more_seconds.total_cmp(&b.more_seconds))
+        };
+        (0..self.items.len()).map(&mut rival).collect()
+    }
+
+    /// What is cheaper in A than elsewhere by itself in A, everything else in `other` where that is offered.
+    fn products_apart(&self, other: Domain) -> Assignment {
+        let choose = |item: &super::Item| match (item.choice(Domain::A), item.choice(other)) {
+            (Some(a), Some(o)) if self.price(item.choices[a].toll) <= self.price(item.choices[o].toll) => a,
+            (_, Some(o)) => o,
+            (Some(a), None) => a,
+            (None, None) => 0,
+        };
+        self.items.iter().map(choose).collect()
+    }
+
+    /// Every operation in its own cheapest domain, whatever conversions take.
+    fn cheapest_each(&self) -> Assignment {
+        let least = |item: &super::Item| {
+            let price = |choice: usize| self.price(item.choices[choice].toll);
+            (0..item.choices.len()).min_by(|&a, &b| price(a).total_cmp(&price(b)))
+        };
+        self.items.iter().map(|item| least(item).unwrap_or(0)).collect()
+    }
+
+    /// Every operation in the domain that is cheapest given those of its operands, conversions included: exact for programs
+    /// in which no value is used twice.
+    fn chained(&self) -> Assignment {
+        let mut best: Vec<Vec<(f64, Vec<usize>)>> = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let of_choice = |choice: &super::Choice| {
+                let (mut sum, mut from) = (self.price(choice.toll), Vec::new());
+                for (&input, &wanted) in item.inputs.iter().zip(&choice.takes) {
+                    let way = |of: usize| {
+                        let made = self.items[input].choices[of].gives;
+                        let toll = if made == wanted {
+                            Some(Toll::default())
+                        } else {
+                            self.items[input].conversions[made as usize][wanted as usize]
+                        };
+                        best[input][of].0 + toll.map_or(f64::INFINITY, |toll| self.price(toll))
+                    };
+                    let ways = 0..self.items[input].choices.len();
+                    let (seconds, of) =
+                        ways.map(|of| (way(of), of)).fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a });
+                    sum += seconds;
+                    from.push(of);
+                }
+                (sum, from)
+            };
+            best.push(item.choices.iter().map(of_choice).collect());
+        }
+        self.traced(&best)
+    }
+
+    /// Reads the choices off from the last items to the first; the last use decides.
+    fn traced(&self, best: &[Vec<(f64, Vec<usize>)>]) -> Assignment {
+        let mut chosen: Vec<Option<usize>> = vec![None; self.items.len()];
+        for place in (0..self.items.len()).rev() {
+            let least =
+                || (0..best[place].len()).min_by(|&a, &b| best[place][a].0.total_cmp(&best[place][b].0)).unwrap_or(0);
+            let choice = *chosen[place].get_or_insert_with(least);
+            for (&input, &of) in self.items[place].inputs.iter().zip(&best[place][choice].1) {
+                chosen[input].get_or_insert(of);
+            }
+        }
+        chosen.into_iter().map(|choice| choice.unwrap_or(0)).collect()
+    }
+
+    fn price(&self, toll: Toll) -> f64 {
+        toll.seconds + f64::from(toll.waits.most()) * self.round_seconds
+    }
+
+    /// All items with a choice, each group's, each by itself, each with one of its operands, each with all of its users.
+    fn groups(&self) -> Vec<Group> {
+        let is_free = |place: &usize| self.items[*place].choices.len() > 1;
+        let free: Group = (0..self.items.len()).filter(is_free).collect();
+        let mut by_group: BTreeMap<usize, Group> = BTreeMap::new();
+        let mut with_users: Vec<Group> = (0..self.items.len()).map(|place| vec![place]).collect();
+        let mut with_operand: Vec<Group> = Vec::new();
+        for &place in &free {
+            by_group.entry(self.items[place].group).or_default().push(place);
+            for &input in self.items[place].inputs.iter().filter(|input| is_free(input)) {
+                if with_users[input].last() != Some(&place) {
+                    with_users[input].push(place); // once, even where both operands are one value
+                }
+                with_operand.push(vec![input, place]);
+            }
+        }
+        let singles = free.iter().map(|&place| vec![place]).collect();
+        let grouped = by_group.into_values().collect();
+        let groups = [vec![free], grouped, singles, with_operand, with_users].into_iter().flatten();
+        let mut seen = BTreeSet::new();
+        groups.filter(|group: &Group| group.iter().any(is_free) && seen.insert(group.clone())).collect()
+    }
+}
+
+/// A search under way.
+struct Search<'p> {
+    problem: &'p Problem,
+    groups: Vec<Group>,
+    /// How many more assignments may be evaluated.
+    left: usize,
+    ready: Vec<Ready>,
+}
+
+/// An assignment and its seconds.
+type Found = (f64, Assignment);
+
+impl Search<'_> {
+    fn of(problem: &Problem, effort: usize) -> Search<'_> {
+        Search { problem, groups: problem.groups(), left: effort / problem.items.len().max(1), ready: Vec::new() }
+    }
+
+    /// Local optima, the best first.
+    fn run(mut self, starts: Vec<Assignment>) -> Vec<Found> {
+        let mut starts: Vec<Found> = starts.into_iter().map(|start| (self.seconds(&start), start)).collect();
+        starts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut ends: Vec<Found> = Vec::new();
+        for start in starts {
+            let end = self.improve(start);
+            if !ends.iter().any(|known| known.1 == end.1) {
+                ends.push(end);
+            }
+        }
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let kicked = self.kicked(&ends[0]);
+        if kicked.0 < ends[0].0 {
+            ends.insert(0, kicked);
+        }
+        ends
+    }
+
+    fn seconds(&mut self, assignment: &[usize]) -> f64 {
+        self.problem.seconds_in(assignment, &mut self.ready)
+    }
+
+    /// The best that comes of moving one group of the best assignment, whatever that takes, and improving from there.
+    fn kicked(&mut self, best: &Found) -> Found {
+        let mut best = best.clone();
+        for group in 0..self.groups.len() {
+            for domain in Domain::ALL {
+                let mut moved = best.1.clone();
+                if self.move_to(&mut moved, group, domain).is_empty() {
+                    continue;
+                }
+                if self.left == 0 {
+                    return best;
+                }
+                let begun = (self.seconds(&moved), moved);
+                let end = self.improve(begun);
+                if end.0 < best.0 * (1.0 - LEAST_GAIN) {
+                    best = end;
+                }
+            }
+        }
+        best
+    }
+
+    /// Moves groups while that shortens the whole and evaluations are left.
+    fn improve(&mut self, (mut seconds, mut assignment): Found) -> Found {
+        loop {
+            let before = seconds;
+            for group in 0..self.groups.len() {
+                for domain in Domain::ALL {
+                    if self.left == 0 {
+                        return (seconds, assignment);
+                    }
+                    let moved = self.move_to(&mut assignment, group, domain);
+                    if moved.is_empty() {
+                        continue;
+                    }
+                    self.left -= 1;
+                    let other = self.seconds(&assignment);
+                    match other < seconds * (1.0 - LEAST_GAIN) {
+                        true => seconds = other,
+                        false => moved.into_iter().for_each(|(place, choice)| assignment[place] = choice),
+                    }
+                }
+            }
+            if seconds >= before {
+                return (seconds, assignment);
+            }
+        }
+    }
+
+    /// Puts a group into another domain, and gives what was there before.
+    fn move_to(&self, assignment: &mut [usize], group: usize, domain: Domain) -> Vec<(usize, usize)> {
+        let target = |&place: &usize| Some((place, self.problem.items[place].choice(domain)?));
+        let targets = self.groups[group].iter().filter_map(target);
+        let changed: Vec<(usize, usize)> = targets.filter(|&(place, choice)| assignment[place] != choice).collect();
+        changed.into_iter().map(|(place, choice)| (place, std::mem::replace(&mut assignment[place], choice))).collect()
+    }
+}

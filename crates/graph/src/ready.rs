@@ -1,0 +1,52 @@
+//! Circuits of operations, ready to run: made once for all steps that do the same.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use quorate_circuits::{Goal, Order, Program};
+
+use crate::graph::Graph;
+use crate::hash::Hash;
+use crate::in_bits::InBits;
+use crate::node::NodeId;
+
+/// How an operation is done on bits, and its circuit as a program.
+#[derive(Clone)]
+pub struct Ready {
+    pub how: InBits,
+    pub program: Program,
+}
+
+/// What was made, by what a circuit depends on. All copies of a graph share it.
+#[derive(Clone, Default)]
+pub(crate) struct Cache(Arc<Mutex<BTreeMap<Key, Entry>>>);
+
+type Key = (Hash, Goal, Order);
+
+/// Empty while one thread makes it and others wait; `None`: there is no circuit.
+type Entry = Arc<OnceLock<Option<Arc<Ready>>>>;
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cache")
+    }
+}
+
+impl Cache {
+    fn entry(&self, key: Key) -> Entry {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone()
+    }
+}
+
+impl Graph {
+    /// [`Graph::in_bits`] with its circuit as a program in this order.
+    pub fn ready(&self, id: NodeId, goal: Goal, order: Order) -> Option<Arc<Ready>> {
+        let make = || {
+            let how = self.in_bits(id, goal)?;
+            let program = Program::new(how.circuit(), order);
+            Some(Arc::new(Ready { how, program }))
+        };
+        self.ready.entry((self.step_hash(id), goal, order)).get_or_init(make).clone()
+    }
+}

@@ -1,0 +1,415 @@
+//! Multiples by public reals that no element of a dtype equals: as integers, so near that results are right to the unit.
+//!
+//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is
+//! floor((m x + 2^(s-1)) / 2^s), rounded to the nearest; what m is off by, at most 1/2, moves it by |x| / 2^(s+1). The
+//! smallest s is taken that keeps this at a quarter of a unit for every proven x, so that the result is within 3/4 of a
+//! unit, and is x c where that is a whole number of units; or the s at which m is exact, if that is less. Where nothing
+//! is left of r, n x is near enough by itself. A product m x may be wider than the dtype: then x goes into a larger ring.
+
+use std::ops::Range;
+
+use crate::dtype::Dtype;
+use crate::graph::Truncation;
+use crate::interval::Interval;
+use crate::units::Units;
+
+/// The most bits of a ring in which truncations find their random bits.
+const MOST_BITS: u32 = 126;
+
+/// How every element is multiplied: x becomes n x + floor((m x + half) / 2^shift), for 2^(shift-1) as the half (where results
+/// are rounded either way: for none). One n, m or limit for each element, or one for all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    /// n.
+    pub whole: Units,
+    /// m; all are 0 if `shift` is 0.
+    pub factors: Units,
+    /// s.
+    pub shift: u32,
+    /// Bits of m x + half, with its sign.
+    pub product_bits: u32,
+    /// Bits of the ring in which that is computed: the dtype's or more.
+    pub ring_bits: u32,
+    /// Of larger magnitudes the result is the largest element, with the sign of n x; a limit that is the largest element
+    /// itself is none.
+    pub limits: Option<Units>,
+}
+
+/// A real number exactly: whole + rest / parts, where whole is the nearest integer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ratio {
+    whole: i128,
+    rest: i128,
+    parts: i128,
+}
+
+/// |c| = m / 2^e for an odd m, or 0.
+fn significand(c: f64) -> (i128, i32) {
+    let bits = c.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, i128::from(bits & ((1 << 52) - 1)));
+    let m = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+    match m {
+        0 => (0, 0),
+        _ => (m >> m.trailing_zeros(), 1075 - exponent.max(1) - m.trailing_zeros() as i32),
+    }
+}
+
+impl Ratio {
+    fn new(negative: bool, top: i128, parts: i128) -> Ratio {
+        let (whole, rest) = (top / parts, top % parts);
+        let up = i128::from(rest > parts - rest);
+        let sign = if negative { -1 } else { 1 };
+        Ratio { whole: sign * (whole + up), rest: sign * (rest - up * parts), parts }
+    }
+
+    /// c, which is below 2^64; 0 where |c| < 2^-73.
+    pub(crate) fn of(c: f64) -> Ratio {
+        match significand(c) {
+            (_, MOST..) => Ratio::new(false, 0, 1),
+            (m, e @ 0..) => Ratio::new(c < 0.0, m, 1 << e),
+            (m, e) => Ratio::new(c < 0.0, m << -e, 1),
+        }
+    }
+
+    /// 1 / c, where c is not 0 and below 2^64; `None` from 2^63 on.
+    pub(crate) fn inverse(c: f64) -> Option<Ratio> {
+        let ratio = match significand(c) {
+            (_, MOST..) => return None,
+            (m, e @ 0..) => Ratio::new(c < 0.0, 1 << e, m),
+            (m, e) => Ratio::new(c < 0.0, 1, m << -e),
+        };
+        (ratio.whole.abs() < 1 << 63).then_some(ratio)
+    }
+
+    /// Whether this is an integer.
+    pub(crate) fn is_whole(self) -> bool {
+        self.rest == 0
+    }
+
+    /// Bits after the point, if they end.
+    fn bits(self) -> Option<u32> {
+        let odd = self.parts >> self.parts.trailing_zeros();
+        (self.rest == 0 || odd == 1).then(|| match self.rest {
+            0 => 0,
+            rest => self.parts.trailing_zeros().saturating_sub(rest.trailing_zeros()),
+        })
+    }
+
+    /// What follows the integer, times 2^shift, to the nearest.
+    fn factor(self, shift: u32) -> i128 {
+        let (mut floor, mut rest) = (0, self.rest.abs());
+        if self.parts & (self.parts - 1) == 0 {
+            let e = self.parts.trailing_zeros();
+            (floor, rest) = match shift >= e {
+                true => (rest << (shift - e), 0),
+                false => (rest >> (e - shift), (rest & ((1 << (e - shift)) - 1)) << shift),
+            };
+        } else {
+            for _ in 0..shift {
+                let carry = rest >= self.parts - rest;
+                (floor, rest) = (2 * floor + i128::from(carry), 2 * rest - if carry { self.parts } else { 0 });
+            }
+        }
+        (floor + i128::from(rest >= self.parts - rest && rest > 0)) * self.rest.signum()
+    }
+
+    /// Whether what follows the integer moves no product with so large a number by more than a quarter.
+    fn is_near_whole(self, size: i128) -> bool {
+        self.rest.abs().checked_mul(4).and_then(|rest| rest.checked_mul(size)).is_some_and(|moved| moved <= self.parts)
+    }
+
+    /// The largest number whose quotient by c is no more than `largest`; where all quotients fit, `most`.
+    fn limit(c: f64, largest: i128, most: i128) -> i128 {
+        match significand(c) {
+            _ if c.abs() >= 1.0 => most,
+            (m, e) => (largest * m) >> e,
+        }
+    }
+}
+
+const MOST: i32 = MOST_BITS as i32;
+
+/// Fractional bits of a public number, not in it, move its product with a number of this size, not 0, by a quarter at most.
+pub(crate) fn enough_bits(size: i128) -> u32 {
+    129 - (size - 1).leading_zeros()
+}
+
+/// Ratios with what it takes to saturate products.
+pub(crate) struct Multiples<'a> {
+    pub ratios: &'a [Ratio],
+    /// What was divided by, if quotients that do not fit are to be saturated.
+    pub divisors: Option<&'a [f64]>,
+}
+
+impl Scale {
+    /// For numbers of type `dtype` that lie in `x`.
+    pub(crate) fn new(multiples: &Multiples<'_>, x: Interval, dtype: Dtype, truncation: Truncation) -> Scale {
+        let (ratios, most) = (multiples.ratios, dtype.range().hi());
+        // What is rounded up ends a unit higher; what is rounded to the nearest does not.
+        let free = u32::from(truncation == Truncation::Probabilistic);
+        let limit = |&c: &f64| Ratio::limit(c, most - i128::from(free), most);
+        let limits = multiples.divisors.map(|all| all.iter().map(limit).collect::<Vec<_>>());
+        let reach = limits.iter().flatten().max().copied().filter(|&limit| limit < most);
+        let x = reach.map_or(x, |reach| x.clamped(Interval::new(-reach, reach)));
+        let size = x.lo().abs().max(x.hi().abs());
+        let whole: Vec<i128> = ratios.iter().map(|ratio| ratio.whole).collect();
+        let mut scale = Scale {
+            whole: Units::from(whole.as_slice()),
+            factors: Units::from([0]),
+            shift: 0,
+            product_bits: 1,
+            ring_bits: dtype.bits(),
+            limits: limits.map(|limits| Units::from(limits.as_slice())),
+        };
+        if !ratios.iter().all(|ratio| ratio.is_near_whole(size)) {
+            let needed = enough_bits(size);
+            let exact = ratios.iter().map(|ratio| ratio.bits()).try_fold(0, |most, bits| bits.map(|b| most.max(b)));
+            let first = exact.unwrap_or(needed).min(needed);
+            // A product that may be rounded up takes at most a quarter of its ring.
+            scale.fraction(ratios, x, first, MOST_BITS - free);
+            scale.ring_bits = dtype.bits().max(scale.product_bits + free).max(scale.shift + 2);
+        }
+        scale
+    }
+
+    /// `x` / 2^shift, rounded to the nearest, for numbers and a half that fit the dtype.
+    pub(crate) fn shifted(shift: u32, x: Interval, dtype: Dtype) -> Scale {
+        let product_bits = x.add(Interval::new(0, 1 << (shift - 1))).signed_bits();
+        let [whole, factors] = [0, 1].map(|one| Units::from([one]));
+        Scale { whole, factors, shift, product_bits, ring_bits: dtype.bits(), limits: None }
+    }
+
+    /// The factors for the largest shift, from `shift` down, with which products have at most `most_bits`.
+    fn fraction(&mut self, ratios: &[Ratio], x: Interval, shift: u32, most_bits: u32) {
+        for shift in (1..=shift).rev() {
+            let factors: Vec<i128> = ratios.iter().map(|ratio| ratio.factor(shift)).collect();
+            let half = Interval::new(0, 1 << (shift - 1));
+            let bits = x.mul(Interval::spanning(&factors)).add(half).signed_bits();
+            if bits <= most_bits {
+                (self.factors, self.shift, self.product_bits) = (Units::from(factors.as_slice()), shift, bits);
+                return;
+            }
+        }
+    }
+
+    /// As many numbers as there are different multiples at most.
+    fn count(&self) -> usize {
+        let lens = [Some(&self.whole), Some(&self.factors), self.limits.as_ref()];
+        lens.into_iter().flatten().map(Units::len).max().unwrap_or(1)
+    }
+
+    /// The multiples of `x`, before they wrap.
+    pub(crate) fn apply(&self, x: &[i128], most: i128) -> Vec<i128> {
+        let half = if self.shift == 0 { 0 } else { 1 << (self.shift - 1) };
+        let [whole, factors] = [&self.whole, &self.factors].map(|units| units.expand(x.len()));
+        let limits = self.limits.as_ref().map(|limits| limits.expand(x.len()));
+        let limit = |i: usize| limits.as_ref().map_or(most, |limits| limits[i]);
+        let one = |(i, &x): (usize, &i128)| match limit(i) {
+            limit if limit < most && x.abs() > limit => x.signum() * whole[i].signum() * most,
+            _ => whole[i] * x + ((factors[i] * x + half) >> self.shift),
+        };
+        x.iter().enumerate().map(one).collect()
+    }
+
+    /// Where the multiples of `x` lie, before they wrap; rounded either way, they may be a unit higher or lower.
+    pub(crate) fn reach(&self, x: Interval, dtype: Dtype, truncation: Truncation) -> Interval {
+        let (most, count) = (dtype.range().hi(), self.count());
+        let ends = [x.lo(), x.hi()].map(|x| Interval::spanning(&self.apply(&vec![x; count], most)));
+        let reach = ends[0].union(ends[1]);
+        if truncation == Truncation::Exact || self.shift == 0 {
+            return reach;
+        }
+        let either_way = reach.add(Interval::new(-1, 1));
+        if self.limits.is_some() { either_way.clamped(dtype.range()) } else { either_way }
+    }
+
+    /// Whether some number of `x` has a result that is not saturated.
+    pub(crate) fn fits_some(&self, x: Interval, dtype: Dtype) -> bool {
+        let least = if x.contains(0) { 0 } else { x.lo().abs().min(x.hi().abs()) };
+        let limits = self.limits.iter().flat_map(Units::to_vec);
+        limits.max().is_none_or(|most| least <= most || most == dtype.range().hi())
+    }
+
+    /// The same for elements that take the numbers at these places.
+    pub(crate) fn gathered(&self, index: &[u32]) -> Scale {
+        self.each(|units| {
+            let all = units.to_vec();
+            index.iter().map(|&i| all[i as usize]).collect()
+        })
+    }
+
+    /// What the elements `range` are multiplied by.
+    pub fn part(&self, range: Range<usize>) -> Scale {
+        self.each(|units| units.part(range.clone()))
+    }
+
+    /// With other numbers where there is one for each element.
+    fn each(&self, of: impl Fn(&Units) -> Vec<i128>) -> Scale {
+        let mut scale = self.clone();
+        for units in [&mut scale.whole, &mut scale.factors].into_iter().chain(&mut scale.limits) {
+            if units.len() > 1 {
+                *units = Units::from(of(units).as_slice());
+            }
+        }
+        scale
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REALS: [f64; 24] = [
+        0.1,
+        -0.1,
+        0.7,
+        1.1,
+        -1.0 / 3.0,
+        2.0 / 3.0,
+        0.9999,
+        1.0001,
+        3.7,
+        -1000.1,
+        1e-5,
+        -3e-9,
+        1e-30,
+        1e-300,
+        5e-324,
+        0.5,
+        2.5,
+        -8.0,
+        12345.678,
+        0.499_999_999_999_999_94,
+        1.5000000000000002,
+        -0.000_976,
+        4_503_599_627_370_495.5,
+        9e15,
+    ];
+
+    /// A number as an exact fraction, where |c| >= 2^-73.
+    fn fraction(c: f64) -> (i128, i128) {
+        let (m, e) = significand(c);
+        let m = if c < 0.0 { -m } else { m };
+        if e >= 0 { (m, 1 << e) } else { (m << -e, 1) }
+    }
+
+    #[test]
+    fn ratios_are_the_reals_themselves() {
+        let mut inverted = 0;
+        for c in REALS {
+            let ratio = Ratio::of(c);
+            assert!(2 * ratio.rest.abs() <= ratio.parts);
+            if c.abs() < 1e-22 {
+                assert_eq!((ratio.whole, ratio.rest, Ratio::inverse(c)), (0, 0, None), "{c}");
+                continue;
+            }
+            let (top, bottom) = fraction(c);
+            assert_eq!((top, bottom), (ratio.whole * ratio.parts + ratio.rest, ratio.parts), "{c}");
+            let inverse = Ratio::inverse(c).unwrap();
+            assert!(2 * inverse.rest.abs() <= inverse.parts);
+            let back = (inverse.whole * inverse.parts + inverse.rest).checked_mul(top);
+            assert_eq!(back, bottom.checked_mul(inverse.parts), "1 / {c}");
+            inverted += 1;
+        }
+        assert_eq!(inverted, 21);
+    }
+
+    /// Checks the multiples of `xs` against the exact products with top / bottom, in quarters of units; how many there were
+    /// whose products have less than 128 bits.
+    fn check(scale: &Scale, xs: &[i128], (top, bottom): (i128, i128), dtype: Dtype, quarters: i128) -> usize {
+        let most = dtype.range().hi();
+        let mut checked = 0;
+        for (&x, got) in xs.iter().zip(scale.apply(xs, most)) {
+            let limit = scale.limits.as_ref().map_or(i128::MAX, |limits| limits.to_vec()[0]);
+            if limit < most && x.abs() > limit {
+                let large = x.checked_mul(top).is_none_or(|product| product.abs() > most * bottom.abs());
+                assert!(large, "{x} * {top} / {bottom} was saturated");
+                assert_eq!(got, if x.signum() * top.signum() * bottom.signum() > 0 { most } else { -most });
+                continue;
+            }
+            let (Some(exact), Some(got_times)) = (x.checked_mul(top), got.checked_mul(bottom)) else { continue };
+            let Some(off) = got_times.checked_sub(exact).and_then(|off| off.checked_mul(4)) else { continue };
+            let off = off.abs();
+            checked += 1;
+            assert!(off / quarters <= bottom.abs(), "{x} * {top} / {bottom} = {got}: {scale:?}");
+            assert!(off == 0 || exact % bottom != 0, "{x} * {top} / {bottom} is whole, not {got}");
+            let half = if scale.shift == 0 { 0 } else { 1 << (scale.shift - 1) };
+            let product = scale.factors.to_vec()[0] * x + half;
+            assert!(Interval::point(product).signed_bits() <= scale.product_bits, "{product} of {x}: {scale:?}");
+        }
+        checked
+    }
+
+    /// A ratio, the same as a fraction, and the divisor that it comes from if its quotients are to be saturated.
+    type Way = (Ratio, (i128, i128), Option<[f64; 1]>);
+
+    fn both_ways(c: f64) -> Vec<Way> {
+        let exact = if c.abs() < 1e-22 { (0, 1) } else { fraction(c) };
+        let product = (Ratio::of(c), exact, None);
+        let inverse = |divisor| Ratio::inverse(c).map(|ratio| (ratio, (exact.1, exact.0), divisor));
+        [Some(product), inverse(None), inverse(Some([c]))].into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn every_number_of_small_ranges() {
+        let dtype = Dtype::Fixed { bits: 10, frac: 4 };
+        for (c, bound) in REALS.into_iter().flat_map(|c| [0, 1, 2, 5, 31, 100, 511].map(|bound| (c, bound))) {
+            for (ratio, exact, divisors) in both_ways(c) {
+                for lo in [-bound, 0, bound / 2] {
+                    let x = Interval::new(lo, bound);
+                    let divisors = divisors.as_ref().map(|one| one.as_slice());
+                    let multiples = Multiples { ratios: &[ratio], divisors };
+                    let scale = Scale::new(&multiples, x, dtype, Truncation::Exact);
+                    let xs: Vec<i128> = (lo..=bound).collect();
+                    check(&scale, &xs, exact, dtype, 3);
+                    let reach = scale.reach(x, dtype, Truncation::Exact);
+                    assert!(scale.apply(&xs, dtype.range().hi()).iter().all(|&v| reach.contains(v)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_full_range_of_64_bits_stays_within_126() {
+        let dtype = Dtype::FIXED64;
+        let mut seed = 7u64;
+        let mut xs: Vec<i128> = vec![i64::MIN.into(), i128::from(i64::MIN) + 1, -1, 0, 1, i64::MAX.into()];
+        xs.extend((0..400).map(|i| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            i128::from(seed as i64) >> (i % 60)
+        }));
+        let mut checked = 0;
+        for c in REALS {
+            for (ratio, exact, divisors) in both_ways(c) {
+                if divisors.is_some() && c.abs() >= 1.0 {
+                    continue;
+                }
+                let divisors = divisors.as_ref().map(|one| one.as_slice());
+                let scale =
+                    Scale::new(&Multiples { ratios: &[ratio], divisors }, dtype.range(), dtype, Truncation::Exact);
+                checked += check(&scale, &xs, exact, dtype, 4);
+                assert!(scale.ring_bits <= MOST_BITS);
+                let multiples = Multiples { ratios: &[ratio], divisors };
+                let either = Scale::new(&multiples, dtype.range(), dtype, Truncation::Probabilistic);
+                assert!(either.ring_bits <= MOST_BITS && either.shift < either.ring_bits - 1);
+                assert!(either.shift == 0 || either.product_bits < either.ring_bits);
+            }
+        }
+        assert!(checked > 10_000, "{checked}");
+    }
+
+    #[test]
+    fn what_is_exact_before_takes_no_more_bits() {
+        let dtype = Dtype::FIXED64;
+        let scale = |c: f64, bound: i128| {
+            let ratios = [Ratio::of(c)];
+            let x = Interval::new(-bound, bound);
+            Scale::new(&Multiples { ratios: &ratios, divisors: None }, x, dtype, Truncation::Exact)
+        };
+        assert_eq!(scale(2.5, 1 << 40).shift, 1);
+        assert_eq!(scale(3.0, 1 << 40).shift, 0);
+        assert_eq!((scale(0.1, 1 << 20).shift, scale(0.1, 1 << 20).ring_bits), (21, 64));
+        assert_eq!(scale(0.1, 1 << 62).shift, 55, "all bits of the double");
+        assert_eq!(scale(1e-9, 1 << 20).shift, 0, "nothing is left of so small a number");
+    }
+}

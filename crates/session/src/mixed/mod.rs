@@ -1,0 +1,196 @@
+//! Several sharings in one program: what is in which, and how it gets there.
+
+mod assign;
+mod conversions;
+mod in_bits;
+mod prices;
+mod world;
+
+pub use assign::Chosen;
+pub(crate) use assign::{Decided, Deciding, assign, pin};
+pub(crate) use conversions::Conversions;
+pub(crate) use prices::{Book, Prices};
+
+pub(crate) use in_bits::{garbled_bytes, moves, offered};
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use quorate_engine::{Ctx, Result};
+use quorate_gadgets::{Gadgets, convert};
+use quorate_graph::domains::Domain;
+use quorate_graph::{Dtype, Graph, Node, NodeId};
+use quorate_ring::{Bits, Ring, Vector, Wiped};
+
+use crate::data::Plain;
+use crate::executor::{Executor, Value};
+use crate::operations::KINDS;
+use world::{OnBits, OnLabels, World};
+
+/// Where the nodes of a run are computed, and where values that exist before it are: in A, and bits in B, unless it is said
+/// here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Domains(BTreeMap<NodeId, Domain>);
+
+impl Domains {
+    /// Where a node runs.
+    pub fn of(&self, id: NodeId) -> Domain {
+        self.0.get(&id).copied().unwrap_or(Domain::A)
+    }
+
+    /// Says where a node runs, or where its value is.
+    pub fn set(&mut self, id: NodeId, domain: Domain) {
+        self.0.insert(id, domain);
+    }
+
+    /// Whether everything is in A.
+    pub fn is_plain(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<S: Gadgets> Value<S> {
+    /// The sharing that it is in; `None` where everybody knows it, and for the columns of a shuffle, each of which has its own.
+    pub fn domain(&self) -> Option<Domain> {
+        match self {
+            Value::Public(_) | Value::Many(_) => None,
+            Value::Arith(_) => Some(Domain::A),
+            Value::Bits(_) | Value::Rows(_) => Some(Domain::B),
+            Value::Labels(_) => Some(Domain::Y),
+        }
+    }
+}
+
+/// The sharing in which an operation that runs in `domain` takes an operand, or gives a result: bits have no A.
+pub(crate) fn native(domain: Domain, dtype: Dtype) -> Domain {
+    if domain == Domain::A && dtype == Dtype::Bit { Domain::B } else { domain }
+}
+
+impl<S: Gadgets> Executor<'_, S> {
+    /// Computes node `id` on bits or labels, from operands that are in that sharing, or public.
+    pub(crate) async fn in_domain(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        domain: Domain,
+        operands: &[Rc<Value<S>>],
+    ) -> Result<Value<S>> {
+        match domain {
+            Domain::A => Err(KINDS),
+            Domain::B => self.on_bits::<OnBits>(ctx, id, operands).await,
+            Domain::Y => self.on_bits::<OnLabels>(ctx, id, operands).await,
+        }
+    }
+
+    /// A party's own numbers as bits or labels.
+    pub(crate) async fn input_in_bits(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        (node, domain): (&Node, Domain),
+        own: Option<&Plain>,
+    ) -> Result<Value<S>> {
+        let width = node.dtype.bits();
+        let own = own.map(|own| {
+            Wiped(match own {
+                Plain::Vector(vector) => vector.to_bits(0..width),
+                Plain::Bits(bits) => bits.clone(),
+            })
+        });
+        let own = own.as_deref();
+        let shape = (width as usize, node.elements());
+        Ok(match domain {
+            Domain::Y => Value::Labels(self.s.input_labels(ctx, owner, shape, own).await?),
+            _ => Value::Rows(self.s.input_bits(ctx, owner, shape, own).await?),
+        })
+    }
+
+    /// Opens a value that is held as bits or labels.
+    pub(crate) async fn open_in_bits(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        value: &Value<S>,
+        to: Option<usize>,
+    ) -> Result<Option<Plain>> {
+        let rows = match value {
+            Value::Labels(labels) => self.s.labels_to_bits(labels)?,
+            Value::Rows(rows) => rows.clone(),
+            _ => return Err(KINDS),
+        };
+        let bits = match to {
+            None => Some(self.s.open_bits(ctx, &rows).await?),
+            Some(to) => self.s.open_bits_to(ctx, to, &rows).await?,
+        };
+        Ok(bits.map(|bits| opened(&bits, self.work.graph.node(id).dtype)))
+    }
+}
+
+/// The value of node `id` in another sharing; public ones stay. Only bits that its interval needs are taken out of a number.
+pub(crate) async fn converted<S: Gadgets>(
+    s: &S,
+    ctx: &Ctx,
+    value: &Rc<Value<S>>,
+    (graph, id): (&Graph, NodeId),
+    to: Domain,
+) -> Result<Rc<Value<S>>> {
+    if value.domain().is_none_or(|from| from == to) {
+        return Ok(value.clone());
+    }
+    let dtype = graph.node(id).dtype;
+    let (width, signed) = graph.width(id);
+    let rows = dtype.bits() as usize;
+    let narrow = |x: &S::A| s.linear(x, &|share: &Vector| share.convert(Ring::of(width as u32)));
+    let number = |rows: S::B| if dtype == Dtype::Bit { Value::Bits(rows) } else { Value::Rows(rows) };
+    Ok(Rc::new(match (&**value, to) {
+        (Value::Arith(x), Domain::B) => {
+            Value::Rows(extended::<S, OnBits>(s, ctx, &s.bit_decompose(ctx, &narrow(x)).await?, rows, signed)?)
+        }
+        (Value::Arith(x), Domain::Y) => {
+            Value::Labels(extended::<S, OnLabels>(s, ctx, &s.ring_to_labels(ctx, &narrow(x)).await?, rows, signed)?)
+        }
+        (Value::Rows(x), Domain::A) => Value::Arith(composed(s, ctx, x, (width, signed)).await?),
+        (Value::Rows(x) | Value::Bits(x), Domain::Y) => {
+            let low = OnBits::gather_rows(s, x, &(0..width as u32).collect::<Vec<_>>());
+            Value::Labels(extended::<S, OnLabels>(s, ctx, &s.bits_to_labels(ctx, &low).await?, rows, signed)?)
+        }
+        (Value::Labels(x), Domain::B) => number(s.labels_to_bits(x)?),
+        (Value::Labels(x), Domain::A) => Value::Arith(composed(s, ctx, &s.labels_to_bits(x)?, (width, signed)).await?),
+        _ => return Err(KINDS),
+    }))
+}
+
+/// The numbers with these bits, of which so many say all, in a ring of as many bits as there are rows. A bit in a whole ring
+/// costs twice what it does on average where it stands.
+async fn composed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, (width, signed): (usize, bool)) -> Result<S::A> {
+    let rows = s.bit_shape(x).0;
+    let ring = Ring::of(rows as u32);
+    if 2 * width > rows {
+        return s.compose(ctx, x, ring).await;
+    }
+    let low = OnBits::gather_rows(s, x, &(0..width as u32).collect::<Vec<_>>());
+    convert::weighed(s, ctx, &low, signed, ring).await
+}
+
+/// Numbers with so many rows more, which are the sign's or 0.
+fn extended<S: Gadgets, W: World<S>>(s: &S, ctx: &Ctx, x: &W::V, rows: usize, signed: bool) -> Result<W::V> {
+    let (width, lanes) = W::shape(s, x);
+    if width == rows {
+        return Ok(x.clone());
+    }
+    if signed {
+        let index: Vec<u32> = (0..rows).map(|row| row.min(width - 1) as u32).collect();
+        return Ok(W::gather_rows(s, x, &index));
+    }
+    let shape = (rows - width, lanes);
+    let zeros = if ctx.is_dry() { Bits::shape(shape.0, shape.1) } else { Bits::zeros(shape.0, shape.1) };
+    Ok(W::concat_rows(s, &[x, &W::public(s, &zeros)?]))
+}
+
+/// Opened rows as numbers.
+fn opened(bits: &Bits, dtype: Dtype) -> Plain {
+    match dtype {
+        Dtype::Bit => Plain::Bits(bits.clone()),
+        dtype => Plain::Vector(bits.to_vector(Ring::of(dtype.bits()))),
+    }
+}

@@ -1,0 +1,295 @@
+//! How the steps of a run go under a limit on memory: whole, in pieces, or within the pieces of the step that uses them.
+//!
+//! The bound is that of running the steps one after another, in the program's order: everything that the session holds,
+//! each value from its step to its last use, and the step's own working room. Where that exceeds the limit, a step that can
+//! be cut works on a piece at a time. Where the values between the steps are too large still, one that only one step uses is
+//! never whole: each piece of that step makes its piece of it, if holding what it is made of takes no more. What the limit
+//! leaves beside the bound is for steps out of order (see [`gate`](crate::gate)).
+//!
+//! All this depends on the program, the number of parties and the limit, so that all parties come to the same answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_graph::{Graph, Node, NodeId, Op};
+
+use crate::executor::Work;
+use crate::memory::{Load, bytes_of, held_bytes, opened_bytes, plain_bytes, value_bytes, working_bytes};
+use crate::protocol::Backend;
+use crate::split::{Split, is_elementwise};
+
+/// The most and the fewest elements of a piece, where a unit is one element.
+const MOST_ELEMENTS: usize = 1 << 16;
+const LEAST_ELEMENTS: usize = 1 << 10;
+/// The longest chain of steps that make pieces for each other.
+const MOST_DEEP: usize = 16;
+/// Pieces under way at a time, where the limit has room for them: one is computed while another's messages travel.
+const WINDOW: usize = 2;
+
+/// How one step goes that does not go whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As pieces of so many units, so many at a time.
+    Pieces { units: usize, window: usize },
+    /// Not at all by itself: its only user's pieces make what they need of it.
+    Within,
+}
+
+/// How the steps of a run go, and what that takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    ways: BTreeMap<NodeId, Way>,
+    /// Bytes that the steps work with at one party, their results included.
+    rooms: BTreeMap<NodeId, u64>,
+    /// Bytes at one party before anything is computed.
+    pub base_bytes: u64,
+    /// Bytes at one party at the worst moment, without correlations made ahead.
+    pub peak_bytes: u64,
+    /// The step at that moment; `None` where it is the values that the session held before.
+    pub at: Option<NodeId>,
+}
+
+/// What a schedule is made for.
+pub(crate) struct Given<'a, B> {
+    pub backend: &'a B,
+    pub work: &'a Work<'a>,
+    /// Values that exist before.
+    pub held: &'a BTreeSet<NodeId>,
+    /// Which stay afterwards.
+    pub keeps: &'a dyn Fn(NodeId) -> bool,
+}
+
+impl Schedule {
+    /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their users'
+    /// pieces, too. The last one if none does.
+    pub fn of<B: Backend>(given: &Given<'_, B>, limit: Option<u64>) -> Schedule {
+        let whole = given.walk(u64::MAX, &BTreeSet::new());
+        let Some(limit) = limit.filter(|&limit| whole.peak_bytes > limit) else { return whole };
+        let pieces = given.walk(limit, &BTreeSet::new());
+        if pieces.peak_bytes <= limit {
+            return pieces;
+        }
+        let fused = given.walk(limit, &given.within());
+        if fused.peak_bytes < pieces.peak_bytes { fused } else { pieces }
+    }
+
+    /// Every step whole, and these bytes for it.
+    #[cfg(test)]
+    pub fn with_rooms(rooms: impl Iterator<Item = (NodeId, u64)>) -> Schedule {
+        Schedule { rooms: rooms.collect(), ..Schedule::default() }
+    }
+
+    /// Everything in pieces of so many units that can be; `within`: and all within others that can be.
+    #[cfg(test)]
+    pub fn in_pieces<B: Backend>(given: &Given<'_, B>, units: usize, within: bool) -> Schedule {
+        let mut inner = BTreeSet::new();
+        if within {
+            inner.extend(given.can_be_within(&given.uses(), &given.last_uses()).into_keys());
+        }
+        let cut = given.work.nodes.iter().filter(|&id| !inner.contains(id) && Split::of(given.graph(), *id).is_some());
+        let cut = cut.map(|&id| (id, Way::Pieces { units, window: 2 }));
+        let ways = cut.chain(inner.iter().map(|&id| (id, Way::Within))).collect();
+        Schedule { ways, ..Schedule::default() }
+    }
+
+    pub fn way(&self, id: NodeId) -> Option<Way> {
+        self.ways.get(&id).copied()
+    }
+
+    pub fn is_within(&self, id: NodeId) -> bool {
+        self.way(id) == Some(Way::Within)
+    }
+
+    /// Bytes that a step takes beside its operands.
+    pub fn step_bytes(&self, id: NodeId) -> u64 {
+        self.rooms.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Whether a step exchanges messages: its own, or those of what its pieces make.
+    pub fn talks(&self, graph: &Graph, id: NodeId) -> bool {
+        let within = || graph.node(id).inputs.iter().any(|&input| self.is_within(input) && self.talks(graph, input));
+        !self.is_within(id) && graph.node(id).op.talks() || within()
+    }
+
+    /// What a step reads: its operands, and in place of those within its pieces what these are made of.
+    pub fn sources(&self, graph: &Graph, id: NodeId) -> Vec<NodeId> {
+        let mut sources = Vec::new();
+        for &input in &graph.node(id).inputs {
+            match self.is_within(input) {
+                true => sources.extend(self.sources(graph, input)),
+                false => sources.push(input),
+            }
+        }
+        sources
+    }
+}
+
+impl<B: Backend> Given<'_, B> {
+    fn graph(&self) -> &Graph {
+        self.work.graph
+    }
+
+    /// How often each node's value is used.
+    fn uses(&self) -> BTreeMap<NodeId, usize> {
+        let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
+        let operands = self.work.nodes.iter().flat_map(|&id| &self.graph().node(id).inputs).copied();
+        let reveals = self.work.reveals.iter().map(|reveal| reveal.node);
+        operands.chain(reveals).for_each(|id| *uses.entry(id).or_default() += 1);
+        uses
+    }
+
+    /// Which step uses each node's value last.
+    fn last_uses(&self) -> BTreeMap<NodeId, NodeId> {
+        let operands = |&id: &NodeId| self.graph().node(id).inputs.iter().map(move |&input| (input, id));
+        self.work.nodes.iter().flat_map(operands).collect()
+    }
+
+    /// Follows the steps in order; those that do not fit the limit go in pieces.
+    fn walk(&self, limit: u64, within: &BTreeSet<NodeId>) -> Schedule {
+        let (graph, work) = (self.graph(), self.work);
+        let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
+        let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
+        let mut live: u64 = self.held.iter().map(|&id| bytes(id)).sum::<u64>() + inputs.map(plain_bytes).sum::<u64>();
+        let mut schedule = Schedule { base_bytes: live, peak_bytes: live, ..Schedule::default() };
+        schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
+        let mut uses = self.uses();
+        let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
+        work.reveals.iter().for_each(|reveal| *opened.entry(reveal.node).or_default() += 1);
+        for &id in work.nodes.iter().filter(|id| !within.contains(id)) {
+            live += bytes(id);
+            let room = self.settle(&mut schedule, id, limit.saturating_sub(live));
+            schedule.rooms.insert(id, bytes(id) + room);
+            schedule.peak(live + room, id);
+            for input in schedule.sources(graph, id).into_iter().chain(std::iter::once(id)) {
+                let left = uses.entry(input).or_default();
+                *left = left.saturating_sub(usize::from(input != id));
+                if *left == 0 && !self.held.contains(&input) && !(self.keeps)(input) {
+                    live -= bytes(input);
+                }
+            }
+            // Opened, perhaps, while others still run.
+            live += opened.remove(&id).unwrap_or(0) * plain_bytes(graph.node(id));
+        }
+        live += opened.iter().map(|(&id, times)| times * plain_bytes(graph.node(id))).sum::<u64>();
+        for reveal in &work.reveals {
+            live += opened_bytes(graph.node(reveal.node));
+            schedule.peak(live, reveal.node);
+        }
+        schedule
+    }
+
+    /// Decides how a step goes that has so many bytes beside its result; what it works with.
+    fn settle(&self, schedule: &mut Schedule, id: NodeId, left: u64) -> u64 {
+        let graph = self.graph();
+        let whole = working_bytes(self.backend, graph, id, &Load::whole(graph, id));
+        let must = graph.node(id).inputs.iter().any(|&input| schedule.is_within(input));
+        let Some(split) = Split::of(graph, id).filter(|_| must || whole > left) else { return whole };
+        let all = split.units(graph.node(id)).max(1);
+        let rooms = sizes(split, graph.node(id)).map(|units| units.min(all)).map(|units| {
+            let window = WINDOW.min(all.div_ceil(units)) as u64;
+            (units, window, self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units))
+        });
+        // As many at a time as the window has; one at a time; and if that is too much still, the smallest.
+        let rooms: Vec<(usize, u64, u64)> = rooms.collect();
+        let fits = |&&(_, window, room): &&(usize, u64, u64)| room.saturating_mul(window) <= left;
+        let one = |&(units, _, room): &(usize, u64, u64)| (units, 1, room);
+        let alone = || rooms.iter().map(one).find(|&(_, _, room)| room <= left).or(rooms.last().map(one));
+        let Some((units, window, room)) = rooms.iter().find(fits).copied().or_else(alone) else { return whole };
+        let room = room.saturating_mul(window);
+        if !must && room >= whole {
+            return whole;
+        }
+        let window = window as usize;
+        schedule.ways.insert(id, Way::Pieces { units, window });
+        room
+    }
+
+    /// What is left to do when pieces of so many units are done: the winners' own tournament.
+    fn afterwards(&self, id: NodeId, split: Split, units: usize) -> u64 {
+        let Split::Rounds(axis) = split else { return 0 };
+        let winners = Load::elements(self.graph().node(id), axis.len.div_ceil(units) * axis.inner);
+        2 * winners.result as u64 * self.backend.shares() * 8 + working_bytes(self.backend, self.graph(), id, &winners)
+    }
+
+    /// What a piece takes: what is made for it, copies of what it reads, its own work and its result.
+    fn room(&self, schedule: &Schedule, id: NodeId, load: &Load) -> u64 {
+        let graph = self.graph();
+        let node = graph.node(id);
+        let (mut making, mut made) = (0, 0);
+        for (&input, operand) in node.inputs.iter().zip(&load.operands) {
+            let source = graph.node(input);
+            made += if operand.copied { bytes_of(self.backend, source, operand.len) } else { 0 };
+            if schedule.is_within(input) {
+                making += self.room(schedule, input, &Load::elements(source, operand.len));
+            }
+        }
+        let own = working_bytes(self.backend, graph, id, load) + bytes_of(self.backend, node, load.result);
+        making.max(made + own)
+    }
+
+    /// The values that shall never be whole: used by one step, which can make them piece by piece, and taking no less room
+    /// than what would have to be held to make them there.
+    fn within(&self) -> BTreeSet<NodeId> {
+        let graph = self.graph();
+        let uses = self.uses();
+        let last = self.last_uses();
+        let can = self.can_be_within(&uses, &last);
+        // For what is within, the bytes that must be held in its place.
+        let mut within: BTreeMap<NodeId, u64> = BTreeMap::new();
+        for &id in self.work.nodes.iter().filter(|id| can.contains_key(id)) {
+            let node = graph.node(id);
+            let held_for = |&input: &NodeId| match within.get(&input) {
+                Some(&held) => held,
+                None if last.get(&input) != Some(&id) || self.held.contains(&input) || (self.keeps)(input) => 0,
+                None => value_bytes(self.backend, graph.node(input)),
+            };
+            let held = node.inputs.iter().map(held_for).sum();
+            if held <= value_bytes(self.backend, node) || matches!(node.op, Op::Reshape) {
+                within.insert(id, held);
+            }
+        }
+        within.into_keys().collect()
+    }
+
+    /// Nodes that one step alone uses, which takes them by ranges; and how far they are from a step that has pieces.
+    fn can_be_within(
+        &self,
+        uses: &BTreeMap<NodeId, usize>,
+        last: &BTreeMap<NodeId, NodeId>,
+    ) -> BTreeMap<NodeId, usize> {
+        let graph = self.graph();
+        let mut can = BTreeMap::new();
+        for &id in self.work.nodes.iter().rev() {
+            let op = &graph.node(id).op;
+            let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
+            let apart = is_elementwise(op) || moves;
+            let Some(user) = last.get(&id).filter(|_| apart && uses.get(&id) == Some(&1)) else { continue };
+            let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
+            let depth = can.get(user).map_or(1, |depth| depth + 1);
+            let takes = match graph.node(*user).op {
+                Op::Reshape => can.contains_key(user),
+                _ => Split::of(graph, *user).is_some_and(|split| split.takes_ranges(place)),
+            };
+            if takes && depth <= MOST_DEEP && !(self.keeps)(id) {
+                can.insert(id, depth);
+            }
+        }
+        can
+    }
+}
+
+/// Units of a piece, from the most on down: powers of two.
+fn sizes(split: Split, node: &Node) -> impl Iterator<Item = usize> {
+    let each = split.elements_per_unit(node).next_power_of_two();
+    // The winners of single rows would be all rows.
+    let fewest = if matches!(split, Split::Rounds(_)) { 16 } else { 1 };
+    let [most, least] = [MOST_ELEMENTS, LEAST_ELEMENTS].map(|elements| (elements / each).max(fewest));
+    std::iter::successors(Some(most), move |&units| (units > least).then_some(units / 2))
+}
+
+impl Schedule {
+    fn peak(&mut self, bytes: u64, at: NodeId) {
+        if bytes > self.peak_bytes {
+            (self.peak_bytes, self.at) = (bytes, Some(at));
+        }
+    }
+}
