@@ -1,5 +1,5 @@
 //! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
-//! [--parties 3,5,7] [--links memory,tls,tcp] [--most BATCH]`. `tcp` is without encryption and needs `--features testing`.
+//! [--parties 2,3,5,7] [--links memory,tls,tcp] [--most BATCH]`. `tcp` is without encryption and needs `--features testing`.
 
 use std::error::Error;
 
@@ -25,7 +25,7 @@ fn link(name: &str) -> Result<Link, String> {
 
 fn options() -> Result<Options, Box<dyn Error>> {
     let links = vec![Link::Memory, Link::Tls];
-    let mut options = Options { names: Vec::new(), parties: vec![3, 5, 7], links, most: usize::MAX };
+    let mut options = Options { names: Vec::new(), parties: vec![2, 3, 5, 7], links, most: usize::MAX };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
@@ -79,8 +79,9 @@ fn line(cell: &Cell, measured: &Measured) -> String {
         notes.insert(0, format!("target {target}: {}", if reached { "reached" } else { "MISSED" }));
     }
     for peer in peers::figures(cell) {
-        let time = peer.seconds.map_or(String::new(), |s| format!("{:.4} s ", s));
-        notes.push(format!("{}: {time}{}", peer.name, peer.note));
+        let time = peer.seconds.map_or(String::new(), |s| format!("{s:.4} s "));
+        let bytes = peer.bytes_per_party.map_or(String::new(), |bytes| format!("{:.1} MB ", bytes / 1e6));
+        notes.push(format!("{}: {time}{bytes}{}", peer.name, peer.note));
     }
     let (median, min) = (measured.seconds.median * 1e3, measured.seconds.min * 1e3);
     format!("{:<64} {median:>9.3} ms (min {min:.3}, {} runs)  {}", cell.to_string(), measured.runs, notes.join("; "))

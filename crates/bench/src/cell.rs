@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use quorate_he::{Level, Options, Scheme};
+
 /// A standard workload. Operands are shared before the clock starts, and results are opened after it stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Workload {
@@ -22,7 +24,42 @@ pub enum Workload {
     LessThanFullGeneral,
     /// One multiplication of one element after another; the batch is 1.
     Chain,
+    /// Conversions between the sharings of two parties: numbers to bits, bits to numbers, either to labels and back. Of a
+    /// number that is held by its bits there are k bits.
+    A2B,
+    B2A,
+    B2Y,
+    Y2B,
+    A2Y,
+    Y2A,
+    /// AES-128 of shared keys and blocks, garbled, and on shared bits; the batch is blocks, a result an AND.
+    YaoAes,
+    GmwAes,
+    /// Correlated OTs between two parties, one way: semi-honest, and with checks.
+    OtCot,
+    OtCotMalicious,
+    /// Multiplication triples of two parties by OT, over Z_2^k.
+    OtTriples,
+    /// The same for bits.
+    OtBitTriples,
+    /// Multiplication triples of two parties over Z_2^k, three ways side by side: by OT,
+    TriplesOt,
+    /// by Paillier's cryptosystem, packed,
+    TriplesPaillier(KeySize),
+    /// and by that of Damgård, Geisler and Krøigaard.
+    TriplesDgk(KeySize),
 }
+
+/// Bits of a modulus: those of the paper's legacy, medium and long-term security.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeySize {
+    Legacy,
+    Medium,
+    Long,
+}
+
+/// ANDs of one block of AES-128, its key schedule included.
+pub const AES_ANDS: usize = 6400;
 
 /// What carries the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +86,7 @@ pub struct Cell {
 }
 
 impl Workload {
-    pub const ALL: [Workload; 9] = [
+    pub const ALL: [Workload; 28] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::RandomBit,
@@ -59,6 +96,25 @@ impl Workload {
         Workload::LessThanBoundedGeneral,
         Workload::LessThanFullGeneral,
         Workload::Chain,
+        Workload::A2B,
+        Workload::B2A,
+        Workload::B2Y,
+        Workload::Y2B,
+        Workload::A2Y,
+        Workload::Y2A,
+        Workload::YaoAes,
+        Workload::GmwAes,
+        Workload::OtCot,
+        Workload::OtCotMalicious,
+        Workload::OtTriples,
+        Workload::OtBitTriples,
+        Workload::TriplesOt,
+        Workload::TriplesPaillier(KeySize::Legacy),
+        Workload::TriplesPaillier(KeySize::Medium),
+        Workload::TriplesPaillier(KeySize::Long),
+        Workload::TriplesDgk(KeySize::Legacy),
+        Workload::TriplesDgk(KeySize::Medium),
+        Workload::TriplesDgk(KeySize::Long),
     ];
 
     /// How it is called on the command line.
@@ -73,6 +129,25 @@ impl Workload {
             Workload::LessThanBoundedGeneral => "less-than-bounded-general",
             Workload::LessThanFullGeneral => "less-than-full-general",
             Workload::Chain => "chain",
+            Workload::A2B => "a2b",
+            Workload::B2A => "b2a",
+            Workload::B2Y => "b2y",
+            Workload::Y2B => "y2b",
+            Workload::A2Y => "a2y",
+            Workload::Y2A => "y2a",
+            Workload::YaoAes => "yao-aes",
+            Workload::GmwAes => "gmw-aes",
+            Workload::OtCot => "ot-cot",
+            Workload::OtCotMalicious => "ot-cot-malicious",
+            Workload::OtTriples => "ot-triples",
+            Workload::OtBitTriples => "ot-bit-triples",
+            Workload::TriplesOt => "triples-ot",
+            Workload::TriplesPaillier(KeySize::Legacy) => "triples-paillier-1024",
+            Workload::TriplesPaillier(KeySize::Medium) => "triples-paillier-2048",
+            Workload::TriplesPaillier(KeySize::Long) => "triples-paillier-3072",
+            Workload::TriplesDgk(KeySize::Legacy) => "triples-dgk-1024",
+            Workload::TriplesDgk(KeySize::Medium) => "triples-dgk-2048",
+            Workload::TriplesDgk(KeySize::Long) => "triples-dgk-3072",
         }
     }
 
@@ -83,8 +158,23 @@ impl Workload {
             | Workload::LessThanFull
             | Workload::LessThanBoundedGeneral
             | Workload::LessThanFullGeneral => "less-than",
+            Workload::OtCot | Workload::OtCotMalicious => "ot-cot",
+            Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => "triples",
+            Workload::YaoAes | Workload::GmwAes => "aes",
+            other if other.is_conversion() => "conversions",
             other => other.name(),
         }
+    }
+
+    /// Whether it takes a sharing to another.
+    pub(crate) fn is_conversion(self) -> bool {
+        use Workload::{A2B, A2Y, B2A, B2Y, Y2A, Y2B};
+        matches!(self, A2B | B2A | B2Y | Y2B | A2Y | Y2A)
+    }
+
+    /// Whether it is AES, a key and a block of 128 bits each.
+    pub(crate) fn is_circuit(self) -> bool {
+        matches!(self, Workload::YaoAes | Workload::GmwAes)
     }
 
     /// Whether three parties leave out what they know and work as any number does.
@@ -94,7 +184,41 @@ impl Workload {
 
     /// Whether it makes correlations and uses none: all of it is the offline phase.
     pub fn is_correlation(self) -> bool {
-        matches!(self, Workload::RandomBit | Workload::EdaBit)
+        matches!(self, Workload::RandomBit | Workload::EdaBit) || self.is_transfer()
+    }
+
+    /// Whether two parties make it of oblivious transfers or ciphertexts alone.
+    pub fn is_transfer(self) -> bool {
+        self.protocols() == ["ot"] || self.family() == "triples"
+    }
+
+    /// The cryptosystem that it takes.
+    pub(crate) fn cryptosystem(self) -> Option<Options> {
+        let of = |scheme, size| {
+            let level = match size {
+                KeySize::Legacy => Level::LEGACY,
+                KeySize::Medium => Level::MEDIUM,
+                KeySize::Long => Level::LONG,
+            };
+            Some(Options { scheme, level })
+        };
+        match self {
+            Workload::TriplesPaillier(size) => of(Scheme::Paillier, size),
+            Workload::TriplesDgk(size) => of(Scheme::Dgk, size),
+            _ => None,
+        }
+    }
+
+    /// The protocols under which `quorate bench` lists it.
+    pub fn protocols(self) -> &'static [&'static str] {
+        match self {
+            Workload::OtCot | Workload::OtCotMalicious | Workload::OtTriples | Workload::OtBitTriples => &["ot"],
+            Workload::Mul | Workload::MatMul | Workload::LessThanBounded | Workload::LessThanFull => &["rss", "aby"],
+            Workload::Chain => &["rss", "aby"],
+            Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => &["aby"],
+            _ if self.is_conversion() || self.is_circuit() => &["aby"],
+            _ => &["rss"],
+        }
     }
 }
 
@@ -129,9 +253,18 @@ impl Cell {
         if self.workload == Workload::MatMul { self.batch * self.batch } else { self.batch }
     }
 
-    /// Single results: the unit of throughput.
+    /// What its parties set up.
+    pub fn protocol(&self) -> &'static str {
+        match self.parties {
+            2 if self.workload.is_transfer() => "ot",
+            2 => "aby",
+            _ => "rss",
+        }
+    }
+
+    /// Single results: the unit of throughput. Of circuits that is their ANDs.
     pub fn results(&self) -> usize {
-        self.operand_len()
+        self.operand_len() * if self.workload.is_circuit() { AES_ANDS } else { 1 }
     }
 
     /// Work relative to that of batch 1, to predict a cell's time from a smaller one.

@@ -10,8 +10,10 @@ use crate::cell::Cell;
 pub enum BenchError {
     #[error("there is no workload {name:?}; choose from {}", crate::cell::names().join(", "))]
     UnknownWorkload { name: String },
-    #[error("no benchmarks for protocol {name:?}; this release has rss")]
+    #[error("no benchmarks for protocol {name:?}; this release has rss and ot")]
     UnknownProtocol { name: String },
+    #[error("workload {name:?} is one of another protocol than {protocol}")]
+    UnderAnother { name: String, protocol: String },
     #[error("{cell}: wrong result at party {party}, element {element}. Please report this defect")]
     Wrong { cell: Cell, party: usize, element: usize },
     #[error("{cell}: {source}")]

@@ -7,22 +7,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use quorate_engine::Sharing;
+use quorate_aby::Aby;
 use quorate_engine::{Costs, Demand, Error, Party, Phase, Result, dry};
 use quorate_net::{Interrupt, Net};
 use quorate_ring::Vector;
-use quorate_rss::{Kind, Rss, Shared};
+use quorate_rss::Rss;
 
 use crate::cell::{Cell, Link};
 use crate::error::BenchError;
 use crate::links;
+use crate::operands::{Numbers, Operands};
+use crate::sharing::Measurable;
 use crate::task::{Expected, Output, Task};
+use crate::transfers::Transfers;
 
 /// What all parties do at the same time.
 #[derive(Clone)]
 enum Job {
     /// Share the operands and rehearse the protocol.
-    Share(Task, Arc<(Vector, Vector)>),
+    Share(Task, Arc<Numbers>),
     /// Run the protocol once.
     Run,
     /// Open its result and compare.
@@ -79,6 +82,7 @@ impl Stopper {
 pub(crate) struct Group {
     pub link: Link,
     pub parties: usize,
+    pub protocol: &'static str,
     jobs: Vec<Sender<Job>>,
     replies: Receiver<Reply>,
     threads: Vec<JoinHandle<()>>,
@@ -86,28 +90,36 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Opens links and sets `parties` parties up.
-    pub fn open(link: Link, parties: usize, stopper: &Stopper) -> std::result::Result<Group, BenchError> {
-        Rss::check_parties(parties).map_err(BenchError::Setup)?;
+    /// Opens links and sets `parties` parties up under a protocol that [`Cell::protocol`] names.
+    pub fn open(
+        link: Link,
+        parties: usize,
+        protocol: &'static str,
+        stopper: &Stopper,
+    ) -> std::result::Result<Group, BenchError> {
+        match protocol {
+            "rss" => Rss::check_parties(parties),
+            _ => Aby::check_parties(parties),
+        }
+        .map_err(BenchError::Setup)?;
         let ends = links::open(link, parties)?;
         stopper.watch(ends.iter().map(|net| net.interrupt_handle()).collect());
         let (reply, replies) = channel();
         let start = |(me, net): (usize, Box<dyn Net>)| {
             let (sender, jobs) = channel();
             let reply = reply.clone();
-            (sender, thread::spawn(move || serve(me, net, &jobs, &reply)))
+            (sender, thread::spawn(move || serve(protocol, me, net, &jobs, &reply)))
         };
         let (jobs, threads) = ends.into_iter().enumerate().map(start).unzip();
-        let group = Group { link, parties, jobs, replies, threads, stopper: stopper.clone() };
+        let group = Group { link, parties, protocol, jobs, replies, threads, stopper: stopper.clone() };
         group.collect().map_err(|(party, error)| group.explain(party, error, BenchError::Setup))?;
         Ok(group)
     }
 
     /// Shares a task's operands; every later [`Group::run`] is that task.
     pub fn share(&self, task: Task, x: &[i64], y: &[i64]) -> std::result::Result<(), BenchError> {
-        let ring = task.ring();
-        let operands = Arc::new((Vector::from_i64s(ring, x), Vector::from_i64s(ring, y)));
-        self.all(task.cell, &Job::Share(task, operands)).map(drop)
+        let numbers = Arc::new((task.elements(x), task.elements(y)));
+        self.all(task.cell, &Job::Share(task, numbers)).map(drop)
     }
 
     /// One execution; samples by party.
@@ -173,9 +185,9 @@ impl Drop for Group {
 }
 
 /// A party's thread: sets up, then does jobs until there are no more.
-fn serve(me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
+fn serve(protocol: &str, me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
     const PANICKED: Error = Error::Bug { what: "a party's thread panicked" };
-    let opened = catch_unwind(AssertUnwindSafe(|| Worker::open(Party::new(net)))).unwrap_or(Err(PANICKED));
+    let opened = catch_unwind(AssertUnwindSafe(|| Served::open(protocol, Party::new(net)))).unwrap_or(Err(PANICKED));
     let mut worker = match opened {
         Ok(worker) => worker,
         Err(error) => return drop(reply.send((me, Err(error)))),
@@ -192,33 +204,64 @@ fn serve(me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Repl
 }
 
 /// What a party has for the task at hand.
-struct Shares {
+struct Shares<S: Measurable> {
     task: Task,
-    x: Shared<Vector>,
-    y: Shared<Vector>,
-    demand: Demand<Kind>,
-    output: Option<Output>,
+    operands: Operands<S>,
+    demand: Demand<S::Kind>,
+    output: Option<Output<S>>,
 }
 
-struct Worker {
+/// A party, by its protocol.
+enum Served {
+    Transfers(Box<Transfers>),
+    Aby(Box<Worker<Aby>>),
+    Rss(Box<Worker<Rss>>),
+}
+
+impl Served {
+    fn open(protocol: &str, party: Party) -> Result<Served> {
+        match protocol {
+            "ot" => Transfers::open(party).map(Box::new).map(Served::Transfers),
+            "aby" => Worker::open(party).map(Box::new).map(Served::Aby),
+            _ => Worker::open(party).map(Box::new).map(Served::Rss),
+        }
+    }
+
+    fn work(&mut self, job: Job) -> Result<Answer> {
+        let two = match self {
+            Served::Transfers(two) => two,
+            Served::Aby(worker) => return worker.work(job),
+            Served::Rss(worker) => return worker.work(job),
+        };
+        match job {
+            Job::Share(task, _) => two.begin(task)?,
+            Job::Run => return two.run().map(|sample| Answer::Ran(Box::new(sample))),
+            Job::Check(_) => return two.check().map(|wrong| wrong.map_or(Answer::Done, Answer::Wrong)),
+            Job::Forget => two.forget(),
+        }
+        Ok(Answer::Done)
+    }
+}
+
+struct Worker<S: Measurable> {
     party: Party,
-    rss: Rss,
-    shares: Option<Shares>,
+    sharing: S,
+    shares: Option<Shares<S>>,
 }
 
-const NO_TASK: Error = Error::Bug { what: "a benchmark's jobs came out of order" };
+pub(crate) const NO_TASK: Error = Error::Bug { what: "a benchmark's jobs came out of order" };
 
-impl Worker {
-    fn open(mut party: Party) -> Result<Worker> {
+impl<S: Measurable> Worker<S> {
+    fn open(mut party: Party) -> Result<Worker<S>> {
         let mut run = party.begin_alone()?;
-        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
+        let sharing = run.phase(Phase::Offline, async |ctx| S::setup(ctx).await)?;
         run.finish();
-        Ok(Worker { party, rss, shares: None })
+        Ok(Worker { party, sharing, shares: None })
     }
 
     fn work(&mut self, job: Job) -> Result<Answer> {
         match job {
-            Job::Share(task, operands) => self.share(task, &operands).map(|()| Answer::Done),
+            Job::Share(task, numbers) => self.share(task, &numbers).map(|()| Answer::Done),
             Job::Run => self.run().map(|sample| Answer::Ran(Box::new(sample))),
             Job::Check(expected) => self.check(&expected),
             Job::Forget => {
@@ -228,60 +271,55 @@ impl Worker {
         }
     }
 
-    fn share(&mut self, task: Task, operands: &(Vector, Vector)) -> Result<()> {
+    fn share(&mut self, task: Task, numbers: &Numbers) -> Result<()> {
         self.shares = None;
-        let (me, parties, rss) = (self.party.me(), self.party.parties(), &self.rss);
-        let demand = rehearse(task, me, parties)?;
-        rss.set_forms(task.forms());
-        let shape = task.operand_shape();
+        let (me, parties, sharing) = (self.party.me(), self.party.parties(), &self.sharing);
+        let demand = rehearse::<S>(task, me, parties)?;
+        sharing.choose(task);
         let mut run = self.party.begin_alone()?;
-        let last = parties - 1;
-        let (x, y) = run.phase(Phase::Online, async |ctx| {
-            let x = rss.input(ctx, 0, shape, (me == 0).then_some(&operands.0)).await?;
-            let y = rss.input(ctx, last, shape, (me == last).then_some(&operands.1)).await?;
-            Ok((x, y))
-        })?;
+        let operands = run.phase(Phase::Online, async |ctx| task.share(sharing, ctx, numbers).await)?;
         run.finish();
-        self.shares = Some(Shares { task, x, y, demand, output: None });
+        self.shares = Some(Shares { task, operands, demand, output: None });
         Ok(())
     }
 
     fn run(&mut self) -> Result<Sample> {
-        let (rss, shares) = (&self.rss, self.shares.as_mut().ok_or(NO_TASK)?);
+        let (sharing, shares) = (&self.sharing, self.shares.as_mut().ok_or(NO_TASK)?);
         shares.output = None;
         let demand = shares.demand.clone();
         let mut run = self.party.begin_alone()?;
         let (start, wire) = (Instant::now(), run.wire_bytes());
         if !demand.totals().is_empty() {
-            run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand).await)?;
+            run.phase(Phase::Offline, async |ctx| sharing.prepare(ctx, demand).await)?;
         }
         let (middle, wire_offline) = (Instant::now(), run.wire_bytes());
-        let output = run.phase(Phase::Online, async |ctx| shares.task.run(rss, ctx, &shares.x, &shares.y).await)?;
+        let output = run.phase(Phase::Online, async |ctx| shares.task.run(sharing, ctx, &shares.operands).await)?;
         let (end, wire_online) = (Instant::now(), run.wire_bytes());
         let costs = run.finish();
-        rss.clear_stock();
+        sharing.clear_stock();
         shares.output = Some(output);
         let wire_bytes = [wire_offline - wire, wire_online - wire_offline];
         Ok(Sample { spans: [(start, middle), (middle, end)], costs, wire_bytes })
     }
 
     fn check(&mut self, expected: &Expected) -> Result<Answer> {
-        let rss = &self.rss;
+        let sharing = &self.sharing;
         let output = self.shares.as_mut().and_then(|shares| shares.output.take()).ok_or(NO_TASK)?;
         let mut run = self.party.begin_alone()?;
-        let wrong = run.phase(Phase::Online, async |ctx| output.first_wrong(rss, ctx, expected).await)?;
+        let wrong = run.phase(Phase::Online, async |ctx| output.first_wrong(sharing, ctx, expected).await)?;
         run.finish();
         Ok(wrong.map_or(Answer::Done, Answer::Wrong))
     }
 }
 
 /// The correlations that a task wants.
-fn rehearse(task: Task, me: usize, parties: usize) -> Result<Demand<Kind>> {
-    let rss = Rss::dry(parties, me)?;
-    rss.set_forms(task.forms());
+fn rehearse<S: Measurable>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
+    let twin = S::dry(parties, me)?;
+    twin.choose(task);
     let (ring, len) = task.operand_shape();
-    let phantom = rss.public(&Vector::shape(ring, len));
-    rss.record_demand();
-    dry::run(me, parties, Phase::Online, async |ctx| task.run(&rss, ctx, &phantom, &phantom).await)?;
-    Ok(rss.take_demand())
+    let shapes = (Vector::shape(ring, len), Vector::shape(ring, len));
+    let (phantom, _) = dry::run(me, parties, Phase::Online, async |ctx| task.share(&twin, ctx, &shapes).await)?;
+    twin.record_demand();
+    dry::run(me, parties, Phase::Online, async |ctx| task.run(&twin, ctx, &phantom).await)?;
+    Ok(twin.take_demand())
 }

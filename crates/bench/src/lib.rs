@@ -3,7 +3,8 @@
 //! | module | what |
 //! |---|---|
 //! | `cell`, `plan` | what is measured: workload, ring, parties, batch, link |
-//! | `task` | a workload as a protocol and as plain arithmetic |
+//! | `task`, `operands` | a workload as a protocol and as plain arithmetic; what it works on |
+//! | `transfers` | workloads of two parties, by oblivious transfer |
 //! | `links`, `group` | the parties: a thread each, over memory links or loopback |
 //! | `measure` | repetitions, medians, predictions; [`Bench`] |
 //! | `pingpong` | the bare round trip beside which a chain of rounds stands |
@@ -18,14 +19,17 @@ mod group;
 mod links;
 mod machine;
 mod measure;
+mod operands;
 pub mod peers;
 mod pingpong;
 mod plan;
+mod sharing;
 mod task;
+mod transfers;
 
-pub use cell::{Cell, Link, Workload};
+pub use cell::{AES_ANDS, Cell, KeySize, Link, Workload};
 pub use error::BenchError;
 pub use group::Stopper;
 pub use machine::Machine;
 pub use measure::{Bench, Limits, Measured, Outcome, PhaseFigures, Seconds, Skip};
-pub use plan::{cells, select};
+pub use plan::{cells, parties_of, select, select_under};

@@ -6,10 +6,11 @@ use std::time::Instant;
 use quorate_engine::Phase;
 use quorate_ring::Ring;
 
-use crate::cell::{Cell, Link, Workload};
+use crate::cell::{AES_ANDS, Cell, Workload};
 use crate::error::BenchError;
 use crate::group::{Group, Sample, Stopper};
 use crate::machine::processor_seconds;
+use crate::peers::Figures;
 use crate::task::Task;
 use crate::{peers, pingpong};
 
@@ -112,8 +113,13 @@ impl Measured {
 
     /// Whether the target of a cell was reached; `None` where it has none.
     pub fn reaches(&self, cell: &Cell) -> Option<bool> {
-        let trip = self.chain.map(|(_, trip)| trip);
-        peers::target(cell).map(|target| target.holds(self.seconds_each(), self.bytes_per_party(), trip))
+        let figures = Figures {
+            seconds: self.seconds_each(),
+            online: self.online.as_ref().map(|online| online.seconds.median),
+            bytes_per_party: self.bytes_per_party(),
+            round_trip: self.chain.map(|(_, trip)| trip),
+        };
+        peers::target(cell).map(|target| target.holds(&figures))
     }
 }
 
@@ -178,23 +184,29 @@ impl Bench {
         (self.started.elapsed().as_secs_f64() + predicted >= self.limits.total_seconds).then_some(Skip::TimeIsUp)
     }
 
-    fn group(&mut self, link: Link, parties: usize) -> Result<&Group, BenchError> {
-        if self.group.as_ref().is_some_and(|group| (group.link, group.parties) != (link, parties)) {
+    fn group(&mut self, cell: Cell) -> Result<&Group, BenchError> {
+        let Cell { link, parties, .. } = cell;
+        let protocol = cell.protocol();
+        if self
+            .group
+            .as_ref()
+            .is_some_and(|group| (group.link, group.parties, group.protocol) != (link, parties, protocol))
+        {
             self.group = None;
         }
         if self.group.is_none() {
-            self.group = Some(Group::open(link, parties, &self.stopper)?);
+            self.group = Some(Group::open(link, parties, protocol, &self.stopper)?);
         }
         self.group.as_ref().ok_or(BenchError::PartyGone { party: 0 })
     }
 
     fn measure_anyway(&mut self, cell: Cell) -> Result<Measured, BenchError> {
         let ping_pong = if cell.workload == Workload::Chain { Some(pingpong::seconds(cell.link)?) } else { None };
-        let group = self.group(cell.link, cell.parties)?;
+        let group = self.group(cell)?;
         let mut task = Task { cell, rounds: FIRST_CHAIN };
         if cell.workload == Workload::Chain {
             let (_, samples) = execute(group, task, |_| 1)?;
-            let per_round = total(&samples[0].parties) / FIRST_CHAIN as f64;
+            let per_round = total(&cell, &samples[0].parties) / FIRST_CHAIN as f64;
             task.rounds = ((CHAIN_SECONDS / per_round) as usize).clamp(FIRST_CHAIN, LONGEST_CHAIN);
         }
         let (seconds, samples) = execute(group, task, runs_after)?;
@@ -232,7 +244,7 @@ fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Ve
         let processor_seconds = processor_seconds().zip(before).map(|(after, before)| after - before);
         samples.push(Execution { parties, processor_seconds });
         group.check(task.cell, &expected)?;
-        Ok(samples.last().map_or(0.0, |sample| total(&sample.parties)))
+        Ok(samples.last().map_or(0.0, |sample| total(&task.cell, &sample.parties)))
     };
     let first = once(&mut samples)?;
     let more = runs(first);
@@ -242,7 +254,7 @@ fn execute(group: &Group, task: Task, runs: impl Fn(f64) -> usize) -> Result<(Ve
     if first <= LONG && more > 1 {
         samples.remove(0);
     }
-    Ok((samples.iter().map(|sample| total(&sample.parties)).collect(), samples))
+    Ok((samples.iter().map(|sample| total(&task.cell, &sample.parties)).collect(), samples))
 }
 
 /// From the first party's start to the last party's end of a phase. What parties wait for each other between the phases
@@ -261,10 +273,9 @@ fn has_offline(samples: &[Sample]) -> bool {
     samples.iter().any(|sample| sample.costs.offline.rounds > 0)
 }
 
-fn total(samples: &[Sample]) -> f64 {
+fn total(cell: &Cell, samples: &[Sample]) -> f64 {
     let offline = if has_offline(samples) { phase_seconds(samples, Phase::Offline) } else { 0.0 };
-    let online = samples.iter().any(|sample| sample.costs.online.rounds > 0);
-    offline + if online { phase_seconds(samples, Phase::Online) } else { 0.0 }
+    offline + if cell.workload.is_correlation() { 0.0 } else { phase_seconds(samples, Phase::Online) }
 }
 
 fn seconds_of(mut all: Vec<f64>) -> Seconds {
@@ -301,17 +312,37 @@ fn summary(cell: Cell, seconds: &[f64], samples: &Samples, chain: Option<(usize,
 /// Bytes that all parties of a cell hold at once: operands, results, and the stock while its parts are put together.
 fn predicted_memory(cell: &Cell) -> f64 {
     let shares = match cell.parties {
+        2 => 1.0,
         3 => 2.0,
         5 => 6.0,
         _ => 20.0,
     };
     let element = Ring::of(cell.bits).carrier().bytes() as f64;
     let edabit = element + f64::from(cell.bits) / 8.0;
+    let between_two = cell.parties == 2;
     let stock = match cell.workload {
+        Workload::Mul if between_two => 3.0 * element,
+        // Tables of sixteen entries of two bits for four bits, and what a tree of ANDs takes.
+        Workload::LessThanBounded if between_two => 1.5 * f64::from(cell.bits),
+        Workload::LessThanFull if between_two => 4.5 * f64::from(cell.bits),
+        // Tables for all bits; random bits modulo 2^k to 2; labels, and those of what goes in.
+        Workload::A2B => 4.5 * f64::from(cell.bits),
+        Workload::B2A => 5.5 * f64::from(cell.bits),
+        Workload::Y2B => 8.0 * f64::from(cell.bits),
+        Workload::Y2A => 13.5 * f64::from(cell.bits),
+        Workload::B2Y | Workload::A2Y => 24.0 * f64::from(cell.bits),
+        Workload::YaoAes => 8.0 * f64::from(3 * cell.bits),
+        Workload::GmwAes => 3.0 / 8.0 * AES_ANDS as f64,
         Workload::RandomBit => element,
         Workload::EdaBit | Workload::LessThanBounded | Workload::LessThanBoundedGeneral => edabit,
         Workload::LessThanFull | Workload::LessThanFullGeneral => 3.0 * edabit,
         Workload::Mul | Workload::MatMul | Workload::Chain => 0.0,
+        // Chunks that are used up as they come, and triples.
+        Workload::OtCot | Workload::OtCotMalicious => return 0.0,
+        Workload::OtTriples | Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => {
+            return 2.0 * 3.0 * element * cell.batch as f64;
+        }
+        Workload::OtBitTriples => return 2.0 * 3.0 / 8.0 * cell.batch as f64,
     };
     let per_element = shares * (3.0 * element + 2.0 * stock);
     cell.parties as f64 * cell.operand_len() as f64 * per_element

@@ -4,8 +4,14 @@ use crate::cell::{Cell, Link, Workload};
 use crate::error::BenchError;
 
 const BATCHES: [usize; 5] = [1, 100, 10_000, 100_000, 1_000_000];
+/// Batches of what is made by the million.
+const TRANSFERS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
+/// Blocks of AES.
+const BLOCKS: [usize; 3] = [1, 100, 1000];
 const SIDES: [usize; 4] = [64, 128, 256, 512];
 const RINGS: [u32; 2] = [32, 64];
+/// Rings and triples of the comparison with homomorphic encryption, which is slow.
+const COMPARED: ([u32; 4], usize) = ([8, 16, 32, 64], 1_000);
 /// The ring and batch at which the paper's own code was measured.
 const AS_PUBLISHED: (u32, usize) = (60, 100_000);
 
@@ -22,12 +28,38 @@ pub fn select(names: &[String]) -> Result<Vec<Workload>, BenchError> {
     Ok(Workload::ALL.into_iter().filter(chosen).collect())
 }
 
+/// The numbers of parties with which a protocol is measured.
+pub fn parties_of(protocol: &str) -> &'static [usize] {
+    if protocol == "rss" { &[3, 5, 7] } else { &[2] }
+}
+
+/// [`select`] among the workloads of one protocol.
+///
+/// # Errors
+/// [`BenchError::UnknownWorkload`] also for those of another, and [`BenchError::UnknownProtocol`].
+pub fn select_under(protocol: &str, names: &[String]) -> Result<Vec<Workload>, BenchError> {
+    if !Workload::ALL.iter().any(|workload| workload.protocols().contains(&protocol)) {
+        return Err(BenchError::UnknownProtocol { name: protocol.to_owned() });
+    }
+    let selected = select(names)?;
+    let chosen: Vec<Workload> =
+        selected.into_iter().filter(|workload| workload.protocols().contains(&protocol)).collect();
+    match (chosen.is_empty(), names.first()) {
+        (true, Some(name)) => Err(BenchError::UnderAnother { name: name.clone(), protocol: protocol.to_owned() }),
+        _ => Ok(chosen),
+    }
+}
+
 /// The cells of some workloads: parties and links on the outside, since opening links takes time; batches ascend.
 pub fn cells(workloads: &[Workload], parties: &[usize], links: &[Link]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &parties in parties {
         for &link in links {
             for &workload in workloads {
+                // What is slow by its arithmetic is as slow on any link.
+                if workload.cryptosystem().is_some() && link != Link::Memory {
+                    continue;
+                }
                 let add = |&(bits, batch): &(u32, usize)| Cell { workload, bits, parties, batch, link };
                 cells.extend(points(workload, parties).iter().map(add));
             }
@@ -38,9 +70,23 @@ pub fn cells(workloads: &[Workload], parties: &[usize], links: &[Link]) -> Vec<C
 
 /// (k, batch) of a workload.
 fn points(workload: Workload, parties: usize) -> Vec<(u32, usize)> {
+    let offered = workload.protocols().iter().any(|&protocol| (protocol == "rss") != (parties == 2));
+    if !offered {
+        return Vec::new();
+    }
     let batches: &[usize] = match workload {
         Workload::Chain => return vec![(64, 1)],
+        Workload::OtCot | Workload::OtCotMalicious => return TRANSFERS.map(|batch| (128, batch)).to_vec(),
+        Workload::OtBitTriples => return TRANSFERS.map(|batch| (1, batch)).to_vec(),
+        Workload::YaoAes | Workload::GmwAes => return BLOCKS.map(|batch| (128, batch)).to_vec(),
+        Workload::OtTriples => return RINGS.iter().flat_map(|&k| BATCHES[2..4].iter().map(move |&b| (k, b))).collect(),
+        Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => {
+            return COMPARED.0.map(|k| (k, COMPARED.1)).to_vec();
+        }
+        Workload::MatMul if parties == 2 => &SIDES[..2],
         Workload::MatMul => &SIDES,
+        _ if workload.is_conversion() => &BATCHES[1..4],
+        _ if parties == 2 => &BATCHES[..4],
         _ => &BATCHES,
     };
     if workload.is_general() {
@@ -64,13 +110,21 @@ mod tests {
         assert_eq!(select(&[]).unwrap(), Workload::ALL);
         assert_eq!(select(&["less-than"]).unwrap(), &Workload::ALL[4..8]);
         assert_eq!(select(&["chain", "mul"]).unwrap(), [Workload::Mul, Workload::Chain]);
+        let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]);
+        assert_eq!(under("ot", "ot-cot").unwrap(), [Workload::OtCot, Workload::OtCotMalicious]);
+        assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::GmwAes]);
+        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[9..15]);
+        assert!(under("ot", "mul").unwrap_err().to_string().contains("another protocol than ot"));
+        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[21..]);
+        assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);
+        assert!(under("yao", "mul").is_err() && select_under("ot", &[]).unwrap().len() == 4);
         let error = select(&["multiply"]).unwrap_err().to_string();
         assert!(error.contains("\"multiply\"") && error.contains("less-than-full"), "{error}");
     }
 
     #[test]
     fn every_series_ascends_so_that_it_can_be_predicted() {
-        let cells = cells(&Workload::ALL, &[3, 5, 7], &[Link::Memory, Link::Tls]);
+        let cells = cells(&Workload::ALL, &[2, 3, 5, 7], &[Link::Memory, Link::Tls]);
         assert!(cells.len() > 300);
         for (i, cell) in cells.iter().enumerate() {
             assert!(cells[..i].iter().all(|earlier| !earlier.same_series(cell) || earlier.batch < cell.batch));

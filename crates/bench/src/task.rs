@@ -1,14 +1,12 @@
 //! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
 
-use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing};
-use quorate_gadgets::{Gadgets, Width};
-use quorate_ring::{Bits, Ring, Vector};
-use quorate_rss::{BitForm, Forms, Rss, Shared};
+use quorate_circuits::catalog;
+use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result};
+use quorate_gadgets::{Gadgets, Width, circuit};
+use quorate_rss::{BitForm, Forms};
 
 use crate::cell::{Cell, Workload};
-
-type A = Shared<Vector>;
-type B = Shared<Bits>;
+use crate::operands::Operands;
 
 /// Fewest random bits whose balance is worth a look.
 const ENOUGH_TO_COUNT: usize = 100;
@@ -21,10 +19,11 @@ pub(crate) struct Task {
 }
 
 /// What a workload leaves behind, still shared.
-pub(crate) enum Output {
-    Values(A),
-    Bit(B),
-    EdaBits(EdaBits<A, B>),
+pub(crate) enum Output<S: Gadgets> {
+    Values(S::A),
+    Bits(S::B),
+    Labels(S::Y),
+    EdaBits(EdaBits<S::A, S::B>),
 }
 
 /// What an opened result must be.
@@ -35,18 +34,11 @@ pub(crate) enum Expected {
     RandomBits,
     /// Values that have the bits beside them, each bit zero and one about as often.
     EdaBits,
+    /// What two parties made by transfers: they know what it must be.
+    Transfers,
 }
 
 impl Task {
-    pub fn ring(&self) -> Ring {
-        Ring::of(self.cell.bits)
-    }
-
-    /// Ring and length of either operand.
-    pub fn operand_shape(&self) -> (Ring, usize) {
-        (self.ring(), self.cell.operand_len())
-    }
-
     /// Which protocols with one result run.
     pub fn forms(&self) -> Forms {
         let bits = if self.cell.workload.is_general() { BitForm::Masked } else { Forms::default().bits };
@@ -54,61 +46,72 @@ impl Task {
     }
 
     /// The protocol.
-    pub async fn run(&self, rss: &Rss, ctx: &Ctx, x: &A, y: &A) -> Result<Output> {
+    pub async fn run<S: Gadgets>(&self, s: &S, ctx: &Ctx, operands: &Operands<S>) -> Result<Output<S>> {
+        match operands {
+            Operands::Values(x, y) => self.run_on_values(s, ctx, x, y).await,
+            Operands::Bits(x) if self.cell.workload == Workload::B2A => {
+                Ok(Output::Values(s.compose(ctx, x, self.ring()).await?))
+            }
+            Operands::Bits(x) => Ok(Output::Labels(s.bits_to_labels(ctx, x).await?)),
+            Operands::Labels(x) if self.cell.workload == Workload::Y2A => {
+                Ok(Output::Values(s.compose(ctx, &s.labels_to_bits(x)?, self.ring()).await?))
+            }
+            Operands::Labels(x) => Ok(Output::Bits(s.labels_to_bits(x)?)),
+            Operands::Circuit(program, x) => Ok(Output::Bits(circuit::evaluate(s, ctx, program, x).await?)),
+            Operands::Garbled(program, x) => Ok(Output::Labels(s.garble(ctx, program, x).await?)),
+        }
+    }
+
+    async fn run_on_values<S: Gadgets>(&self, s: &S, ctx: &Ctx, x: &S::A, y: &S::A) -> Result<Output<S>> {
         let (ring, len) = self.operand_shape();
         let side = self.cell.batch;
         Ok(match self.cell.workload {
-            Workload::Mul => Output::Values(rss.mul(ctx, x, y).await?),
+            Workload::Mul => Output::Values(s.mul(ctx, x, y).await?),
             Workload::MatMul => {
                 let form = Form::MatMul { m: side, k: side, n: side };
-                Output::Values(rss.bilinear(ctx, form, x, y).await?)
+                Output::Values(s.bilinear(ctx, form, x, y).await?)
             }
-            Workload::RandomBit => Output::Values(rss.random_bits(ctx, ring, len).await?),
-            Workload::EdaBit => Output::EdaBits(rss.edabits(ctx, ring, None, len).await?),
+            Workload::RandomBit => Output::Values(s.random_bits(ctx, ring, len).await?),
+            Workload::EdaBit => Output::EdaBits(s.edabits(ctx, ring, None, len).await?),
             Workload::LessThanBounded | Workload::LessThanBoundedGeneral => {
-                Output::Bit(rss.lt(ctx, x, y, Width::Difference(ring.bits())).await?)
+                Output::Bits(s.lt(ctx, x, y, Width::Difference(ring.bits())).await?)
             }
-            Workload::LessThanFull | Workload::LessThanFullGeneral => {
-                Output::Bit(rss.lt(ctx, x, y, Width::Full).await?)
-            }
+            Workload::LessThanFull | Workload::LessThanFullGeneral => Output::Bits(s.lt(ctx, x, y, Width::Full).await?),
+            Workload::A2B => Output::Bits(s.bit_decompose(ctx, x).await?),
+            Workload::A2Y => Output::Labels(s.ring_to_labels(ctx, x).await?),
             Workload::Chain => {
                 let mut product = x.clone();
                 for _ in 0..self.rounds {
-                    product = rss.mul(ctx, &product, y).await?;
+                    product = s.mul(ctx, &product, y).await?;
                 }
                 Output::Values(product)
             }
+            _ => return Err(Misuse::Other { what: "this workload is not one on shared numbers" }.into()),
         })
-    }
-
-    /// The operands: two's complement numbers of as many bits as the workload allows, its extremes among them.
-    pub fn operands(&self) -> (Vec<i64>, Vec<i64>) {
-        let bits = match self.cell.workload {
-            Workload::LessThanBounded | Workload::LessThanBoundedGeneral => self.cell.bits - 1,
-            _ => self.cell.bits,
-        };
-        let number = |index: usize, salt: u64| scramble(index as u64 ^ salt << 40) as i64 >> (64 - bits);
-        let len = self.cell.operand_len();
-        let mut x: Vec<i64> = (0..len).map(|i| number(i, 1)).collect();
-        let mut y: Vec<i64> = (0..len).map(|i| number(i, 2)).collect();
-        let (low, high) = (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits));
-        let extremes = [(low, high), (high, low), (low, low), (0, 0), (0, -1), (high, high)];
-        // A batch of one stays as drawn.
-        for (i, pair) in extremes.into_iter().enumerate().filter(|_| len > extremes.len()) {
-            (x[len - 1 - i], y[len - 1 - i]) = pair;
-        }
-        (x, y)
     }
 
     /// What plain arithmetic makes of the operands.
     pub fn expected(&self, x: &[i64], y: &[i64]) -> Expected {
         let mask = self.ring().mask() as u64;
         let pairs = || x.iter().zip(y);
+        let rows = || self.rows(&(self.elements(x), self.elements(y)));
         match self.cell.workload {
             Workload::Mul => Expected::Values(pairs().map(|(x, y)| x.wrapping_mul(*y) as u64 & mask).collect()),
             Workload::MatMul => Expected::Values(matrix_product(x, y, self.cell.batch, mask)),
             Workload::RandomBit => Expected::RandomBits,
             Workload::EdaBit => Expected::EdaBits,
+            Workload::OtCot
+            | Workload::OtCotMalicious
+            | Workload::OtTriples
+            | Workload::OtBitTriples
+            | Workload::TriplesOt
+            | Workload::TriplesPaillier(_)
+            | Workload::TriplesDgk(_) => Expected::Transfers,
+            Workload::A2B | Workload::B2Y | Workload::Y2B | Workload::A2Y => Expected::Bits(rows().to_bools()),
+            Workload::B2A | Workload::Y2A => Expected::Values(x.iter().map(|&x| x as u64 & mask).collect()),
+            Workload::YaoAes | Workload::GmwAes => {
+                Expected::Bits(catalog::aes128().evaluate(&rows()).map_or(Vec::new(), |blocks| blocks.to_bools()))
+            }
             Workload::LessThanBounded
             | Workload::LessThanFull
             | Workload::LessThanBoundedGeneral
@@ -121,22 +124,23 @@ impl Task {
     }
 }
 
-impl Output {
+impl<S: Gadgets> Output<S> {
     /// Opens the result; the first element that is not as expected.
-    pub async fn first_wrong(&self, rss: &Rss, ctx: &Ctx, expected: &Expected) -> Result<Option<usize>> {
+    pub async fn first_wrong(&self, s: &S, ctx: &Ctx, expected: &Expected) -> Result<Option<usize>> {
         Ok(match (self, expected) {
-            (Output::Values(x), Expected::Values(expected)) => difference(&rss.open(ctx, x).await?.to_u64s(), expected),
-            (Output::Bit(x), Expected::Bits(expected)) => {
-                difference(&rss.open_bits(ctx, x).await?.to_bools(), expected)
+            (Output::Values(x), Expected::Values(expected)) => difference(&s.open(ctx, x).await?.to_u64s(), expected),
+            (Output::Bits(x), Expected::Bits(expected)) => difference(&s.open_bits(ctx, x).await?.to_bools(), expected),
+            (Output::Labels(x), Expected::Bits(expected)) => {
+                difference(&s.open_bits(ctx, &s.labels_to_bits(x)?).await?.to_bools(), expected)
             }
             (Output::Values(x), Expected::RandomBits) => {
-                let values = rss.open(ctx, x).await?.to_u64s();
+                let values = s.open(ctx, x).await?.to_u64s();
                 let strange = values.iter().position(|&value| value > 1);
                 strange.or_else(|| unbalanced(&values))
             }
             (Output::EdaBits(made), Expected::EdaBits) => {
-                let values = rss.open(ctx, &made.value).await?;
-                let bits = rss.open_bits(ctx, &made.bits).await?;
+                let values = s.open(ctx, &made.value).await?;
+                let bits = s.open_bits(ctx, &made.bits).await?;
                 let values_of_bits = bits.to_vector(values.ring()).to_u64s();
                 let strange = difference(&values.to_u64s(), &values_of_bits);
                 let skewed = |i: u32| unbalanced(&values_of_bits.iter().map(|v| v >> i & 1).collect::<Vec<_>>());
@@ -174,7 +178,7 @@ fn matrix_product(x: &[i64], y: &[i64], side: usize, mask: u64) -> Vec<u64> {
 }
 
 /// SplitMix64: operands that look random and are the same in every run.
-fn scramble(index: u64) -> u64 {
+pub(crate) fn scramble(index: u64) -> u64 {
     let mut z = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,6 +1,6 @@
 //! Every workload on small batches: right results, exact costs; limits; failures.
 
-use quorate_bench::{Bench, BenchError, Cell, Limits, Link, Measured, Outcome, Skip, Workload, cells};
+use quorate_bench::{Bench, BenchError, Cell, KeySize, Limits, Link, Measured, Outcome, Skip, Workload, cells};
 use quorate_rss::{Kind, Made, cost};
 
 fn measured(bench: &mut Bench, cell: Cell) -> Measured {
@@ -22,11 +22,11 @@ fn every_workload_measures_right_results() {
         assert!(figures.runs >= 3 && figures.seconds.min > 0.0 && figures.seconds.min <= figures.seconds.median);
         let phases = (figures.offline.is_some(), figures.online.is_some());
         let expected = match cell.workload {
-            Workload::RandomBit | Workload::EdaBit => (true, false),
+            workload if workload.is_correlation() => (true, false),
             // Three parties compare without correlations.
             Workload::LessThanBounded | Workload::LessThanFull => (cell.parties > 3, true),
             Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral => (true, true),
-            Workload::Mul | Workload::MatMul | Workload::Chain => (false, true),
+            _ => (false, true),
         };
         assert_eq!(phases, expected, "{cell}");
     }
@@ -47,6 +47,24 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
         assert_eq!(chain.online.unwrap().rounds as usize, length);
         assert!(ping_pong > 0.0);
     }
+}
+
+#[test]
+fn two_parties_measure_what_three_do() {
+    let mut bench = Bench::new(Limits::default());
+    let small = |cell: &Cell| cell.batch <= 100 && !cell.workload.is_transfer();
+    let cells: Vec<Cell> = cells(&Workload::ALL, &[2], &[Link::Memory]).into_iter().filter(small).collect();
+    assert!(cells.iter().all(|cell| cell.protocol() == "aby") && cells.len() >= 28);
+    for cell in cells {
+        let figures = measured(&mut bench, cell);
+        let nothing_before = matches!(cell.workload, Workload::Y2B | Workload::YaoAes);
+        assert_eq!((figures.offline.is_none(), figures.online.is_some()), (nothing_before, true), "{cell}");
+        assert!(figures.seconds.min > 0.0 && figures.results_per_second.is_finite(), "{cell}");
+    }
+    let figures = measured(&mut bench, cell(Workload::LessThanBounded, 64, 2, 1000));
+    let plan = quorate_aby::cost::msb(64, 1000);
+    assert_eq!(figures.bytes_per_party(), (plan.offline().bytes + plan.online.bytes) as f64 / 2.0);
+    assert_eq!(figures.online.unwrap().rounds, plan.online.rounds);
 }
 
 #[test]
@@ -97,4 +115,91 @@ fn a_stop_ends_the_measurement_under_way() {
 fn four_parties_are_refused() {
     let refused = Bench::new(Limits::default()).measure(cell(Workload::Mul, 64, 4, 1)).unwrap_err();
     assert!(refused.to_string().contains("3, 5 or 7"), "{refused}");
+}
+
+#[test]
+fn transfers_of_two_parties_cost_what_is_stated() {
+    use quorate_ot::{Options, cost};
+    let mut bench = Bench::new(Limits::default());
+    let ring = quorate_ring::Ring::of;
+    let stated = |cost: cost::Cost| (cost.rounds, (cost.by_sender + cost.by_receiver) as f64 / 2.0);
+    for (workload, bits, batch, cost) in [
+        (Workload::OtCot, 128, 16_384, cost::cots(Options::default(), 16_384)),
+        (Workload::OtCotMalicious, 128, 30_000, cost::cots(Options::MALICIOUS, 30_000)),
+        (Workload::OtTriples, 64, 1000, cost::triples(Options::default(), ring(64), 1000)),
+        (Workload::OtTriples, 32, 1000, cost::triples(Options::default(), ring(32), 1000)),
+        (Workload::OtBitTriples, 1, 100_000, cost::bit_triples(Options::default(), 1, 100_000)),
+    ] {
+        let figures = measured(&mut bench, cell(workload, bits, 2, batch));
+        let offline = figures.offline.unwrap();
+        assert_eq!((offline.rounds, offline.bytes_per_party), stated(cost), "{workload:?}");
+        assert!(figures.online.is_none() && figures.runs >= 3);
+    }
+}
+
+#[test]
+fn triples_three_ways_cost_what_is_stated() {
+    use quorate_he::{Level, Options, Scheme, cost};
+    let mut bench = Bench::new(Limits::default());
+    let by_transfers = measured(&mut bench, cell(Workload::TriplesOt, 16, 2, 50)).offline.unwrap();
+    let stated = quorate_ot::cost::triples(quorate_ot::Options::default(), quorate_ring::Ring::of(16), 50);
+    assert_eq!(by_transfers.bytes_per_party, (stated.by_sender + stated.by_receiver) as f64 / 2.0);
+    for (workload, scheme) in [
+        (Workload::TriplesPaillier(KeySize::Legacy), Scheme::Paillier),
+        (Workload::TriplesDgk(KeySize::Legacy), Scheme::Dgk),
+    ] {
+        let offline = measured(&mut bench, cell(workload, 16, 2, 50)).offline.unwrap();
+        let stated = cost::triples(Options { scheme, level: Level::LEGACY }, quorate_ring::Ring::of(16), 50);
+        let bytes = stated.bytes.iter().sum::<u64>() as f64 / 2.0;
+        assert_eq!((offline.rounds, offline.bytes_per_party), (stated.rounds, bytes), "{workload:?}");
+    }
+}
+
+#[test]
+fn the_papers_table_stands_beside_ours() {
+    let of_two = cells(&Workload::ALL, &[2], &[Link::Memory]);
+    let compared: Vec<_> = of_two.iter().filter(|cell| cell.workload.family() == "triples").collect();
+    assert_eq!(compared.len(), 28);
+    for cell in compared {
+        let [peer] = quorate_bench::peers::figures(cell) else { panic!("no figure for {cell}") };
+        assert!(peer.seconds.is_some_and(|s| s > 0.0) && peer.bytes_per_party.is_some_and(|b| b > 80_000.0), "{cell}");
+    }
+    let cell = Cell { workload: Workload::TriplesPaillier(KeySize::Long), bits: 64, ..*of_two.first().unwrap() };
+    let cell = Cell { batch: 1000, ..cell };
+    let [peer] = quorate_bench::peers::figures(&cell) else { panic!("no figure for {cell}") };
+    assert_eq!((peer.seconds, peer.bytes_per_party), (Some(4.957), Some(789_500.0)));
+}
+
+/// Bytes and rounds of conversions and circuits are those of the formulas.
+#[test]
+fn sharings_of_two_parties_cost_what_is_stated() {
+    use quorate_aby::cost;
+    use quorate_circuits::{Order, Program, catalog};
+    let mut bench = Bench::new(Limits::default());
+    let (ring, len) = (quorate_ring::Ring::of(32), 1000);
+    let label = |count| cost::correlation(&quorate_aby::Kind::InputLabel, count).bytes as f64 / 2.0;
+    let yao = |cost: cost::yao::Cost| {
+        (label(cost.input_labels), cost.rounds[0].max(cost.rounds[1]), cost.sent.iter().sum::<u64>() as f64 / 2.0)
+    };
+    let plan =
+        |plan: cost::Plan| (plan.offline().bytes as f64 / 2.0, plan.online.rounds, plan.online.bytes as f64 / 2.0);
+    for (workload, stated) in [
+        (Workload::A2B, plan(cost::bit_decompose(32, len))),
+        (Workload::B2A, plan(cost::compose(32, len))),
+        (Workload::Y2A, plan(cost::compose(32, len))),
+        (Workload::B2Y, yao(cost::yao::bits_to_labels(32, len))),
+        (Workload::A2Y, yao(cost::yao::ring_to_labels(ring, len))),
+    ] {
+        let figures = measured(&mut bench, cell(workload, 32, 2, len));
+        let online = figures.online.unwrap();
+        let found = (figures.offline.unwrap().bytes_per_party, online.rounds, online.bytes_per_party);
+        assert_eq!(found, stated, "{workload:?}");
+    }
+    let aes = catalog::aes128();
+    assert_eq!(aes.counts().and as usize, quorate_bench::AES_ANDS);
+    let garbled = measured(&mut bench, cell(Workload::YaoAes, 128, 2, 10)).online.unwrap();
+    let stated = cost::yao::garble(&Program::new(&aes, Order::Runs(quorate_crypto::RUN)), 10);
+    assert_eq!((garbled.rounds, garbled.bytes_per_party), (stated.rounds[1], stated.sent[0] as f64 / 2.0));
+    let layered = measured(&mut bench, cell(Workload::GmwAes, 128, 2, 10)).online.unwrap();
+    assert_eq!(layered.rounds as usize, aes.depth());
 }

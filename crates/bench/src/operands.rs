@@ -1,0 +1,98 @@
+//! What a task works on: its numbers, and how each sharing holds them.
+
+use quorate_circuits::{Order, Program, catalog};
+use quorate_crypto::RUN;
+use quorate_engine::{Ctx, Result};
+use quorate_gadgets::Gadgets;
+use quorate_gadgets::circuit::in_rounds;
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::cell::Workload;
+use crate::task::{Task, scramble};
+
+/// Numbers in the clear: what the first and what the last party knows.
+pub(crate) type Numbers = (Vector, Vector);
+
+/// Operands as they are shared before the clock starts, and the circuit where there is one.
+pub(crate) enum Operands<S: Gadgets> {
+    Values(S::A, S::A),
+    Bits(S::B),
+    Labels(S::Y),
+    Circuit(Program, S::B),
+    Garbled(Program, S::Y),
+}
+
+impl Task {
+    pub fn ring(&self) -> Ring {
+        Ring::of(self.cell.bits)
+    }
+
+    /// Ring and length of either operand.
+    pub fn operand_shape(&self) -> (Ring, usize) {
+        (self.ring(), self.cell.operand_len())
+    }
+
+    /// The operands: two's complement numbers of as many bits as the workload allows, its extremes among them.
+    pub fn operands(&self) -> (Vec<i64>, Vec<i64>) {
+        let bits = match self.cell.workload {
+            Workload::LessThanBounded | Workload::LessThanBoundedGeneral => self.cell.bits - 1,
+            _ => self.cell.bits.min(64),
+        };
+        let number = |index: usize, salt: u64| scramble(index as u64 ^ salt << 40) as i64 >> (64 - bits);
+        let len = if self.cell.workload.is_transfer() { 0 } else { self.cell.operand_len() };
+        let mut x: Vec<i64> = (0..len).map(|i| number(i, 1)).collect();
+        let mut y: Vec<i64> = (0..len).map(|i| number(i, 2)).collect();
+        let (low, high) = (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits));
+        let extremes = [(low, high), (high, low), (low, low), (0, 0), (0, -1), (high, high)];
+        // A batch of one stays as drawn.
+        for (i, pair) in extremes.into_iter().enumerate().filter(|_| len > extremes.len()) {
+            (x[len - 1 - i], y[len - 1 - i]) = pair;
+        }
+        (x, y)
+    }
+
+    /// Numbers as elements of the ring; where it has more than 64 bits, each is the lower half of one.
+    pub fn elements(&self, numbers: &[i64]) -> Vector {
+        let wide = |&x: &i64| u128::from(scramble(x as u64)) << 64 | u128::from(x as u64);
+        match self.cell.bits {
+            0..=64 => Vector::from_i64s(self.ring(), numbers),
+            _ => Vector::from_u128s(self.ring(), &numbers.iter().map(wide).collect::<Vec<_>>()),
+        }
+    }
+
+    /// The rows of bits that the operands are, where a workload takes bits: x, and for AES x and y, key and block.
+    pub fn rows(&self, (x, y): &Numbers) -> Bits {
+        let [x, y] = [x, y].map(|v| v.to_bits(0..self.cell.bits));
+        if self.cell.workload.is_circuit() { Bits::concat_rows(&[&x, &y]) } else { x }
+    }
+
+    /// Shares the operands: the first party knows x, the last one y. In a dry run they are shapes.
+    pub async fn share<S: Gadgets>(&self, s: &S, ctx: &Ctx, numbers: &Numbers) -> Result<Operands<S>> {
+        let (me, last, shape) = (ctx.me(), ctx.parties() - 1, self.operand_shape());
+        let (knows_x, knows_y) = (me == 0, me == last);
+        match self.cell.workload {
+            Workload::B2A | Workload::B2Y | Workload::Y2B | Workload::Y2A | Workload::YaoAes | Workload::GmwAes => (),
+            _ => {
+                let x = s.input(ctx, 0, shape, knows_x.then_some(&numbers.0)).await?;
+                let y = s.input(ctx, last, shape, knows_y.then_some(&numbers.1)).await?;
+                return Ok(Operands::Values(x, y));
+            }
+        }
+        let shape = (self.cell.bits as usize, shape.1);
+        let rows = |v: &Vector| v.to_bits(0..self.cell.bits);
+        let mut bits = s.input_bits(ctx, 0, shape, knows_x.then(|| rows(&numbers.0)).as_ref()).await?;
+        if self.cell.workload.is_circuit() {
+            let y = s.input_bits(ctx, last, shape, knows_y.then(|| rows(&numbers.1)).as_ref()).await?;
+            bits = s.concat_rows(&[&bits, &y]);
+        }
+        Ok(match self.cell.workload {
+            Workload::B2A | Workload::B2Y => Operands::Bits(bits),
+            Workload::GmwAes => Operands::Circuit(in_rounds(&catalog::aes128()), bits),
+            Workload::YaoAes => {
+                let program = Program::new(&catalog::aes128(), Order::Runs(RUN));
+                Operands::Garbled(program, s.bits_to_labels(ctx, &bits).await?)
+            }
+            _ => Operands::Labels(s.bits_to_labels(ctx, &bits).await?),
+        })
+    }
+}
