@@ -10,13 +10,15 @@ Example:
     [  4 -45   8]
 """
 
-from quorate import errors, models
+from quorate import apps, errors, models
 from quorate._quorate import __version__
 from quorate._script import session
 from quorate.array import SecretArray
+from quorate.circuits import Circuit
 from quorate.dtypes import Dtype, bit, fixed, int, uint
 from quorate.errors import (
     CheatingDetected,
+    CircuitError,
     ConfigError,
     DtypeError,
     ModelError,
@@ -41,6 +43,8 @@ from quorate.tables import Table, output, read, write
 
 __all__ = [
     "CheatingDetected",
+    "Circuit",
+    "CircuitError",
     "ConfigError",
     "Dtype",
     "DtypeError",
@@ -64,6 +68,7 @@ __all__ = [
     "Stats",
     "Table",
     "__version__",
+    "apps",
     "bit",
     "connect",
     "errors",

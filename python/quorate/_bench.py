@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import sys
 import time
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate import _scaling
+from quorate import _bench_apps, _scaling
 from quorate._quorate import Bench, __version__
 from quorate.errors import ConfigError
 
@@ -24,13 +25,13 @@ FORMAT = 1
 NO_PICTURE = "no picture at {}: matplotlib is not installed (pip install 'quorate[plot]')"
 INPUTS = "inputs are shared before the clock starts and results are opened, and checked, after it stopped"
 HEAD = (
-    f"{'workload':<26} {'k':>2} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
+    f"{'workload':<26} {'k':>3} {'n':>2} {'batch':>8}  {'link':<12} {'median':>11} {'min':>11} "
     f"{'offline':>11} {'online':>11} {'MB/party':>10} {'rounds':>6} {'results/s':>10} {'runs':>4}  peers, or a remark"
 )
 
 
 def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: Path | None) -> int:
-    """Measures the workloads called `names` (all if none), prints the table, writes JSON and a picture.
+    """Measures the workloads called `names` (but applications if none), prints the table, writes JSON and a picture.
 
     Returns the exit status. A wrong result raises and nothing is reported for it; rows measured before an error or
     Ctrl-C have been printed and are in the JSON file.
@@ -40,7 +41,11 @@ def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: 
     if list(names) == ["scaling"]:
         return _scale(protocol, json_path, plot_path)
     rows: list[Row] = []
-    table = Bench(list(names), protocol)
+    applications = [name for name in names if name in _bench_apps.NAMES]
+    others = [name for name in names if name not in _bench_apps.NAMES]
+    table: Iterable[Row] = _bench_apps.rows(applications, protocol)
+    if others or not applications:
+        table = itertools.chain(Bench(others, protocol), table)
     started = time.monotonic()
     _say(*_preamble(), "", HEAD)
     try:
@@ -62,7 +67,7 @@ def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: 
 def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int:
     """`quorate bench scaling`."""
     if protocol != "rss":
-        raise ConfigError(f'no benchmarks for protocol "{protocol}"; this release has rss')
+        raise ConfigError(f'no benchmarks of scaling for protocol "{protocol}"; this release has rss')
     rows: dict[_scaling.Point, _scaling.Figures] = {}
     _say(*_preamble()[:2], "", _scaling.HEAD)
     for point in _scaling.points():
@@ -98,7 +103,7 @@ def document(rows: Iterable[Row], protocol: str) -> dict[str, Any]:
 def line(row: Row) -> str:
     """One line of the table."""
     batch = f"{row['batch']}^2" if row["workload"] == "matmul" else f"{row['batch']:,}"
-    cell = f"{row['workload']:<26} {row['k']:>2} {row['parties']:>2} {batch:>8}  {row['link']:<12}"
+    cell = f"{row['workload']:<26} {row['k']:>3} {row['parties']:>2} {batch:>8}  {row['link']:<12}"
     if row["skipped"] is not None:
         return f"{cell} {row['skipped']}"
     offline, online = (_time(row[phase] and row[phase]["seconds"]["median"]) for phase in ("offline", "online"))
@@ -183,7 +188,7 @@ def _draw(rows: list[Row], path: Path) -> None:
 def _draw_panel(panel: Any, workload: str, rows: list[Row]) -> None:
     k = max(row["k"] for row in rows)
     rows = [row for row in rows if row["k"] == k]
-    for parties, colour in ((3, "tab:blue"), (5, "tab:orange"), (7, "tab:red")):
+    for parties, colour in ((2, "tab:green"), (3, "tab:blue"), (5, "tab:orange"), (7, "tab:red")):
         for link in dict.fromkeys(row["link"] for row in rows):
             curve = [row for row in rows if (row["parties"], row["link"]) == (parties, link)]
             style = "-" if link == "memory" else "--"

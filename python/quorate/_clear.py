@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from quorate.dtypes import Dtype
 
 if TYPE_CHECKING:
+    from quorate import _quorate
     from quorate._shadow import Step
 
 __all__ = ["Span", "encoded", "exact", "limits", "shuffled", "span"]
@@ -98,6 +99,8 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span | None:
         return _product(step, operands, either_way)
     if step.op == "astype":
         return _converted(step, operands[0], either_way)
+    if step.op == "scale":
+        return _scaled(step, operands[0][0], either_way)
     if step.op in _REAL:
         return _real(step, *operands[0])
     if step.op == "divide":
@@ -157,6 +160,24 @@ def _converted(step: Step, operand: Operand, either_way: bool) -> Span:
     return Span.exactly(value)
 
 
+def _scaled(step: Step, value: np.ndarray, either_way: bool) -> Span:
+    """The product with whole + factors / 2^shift: to the nearest, or either way; saturated beyond the limits."""
+    if step.scaling is None:
+        raise ValueError("a scaling names what it multiplies by")
+    x, shift = value.astype(object), step.numbers[0]
+    most = limits(step.dtype)[1]
+    whole, factors, limit = step.scaling
+    rest = factors * x
+    ends = [whole * x + ((rest + ((1 << shift) >> 1)) >> shift)]
+    if either_way:
+        ends += [whole * x + (rest >> shift), whole * x - (-rest >> shift)]
+    beyond = np.asarray((abs(x) > limit) & (limit < most)).astype(bool)
+    instead = np.where((x > 0) == (whole > 0), most, -most)
+    ends = [np.where(beyond, instead, end) for end in ends]
+    why = f"{int(beyond.sum())} of its results do not fit {step.dtype}" if beyond.any() else ""
+    return Span(np.minimum.reduce(ends), np.maximum.reduce(ends), ends[0], saturates=why)
+
+
 def _lines(step: Step, value: np.ndarray) -> np.ndarray:
     """Axis 1 is the one that the step runs along."""
     outer, length, inner = step.numbers
@@ -186,9 +207,23 @@ def _compose(step: Step, bits: np.ndarray) -> np.ndarray:
     return (bits.reshape(-1, width).astype(object) @ weights).reshape(step.shape)
 
 
+def _circuit(step: Step, *bits: np.ndarray) -> np.ndarray:
+    batch = math.prod(step.shape[:-1])
+    circuit = cast("_quorate.Circuit", step.circuit)
+    raw = circuit.evaluate(batch, [x.astype(np.uint8).tobytes() for x in bits])
+    return np.frombuffer(raw, np.uint8).astype(np.int64).reshape(step.shape)
+
+
 def _bits(step: Step, value: np.ndarray) -> np.ndarray:
     width = step.shape[-1]
     return ((value.astype(object)[..., None] >> np.arange(width).astype(object)) & 1).reshape(step.shape)
+
+
+def _divided(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Quotients and remainders; 0 where the divisor is 0."""
+    zero = np.asarray(b == 0).astype(bool)
+    x, y = a.astype(object), np.where(zero, 1, b).astype(object)
+    return np.where(zero, 0, x // y), np.where(zero, 0, x % y)
 
 
 def _truth(result: Any) -> np.ndarray:
@@ -205,6 +240,8 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "shr": lambda step, a: a >> step.numbers[0],
     "floor_div": lambda step, a: a.astype(object) // step.divisors.astype(object),
     "remainder": lambda step, a, _: a.astype(object) % step.divisors.astype(object),
+    "quotient": lambda _, a, b: _divided(a, b)[0],
+    "modulo": lambda _, a, b: _divided(a, b)[1],
     "lt": lambda _, a, b: _truth(a < b),
     "eq": lambda _, a, b: _truth(a == b),
     "and": lambda _, a, b: a & b,
@@ -212,6 +249,7 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "xor": lambda _, a, b: a ^ b,
     "not": lambda _, a: 1 - a,
     "select": lambda _, bit, a, b: np.asarray(np.where(np.asarray(bit == 1), a, b)),
+    "other": lambda _, a, b, one: np.asarray(np.where(np.asarray(one == a), b, a)),
     "gather": lambda step, a: a.ravel()[step.index].reshape(step.shape),
     "reshape": lambda step, a: a.reshape(step.shape),
     "broadcast": lambda step, a: np.broadcast_to(a, step.shape),
@@ -224,6 +262,8 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "bits": _bits,
     "from_bits": _compose,
     "compose": _compose,
+    "circuit": _circuit,
+    "to": lambda step, a: a,
 }
 
 # ---- within a stated error ------------------------------------------------------------------------------------------

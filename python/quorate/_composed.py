@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from quorate import _network, _source
 from quorate._public import whole_axis
+from quorate._source import at
 from quorate.dtypes import Dtype
+from quorate.errors import ConfigError, RangeError
 
 if TYPE_CHECKING:
     from quorate.array import SecretArray
@@ -66,6 +69,28 @@ class Composed:
             [3.  2.5]
         """
         return self._me()._typed(dtype)._reduce("mean", axis, keepdims)
+
+    def round(self, decimals: int = 0) -> SecretArray:
+        """Rounded to whole numbers, halves to the even one as in numpy; the dtype stays. Integers and bits as they are.
+
+        Of fixed point: an MSB of f + 1 bits and a truncation, in turn.
+
+        Raises:
+            RangeError: `decimals` is not 0: the digits of fixed point are binary. `x * 100` rounds hundredths.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([2.5, 3.5, -0.75, 1.25], owner=0).round().reveal())
+            [ 2.  4. -1.  1.]
+        """
+        if decimals is not None and operator.index(decimals) != 0:
+            raise RangeError(at(f"round: decimals must be 0, not {decimals}: (x * 100).round() rounds hundredths"))
+        x = self._me()
+        return x if x.dtype.frac == 0 else x._new(x._session._native.round(x._node, _source.line()))
+
+    def __round__(self, ndigits: int | None = None) -> SecretArray:
+        return self.round(0 if ndigits is None else ndigits)
 
     def cumsum(self, axis: int | None = None, *, dtype: Dtype | None = None) -> SecretArray:
         """Sums of all elements up to each, along an axis or of the flattened array. Local (of bits: 1 round).
@@ -137,3 +162,24 @@ class Composed:
         """
         keys, restore = _network.lined_up("argsort", self._me(), axis)
         return restore(_network.sort(keys, [], stable=True)[1])
+
+    def to(self, sharing: str) -> SecretArray:
+        """The same values in the sharing "A" (arithmetic), "B" (Boolean) or "Y" (Yao), where a protocol has several.
+
+        Steps whose secret operands are all in one sharing by `to` stay in it, as far as it has them; elsewhere the
+        planner decides. Under `max_memory=` everything stays in A.
+
+        Raises:
+            ConfigError: another name, or a sharing that the session's protocol has not.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, -5], owner=0)
+            ...     print((x.to("A") + 1).reveal())
+            [ 4 -4]
+        """
+        x = self._me()
+        if sharing == "Y" and x._session.protocol != "aby":
+            raise ConfigError(at(f'the protocol "{x._session.protocol}" has no Yao sharing ("Y"): use qr.local("aby")'))
+        return x._new(x._session._native.to(x._node, str(sharing), _source.line()))

@@ -14,6 +14,7 @@ from quorate._network import sort as sort_rows
 from quorate._public import row_axis
 from quorate._source import at
 from quorate.array import SecretArray
+from quorate.circuits import Circuit
 from quorate.dtypes import Dtype, check
 from quorate.dtypes import int as int_dtype
 from quorate.errors import DtypeError, ShapeError
@@ -45,6 +46,21 @@ class Joint:
         """
         bit, one, other = (self._session()._operand(value, "where") for value in (condition, x, y))
         return self._array(self._session()._native.select(bit, one, other, _source.line()))
+
+    def swap(self, condition: Any, x: Any, y: Any) -> tuple[SecretArray, SecretArray]:
+        """X and y, or y and x where the condition's bit is 1; for what `where` costs for one of them.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x, y = mpc.input([3, -5], owner=0), mpc.input([1, 2], owner=1)
+            ...     low, high = mpc.swap(y < x, x, y)
+            ...     print(low.reveal(), high.reveal())
+            [ 1 -5] [3 2]
+        """
+        one = self.where(condition, y, x)
+        first, second = (self._session()._operand(value, "swap") for value in (x, y))
+        return one, self._array(self._session()._native.other(first, second, one._node, _source.line()))
 
     def minimum(self, x: Any, y: Any) -> SecretArray:
         """The smaller of x and y, element by element; a comparison and 1 round.
@@ -228,6 +244,39 @@ class Joint:
         if stable:
             del ordered[1]
         return tuple(back(x) for x, (_, back) in zip(ordered, lined, strict=True))
+
+    def run_circuit(self, circuit: Circuit, *bits: Any) -> SecretArray | list[SecretArray]:
+        r"""The outputs of a Boolean circuit on secret bits.
+
+        The last axis of each array is the wires of one input of the circuit, in the file's order; the axes before it
+        broadcast and are the batch. Arrays are `qr.bit`; 0s and 1s that everybody knows may stand in for some.
+
+        Rounds and bytes:
+            the circuit's AND-depth in rounds, whatever the batch; each AND of each instance costs one bit to t parties
+            (n = 2t + 1 parties, protocol "rss").
+
+        Raises:
+            ShapeError: another number of inputs, a last axis of another length, leading axes that do not broadcast.
+            DtypeError: arrays that are not bits.
+
+        Example:
+            >>> import quorate as qr
+            >>> both = qr.Circuit.from_text("1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n")
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[True], [False]], owner=0)
+            ...     print(mpc.run_circuit(both, x, [1]).reveal())
+            [[ True]
+             [False]]
+        """
+        session = self._session()
+        if not isinstance(circuit, Circuit):
+            raise DtypeError(at("run_circuit takes a circuit first: qr.Circuit.from_bristol(path)"))
+        if not any(isinstance(array, SecretArray) for array in bits):
+            raise DtypeError(at("run_circuit: none of the inputs is secret; use circuit.evaluate"))
+        operands = [session._operand(array, "run_circuit") for array in bits]
+        outputs = self._array(session._native.circuit(circuit._native, operands, _source.line()))
+        split: SecretArray | list[SecretArray] = circuit._split(outputs)
+        return split
 
     def from_bits(self, bits: SecretArray, dtype: Dtype) -> SecretArray:
         """Numbers from their bits along the last axis, lowest first: undoes `bits()`. 1 round.

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from quorate import _quorate
-from quorate._options import Options
 from quorate._script import settings
 from quorate.errors import ConfigError, QuorateError
 from quorate.tables._command import NO_FILES, of_party
@@ -106,9 +105,7 @@ def as_processes(
     """
     if not script.is_file():
         raise ConfigError(f"there is no script {script}")
-    count = 3 if parties is None else parties
-    if protocol != "rss" or count not in (3, 5, 7):
-        _quorate.Session.local(protocol, count, None, Options().parts, None).close(False)  # raises what is wrong
+    count = _quorate.check_protocol(protocol, parties)
     own = [of_party(files, party, count) for party in range(count)]
     with tempfile.TemporaryDirectory(prefix="quorate-") as folder:
         configs = write_deployment(Path(folder), protocol, count)

@@ -71,7 +71,7 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
             swap = swap | ((high[0] == low[0]) & (high[1] < low[1]))
         for i, (one, other, left) in enumerate(zip(low, high, rest, strict=True)):
             bit = swap.reshape(*swap.shape, *(1 for _ in one.shape[swap.ndim :]))
-            met = [mpc.where(bit, other, one), mpc.where(bit, one, other)]
+            met = mpc.swap(bit, one, other)
             rows[i] = _side(mpc.concatenate([*met, left] if len(left) else met), layer, "back")
     return rows
 

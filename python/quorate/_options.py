@@ -14,7 +14,7 @@ from quorate.errors import ConfigError
 __all__ = ["LOCAL", "OPTIONS", "Options"]
 
 # What sessions of every place have, and local ones alone.
-OPTIONS = ("strict", "trunc", "forms", "threads", "max_memory")
+OPTIONS = ("strict", "trunc", "forms", "threads", "max_memory", "sharings", "offline_weight")
 LOCAL = ("seed", "shadow")
 
 # Options of later releases: the value that says what holds without them.
@@ -36,7 +36,10 @@ class Options:
         forms: "auto", "edabits" or "randbits", which of several protocols with one result run.
         threads: on which a party computes; each party may choose its own.
         max_memory: bytes that a party may use for what it holds and computes, as a number or as "4GB" (also 4e9, kB,
-            MB, KiB, MiB, GiB); None for no bound. Alike at all parties.
+            MB, KiB, MiB, GiB); None for no bound. Alike at all parties. Large steps then run in pieces; what cannot,
+            and does not fit, is refused before anything is sent.
+        sharings: "auto", or the sharings that the planner may use, as in "A+Y".
+        offline_weight: what a second of the offline phase counts beside one of the online phase, for the planner.
         seed: of all coins; None for the operating system's. Local sessions only.
         shadow: whether numpy runs beside the protocol. Local sessions only.
     """
@@ -46,6 +49,8 @@ class Options:
     forms: str = "auto"
     threads: int = 1
     max_memory: int | None = None
+    sharings: str = "auto"
+    offline_weight: float = 1.0
     seed: int | None = None
     shadow: bool = False
 
@@ -138,7 +143,21 @@ def _bytes(_: str, value: Any) -> int | None:
     return count
 
 
+def _sharings(name: str, value: Any) -> str:
+    if value != "auto" and not (isinstance(value, str) and re.fullmatch(r"[ABY](\+[ABY]){0,2}", value)):
+        raise ConfigError(at(f'{name} must be "auto", or some of A, B and Y as in "A+Y", not {value!r}'))
+    return value
+
+
+def _weight(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= 1e6:
+        raise ConfigError(at(f"{name} must be a number from 0 on, not {value!r}"))
+    return float(value)
+
+
 _CHECKS = {
+    "sharings": _sharings,
+    "offline_weight": _weight,
     "strict": _flag,
     "threads": _threads,
     "max_memory": _bytes,

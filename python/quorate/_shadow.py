@@ -17,6 +17,7 @@ from quorate.dtypes import Dtype
 from quorate.errors import RangeWarning, ShadowError
 
 if TYPE_CHECKING:
+    from quorate import _quorate
     from quorate.session import Session
 
 __all__ = ["Shadow"]
@@ -38,6 +39,9 @@ class Step:
         index: positions, of a gather.
         units: values in ring units, of a constant.
         divisors: what is divided by, of a floor division or a remainder.
+        circuit: of a circuit.
+        scaling: what a scaling multiplies by: the whole part and the rest times 2^shift; and the magnitudes beyond
+            which it saturates (the largest element where it does not).
         what: the step in words, with its place.
         line: file and line.
     """
@@ -51,6 +55,8 @@ class Step:
     index: np.ndarray | None
     units: np.ndarray | None
     divisors: np.ndarray | None
+    circuit: _quorate.Circuit | None
+    scaling: tuple[np.ndarray, np.ndarray, np.ndarray] | None
     what: str
     line: tuple[str, int]
 
@@ -62,13 +68,30 @@ class Step:
         index = np.frombuffer(raw["index"], "<u4") if "index" in raw else None
         dtype = Dtype(*raw["dtype"])
         named = {name: raw[name] for name in ("node", "op", "inputs", "numbers", "what", "line")}
-        return Step(shape=shape, dtype=dtype, index=index, units=units, divisors=divisors, **named)
+        return Step(
+            shape=shape,
+            dtype=dtype,
+            index=index,
+            units=units,
+            divisors=divisors,
+            circuit=raw.get("circuit"),
+            scaling=_scaling(raw, shape, dtype) if "whole" in raw else None,
+            **named,
+        )
+
+
+def _scaling(raw: dict[str, Any], shape: tuple[int, ...], dtype: Dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    none = [_clear.limits(dtype)[1]]
+    whole, factors, limits = raw["whole"], raw["factors"], raw.get("limits", none)
+    return _every(whole, shape), _every(factors, shape), _every(limits, shape)
 
 
 def _spread(values: list[int] | None, shape: tuple[int, ...]) -> np.ndarray | None:
+    return None if values is None else _every(values, shape)
+
+
+def _every(values: list[int], shape: tuple[int, ...]) -> np.ndarray:
     """One value for each element, where one stands for all."""
-    if values is None:
-        return None
     array = _clear.exact(values)
     return np.full(shape, array[0], array.dtype) if len(array) == 1 else array.reshape(shape)
 

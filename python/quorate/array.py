@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate import _source
 from quorate._composed import Composed
+from quorate._picked import Picked
 from quorate._public import as_numbers, pack, whole_axis
 from quorate._source import at
 from quorate.dtypes import Dtype, check
@@ -88,10 +89,12 @@ class SecretArray(Composed):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("len() of a scalar")
+            raise TypeError("len() of an array without axes: its shape is ()")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[SecretArray]:
+        if not self.shape:
+            raise TypeError("an array without axes cannot be iterated over: its shape is ()")
         return (self[i] for i in range(len(self)))
 
     # ---- building -------------------------------------------------------------------------------------------------
@@ -119,6 +122,7 @@ class SecretArray(Composed):
         return self._binary("sub", other, self)
 
     def __mul__(self, other: Any) -> SecretArray:
+        """Products. Of fixed point, rounded down; with public reals that the dtype lacks, within 2^-f."""
         return self._binary("mul", self, other)
 
     def __rmul__(self, other: Any) -> SecretArray:
@@ -131,37 +135,82 @@ class SecretArray(Composed):
         return self._divide(other, self)
 
     def _divide(self, x: Any, y: Any) -> SecretArray:
-        """Of fixed point: within 2 units of 2^-f below 2^(28 - f), relative 2^-27 above; saturates."""
+        """Of fixed point: exact, by secrets rounded towards 0, by public numbers down; saturated where it does not fit.
+
+        By public reals that the dtype does not hold: within 2^-f of the quotient by the number itself.
+        """
         native = self._session._native
         return self._new(native.divide(self._operand(x, "divide"), self._operand(y, "divide"), _source.line()))
 
     def __floordiv__(self, other: Any) -> SecretArray:
-        """Divided by public numbers, towards minus infinity as in numpy, exactly for every number of the dtype.
+        """Quotients, towards minus infinity as in numpy, exact for all numbers of the dtype; integers also by secrets.
 
-        Rounds and bytes: a truncation where the divisor is a power of two; else a conversion into a ring of about twice
-        the bits and a truncation there (only the truncation where stated bounds prove that products fit the dtype); at
-        64 bits a comparison more. One comparison where there are only two quotients. `%` adds nothing.
+        By a secret 0 it is 0, and so is what `%` gives. A quotient that does not fit wraps; there is one, that of the
+        lowest number and -1.
+
+        Rounds and bytes: by public numbers a truncation where the divisor is a power of two; else a conversion into a
+        ring of about twice the bits and a truncation there (only the truncation where stated bounds prove that products
+        fit the dtype); at 64 bits a comparison more. One comparison where there are only two quotients. `%` is free.
+        By secret numbers of w bits 1 + log2(w) rounds for each bit of a quotient, and about log2(k) + 4 more; `%` adds
+        2. Bounds on the operands make it shorter.
 
         Raises:
-            RangeError: a divisor is zero, or negative for unsigned integers; a remainder may not fit the dtype.
-            DtypeError: the divisor is secret, or real for integers.
+            RangeError: a public divisor is zero, or negative for unsigned integers; a remainder may not fit the dtype.
+            DtypeError: the divisor is secret, for fixed point, which divides with `/`; or real, for integers.
 
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
             ...     x = mpc.input([7, -7], owner=0)
             ...     print((x // 3).reveal(), (x % 3).reveal(), (x // [-2, 10]).reveal())
+            ...     y = mpc.input([2, 0], owner=1)
+            ...     print((x // y).reveal(), (x % y).reveal())
             [ 2 -3] [1 2] [-4 -1]
+            [3 0] [1 0]
         """
+        if self._divides_secretly(other):
+            return self._int_divided("quotient", self, other)
         whole = self._whole(other, "//")
         return whole if self.dtype.kind != "fixed" else whole.astype(self.dtype)
 
     def __mod__(self, other: Any) -> SecretArray:
+        if self._divides_secretly(other):
+            return self._int_divided("remainder", self, other)
         return self._left(self._whole(other, "%"), other)
 
     def __divmod__(self, other: Any) -> tuple[SecretArray, SecretArray]:
+        if self._divides_secretly(other):
+            return self._both(self, other)
         whole = self._whole(other, "divmod")
         return whole if self.dtype.kind != "fixed" else whole.astype(self.dtype), self._left(whole, other)
+
+    def __rfloordiv__(self, other: Any) -> SecretArray:
+        return self._int_divided("quotient", other, self)
+
+    def __rmod__(self, other: Any) -> SecretArray:
+        return self._int_divided("remainder", other, self)
+
+    def __rdivmod__(self, other: Any) -> tuple[SecretArray, SecretArray]:
+        return self._both(other, self)
+
+    def _both(self, x: Any, y: Any) -> tuple[SecretArray, SecretArray]:
+        """Quotients and remainders by secret numbers; these of those."""
+        whole = self._int_divided("quotient", x, y)
+        left = x - whole * y
+        return whole, self._session.where(y == 0, 0, left)
+
+    def _divides_secretly(self, other: Any) -> bool:
+        """Whether a divisor is secret; of secrets by public numbers more is known."""
+        return isinstance(other, SecretArray) and self._session._native.is_secret(self._operand(other, "//"))
+
+    def _int_divided(self, give: str, x: Any, y: Any, quotient_bits: int | None = None) -> SecretArray:
+        """`give` is "quotient" or "remainder".
+
+        With `quotient_bits` the caller promises that quotients by what is not 0 are below 2^bits in magnitude.
+        """
+        native, what = self._session._native, "%" if give == "remainder" else "//"
+        operands = self._operand(x, what), self._operand(y, what)
+        return self._new(native.int_divide(give, *operands, quotient_bits, _source.line()))
 
     def _whole(self, other: Any, what: str) -> SecretArray:
         """The quotient by a public number, towards minus infinity, as an integer."""
@@ -172,11 +221,6 @@ class SecretArray(Composed):
         """What the quotient leaves, with the sign of the divisor. Local."""
         native = self._session._native
         return self._new(native.remainder(self._node, whole._node, self._operand(other, "%"), _source.line()))
-
-    def __rfloordiv__(self, _: Any) -> NoReturn:
-        raise DtypeError(at("// and % take a public divisor: fixed point divides by secrets with /"))
-
-    __rmod__ = __rdivmod__ = __rfloordiv__
 
     def __neg__(self) -> SecretArray:
         return self._new(self._session._native.unary("neg", self._node, _source.line()))
@@ -448,7 +492,7 @@ class SecretArray(Composed):
         raise TypeError("secret arrays do not change in place: write x = x.at[i].set(v)")
 
     @property
-    def at(self) -> _At:
+    def at(self) -> Picked:
         """`x.at[i].set(v)`: a copy of x with some elements replaced.
 
         Example:
@@ -458,7 +502,7 @@ class SecretArray(Composed):
             ...     print(x.at[:, 0].set([8, 9]).reveal().tolist())
             [[8, 1], [9, 5]]
         """
-        return _At(self)
+        return Picked(self)
 
     # ---- what numpy's arrays have and secrets do not -----------------------------------------------------------------
 
@@ -536,29 +580,6 @@ def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
 
 # An index out of bounds: one of ours, and numpy's own. It is shown by the name that is documented.
 _INDEX_ERROR = type("ShapeError", (ShapeError, IndexError), {"__module__": ShapeError.__module__})
-
-
-class _At:
-    """Picks elements of an array for replacement."""
-
-    def __init__(self, array: SecretArray) -> None:
-        self._array = array
-        self._places: np.ndarray | None = None
-
-    def __getitem__(self, key: Any) -> _At:
-        picked = _At(self._array)
-        picked._places = self._array._positions(key)
-        return picked
-
-    def set(self, value: Any) -> SecretArray:
-        """The array with the picked elements replaced by `value`, which broadcasts."""
-        if self._places is None:
-            raise ShapeError(at("pick elements first: x.at[i].set(v)"))
-        array = self._array
-        index = np.ascontiguousarray(self._places).tobytes()
-        operand = array._operand(value, "set")
-        node = array._session._native.set_at(array._node, index, self._places.shape, operand, _source.line())
-        return array._new(node)
 
 
 def operand(session: Session, value: Any, what: str) -> Any:

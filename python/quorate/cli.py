@@ -51,13 +51,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="the main job on this machine: score a model privately")
-    demo.add_argument("--protocol", default="rss", help="rss")
+    demo.add_argument("--protocol", default="rss", help="rss or aby")
     demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="where the picture goes")
 
     run = commands.add_parser("run", help="all parties of a script here, as separate processes over TLS", **_SCRIPT)
     run.add_argument("script", type=Path)
-    run.add_argument("--protocol", default="rss", help="rss")
-    run.add_argument("--parties", type=int, default=None, help="3, 5 or 7 for rss")
+    run.add_argument("--protocol", default="rss", help="rss or aby")
+    run.add_argument("--parties", type=int, default=None, help="3, 5 or 7 for rss, 2 for aby")
     run.add_argument("--network", default=None, help="lan, wan or RTT_MS,MBIT: simulated, in one process")
 
     add_file_options(run, one_party=False)
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="the plan of a script and its cost; nothing is sent", **_SCRIPT)
     explain.add_argument("script", type=Path)
-    explain.add_argument("--protocol", default="rss", help="rss")
+    explain.add_argument("--protocol", default="rss", help="rss or aby")
     explain.add_argument("--parties", type=int, default=None)
     explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
     explain.add_argument("--plot", type=Path, default=None, help="also draw it: FILE.png, .svg, .pdf or .html")
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 
     bench = commands.add_parser("bench", help="the standard workloads, with peers' published figures")
     bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
-    bench.add_argument("--protocol", default="rss", help="rss")
+    bench.add_argument("--protocol", default="rss", help="rss, aby, or ot: oblivious transfers of two parties")
     bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")
     bench.add_argument("--plot", type=Path, default=None, help="also draw them")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "CheatingDetected",
+    "CircuitError",
     "ConfigError",
     "DtypeError",
     "ModelError",
@@ -44,6 +45,10 @@ class RangeError(QuorateError, ValueError):
 
 class ModelError(QuorateError, ValueError):
     """A model that cannot be imported, or used in the place where it is."""
+
+
+class CircuitError(QuorateError, ValueError):
+    """A circuit file that cannot be read, or values that do not fit the circuit's inputs."""
 
 
 class RangeWarning(UserWarning):

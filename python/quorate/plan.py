@@ -56,6 +56,8 @@ class StepPlan:
         rounds: (after which it begins, after which it is done); a value and its reveal may lie apart.
         correlations: that it draws, by kind.
         compute_seconds: of the parties for this step.
+        sharing: "A", "B" or "Y", where the planner chose among several; None where there was one.
+        runner_up: the best other sharing, and by how many seconds the whole would take longer with it.
     """
 
     what: str
@@ -64,6 +66,8 @@ class StepPlan:
     rounds: tuple[tuple[int, int], ...]
     correlations: dict[str, int]
     compute_seconds: float
+    sharing: str | None = None
+    runner_up: tuple[str, float] | None = None
 
     @property
     def done_after_round(self) -> int:
@@ -80,7 +84,16 @@ class StepPlan:
             rounds=tuple((begun, done) for begun, done in raw["rounds"]),
             correlations=dict(raw["correlations"]),
             compute_seconds=raw["compute_seconds"],
+            sharing=raw["sharing"],
+            runner_up=raw["runner_up"],
         )
+
+    def chosen(self) -> str:
+        """The sharing, and what the runner-up would have taken more."""
+        if self.sharing is None or self.runner_up is None:
+            return self.sharing or ""
+        other, more = self.runner_up
+        return f"{self.sharing}; {other} takes {seconds(more)} more"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,6 +186,7 @@ class Plan:
         lines: costs by the user's line, in the order of the program.
         steps: the operations that take part in exchanges, in the order of the program.
         truncations: how fixed-point results are rounded, and the risk of it.
+        sharings: how many operations run in each sharing, of those for which the planner had a choice.
         public: what every party learns beside the results.
     """
 
@@ -188,6 +202,7 @@ class Plan:
     steps: tuple[StepPlan, ...]
     truncations: Truncations = Truncations()
     refusal: str | None = None
+    sharings: dict[str, int] = dataclasses.field(default_factory=dict)
     public: str = _PUBLIC
 
     @staticmethod
@@ -206,6 +221,7 @@ class Plan:
             tuple(StepPlan.of(step) for step in raw["steps"]),
             Truncations(*raw["truncations"]),
             raw["refusal"],
+            dict(raw["sharings"]),
         )
 
     @property
@@ -260,10 +276,19 @@ class Plan:
         return [*(row(each.line, each, each.memory_bytes, each.text) for each in self.lines), total]
 
     def _step_rows(self) -> list[list[str]]:
-        return [
-            [s.what, " ".join(f"{n:,}" for n in s.bytes_sent), str(s.done_after_round), seconds(s.compute_seconds)]
-            for s in self.steps
-        ]
+        def row(s: StepPlan) -> list[str]:
+            sent = " ".join(f"{n:,}" for n in s.bytes_sent)
+            costs = [s.what, sent, str(s.done_after_round), seconds(s.compute_seconds)]
+            return [*costs, s.chosen()] if self.sharings else costs
+
+        return [row(s) for s in self.steps]
+
+    def _step_heads(self) -> tuple[str, ...]:
+        return (*self._STEPS, "sharing") if self.sharings else self._STEPS
+
+    def _mixed(self) -> str:
+        chosen = ", ".join(f"{count:,} in {name}" for name, count in sorted(self.sharings.items()))
+        return f"Operations with a choice of sharing: {chosen}"
 
     def _where(self) -> str:
         return f", on {self.network}" if self.network else ", on this machine"
@@ -279,6 +304,8 @@ class Plan:
         if self.truncations.exact or self.truncations.probabilistic:
             lines.append(str(self.truncations))
         lines.append(f"holds at most {number_bytes(self.memory_bytes)} at each party ({_PEAK})")
+        if self.sharings:
+            lines.append(self._mixed())
         if self.refusal:
             lines.append(f"REFUSED as it is: {self.refusal}")
         lines.extend(f"  makes {count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
@@ -290,7 +317,7 @@ class Plan:
                 for kind, count in sorted(line.correlations.items())
             ]
         if self.steps:
-            lines += ["", *text_table(self._STEPS, [[row[0][:64], *row[1:]] for row in self._step_rows()])]
+            lines += ["", *text_table(self._step_heads(), [[row[0][:64], *row[1:]] for row in self._step_rows()])]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -310,11 +337,14 @@ class Plan:
         ]
         if self.truncations.exact or self.truncations.probabilistic:
             parts.append(paragraph(f"{str(self.truncations).capitalize()}."))
+        if self.sharings:
+            parts.append(paragraph(f"{self._mixed()}."))
         if made:
             parts.append(paragraph(f"Makes {made}."))
         if self.lines:
             parts.append(html_table(self._LINES, self._line_rows(), behind))
         if self.steps:
             steps = bars([max(step.bytes_sent, default=0) for step in self.steps])
-            parts.append(html_table(self._STEPS, self._step_rows(), [[None, s, None, None] for s in steps]))
+            rest = [None] * (len(self._step_heads()) - 2)
+            parts.append(html_table(self._step_heads(), self._step_rows(), [[None, s, *rest] for s in steps]))
         return "<div>" + "".join(parts) + "</div>"

@@ -64,7 +64,7 @@ class Session(Joint, Files):
     Attributes:
         me: this party's number in a deployment; None in a local session.
         parties: how many there are.
-        protocol: "rss".
+        protocol: "rss" or "aby".
     """
 
     def __init__(self, native: _quorate.Session, network: str | None = None, options: Options | None = None) -> None:
@@ -117,7 +117,7 @@ class Session(Joint, Files):
             bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts here.
 
         Rounds and bytes:
-            1 round; the owner sends t elements for each of its own (n = 2t + 1 parties, protocol "rss").
+            "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby": none.
 
         Raises:
             RangeError: a value does not fit the dtype or the bound, is NaN or infinite.
@@ -316,8 +316,8 @@ def local(
     """All parties in this process, with the real protocol between their threads.
 
     Args:
-        protocol: "rss".
-        parties: 3, 5 or 7 for "rss"; 3 if not stated.
+        protocol: "rss" (an honest majority of 3, 5 or 7 parties) or "aby" (two parties).
+        parties: 3, 5 or 7 for "rss", 3 if not stated; 2 for "aby".
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
         options: any of
 

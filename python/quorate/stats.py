@@ -21,6 +21,9 @@ class PhaseStats:
 
     Attributes:
         seconds: of the slowest party of this process.
+        compute_seconds: for which the parties' threads had cores, added up as those of a plan are: the busiest party's,
+            or, where parties of this process share its cores, an equal part of all. Further threads (`threads=`) and
+            those of links are no part of it.
         rounds: causal rounds.
         bytes_sent: payload by party; in a deployment None for the other parties, which know their own.
         wire_bytes: the same with framing, handshakes and TLS.
@@ -28,6 +31,7 @@ class PhaseStats:
     """
 
     seconds: float
+    compute_seconds: float
     rounds: int
     bytes_sent: tuple[int | None, ...]
     wire_bytes: tuple[int | None, ...]
@@ -104,6 +108,7 @@ class Stats:
             kinds = next(iter(runs.values()))["correlations"] if runs and name == "offline" else {}
             return PhaseStats(
                 seconds=max((e["seconds"] for e in entries.values()), default=0.0),
+                compute_seconds=raw.get(f"{name}_compute_seconds", 0.0),
                 rounds=max((e["rounds"] for e in entries.values()), default=0),
                 bytes_sent=by_party(entries, "bytes_sent"),
                 wire_bytes=by_party(entries, "wire_bytes"),

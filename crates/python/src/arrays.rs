@@ -3,11 +3,14 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Layer, NodeId, Operand, Real, Side, Source, UnaryOp,
+    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, NodeId, Operand, Real, Side, Source,
+    UnaryOp,
 };
 
-use crate::errors::{raise, warn};
+use crate::circuit::Circuit;
+use crate::errors::{instance, raise, warn};
 use crate::operands::{Argument, dtype, dtype_parts, numbers};
 use crate::session::Session;
 
@@ -124,8 +127,36 @@ impl Session {
     }
 
     /// The whole quotient by public numbers.
+    fn round(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.round(NodeId(x)))
+    }
+
     fn floor_div(&self, py: Python<'_>, x: u32, by: Argument, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.floor_div(NodeId(x), by.operand()))
+    }
+
+    /// By secret numbers: what `give` names, with a promise of the quotients' bits.
+    fn int_divide(
+        &self,
+        py: Python<'_>,
+        give: &str,
+        x: Argument,
+        y: Argument,
+        quotient_bits: Option<u32>,
+        line: Line,
+    ) -> PyResult<u32> {
+        let give = match give {
+            "quotient" => Give::Quotient,
+            "remainder" => Give::Remainder,
+            other => return Err(PyValueError::new_err(format!("no division gives {other:?}"))),
+        };
+        self.add(py, line, |mut b| b.int_divide(Division { give, quotient_bits }, x.operand(), y.operand()))
+    }
+
+    /// Whether the values of a node are secret.
+    fn is_secret(&self, py: Python<'_>, node: u32) -> PyResult<bool> {
+        let look = |graph: &quorate_graph::Graph| !graph.node(NodeId(node)).is_public();
+        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
 
     /// What a whole quotient by the same numbers leaves.
@@ -140,6 +171,11 @@ impl Session {
 
     fn select(&self, py: Python<'_>, bit: Argument, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.select(bit.operand(), x.operand(), y.operand()))
+    }
+
+    /// Of x and y the one that `one` is not.
+    fn other(&self, py: Python<'_>, x: Argument, y: Argument, one: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.other(x.operand(), y.operand(), NodeId(one)))
     }
 
     fn shift(&self, py: Python<'_>, x: u32, left: bool, by: i64, line: Line) -> PyResult<u32> {
@@ -183,6 +219,12 @@ impl Session {
         self.add(py, line, |mut b| b.from_bits(NodeId(x), dtype))
     }
 
+    /// All output wires of a circuit along the last axis.
+    fn circuit(&self, py: Python<'_>, circuit: &Circuit, inputs: Vec<Argument>, line: Line) -> PyResult<u32> {
+        let operands: Vec<Operand<'_>> = inputs.iter().map(Argument::operand).collect();
+        self.add(py, line, |mut b| b.circuit(&circuit.inner, &operands))
+    }
+
     fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<u32> {
         let function = real_function(function)?;
         self.add(py, line, |mut b| b.real(function, NodeId(x)))
@@ -214,6 +256,13 @@ impl Session {
             other => return Err(PyValueError::new_err(format!("no side {other:?} of a layer"))),
         };
         self.add(py, line, |mut b| b.exchange(NodeId(x), Layer { count, p, r, distance }, side))
+    }
+
+    /// The same values in the sharing "A", "B" or "Y".
+    fn to(&self, py: Python<'_>, x: u32, domain: &str, line: Line) -> PyResult<u32> {
+        let domain: Domain =
+            domain.parse().map_err(|error: DomainError| instance(py, "ConfigError", error.to_string()))?;
+        self.add(py, line, |mut b| b.to(NodeId(x), domain))
     }
 
     fn reshape(&self, py: Python<'_>, x: u32, shape: Vec<i64>, line: Line) -> PyResult<u32> {

@@ -16,7 +16,6 @@ use crate::errors;
 
 /// How often a measurement under way looks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(10);
-const PARTIES: [usize; 3] = [3, 5, 7];
 const LINKS: [Link; 2] = [Link::Memory, Link::Tls];
 
 /// Iterates over the rows of the table, each a dictionary, measured when it is asked for.
@@ -35,11 +34,8 @@ impl Bench {
     /// The workloads called `names` (all if there are none) under `protocol`.
     #[new]
     fn new(py: Python<'_>, names: Vec<String>, protocol: &str) -> PyResult<Self> {
-        let plan = || match protocol {
-            "rss" => Ok(quorate_bench::cells(&quorate_bench::select(&names)?, &PARTIES, &LINKS)),
-            name => Err(BenchError::UnknownProtocol { name: name.to_owned() }),
-        };
-        let cells = plan().map_err(|error| raise(py, &error))?.into_iter();
+        let workloads = quorate_bench::select_under(protocol, &names).map_err(|error| raise(py, &error))?;
+        let cells = quorate_bench::cells(&workloads, quorate_bench::parties_of(protocol), &LINKS).into_iter();
         Ok(Bench { state: Mutex::new(State { bench: Some(Inner::new(Limits::default())), cells }) })
     }
 
@@ -108,7 +104,9 @@ fn measure(py: Python<'_>, mut bench: Inner, cell: Cell) -> PyResult<Answer> {
 
 fn raise(py: Python<'_>, error: &BenchError) -> PyErr {
     let class = match error {
-        BenchError::UnknownWorkload { .. } | BenchError::UnknownProtocol { .. } => "ConfigError",
+        BenchError::UnknownWorkload { .. } | BenchError::UnknownProtocol { .. } | BenchError::UnderAnother { .. } => {
+            "ConfigError"
+        }
         _ => "QuorateError",
     };
     errors::instance(py, class, error.to_string())

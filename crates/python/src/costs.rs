@@ -1,10 +1,13 @@
 //! Plans and statistics as dictionaries, with what they say priced in seconds.
 
+use std::collections::BTreeMap;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use quorate_engine::Phase;
-use quorate_session::{LineCosts, PhaseStats, Plan, Price, Pricing, Rehearsed, RunStats, Setting, StepPlan};
+use quorate_graph::NodeId;
+use quorate_session::{Chosen, LineCosts, PhaseStats, Plan, Price, Pricing, Rehearsed, RunStats, Setting, StepPlan};
 
 const PHASES: [(&str, Phase); 2] = [("offline", Phase::Offline), ("online", Phase::Online)];
 
@@ -59,7 +62,12 @@ fn foretold_lines<'py>(py: Python<'py>, pricing: &Pricing, parties: &[&Rehearsed
     Ok(out)
 }
 
-fn step<'py>(py: Python<'py>, pricing: &Pricing, step: &StepPlan) -> PyResult<Bound<'py, PyDict>> {
+fn step<'py>(
+    py: Python<'py>,
+    pricing: &Pricing,
+    step: &StepPlan,
+    chosen: Option<&Chosen>,
+) -> PyResult<Bound<'py, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("what", &step.what)?;
     entry.set_item("line", (&step.file, step.line))?;
@@ -67,6 +75,9 @@ fn step<'py>(py: Python<'py>, pricing: &Pricing, step: &StepPlan) -> PyResult<Bo
     entry.set_item("rounds", step.rounds.clone())?;
     entry.set_item("correlations", step.correlations.clone())?;
     entry.set_item("compute_seconds", pricing.compute(step.work.iter().copied()))?;
+    entry.set_item("sharing", chosen.map(|chosen| chosen.domain.to_string()))?;
+    let rival = chosen.and_then(|chosen| chosen.rival);
+    entry.set_item("runner_up", rival.map(|(domain, seconds)| (domain.to_string(), seconds)))?;
     Ok(entry)
 }
 
@@ -80,8 +91,12 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyRes
     out.set_item("memory_bytes", plan.memory_bytes)?;
     out.set_item("refusal", plan.refusal.clone())?;
     let t = plan.truncations;
+    let mut sharings: BTreeMap<String, usize> = BTreeMap::new();
+    plan.chosen.values().for_each(|chosen| *sharings.entry(chosen.domain.to_string()).or_default() += 1);
+    out.set_item("sharings", sharings)?;
     out.set_item("truncations", (t.exact, t.probabilistic, t.assumed, t.failure_probability))?;
-    let steps: PyResult<Vec<_>> = plan.steps.iter().map(|s| step(py, &pricing, s)).collect();
+    let steps: PyResult<Vec<_>> =
+        plan.steps.iter().map(|s| step(py, &pricing, s, plan.chosen.get(&NodeId(s.node)))).collect();
     out.set_item("steps", steps?)?;
     out.set_item("lines", foretold_lines(py, &pricing, &parties)?)?;
     out.set_item("executed", plan.executed.iter().map(|id| id.0).collect::<Vec<_>>())?;
@@ -117,6 +132,11 @@ pub(crate) fn stats<'py>(
         return Ok(out);
     }
     let pricing = py.detach(|| Pricing::at(setting));
+    for (name, of) in [("offline", (|run| &run.offline) as fn(&RunStats) -> &PhaseStats), ("online", |run| &run.online)]
+    {
+        let computed = pricing.computed(runs.iter().map(|run| of(run).own_seconds));
+        out.set_item(format!("{name}_compute_seconds"), computed)?;
+    }
     let foretold: Vec<&Rehearsed> = runs.iter().map(|run| &run.predicted).collect();
     let predicted = PyDict::new(py);
     set_phases(&predicted, &pricing, &foretold)?;

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod bench;
+mod circuit;
 mod costs;
 mod errors;
 mod operands;
@@ -15,10 +16,12 @@ use pyo3::prelude::*;
 fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
     module.add_class::<bench::Bench>()?;
+    module.add_class::<circuit::Circuit>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(tools::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(tools::read_config, module)?)?;
     module.add_function(wrap_pyfunction!(tools::check_network, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(tools::recalibrate, module)?)?;
     Ok(())
 }

@@ -85,6 +85,8 @@ struct Given {
     forms: String,
     threads: usize,
     max_memory: Option<u64>,
+    sharings: String,
+    offline_weight: f64,
 }
 
 impl Given {
@@ -96,6 +98,8 @@ impl Given {
             network: None,
             threads: self.threads,
             max_memory: self.max_memory,
+            sharings: self.sharings.parse()?,
+            offline_weight: self.offline_weight,
         })
     }
 }

@@ -5,6 +5,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{Graph, NodeId, Op};
 
+use crate::circuit::Circuit;
 use crate::errors::raise;
 use crate::operands::dtype_parts;
 use crate::session::Session;
@@ -25,6 +26,7 @@ fn numbers(op: &Op) -> Vec<usize> {
         Op::Shuffle { rows } => vec![*rows],
         Op::Part { index, .. } => vec![*index],
         Op::Shl(bits) | Op::Shr(bits) => vec![*bits as usize],
+        Op::Scale(scale) => vec![scale.shift as usize],
         _ => Vec::new(),
     }
 }
@@ -47,6 +49,14 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
     }
     if let Op::FloorDiv(divisors) | Op::Remainder(divisors) = &node.op {
         out.set_item("divisors", divisors.to_vec())?;
+    }
+    if let Op::Circuit(circuit) = &node.op {
+        out.set_item("circuit", Circuit { inner: circuit.clone() })?;
+    }
+    if let Op::Scale(scale) = &node.op {
+        out.set_item("whole", scale.whole.to_vec())?;
+        out.set_item("factors", scale.factors.to_vec())?;
+        scale.limits.as_ref().map_or(Ok(()), |limits| out.set_item("limits", limits.to_vec()))?;
     }
     out.set_item("what", graph.describe(id))?;
     out.set_item("line", (node.source.file.to_string(), node.source.line))?;

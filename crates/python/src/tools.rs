@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use quorate_graph::Network;
 use quorate_net::tcp;
-use quorate_session::{Config, SessionError};
+use quorate_session::{Config, Protocol, SessionError};
 
 use crate::errors::raise;
 
@@ -22,6 +22,19 @@ pub(crate) fn keygen(py: Python<'_>, folder: PathBuf, party: usize) -> PyResult<
 pub(crate) fn read_config(py: Python<'_>, path: PathBuf) -> PyResult<(usize, String, usize)> {
     let config = Config::read(&path).map_err(|error| raise(py, &error))?;
     Ok((config.me, config.protocol.clone(), config.parties.len()))
+}
+
+/// Checks a protocol's name and its number of parties; that number, or where none is given its usual one.
+#[pyfunction]
+#[pyo3(signature = (protocol, parties=None))]
+pub(crate) fn check_protocol(py: Python<'_>, protocol: &str, parties: Option<usize>) -> PyResult<usize> {
+    let checked = || -> Result<usize, SessionError> {
+        let protocol: Protocol = protocol.parse()?;
+        let parties = parties.unwrap_or(protocol.default_parties());
+        protocol.check_parties(parties)?;
+        Ok(parties)
+    };
+    checked().map_err(|error| raise(py, &error))
 }
 
 /// Checks the name of a network; (round-trip milliseconds, Mbit/s).

@@ -18,7 +18,7 @@ Timelines = dict[str, dict[int, dict[str, float]]]
 
 
 def run_demo(protocol: str, plot: Path | None) -> int:
-    """Scores the breast-cancer records with both models among three parties.
+    """Scores the breast-cancer records with both models among as many parties as the protocol has where none are named.
 
     Returns:
         How many predictions differ from the clear ones: 0, or something is badly wrong.
@@ -28,7 +28,7 @@ def run_demo(protocol: str, plot: Path | None) -> int:
     timelines: Timelines = {}
     for job in jobs:
         started = time.perf_counter()
-        with local(protocol, parties=3) as mpc:
+        with local(protocol) as mpc:
             predicted = job.model.predict(mpc, job.records, model_owner=MODEL_OWNER, data_owner=DATA_OWNER)
             stats = mpc.stats()
         elapsed = time.perf_counter() - started

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from quorate.errors import ModelError
+from quorate.models._questions import Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
 LINKS = ("share", "logistic", "softmax")
 
 
 @dataclasses.dataclass(frozen=True)
-class Shape:
+class Shape(Questions):
     """The public part of a model: all that the parties without the model need, and all that they learn.
 
     Everything else about the model stays secret: weights, thresholds, which features are used, what the leaves say,
@@ -115,42 +116,6 @@ class Shape:
         if self.kind == "votes":
             return classes * (classes - 1) // 2
         return 1 if classes == 2 and not self.multilabel else classes
-
-    def predict(
-        self,
-        mpc: Any,
-        X: Any = None,
-        model_owner: int = 0,
-        data_owner: int = 1,
-        reveal_to: int | str | None = "data owner",
-        rows: int | None = None,
-    ) -> Any:
-        """The part of `Model.predict` of a party that does not have the model."""
-        return self._answer("predict", mpc, X, model_owner, data_owner, reveal_to, rows)
-
-    def predict_proba(
-        self,
-        mpc: Any,
-        X: Any = None,
-        model_owner: int = 0,
-        data_owner: int = 1,
-        reveal_to: int | str | None = "data owner",
-        rows: int | None = None,
-    ) -> Any:
-        """The part of `Model.predict_proba` of a party that does not have the model."""
-        return self._answer("predict_proba", mpc, X, model_owner, data_owner, reveal_to, rows)
-
-    def decision_function(
-        self,
-        mpc: Any,
-        X: Any = None,
-        model_owner: int = 0,
-        data_owner: int = 1,
-        reveal_to: int | str | None = "data owner",
-        rows: int | None = None,
-    ) -> Any:
-        """The part of `Model.decision_function` of a party that does not have the model."""
-        return self._answer("decision_function", mpc, X, model_owner, data_owner, reveal_to, rows)
 
     def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
         from quorate.models._model import answer

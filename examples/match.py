@@ -1,0 +1,56 @@
+"""What two parties have in common, and whose record is the nearest: private set intersection and matching.
+
+    python examples/match.py                                  # all parties in this process
+    quorate run examples/match.py                             # a process for each, over TLS on this machine
+    quorate party examples/match.py --config party.toml       # one party of a deployment
+    quorate explain examples/match.py --network wan           # what it would cost
+
+Party 0 has customers, party 1 has others, with what each of them spent. Both learn how many they share and what those
+spent in all; party 1 alone learns which. Then party 1 looks for the most similar of party 0's customers, without
+showing for which of its own. The numbers of customers are public: --customers 1000, the same at all parties.
+"""
+
+import argparse
+
+import numpy as np
+
+import quorate as qr
+
+PROFILE = qr.uint(10)  # each number of a profile is from 0 to 1023
+
+
+def customers(party, count):
+    """A party's customers: numbers of 32 bits that name them, what each spent, and a profile of each."""
+    rng = np.random.default_rng(party)
+    common = np.random.default_rng(7).choice(2**32, count, replace=False)[: count // 4]
+    names = np.unique(np.concatenate([common, rng.choice(2**32, 2 * count, replace=False)]))
+    names = np.concatenate([common, np.setdiff1d(names, common)])[:count]
+    return names, rng.integers(0, 5000, count), rng.integers(0, 1024, (count, 8))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--customers", type=int, default=500)
+    count = parser.parse_args().customers
+
+    with qr.session() as mpc:
+        # At a party that does not have the values, nothing but sizes and dtypes is used.
+        own = [customers(party, count) if mpc.me in (None, party) else (None, None, None) for party in (0, 1)]
+        sets = {"sizes": (count, count), "bits": 32}
+        told = qr.apps.psi(
+            mpc, own[0][0], own[1][0], **sets, cardinality=True, payload=own[1][1], payload_dtype=qr.int(32)
+        )
+        shared = qr.apps.psi(mpc, own[0][0], own[1][0], **sets, reveal_to=1)
+        wanted = None if own[1][2] is None else own[1][2][0]
+        found = qr.apps.nearest(mpc, own[0][2], wanted, shapes=((count, 8), (8,)), dtype=PROFILE)
+        if isinstance(told, tuple):
+            print("shared customers, and what they spent:", *told)
+        if isinstance(shared, np.ndarray):
+            print("the first of them:", *shared[:3])
+        if isinstance(found, tuple):
+            print("the most similar profile is number", found[0], "at a squared distance of", found[1])
+        print(mpc.stats())
+
+
+if __name__ == "__main__":
+    main()

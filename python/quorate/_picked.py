@@ -1,0 +1,39 @@
+"""Elements of an array, picked to be replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate import _source
+from quorate._source import at
+from quorate.errors import ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["Picked"]
+
+
+class Picked:
+    """Picks elements of an array for replacement."""
+
+    def __init__(self, array: SecretArray) -> None:
+        self._array = array
+        self._places: np.ndarray | None = None
+
+    def __getitem__(self, key: Any) -> Picked:
+        picked = Picked(self._array)
+        picked._places = self._array._positions(key)
+        return picked
+
+    def set(self, value: Any) -> SecretArray:
+        """The array with the picked elements replaced by `value`, which broadcasts."""
+        if self._places is None:
+            raise ShapeError(at("pick elements first: x.at[i].set(v)"))
+        array = self._array
+        index = np.ascontiguousarray(self._places).tobytes()
+        operand = array._operand(value, "set")
+        node = array._session._native.set_at(array._node, index, self._places.shape, operand, _source.line())
+        return array._new(node)

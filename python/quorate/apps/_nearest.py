@@ -1,0 +1,266 @@
+"""The nearest of a database's records: minimum squared Euclidean distance.
+
+Source: section VI-C of aby. Of a record s and a query c, |s - c|^2 = |s|^2 - 2 s.c + |c|^2. Squares of lengths are what
+their owners compute themselves, so that only the products s.c cost; and |c|^2 is the same for all records, so that the
+tournament does without it.
+Deviation: coordinates are moved by the middle of their range, and squares by half of theirs. Distances stay what they
+are, and the ranges that are proven for all values on the way, hence the comparisons, are the narrowest.
+Model: that of the session, among those in which parties follow the protocol: an owner's |s|^2 is taken as it is given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from quorate._explain import Placeholder
+from quorate._public import natural_dtype
+from quorate._source import at
+from quorate.apps._roles import Answer, learners, of_owner, parties_of, revealed, sizes_of
+from quorate.array import SecretArray
+from quorate.dtypes import Dtype, check, fixed, uint
+from quorate.dtypes import int as int_dtype
+from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
+from quorate.session import Session, _checked_bound
+
+__all__ = ["nearest"]
+
+QUERY_OWNER = "query owner"
+"""The default for `reveal_to`: whose query it is."""
+
+
+def nearest(
+    mpc: Session,
+    database: Any = None,
+    query: Any = None,
+    *,
+    owners: tuple[int, int] = (0, 1),
+    shapes: tuple[Any, Any] = (None, None),
+    dtype: Dtype | None = None,
+    bound: float | None = None,
+    index: bool = True,
+    distance: bool = True,
+    reveal_to: Answer = QUERY_OWNER,
+) -> Any:
+    """Which record of a database is the nearest to a query, and how far it is, squared; neither is shown.
+
+    Exact. Of several records that are equally near, the first, as `numpy.argmin` has it.
+
+    Args:
+        mpc: a session.
+        database: (records, coordinates), at its owner and in a local session, or a callable that gives it, which is
+            called there only. Elsewhere None, or any array, of which the shape alone is used.
+        query: (coordinates,), or (queries, coordinates) for several at once, given as the database is.
+        owners: the party that has the database, and the party that has the query.
+        shapes: of the database and of the query: public, and to be stated where they are not given.
+        dtype: of coordinates: `qr.int(k)`, `qr.uint(k)`, or `qr.fixed(k, f)`, to whose multiples of 2^-f reals are
+            rounded. Without it that of the values where they are given, else int(64).
+        bound: the largest magnitude of a coordinate. Distances are computed in as few bits as this and the dtype allow;
+            without a bound, a dtype that is too wide for exact distances is taken as far as these fit 64 bits.
+        index: whether to tell which record it is.
+        distance: whether to tell the squared distance.
+        reveal_to: who learns the result: the query's owner unless stated; a party's number or several of them,
+            `"owners"`, None for all parties, or `"nobody"`: then it stays secret, to go on with.
+
+    Returns:
+        At the parties that learn it, None at the others: the index and the squared distance, a pair of scalars, or of
+        arrays for several queries; or one of the two. For `"nobody"` secret arrays.
+
+    Rounds and bytes:
+        One product of matrices, then log2(records) comparisons and selections deep, records - 1 of them for each query.
+        512 records of 4 coordinates whose distances fit 32 bits, three parties (`rss`): 81 rounds.
+
+    Raises:
+        RangeError: at the owner alone: a coordinate does not fit the dtype or the bound.
+        ShapeError, DtypeError, ConfigError: before anything is sent.
+
+    Example:
+        >>> import quorate as qr
+        >>> with qr.local("rss") as mpc:
+        ...     faces = [[1, 9], [4, 4], [8, 0]]
+        ...     print(*qr.apps.nearest(mpc, faces, [7, 2], dtype=qr.uint(8)))
+        2 5
+    """
+    owned = parties_of(mpc, "nearest", owners)
+    to = learners(mpc, "nearest", owned[1] if reveal_to == QUERY_OWNER else reveal_to, owned)
+    if not (index or distance):
+        raise ConfigError(at("nearest: ask for the index, the distance, or both"))
+    if not isinstance(shapes, (tuple, list)) or len(shapes) != 2:
+        raise ConfigError(at(f"nearest: shapes are those of the database and of the query, not {shapes!r}"))
+    given = [of_owner(mpc, "nearest", values, owner) for values, owner in zip((database, query), owned, strict=True)]
+    records = sizes_of("nearest", given[0], database, shapes[0], (2,))
+    asked = sizes_of("nearest", given[1], query, shapes[1], (1, 2))
+    if records[0] == 0 or records[1] == 0 or records[1] != asked[-1]:
+        raise ShapeError(
+            at(f"nearest: records of shape {records} and a query of shape {asked}: coordinates must match")
+        )
+    form = _Form.of(_coordinate_dtype(given, dtype), bound, records[1])
+    held = _Side.input(mpc, form, given[0], owned[0], records)
+    wished = _Side.input(mpc, form, given[1], owned[1], asked)
+    place, far = _closest(form, held, wished, bool(index), bool(distance))
+    wanted = [found.reshape(asked[:-1]) for found in (place, far) if found is not None]
+    if not to:
+        return tuple(wanted) if len(wanted) > 1 else wanted[0]
+    values = revealed(mpc, wanted, to)
+    if values is None:
+        return None
+    if index and not isinstance(values[0], Placeholder):
+        values[0] = values[0].astype(np.int64)
+    return tuple(values) if len(values) > 1 else values[0]
+
+
+def _coordinate_dtype(given: list[np.ndarray | None], dtype: Any) -> Dtype:
+    if dtype is None:
+        known = [natural_dtype(values) for values in given if values is not None and values.dtype.kind in "iuf"]
+        return next((found for found in known if found.kind == "fixed"), int_dtype(64))
+    wanted = check(dtype)
+    if wanted.kind == "bit":
+        raise DtypeError(at("nearest: coordinates are numbers: state dtype=qr.int(k), qr.uint(k) or qr.fixed(k, f)"))
+    return wanted
+
+
+@dataclasses.dataclass(frozen=True)
+class _Form:
+    """How coordinates become integers: x 2^frac - middle, whose magnitude is at most `reach`.
+
+    Attributes:
+        dtype: of coordinates, as stated.
+        low, high: the least and largest coordinate, in units of 2^-frac.
+        coordinates: how many a record has.
+    """
+
+    dtype: Dtype
+    low: int
+    high: int
+    coordinates: int
+
+    @staticmethod
+    def of(dtype: Dtype, bound: Any, coordinates: int) -> _Form:
+        signed = dtype.kind != "uint"
+        low = -(1 << (dtype.bits - 1)) if signed else 0
+        high = (1 << (dtype.bits - signed)) - 1
+        bound = _checked_bound(bound)
+        if bound is not None:
+            units = bound << dtype.frac if isinstance(bound, int) else math.ceil(bound * 2.0**dtype.frac)
+            low, high = max(low, -units), min(high, units)
+        form = _Form(dtype, low, high, coordinates)
+        if form.bits > 64 and bound is not None:
+            raise RangeError(
+                at(
+                    f"nearest: squared distances of {coordinates} coordinates up to {bound} in {dtype} do not fit 64 "
+                    "bits: use fewer fractional bits, or a smaller bound="
+                )
+            )
+        if form.bits <= 64:
+            return form
+        # As far as distances fit, in the middle of the range where it has no sign.
+        most = math.isqrt(((1 << 63) - 8) // (5 * coordinates))
+        return _Form(dtype, -most, most, coordinates) if signed else _Form(dtype, 0, 2 * most, coordinates)
+
+    @property
+    def middle(self) -> int:
+        return (self.low + self.high + 1) // 2
+
+    @property
+    def reach(self) -> int:
+        return max(self.high - self.middle, self.middle - self.low, 1)
+
+    @property
+    def square(self) -> int:
+        """The largest square of a length."""
+        return self.coordinates * self.reach**2
+
+    @property
+    def half(self) -> int:
+        """What squares of lengths are moved by."""
+        return (self.square + 1) // 2
+
+    @property
+    def bits(self) -> int:
+        """Of a difference of two scores, each half - 2 s.c at most: so that one sign decides each comparison."""
+        return max((2 * (self.half + 2 * self.square)).bit_length() + 1, 2 * self.dtype.frac + 1)
+
+    def units(self, values: np.ndarray, owner: int) -> np.ndarray:
+        """The moved integers, for the owner's eyes."""
+        if values.dtype.kind == "f" and self.dtype.kind != "fixed":
+            raise DtypeError(at(f"nearest: real numbers do not go into {self.dtype}: name dtype=qr.fixed(k, f)"))
+        if values.dtype.kind not in "iuf":
+            raise DtypeError(at("nearest: coordinates are numbers"))
+        with np.errstate(all="ignore"):
+            scaled = values.astype(np.float64) * 2.0**self.dtype.frac if self.dtype.frac else values
+            outside = ~((scaled >= self.low - 0.5) & (scaled <= self.high + 0.5))
+        if outside.any():
+            place = tuple(int(i) for i in np.argwhere(outside)[0])
+            least, most = (end / 2**self.dtype.frac if self.dtype.frac else end for end in (self.low, self.high))
+            raise RangeError(
+                at(
+                    f"nearest: coordinate {values[place]} (index {place}) of party {owner} is not from {least} to "
+                    f"{most}: see dtype= and bound="
+                )
+            )
+        whole = np.rint(scaled) if scaled.dtype.kind == "f" else scaled
+        return np.clip(whole.astype(np.int64), self.low, self.high) - self.middle
+
+
+@dataclasses.dataclass(frozen=True)
+class _Side:
+    """One owner's input, moved to the middle: coordinates, one row for each record or query, and squares of lengths."""
+
+    rows: SecretArray
+    squares: SecretArray
+
+    @staticmethod
+    def input(mpc: Session, form: _Form, values: np.ndarray | None, owner: int, shape: tuple[int, ...]) -> _Side:
+        size = (math.prod(shape[:-1]), shape[-1])
+        units = squares = None
+        if values is not None:
+            units = form.units(values, owner).reshape(size)
+            squares = (units**2).sum(axis=1) - form.half
+        dtype = int_dtype(form.bits)
+        return _Side(
+            mpc.input(units, owner=owner, shape=size, dtype=dtype, bound=form.reach),
+            mpc.input(squares, owner=owner, shape=size[:1], dtype=dtype, bound=form.half),
+        )
+
+
+def _closest(
+    form: _Form, database: _Side, query: _Side, index: bool, distance: bool
+) -> tuple[SecretArray | None, SecretArray | None]:
+    """For each query the first nearest record, and its squared distance."""
+    scores = database.squares.reshape(-1, 1) - (database.rows @ query.rows.T) * 2
+    best, place = first_smallest(scores, index)
+    if not distance:
+        return place, None
+    far = best + query.squares + 2 * form.half
+    if form.dtype.kind == "fixed":
+        # Times one unit: the same integers, as fixed point.
+        far = far * far._session.constant(2.0 ** (-2 * form.dtype.frac), fixed(form.bits, 2 * form.dtype.frac))
+    return place, far
+
+
+def first_smallest(values: SecretArray, places: bool) -> tuple[SecretArray, SecretArray | None]:
+    """The smallest row, column by column, and the number of the first such row where it is wanted.
+
+    A tournament: log2(rows) comparisons and selections deep. Of equal candidates the left one stays.
+    """
+    mpc, count = values._session, len(values)
+    narrow = uint(max((count - 1).bit_length(), 1))
+    standing: SecretArray | None = None
+    while (rows := len(values)) > 1:
+        pairs = rows // 2
+        better = values[1 : 2 * pairs : 2] < values[0 : 2 * pairs : 2]
+        left = [values[2 * pairs :]] if rows % 2 else []
+        if places and standing is None:
+            first = better.astype(narrow) + np.arange(0, 2 * pairs, 2)[:, None]
+            last = np.full((rows % 2, values.shape[1]), rows - 1)
+            standing = mpc.concatenate([first, last])
+        elif standing is not None:
+            chosen = mpc.where(better, standing[1 : 2 * pairs : 2], standing[0 : 2 * pairs : 2])
+            standing = mpc.concatenate([chosen, standing[2 * pairs :]] if rows % 2 else [chosen])
+        values = mpc.concatenate([mpc.where(better, values[1 : 2 * pairs : 2], values[0 : 2 * pairs : 2]), *left])
+    if places and standing is None:
+        standing = mpc.constant(np.zeros(values.shape, np.int64), narrow)
+    return values[0], None if standing is None else standing[0]

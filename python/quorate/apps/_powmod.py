@@ -1,0 +1,184 @@
+"""Modular exponentiation with a secret base, exponent or modulus.
+
+Source: square-and-multiply, as in section VI-A of aby. Deviation: from the lowest bit of the exponent on, so that the
+square and the product of a step do not depend on each other and run side by side: one modular product deep a bit.
+With public base and modulus the squares are public, and the factors are multiplied as a tree.
+Model: that of the session. Every step is done for every bit: nothing is revealed, and timing depends on sizes alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from quorate._public import as_numbers
+from quorate._source import at
+from quorate.array import SecretArray
+from quorate.dtypes import bit as bit_dtype
+from quorate.dtypes import uint
+from quorate.errors import DtypeError, RangeError, ShapeError
+from quorate.session import Session
+
+__all__ = ["powmod"]
+
+MOST_BITS = 32
+"""Of a modulus: products of residues take twice as many."""
+
+
+def powmod(mpc: Session, base: Any, exponent: Any, modulus: Any) -> SecretArray:
+    """Base to the power of exponent, modulo modulus, element by element; each of the three secret or public.
+
+    As Python's `pow(base, exponent, modulus)`; 0 where the modulus is 0.
+
+    Args:
+        mpc: a session.
+        base, exponent, modulus: secret arrays of `qr.uint(k)` or bits, or public whole numbers from 0 on. They
+            broadcast. Bases and exponents have up to 64 bits, moduli up to 32. Fewer bits are cheaper: each bit of the
+            exponent takes two modular products, which take twice the modulus's bits.
+
+    Returns:
+        A secret array of as many bits as the modulus, or the largest of them, has.
+
+    Rounds and bytes:
+        One modular product deep for each bit of the exponent, and one for the base; log2 of the exponent's bits deep
+        where base and modulus are public. A product modulo a secret w-bit number takes about w (1 + log2 w) rounds,
+        modulo a public one about 30. A bit of a public exponent that is 0 in all of its elements costs a square only.
+
+    Raises:
+        RangeError: a public number is negative or has too many bits.
+        DtypeError: a secret one has a sign or too many bits; all three are public.
+
+    Example:
+        >>> import quorate as qr
+        >>> with qr.local("rss") as mpc:
+        ...     x = mpc.input([3, 10], owner=0, dtype=qr.uint(8))
+        ...     d = mpc.input([5, 7], owner=1, dtype=qr.uint(3))
+        ...     print(qr.apps.powmod(mpc, x, d, 11).reveal(), qr.apps.powmod(mpc, 2, d, x).reveal())
+        [ 1 10] [2 8]
+    """
+    given = [_number(mpc, *named) for named in (("base", base), ("exponent", exponent), ("modulus", modulus))]
+    if not any(isinstance(number, SecretArray) for number in given):
+        raise DtypeError(at("powmod: base, exponent and modulus are all public; use Python's pow"))
+    try:
+        shape = np.broadcast_shapes(*(number.shape for number in given))
+    except ValueError:
+        shapes = ", ".join(str(number.shape) for number in given)
+        raise ShapeError(at(f"powmod: shapes {shapes} of base, exponent and modulus do not broadcast")) from None
+    field = _Residues.of(mpc, given[2], _bits(given[0]))
+    power = _power(field, given[0], given[1])
+    narrow = power.astype(uint(field.bits))
+    return narrow if narrow.shape == shape else narrow + np.zeros(shape, np.int64)
+
+
+Number = SecretArray | np.ndarray
+
+
+def _number(mpc: Session, what: str, value: Any) -> Number:
+    if isinstance(value, SecretArray):
+        mpc._operand(value, "powmod")
+        if value.dtype.kind not in ("uint", "bit"):
+            hint = f"x.astype(qr.uint({value.dtype.bits}))" if value.dtype.kind == "int" else "dtype=qr.uint(k)"
+            raise DtypeError(at(f"powmod: {what} must have no sign: {hint}, not {value.dtype}"))
+        return value.astype(uint(1)) if value.dtype == bit_dtype else value
+    numbers = as_numbers(value, "powmod")
+    if numbers.dtype.kind not in "iu":
+        raise DtypeError(at(f"powmod: {what} must be whole numbers"))
+    if numbers.size and int(numbers.min()) < 0:
+        raise RangeError(at(f"powmod: {what} {int(numbers.min())} is negative; reduce it first"))
+    return numbers.astype(object)
+
+
+def _bits(number: Number) -> int:
+    """How many bits the largest element may have, one at least."""
+    if isinstance(number, SecretArray):
+        return number.dtype.bits
+    return max(int(number.max()).bit_length(), 1) if number.size else 1
+
+
+@dataclasses.dataclass(frozen=True)
+class _Residues:
+    """Numbers modulo something, as integers of twice its bits.
+
+    Attributes:
+        modulus: secret, or public numbers that are not 0; modulo 1 all is 0, as it is to be modulo 0.
+        bits: of the modulus.
+        one: 1 modulo the modulus.
+    """
+
+    mpc: Session
+    modulus: Number
+    bits: int
+    one: Number
+
+    @staticmethod
+    def of(mpc: Session, modulus: Number, base_bits: int) -> _Residues:
+        bits = _bits(modulus)
+        if bits > MOST_BITS:
+            error = DtypeError if isinstance(modulus, SecretArray) else RangeError
+            raise error(at(f"powmod: a modulus of {bits} bits; products take twice as many: at most {MOST_BITS}"))
+        if not isinstance(modulus, SecretArray):
+            public = np.asarray(np.maximum(modulus, 1), object)
+            return _Residues(mpc, public, bits, np.asarray(np.minimum(public - 1, 1), object))
+        # Range analysis sees from the remainder how many bits there are.
+        wide = modulus.astype(uint(2 * bits)) % (1 << bits)
+        return _Residues(mpc, wide, bits, (modulus > 1).astype(uint(2 * bits)))
+
+    def reduced(self, number: Number) -> SecretArray:
+        """A number of any bits as a residue; it or the modulus is secret."""
+        bits = _bits(number)
+        width = uint(max(bits, 2 * self.bits))
+        wide = number.astype(width) if isinstance(number, SecretArray) else self.mpc.constant(number, width)
+        return self._left(wide, bits)
+
+    def _left(self, number: SecretArray, quotient_bits: int) -> SecretArray:
+        """The remainder, as a residue."""
+        if not isinstance(self.modulus, SecretArray):
+            return (number % self.modulus.astype(np.uint64)).astype(uint(2 * self.bits))
+        modulus = self.modulus.astype(number.dtype)
+        return number._int_divided("remainder", number, modulus, quotient_bits).astype(uint(2 * self.bits))
+
+    def times(self, x: SecretArray, y: SecretArray) -> SecretArray:
+        """The product of residues, whose quotient by the modulus is below it."""
+        return self._left(x * y, self.bits)
+
+
+def _power(field: _Residues, base: Number, exponent: Number) -> SecretArray:
+    """The power as a residue, in twice the modulus's bits."""
+    mpc, wide = field.mpc, uint(2 * field.bits)
+    digits = _digits(exponent)
+    one = field.one if isinstance(field.one, SecretArray) else mpc.constant(field.one, wide)
+    if not isinstance(base, SecretArray) and not isinstance(field.modulus, SecretArray):
+        factors = []
+        for digit in digits:
+            square = base % field.modulus
+            factors.append(mpc.where(digit, mpc.constant(square, wide), one))
+            base = square * square
+        return _product(field, factors)
+    square = field.reduced(base)
+    power: SecretArray | None = None
+    for place, digit in enumerate(digits):
+        if isinstance(digit, SecretArray) or digit.any():
+            longer = square if power is None else field.times(power, square)
+            every = not isinstance(digit, SecretArray) and digit.all()
+            power = longer if every else mpc.where(digit, longer, one if power is None else power)
+        if place + 1 < len(digits):
+            square = field.times(square, square)
+    return one if power is None else power
+
+
+def _digits(exponent: Number) -> list[Any]:
+    """Bits from the lowest on, of all elements: secret, or public."""
+    if isinstance(exponent, SecretArray):
+        bits = exponent.bits()
+        return [bits[..., place] for place in range(exponent.dtype.bits)]
+    return [np.asarray(exponent >> place & 1, bool) for place in range(_bits(exponent))]
+
+
+def _product(field: _Residues, factors: list[SecretArray]) -> SecretArray:
+    """Of all, as a tree."""
+    while len(factors) > 1:
+        pairs = [field.times(x, y) for x, y in zip(factors[0::2], factors[1::2], strict=False)]
+        factors = pairs + factors[2 * len(pairs) :]
+    return factors[0]
