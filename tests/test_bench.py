@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quorate import _bench, _scaling
+from quorate import _bench, _bench_apps, _scaling
 from quorate.errors import ConfigError
 
 KEYS = {
@@ -50,8 +50,12 @@ def test_a_row_says_whether_its_target_was_reached() -> None:
 def test_names_places_and_protocols_are_checked_before_anything_is_measured(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"\"nope\".*less-than-full"):
         _bench.run(["nope"], "rss", None, None)
-    with pytest.raises(ConfigError, match="aby"):
-        _bench.run([], "aby", None, None)
+    with pytest.raises(ConfigError, match="pika"):
+        _bench.run([], "pika", None, None)
+    with pytest.raises(ConfigError, match="another protocol than aby"):
+        _bench.run(["edabit"], "aby", None, None)
+    with pytest.raises(ConfigError, match="another protocol than ot"):
+        _bench.run(["mul"], "ot", None, None)
     with pytest.raises(ConfigError, match="does not exist"):
         _bench.run([], "rss", tmp_path / "no" / "rows.json", None)
 
@@ -69,6 +73,21 @@ def test_a_run_prints_and_writes_the_same_rows(tmp_path: Path, capsys: pytest.Ca
         assert row["seconds"]["min"] > 0 and row["input_timed"] is row["reveal_timed"] is False
     printed = capsys.readouterr().out
     assert printed.count("a round, beside a bare round trip") == 6 and "inputs are shared before" in printed
+
+
+def test_applications_are_rows_of_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_bench_apps, "MOST", 3.0)
+    assert _bench.run(["nearest", "powmod"], "rss", tmp_path / "rows.json", None) == 0
+    rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
+    assert [(row["workload"], row["link"]) for row in rows] == [
+        (name, link) for name in ("nearest", "powmod") for link in _bench_apps.LINKS
+    ]
+    assert all(set(row) == KEYS for row in rows)
+    assert rows[0]["seconds"]["min"] > 0 and rows[0]["input_timed"] and rows[0]["bytes_per_party"] > 1000
+    assert rows[0]["rounds"] == rows[0]["offline"]["rounds"] + rows[0]["online"]["rounds"]
+    assert rows[-1]["skipped"].startswith("skipped: predicted to take") and rows[-1]["seconds"] is None
+    with pytest.raises(ConfigError, match="protocol"):
+        _bench.run(["psi"], "pika", None, None)
 
 
 def test_a_picture_of_every_workload(tmp_path: Path) -> None:

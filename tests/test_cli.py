@@ -104,9 +104,10 @@ def test_other_options_are_the_scripts() -> None:
     assert _options(["explain", "x.py", *own]).arguments == own
 
 
-@pytest.mark.parametrize("parties", [3, 5, 7])
+@pytest.mark.parametrize("parties", [2, 3, 5, 7])
 def test_run_starts_a_process_for_each(tmp_path: Path, parties: int) -> None:
-    done = quorate("run", script(tmp_path), "--parties", str(parties), "--depth", "3", "file.csv")
+    which = ["--protocol", "aby"] if parties == 2 else ["--parties", str(parties)]
+    done = quorate("run", script(tmp_path), *which, "--depth", "3", "file.csv")
     assert done.returncode == 0, done.stderr
     wanted = {f"[party {i}] {i} ['--depth', '3', 'file.csv'] [4 9]" for i in range(parties)}
     assert set(done.stdout.splitlines()) == wanted

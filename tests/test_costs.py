@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from quorate import _quorate
 ROOT = Path(__file__).resolve().parent.parent
 QUORATE = str(Path(sys.executable).with_name("quorate"))
 RNG = np.random.default_rng(11)
-RUNS, ATTEMPTS = 3, 4
+RUNS = 5
 
 
 def two(mpc: qr.Session, count: int) -> tuple[qr.SecretArray, qr.SecretArray]:
@@ -69,6 +67,9 @@ WORKLOADS: dict[str, tuple[Callable[[qr.Session], qr.SecretArray], int, qr.Netwo
     "less-than of five parties": (lambda mpc: less(mpc, 2000), 5, None),
     "equality": (lambda mpc: equal(mpc, 10**5), 3, None),
     "exact truncation": (lambda mpc: reals(mpc, 50000) * reals(mpc, 50000), 3, None),
+    "product of two parties": (lambda mpc: product(mpc, 10**4), 2, None),
+    "less-than of two parties": (lambda mpc: less(mpc, 3000), 2, None),
+    "argmax of two parties": (lambda mpc: two(mpc, 300)[0].argmax(), 2, None),
     "sort": (lambda mpc: two(mpc, 64)[0].sort(), 3, None),
     "argmax": (lambda mpc: two(mpc, 10**4)[0].argmax(), 3, None),
     "sigmoid": (lambda mpc: qr.sigmoid(reals(mpc, 10**4)), 3, None),
@@ -78,53 +79,55 @@ WORKLOADS: dict[str, tuple[Callable[[qr.Session], qr.SecretArray], int, qr.Netwo
 }
 
 
-def contended() -> bool:
-    """Whether other processes take much of this machine's time: a loop's wall clock beside its own."""
-    wall, own = time.perf_counter(), time.process_time()
-    while time.process_time() - own < 0.03:
-        pass
-    return time.perf_counter() - wall > 1.25 * 0.03
+def taken(phase: str, before: qr.Stats, after: qr.Stats) -> tuple[float, float]:
+    """Seconds of a phase of what ran in between: for which the parties' threads had cores, and by the wall clock."""
+    then, now = getattr(before, phase), getattr(after, phase)
+    return now.compute_seconds - then.compute_seconds, now.seconds - then.seconds
 
 
-def seconds(workload: Callable[[qr.Session], qr.SecretArray], parties: int, network: Any) -> dict[str, float]:
-    """Predicted and measured seconds of a run: of the wall clock, and of all threads' own."""
-    wall, own = [], []
-    with qr.local("rss", parties=parties, network=network) as mpc:
-        for _ in range(RUNS):
+@functools.cache
+def ratios(name: str) -> tuple[list[float], list[float]]:
+    """Predicted over measured seconds of a few runs, each with rates that were measured just before it: those in which
+    the parties compute, and all by the wall clock."""
+    workload, parties, network = WORKLOADS[name]
+    computing, everything = [], []
+    with qr.local("rss" if parties > 2 else "aby", parties=parties, network=network) as mpc:
+        for _ in range(1 + RUNS):
+            _quorate.recalibrate()
             array = workload(mpc)
-            plan = mpc.explain(array)
-            before, clock = mpc.stats(), time.process_time()
+            plan, before = mpc.explain(array), mpc.stats()
             array.reveal()
-            own.append(time.process_time() - clock)
-            after = mpc.stats()
-            wall.append(after.offline.seconds + after.online.seconds - before.offline.seconds - before.online.seconds)
-    cores = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, parties)
-    computing = plan.offline.compute_seconds + plan.online.compute_seconds
-    return {
-        "foretold": plan.seconds,
-        "wall": statistics.median(wall),
-        "foretold own": computing * cores,
-        "own": statistics.median(own),
-    }
+            offline, online = (taken(phase, before, mpc.stats()) for phase in ("offline", "online"))
+            computing.append((plan.offline.compute_seconds + plan.online.compute_seconds) / (offline[0] + online[0]))
+            everything.append(plan.seconds / (offline[1] + online[1]))
+    # The first dry run and the first run find caches and memory cold, each in its own way.
+    return computing[1:], everything[1:]
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
-def test_seconds_are_foretold_within_a_small_factor(name: str) -> None:
-    seen = []
-    for _ in range(ATTEMPTS):
-        _quorate.recalibrate()
-        figures = seconds(*WORKLOADS[name])
-        # On a machine that is busy with other things only the threads' own seconds mean something, and they grow too,
-        # since caches and cores' halves are shared. A network's seconds stay what they are.
-        here = WORKLOADS[name][2] is None
-        foretold, took = ("foretold own", "own") if here and contended() else ("foretold", "wall")
-        # Threads that share two cores and a cache take up to 2.6 times what their kernels take one by one.
-        ratio, factor = figures[foretold] / figures[took], 4 if here else 2
-        if 1 / factor <= ratio <= factor:
-            return
-        seen.append({"of": took, "ratio": round(ratio, 2), **figures})
-        time.sleep(0.1)
-    pytest.fail(f"{name}: {seen}")
+HERE = [name for name, (_, _, network) in WORKLOADS.items() if network is None]
+AFAR = [name for name in WORKLOADS if name not in HERE]
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_computing_is_foretold_within_a_factor_of_three(name: str) -> None:
+    """Compared are the seconds for which the parties' threads had cores, so that others' work makes no difference, but
+    for the caches that it takes; and those it takes from the rates, too."""
+    computing, _ = ratios(name)
+    assert 1 / 3 <= statistics.median(computing) <= 3, computing
+
+
+def test_computing_is_foretold_within_a_factor_of_two() -> None:
+    """Three quarters of the workloads, since some may meet bad moments of the machine, and the median within less."""
+    medians = {name: round(statistics.median(ratios(name)[0]), 2) for name in HERE}
+    assert 1 / 1.6 <= statistics.median(medians.values()) <= 1.6, medians
+    assert sum(1 / 2 <= median <= 2 for median in medians.values()) >= 0.75 * len(HERE), medians
+
+
+@pytest.mark.parametrize("name", AFAR)
+def test_seconds_of_a_network_are_foretold_within_a_factor_of_two(name: str) -> None:
+    """By the wall clock. The best of a few runs: others' work makes a run longer, and never shorter."""
+    _, everything = ratios(name)
+    assert 1 / 2 <= max(everything) <= 2, everything
 
 
 def test_statistics_have_predicted_beside_measured() -> None:

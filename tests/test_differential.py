@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
+from protocols import among
 
 SHAPES: list[tuple[int, ...]] = [(), (1,), (3,), (2, 3), (2, 1), (1, 3), (0, 3), (4, 2, 3)]
 
@@ -282,6 +283,31 @@ class Drawer:
         self.keep(x % by, Value(a.units - whole * scaled, a.k, a.f))
         self.keep(x // by, number(a.k, a.f, wrap(whole, a.k) * (1 << a.f)))
 
+    def secret_division(self) -> None:
+        pair = self.pair(lambda v: not v.bit and v.f == 0)
+        if pair is None:
+            return
+        (x, a), (y, b) = pair
+        p, q = np.broadcast_arrays(a.units, b.units)
+        p, zero, q = exact(p), q == 0, exact(np.where(q == 0, 1, q))
+        clear = [wrap(exact(np.where(zero, 0, whole)), a.k) for whole in (p // q, p % q)]
+        quotient, rest = divmod(x, y) if self.draw(st.booleans()) else (x // y, x % y)
+        self.keep(quotient, number(a.k, 0, clear[0]))
+        self.keep(rest, number(a.k, 0, clear[1]))
+
+    def exchange(self) -> None:
+        condition, pair = self.pick(lambda v: v.bit), self.pair(lambda v: True)
+        if condition is None or pair is None:
+            return
+        (c, p), (x, a), (y, b) = condition, *pair
+        try:
+            np.broadcast_shapes(p.units.shape, a.units.shape, b.units.shape)
+        except ValueError:
+            return
+        swapped = p.units.astype(bool)
+        for secret, sides in zip(self.mpc.swap(c, x, y), ((b, a), (a, b)), strict=True):
+            self.keep(secret, Value(exact(np.where(swapped, sides[0].units, sides[1].units)), a.k, a.f))
+
     def order(self) -> None:
         entry = self.pick(lambda v: v.units.ndim > 0)
         if entry is None:
@@ -398,12 +424,17 @@ def check(value: Any, wanted: Value) -> None:
 
 STEPS = [
     "input", "arithmetic", "arithmetic", "comparison", "logic", "choice", "extreme", "shift", "layout", "layout",
-    "convert", "division", "order", "unsigned", "decompose", "reach", "reveal", "reveal_to_one", "drop",
+    "convert", "division", "secret_division", "exchange", "order", "unsigned", "decompose", "reach", "reveal",
+    "reveal_to_one", "drop",
 ]  # fmt: skip
 
 
+#: The sharings that the planner may use, by the number of parties.
+MIXES = {3: ["auto", "A+B", "B"], 2: ["auto", "auto", "A", "B", "Y", "A+B", "A+Y", "B+Y"]}
+
+
 def run(data: Any, parties: int, k: int, f: int, bounded: bool) -> None:
-    with qr.local("rss", parties=parties) as mpc:
+    with among(parties, sharings=data.draw(st.sampled_from(MIXES.get(parties, ["auto"])))) as mpc:
         drawer = Drawer(data, mpc, k, f, bounded)
         drawer.input()
         drawer.input()
@@ -423,6 +454,12 @@ def test_integers_three_parties(data: Any, k: int, bounded: bool) -> None:
     run(data, 3, k, 0, bounded)
 
 
+@settings(SETTINGS, max_examples=300)
+@given(data=st.data(), k=st.integers(2, 64), bounded=st.booleans())
+def test_integers_two_parties(data: Any, k: int, bounded: bool) -> None:
+    run(data, 2, k, 0, bounded)
+
+
 @settings(SETTINGS, max_examples=140)
 @given(data=st.data(), k=st.sampled_from([2, 3, 8, 31, 32, 33, 63, 64]), bounded=st.booleans())
 def test_integers_five_and_seven_parties(data: Any, k: int, bounded: bool) -> None:
@@ -432,4 +469,4 @@ def test_integers_five_and_seven_parties(data: Any, k: int, bounded: bool) -> No
 @settings(SETTINGS, max_examples=350)
 @given(data=st.data(), k=st.integers(3, 64), bounded=st.booleans())
 def test_fixed_point(data: Any, k: int, bounded: bool) -> None:
-    run(data, 3, k, data.draw(st.integers(1, min(k - 1, 30))), bounded)
+    run(data, data.draw(st.sampled_from([2, 3, 3])), k, data.draw(st.integers(1, min(k - 1, 30))), bounded)

@@ -135,12 +135,17 @@ def test_numbers_of_parties(parties: int) -> None:
     refused(qr.ConfigError, ValueError, lambda: qr.local("rss", parties=parties), "3, 5 or 7", str(parties))
 
 
+@pytest.mark.parametrize("parties", [0, 1, 3, 5])
+def test_two_parties(parties: int) -> None:
+    refused(qr.ConfigError, ValueError, lambda: qr.local("aby", parties=parties), "`aby` runs with 2", str(parties))
+
+
 @pytest.mark.parametrize("parties", [-3, 3.0, "3", True], ids=repr)
 def test_what_is_no_number_of_parties(parties: Any) -> None:
     refused(qr.ConfigError, ValueError, lambda: qr.local("rss", parties=parties), "parties")
 
 
-@pytest.mark.parametrize("protocol", ["aby", "spdz2k", "RSS", "", None], ids=repr)
+@pytest.mark.parametrize("protocol", ["ABY", "spdz2k", "RSS", "", None], ids=repr)
 def test_protocols(protocol: Any) -> None:
     refused(qr.ConfigError, ValueError, lambda: qr.local(protocol), "rss")
 
@@ -267,10 +272,8 @@ def test_dtypes_that_do_not_go_together(mpc: qr.Session) -> None:
 
 def test_what_numpy_has_and_this_release_has_not(mpc: qr.Session) -> None:
     x = mpc.input([4, -5], owner=0)
-    located(qr.DtypeError, TypeError, lambda: 2 // x, "public divisor")
     located(qr.DtypeError, TypeError, lambda: x / 2, "astype")
     located(qr.DtypeError, TypeError, lambda: 1 / x, "astype")
-    located(qr.DtypeError, TypeError, lambda: x % x, "public divisor")
     located(qr.DtypeError, TypeError, lambda: x**2, r"x \* x")
     refused(AttributeError, AttributeError, lambda: x.item(), "reveal")
     refused(AttributeError, AttributeError, lambda: x.nonsense, "nonsense")
@@ -434,7 +437,7 @@ def test_every_error_is_of_the_family() -> None:
         "ConfigError": ValueError, "ProgramMismatch": RuntimeError, "PeerLost": ConnectionError,
         "PeerTimeout": TimeoutError, "CheatingDetected": RuntimeError, "PoolExhausted": RuntimeError,
         "RunAborted": RuntimeError, "SessionClosed": RuntimeError, "SessionBusy": RuntimeError,
-        "ShadowError": ArithmeticError,
+        "ShadowError": ArithmeticError, "CircuitError": ValueError,
     }  # fmt: skip
     assert set(qr.errors.__all__) == {*builtins, "QuorateError", "RangeWarning"}
     assert issubclass(qr.RangeWarning, UserWarning)

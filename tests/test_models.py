@@ -16,6 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
+from protocols import among
 from quorate.demo import breast_cancer_jobs, compare
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
@@ -46,7 +47,7 @@ def test_the_main_job(job: Any) -> None:
     assert outcome.accuracy_private == outcome.accuracy_clear
 
 
-@pytest.mark.parametrize("parties", [3, 5])
+@pytest.mark.parametrize("parties", [2, 3, 5])
 @pytest.mark.parametrize("name", ESTIMATORS, ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_binary_and_multi_class(name: str, classes: int, parties: int) -> None:
@@ -55,8 +56,8 @@ def test_binary_and_multi_class(name: str, classes: int, parties: int) -> None:
     estimator = fitted(name, X, y)
     model = qr.models.from_sklearn(estimator, bounds=8)
     records = X[:: 5 if parties == 3 else 25]
-    with qr.local("rss", parties=parties) as mpc:
-        predicted = model.predict(mpc, records, model_owner=2, data_owner=0, reveal_to=1)
+    with among(parties) as mpc:
+        predicted = model.predict(mpc, records, model_owner=parties - 1, data_owner=0, reveal_to=1)
     assert predicted.tolist() == estimator.predict(records).tolist()
 
 

@@ -19,6 +19,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 import quorate as qr
+from protocols import among
 from quorate.models import Shape, from_sklearn
 from quorate.models._ensemble import value_bits
 from quorate.models._network import Layer, layers_of, shifts_of
@@ -138,7 +139,7 @@ def test_tables_from_elsewhere(name: str) -> None:
 
 
 def among_parties(model: Any, records: np.ndarray, parties: int = 3) -> tuple[np.ndarray, Any]:
-    with qr.local("rss", parties=parties, strict=True) as mpc:
+    with among(parties, strict=True) as mpc:
         return model.predict(mpc, records), mpc.stats().online
 
 
@@ -162,6 +163,8 @@ def test_other_numbers_of_parties() -> None:
     X, y, fresh = split("iris")
     for estimator in (RandomForestClassifier(5, random_state=0), GradientBoostingClassifier(n_estimators=3)):
         predicted, _ = among_parties(from_sklearn(estimator.fit(X, y)), fresh[:10], parties=5)
+        predicted_by_two, _ = among_parties(from_sklearn(estimator.fit(X, y)), fresh[:10], parties=2)
+        assert (predicted_by_two == predicted).all()
         assert (predicted == estimator.predict(fresh[:10])).all()
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from protocols import among
 
 
-@pytest.fixture(scope="module", params=[3, 5, 7])
+@pytest.fixture(scope="module", params=[2, 3, 5, 7])
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
-    with qr.local("rss", parties=request.param) as session:
+    with among(request.param) as session:
         yield session
 
 
@@ -93,7 +94,7 @@ def test_what_does_not_shuffle(mpc: qr.Session) -> None:
 def test_sorting_by_key(mpc: qr.Session, axis: int) -> None:
     rng = np.random.default_rng(3)
     keys, far = rng.integers(0, 4, (5, 3)), rng.integers(0, 99, (5, 3, 2)) / 4
-    k, f, late = mpc.input(keys, owner=0), mpc.input(far, owner=1), mpc.input(keys > 1, owner=2)
+    k, f, late = mpc.input(keys, owner=0), mpc.input(far, owner=1), mpc.input(keys > 1, owner=mpc.parties - 1)
     order = np.argsort(keys, axis, kind="stable")
     got = mpc.reveal_all(*mpc.sort(k, f, late, axis=axis))
     np.testing.assert_array_equal(got[0], np.sort(keys, axis))
@@ -116,3 +117,18 @@ def test_sorting_by_key_without_its_order(mpc: qr.Session) -> None:
         mpc.sort(k, axis=1)
     with pytest.raises(qr.DtypeError, match="secret"):
         mpc.sort(k, np.arange(7))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options"), [("rss", {"sharings": "A+B"}), ("aby", {}), ("aby", {"sharings": "Y"})]
+)
+def test_bits_are_shuffled_with_numbers_in_either_order(protocol: str, options: dict[str, str]) -> None:
+    numbers = np.arange(12)
+    with qr.local(protocol, **options) as mpc:
+        x = mpc.input(numbers, owner=0)
+        large, kept = mpc.shuffle(x > 5, x)
+        assert sorted(kept.reveal()) == list(numbers)  # the other part is revealed in a run of its own
+        assert (large.reveal() == (kept.reveal() > 5)).all()
+        kept, large = mpc.shuffle(x, x > 5)
+        values, bits = mpc.reveal_all(kept, large)
+        assert (bits == (values > 5)).all()

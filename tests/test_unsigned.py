@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
+from protocols import among
 
 PLENTY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.fixture(scope="module", params=[3, 5, 7])
+@pytest.fixture(scope="module", params=[2, 3, 5, 7])
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
-    with qr.local("rss", parties=request.param) as session:
+    with among(request.param) as session:
         yield session
 
 
@@ -109,7 +110,7 @@ def test_products_and_positions(mpc: qr.Session) -> None:
     same(mpc.take(x, i, axis=0).reveal(), a[index])
     same((x * (x > 2**63)).reveal(), a * (a > 2**63))
     same(x.at[0].set(x[1]).T.reveal()[:, 0], a[1])
-    same(mpc.input(a.sum(), owner=2, dtype=qr.uint(64)).reveal(), a.sum())
+    same(mpc.input(a.sum(), owner=mpc.parties - 1, dtype=qr.uint(64)).reveal(), a.sum())
 
 
 def test_what_does_not_fit_is_refused(mpc: qr.Session) -> None:

@@ -1,0 +1,155 @@
+"""Large steps under a limit on memory: they run in pieces, with the same results, in the same rounds, as planned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+
+MB = 10**6
+
+# What a process takes beside its parties: the interpreter's numpy arrays, and allocators that keep what was freed.
+SLACK = 40 * MB
+
+# Runs one operation in three parties. Prints by how much the process grew, in bytes, since its inputs were shared.
+SCRIPT = """
+import sys
+import numpy as np
+import quorate as qr
+
+def peak():
+    with open("/proc/self/status", encoding="ascii") as status:
+        return int(status.read().split("VmHWM:")[1].split()[0]) * 1024
+
+count, limit = int(sys.argv[1]), sys.argv[2]
+rng = np.random.default_rng(1)
+INPUTS
+with qr.local("rss", max_memory=limit) as mpc:
+    a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
+    z = OPERATION
+    plan = mpc.explain(z)
+    before = peak()
+    result = z.reveal()
+    print(peak() - before, plan.memory_bytes)
+    stats = mpc.stats()
+    for phase in ("offline", "online"):
+        planned, measured = getattr(plan, phase), getattr(stats, phase)
+        assert (planned.rounds, tuple(planned.bytes_sent)) == (measured.rounds, tuple(measured.bytes_sent)), phase
+EXPECTED
+"""
+
+INTEGERS = "x, y = rng.integers(-(2**62), 2**62, (2, count))"
+REALS = "x, y = rng.uniform(-30, 30, (2, count)).round(4)"
+SUM_OF_BITS = "sum(int(np.bitwise_count(v)) for v in x.view(np.uint64))"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "operation", "expected", "count", "limit"),
+    [
+        (INTEGERS, "a < b", "assert (result == (x < y)).all()", 10**6, 75),
+        (INTEGERS, "a // 1000", "assert (result == x // 1000).all()", 10**6, 75),
+        (INTEGERS, "mpc.where(a < b, a, b)", "assert (result == np.minimum(x, y)).all()", 10**6, 95),
+        (INTEGERS, "a.max()", "assert result == x.max()", 10**6, 60),
+        (INTEGERS, "a.argmin()", "assert result == x.argmin()", 10**6, 60),
+        (INTEGERS, "a.bits().sum()", f"assert result == {SUM_OF_BITS}", 10**5, 40),
+        (INTEGERS, "mpc.take(a[:200], b[:2000] & 255).sum()", "pass", 10**4, 25),
+        (
+            "x, y = rng.integers(-1000, 1000, (count, 10)), rng.integers(-1000, 1000, (10, 10))",
+            "a @ b",
+            "assert (result == x @ y).all()",
+            2 * 10**5,
+            120,
+        ),
+        (REALS, "a * b", "assert np.abs(result - x * y).max() < 0.01", 10**6, 100),
+        (REALS, "qr.sigmoid(a)", "assert np.abs(result - 1 / (1 + np.exp(-x))).max() < 2**-15", 2 * 10**5, 35),
+    ],
+)
+def test_a_million_elements_stay_within_the_limit(
+    tmp_path: Path, inputs: str, operation: str, expected: str, count: int, limit: int
+) -> None:
+    text = SCRIPT.replace("INPUTS", inputs).replace("OPERATION", operation).replace("EXPECTED", expected)
+    script = tmp_path / "limited.py"
+    script.write_text(text, encoding="utf-8")
+    command = [sys.executable, str(script), str(count), f"{limit}MB"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert run.returncode == 0, run.stderr
+    grew, planned = map(int, run.stdout.split())
+    assert planned <= limit * MB
+    assert grew <= 3 * planned + SLACK, f"{grew / MB:.0f} MB, planned {planned / MB:.0f} MB a party"
+
+
+Operation = Callable[[Any, Any, Any], Any]
+
+OPERATIONS: dict[str, Operation] = {
+    "compare": lambda mpc, a, b: a < b,
+    "equal": lambda mpc, a, b: a == b,
+    "and": lambda mpc, a, b: a & b,
+    "quotient": lambda mpc, a, b: a // 7,
+    "remainder": lambda mpc, a, b: a % np.arange(1, 1 + len(a)),
+    "shift": lambda mpc, a, b: a >> 3,
+    "magnitude": lambda mpc, a, b: abs(a),
+    "clip": lambda mpc, a, b: a.clip(-50, 50),
+    "choose": lambda mpc, a, b: mpc.where(a < b, a, b + 1),
+    "convert": lambda mpc, a, b: a.astype(qr.fixed(64, 16)),
+    "bits": lambda mpc, a, b: a.bits().sum(axis=0),
+    "count": lambda mpc, a, b: (a.reshape(-1, 1) < b[:9]).sum(axis=1),
+    "chain": lambda mpc, a, b: ((a + 1) * (b - 1) * (a - b)).sum(),
+    "matrix": lambda mpc, a, b: a.reshape(-1, 4) @ b[:12].reshape(4, 3),
+    "turned": lambda mpc, a, b: b[:12].reshape(3, 4) @ a.reshape(4, -1),
+    "largest": lambda mpc, a, b: a.max(),
+    "lanes": lambda mpc, a, b: a.reshape(4, -1).argmax(axis=0),
+    "sort": lambda mpc, a, b: a.sort(),
+    "take": lambda mpc, a, b: mpc.take(a[:40], b % 50),
+    "shuffle": lambda mpc, a, b: mpc.shuffle(a).sum(),
+    "softmax": lambda mpc, a, b: qr.softmax(a.astype(qr.fixed(64, 8)).reshape(-1, 4)),
+}
+
+
+@pytest.mark.parametrize("parties", [3, 5])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_results_are_those_without_a_limit(name: str, parties: int) -> None:
+    """Whatever the limit is: refused in words, or the same result, the plan's rounds and bytes."""
+    rng = np.random.default_rng(len(name))
+    x, y = rng.integers(-100, 100, (2, 4096))
+
+    def run(limit: int | None) -> tuple[Any, int, Any]:
+        with qr.local("rss", parties=parties, max_memory=limit) as mpc:
+            a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
+            z = OPERATIONS[name](mpc, a, b)
+            plan = mpc.explain(z)
+            if plan.refusal is not None:
+                with pytest.raises(qr.ConfigError, match="max_memory is"):
+                    z.reveal()
+                return None, plan.memory_bytes, plan
+            result = z.reveal()
+            stats = mpc.stats()
+            for phase in ("offline", "online"):
+                planned, measured = getattr(plan, phase), getattr(stats, phase)
+                assert planned.rounds == measured.rounds
+                assert tuple(planned.bytes_sent) == tuple(measured.bytes_sent)
+            return result, plan.memory_bytes, plan
+
+    expected, whole, free = run(None)
+    limits = [int(whole * share) for share in (0.99, 0.9, 0.5, 0.3, 0.2, 0.1)]
+    results = [(limit, *run(limit)) for limit in limits]
+    ran = [(limit, result, planned) for limit, result, planned, plan in results if plan.refusal is None]
+    for limit, result, planned in ran:
+        assert planned <= limit
+        np.testing.assert_array_equal(result, expected)
+    assert ran or name == "shuffle", f"{name} did not run in pieces, within less than {whole} bytes"
+    if name not in ("bits", "count", "chain", "take"):  # whose values are made within others' pieces, in other lanes
+        assert {plan.online.rounds for _, _, _, plan in results if plan.refusal is None} <= {free.online.rounds}
+
+
+def test_a_shuffle_says_that_it_runs_whole() -> None:
+    with qr.local("rss", max_memory="40MB") as mpc:
+        x = mpc.input(np.arange(500_000), owner=0)
+        with pytest.raises(qr.ConfigError, match=r"shuffle of .*, which does not run in pieces, needs \d+ MB"):
+            mpc.shuffle(x).reveal()
