@@ -344,19 +344,20 @@ def test_the_form_that_is_predicted_to_be_faster_is_taken(parties: int, network:
 
 
 def test_the_form_that_is_taken_is_faster_and_costs_what_was_planned() -> None:
-    spent = {}
-    for forms in ("auto", "edabits"):
+    spent: dict[str, list[float]] = {"auto": [], "edabits": []}
+    # The best of a few runs: others' work makes a run longer, and never shorter.
+    for forms in 3 * ("auto", "edabits"):
         with qr.local("rss", parties=5, network="wan", forms=forms) as mpc:
             x = mpc.input(np.arange(-5, 5), owner=0)
             negative = x < 0
             plan = mpc.explain(negative)
             start = time.perf_counter()
             assert negative.reveal().sum() == 5
-            spent[forms] = time.perf_counter() - start
+            spent[forms].append(time.perf_counter() - start)
             for phase in ("offline", "online"):
                 planned, measured = getattr(plan, phase), getattr(mpc.stats(), phase)
                 assert (planned.rounds, planned.bytes_sent) == (measured.rounds, measured.bytes_sent)
-    assert spent["auto"] < spent["edabits"]  # 0.26 s against 0.58 s, most of it on the simulated way
+    assert min(spent["auto"]) < min(spent["edabits"]), spent  # 0.26 s against 0.58 s, most of it on the simulated way
 
 
 # ---- faults seen elsewhere ------------------------------------------------------------------------------------------
