@@ -167,6 +167,43 @@ def test_plans_say_what_was_chosen_and_what_came_next() -> None:
         assert not plan.sharings and "choice of sharing" not in str(plan)
 
 
+def least_of_three(mpc: qr.Session) -> qr.SecretArray:
+    """Some rounds in A, one and a message in Y, and next to nothing to compute."""
+    x, y = mpc.input([3, 1, 2], owner=0), mpc.input([1, 2, 3], owner=1)
+    return mpc.where(x < y, x, y).max()
+
+
+def test_short_requests_are_planned_once_there_are_many_of_them() -> None:
+    with qr.local("aby", network=qr.Network(rtt_ms=0.4, mbit=1000)) as mpc:
+        first = mpc.explain(least_of_three(mpc))
+        assert set(first.sharings) == {"A"}
+        assert any(step.runner_up is not None and step.runner_up[1] < 0 for step in first.steps)
+        assert "less" in str(first)
+        for _ in range(200):
+            result = least_of_three(mpc)
+            plan, before = mpc.explain(result), mpc.stats().online
+            assert result.reveal() == 2
+            assert mpc.stats().online.rounds == before.rounds + plan.online.rounds  # both parties do what was explained
+            if set(plan.sharings) != {"A"}:
+                break
+        assert "Y" in plan.sharings and plan.online.rounds < first.online.rounds
+        assert all(step.runner_up[1] >= 0 for step in plan.steps if step.runner_up is not None)
+
+
+def test_offline_time_that_does_not_count_is_there_for_planning() -> None:
+    with qr.local("aby", network=qr.Network(rtt_ms=0.4, mbit=1000), offline_weight=0) as mpc:
+        assert "Y" in mpc.explain(least_of_three(mpc)).sharings
+
+
+def test_what_users_say_holds_for_short_requests() -> None:
+    with qr.local("aby") as mpc:
+        x, y = mpc.input(X, owner=0), mpc.input(Y, owner=1)
+        pinned = mpc.explain(mpc.where(x.to("Y") < y.to("Y"), x.to("Y"), y.to("Y")).max())
+        assert pinned.online.rounds <= 4
+    with qr.local("aby", sharings="Y") as mpc:
+        assert mpc.explain(least_of_three(mpc)).online.rounds <= 4
+
+
 @pytest.mark.parametrize(
     ("count", "network", "sharings"),
     [(100_000, qr.Network(rtt_ms=1, mbit=1000), {"A", "B"}), (1000, qr.Network(rtt_ms=170, mbit=70), {"Y"})],

@@ -57,7 +57,8 @@ class StepPlan:
         correlations: that it draws, by kind.
         compute_seconds: of the parties for this step.
         sharing: "A", "B" or "Y", where the planner chose among several; None where there was one.
-        runner_up: the best other sharing, and by how many seconds the whole would take longer with it.
+        runner_up: the best other sharing, and by how many seconds the whole would take longer with it; fewer than 0
+            where a short request was not planned, since planning takes longer than it saves.
     """
 
     what: str
@@ -89,11 +90,11 @@ class StepPlan:
         )
 
     def chosen(self) -> str:
-        """The sharing, and what the runner-up would have taken more."""
+        """The sharing, and what the runner-up would have taken more, or less where planning takes longer than that."""
         if self.sharing is None or self.runner_up is None:
             return self.sharing or ""
         other, more = self.runner_up
-        return f"{self.sharing}; {other} takes {seconds(more)} more"
+        return f"{self.sharing}; {other} takes {seconds(abs(more))} {'more' if more >= 0 else 'less'}"
 
 
 @dataclasses.dataclass(frozen=True)

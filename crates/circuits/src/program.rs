@@ -195,6 +195,35 @@ impl std::fmt::Debug for Program {
     }
 }
 
+/// The slots of a circuit whose gates run one after another in their own order, which is [`Order::Runs`] of one: the values
+/// alive at once, without the program.
+pub(crate) fn slots_in_order(circuit: &Circuit) -> u32 {
+    let mut reads = vec![0u32; circuit.wires() as usize];
+    let read = circuit.gates().flat_map(|(_, gate)| operands(gate)).flatten();
+    read.chain(circuit.output_wires().iter().copied()).for_each(|wire| reads[wire as usize] += 1);
+    let mut slots = circuit.input_wires();
+    let mut free = reads[..slots as usize].iter().filter(|&&reads| reads == 0).count();
+    let mut take = |free: &mut usize| match free.checked_sub(1) {
+        Some(left) => *free = left,
+        None => slots += 1,
+    };
+    for (wire, gate) in circuit.gates() {
+        let is_and = matches!(gate, Gate::And(..));
+        if is_and {
+            take(&mut free); // before its operands go, as everything that a step writes
+        }
+        for from in operands(gate).into_iter().flatten() {
+            reads[from as usize] -= 1;
+            free += usize::from(reads[from as usize] == 0);
+        }
+        if !is_and {
+            take(&mut free);
+        }
+        free += usize::from(reads[wire as usize] == 0);
+    }
+    slots
+}
+
 const NOWHERE: Slot = Slot::MAX;
 
 /// Gives every wire a slot for as long as it is read.
@@ -262,6 +291,40 @@ impl Allocator {
             Gate::Inv(_) => Local::Inv { out, a },
             Gate::Constant(bit) => Local::Constant { out, bit },
             Gate::And(..) => unreachable!("an AND is not local"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A circuit of gates that follow from `seed`, some of them unread.
+    fn some_circuit(seed: u64) -> Circuit {
+        let mut state = seed;
+        let mut below = |limit: u32| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as u32 % limit
+        };
+        let inputs = 1 + below(9);
+        let gates: Vec<Gate> = (inputs..inputs + below(200))
+            .map(|wires| match below(8) {
+                0..=2 => Gate::Xor(below(wires), below(wires)),
+                3..=5 => Gate::And(below(wires), below(wires)),
+                6 => Gate::Inv(below(wires)),
+                _ => Gate::Constant(below(2) == 1),
+            })
+            .collect();
+        let outputs: Vec<Wire> = (0..5).map(|_| below(inputs + gates.len() as u32)).collect();
+        Circuit::new(vec![inputs], gates, vec![5], outputs).unwrap()
+    }
+
+    #[test]
+    fn slots_are_counted_without_a_program() {
+        for seed in 0..500 {
+            let circuit = some_circuit(seed);
+            let program = Program::new(&circuit, Order::Runs(1));
+            assert_eq!(slots_in_order(&circuit) as usize, program.slots(), "{seed}");
         }
     }
 }

@@ -1,5 +1,12 @@
 //! Lanes: the path of forks that leads to a piece of a program, as a number that all parties compute alike.
 
+use std::sync::LazyLock;
+
+use blake3::hazmat::{ContextKey, HasherExt, hash_derive_key_context};
+
+/// That of [`blake3::derive_key`] for lanes, hashed once: programs fork often.
+static CONTEXT: LazyLock<ContextKey> = LazyLock::new(|| hash_derive_key_context("quorate/engine/lane"));
+
 /// Identifies a lane within a run. Derived from the path alone, so that a branch which a party skips renumbers nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneId(pub(crate) u128);
@@ -18,7 +25,7 @@ impl LaneId {
 
     /// The first half of a hash; the lengths of its inputs (a path's step, a use of randomness) differ.
     pub(crate) fn of(path: &[u8]) -> LaneId {
-        let hash = blake3::Hasher::new_derive_key("quorate/engine/lane").update(path).finalize();
+        let hash = blake3::Hasher::new_from_context_key(&CONTEXT).update(path).finalize();
         let mut id = [0; 16];
         id.copy_from_slice(&hash.as_bytes()[..16]);
         LaneId(u128::from_le_bytes(id))
@@ -30,5 +37,17 @@ impl LaneId {
 
     pub(crate) fn from_bytes(bytes: [u8; 16]) -> LaneId {
         LaneId(u128::from_le_bytes(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_derived_keys() {
+        let id = LaneId::of(b"a path");
+        assert_eq!(id.to_bytes(), blake3::derive_key("quorate/engine/lane", b"a path")[..16]);
+        assert_eq!(LaneId::from_bytes(id.to_bytes()), id);
     }
 }

@@ -1,5 +1,7 @@
 //! The program: an append-only list of checked nodes.
 
+use std::sync::OnceLock;
+
 use crate::build::Builder;
 use crate::clamp::clamped;
 use crate::dtype::{Dtype, shown};
@@ -26,6 +28,8 @@ pub struct RangeWarning {
 pub struct Graph {
     nodes: Vec<Node>,
     hashes: Vec<Hash>,
+    /// Of each node by itself, once somebody asked.
+    steps: Vec<OnceLock<Hash>>,
     warnings: Vec<RangeWarning>,
     rules: Rules,
     pub(crate) ready: Cache,
@@ -95,7 +99,7 @@ impl Graph {
     /// of an operand have. Steps of one hash cost the same, and have the same circuits.
     pub fn step_hash(&self, id: NodeId) -> Hash {
         let node = self.node(id);
-        Hash::of_step(node, &self.operands(&node.inputs))
+        *self.steps[id.index()].get_or_init(|| Hash::of_step(node, &self.operands(&node.inputs)))
     }
 
     /// The prefix hashes of all nodes.
@@ -195,6 +199,7 @@ impl Graph {
     pub(crate) fn truncate(&mut self, len: usize) {
         self.nodes.truncate(len);
         self.hashes.truncate(len);
+        self.steps.truncate(len);
         self.warnings.retain(|w| w.node.index() < len);
     }
 
@@ -266,6 +271,7 @@ impl Graph {
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
         self.hashes.push(before.then(&node));
         self.nodes.push(node);
+        self.steps.push(OnceLock::new());
         Ok(NodeId(id))
     }
 

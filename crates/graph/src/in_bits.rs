@@ -111,6 +111,19 @@ impl Graph {
         (width.max(1), signed)
     }
 
+    /// Whether there is an operation on bits for node `id`, that is, whether [`Graph::in_bits`] gives one; builds nothing.
+    pub fn has_circuit(&self, id: NodeId) -> bool {
+        match &self.node(id).op {
+            Op::FloorDiv(divisors) | Op::Remainder(divisors) => single(divisors).is_some(),
+            Op::Scale(scale) => scale_of_all(scale).is_some(),
+            Op::Sum(_) | Op::Max(_) | Op::Min(_) | Op::ArgMax(_) | Op::ArgMin(_) | Op::Circuit(_) => true,
+            Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Shl(_) | Op::Shr(_) | Op::IntDivide(_) => true,
+            Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => true,
+            Op::Select | Op::Other | Op::Cast | Op::Convert => true,
+            _ => false,
+        }
+    }
+
     /// The operation of node `id` on bits; `None` where it is not done so. Operations that only move elements, and those
     /// between numbers and arrays of bits, need no circuit and are `None`, too.
     pub fn in_bits(&self, id: NodeId, goal: Goal) -> Option<InBits> {
@@ -294,15 +307,24 @@ fn single(divisors: &[i128]) -> Option<i128> {
     divisors.iter().all(|&divisor| divisor == first).then_some(first)
 }
 
+/// The whole part and the factor that all elements have, and their limit, where there is one.
+fn scale_of_all(by: &Scale) -> Option<(i128, i128, Option<i128>)> {
+    let limit = match &by.limits {
+        None => None,
+        Some(limits) => Some(single(&limits.to_vec())?),
+    };
+    Some((single(&by.whole.to_vec())?, single(&by.factors.to_vec())?, limit))
+}
+
 /// n x + floor((m x + half) / 2^shift), saturated beyond a limit, in `width` bits; `None` where elements differ in n or m.
 fn scaled(b: &mut Builder, x: &Number, by: &Scale, (width, most): (usize, i128), goal: Goal) -> Option<Vec<Bit>> {
-    let (n, m) = (single(&by.whole.to_vec())?, single(&by.factors.to_vec())?);
+    let (n, m, limit) = scale_of_all(by)?;
     let mut result = b.mul(&x.at(width), &constant(n).at(width), goal);
     if by.shift > 0 {
         let rounded = times(b, x, m, goal).plus(b, 1 << (by.shift - 1), goal).shifted_right(by.shift as usize);
         result = b.add(&result, &rounded.at(width), goal);
     }
-    let limit = by.limits.as_ref().map_or(Some(most), |limits| single(&limits.to_vec()))?;
+    let limit = limit.unwrap_or(most);
     let reach = 1i128 << (x.width() - usize::from(x.signed)).min(126);
     if limit < most.min(reach) {
         let (low, x_low, sign) = aligned(&constant(-limit), x);

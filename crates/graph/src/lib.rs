@@ -37,6 +37,7 @@ mod ranges;
 mod ready;
 mod real;
 mod reference;
+mod repetitions;
 mod scale;
 pub mod shape;
 mod units;

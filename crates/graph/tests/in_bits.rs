@@ -60,10 +60,19 @@ fn by_circuits(p: &Program, id: NodeId, goal: Goal) -> (Vec<u128>, u64) {
     }
 }
 
+/// Whether the node has a circuit, as found out without building one.
+#[track_caller]
+fn offered(p: &Program, id: NodeId) -> bool {
+    let offered = p.graph.has_circuit(id);
+    assert_eq!(offered, p.graph.in_bits(id, Goal::Size).is_some(), "{}", p.graph.describe(id));
+    offered
+}
+
 /// Holds the circuits of a node to its values in the clear; returns the ANDs of the small one.
 #[track_caller]
 fn check(p: &Program, id: Result<NodeId, BuildError>) -> u64 {
     let id = id.unwrap();
+    assert!(p.graph.has_circuit(id), "{}", p.graph.describe(id));
     let node = p.graph.node(id);
     let clear = eval_clear(&p.graph, &p.inputs).unwrap();
     let expected = words(&clear[id.index()], node.dtype.bits());
@@ -114,7 +123,7 @@ fn elementwise_operations_on_all_pairs() {
             let (mut p, x, y) = pairs(dtype, bound);
             for op in [B::Add, B::Sub, B::Mul, B::Lt, B::Le, B::Gt, B::Ge, B::Eq, B::Ne] {
                 let id = p.at().binary(op, x, y).unwrap();
-                let last = if p.graph.in_bits(id, Goal::Size).is_some() { id } else { p.graph.node(id).inputs[0] };
+                let last = if offered(&p, id) { id } else { p.graph.node(id).inputs[0] };
                 check(&p, Ok(last));
             }
             let less = p.at().binary(B::Lt, x, y).unwrap();
@@ -126,11 +135,9 @@ fn elementwise_operations_on_all_pairs() {
             }
             for shift in 0..4 {
                 let shifted = [p.at().shl(x, shift), p.at().shr(x, shift)];
-                shifted.into_iter().filter(|id| p.graph.in_bits(id.clone().unwrap(), Goal::Size).is_some()).for_each(
-                    |id| {
-                        check(&p, id);
-                    },
-                );
+                shifted.into_iter().filter(|id| offered(&p, id.clone().unwrap())).for_each(|id| {
+                    check(&p, id);
+                });
             }
         }
     }
@@ -142,7 +149,7 @@ fn public_numbers_fold_into_the_circuit() {
     for value in [-128i128, -3, -1, 0, 1, 2, 5, 100, 127] {
         for op in [B::Add, B::Sub, B::Mul, B::Lt, B::Eq] {
             let id = p.at().binary(op, x, Operand::int(&value));
-            if p.graph.in_bits(id.clone().unwrap(), Goal::Size).is_some() {
+            if offered(&p, id.clone().unwrap()) {
                 assert!(check(&p, id) <= 56, "{op:?} {value}");
             }
         }
@@ -160,11 +167,11 @@ fn whole_quotients_and_remainders() {
         for divisor in [1i128, 2, 3, 7, 10, 100, 127, 128, 1000, -1, -2, -3, -128] {
             let by = &divisor;
             let Ok(whole) = p.at().floor_div(x, Operand::int(by)) else { continue };
-            if p.graph.in_bits(whole, Goal::Size).is_some() {
+            if offered(&p, whole) {
                 check(&p, Ok(whole));
             }
             let Ok(rest) = p.at().remainder(x, whole, Operand::int(by)) else { continue };
-            if p.graph.in_bits(rest, Goal::Size).is_some() {
+            if offered(&p, rest) {
                 check(&p, Ok(rest));
             }
         }
@@ -227,7 +234,7 @@ fn multiples_by_public_reals() {
         }
         let each = vec![0.3; p.graph.node(x).elements() - 1].into_iter().chain([0.7]).collect::<Vec<_>>();
         let id = p.at().binary(B::Mul, x, Operand::Reals { shape: &[each.len()], values: &each }).unwrap();
-        assert_eq!(p.graph.in_bits(id, Goal::Size), None, "elements that differ");
+        assert!(!offered(&p, id), "elements that differ");
     }
     assert!(seen > 40, "{seen}");
 }
@@ -240,7 +247,7 @@ fn other_types() {
             let (mut p, x) = singles(from, bound);
             for to in types.into_iter().chain([Dtype::INT64]) {
                 if let Ok(id) = p.at().cast(x, to)
-                    && p.graph.in_bits(id, Goal::Size).is_some()
+                    && offered(&p, id)
                 {
                     assert_eq!(check(&p, Ok(id)), 0, "{from} to {to}");
                 }

@@ -20,7 +20,8 @@ pub use shift::Direction;
 
 use std::collections::BTreeMap;
 
-use crate::{Circuit, CircuitError, Gate, Order, Program, Wire};
+use crate::program::slots_in_order;
+use crate::{Circuit, CircuitError, Gate, Wire};
 
 /// A bit while building: a node, perhaps negated.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -236,8 +237,8 @@ impl Builder {
         let outputs: Vec<Bit> = outputs.concat();
         let as_made = self.emitted(&widths, &outputs, Emitter::emit_as_made)?;
         let depth_first = self.emitted(&widths, &outputs, Emitter::emit_depth_first)?;
-        let width = |circuit: &Circuit| Program::new(circuit, Order::Runs(1)).slots();
-        Ok(if width(&depth_first) < width(&as_made) { depth_first } else { as_made })
+        let fewer = slots_in_order(&depth_first) < slots_in_order(&as_made);
+        Ok(if fewer { depth_first } else { as_made })
     }
 
     fn emitted(

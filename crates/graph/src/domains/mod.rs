@@ -111,17 +111,37 @@ type Ready = [[i32; 2]; Domain::ALL.len()];
 /// Where it was not converted to.
 const NOT_THERE: [i32; 2] = [-1; 2];
 
+/// What evaluations of assignments use again.
+#[derive(Default)]
+struct Room {
+    ready: Vec<Ready>,
+    /// The least that the items after each take, rounds and conversions apart; of nothing known, empty.
+    rest: Vec<f64>,
+}
+
+impl Room {
+    fn of(problem: &Problem) -> Room {
+        let least = |item: &Item| item.choices.iter().map(|choice| choice.toll.seconds).fold(f64::INFINITY, f64::min);
+        let mut rest = vec![0.0; problem.items.len()];
+        for place in (1..rest.len()).rev() {
+            rest[place - 1] = rest[place] + least(&problem.items[place]);
+        }
+        Room { ready: Vec::new(), rest }
+    }
+}
+
 /// For each item, the place of a choice.
 pub type Assignment = Vec<usize>;
 
 impl Problem {
     /// Seconds of an assignment; infinite where a conversion does not exist.
     pub fn seconds(&self, assignment: &[usize]) -> f64 {
-        self.seconds_in(assignment, &mut Vec::new())
+        self.seconds_below(f64::INFINITY, assignment, &mut Room::default())
     }
 
-    /// [`Problem::seconds`], with room that is used again.
-    fn seconds_in(&self, assignment: &[usize], ready: &mut Vec<Ready>) -> f64 {
+    /// [`Problem::seconds`] where they are fewer than `most`, otherwise infinite, which shows before the end.
+    fn seconds_below(&self, most: f64, assignment: &[usize], room: &mut Room) -> f64 {
+        let Room { ready, rest } = room;
         ready.clear();
         let (mut sum, mut longest) = (0.0, 0);
         for (place, item) in self.items.iter().enumerate() {
@@ -146,6 +166,10 @@ impl Problem {
             ready.push(all);
             sum += choice.toll.seconds;
             longest = longest.max(done[0]).max(done[1]);
+            let rest = rest.get(place).copied().unwrap_or_default();
+            if sum + rest + f64::from(longest) * self.round_seconds >= most {
+                return f64::INFINITY;
+            }
         }
         sum + f64::from(longest) * self.round_seconds
     }

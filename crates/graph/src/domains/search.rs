@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use super::{Assignment, Domain, Problem, Ready, Toll};
+use super::{Assignment, Domain, Problem, Room, Toll};
 
 /// Items looked at, over all evaluations of one search: for each second that the program is predicted to take, which takes a
 /// few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second.
@@ -72,8 +72,9 @@ impl Problem {
     fn least_of_all(&self) -> (f64, Assignment) {
         let mut assignment = vec![0; self.items.len()];
         let mut least = (f64::INFINITY, assignment.clone());
+        let mut room = Room::of(self);
         loop {
-            let seconds = self.seconds(&assignment);
+            let seconds = self.seconds_below(least.0, &assignment, &mut room);
             if seconds < least.0 {
                 least = (seconds, assignment.clone());
             }
@@ -202,7 +203,7 @@ struct Search<'p> {
     groups: Vec<Group>,
     /// How many more assignments may be evaluated.
     left: usize,
-    ready: Vec<Ready>,
+    room: Room,
 }
 
 /// An assignment and its seconds.
@@ -210,12 +211,14 @@ type Found = (f64, Assignment);
 
 impl Search<'_> {
     fn of(problem: &Problem, effort: usize) -> Search<'_> {
-        Search { problem, groups: problem.groups(), left: effort / problem.items.len().max(1), ready: Vec::new() }
+        let left = effort / problem.items.len().max(1);
+        Search { problem, groups: problem.groups(), left, room: Room::of(problem) }
     }
 
     /// Local optima, the best first.
     fn run(mut self, starts: Vec<Assignment>) -> Vec<Found> {
-        let mut starts: Vec<Found> = starts.into_iter().map(|start| (self.seconds(&start), start)).collect();
+        let mut starts: Vec<Found> =
+            starts.into_iter().map(|start| (self.seconds_below(f64::INFINITY, &start), start)).collect();
         starts.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut ends: Vec<Found> = Vec::new();
         for start in starts {
@@ -232,8 +235,8 @@ impl Search<'_> {
         ends
     }
 
-    fn seconds(&mut self, assignment: &[usize]) -> f64 {
-        self.problem.seconds_in(assignment, &mut self.ready)
+    fn seconds_below(&mut self, most: f64, assignment: &[usize]) -> f64 {
+        self.problem.seconds_below(most, assignment, &mut self.room)
     }
 
     /// The best that comes of moving one group of the best assignment, whatever that takes, and improving from there.
@@ -248,7 +251,7 @@ impl Search<'_> {
                 if self.left == 0 {
                     return best;
                 }
-                let begun = (self.seconds(&moved), moved);
+                let begun = (self.seconds_below(f64::INFINITY, &moved), moved);
                 let end = self.improve(begun);
                 if end.0 < best.0 * (1.0 - LEAST_GAIN) {
                     best = end;
@@ -272,8 +275,8 @@ impl Search<'_> {
                         continue;
                     }
                     self.left -= 1;
-                    let other = self.seconds(&assignment);
-                    match other < seconds * (1.0 - LEAST_GAIN) {
+                    let other = self.seconds_below(seconds * (1.0 - LEAST_GAIN), &assignment);
+                    match other.is_finite() {
                         true => seconds = other,
                         false => moved.into_iter().for_each(|(place, choice)| assignment[place] = choice),
                     }

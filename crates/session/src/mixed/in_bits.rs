@@ -10,7 +10,7 @@ use quorate_graph::domains::Domain;
 use quorate_graph::{Axis, Dtype, Graph, InBits, NodeId, Op, shape};
 use quorate_ring::Bits;
 
-use super::world::{GARBLED, ON_BITS, World};
+use super::world::{GARBLED, World};
 use crate::data::Plain;
 use crate::executor::{Executor, Value, Work};
 use crate::operations::KINDS;
@@ -20,7 +20,7 @@ pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id).op {
         Op::Bits | Op::Compose | Op::To(_) => true,
         ref op if moves(op) => true,
-        _ => graph.ready(id, ON_BITS.0, ON_BITS.1).is_some(),
+        _ => graph.has_circuit(id),
     }
 }
 

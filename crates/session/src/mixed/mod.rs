@@ -3,12 +3,14 @@
 mod assign;
 mod conversions;
 mod in_bits;
+mod outline;
 mod prices;
 mod world;
 
 pub use assign::Chosen;
-pub(crate) use assign::{Decided, Deciding, assign, pin};
+pub(crate) use assign::{Decided, Deciding, assign};
 pub(crate) use conversions::Conversions;
+pub(crate) use outline::pin;
 pub(crate) use prices::{Book, Prices};
 
 pub(crate) use in_bits::{garbled_bytes, moves, offered};

@@ -42,17 +42,17 @@ const PLANS: usize = 256;
 type Conversion = (u32, (usize, bool), usize, Domain, Domain);
 
 impl Book {
-    /// The plan of a program, made once.
-    pub fn planned(&mut self, key: Key, make: impl FnOnce() -> Result<Assignment>) -> Result<Assignment> {
-        if let Some(known) = self.plans.get(&key) {
-            return Ok(known.clone());
-        }
-        let made = make()?;
+    /// The plan of a program that was planned before.
+    pub fn plan(&self, key: &Key) -> Option<&Assignment> {
+        self.plans.get(key)
+    }
+
+    /// Keeps the plan of a program.
+    pub fn keep_plan(&mut self, key: Key, plan: Assignment) {
         if self.plans.len() >= PLANS {
             self.plans.clear();
         }
-        self.plans.insert(key, made.clone());
-        Ok(made)
+        self.plans.insert(key, plan);
     }
 }
 
