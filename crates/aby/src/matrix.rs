@@ -145,12 +145,13 @@ impl Aby {
                 Ok(Share(ctx.exchange::<Vector>(&[], &[(self.peer(), message)]).await?.pop().ok_or(MISSING)?))
             };
             let received = ctx.join_all(ring.bits() as usize, receive).await?;
+            let rows: Vec<u32> = (0..block.len() as u32).flat_map(|row| std::iter::repeat_n(row, n)).collect();
             for (j, received) in (0..).zip(received) {
                 let chosen = choices.map(|c| c.row(j as usize));
                 let (narrow, len) = product.message(j, block);
                 let range = j as usize * block.len()..(j as usize + 1) * block.len();
                 let mut part = pads(&ctx, part_of(keys.as_slice(), range), block.len(), &[(narrow, n)]).remove(0);
-                let repeated = repeat_each(&chosen.map(|c| c.to_vector(narrow)), n);
+                let repeated = chosen.map(|c| c.to_vector(narrow).gather(&rows));
                 debug_assert_eq!(repeated.len(), len);
                 part.add_mul_assign(&repeated, &received);
                 parts.add_assign(&part.map(|part| weighted(part, ring, j)));
@@ -206,11 +207,6 @@ impl Aby {
 /// A range of keys; of none in a dry run.
 fn part_of(keys: &[u128], range: Range<usize>) -> &[u128] {
     keys.get(range).unwrap_or(&[])
-}
-
-fn repeat_each(x: &A, times: usize) -> A {
-    let index: Vec<u32> = (0..x.len() as u32).flat_map(|i| std::iter::repeat_n(i, times)).collect();
-    x.map(|x| x.gather(&index))
 }
 
 /// A (rows x columns) matrix, turned.

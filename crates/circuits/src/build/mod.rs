@@ -9,6 +9,7 @@ mod aes;
 mod columns;
 mod compare;
 mod divide;
+mod known;
 mod multiply;
 mod prefix;
 mod select;
@@ -18,7 +19,7 @@ pub use compare::{Extreme, Extremum};
 pub use divide::Quotient;
 pub use shift::Direction;
 
-use std::collections::BTreeMap;
+use known::Known;
 
 use crate::program::slots_in_order;
 use crate::{Circuit, CircuitError, Gate, Wire};
@@ -77,7 +78,7 @@ pub enum Sign {
     Signed,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Node {
     /// 0; node 0 is the only one.
     Zero,
@@ -114,7 +115,7 @@ impl Node {
 pub struct Builder {
     nodes: Vec<Node>,
     depths: Vec<u32>,
-    known: BTreeMap<Node, u32>,
+    known: Known,
     inputs: Vec<u32>,
 }
 
@@ -127,7 +128,7 @@ impl Default for Builder {
 impl Builder {
     /// Without inputs.
     pub fn new() -> Builder {
-        Builder { nodes: vec![Node::Zero], depths: vec![0], known: BTreeMap::new(), inputs: Vec::new() }
+        Builder { nodes: vec![Node::Zero], depths: vec![0], known: Known::default(), inputs: Vec::new() }
     }
 
     /// The next group of inputs.
@@ -259,11 +260,11 @@ impl Builder {
     }
 
     fn shared(&mut self, node: Node, depth: u32) -> Bit {
-        if let Some(&known) = self.known.get(&node) {
+        if let Some(known) = self.known.find(&self.nodes, node) {
             return Bit(known << 1);
         }
         let bit = self.push(node, depth);
-        self.known.insert(node, bit.0 >> 1);
+        self.known.insert(&self.nodes);
         bit
     }
 
