@@ -91,10 +91,10 @@ impl<'a> Deciding<'a> {
         if outline.items.iter().all(|item| item.choices.len() == 1) {
             return Ok(own);
         }
-        let key = outline.key(work);
         if !self.is_worth_planning::<B>(book, work, outline)? {
             return Ok(own);
         }
+        let key = outline.key(work);
         if let Some(known) = book.plan(&key) {
             return Ok(known.clone());
         }
