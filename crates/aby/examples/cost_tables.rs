@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
-use quorate_aby::Kind;
 use quorate_aby::cost::{self, Cost, Plan, paper};
+use quorate_aby::{Garbling, Kind};
 use quorate_ring::Ring;
 
 /// Enough elements that blocks of transfers and whole bytes do not show.
@@ -60,21 +60,27 @@ fn of_plan(plan: &Plan) -> Conversion {
 
 fn of_labels(cost: cost::yao::Cost) -> Conversion {
     let each = |bytes: u64| bytes as f64 / LEN as f64;
-    let labels = cost::correlation(&Kind::InputLabel, cost.input_labels).bytes;
-    (each(labels), each(cost.sent.iter().sum()), cost.rounds[0].max(cost.rounds[1]))
+    let made = [(Kind::InputLabel, cost.input_labels), (Kind::GarbledAnd, cost.tables)];
+    let made = made.iter().map(|(kind, count)| cost::correlation(kind, *count).bytes).sum();
+    (each(made), each(cost.sent.iter().sum()), cost.rounds[0].max(cost.rounds[1]))
 }
 
 /// Name, the paper's bits and messages, ours.
 type Compared = (&'static str, fn(u64) -> u64, u32, fn(u32) -> Conversion);
 
 fn conversions(out: &mut String) {
-    let rows: [Compared; 7] = [
+    use cost::yao::{bits_to_labels, ring_to_labels};
+    let rows: [Compared; 9] = [
         ("Y2B", |_| 0, 0, |_| (0.0, 0.0, 0)),
         ("B2A", paper::b2a, 2, |k| of_plan(&cost::compose(k, LEN))),
         ("Y2A", paper::b2a, 2, |k| of_plan(&cost::compose(k, LEN))),
-        ("B2Y, input by the evaluator", paper::b2y, 2, |k| of_labels(cost::yao::bits_to_labels(k as usize, LEN))),
-        ("A2Y", paper::a2b, 2, |k| of_labels(cost::yao::ring_to_labels(Ring::of(k), LEN))),
-        ("A2B, by way of Y", paper::a2b, 2, |k| of_labels(cost::yao::ring_to_labels(Ring::of(k), LEN))),
+        ("B2Y, input by the evaluator", paper::b2y, 2, |k| {
+            of_labels(bits_to_labels(k as usize, LEN, Garbling::Streamed))
+        }),
+        ("the same, garbled ahead", paper::b2y, 2, |k| of_labels(bits_to_labels(k as usize, LEN, Garbling::Ahead))),
+        ("A2Y", paper::a2b, 2, |k| of_labels(ring_to_labels(Ring::of(k), LEN, Garbling::Streamed))),
+        ("A2Y, garbled ahead", paper::a2b, 2, |k| of_labels(ring_to_labels(Ring::of(k), LEN, Garbling::Ahead))),
+        ("A2B, by way of Y", paper::a2b, 2, |k| of_labels(ring_to_labels(Ring::of(k), LEN, Garbling::Streamed))),
         ("A2B, by look-ups", paper::a2b, 2, |k| of_plan(&cost::bit_decompose(k, LEN))),
     ];
     out.push_str("### Conversions, beside Table I of the paper\n\n");

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use quorate_engine::Chunks;
 use quorate_gadgets::stream;
+use quorate_garble::TABLE_BYTES;
 use quorate_ot::{Options, cost as transfers};
 use quorate_ring::Ring;
 
@@ -322,6 +323,8 @@ fn batch(kind: &Kind, len: usize) -> Cost {
         }
         Kind::Tables { table, .. } => transfers::cots(options, table.choice_bits() * len).into(),
         Kind::InputLabel => transfers::cots(options, len).into(),
+        Kind::EntryLabel => Cost::default(),
+        Kind::GarbledAnd => Cost { rounds: 1, bytes: (TABLE_BYTES * len) as u64 },
         Kind::Permutation { rows, columns, .. } => {
             let one = permutation(*rows, columns);
             (0..len).map(|_| one).fold(Cost::default(), Cost::beside)

@@ -46,4 +46,4 @@ pub use digits::Table;
 pub use setup::Aby;
 pub use share::Share;
 pub use stock::Kind;
-pub use yao::YaoLabels;
+pub use yao::{Garbling, YaoLabels};

@@ -23,7 +23,7 @@ pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
     let lanes = |transfers: usize| (CHUNK_TRANSFERS / transfers / 512 * 512).max(512);
     let (chunk, window) = match kind {
         Kind::Triple { bits } if *bits <= WORD_BITS => (len, 1),
-        Kind::BitTriple | Kind::BitPair => (len, 1),
+        Kind::BitTriple | Kind::BitPair | Kind::EntryLabel | Kind::GarbledAnd => (len, 1),
         Kind::Triple { bits } => (lanes(*bits as usize), 2),
         Kind::MatrixTriple { .. } | Kind::Permutation { .. } => (1, 1),
         Kind::BitProduct { .. } | Kind::InputLabel => (lanes(1), 4),
@@ -58,6 +58,8 @@ impl Aby {
             &Kind::Tables { table, sender } if sender == self.me => self.make_tables(ctx, table, len).await,
             Kind::Tables { table, .. } => self.take_tables(ctx, *table, len).await,
             Kind::InputLabel => self.make_input_labels(ctx, len).await,
+            Kind::EntryLabel => Ok(self.make_entry_labels(ctx, len)),
+            Kind::GarbledAnd => Ok(Material { vectors: vec![], bits: vec![] }),
             Kind::Permutation { rows, columns, mover } => {
                 let mut made = Vec::new();
                 for _ in 0..len {

@@ -12,6 +12,7 @@ use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
 
 use crate::stock::{Kind, Stock};
+use crate::yao::Garbled;
 
 /// One party's end of two-party sharing.
 pub struct Aby {
@@ -28,6 +29,7 @@ pub struct Aby {
     session: SessionId,
     /// What circuits are garbled with, and nothing else is hashed.
     pub(crate) garbling: Tccr,
+    pub(crate) garbled: Garbled,
 }
 
 const SEED_BYTES: usize = 32;
@@ -73,7 +75,19 @@ impl Aby {
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let (ledger, stock) = Default::default();
         let session = public_id(&session);
-        Ok(Aby { me, pair, private, ot, ciphertexts: None, ledger, stock, session, garbling: Tccr::new(&session) })
+        let garbling = Tccr::new(&session);
+        Ok(Aby {
+            me,
+            pair,
+            private,
+            ot,
+            ciphertexts: None,
+            ledger,
+            stock,
+            session,
+            garbling,
+            garbled: Garbled::default(),
+        })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -89,7 +103,19 @@ impl Aby {
         let ot = Ot::dry(1 - me, Options::default());
         let (ledger, stock) = Default::default();
         let session = SessionId::from_bytes([0; 32]);
-        Ok(Aby { me, pair, private, ot, ciphertexts: None, ledger, stock, session, garbling: Tccr::new(&session) })
+        let garbling = Tccr::new(&session);
+        Ok(Aby {
+            me,
+            pair,
+            private,
+            ot,
+            ciphertexts: None,
+            ledger,
+            stock,
+            session,
+            garbling,
+            garbled: Garbled::default(),
+        })
     }
 
     /// From now on triples over rings of at most 64 bits are made by homomorphic encryption: slowly, for comparisons. Both

@@ -35,6 +35,10 @@ pub enum Kind {
     /// A block of party 0's, and at party 1 a bit and the same block, or where the bit is set the one that differs from it by
     /// what the labels of 0 and 1 differ by: an input of a garbled circuit.
     InputLabel,
+    /// A block of party 0's: the label of 0 of what enters a circuit that is garbled ahead.
+    EntryLabel,
+    /// The table of an AND that is garbled ahead.
+    GarbledAnd,
     /// A permutation of `rows` rows that `mover` knows, and shares of where it moves a mask that the other knows; a row has
     /// so many elements of so many bits, column by column.
     Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
@@ -51,6 +55,8 @@ impl std::fmt::Display for Kind {
             Kind::Selection { bits } => write!(f, "selection mod 2^{bits}"),
             Kind::Tables { table, sender } => write!(f, "{table}, sent by party {sender}"),
             Kind::InputLabel => f.write_str("label of an input"),
+            Kind::EntryLabel => f.write_str("label to send"),
+            Kind::GarbledAnd => f.write_str("garbled AND"),
             Kind::Permutation { rows, mover, .. } => write!(f, "permutation of {rows} rows by party {mover}"),
         }
     }
@@ -78,6 +84,8 @@ impl Kind {
             Kind::Tables { table, sender } if *sender == me => (vec![], vec![table.entry_bits()]),
             Kind::Tables { table, .. } => (vec![], vec![table.choice_bits(), table.value_bits()]),
             Kind::InputLabel => (over(LABEL_BITS, &[1]), if me == GARBLER { vec![] } else { vec![1] }),
+            Kind::EntryLabel => (if me == GARBLER { over(LABEL_BITS, &[1]) } else { vec![] }, vec![]),
+            Kind::GarbledAnd => (over(LABEL_BITS, &[2]), vec![]),
             Kind::Permutation { rows, columns, mover } => {
                 let masks = columns.iter().map(|&(bits, width)| (Ring::of(bits), rows * width));
                 match *mover == me {
@@ -154,6 +162,7 @@ pub(crate) const MISSING: Error = Error::Bug { what: "a stock lacks a part of it
 impl Aby {
     /// Starts recording the draws of a dry run.
     pub fn record_demand(&self) {
+        self.garbled.clear();
         *self.ledger.borrow_mut() = Ledger::Recording(Demand::default());
     }
 
@@ -162,7 +171,8 @@ impl Aby {
         self.ledger.borrow_mut().take_demand()
     }
 
-    /// Makes everything that a program demands; afterwards its draws are served from this stock, each once.
+    /// Makes everything that a program demands, but for circuits, which [`Aby::garble_ahead`] garbles; afterwards its draws are
+    /// served from this stock, each once.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -180,6 +190,7 @@ impl Aby {
     pub fn clear_stock(&self) {
         *self.ledger.borrow_mut() = Ledger::OnDemand;
         self.stock.borrow_mut().clear();
+        self.garbled.clear();
     }
 
     /// **Insecure**: serves the draws of a rehearsal from these vectors and matrices of bits, for tests that enumerate all
@@ -214,7 +225,7 @@ impl Aby {
     /// `len` correlations of a kind.
     pub(crate) async fn draw(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
         let bits = kind.most_bits();
-        if bits > MAX_BITS && kind != Kind::InputLabel {
+        if bits > MAX_BITS && !matches!(kind, Kind::InputLabel | Kind::EntryLabel) {
             return Err(Misuse::RingBits { bits }.into());
         }
         let layout = kind.layout(self.me);

@@ -173,7 +173,7 @@ fn the_papers_table_stands_beside_ours() {
 /// Bytes and rounds of conversions and circuits are those of the formulas.
 #[test]
 fn sharings_of_two_parties_cost_what_is_stated() {
-    use quorate_aby::cost;
+    use quorate_aby::{Garbling, cost};
     use quorate_circuits::{Order, Program, catalog};
     let mut bench = Bench::new(Limits::default());
     let (ring, len) = (quorate_ring::Ring::of(32), 1000);
@@ -187,8 +187,8 @@ fn sharings_of_two_parties_cost_what_is_stated() {
         (Workload::A2B, plan(cost::bit_decompose(32, len))),
         (Workload::B2A, plan(cost::compose(32, len))),
         (Workload::Y2A, plan(cost::compose(32, len))),
-        (Workload::B2Y, yao(cost::yao::bits_to_labels(32, len))),
-        (Workload::A2Y, yao(cost::yao::ring_to_labels(ring, len))),
+        (Workload::B2Y, yao(cost::yao::bits_to_labels(32, len, Garbling::Streamed))),
+        (Workload::A2Y, yao(cost::yao::ring_to_labels(ring, len, Garbling::Streamed))),
     ] {
         let figures = measured(&mut bench, cell(workload, 32, 2, len));
         let online = figures.online.unwrap();
@@ -198,7 +198,7 @@ fn sharings_of_two_parties_cost_what_is_stated() {
     let aes = catalog::aes128();
     assert_eq!(aes.counts().and as usize, quorate_bench::AES_ANDS);
     let garbled = measured(&mut bench, cell(Workload::YaoAes, 128, 2, 10)).online.unwrap();
-    let stated = cost::yao::garble(&Program::new(&aes, Order::Runs(quorate_crypto::RUN)), 10);
+    let stated = cost::yao::garble(&Program::new(&aes, Order::Runs(quorate_crypto::RUN)), 10, Garbling::Streamed);
     assert_eq!((garbled.rounds, garbled.bytes_per_party), (stated.rounds[1], stated.sent[0] as f64 / 2.0));
     let layered = measured(&mut bench, cell(Workload::GmwAes, 128, 2, 10)).online.unwrap();
     assert_eq!(layered.rounds as usize, aes.depth());

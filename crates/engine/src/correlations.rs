@@ -80,7 +80,7 @@ pub enum Draw {
 }
 
 impl<K: Ord + Clone> Ledger<K> {
-    /// Serves a draw of `len` correlations on this lane.
+    /// Serves a draw of `len` correlations on this lane. Work ahead sees what the draw will give, and leaves it there.
     ///
     /// # Errors
     /// [`Error::Exhausted`] if the dry run did not foresee this draw, or it was served before.
@@ -92,12 +92,19 @@ impl<K: Ord + Clone> Ledger<K> {
                 demand.record((ctx.lane(), ctx.next_use()), step, kind.clone(), len);
                 Ok(Draw::Recorded)
             }
-            Ledger::Stocked(demand) => match demand.draws.remove(&(ctx.lane(), ctx.next_use())) {
-                Some(request) if request.kind == *kind && request.len == len => {
-                    Ok(Draw::Stock(request.start..request.start + len))
+            Ledger::Stocked(demand) => {
+                let at = (ctx.lane(), ctx.next_use());
+                let foreseen = match ctx.is_alone() {
+                    true => demand.draws.get(&at).cloned(),
+                    false => demand.draws.remove(&at),
+                };
+                match foreseen {
+                    Some(request) if request.kind == *kind && request.len == len => {
+                        Ok(Draw::Stock(request.start..request.start + len))
+                    }
+                    _ => Err(Error::Exhausted { wanted: len, left: 0 }),
                 }
-                _ => Err(Error::Exhausted { wanted: len, left: 0 }),
-            },
+            }
         }
     }
 

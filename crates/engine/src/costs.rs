@@ -58,6 +58,8 @@ pub struct Costs {
     pub offline: Traffic,
     /// What depends on inputs.
     pub online: Traffic,
+    /// Whether a party sent without receiving, or the other way round, so that the parties' rounds may differ.
+    pub uneven: bool,
     /// By step number; steps that send nothing are absent.
     pub by_step: BTreeMap<u32, StepCosts>,
 }
@@ -65,7 +67,7 @@ pub struct Costs {
 impl Costs {
     /// Nothing, among this many parties.
     pub fn new(parties: usize) -> Self {
-        Costs { offline: Traffic::new(parties), online: Traffic::new(parties), by_step: BTreeMap::new() }
+        Costs { offline: Traffic::new(parties), online: Traffic::new(parties), ..Costs::default() }
     }
 
     /// The costs of one phase.

@@ -245,6 +245,9 @@ impl Ctx {
 
     pub(crate) fn check_peer(&self, peer: usize) -> Result<()> {
         let parties = self.core.parties;
+        if self.is_alone() {
+            return Err(Error::bug("a message where a party works alone"));
+        }
         if peer < parties && peer != self.core.me {
             return Ok(());
         }
@@ -337,6 +340,9 @@ struct Round {
 impl Round {
     fn new(ctx: &Ctx, sends: bool, receives: bool) -> Round {
         let before = ctx.depth.get();
+        if sends != receives {
+            ctx.core.costs.borrow_mut().uneven = true;
+        }
         let mut after = before.exchanged(sends, receives);
         if !ctx.is_dry() {
             after.own = before.own.saturating_add(1);

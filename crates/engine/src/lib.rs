@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod alone;
 mod attempts;
 mod calibrate;
 pub mod clock;

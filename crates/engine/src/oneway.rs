@@ -33,6 +33,7 @@ impl Ctx {
     /// # Errors
     /// Whatever ends the run.
     pub async fn send<M: Module>(&self, to: usize, vector: &M) -> Result<()> {
+        self.core.costs.borrow_mut().uneven = true;
         self.wait_for_credit(to, false).await?;
         self.post(to, M::packed_bytes(vector.shape_of()), |frame| vector.pack(frame))?;
         self.reach(self.depth.get().sent());
@@ -57,6 +58,7 @@ impl Ctx {
     /// # Errors
     /// As there.
     pub async fn send_bytes(&self, to: usize, length: usize, write: impl FnOnce(&mut [u8])) -> Result<()> {
+        self.core.costs.borrow_mut().uneven = true;
         self.wait_for_credit(to, false).await?;
         let dry = self.is_dry();
         self.post(to, length, |frame| {
@@ -79,6 +81,7 @@ impl Ctx {
     }
 
     async fn next_one(&self, from: usize, length: usize) -> Result<Incoming> {
+        self.core.costs.borrow_mut().uneven = true;
         if self.is_dry() {
             self.check_peer(from)?;
             charge(Kernel::Message, 1);

@@ -30,7 +30,7 @@ impl Pace {
             let lane = ctx.core.table.open(lane, ctx.phase, &ctx.step);
             Pace { core: ctx.core.clone(), lane, reported: Cell::new(0), enough }
         };
-        (enough > 0 && !ctx.is_dry()).then(open)
+        (enough > 0 && ctx.core.links.is_some()).then(open)
     }
 
     /// Tells the peers that this party is done with the first `done` pieces of work. Says nothing once they know enough to
@@ -78,7 +78,7 @@ impl Drop for Pace {
 
 impl Ctx {
     /// A pace for a row of work that every party of this lane goes through. Nobody ever waits for more than the first
-    /// `enough` pieces of it; `None` where that is none, or in a dry run. Every party calls it in step.
+    /// `enough` pieces of it; `None` where that is none, in a dry run, and where a party works alone. Every party calls it in step.
     pub fn pace(&self, enough: usize) -> Option<Pace> {
         Pace::on(self, self.fork_lane(), enough)
     }

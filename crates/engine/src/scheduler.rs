@@ -33,8 +33,9 @@ pub(crate) struct Links {
 pub(crate) struct Core {
     pub me: usize,
     pub parties: usize,
-    /// `None` in a dry run.
+    /// `None` in a dry run, and where a party works alone.
     pub links: Option<Links>,
+    alone: bool,
     /// The run under way, or the last one.
     pub run: Cell<u32>,
     /// The phase under way; the online phase until one has begun.
@@ -73,6 +74,7 @@ impl Core {
             me,
             parties,
             links: net.map(|net| Links { interrupt: net.interrupt_handle(), net: RefCell::new(net) }),
+            alone: false,
             run: Cell::new(0),
             phase: Cell::new(Phase::Online),
             costs: RefCell::new(Costs::new(parties)),
@@ -89,13 +91,24 @@ impl Core {
         }
     }
 
+    /// For work ahead in a run, by one party with nobody.
+    pub fn alone(me: usize, parties: usize, run: u32) -> Self {
+        let core = Core { alone: true, ..Core::new(me, parties, None) };
+        core.run.set(run);
+        core
+    }
+
     /// How deep the lanes of a phase have come.
     pub fn deepest(&self, phase: Phase) -> &Cell<Depth> {
         &self.deepest[phase as usize]
     }
 
     pub fn is_dry(&self) -> bool {
-        self.links.is_none()
+        self.links.is_none() && !self.alone
+    }
+
+    pub fn is_alone(&self) -> bool {
+        self.alone
     }
 
     /// Every party but this one.

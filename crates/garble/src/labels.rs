@@ -87,7 +87,7 @@ impl Labels {
         Ok(Labels { instances, wires, blocks })
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    /// Reads what [`write_to`](Self::write_to) wrote.
     ///
     /// # Errors
     /// [`GarbleError::LabelBytes`] unless there are as many bytes as the shape demands; memory is taken only then.
@@ -101,9 +101,12 @@ impl Labels {
         Ok(labels)
     }
 
-    /// Appends the labels, 16 bytes each, wire by wire.
-    pub fn to_bytes(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(bytemuck::cast_slice(&self.blocks));
+    /// Writes the labels, 16 bytes each, wire by wire.
+    ///
+    /// # Panics
+    /// Unless there is room for exactly as many.
+    pub fn write_to(&self, out: &mut [u8]) {
+        out.copy_from_slice(bytemuck::cast_slice(&self.blocks));
     }
 
     /// How many wires.

@@ -37,9 +37,8 @@ fn shapes_deltas_and_tweaks_are_checked() {
 #[test]
 fn labels_travel_as_bytes() {
     let labels = Sides::new(2).labels(3, 5);
-    let mut bytes = Vec::new();
-    labels.to_bytes(&mut bytes);
-    assert_eq!(bytes.len(), 3 * 5 * 16);
+    let mut bytes = vec![0; 3 * 5 * 16];
+    labels.write_to(&mut bytes);
     assert!(Labels::from_bytes(3, 5, &bytes).unwrap() == labels);
     let error = Labels::from_bytes(3, 5, &bytes[1..]).unwrap_err();
     assert_eq!(error, GarbleError::LabelBytes { expected_bytes: 240, got_bytes: 239 });

@@ -124,6 +124,20 @@ pub fn charge(kernel: Kernel, amount: usize) {
     });
 }
 
+/// What `work` charges, instead of charging it: for whom it may concern later.
+pub fn deferred(work: impl FnOnce()) -> Work {
+    let before = charged();
+    work();
+    let deferred = charged() - before;
+    TALLY.with(|tally| tally.iter().zip(before.0).for_each(|(sum, earlier)| sum.set(earlier)));
+    deferred
+}
+
+/// Charges what was deferred.
+pub fn charge_all(deferred: &Work) {
+    Kernel::ALL.iter().for_each(|&kernel| charge(kernel, deferred.of(kernel) as usize));
+}
+
 /// What this thread was charged so far: take it before and after a piece of work, and subtract.
 pub fn charged() -> Work {
     TALLY.with(|tally| Work(std::array::from_fn(|i| tally[i].get())))

@@ -2,13 +2,14 @@
 
 use std::str::FromStr;
 
-use quorate_aby::Aby;
+use quorate_aby::{Aby, Garbling};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::Gadgets;
 use quorate_gadgets::cost::Link;
 use quorate_graph::Network;
 use quorate_ring::Ring;
+use quorate_ring::meter::Work;
 use quorate_rss::{BitForm, EdaBitForm, Forms, Kind, Rss};
 
 use crate::error::SessionError;
@@ -97,6 +98,22 @@ pub(crate) trait Backend: Gadgets {
     fn take_demand(&self) -> Demand<Self::Kind>;
     async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()>;
     fn clear_stock(&self);
+    /// When circuits are garbled: alike at all parties and in dry runs.
+    fn set_garbling(&self, _garbling: Garbling) {}
+    /// When they shall be, for all that is demanded, if a byte of the offline phase counts so much.
+    fn garbling_for(&self, _demand: &Demand<Self::Kind>, _offline_weight: f64) -> Garbling {
+        Garbling::Ahead
+    }
+    /// Whether this party would run garbled circuits alone then, and leave them out online.
+    fn garbles_alone(&self) -> bool {
+        false
+    }
+    /// Counts this work to what it does alone, in a dry run.
+    fn defer(&self, _work: &Work) {}
+    /// Garbles ahead, after [`Backend::prepare`], the circuits of `online`, if that is when; what the party that garbles has then.
+    async fn garble_ahead<T>(&self, _: &Ctx, _online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
+        Ok(None)
+    }
     /// Shares of each value that a party holds.
     fn shares(&self) -> u64;
     /// What the room of gadgets grows with: shares, as often as correlations made on the way hold them, about.
@@ -211,6 +228,26 @@ impl Backend for Aby {
 
     fn clear_stock(&self) {
         Aby::clear_stock(self);
+    }
+
+    fn set_garbling(&self, garbling: Garbling) {
+        Aby::set_garbling(self, garbling);
+    }
+
+    fn garbling_for(&self, demand: &Demand<Self::Kind>, offline_weight: f64) -> Garbling {
+        Aby::garbling_for(demand, offline_weight)
+    }
+
+    fn garbles_alone(&self) -> bool {
+        Aby::garbles_alone(self)
+    }
+
+    fn defer(&self, work: &Work) {
+        Aby::defer(self, work);
+    }
+
+    async fn garble_ahead<T>(&self, ctx: &Ctx, online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
+        Aby::garble_ahead(self, ctx, online).await
     }
 
     fn shares(&self) -> u64 {

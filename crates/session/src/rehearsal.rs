@@ -1,10 +1,13 @@
 //! The rehearsal of a run: dry runs of both phases as one party, which tell what it will do before anything is sent.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use quorate_aby::Garbling;
 use quorate_engine::clock::own_seconds;
 use quorate_engine::{Ctx, Demand, Phase, Result, Traffic, dry};
+use quorate_gadgets::Gadgets;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::Bits;
@@ -14,7 +17,7 @@ use crate::data::{Plain, phantom};
 use crate::effort::StepCost;
 use crate::executor::{Executor, Known, Value, Work};
 use crate::memory::{self, Need};
-use crate::mixed::{Domains, converted, native};
+use crate::mixed::{Ahead, Domains, converted, native};
 use crate::options::Options;
 use crate::protocol::Backend;
 use crate::schedule::{Given, Schedule};
@@ -38,6 +41,8 @@ pub(crate) struct Rehearsal<K> {
     pub steps: BTreeMap<u32, StepCost>,
     pub need: Need,
     pub schedule: Schedule,
+    /// When circuits are garbled.
+    pub garbling: Garbling,
 }
 
 /// Dry runs of both phases as party `me` of `parties`. Correlations that do not fit the limit beside everything else are
@@ -51,10 +56,9 @@ pub(crate) fn rehearse<B: Backend>(
 ) -> Result<Rehearsal<B::Kind>> {
     let dry = B::dry(parties, me)?;
     dry.choose(options.forms, options.network);
-    dry.record_demand();
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, options.max_memory);
-    let (mut online, mut steps, _) = run_dry(&dry, work, &schedule, (parties, me))?;
-    let demand = dry.take_demand();
+    let ((mut online, mut steps, _), demand, garbling) =
+        recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
     let kinds: Vec<u64> = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).collect();
     let need = Need::of(&schedule, &kinds);
     let mut offline = PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() };
@@ -66,7 +70,25 @@ pub(crate) fn rehearse<B: Backend>(
     }
     price_memory(&dry, work, &demand, &schedule, &mut steps);
     let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
-    Ok(Rehearsal { demand, offline, online, correlations, steps, need, schedule })
+    Ok(Rehearsal { demand, offline, online, correlations, steps, need, schedule, garbling })
+}
+
+/// A dry run, what it demands, and when its circuits are garbled.
+fn recorded<B: Backend, T>(
+    dry: &B,
+    options: &Options,
+    run: impl Fn() -> Result<T>,
+) -> Result<(T, Demand<B::Kind>, Garbling)> {
+    dry.set_garbling(Garbling::Ahead);
+    dry.record_demand();
+    let (done, demand) = (run()?, dry.take_demand());
+    let garbling = dry.garbling_for(&demand, options.offline_weight);
+    if garbling == Garbling::Ahead {
+        return Ok((done, demand, garbling));
+    }
+    dry.set_garbling(garbling);
+    dry.record_demand();
+    Ok((run()?, dry.take_demand(), garbling))
 }
 
 /// The online phase, dry: what it costs, its steps, and what it sends for correlations that are made where they are drawn.
@@ -79,7 +101,8 @@ fn run_dry<B: Backend>(
     let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
     let keep = |_| false;
-    let executor = Executor::new(dry, work, &known, &inputs, &keep, (None, schedule));
+    let mut executor = Executor::new(dry, work, &known, &inputs, &keep, (None, schedule));
+    let apart = set_apart(dry, &mut executor);
     let (tally, clock) = (charged(), own_seconds());
     let (done, costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
     let control_seconds = own_seconds() - clock;
@@ -87,13 +110,28 @@ fn run_dry<B: Backend>(
     for (id, sent) in &costs.by_step {
         steps.entry(*id).or_default().bytes = sent.bytes;
     }
-    Ok((PhaseDry { traffic: costs.online, work: charged() - tally, control_seconds }, steps, costs.offline))
+    dry.defer(&apart.get());
+    let work = charged() - tally - apart.get();
+    Ok((PhaseDry { traffic: costs.online, work, control_seconds }, steps, costs.offline))
+}
+
+/// The work of a dry run that the party does alone in the offline phase, where it does.
+fn set_apart<B: Backend>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effort>> {
+    let apart = Rc::new(Cell::default());
+    if dry.garbles_alone() {
+        executor.ahead = Ahead::Apart(apart.clone());
+    }
+    apart
 }
 
 fn prepare<B: Backend>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PhaseDry> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
-    let (_, costs) = dry::run(me, parties, Phase::Offline, async |ctx: &Ctx| dry.prepare(ctx, again).await)?;
+    let prepare = async |ctx: &Ctx| {
+        dry.prepare(ctx, again).await?;
+        dry.garble_ahead(ctx, async |_| Ok(())).await.map(|_| ())
+    };
+    let (_, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
     let control_seconds = own_seconds() - clock;
     Ok(PhaseDry { traffic: costs.offline, work: charged() - tally, control_seconds })
 }
@@ -135,18 +173,19 @@ pub(crate) fn rehearse_step<B: Backend>(
 ) -> Result<StepDry> {
     let dry = B::dry(parties, me)?;
     dry.choose(options.forms, options.network);
-    dry.record_demand();
-    let online = step.run(&dry, (parties, me), [0, 0])?;
-    let demand = dry.take_demand();
+    let ((online, uneven), demand, garbling) = recorded(&dry, options, || step.run(&dry, (parties, me), [0, 0]))?;
     let offline = match demand.totals().is_empty() {
         true => PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() },
         false => prepare(&dry, &demand, parties, me)?,
     };
     let after = |ahead: [u32; 2]| -> Result<Option<u32>> {
-        Ok(step.run(&B::dry(parties, me)?, (parties, me), ahead)?.traffic.rounds.checked_sub(MANY_ROUNDS))
+        let dry = B::dry(parties, me)?;
+        dry.set_garbling(garbling);
+        dry.record_demand();
+        Ok(step.run(&dry, (parties, me), ahead)?.0.traffic.rounds.checked_sub(MANY_ROUNDS))
     };
     let rounds = online.traffic.rounds;
-    let waits = match (B::GARBLES, rounds) {
+    let waits = match (uneven && parties == 2, rounds) {
         (_, 0) => [Some(0), None],
         (true, _) => [Some(after([MANY_ROUNDS, 0])?.unwrap_or(0)), after([0, MANY_ROUNDS])?],
         (false, _) => [Some(rounds); 2],
@@ -155,10 +194,11 @@ pub(crate) fn rehearse_step<B: Backend>(
 }
 
 impl OneStep<'_> {
-    /// The online phase of a party, where it and the others have so many rounds behind them.
-    fn run<B: Backend>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<PhaseDry> {
+    /// The online phase of a party, where it and the others have so many rounds behind them, and whether they may differ in
+    /// what it adds.
+    fn run<B: Backend>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<(PhaseDry, bool)> {
         let &OneStep { graph, id, domain, to } = self;
-        let tally = charged();
+        let (tally, mut apart) = (charged(), Rc::default());
         let costs = match to {
             None => {
                 let mut domains = Domains::default();
@@ -168,7 +208,8 @@ impl OneStep<'_> {
                 }
                 let work = Work { graph, nodes: vec![id], reveals: vec![], domains };
                 let (known, inputs, schedule) = (shapes(dry, &work)?, BTreeMap::new(), Schedule::default());
-                let executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
+                let mut executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
+                apart = set_apart(dry, &mut executor);
                 let run = async |ctx: &Ctx| executor.run(ctx).await;
                 dry::run_after(me, parties, Phase::Online, ahead, run)?.1
             }
@@ -178,7 +219,9 @@ impl OneStep<'_> {
                 dry::run_after(me, parties, Phase::Online, ahead, convert)?.1
             }
         };
-        Ok(PhaseDry { traffic: costs.online, work: charged() - tally, control_seconds: 0.0 })
+        dry.defer(&apart.get());
+        let work = charged() - tally - apart.get();
+        Ok((PhaseDry { traffic: costs.online, work, control_seconds: 0.0 }, costs.uneven))
     }
 }
 
@@ -191,7 +234,7 @@ fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
 }
 
 /// The shape of a node's value in a sharing.
-fn shape_of<B: Backend>(dry: &B, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<B>> {
+pub(crate) fn shape_of<S: Gadgets>(dry: &S, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<S>> {
     let node = graph.node(id);
     if let Op::Shuffle { .. } = node.op {
         let each = node.inputs.iter().map(|&array| shape_of(dry, graph, array, Domain::A).map(secret(dry)));
@@ -207,7 +250,7 @@ fn shape_of<B: Backend>(dry: &B, graph: &Graph, id: NodeId, domain: Domain) -> R
 }
 
 /// A public shape as that of shares.
-fn secret<B: Backend>(dry: &B) -> impl Fn(Value<B>) -> Value<B> {
+fn secret<S: Gadgets>(dry: &S) -> impl Fn(Value<S>) -> Value<S> {
     |value| match value {
         Value::Public(Plain::Vector(v)) => Value::Arith(dry.public(&v)),
         Value::Public(Plain::Bits(b)) => Value::Bits(dry.public_bits(&b)),

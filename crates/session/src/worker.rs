@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, RwLock};
 
 use quorate_crypto::Seed;
-use quorate_engine::{Costs, Error, Greeting, Mismatch, Party, Phase, Result};
+use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::threads;
@@ -14,14 +14,15 @@ use quorate_ring::threads;
 use crate::data::{Data, OwnInput, Plain, decode, decode_units};
 use crate::effort::StepCost;
 use crate::error::SessionError;
-use crate::executor::{Executor, Reveal, Work};
+use crate::executor::{Executor, Known, Reveal, Work};
 use crate::lines::by_line;
 use crate::memory::Need;
-use crate::mixed::{Book, Decided, Deciding, Domains, Prices, assign, native, pin};
+use crate::mixed::{Ahead, Book, Decided, Deciding, Domains, Prices, assign, leaving, native, pin};
 use crate::options::Options;
 use crate::plan::{Plan, Pricing, Rehearsed, Setting, StepPlan};
 use crate::protocol::{Backend, Protocol};
 use crate::rehearsal::{Rehearsal, rehearse};
+use crate::schedule::Schedule;
 use crate::stats::{Progress, RunStats, Watch};
 use crate::store::Store;
 use crate::truncation::Truncations;
@@ -201,21 +202,24 @@ impl<B: Backend> Worker<B> {
         check_memory(graph, &need, self.options.max_memory)?;
         let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
         let predicted = Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds);
-        let Rehearsal { demand, correlations, steps, schedule, .. } = rehearsal;
+        let Rehearsal { demand, correlations, steps, schedule, garbling, .. } = rehearsal;
 
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
         self.progress.enter(Phase::Offline, expected);
         self.backend.clear_stock();
+        self.backend.set_garbling(garbling);
+        let mut made = Ahead::Nothing;
         if !demand.totals().is_empty() && need.makes_ahead(self.options.max_memory) {
-            let backend = &self.backend;
-            run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand).await)?;
+            let (known, needs) = (&self.store.values, (demand, &schedule));
+            made = make_ahead(&mut run, (&self.backend, known), &work, needs, &keep_node)?;
         }
         let offline_time = started.read();
         let started = Watch::start();
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, expected);
         let how = (need.room(self.options.max_memory), &schedule);
-        let executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
+        let mut executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
+        executor.ahead = made;
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         let wire_after = run.wire_bytes();
         let costs = run.finish();
@@ -263,6 +267,28 @@ impl<B: Backend> Worker<B> {
         plan.steps = steps.into_values().collect();
         Ok(plan)
     }
+}
+
+/// The offline phase: correlations, and the circuits that are garbled with them.
+fn make_ahead<B: Backend>(
+    run: &mut Run<'_>,
+    (backend, known): (&B, &Known<B>),
+    work: &Work<'_>,
+    (demand, schedule): (Demand<B::Kind>, &Schedule),
+    keeps: &dyn Fn(NodeId) -> bool,
+) -> Result<Ahead<B>> {
+    let (nothing, leaves) = (BTreeMap::new(), leaving(work));
+    let keep = |id| leaves.contains(&id) || keeps(id);
+    let circuits = async |ctx: &Ctx| {
+        let mut executor = Executor::new(backend, work, known, &nothing, &keep, (None, schedule));
+        executor.ahead = Ahead::only(work);
+        executor.run(ctx).await
+    };
+    let garbled = run.phase(Phase::Offline, async |ctx| {
+        backend.prepare(ctx, demand).await?;
+        backend.garble_ahead(ctx, circuits).await
+    })?;
+    Ok(garbled.map_or(Ahead::Nothing, |garbled| Ahead::Done(garbled.kept)))
 }
 
 /// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a choice.

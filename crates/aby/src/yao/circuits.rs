@@ -21,9 +21,9 @@ use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
 /// Bytes of tables in a message.
 const MESSAGE_BYTES: usize = 256 << 10;
 /// Bytes of tables that go through a lane, where there are instances for several.
-const LANE_BYTES: usize = 2 << 20;
+pub(crate) const LANE_BYTES: usize = 2 << 20;
 /// Lanes side by side.
-const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 /// Instances that are garbled together.
 const TOGETHER: usize = quorate_crypto::RUN;
 
@@ -42,6 +42,9 @@ impl Aby {
             return Err(
                 Misuse::Other { what: "a circuit with another number of input wires than rows of labels" }.into()
             );
+        }
+        if self.is_ahead() {
+            return self.run_ahead(ctx, program, inputs);
         }
         let lanes = lanes(program, instances);
         if lanes.count() <= 1 {
@@ -97,7 +100,7 @@ impl Aby {
 }
 
 /// The lengths of the messages in which so many bytes go.
-fn messages(bytes: u64) -> impl Iterator<Item = usize> {
+pub(crate) fn messages(bytes: u64) -> impl Iterator<Item = usize> {
     let whole = bytes / MESSAGE_BYTES as u64;
     let rest = (bytes % MESSAGE_BYTES as u64) as usize;
     (0..whole).map(|_| MESSAGE_BYTES).chain((rest > 0).then_some(rest))

@@ -6,8 +6,14 @@
 //! xor c Delta. For its bit y the evaluator sends d = c xor y, which c hides. The garbler takes W = q xor d Delta as the label of
 //! 0. The evaluator's t = W xor (c xor d) Delta is then the label of y. A bit g that the garbler knows is added by taking W xor
 //! g Delta instead: the same t is then the label of y xor g.
+//!
+//! For a circuit that was garbled ahead the label of 0 is another one, Z. The garbler then sends Z xor W, which turns the
+//! evaluator's label into that of the same bit at Z; and Z xor g Delta where only it knows the bit. For A2Y the evaluator's
+//! summand is hidden by a number whose bits are the c of transfers made before, of which the garbler knows the labels of 0
+//! ahead: it sends y - c, and the garbler adds that to its own summand.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use quorate_circuits::{Goal, Order, Program, catalog};
 use quorate_crypto::RUN;
@@ -20,7 +26,7 @@ use crate::input::check_owner;
 use crate::mul::in_rows;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
-use crate::stock::{Kind, MISSING, Material};
+use crate::stock::{Kind, MAX_BITS, MISSING, Material};
 use crate::yao::{EVALUATOR, GARBLER, LABEL_BITS, YaoLabels, unlike};
 
 /// Labels as they are kept in stock.
@@ -31,9 +37,10 @@ pub(crate) fn chunks(lanes: usize, rows: usize) -> Chunks {
     Chunks::of_bytes(lanes, 2 * LABEL_BYTES * rows)
 }
 
-/// The circuit of A2Y: the evaluator's summand, then the garbler's.
-pub(crate) fn adder(bits: u32) -> Program {
-    Program::new(&catalog::add(bits, Goal::Size), Order::Runs(RUN))
+/// The circuit of A2Y: the evaluator's summand, then the garbler's. Each is built once.
+pub(crate) fn adder(bits: u32) -> &'static Program {
+    static ADDERS: [OnceLock<Program>; MAX_BITS as usize + 1] = [const { OnceLock::new() }; MAX_BITS as usize + 1];
+    ADDERS[bits as usize].get_or_init(|| Program::new(&catalog::add(bits, Goal::Size), Order::Runs(RUN)))
 }
 
 impl Aby {
@@ -42,7 +49,7 @@ impl Aby {
         Delta::from_correlation(self.ot.delta()).map_err(unlike)
     }
 
-    /// Labels of what the garbler knows, or everybody: the active one is 0 whatever the bit.
+    /// Labels of what the garbler knows when it garbles, or everybody: the active one is 0 whatever the bit.
     pub(crate) fn labels_known_to_garbler(&self, bits: &Bits) -> Result<YaoLabels> {
         let mut labels = YaoLabels::zeros(bits.is_shape(), bits.rows(), bits.lanes());
         if self.me == GARBLER {
@@ -59,16 +66,16 @@ impl Aby {
         shape: (usize, usize),
         value: Option<&Bits>,
     ) -> Result<YaoLabels> {
-        check_owner(ctx, owner, shape, value)?;
+        if !ctx.is_alone() {
+            check_owner(ctx, owner, shape, value)?;
+        }
         let own = match value {
             Some(bits) if self.me == owner && !ctx.is_dry() => Share(bits.clone()),
             _ => Share(blank(ctx, shape)),
         };
-        if owner == GARBLER {
-            return self.labels_known_to_garbler(&own);
-        }
         self.labels_by_lanes(ctx, shape, async |ctx, range| {
-            self.labels_of_evaluators(&ctx, &own.map(|own| own.slice_lanes(range))).await
+            let own = own.map(|own| own.slice_lanes(range));
+            if owner == GARBLER { self.labels_of_garblers(&ctx, &own).await } else { self.labels_of(&ctx, &own).await }
         })
         .await
     }
@@ -76,12 +83,7 @@ impl Aby {
     /// B2Y: the evaluator's shares as its bits, the garbler's added to the labels of 0.
     pub(crate) async fn labels_of_bits(&self, ctx: &Ctx, x: &Share<Bits>) -> Result<YaoLabels> {
         self.labels_by_lanes(ctx, self.bit_shape(x), async |ctx, range| {
-            let own = x.map(|x| x.slice_lanes(range));
-            let mut labels = self.labels_of_evaluators(&ctx, &own).await?;
-            if self.me == GARBLER {
-                labels.shift(&self.delta()?, &own)?;
-            }
-            Ok(labels)
+            self.labels_of(&ctx, &x.map(|x| x.slice_lanes(range))).await
         })
         .await
     }
@@ -94,34 +96,115 @@ impl Aby {
         }
         let program = adder(ring.bits());
         self.labels_by_lanes(ctx, (ring.bits() as usize, len), async |ctx, range| {
-            let own = x.map(|x| x.slice(range).to_bits(0..ring.bits()));
-            let of_evaluator = self.labels_of_evaluators(&ctx, &own).await?;
-            let of_garbler = self.labels_known_to_garbler(&own)?;
+            let own = x.map(|x| x.slice(range));
+            let (of_evaluator, own) = match self.is_ahead() {
+                true => self.hide_summand(&ctx, &own).await?,
+                false => {
+                    let own = own.map(|own| own.to_bits(0..ring.bits()));
+                    let nothing = blank(&ctx, self.bit_shape(&own));
+                    let known = if self.me == EVALUATOR { own.clone() } else { Share(nothing) };
+                    (self.labels_of(&ctx, &known).await?, own)
+                }
+            };
+            let of_garbler = self.labels_of_garblers(&ctx, &own).await?;
             let summands = YaoLabels::concat_rows(&[&of_evaluator, &of_garbler]);
-            self.run_garbled(&ctx, &program, &summands).await
+            self.run_garbled(&ctx, program, &summands).await
         })
         .await
     }
 
-    /// Labels of bits that the evaluator knows; the garbler's give the shape only.
-    async fn labels_of_evaluators(&self, ctx: &Ctx, own: &Share<Bits>) -> Result<YaoLabels> {
+    /// Labels of bits of which each party knows a share.
+    async fn labels_of(&self, ctx: &Ctx, own: &Share<Bits>) -> Result<YaoLabels> {
         let (rows, lanes) = self.bit_shape(own);
         if rows == 0 || lanes == 0 {
             return Ok(YaoLabels::zeros(ctx.is_dry(), rows, lanes));
         }
-        let mut drawn = self.draw(ctx, Kind::InputLabel, rows * lanes).await?;
-        let block = drawn.vectors.pop().ok_or(MISSING)?;
-        let mut labels = YaoLabels::of_blocks(&block, rows, lanes)?;
-        if self.me == EVALUATOR {
-            let [choice] = drawn.into_bits()?;
-            let mut d = in_rows(&choice, rows, lanes);
-            d.xor_assign(own);
-            ctx.send(GARBLER, &*d).await?;
-        } else {
-            let d: Share<Bits> = Share(ctx.receive(EVALUATOR, (rows, lanes)).await?);
-            labels.shift(&self.delta()?, &d)?;
+        let ahead = if self.is_ahead() { Some(self.entry_labels(ctx, rows, lanes).await?) } else { None };
+        let (mut labels, choices) = self.transferred(ctx, rows, lanes).await?;
+        match (choices, ahead) {
+            (_, Some(zero)) if ctx.is_alone() => return Ok(zero),
+            (Some(mut d), ahead) => {
+                d.xor_assign(own);
+                ctx.send(GARBLER, &*d).await?;
+                if ahead.is_some() {
+                    labels.add(&self.receive_labels(ctx, rows, lanes).await?)?;
+                }
+            }
+            (None, ahead) => {
+                let mut d: Share<Bits> = Share(ctx.receive(EVALUATOR, (rows, lanes)).await?);
+                d.xor_assign(own);
+                labels.shift(&self.delta()?, &d)?;
+                if let Some(zero) = ahead {
+                    labels.add(&zero)?;
+                    self.send_labels(ctx, &labels).await?;
+                    return Ok(zero);
+                }
+            }
         }
         Ok(labels)
+    }
+
+    /// Labels of bits that the garbler knows when the circuit runs.
+    async fn labels_of_garblers(&self, ctx: &Ctx, own: &Share<Bits>) -> Result<YaoLabels> {
+        let (rows, lanes) = self.bit_shape(own);
+        if !self.is_ahead() || rows == 0 || lanes == 0 {
+            return self.labels_known_to_garbler(own);
+        }
+        let zero = self.entry_labels(ctx, rows, lanes).await?;
+        if ctx.is_alone() {
+            return Ok(zero);
+        }
+        if self.me == EVALUATOR {
+            return self.receive_labels(ctx, rows, lanes).await;
+        }
+        let mut active = zero.clone();
+        active.shift(&self.delta()?, own)?;
+        self.send_labels(ctx, &active).await?;
+        Ok(zero)
+    }
+
+    /// Labels of a number that only the evaluator knows, and what the summands sum up to without it, at the garbler.
+    async fn hide_summand(&self, ctx: &Ctx, own: &Share<Vector>) -> Result<(YaoLabels, Share<Bits>)> {
+        let (ring, len) = self.shape(own);
+        let bits = ring.bits();
+        let (labels, choices) = self.transferred(ctx, bits as usize, len).await?;
+        let mut rest = own.clone();
+        match choices {
+            _ if ctx.is_alone() => {}
+            Some(choices) => {
+                rest.sub_assign(&choices.to_vector(ring));
+                ctx.send(GARBLER, &*rest).await?;
+            }
+            None => rest.add_assign(&ctx.receive::<Vector>(EVALUATOR, (ring, len)).await?),
+        }
+        Ok((labels, rest.map(|rest| rest.to_bits(0..bits))))
+    }
+
+    /// Blocks of transfers made before, and at the evaluator the bits of which they are labels.
+    async fn transferred(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<(YaoLabels, Option<Share<Bits>>)> {
+        let mut drawn = self.draw(ctx, Kind::InputLabel, rows * lanes).await?;
+        let block = drawn.vectors.pop().ok_or(MISSING)?;
+        let choices = drawn.bits.pop().map(|choices| in_rows(&choices, rows, lanes));
+        Ok((YaoLabels::of_blocks(&block, rows, lanes)?, choices))
+    }
+
+    /// Labels of 0 that were drawn ahead, at the garbler; at the evaluator, only how many.
+    async fn entry_labels(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<YaoLabels> {
+        let mut drawn = self.draw(ctx, Kind::EntryLabel, rows * lanes).await?;
+        match drawn.vectors.pop() {
+            Some(block) => YaoLabels::of_blocks(&block, rows, lanes),
+            None => Ok(YaoLabels::zeros(true, rows, lanes)),
+        }
+    }
+
+    async fn send_labels(&self, ctx: &Ctx, labels: &YaoLabels) -> Result<()> {
+        let (rows, lanes) = labels.shape();
+        ctx.send_bytes(EVALUATOR, rows * lanes * LABEL_BYTES, |frame| labels.write_to(frame)).await
+    }
+
+    async fn receive_labels(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<YaoLabels> {
+        let bytes = ctx.receive_bytes(GARBLER, rows * lanes * LABEL_BYTES).await?;
+        if ctx.is_dry() { Ok(YaoLabels::zeros(true, rows, lanes)) } else { YaoLabels::read_from(&bytes, rows, lanes) }
     }
 
     /// Labels of a matrix as a stream of chunks.
@@ -143,6 +226,12 @@ impl Aby {
         })
         .await?;
         Ok(whole.unwrap_or_else(|| YaoLabels::zeros(ctx.is_dry(), rows, lanes)))
+    }
+
+    /// Blocks of the garbler's: what [`Kind::EntryLabel`] says.
+    pub(crate) fn make_entry_labels(&self, ctx: &Ctx, len: usize) -> Material {
+        let own = (self.me == GARBLER).then(|| Share(ctx.randomness().stream(&self.private).draw((LABELS, len))));
+        Material { vectors: own.into_iter().collect(), bits: vec![] }
     }
 
     /// Correlated oblivious transfers: what [`Kind::InputLabel`] says.

@@ -64,6 +64,28 @@ impl YaoLabels {
         }
     }
 
+    /// Label by label xor.
+    pub(crate) fn add(&mut self, other: &YaoLabels) -> Result<()> {
+        if let (Held::Labels(labels), Held::Labels(other)) = (&mut self.0, &other.0) {
+            return labels.xor_assign(other).map_err(unlike);
+        }
+        let (rows, lanes) = self.shape();
+        meter::stream(rows.saturating_mul(lanes).saturating_mul(3 * LABEL_BYTES));
+        Ok(())
+    }
+
+    /// Writes the labels, row by row; of a shape, nothing.
+    pub(crate) fn write_to(&self, frame: &mut [u8]) {
+        if let Held::Labels(labels) = &self.0 {
+            labels.write_to(frame);
+        }
+    }
+
+    /// Reads what [`YaoLabels::write_to`] wrote.
+    pub(crate) fn read_from(bytes: &[u8], rows: usize, lanes: usize) -> Result<YaoLabels> {
+        Ok(Labels::from_bytes(rows, lanes, bytes).map_err(unlike)?.into())
+    }
+
     /// This party's shares of the values.
     pub(crate) fn colours(&self) -> Bits {
         match &self.0 {
@@ -80,7 +102,7 @@ impl YaoLabels {
         self.each_row(range.len(), |row, out| out.copy_from_slice(&row[range.clone()]))
     }
 
-    /// Overwrites the lanes from `start` on.
+    /// Overwrites the lanes from `start` on. What has a shape among its parts is a shape.
     pub(crate) fn write_lanes_at(&mut self, start: usize, part: &YaoLabels) {
         match (&mut self.0, &part.0) {
             (Held::Labels(labels), Held::Labels(part)) => {
@@ -88,6 +110,7 @@ impl YaoLabels {
                     labels.wire_mut(row)[start..start + part.instances()].copy_from_slice(part.wire(row));
                 }
             }
+            (Held::Labels(labels), Held::Shape(..)) => self.0 = Held::Shape(labels.wires(), labels.instances()),
             _ => {
                 let (rows, lanes) = part.shape();
                 meter::stream(rows.saturating_mul(lanes).saturating_mul(2 * LABEL_BYTES));

@@ -16,15 +16,28 @@
 //! | Y2A | 1 | k - 1 bits | k - 1 bits | k - 1 random bits modulo 2^k ... 2^2 |
 //! | a circuit with n ANDs | 1, at the evaluator | 32 n bytes | 0 | |
 //!
+//! Where circuits are [garbled ahead](Garbling::Ahead):
+//!
+//! | operation, k bits | rounds | sent by the garbler | by the evaluator | made before |
+//! |---|---|---|---|---|
+//! | public bits | 0 | 0 | 0 | |
+//! | the garbler's input | 1, at the evaluator | 16 k bytes | 0 | k labels to send |
+//! | the evaluator's input, B2Y | 2 | 16 k bytes | k bits | k labels of inputs, k to send |
+//! | A2Y | 2 | 16 k bytes | k bits | k labels of inputs, k to send, k - 1 tables |
+//! | a circuit with n ANDs | 0 | 0 | 0 | n tables |
+//!
 //! A label of an input takes 31 bits of communication to make, a random bit modulo 2^i 30 + i. Nobody waits who only sends: a
 //! garbler goes on while its tables are on their way, and a row of circuits waits for messages as one does. How long anything
 //! takes, and what is sent, depends on shapes and programs only.
 
+mod ahead;
 mod circuits;
 pub mod cost;
 mod inputs;
 mod labels;
 
+pub(crate) use ahead::Garbled;
+pub use ahead::Garbling;
 pub use labels::YaoLabels;
 
 use quorate_engine::Error;

@@ -1,7 +1,7 @@
 //! Parties, shares and oracles for the tests of this crate.
 #![allow(dead_code)] // every test binary uses its own part
 
-use quorate_aby::{Aby, Kind, Share};
+use quorate_aby::{Aby, Garbling, Kind, Share, YaoLabels};
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, dry};
 use quorate_ring::{Bits, Ring, Vector};
@@ -56,15 +56,67 @@ pub fn run_both<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> 
 /// The online phase as a dry run: its demand and its costs.
 pub fn dry_online<T>(me: usize, work: &impl AsyncFn(&Aby, &Ctx) -> Result<T>) -> (Demand<Kind>, Costs) {
     let aby = Aby::dry(2, me).unwrap();
+    dry_online_of(&aby, me, work)
+}
+
+/// [`dry_online`] of a party that was made before.
+pub fn dry_online_of<T>(aby: &Aby, me: usize, work: &impl AsyncFn(&Aby, &Ctx) -> Result<T>) -> (Demand<Kind>, Costs) {
     aby.record_demand();
-    let (_, costs) = dry::run(me, 2, Phase::Online, async |ctx| work(&aby, ctx).await).unwrap();
+    let (_, costs) = dry::run(me, 2, Phase::Online, async |ctx| work(aby, ctx).await).unwrap();
     (aby.take_demand(), costs)
+}
+
+/// Makes correlations, and garbles ahead the circuits of `online`, which does what the garbler does alone.
+pub async fn make_ahead<T>(
+    aby: &Aby,
+    ctx: &Ctx,
+    demand: Demand<Kind>,
+    online: impl AsyncFn(&Aby, &Ctx) -> Result<T>,
+) -> Result<Option<T>> {
+    aby.prepare(ctx, demand).await?;
+    aby.garble_ahead(ctx, async |ctx: &Ctx| online(aby, ctx).await).await
+}
+
+/// Runs `values`, and then `labels` on what it gives, of which the garbler does the latter ahead; the phases' costs.
+pub fn run_ahead<V, T: Send>(
+    values: impl AsyncFn(&Aby, &Ctx) -> Result<V> + Sync,
+    labels: impl AsyncFn(&Aby, &Ctx, &V) -> Result<YaoLabels> + Sync,
+    result: impl AsyncFn(&Aby, &Ctx, &YaoLabels) -> Result<T> + Sync,
+) -> Vec<(T, Costs)> {
+    let first = async |aby: &Aby, ctx: &Ctx| labels(aby, ctx, &values(aby, ctx).await?).await;
+    let online = async |aby: &Aby, ctx: &Ctx, made: Option<YaoLabels>| {
+        let here = first(aby, ctx).await?;
+        result(aby, ctx, &made.unwrap_or(here)).await
+    };
+    parties(2, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await).unwrap();
+        run.finish();
+        aby.set_garbling(Garbling::Ahead);
+        let dry = Aby::dry(2, party.me()).unwrap();
+        dry.set_garbling(Garbling::Ahead);
+        let (demand, planned) = dry_online_of(&dry, party.me(), &async |aby, ctx| online(aby, ctx, None).await);
+        let mut offline = dry_offline_of(&dry, party.me(), &demand);
+        offline.online = planned.online;
+        let mut run = party.begin_alone().unwrap();
+        let made = run.phase(Phase::Offline, async |ctx| make_ahead(&aby, ctx, demand, &first).await).unwrap();
+        let out = run.phase(Phase::Online, async |ctx| online(&aby, ctx, made).await).unwrap();
+        let costs = run.finish();
+        party.leave(false);
+        assert_eq!((&costs.offline, &costs.online), (&offline.offline, &offline.online), "planned and measured");
+        (out, costs)
+    })
 }
 
 /// What making a demand costs, as a dry run.
 pub fn dry_offline(me: usize, demand: &Demand<Kind>) -> Costs {
-    let aby = Aby::dry(2, me).unwrap();
-    let prepare = async |ctx: &Ctx| aby.prepare(ctx, demand.clone()).await;
+    dry_offline_of(&Aby::dry(2, me).unwrap(), me, demand)
+}
+
+/// [`dry_offline`] of the party of which `demand` was recorded.
+pub fn dry_offline_of(aby: &Aby, me: usize, demand: &Demand<Kind>) -> Costs {
+    let nothing = async |_: &Aby, _: &Ctx| Ok(());
+    let prepare = async |ctx: &Ctx| make_ahead(aby, ctx, demand.clone(), nothing).await.map(|_| ());
     dry::run(me, 2, Phase::Offline, prepare).unwrap().1
 }
 

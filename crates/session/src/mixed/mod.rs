@@ -1,5 +1,6 @@
 //! Several sharings in one program: what is in which, and how it gets there.
 
+mod ahead;
 mod assign;
 mod conversions;
 mod in_bits;
@@ -7,6 +8,7 @@ mod outline;
 mod prices;
 mod world;
 
+pub(crate) use ahead::{Ahead, leaving};
 pub use assign::Chosen;
 pub(crate) use assign::{Decided, Deciding, assign};
 pub(crate) use conversions::Conversions;

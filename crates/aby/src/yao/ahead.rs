@@ -1,0 +1,203 @@
+//! Circuits that are garbled before their inputs are known.
+//!
+//! **Source**: aby, section IV, whose setup phase garbles. **Deviation**: labels of what enters from outside are drawn before, too,
+//! and sent when values are known; the paper garbles with the labels that its transfers give. `docs/security/garbling.md` has
+//! the argument for inputs that are chosen after the tables are known. **Model**: semi-honest, 1 of 2.
+//!
+//! The garbler runs the circuits of the online phase by itself, in the offline phase: on the lanes, and so with the keys of the
+//! hash, that they will have. Labels flow from one circuit to the next as they will; those of what comes from other sharings
+//! are fresh. Afterwards the garbler keeps the labels of what leaves the circuits, and the tables go to the evaluator, which keeps
+//! them until it uses them. Online the garbler sends a label for each bit that enters, and has nothing to do for a circuit.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+
+use quorate_circuits::Program;
+use quorate_crypto::Tccr;
+use quorate_engine::{Chunks, Ctx, Demand, Draw, Error, Ledger, Phase, Result};
+use quorate_gadgets::Labels as _;
+use quorate_garble::{
+    Evaluator, Garbler, LABEL_BYTES, Labels, TABLE_BYTES, charge_evaluating, charge_garbling, table_bytes,
+};
+use quorate_ring::meter::{self, Work};
+
+use crate::setup::Aby;
+use crate::stock::{Kind, MISSING};
+use crate::yao::circuits::{LANE_BYTES, LANES, messages};
+use crate::yao::{EVALUATOR, GARBLER, YaoLabels, unlike};
+
+/// Tables of more bytes than this are streamed, since both parties would hold them.
+const MOST_BYTES: usize = 1 << 30;
+
+/// When circuits are garbled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Garbling {
+    /// Where they are used: tables are streamed and never kept.
+    #[default]
+    Streamed,
+    /// With the correlations, where these are made ahead: tables are kept until they are used.
+    Ahead,
+}
+
+/// What is garbled ahead.
+#[derive(Default)]
+pub(crate) struct Garbled {
+    pub garbling: Cell<Garbling>,
+    /// One after the other, as the demand places them.
+    tables: RefCell<Vec<u8>>,
+    /// How many of them the garbler has made.
+    made: Cell<usize>,
+    /// What the circuits of a dry run take to garble, which belongs to its offline phase.
+    work: Cell<Work>,
+}
+
+impl Garbled {
+    pub fn clear(&self) {
+        *self.tables.borrow_mut() = Vec::new();
+        self.made.set(0);
+        self.work.set(Work::default());
+    }
+}
+
+impl Aby {
+    /// Chooses when circuits are garbled; alike at both parties and in dry runs. Streamed unless it is said.
+    pub fn set_garbling(&self, garbling: Garbling) {
+        self.garbled.garbling.set(garbling);
+    }
+
+    /// When the circuits of a demand, recorded with [`Garbling::Ahead`], shall be garbled, if a byte of the offline phase counts
+    /// `offline_weight`: ahead where that saves at least half of the online bytes, or is no more in all; but streamed where
+    /// tables take more than 1 GiB.
+    pub fn garbling_for(demand: &Demand<Kind>, offline_weight: f64) -> Garbling {
+        let bytes = |kind, each: usize| demand.totals().get(&kind).copied().unwrap_or(0).saturating_mul(each);
+        let (tables, labels) = (bytes(Kind::GarbledAnd, TABLE_BYTES), bytes(Kind::EntryLabel, LABEL_BYTES));
+        let saves = labels <= tables / 2 || offline_weight * tables as f64 + labels as f64 <= tables as f64;
+        if saves && tables <= MOST_BYTES { Garbling::Ahead } else { Garbling::Streamed }
+    }
+
+    /// Whether this party garbles ahead, and has nothing to do for circuits online.
+    pub fn garbles_alone(&self) -> bool {
+        self.me == GARBLER && self.garbled.garbling.get() == Garbling::Ahead
+    }
+
+    /// Counts work of a dry run to what garbling ahead takes, in the offline phase.
+    pub fn defer(&self, work: &Work) {
+        let mut sum = self.garbled.work.get();
+        sum += *work;
+        self.garbled.work.set(sum);
+    }
+
+    /// Whether the circuits that run now are garbled with the correlations.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.garbled.garbling.get() == Garbling::Ahead && !matches!(*self.ledger.borrow(), Ledger::OnDemand)
+    }
+
+    /// Garbles ahead, after [`Aby::prepare`], what `online` will run: all circuits, and conversions to labels, on the lanes of
+    /// this run's online phase. Called with the garbler's context for work [alone](Ctx::is_alone), where it may leave out
+    /// everything else. What it gives is the garbler's: online, circuits give it shapes. Nothing is done where none is demanded.
+    ///
+    /// # Errors
+    /// Those of `online`; whatever ends a run.
+    pub async fn garble_ahead<T>(&self, ctx: &Ctx, online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
+        let wanted = match &*self.ledger.borrow() {
+            Ledger::Stocked(demand) => demand.totals().get(&Kind::GarbledAnd).copied(),
+            _ => None,
+        };
+        let Some(tables) = wanted else { return Ok(None) };
+        let mut made = None;
+        if ctx.is_dry() {
+            meter::fresh(tables * TABLE_BYTES);
+            meter::charge_all(&self.garbled.work.take());
+        } else {
+            *self.garbled.tables.borrow_mut() = vec![0; tables * TABLE_BYTES];
+        }
+        if self.me == GARBLER && !ctx.is_dry() {
+            made = Some(ctx.alone(Phase::Online, online)?);
+            if self.garbled.made.get() != tables {
+                return Err(Error::Bug { what: "circuits that were foreseen and not garbled" });
+            }
+        }
+        self.hand_over(ctx, tables).await?;
+        if self.me == GARBLER {
+            self.garbled.clear();
+        }
+        Ok(made)
+    }
+
+    /// The tables, from the garbler to the evaluator.
+    async fn hand_over(&self, ctx: &Ctx, tables: usize) -> Result<()> {
+        let chunks = Chunks { len: tables, chunk: LANE_BYTES / TABLE_BYTES, window: LANES };
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let mut at = range.start * TABLE_BYTES;
+            for length in messages((range.len() * TABLE_BYTES) as u64) {
+                let part = at..at + length;
+                if self.me == GARBLER {
+                    let write = |frame: &mut [u8]| frame.copy_from_slice(&self.garbled.tables.borrow()[part]);
+                    ctx.send_bytes(EVALUATOR, length, write).await?;
+                } else {
+                    let received = ctx.receive_bytes(GARBLER, length).await?;
+                    match ctx.is_dry() {
+                        true => meter::stream(length),
+                        false => self.garbled.tables.borrow_mut()[part].copy_from_slice(&received),
+                    }
+                }
+                at += length;
+            }
+            Ok(())
+        };
+        ctx.stream(chunks, work, |_, ()| ()).await
+    }
+
+    /// The place of a draw in the stock; `None` in a dry run.
+    fn place(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Option<Range<usize>>> {
+        match self.ledger.borrow_mut().draw(ctx, kind, len)? {
+            Draw::Stock(range) => Ok(Some(range)),
+            Draw::Recorded => Ok(None),
+            Draw::Make => Err(Error::Bug { what: "tables made ahead in a run that streams them" }),
+        }
+    }
+
+    /// A circuit whose tables are there; or, at the garbler by itself, are made. Online the garbler gets a shape: it has the
+    /// labels from then. Nobody sends, so nobody keeps pace: a garbler may leave such steps out.
+    pub(crate) fn run_ahead(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
+        let (rows, instances) = (program.output_slots().len(), inputs.shape().1);
+        let tables = table_bytes(program, instances) as usize / TABLE_BYTES;
+        let place = self.place(ctx, &Kind::GarbledAnd, tables)?;
+        let hash = self.garbling.segment(ctx.randomness().instance());
+        match (place, inputs.held()) {
+            (Some(tables), Some(zero)) if ctx.is_alone() => self.garble_at(program, &hash, zero, tables),
+            (Some(tables), Some(active)) if self.me == EVALUATOR => self.evaluate(program, &hash, active, tables),
+            (place, _) => {
+                if place.is_none() {
+                    self.charge(program, instances);
+                }
+                Ok(YaoLabels::zeros(true, rows, instances))
+            }
+        }
+    }
+
+    fn charge(&self, program: &Program, instances: usize) {
+        if self.me == EVALUATOR {
+            return charge_evaluating(program, instances);
+        }
+        self.defer(&meter::deferred(|| charge_garbling(program, instances)));
+    }
+
+    fn evaluate(&self, program: &Program, hash: &Tccr, active: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
+        let all = self.garbled.tables.borrow();
+        let bytes = all.get(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
+        let mut evaluator = Evaluator::new(program, hash, 0, active).map_err(unlike)?;
+        evaluator.evaluate(bytes).map_err(unlike)?;
+        Ok(evaluator.finish().map_err(unlike)?.into())
+    }
+
+    /// Makes the tables of a circuit, where they will be drawn.
+    fn garble_at(&self, program: &Program, hash: &Tccr, zero: &Labels, tables: Range<usize>) -> Result<YaoLabels> {
+        let mut all = self.garbled.tables.borrow_mut();
+        let bytes = all.get_mut(tables.start * TABLE_BYTES..tables.end * TABLE_BYTES).ok_or(MISSING)?;
+        let mut garbler = Garbler::new(program, hash, &self.delta()?, 0, zero).map_err(unlike)?;
+        garbler.garble(bytes);
+        self.garbled.made.set(self.garbled.made.get() + tables.len());
+        Ok(garbler.finish().map_err(unlike)?.into())
+    }
+}

@@ -1,0 +1,105 @@
+"""Circuits between two parties that are garbled in the offline phase, before anybody gives an input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import quorate as qr
+
+RNG = np.random.default_rng(5)
+AND = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n"
+
+
+def ran(mpc: qr.Session, *arrays: qr.SecretArray) -> tuple[list[np.ndarray], qr.Plan]:
+    """What the arrays are, revealed at what the plan foresaw."""
+    before = mpc.stats()
+    plan = mpc.explain(*arrays)
+    results = mpc.reveal_all(*arrays)
+    after = mpc.stats()
+    for phase in ("offline", "online"):
+        planned, now, earlier = (getattr(costs, phase) for costs in (plan, after, before))
+        sent = [x - y for x, y in zip(now.bytes_sent, earlier.bytes_sent or [0, 0], strict=True)]
+        assert (planned.rounds, list(planned.bytes_sent)) == (now.rounds - earlier.rounds, sent), phase
+    return [np.asarray(result) for result in results], plan
+
+
+def tables(plan: qr.Plan) -> int:
+    return plan.correlations.get("garbled AND", 0)
+
+
+@pytest.mark.parametrize("count", [0, 1, 17, 3000])
+@pytest.mark.parametrize("owners", [(0, 1), (1, 0), (0, 0), (1, 1)])
+def test_tables_go_offline_and_labels_online(count: int, owners: tuple[int, int]) -> None:
+    x, y = RNG.integers(-100, 100, (2, count))
+    with qr.local("aby", sharings="Y") as mpc:
+        a, b = (mpc.input(v, owner=owner, dtype=qr.int(16)) for v, owner in zip((x, y), owners, strict=True))
+        ((result,), plan) = ran(mpc, mpc.where(a * b < 50, a * a, b - 3))
+    assert (result == np.where(x * y < 50, x * x, y - 3)).all()
+    # A label for each bit that enters, and the bits of who evaluates; no tables.
+    assert sum(plan.online.bytes_sent) <= 2 * 16 * 16 * count + 3 * 2 * 16 * count + 100
+    assert max(plan.offline.bytes_sent) >= 32 * tables(plan) > 300 * 32 * count - 1
+
+
+def test_numbers_become_labels_ahead_for_several_steps() -> None:
+    x, y = RNG.integers(-(2**40), 2**40, (2, 3000))
+    with qr.local("aby") as mpc:
+        a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
+        total = a + b
+        labels = total.to("Y")
+        values = labels * labels, mpc.where(labels < 5, labels, 7), total * 3, labels + 0
+        results, plan = ran(mpc, *values)
+    whole = x + y
+    for got, right in zip(results, (whole * whole, np.where(whole < 5, whole, 7), whole * 3, whole), strict=True):
+        assert (got == right).all()
+    assert tables(plan) > 3000 * 64
+
+
+def test_labels_of_earlier_runs_enter_circuits() -> None:
+    x, y = RNG.integers(-1000, 1000, (2, 50))
+    with qr.local("aby", sharings="Y") as mpc:
+        a, b = mpc.input(x, owner=0).to("Y"), mpc.input(y, owner=1).to("Y")
+        kept = a * b
+        ((result,), plan) = ran(mpc, kept)
+        assert (result == x * y).all() and tables(plan) > 0
+        # They are all that enters; then they meet an input, public numbers, and a value that is not on labels.
+        ((result,), plan) = ran(mpc, kept * kept)
+        assert (result == (x * y) ** 2).all() and tables(plan) > 0
+        fresh = mpc.input(x, owner=1).to("Y")
+        (first, second), plan = ran(mpc, mpc.where(kept < fresh, kept * fresh, 11), mpc.input(y, owner=0) * 2)
+        assert (first == np.where(x * y < x, x * y * x, 11)).all() and (second == 2 * y).all()
+        assert tables(plan) > 0
+
+
+def test_many_circuits_in_a_row_beside_other_steps() -> None:
+    circuit = qr.Circuit.from_text(AND)
+    with qr.local("aby") as mpc:
+        before = mpc.input(np.arange(5), owner=0) * mpc.input(np.arange(5), owner=1)
+        bits = mpc.input(np.ones((3, 1), bool), owner=0).to("Y")
+        result = bits
+        for _ in range(30):
+            result = mpc.run_circuit(circuit, result, bits)
+        (squares, ones), plan = ran(mpc, before * before, result)
+    assert (squares == np.arange(5) ** 4).all() and ones.all() and tables(plan) == 90
+
+
+def test_what_counts_offline_decides_what_is_garbled_there() -> None:
+    x, y = RNG.integers(-1000, 1000, (2, 100))
+    counts = {}
+    for weight in (0.0, 1.0):
+        with qr.local("aby", sharings="Y", offline_weight=weight) as mpc:
+            ((less,), plan) = ran(mpc, mpc.input(x, owner=0) < mpc.input(y, owner=1))
+            assert (less == (x < y)).all()
+            counts[weight] = tables(plan)
+    # As many bytes of labels as of tables: only where those cost nothing do they go ahead.
+    assert counts[0.0] > 0 == counts[1.0]
+
+
+def test_a_request_that_fails_leaves_the_next_one_alone() -> None:
+    with qr.local("aby", sharings="Y", shadow=True) as mpc:
+        x = mpc.input(np.arange(20), owner=0)
+        square = x * x
+        with pytest.raises(qr.QuorateError):
+            (mpc.input(np.arange(20), owner=1, dtype=qr.int(64), bound=3) * square).reveal()
+        assert (square.reveal() == np.arange(20) ** 2).all()
+        assert ((square * x).reveal() == np.arange(20) ** 3).all()
