@@ -49,6 +49,19 @@ fn a_second_draw_and_an_unforeseen_one_find_nothing() {
 }
 
 #[test]
+fn work_ahead_sees_what_a_draw_will_give_and_leaves_it() {
+    let results = testing::online(3, async |ctx| {
+        let ledger = RefCell::new(Ledger::Stocked(recorded()));
+        let ahead = async |ctx: &Ctx| program(ctx, &ledger).await;
+        let first = ctx.alone(Phase::Online, ahead)?;
+        let again = ctx.alone(Phase::Online, ahead)?;
+        Ok([first, again, program(ctx, &ledger).await?])
+    });
+    let expected = [0..10, 0..20, 10..40, 20..60, 40..90, 90..97, 97..104].map(Draw::Stock);
+    assert!(results.into_iter().all(|result| result.unwrap().0.iter().all(|draws| *draws == expected)));
+}
+
+#[test]
 fn without_a_stock_correlations_are_made_where_they_are_used() {
     let mut ledger = Ledger::OnDemand;
     let drawn = dry::run(0, 3, Phase::Online, async |ctx| ledger.draw(ctx, &"bit", 7));

@@ -222,6 +222,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_deferred_is_charged_once_and_later() {
+        let ring = Ring::of(64);
+        let add = || drop(Vector::shape(ring, 100).clone());
+        let mut deferred = Work::default();
+        assert_eq!(work(|| deferred = super::deferred(add)), Work::default());
+        assert_eq!(deferred, work(add));
+        assert_eq!(work(|| charge_all(&deferred)), deferred);
+    }
+
+    #[test]
     fn amounts_are_those_of_the_loops() {
         let ring = Ring::of(64);
         let (mut x, y) = (Vector::shape(ring, 100), Vector::shape(ring, 100));

@@ -248,6 +248,16 @@ mod tests {
     }
 
     #[test]
+    fn what_has_a_shape_among_its_parts_is_a_shape() {
+        let mut x = numbered(2, 4);
+        x.write_lanes_at(1, &YaoLabels::zeros(true, 2, 2));
+        assert!(x.held().is_none() && x.shape() == (2, 4));
+        x.write_lanes_at(0, &numbered(2, 1));
+        assert!(x.held().is_none());
+        assert!(YaoLabels::concat_lanes(&[&numbered(2, 1), &x]).held().is_none());
+    }
+
+    #[test]
     fn lanes_become_rows_and_lanes_again() {
         let x = numbered(1, 6);
         let rows = x.lanes_to_rows(3);
