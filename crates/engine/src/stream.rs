@@ -28,9 +28,9 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Chunks of about 1 MiB or less and a window of about 16 MiB, for work that needs `bytes_per_element` of memory.
+    /// Chunks of about 4 MiB or less and a window of about 16 MiB, for work that needs `bytes_per_element` of memory.
     pub fn of_bytes(len: usize, bytes_per_element: usize) -> Chunks {
-        const CHUNK_BYTES: usize = 1 << 20;
+        const CHUNK_BYTES: usize = 4 << 20;
         const WINDOW_BYTES: usize = 16 << 20;
         let each = bytes_per_element.max(1);
         let chunk = (CHUNK_BYTES / each).clamp(512, 16384) / 512 * 512;

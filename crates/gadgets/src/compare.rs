@@ -82,7 +82,8 @@ pub async fn lt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, width: Width) 
     let (ring, len) = s.shape(x);
     let difference = s.sub(x, y);
     match width {
-        Width::Difference(bits) if bits <= ring.bits() => {
+        Width::Difference(bits) if bits == ring.bits() => s.msb(ctx, &difference).await,
+        Width::Difference(bits) if bits < ring.bits() => {
             let narrow = Ring::of(bits.max(1));
             s.msb(ctx, &s.linear(&difference, &|share: &Vector| share.convert(narrow))).await
         }
