@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 
 # What the native module is built from; a change in any of these rebuilds it, and cargo decides how much.
-RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml .cargo/config.toml
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format bench docs wheel lock clean check-python check-cargo
