@@ -95,7 +95,7 @@ def test_what_counts_offline_decides_what_is_garbled_there() -> None:
     assert counts[0.0] > 0 == counts[1.0]
 
 
-def test_a_request_that_fails_leaves_the_next_one_alone() -> None:
+def test_labels_are_right_beside_numpy_and_after_inputs_that_were_refused() -> None:
     with qr.local("aby", sharings="Y", shadow=True) as mpc:
         x = mpc.input(np.arange(20), owner=0)
         square = x * x
