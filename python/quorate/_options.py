@@ -14,7 +14,7 @@ from quorate.errors import ConfigError
 __all__ = ["LOCAL", "OPTIONS", "Options"]
 
 # What sessions of every place have, and local ones alone.
-OPTIONS = ("strict", "trunc", "forms", "threads", "max_memory", "sharings", "offline_weight")
+OPTIONS = ("strict", "trunc", "forms", "threads", "max_memory", "sharings", "offline_weight", "triples")
 LOCAL = ("seed", "shadow")
 
 # Options of later releases: the value that says what holds without them.
@@ -40,6 +40,7 @@ class Options:
             and does not fit, is refused before anything is sent.
         sharings: "auto", or the sharings that the planner may use, as in "A+Y".
         offline_weight: what a second of the offline phase counts beside one of the online phase, for the planner.
+        triples: "ot", "paillier" or "dgk", what multiplication triples of two parties are made with.
         seed: of all coins; None for the operating system's. Local sessions only.
         shadow: whether numpy runs beside the protocol. Local sessions only.
     """
@@ -51,6 +52,7 @@ class Options:
     max_memory: int | None = None
     sharings: str = "auto"
     offline_weight: float = 1.0
+    triples: str = "ot"
     seed: int | None = None
     shadow: bool = False
 
@@ -158,6 +160,7 @@ def _weight(name: str, value: Any) -> float:
 _CHECKS = {
     "sharings": _sharings,
     "offline_weight": _weight,
+    "triples": _one_of("ot", "paillier", "dgk"),
     "strict": _flag,
     "threads": _threads,
     "max_memory": _bytes,

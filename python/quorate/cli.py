@@ -105,6 +105,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--trunc", default=absent, help="exact or probabilistic: how products are rounded")
     command.add_argument("--forms", default=absent, help="auto, edabits or randbits: which correlations serve")
+    command.add_argument("--triples", default=absent, help="ot, paillier or dgk: what makes triples, with aby")
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:

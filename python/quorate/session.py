@@ -329,6 +329,11 @@ def local(
             - `seed=7`: all coins grow from this number, so that runs are alike, byte for byte. Insecure.
             - `forms="edabits" | "randbits"`: which correlations serve where values are opened masked; "auto" takes
               what is predicted to be faster on `network`.
+            - `triples="paillier" | "dgk"`: with "aby", multiplication triples from homomorphic encryption of 3072 bits
+              instead of oblivious transfer ("ot"), which is faster by far: to compare them. It concerns products of two
+              secrets and sums of such products (`*`, `dot` of vectors) over at most 64 bits. Products of matrices,
+              comparisons, selections and conversions take transfers always, and what the planner has on labels
+              takes no triples: `sharings="A"` keeps numbers off them.
 
     Raises:
         ConfigError: an unknown protocol, network or option, or a number of parties that the protocol cannot run with.
@@ -353,7 +358,7 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
 
     Args:
         path: this party's configuration.
-        options: strict, trunc and forms, as for `qr.local`; the last two must be alike at all parties.
+        options: those of `qr.local` but shadow and seed; all but strict and threads must be alike at all parties.
 
     Raises:
         ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.

@@ -118,19 +118,6 @@ impl Aby {
         })
     }
 
-    /// From now on triples over rings of at most 64 bits are made by homomorphic encryption: slowly, for comparisons. Both
-    /// parties do so, with keys of one setup, and a party of dry runs with those of dry runs.
-    ///
-    /// # Errors
-    /// [`Misuse::NoSuchParty`] for keys shared with another peer.
-    pub fn take_triples_from(&mut self, ciphertexts: He) -> Result<()> {
-        if ciphertexts.peer() != self.peer() {
-            return Err(Misuse::NoSuchParty { party: ciphertexts.peer(), parties: 2 }.into());
-        }
-        self.ciphertexts = Some(ciphertexts);
-        Ok(())
-    }
-
     /// Keeps a line full on which so many bytes are under way; see [`Ot::fill`].
     pub fn fill_line(&self, bytes: usize) {
         self.ot.fill(bytes);

@@ -8,7 +8,7 @@ use zeroize::Zeroize;
 use crate::modulus::{Chain, Form, Modulus};
 
 /// Bits of an exponent that are taken at once.
-const WINDOW: u32 = 4;
+pub(crate) const WINDOW: u32 = 4;
 
 /// Tables of a base's powers: its power to any exponent is a product of one entry of each, without squaring.
 pub(crate) struct FixedBase {
@@ -60,6 +60,11 @@ pub(crate) fn powers(modulus: &Modulus, base: &Form, count: usize) -> Vec<BoxedU
     (0..count).map(next).collect()
 }
 
+/// Bits of each of two exponents of k bits that are taken at once.
+pub(crate) fn pair_window(k: u32) -> u32 {
+    if k > 24 { 2 } else { 1 }
+}
+
 /// Two bases, for a^x b^y with one run of squarings (Straus 1964).
 pub(crate) struct Pair {
     /// a^i b^j at i + j 2^window.
@@ -70,7 +75,7 @@ pub(crate) struct Pair {
 impl Pair {
     /// For exponents of k bits.
     pub fn new(modulus: &Modulus, a: &Form, b: &Form, k: u32) -> Pair {
-        let window = if k > 24 { 2 } else { 1 };
+        let window = pair_window(k);
         let mut chain = modulus.chain();
         let mut table = Vec::with_capacity(1 << (2 * window));
         let row = powers(modulus, a, 1 << window);

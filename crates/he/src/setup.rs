@@ -9,7 +9,7 @@ use quorate_engine::{Ctx, Error, Mismatch, Result};
 use crate::coins::Coins;
 use crate::options::{OPTIONS_BYTES, Options, Scheme};
 use crate::scheme::{PublicKey, SecretKey};
-use crate::{dgk, paillier};
+use crate::{dgk, paillier, work};
 
 /// Homomorphic encryption between this party and one peer, in both directions, for a session.
 pub struct He {
@@ -75,6 +75,11 @@ impl He {
     /// The other party.
     pub fn peer(&self) -> usize {
         self.peer
+    }
+
+    /// Bytes that a party keeps for the session, about: tables of powers.
+    pub fn held_bytes(&self) -> u64 {
+        work::table_bytes(self.options)
     }
 
     /// What the session chose.

@@ -28,6 +28,7 @@ use crate::coins::Coins;
 use crate::options::Options;
 use crate::scheme::{PublicKey, Query, SecretKey, Words};
 use crate::setup::{He, Keys, LOST, Pair};
+use crate::work::charge_triples;
 
 /// Triples of a half of a chunk, about; chunks under way.
 const HALF_CHUNK: usize = 64;
@@ -106,6 +107,7 @@ impl He {
             let [queries, answers] = [own.len(), theirs.len()].map(|len| bytes(self.options, ring, len));
             self.swap(ctx, &vec![0; queries[0]], answers[0]).await?;
             self.swap(ctx, &vec![0; answers[1]], queries[1]).await?;
+            charge_triples(self.options, ring.bits(), own.len(), theirs.len());
             return Ok(Triples { a, b, c: Wiped(Vector::shape(ring, len)) });
         }
         a.reduce();

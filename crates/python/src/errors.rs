@@ -46,6 +46,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         SessionError::Network(_)
         | SessionError::UnknownProtocol { .. }
         | SessionError::Option { .. }
+        | SessionError::OtherProtocol { .. }
         | SessionError::ConfigFile { .. }
         | SessionError::ConfigMe { .. }
         | SessionError::Threads(_)

@@ -11,7 +11,8 @@ use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{Network, NodeId};
 use quorate_session::{
-    Config, LocalOptions, Options, Protocol, Revealed, Session as Inner, SessionError, Setting, truncation,
+    Config, LocalOptions, Options, Protocol, Revealed, Session as Inner, SessionError, Setting, triple_source,
+    truncation,
 };
 
 use crate::costs;
@@ -87,6 +88,7 @@ struct Given {
     max_memory: Option<u64>,
     sharings: String,
     offline_weight: f64,
+    triples: String,
 }
 
 impl Given {
@@ -100,6 +102,7 @@ impl Given {
             max_memory: self.max_memory,
             sharings: self.sharings.parse()?,
             offline_weight: self.offline_weight,
+            triples: triple_source(&self.triples)?,
         })
     }
 }
@@ -172,7 +175,7 @@ impl Session {
     #[getter]
     fn security(&self) -> PyResult<String> {
         let inner = self.lock()?;
-        Ok(inner.protocol().security(inner.parties()))
+        Ok(inner.security())
     }
 
     /// One array more stands for a node. Runs no Python code, so that nothing comes between look and change.

@@ -42,6 +42,8 @@ pub enum Kernel {
     Root,
     /// Newton steps of square roots over words of 128 bits.
     RootWide,
+    /// Products of words of 64 bits, each added with its carry, within products of long numbers; charged where those are.
+    MultiplyLong,
     /// Bytes drawn from generators; charged where they are drawn.
     Draw,
     /// Generators set up; charged where they are.
@@ -78,6 +80,7 @@ impl Kernel {
         Kernel::GatherBits,
         Kernel::Root,
         Kernel::RootWide,
+        Kernel::MultiplyLong,
         Kernel::Draw,
         Kernel::Generator,
         Kernel::Message,
@@ -215,7 +218,7 @@ mod tests {
             let ring = Ring::of(bits);
             assert_eq!(work(|| run(ring, &|len| Vector::zeros(ring, len))), Work::default(), "{bits} bits");
             let priced = work(|| run(ring, &|len| Vector::shape(ring, len)));
-            let missing = Kernel::ALL[..Kernel::Draw as usize].iter().filter(|&&k| priced.of(k) == 0).count();
+            let missing = Kernel::ALL[..Kernel::MultiplyLong as usize].iter().filter(|&&k| priced.of(k) == 0).count();
             // Near or far, narrow or wide, and over words that are not full.
             assert!(missing <= 8, "{bits} bits: {priced:?}");
         }

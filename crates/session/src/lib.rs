@@ -46,7 +46,7 @@ pub use effort::StepCost;
 pub use error::SessionError;
 pub use lines::{Line, LineCosts};
 pub use mixed::Chosen;
-pub use options::{FormChoice, Options, truncation};
+pub use options::{FormChoice, Options, triple_source, truncation};
 pub use plan::{Plan, Price, Pricing, Rehearsed, Setting, StepPlan};
 pub use protocol::Protocol;
 pub use rehearsal::PhaseDry;

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use quorate_aby::TripleSource;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Network, Truncation};
 
 use crate::error::SessionError;
+use crate::protocol::Protocol;
 
 /// The choices of a session that hold for local ones and deployments alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +29,8 @@ pub struct Options {
     pub sharings: Sharings,
     /// What a second of the offline phase counts beside one of the online phase. Shared.
     pub offline_weight: f64,
+    /// Where multiplication triples over rings of at most 64 bits come from, between two parties. Shared.
+    pub triples: TripleSource,
 }
 
 impl Default for Options {
@@ -40,6 +44,7 @@ impl Default for Options {
             max_memory: None,
             sharings: Sharings::default(),
             offline_weight: 1.0,
+            triples: TripleSource::default(),
         }
     }
 }
@@ -151,7 +156,33 @@ pub fn truncation(text: &str) -> Result<Truncation, SessionError> {
     }
 }
 
+/// Reads the option `triples`.
+///
+/// # Errors
+/// [`SessionError::Option`], naming what there is.
+pub fn triple_source(text: &str) -> Result<TripleSource, SessionError> {
+    let known = "\"ot\", \"paillier\", \"dgk\"";
+    let found = TripleSource::ALL.into_iter().find(|source| source.name() == text);
+    found.ok_or_else(|| SessionError::Option { name: "triples", given: text.into(), known })
+}
+
 impl Options {
+    /// Refuses what a protocol has no use for.
+    ///
+    /// # Errors
+    /// [`SessionError::OtherProtocol`].
+    pub(crate) fn check(&self, protocol: Protocol) -> Result<(), SessionError> {
+        match (protocol, self.triples) {
+            (Protocol::Aby, _) | (_, TripleSource::Transfers) => Ok(()),
+            (protocol, source) => Err(SessionError::OtherProtocol {
+                name: "triples",
+                given: source.name(),
+                takes: Protocol::Aby.name(),
+                protocol: protocol.name(),
+            }),
+        }
+    }
+
     /// The choices that all parties must share, as a line of `name=value` that they exchange before anything else.
     pub(crate) fn shared(&self) -> String {
         let network = self.network.map_or("none".into(), |network| {
@@ -164,7 +195,8 @@ impl Options {
             Truncation::Probabilistic => "probabilistic",
         };
         let mixed = format!("sharings={}; offline_weight={}", self.sharings, self.offline_weight);
-        format!("trunc={trunc}; forms={}; network={network}; max_memory={memory}; {mixed}", self.forms.name())
+        let (forms, triples) = (self.forms.name(), self.triples.name());
+        format!("trunc={trunc}; forms={forms}; network={network}; max_memory={memory}; {mixed}; triples={triples}")
     }
 }
 
@@ -182,10 +214,19 @@ mod tests {
             Options { max_memory: Some(1 << 30), ..plain.clone() },
             Options { sharings: "A+Y".parse().unwrap(), ..plain.clone() },
             Options { offline_weight: 0.0, ..plain.clone() },
+            Options { triples: TripleSource::Dgk, ..plain.clone() },
         ];
         assert!(shared.iter().all(|options| options.shared() != plain.shared()));
         let own = [Options { strict: true, ..plain.clone() }, Options { threads: 4, ..plain.clone() }];
         assert!(own.iter().all(|options| options.shared() == plain.shared()));
+    }
+
+    #[test]
+    fn triples_are_for_two_parties() {
+        let options = Options { triples: TripleSource::Paillier, ..Options::default() };
+        assert!(options.check(Protocol::Aby).is_ok() && Options::default().check(Protocol::Rss).is_ok());
+        let refused = options.check(Protocol::Rss).unwrap_err().to_string();
+        assert_eq!(refused, "triples=\"paillier\" is for the protocol \"aby\"; \"rss\" has no use for it");
     }
 
     #[test]
@@ -195,6 +236,9 @@ mod tests {
         let sharings = |text: &str| text.parse::<Sharings>().map(|sharings| sharings.to_string());
         assert_eq!(["auto", "Y", "A+B+Y", "Y+A"].map(|text| sharings(text).unwrap()), ["auto", "Y", "A+B+Y", "A+Y"]);
         assert!(sharings("A+C").unwrap_err().to_string().contains("as in \"A+Y\""));
+        let sources = ["ot", "paillier", "dgk"].map(|text| triple_source(text).unwrap());
+        assert_eq!(sources, TripleSource::ALL);
+        assert!(triple_source("rsa").unwrap_err().to_string().contains("\"ot\", \"paillier\", \"dgk\""));
         assert_eq!(truncation("probabilistic").unwrap(), Truncation::Probabilistic);
         assert!(truncation("fast").unwrap_err().to_string().contains("\"exact\", \"probabilistic\""));
     }

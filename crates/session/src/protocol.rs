@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use quorate_aby::{Aby, Garbling};
+use quorate_aby::{Aby, Garbling, TripleSource};
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Result};
+use quorate_engine::{Ctx, Demand, Error, Result};
 use quorate_gadgets::Gadgets;
 use quorate_gadgets::cost::Link;
 use quorate_graph::Network;
@@ -13,7 +13,7 @@ use quorate_ring::meter::Work;
 use quorate_rss::{BitForm, EdaBitForm, Forms, Kind, Rss};
 
 use crate::error::SessionError;
-use crate::options::FormChoice;
+use crate::options::{FormChoice, Options};
 
 /// A security model that this release can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,21 +51,31 @@ impl Protocol {
         }
     }
 
-    /// Who may cheat, in words.
-    pub fn security(self, parties: usize) -> String {
+    /// Who may cheat, in words, and what that rests on where triples come from there.
+    pub fn security(self, parties: usize, triples: TripleSource) -> String {
+        let follow = "follow the protocol; 128-bit computational security";
         match self {
             Protocol::Rss => {
                 let t = (parties - 1) / 2;
                 let who = if t == 1 { "1 party".into() } else { format!("{t} parties together") };
                 format!(
                     "semi-honest: {who} of {parties} may try to learn more than the results from what they see, but all \
-                     follow the protocol; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
+                     {follow} (AES-128, BLAKE3, TLS 1.3)"
                 )
             }
-            Protocol::Aby => "semi-honest: 1 party of 2 may try to learn more than the results from what it sees, but \
-                              both follow the protocol; 128-bit computational security (oblivious transfer from the \
-                              discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3)"
-                .into(),
+            Protocol::Aby => {
+                let more = match triples {
+                    TripleSource::Transfers => "",
+                    TripleSource::Paillier => {
+                        "; triples from Paillier with 3072 bits, 2^-40 statistical for each answer"
+                    }
+                    TripleSource::Dgk => "; triples from DGK with 3072 bits and orders of 256",
+                };
+                format!(
+                    "semi-honest: 1 party of 2 may try to learn more than the results from what it sees, but both {follow} \
+                     (oblivious transfer from the discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3{more})"
+                )
+            }
         }
     }
 }
@@ -88,10 +98,9 @@ pub(crate) trait Backend: Gadgets {
     /// Kinds of correlations.
     type Kind: Ord + Clone + std::fmt::Display;
     /// With the party's own coins grown from `coins`, where they are given.
-    async fn setup(ctx: &Ctx, coins: Option<&Seed>) -> Result<Self>;
-    fn dry(parties: usize, me: usize) -> Result<Self>;
-    /// Chooses between protocols with one result: alike at all parties and in dry runs.
-    fn choose(&self, forms: FormChoice, network: Option<Network>);
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, options: &Options) -> Result<Self>;
+    /// The same party for dry runs, which take what its own take with these options.
+    fn dry(parties: usize, me: usize, options: &Options) -> Result<Self>;
     /// Has as much under way as a line holds, which takes memory.
     fn fill_line(&self, _network: Network) {}
     fn record_demand(&self);
@@ -120,37 +129,46 @@ pub(crate) trait Backend: Gadgets {
     fn work_shares(&self) -> u64;
     /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1).
     fn value_bytes(&self, bits: u32, len: usize) -> u64;
+    /// Bytes that a party keeps for the whole session, where they are many.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
     /// Bytes of one party's stock of correlations.
     fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64;
+}
+
+/// Chooses between protocols with one result: alike at all parties and in dry runs.
+fn forms(options: &Options) -> Forms {
+    let link = options.network.map(|network| Link {
+        round_trip_seconds: network.rtt.as_secs_f64(),
+        bytes_per_second: network.bits_per_second.map_or(f64::INFINITY, |bits| bits / 8.0),
+    });
+    let edabits = match (options.forms, link) {
+        (FormChoice::RandomBits, _) => EdaBitForm::RandomBits,
+        (FormChoice::Auto, Some(link)) => EdaBitForm::Cheaper(link),
+        (FormChoice::EdaBits, _) | (FormChoice::Auto, None) => EdaBitForm::Contributions,
+    };
+    // Three parties work on summands unless a form is asked for: that is cheaper on every link.
+    let bits = if options.forms == FormChoice::Auto { BitForm::Summands } else { BitForm::Masked };
+    Forms { bits, edabits }
 }
 
 impl Backend for Rss {
     type Kind = Kind;
 
-    async fn setup(ctx: &Ctx, coins: Option<&Seed>) -> Result<Self> {
-        match coins {
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, options: &Options) -> Result<Self> {
+        let rss = match coins {
             Some(coins) => Rss::setup_from(ctx, coins).await,
             None => Rss::setup(ctx).await,
-        }
+        }?;
+        rss.set_forms(forms(options));
+        Ok(rss)
     }
 
-    fn choose(&self, forms: FormChoice, network: Option<Network>) {
-        let link = network.map(|network| Link {
-            round_trip_seconds: network.rtt.as_secs_f64(),
-            bytes_per_second: network.bits_per_second.map_or(f64::INFINITY, |bits| bits / 8.0),
-        });
-        let edabits = match (forms, link) {
-            (FormChoice::RandomBits, _) => EdaBitForm::RandomBits,
-            (FormChoice::Auto, Some(link)) => EdaBitForm::Cheaper(link),
-            (FormChoice::EdaBits, _) | (FormChoice::Auto, None) => EdaBitForm::Contributions,
-        };
-        // Three parties work on summands unless a form is asked for: that is cheaper on every link.
-        let bits = if forms == FormChoice::Auto { BitForm::Summands } else { BitForm::Masked };
-        self.set_forms(Forms { bits, edabits });
-    }
-
-    fn dry(parties: usize, me: usize) -> Result<Self> {
-        Rss::dry(parties, me)
+    fn dry(parties: usize, me: usize, options: &Options) -> Result<Self> {
+        let rss = Rss::dry(parties, me)?;
+        rss.set_forms(forms(options));
+        Ok(rss)
     }
 
     fn record_demand(&self) {
@@ -195,23 +213,22 @@ impl Backend for Rss {
 impl Backend for Aby {
     type Kind = quorate_aby::Kind;
 
-    async fn setup(ctx: &Ctx, coins: Option<&Seed>) -> Result<Self> {
-        match coins {
-            Some(coins) => Aby::setup_from(ctx, coins).await,
-            None => Aby::setup(ctx).await,
-        }
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, options: &Options) -> Result<Self> {
+        let drawn =
+            Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
+        let own = coins.unwrap_or(&drawn);
+        let mut aby = Aby::setup_from(ctx, own).await?;
+        aby.set_up_triples(ctx, options.triples, own).await?;
+        Ok(aby)
     }
 
-    /// No result has two protocols here.
-    fn choose(&self, _: FormChoice, _: Option<Network>) {}
+    fn dry(parties: usize, me: usize, options: &Options) -> Result<Self> {
+        Aby::dry_with(parties, me, options.triples)
+    }
 
     fn fill_line(&self, network: Network) {
         let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
         Aby::fill_line(self, bits.map_or(0, |bits| (bits / 8.0) as usize));
-    }
-
-    fn dry(parties: usize, me: usize) -> Result<Self> {
-        Aby::dry(parties, me)
     }
 
     fn record_demand(&self) {
@@ -268,5 +285,9 @@ impl Backend for Aby {
 
     fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
         Aby::stock_bytes(self, kind, len)
+    }
+
+    fn held_bytes(&self) -> u64 {
+        Aby::held_bytes(self)
     }
 }

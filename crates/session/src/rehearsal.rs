@@ -54,8 +54,7 @@ pub(crate) fn rehearse<B: Backend>(
     keeps: &dyn Fn(NodeId) -> bool,
     options: &Options,
 ) -> Result<Rehearsal<B::Kind>> {
-    let dry = B::dry(parties, me)?;
-    dry.choose(options.forms, options.network);
+    let dry = B::dry(parties, me, options)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, options.max_memory);
     let ((mut online, mut steps, _), demand, garbling) =
         recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
@@ -171,15 +170,14 @@ pub(crate) fn rehearse_step<B: Backend>(
     (parties, me): (usize, usize),
     options: &Options,
 ) -> Result<StepDry> {
-    let dry = B::dry(parties, me)?;
-    dry.choose(options.forms, options.network);
+    let dry = B::dry(parties, me, options)?;
     let ((online, uneven), demand, garbling) = recorded(&dry, options, || step.run(&dry, (parties, me), [0, 0]))?;
     let offline = match demand.totals().is_empty() {
         true => PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() },
         false => prepare(&dry, &demand, parties, me)?,
     };
     let after = |ahead: [u32; 2]| -> Result<Option<u32>> {
-        let dry = B::dry(parties, me)?;
+        let dry = B::dry(parties, me, options)?;
         dry.set_garbling(garbling);
         dry.record_demand();
         Ok(step.run(&dry, (parties, me), ahead)?.0.traffic.rounds.checked_sub(MANY_ROUNDS))

@@ -148,7 +148,8 @@ impl<B: Backend> Given<'_, B> {
         let (graph, work) = (self.graph(), self.work);
         let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
         let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
-        let mut live: u64 = self.held.iter().map(|&id| bytes(id)).sum::<u64>() + inputs.map(plain_bytes).sum::<u64>();
+        let held = self.held.iter().map(|&id| bytes(id)).sum::<u64>() + inputs.map(plain_bytes).sum::<u64>();
+        let mut live = held + self.backend.held_bytes();
         let mut schedule = Schedule { base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
         let mut uses = self.uses();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use quorate_aby::Aby;
+use quorate_aby::{Aby, TripleSource};
 use quorate_crypto::Seed;
 use quorate_engine::{Error, Party};
 use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source};
@@ -71,6 +71,7 @@ pub struct Session {
     protocol: Protocol,
     parties: usize,
     me: Option<usize>,
+    triples: TripleSource,
     /// The network between the parties, for predictions.
     network: Option<Network>,
     program: Arc<RwLock<Program>>,
@@ -123,6 +124,7 @@ impl Session {
         nets: Vec<Box<dyn Net>>,
         options: Options,
     ) -> Result<Session, SessionError> {
+        options.check(protocol)?;
         let Place { parties, network, me, seed } = place;
         let setting = match me {
             None => Setting::Here { parties, network },
@@ -169,6 +171,7 @@ impl Session {
             protocol,
             parties,
             me,
+            triples: options.triples,
             network,
             program,
             seats,
@@ -191,6 +194,11 @@ impl Session {
 
     pub fn parties(&self) -> usize {
         self.parties
+    }
+
+    /// Who may cheat, in words.
+    pub fn security(&self) -> String {
+        self.protocol.security(self.parties, self.triples)
     }
 
     /// This party's number in a deployment; `None` in a local session.

@@ -159,7 +159,7 @@ fn set_up<B: Backend>(
     let mixes = if options.sharings.is_auto() { B::GARBLES } else { options.sharings.mix() };
     let mixes = mixes && options.max_memory.is_none();
     let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
-        let backend = B::setup(ctx, coins.as_ref()).await?;
+        let backend = B::setup(ctx, coins.as_ref(), options).await?;
         if !mixes {
             return Ok((backend, None));
         }
@@ -167,7 +167,6 @@ fn set_up<B: Backend>(
         Ok((backend, Some(Prices::new(pricing, ctx.parties(), options.clone(), book))))
     })?;
     run.finish();
-    backend.choose(options.forms, options.network);
     if let (Some(network), None) = (options.network, options.max_memory) {
         backend.fill_line(network);
     }
