@@ -32,8 +32,9 @@ pub enum Workload {
     Y2B,
     A2Y,
     Y2A,
-    /// AES-128 of shared keys and blocks, garbled, and on shared bits; the batch is blocks, a result an AND.
+    /// AES-128 of shared keys and blocks, garbled, garbled ahead, and on shared bits; the batch is blocks, a result an AND.
     YaoAes,
+    YaoAesAhead,
     GmwAes,
     /// Correlated OTs between two parties, one way: semi-honest, and with checks.
     OtCot,
@@ -86,7 +87,7 @@ pub struct Cell {
 }
 
 impl Workload {
-    pub const ALL: [Workload; 28] = [
+    pub const ALL: [Workload; 29] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::RandomBit,
@@ -103,6 +104,7 @@ impl Workload {
         Workload::A2Y,
         Workload::Y2A,
         Workload::YaoAes,
+        Workload::YaoAesAhead,
         Workload::GmwAes,
         Workload::OtCot,
         Workload::OtCotMalicious,
@@ -136,6 +138,7 @@ impl Workload {
             Workload::A2Y => "a2y",
             Workload::Y2A => "y2a",
             Workload::YaoAes => "yao-aes",
+            Workload::YaoAesAhead => "yao-aes-ahead",
             Workload::GmwAes => "gmw-aes",
             Workload::OtCot => "ot-cot",
             Workload::OtCotMalicious => "ot-cot-malicious",
@@ -160,7 +163,7 @@ impl Workload {
             | Workload::LessThanFullGeneral => "less-than",
             Workload::OtCot | Workload::OtCotMalicious => "ot-cot",
             Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => "triples",
-            Workload::YaoAes | Workload::GmwAes => "aes",
+            other if other.is_circuit() => "aes",
             other if other.is_conversion() => "conversions",
             other => other.name(),
         }
@@ -174,7 +177,7 @@ impl Workload {
 
     /// Whether it is AES, a key and a block of 128 bits each.
     pub(crate) fn is_circuit(self) -> bool {
-        matches!(self, Workload::YaoAes | Workload::GmwAes)
+        matches!(self, Workload::YaoAes | Workload::YaoAesAhead | Workload::GmwAes)
     }
 
     /// Whether three parties leave out what they know and work as any number does.

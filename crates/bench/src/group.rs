@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use quorate_aby::Aby;
-use quorate_engine::{Costs, Demand, Error, Party, Phase, Result, dry};
+use quorate_engine::{Costs, Ctx, Demand, Error, Party, Phase, Result, dry};
 use quorate_net::{Interrupt, Net};
 use quorate_ring::Vector;
 use quorate_rss::Rss;
@@ -289,15 +289,20 @@ impl<S: Measurable> Worker<S> {
         let demand = shares.demand.clone();
         let mut run = self.party.begin_alone()?;
         let (start, wire) = (Instant::now(), run.wire_bytes());
+        let mut made = None;
         if !demand.totals().is_empty() {
-            run.phase(Phase::Offline, async |ctx| sharing.prepare(ctx, demand).await)?;
+            let circuits = async |ctx: &Ctx| shares.task.run(sharing, ctx, &shares.operands).await;
+            made = run.phase(Phase::Offline, async |ctx| {
+                sharing.prepare(ctx, demand).await?;
+                sharing.garble_ahead(ctx, circuits).await
+            })?;
         }
         let (middle, wire_offline) = (Instant::now(), run.wire_bytes());
         let output = run.phase(Phase::Online, async |ctx| shares.task.run(sharing, ctx, &shares.operands).await)?;
         let (end, wire_online) = (Instant::now(), run.wire_bytes());
         let costs = run.finish();
         sharing.clear_stock();
-        shares.output = Some(output);
+        shares.output = Some(made.unwrap_or(output));
         let wire_bytes = [wire_offline - wire, wire_online - wire_offline];
         Ok(Sample { spans: [(start, middle), (middle, end)], costs, wire_bytes })
     }

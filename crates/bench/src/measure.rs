@@ -25,6 +25,8 @@ const VERY_LONG: f64 = 4.0;
 const FIRST_CHAIN: usize = 200;
 const LONGEST_CHAIN: usize = 20_000;
 const CHAIN_SECONDS: f64 = 0.2;
+/// Bytes of the table of a garbled AND.
+const TABLE_BYTES: usize = 32;
 
 /// What may be spent.
 #[derive(Clone, Copy, Debug)]
@@ -332,6 +334,8 @@ fn predicted_memory(cell: &Cell) -> f64 {
         Workload::Y2A => 13.5 * f64::from(cell.bits),
         Workload::B2Y | Workload::A2Y => 24.0 * f64::from(cell.bits),
         Workload::YaoAes => 8.0 * f64::from(3 * cell.bits),
+        // All tables, and labels that go in.
+        Workload::YaoAesAhead => 48.0 * f64::from(3 * cell.bits) + (TABLE_BYTES * AES_ANDS) as f64,
         Workload::GmwAes => 3.0 / 8.0 * AES_ANDS as f64,
         Workload::RandomBit => element,
         Workload::EdaBit | Workload::LessThanBounded | Workload::LessThanBoundedGeneral => edabit,

@@ -20,6 +20,8 @@ pub(crate) enum Operands<S: Gadgets> {
     Labels(S::Y),
     Circuit(Program, S::B),
     Garbled(Program, S::Y),
+    /// A circuit that takes labels as they are made of these bits.
+    Ahead(Program, S::B),
 }
 
 impl Task {
@@ -71,7 +73,8 @@ impl Task {
         let (me, last, shape) = (ctx.me(), ctx.parties() - 1, self.operand_shape());
         let (knows_x, knows_y) = (me == 0, me == last);
         match self.cell.workload {
-            Workload::B2A | Workload::B2Y | Workload::Y2B | Workload::Y2A | Workload::YaoAes | Workload::GmwAes => (),
+            Workload::B2A | Workload::B2Y | Workload::Y2B | Workload::Y2A => (),
+            workload if workload.is_circuit() => (),
             _ => {
                 let x = s.input(ctx, 0, shape, knows_x.then_some(&numbers.0)).await?;
                 let y = s.input(ctx, last, shape, knows_y.then_some(&numbers.1)).await?;
@@ -88,11 +91,13 @@ impl Task {
         Ok(match self.cell.workload {
             Workload::B2A | Workload::B2Y => Operands::Bits(bits),
             Workload::GmwAes => Operands::Circuit(in_rounds(&catalog::aes128()), bits),
-            Workload::YaoAes => {
-                let program = Program::new(&catalog::aes128(), Order::Runs(RUN));
-                Operands::Garbled(program, s.bits_to_labels(ctx, &bits).await?)
-            }
+            Workload::YaoAes => Operands::Garbled(garbled_aes(), s.bits_to_labels(ctx, &bits).await?),
+            Workload::YaoAesAhead => Operands::Ahead(garbled_aes(), bits),
             _ => Operands::Labels(s.bits_to_labels(ctx, &bits).await?),
         })
     }
+}
+
+fn garbled_aes() -> Program {
+    Program::new(&catalog::aes128(), Order::Runs(RUN))
 }

@@ -78,7 +78,7 @@ fn points(workload: Workload, parties: usize) -> Vec<(u32, usize)> {
         Workload::Chain => return vec![(64, 1)],
         Workload::OtCot | Workload::OtCotMalicious => return TRANSFERS.map(|batch| (128, batch)).to_vec(),
         Workload::OtBitTriples => return TRANSFERS.map(|batch| (1, batch)).to_vec(),
-        Workload::YaoAes | Workload::GmwAes => return BLOCKS.map(|batch| (128, batch)).to_vec(),
+        _ if workload.is_circuit() => return BLOCKS.map(|batch| (128, batch)).to_vec(),
         Workload::OtTriples => return RINGS.iter().flat_map(|&k| BATCHES[2..4].iter().map(move |&b| (k, b))).collect(),
         Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => {
             return COMPARED.0.map(|k| (k, COMPARED.1)).to_vec();
@@ -112,10 +112,10 @@ mod tests {
         assert_eq!(select(&["chain", "mul"]).unwrap(), [Workload::Mul, Workload::Chain]);
         let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]);
         assert_eq!(under("ot", "ot-cot").unwrap(), [Workload::OtCot, Workload::OtCotMalicious]);
-        assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::GmwAes]);
+        assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::YaoAesAhead, Workload::GmwAes]);
         assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[9..15]);
         assert!(under("ot", "mul").unwrap_err().to_string().contains("another protocol than ot"));
-        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[21..]);
+        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[22..]);
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);
         assert!(under("yao", "mul").is_err() && select_under("ot", &[]).unwrap().len() == 4);
         let error = select(&["multiply"]).unwrap_err().to_string();

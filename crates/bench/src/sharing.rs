@@ -19,6 +19,10 @@ pub(crate) trait Measurable: Gadgets {
     fn record_demand(&self);
     fn take_demand(&self) -> Demand<Self::Kind>;
     async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()>;
+    /// Garbles ahead, after [`Measurable::prepare`], the circuits of `online`, if that is when; what the party that garbles has then.
+    async fn garble_ahead<T>(&self, _: &Ctx, _online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
+        Ok(None)
+    }
     fn clear_stock(&self);
 }
 
@@ -57,7 +61,9 @@ impl Measurable for Aby {
     fn dry(parties: usize, me: usize) -> Result<Self> {
         Aby::dry(parties, me)
     }
-    fn choose(&self, _: Task) {}
+    fn choose(&self, task: Task) {
+        self.set_garbling(task.garbling());
+    }
     fn record_demand(&self) {
         Aby::record_demand(self);
     }
@@ -66,6 +72,9 @@ impl Measurable for Aby {
     }
     async fn prepare(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()> {
         Aby::prepare(self, ctx, demand).await
+    }
+    async fn garble_ahead<T>(&self, ctx: &Ctx, online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
+        Aby::garble_ahead(self, ctx, online).await
     }
     fn clear_stock(&self) {
         Aby::clear_stock(self);

@@ -1,5 +1,6 @@
 //! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
 
+use quorate_aby::Garbling;
 use quorate_circuits::catalog;
 use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result};
 use quorate_gadgets::{Gadgets, Width, circuit};
@@ -45,6 +46,11 @@ impl Task {
         Forms { bits, ..Forms::default() }
     }
 
+    /// When circuits are garbled.
+    pub fn garbling(&self) -> Garbling {
+        if self.cell.workload == Workload::YaoAesAhead { Garbling::Ahead } else { Garbling::Streamed }
+    }
+
     /// The protocol.
     pub async fn run<S: Gadgets>(&self, s: &S, ctx: &Ctx, operands: &Operands<S>) -> Result<Output<S>> {
         match operands {
@@ -59,6 +65,10 @@ impl Task {
             Operands::Labels(x) => Ok(Output::Bits(s.labels_to_bits(x)?)),
             Operands::Circuit(program, x) => Ok(Output::Bits(circuit::evaluate(s, ctx, program, x).await?)),
             Operands::Garbled(program, x) => Ok(Output::Labels(s.garble(ctx, program, x).await?)),
+            Operands::Ahead(program, x) => {
+                let labels = s.bits_to_labels(ctx, x).await?;
+                Ok(Output::Labels(s.garble(ctx, program, &labels).await?))
+            }
         }
     }
 
@@ -109,7 +119,7 @@ impl Task {
             | Workload::TriplesDgk(_) => Expected::Transfers,
             Workload::A2B | Workload::B2Y | Workload::Y2B | Workload::A2Y => Expected::Bits(rows().to_bools()),
             Workload::B2A | Workload::Y2A => Expected::Values(x.iter().map(|&x| x as u64 & mask).collect()),
-            Workload::YaoAes | Workload::GmwAes => {
+            Workload::YaoAes | Workload::YaoAesAhead | Workload::GmwAes => {
                 Expected::Bits(catalog::aes128().evaluate(&rows()).map_or(Vec::new(), |blocks| blocks.to_bools()))
             }
             Workload::LessThanBounded

@@ -200,6 +200,13 @@ fn sharings_of_two_parties_cost_what_is_stated() {
     let garbled = measured(&mut bench, cell(Workload::YaoAes, 128, 2, 10)).online.unwrap();
     let stated = cost::yao::garble(&Program::new(&aes, Order::Runs(quorate_crypto::RUN)), 10, Garbling::Streamed);
     assert_eq!((garbled.rounds, garbled.bytes_per_party), (stated.rounds[1], stated.sent[0] as f64 / 2.0));
+    let ahead = measured(&mut bench, cell(Workload::YaoAesAhead, 128, 2, 10));
+    let (offline, online) = (ahead.offline.unwrap(), ahead.online.unwrap());
+    let stated = cost::yao::bits_to_labels(256, 10, Garbling::Ahead);
+    let tables = cost::correlation(&quorate_aby::Kind::GarbledAnd, 10 * quorate_bench::AES_ANDS).bytes as f64 / 2.0;
+    assert_eq!(offline.bytes_per_party, label(stated.input_labels) + tables);
+    let sent = stated.sent.iter().sum::<u64>() as f64 / 2.0;
+    assert_eq!((online.rounds, online.bytes_per_party), (stated.rounds[0].max(stated.rounds[1]), sent));
     let layered = measured(&mut bench, cell(Workload::GmwAes, 128, 2, 10)).online.unwrap();
     assert_eq!(layered.rounds as usize, aes.depth());
 }
