@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 import quorate as qr
+from deploying import Deployment
 
 RNG = np.random.default_rng(5)
 AND = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n"
@@ -103,3 +108,85 @@ def test_labels_are_right_beside_numpy_and_after_inputs_that_were_refused() -> N
             (mpc.input(np.arange(20), owner=1, dtype=qr.int(64), bound=3) * square).reveal()
         assert (square.reveal() == np.arange(20) ** 2).all()
         assert ((square * x).reveal() == np.arange(20) ** 3).all()
+
+
+class _Stop(KeyboardInterrupt):
+    """Raised by the progress display of a test."""
+
+
+def stop_in(phase: str, ticks: int) -> Any:
+    """A progress display that interrupts the run at so many looks at a phase."""
+    seen = []
+
+    def show(now: str, share: float) -> None:
+        seen.append(now)
+        if seen.count(phase) >= ticks:
+            raise _Stop
+
+    return show
+
+
+def test_runs_that_were_interrupted_are_right_when_they_are_asked_for_again() -> None:
+    x, y = RNG.integers(-100, 100, (2, 40))
+    stopped = []
+    with qr.local("aby", sharings="Y", network=qr.Network(rtt_ms=200, mbit=100)) as mpc:
+        a, b = mpc.input(x, owner=0, dtype=qr.int(16)), mpc.input(y, owner=1, dtype=qr.int(16))
+        kept, expected = a.to("Y"), x
+        for attempt in range(8):
+            phase = ("offline", "online")[attempt % 2]
+            wanted = mpc.where(kept < b, kept + attempt, b)
+            assert tables(mpc.explain(wanted)) > 0
+            try:
+                mpc._native.run([(wanted._node, None)], stop_in(phase, 1 + attempt // 2))
+            except _Stop:
+                stopped.append(phase)
+            kept, expected = wanted, np.where(expected < y, expected + attempt, y)
+            ((result,), _) = ran(mpc, kept)
+            assert (result == expected).all(), attempt
+    assert {"offline", "online"} <= set(stopped), stopped
+
+
+AGAIN = """
+from quorate._progress import Progress
+told = []
+def show(self, phase, share):
+    if phase == "offline" and share > {share} and not told:
+        told.append(phase)
+        print("running\\n", end="")
+Progress.show = show
+x = mpc.input(np.arange(2_500) % 50 if mpc.me == 0 else None, owner=0, shape=2_500, dtype=qr.int(32))
+y = mpc.input(np.arange(2_500) % 70 if mpc.me == 1 else None, owner=1, shape=2_500, dtype=qr.int(32))
+for _ in range(4):
+    x = mpc.where(x < y, x * y, x + 1)
+try:
+    x.reveal()
+    print("not interrupted")
+except (KeyboardInterrupt, qr.RunAborted) as error:
+    print(type(error).__name__)
+right, other = np.arange(2_500, dtype=np.int32) % 50, np.arange(2_500, dtype=np.int32) % 70
+with np.errstate(over="ignore"):
+    for _ in range(4):
+        right = np.where(right < other, right * other, right + 1)
+print("right" if (x.reveal() == right).all() else "wrong", mpc.stats().offline.correlations["garbled AND"] > 10**6)
+"""
+
+
+@pytest.mark.parametrize(("who", "share"), [(0, 0.01), (1, 0.1)])
+def test_a_party_that_interrupts_a_run_garbled_ahead_can_ask_again(tmp_path: Path, who: int, share: float) -> None:
+    deployment = Deployment(tmp_path, parties=2)
+    files = [deployment.config(me) for me in (0, 1)]
+    for file in files:
+        file.write_text(file.read_text().replace('"rss"', '"aby"'))
+    script = deployment.script(AGAIN.format(share=share))
+    script.write_text(script.read_text().replace("qr.session()", 'qr.session(sharings="Y")'))
+    try:
+        running = [deployment.start(me, script, config=files[me]) for me in (0, 1)]
+        running[who].wait_for("running")
+        running[who].signal(signal.SIGINT)
+        ended = [party.end() for party in running]
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0], ended
+    assert [e.out.splitlines()[-1] for e in ended] == ["right True"] * 2, ended
+    told = [line for e in ended for line in e.out.splitlines() if line in ("KeyboardInterrupt", "RunAborted")]
+    assert sorted(told) == ["KeyboardInterrupt", "RunAborted"], ended

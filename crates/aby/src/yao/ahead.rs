@@ -201,3 +201,98 @@ impl Aby {
         Ok(garbler.finish().map_err(unlike)?.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use quorate_circuits::{Goal, Order, catalog};
+    use quorate_engine::testing::parties;
+    use quorate_engine::{Misuse, Party, Sharing, dry};
+    use quorate_gadgets::Gadgets;
+    use quorate_ring::Bits;
+
+    use super::*;
+
+    const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
+    /// Attempts that each party breaks off, and by how many more at the latest they find together.
+    const BROKEN_OFF: usize = 3;
+    const MOST: usize = 50;
+
+    /// What this party has of an attempt, block by block: tables, or labels of 0 of what enters.
+    fn held(aby: &Aby) -> Vec<u128> {
+        let block = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());
+        match aby.me {
+            GARBLER => aby.stock.borrow()[&Kind::EntryLabel].vectors[0].to_u128s(),
+            _ => aby.garbled.tables.borrow().chunks_exact(16).map(block).collect(),
+        }
+    }
+
+    /// The square of a public number on labels, five times.
+    async fn square(aby: &Aby, ctx: &Ctx) -> Result<YaoLabels> {
+        let program = Program::new(&catalog::mul(8, Goal::Size), Order::Runs(16));
+        let bits = if ctx.is_dry() { Bits::shape(16, 5) } else { Bits::constant(true, 16, 5) };
+        let labels = aby.bits_to_labels(ctx, &aby.public_bits(&bits)).await?;
+        aby.garble(ctx, &program, &labels).await
+    }
+
+    /// One attempt; what was held in it goes to `blocks`.
+    fn attempt(
+        party: &mut Party,
+        (aby, demand): (&Aby, &Demand<Kind>),
+        breaks_off: bool,
+        blocks: &mut Vec<u128>,
+    ) -> Result<Vec<bool>> {
+        let mut run = party.begin_alone()?;
+        let made = run.phase(Phase::Offline, async |ctx| {
+            aby.prepare(ctx, demand.clone()).await?;
+            let made = aby.garble_ahead(ctx, async |ctx: &Ctx| square(aby, ctx).await).await?;
+            blocks.extend(held(aby));
+            Ok(made)
+        })?;
+        let opened = run.phase(Phase::Online, async |ctx| {
+            let here = square(aby, ctx).await?;
+            let opened = aby.open_bits(ctx, &aby.labels_to_bits(&made.unwrap_or(here))?).await?;
+            if breaks_off { Err(REFUSAL) } else { Ok(opened.to_bools()) }
+        })?;
+        run.finish();
+        Ok(opened)
+    }
+
+    #[test]
+    fn attempts_after_failed_ones_have_labels_and_tables_of_their_own() {
+        let all = parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await).unwrap();
+            run.finish();
+            let dry = Aby::dry(2, party.me()).unwrap();
+            [&aby, &dry].into_iter().for_each(|aby| aby.set_garbling(Garbling::Ahead));
+            dry.record_demand();
+            dry::run(party.me(), 2, Phase::Online, async |ctx| square(&dry, ctx).await).unwrap();
+            let (demand, mut blocks) = (dry.take_demand(), Vec::new());
+            for tries in 0..MOST {
+                let done = attempt(&mut party, (&aby, &demand), tries < BROKEN_OFF, &mut blocks);
+                aby.clear_stock();
+                assert!(aby.stock.borrow().is_empty() && aby.garbled.tables.borrow().is_empty());
+                match done {
+                    Ok(opened) => return (opened, blocks),
+                    Err(error) => assert!(!error.is_final(), "{error}"),
+                }
+            }
+            panic!("the parties do not find together");
+        });
+        // 255 squared is 1 modulo 2^8.
+        let expected: Vec<bool> = (0..8 * 5).map(|i| i < 5).collect();
+        // Labels of 16 bits, and a table of two blocks an AND, five times.
+        let each = [5 * 16, 5 * 2 * catalog::mul(8, Goal::Size).counts().and as usize];
+        for (me, (opened, blocks)) in all.into_iter().enumerate() {
+            assert_eq!(opened, expected);
+            assert!(blocks.len() >= 2 * each[me], "{} blocks", blocks.len());
+            assert_eq!(
+                blocks.iter().collect::<BTreeSet<_>>().len(),
+                blocks.len(),
+                "blocks of a failed attempt came again"
+            );
+        }
+    }
+}
