@@ -133,6 +133,13 @@ impl Aby {
     }
 }
 
+#[cfg(feature = "testing")]
+impl quorate_gadgets::testing::Tested for Aby {
+    async fn set_up(ctx: &Ctx) -> Result<Self> {
+        Self::setup(ctx).await
+    }
+}
+
 /// The contributions are secret from everybody else: what names the session is a hash of their hash.
 fn public_id(session: &SessionId) -> SessionId {
     SessionId::from_contributions(&[*session.as_bytes()])

@@ -23,6 +23,8 @@ pub mod real;
 pub mod scale;
 pub mod select;
 pub mod stream;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod trunc_prob;
 pub mod truncate;
 pub mod widen;

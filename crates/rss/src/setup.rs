@@ -136,6 +136,13 @@ impl Rss {
     }
 }
 
+#[cfg(feature = "testing")]
+impl quorate_gadgets::testing::Tested for Rss {
+    async fn set_up(ctx: &Ctx) -> Result<Self> {
+        Self::setup(ctx).await
+    }
+}
+
 /// The session's id is as random as the coins of any one party, and everybody knows it.
 fn public_seed(session: &SessionId) -> Seed {
     Seed::from_bytes(*session.as_bytes()).derive("quorate/rss/public", session.as_bytes())

@@ -1,20 +1,8 @@
 //! Random vectors over every Z_2^k against plain integers.
 
-mod common;
-
-use common::*;
 use proptest::prelude::*;
-use quorate_engine::{Form, Sharing};
-use quorate_gadgets::extremum::{Best, extremum};
-use quorate_gadgets::{Gadgets, Width};
-use quorate_ring::Ring;
-
-/// x mod 2^k as a two's complement number, by plain arithmetic.
-fn wrapped(k: u32, x: i128) -> i128 {
-    let size = 1i128 << k;
-    let x = x.rem_euclid(size);
-    if x >= size / 2 { x - size } else { x }
-}
+use quorate_gadgets::testing::{self, mask};
+use quorate_rss::Rss;
 
 /// Elements that like the edges of the ring.
 fn element(k: u32) -> impl Strategy<Value = u64> {
@@ -37,40 +25,6 @@ proptest! {
 
     #[test]
     fn everything_equals_integers((n, k, shift, pairs) in case()) {
-        let ring = Ring::of(k);
-        let (x, y): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();
-        let len = x.len();
-        let got = agreed(n, async |rss, ctx| {
-            let (a, b) = (share(rss, ctx, ring, &x).await?, share(rss, ctx, ring, &y).await?);
-            let less = rss.lt(ctx, &a, &b, Width::Full).await?;
-            let numbers = [
-                rss.mul(ctx, &a, &b).await?,
-                rss.trunc_exact(ctx, &a, shift).await?,
-                rss.mux(ctx, &less, &b, &a).await?,
-                rss.bilinear(ctx, Form::Dot { outer: 1, axis: len, inner: 1 }, &a, &b).await?,
-                extremum(rss, ctx, &a, len, Best::Smallest, Width::Full).await?,
-            ];
-            let mut opened = Vec::new();
-            for number in &numbers {
-                opened.push(rss.open(ctx, number).await?.to_i128s());
-            }
-            let equal = rss.eqz(ctx, &rss.sub(&a, &b)).await?;
-            let bits = rss.bit_decompose(ctx, &a).await?;
-            let bits = rss.open_bits(ctx, &bits).await?.to_vector(ring).to_u64s();
-            Ok((opened, open_bits(rss, ctx, &less).await?, open_bits(rss, ctx, &equal).await?, bits))
-        });
-        let plain = |values: &[u64]| values.iter().map(|&v| wrapped(k, v.into())).collect::<Vec<_>>();
-        let (a, b) = (plain(&x), plain(&y));
-        for i in 0..len {
-            // A product of two values of 64 bits may not fit i128 by one bit: reduce what is multiplied first.
-            let product = wrapped(k, a[i].wrapping_mul(b[i]));
-            prop_assert_eq!(got.0[0][i], product);
-            prop_assert_eq!(got.0[1][i], a[i] >> shift);
-            prop_assert_eq!(got.0[2][i], a[i].max(b[i]));
-            prop_assert_eq!((got.1[i], got.2[i], got.3[i]), (a[i] < b[i], a[i] == b[i], x[i]));
-        }
-        let dot = a.iter().zip(&b).fold(0i128, |sum, (a, b)| wrapped(k, sum + wrapped(k, a * b)));
-        prop_assert_eq!(got.0[3][0], dot);
-        prop_assert_eq!(got.0[4][0], *a.iter().min().unwrap());
+        testing::everything_equals_integers::<Rss>(n, k, shift, &pairs);
     }
 }

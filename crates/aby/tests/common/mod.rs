@@ -1,34 +1,27 @@
 //! Parties, shares and oracles for the tests of this crate.
 #![allow(dead_code)] // every test binary uses its own part
 
+use std::fmt::Debug;
+
 use quorate_aby::{Aby, Garbling, Kind, Share, YaoLabels};
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, dry};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_engine::{Costs, Ctx, Demand, Phase, Result, dry};
+use quorate_gadgets::testing;
+#[allow(unused_imports)]
+pub use quorate_gadgets::testing::{all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
+use quorate_ring::{Bits, Vector};
 
 pub type A = Share<Vector>;
 pub type B = Share<Bits>;
 
-/// Runs `work` online at every party, after a setup of its own; correlations are made on demand.
+/// [`testing::run`] over `aby`.
 pub fn run<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
-    parties(2, |mut party| {
-        let mut run = party.begin_alone().unwrap();
-        let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await).unwrap();
-        run.finish();
-        let mut run = party.begin_alone().unwrap();
-        let out = run.phase(Phase::Online, async |ctx| work(&aby, ctx).await).unwrap();
-        let costs = run.finish();
-        party.leave(false);
-        (out, costs)
-    })
+    testing::run(2, work)
 }
 
-/// [`run`]; all parties must have got the same, which is returned.
-pub fn agreed<T: Send + PartialEq + std::fmt::Debug>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> T {
-    let mut outputs: Vec<T> = run(work).into_iter().map(|(out, _)| out).collect();
-    let first = outputs.remove(0);
-    outputs.iter().for_each(|other| assert!(*other == first, "the parties opened different values"));
-    first
+/// [`testing::agreed`] over `aby`.
+pub fn agreed<T: Send + PartialEq + Debug>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> T {
+    testing::agreed(2, work)
 }
 
 /// Runs `work` with correlations made ahead, and then on demand, in one session; the costs of both.
@@ -118,75 +111,4 @@ pub fn dry_offline_of(aby: &Aby, me: usize, demand: &Demand<Kind>) -> Costs {
     let nothing = async |_: &Aby, _: &Ctx| Ok(());
     let prepare = async |ctx: &Ctx| make_ahead(aby, ctx, demand.clone(), nothing).await.map(|_| ());
     dry::run(me, 2, Phase::Offline, prepare).unwrap().1
-}
-
-fn mix(mut x: u64) -> u64 {
-    x ^= x >> 33;
-    x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    x ^= x >> 33;
-    x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    x ^ x >> 33
-}
-
-/// Numbers that look random and are the same in every run.
-pub fn noise(seed: u64, len: usize) -> Vec<u64> {
-    (0..len as u64).map(|i| mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(i + 1))).collect()
-}
-
-/// Shares of values that all parties of the test know: every party inputs a summand, so that no share is special.
-pub async fn share(aby: &Aby, ctx: &Ctx, ring: Ring, values: &[u64]) -> Result<A> {
-    let n = ctx.parties();
-    let mut summands: Vec<Vec<u64>> = (1..n as u64).map(|p| noise(p, values.len())).collect();
-    let rest = |i: usize| summands.iter().fold(values[i], |sum, part| sum.wrapping_sub(part[i]));
-    summands.push((0..values.len()).map(rest).collect());
-    let mut sum: Option<A> = None;
-    for (owner, part) in summands.iter().enumerate() {
-        let own = (ctx.me() == owner).then(|| Vector::from_u64s(ring, part));
-        let shares = aby.input(ctx, owner, (ring, values.len()), own.as_ref()).await?;
-        sum = Some(sum.map_or(shares.clone(), |sum| aby.add(&sum, &shares)));
-    }
-    Ok(sum.unwrap())
-}
-
-/// Shares of bits, likewise.
-pub async fn share_bits(aby: &Aby, ctx: &Ctx, rows: usize, lanes: usize, values: &[bool]) -> Result<B> {
-    let n = ctx.parties();
-    let noisy = |p: u64| noise(100 + p, values.len()).into_iter().map(|x| x & 1 == 1).collect::<Vec<_>>();
-    let mut summands: Vec<Vec<bool>> = (1..n as u64).map(noisy).collect();
-    let rest = |i: usize| summands.iter().fold(values[i], |sum, part| sum ^ part[i]);
-    summands.push((0..values.len()).map(rest).collect());
-    let mut sum: Option<B> = None;
-    for (owner, part) in summands.iter().enumerate() {
-        let own = (ctx.me() == owner).then(|| Bits::from_bools(rows, lanes, part));
-        let shares = aby.input_bits(ctx, owner, (rows, lanes), own.as_ref()).await?;
-        sum = Some(sum.map_or(shares.clone(), |sum| aby.xor(&sum, &shares)));
-    }
-    Ok(sum.unwrap())
-}
-
-pub async fn open(aby: &Aby, ctx: &Ctx, x: &A) -> Result<Vec<u64>> {
-    Ok(aby.open(ctx, x).await?.to_u64s())
-}
-
-pub async fn open_bits(aby: &Aby, ctx: &Ctx, x: &B) -> Result<Vec<bool>> {
-    Ok(aby.open_bits(ctx, x).await?.to_bools())
-}
-
-pub fn mask(k: u32) -> u64 {
-    u64::MAX >> (64 - k)
-}
-
-/// x mod 2^k as a two's complement number.
-pub fn signed(k: u32, x: u64) -> i64 {
-    (x << (64 - k)) as i64 >> (64 - k)
-}
-
-/// All elements of Z_2^k.
-pub fn all(k: u32) -> Vec<u64> {
-    (0..1 << k).collect()
-}
-
-/// All pairs of elements of Z_2^k, as two vectors.
-pub fn all_pairs(k: u32) -> (Vec<u64>, Vec<u64>) {
-    (0..1u64 << (2 * k)).map(|i| (i >> k, i & mask(k))).unzip()
 }

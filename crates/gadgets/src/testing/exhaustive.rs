@@ -1,0 +1,269 @@
+//! Gadgets over any sharing against plain arithmetic: all inputs of tiny rings. Cases are pairs of a number of parties and the
+//! bits of the largest ring, unless it is said.
+
+use quorate_ring::{Bits, Ring, Vector};
+
+use super::{Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
+use crate::extremum::{Best, arg_extremum, extremum};
+use crate::{Sign, Width, adder, compare};
+
+/// Top bits, tests for zero and all bits of every element of Z_2^1 to Z_2^top, for so many parties.
+pub fn bits_of_all_elements<S: Tested>(cases: &[(usize, u32)]) {
+    for &(n, top) in cases {
+        for k in 1..=top {
+            let ring = Ring::of(k);
+            let values = all(k);
+            let (msb, eqz, bits, back) = agreed::<S, _>(n, async |s, ctx| {
+                let x = share(s, ctx, ring, &values).await?;
+                let bits = s.bit_decompose(ctx, &x).await?;
+                let sign = s.msb(ctx, &x).await?;
+                let back = s.bit_to_ring(ctx, &sign, ring).await?;
+                Ok((
+                    open_bits(s, ctx, &sign).await?,
+                    open_bits(s, ctx, &s.eqz(ctx, &x).await?).await?,
+                    s.open_bits(ctx, &bits).await?.to_vector(ring).to_u64s(),
+                    open(s, ctx, &back).await?,
+                ))
+            });
+            for (i, &x) in values.iter().enumerate() {
+                let sign = x >> (k - 1) & 1;
+                assert_eq!((msb[i], eqz[i], bits[i], back[i]), (sign == 1, x == 0, x, sign), "n {n} k {k}: {x}");
+            }
+        }
+    }
+}
+
+/// Bits as elements, for these numbers of parties.
+pub fn bits_become_elements_of_every_ring<S: Tested>(parties: &[usize]) {
+    let values = [true, false, true, true, false, false, true];
+    for &n in parties {
+        for k in 1..=64 {
+            let ring = Ring::of(k);
+            let got = agreed::<S, _>(n, async |s, ctx| {
+                let x = share_bits(s, ctx, 1, values.len(), &values).await?;
+                open(s, ctx, &s.bit_to_ring(ctx, &x, ring).await?).await
+            });
+            assert_eq!(got, values.map(u64::from), "n {n} k {k}");
+        }
+    }
+}
+
+/// Less-than of all pairs of elements, whole and of differences of so many bits.
+pub fn comparison_of_all_pairs<S: Tested>(cases: &[(usize, u32)]) {
+    for &(n, top) in cases {
+        for k in 1..=top {
+            let ring = Ring::of(k);
+            let (x, y) = all_pairs(k);
+            let (less, narrow) = agreed::<S, _>(n, async |s, ctx| {
+                let (a, b) = (share(s, ctx, ring, &x).await?, share(s, ctx, ring, &y).await?);
+                let less = s.lt(ctx, &a, &b, Width::Full).await?;
+                let mut narrow = Vec::new();
+                for width in 0..=k {
+                    let less = s.lt(ctx, &a, &b, Width::Difference(width)).await?;
+                    narrow.push(open_bits(s, ctx, &less).await?);
+                }
+                Ok((open_bits(s, ctx, &less).await?, narrow))
+            });
+            for i in 0..x.len() {
+                let (a, b) = (signed(k, x[i]), signed(k, y[i]));
+                assert_eq!(less[i], a < b, "n {n} k {k}: {a} < {b}");
+                for width in 0..=k {
+                    let fits = width.checked_sub(1).map_or(a == b, |w| (-1 << w..1 << w).contains(&(a - b)));
+                    assert!(!fits || narrow[width as usize][i] == (a < b), "n {n} k {k} width {width}: {a} < {b}");
+                }
+            }
+        }
+    }
+}
+
+/// Shared bits against public numbers, all pairs.
+pub fn bits_against_public_numbers<S: Tested>(cases: &[(usize, u32)]) {
+    for &(n, top) in cases {
+        for k in 1..=top {
+            let ring = Ring::of(k);
+            let (c, r) = all_pairs(k);
+            let less = agreed::<S, _>(n, async |s, ctx| {
+                let c = Vector::from_u64s(ring, &c).to_bits(0..k);
+                let bits = Vector::from_u64s(ring, &r).to_bits(0..k);
+                let shared = share_bits(s, ctx, k as usize, r.len(), &bits.to_bools()).await?;
+                open_bits(s, ctx, &compare::bit_lt_public(s, ctx, &c, &shared).await?).await
+            });
+            for i in 0..c.len() {
+                assert_eq!(less[i], c[i] < r[i], "n {n} k {k}: {} < {}", c[i], r[i]);
+            }
+        }
+    }
+}
+
+/// Sums of all pairs of numbers that are held by their bits, and carries.
+pub fn sums_of_bits_with_all_carries<S: Tested>(cases: &[(usize, u32)]) {
+    for &(n, top) in cases {
+        for k in 1..=top {
+            let ring = Ring::of(k);
+            let (x, y) = all_pairs(k);
+            let rows = |values: &[u64]| Vector::from_u64s(ring, values).to_bits(0..k).to_bools();
+            let (x_bits, y_bits) = (rows(&x), rows(&y));
+            let wanted: Vec<usize> = (1..=k as usize).collect();
+            let requests = [&wanted[..], &wanted[..wanted.len() - 1], &[]];
+            for wanted in requests {
+                let (sum, carries) = agreed::<S, _>(n, async |s, ctx| {
+                    let a = share_bits(s, ctx, k as usize, x.len(), &x_bits).await?;
+                    let b = share_bits(s, ctx, k as usize, x.len(), &y_bits).await?;
+                    let sum = adder::add(s, ctx, &a, &b, wanted).await?;
+                    let mut carries = Vec::new();
+                    for carry in &sum.carries {
+                        carries.push(open_bits(s, ctx, carry).await?);
+                    }
+                    Ok((s.open_bits(ctx, &sum.bits).await?.to_vector(ring).to_u64s(), carries))
+                });
+                assert_eq!(carries.len(), wanted.len());
+                for (i, (&x, &y)) in x.iter().zip(&y).enumerate() {
+                    assert_eq!(sum[i], (x + y) & mask(k), "n {n} k {k}: {x} + {y}");
+                    for (carry, &into) in carries.iter().zip(wanted) {
+                        let low = mask(into as u32);
+                        assert_eq!(carry[i], (x & low) + (y & low) > low, "n {n} k {k}: {x} + {y} into {into}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Exact truncations.
+pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32)]) {
+    for &(n, top) in cases {
+        for k in 1..=top {
+            let ring = Ring::of(k);
+            let values: Vec<u64> = all(k).repeat(3);
+            let got = agreed::<S, _>(n, async |s, ctx| {
+                let x = share(s, ctx, ring, &values).await?;
+                let mut got = Vec::new();
+                for shift in 0..=k + 1 {
+                    got.push(s.open(ctx, &s.trunc_exact(ctx, &x, shift).await?).await?.to_i64s());
+                }
+                Ok(got)
+            });
+            for (shift, got) in got.iter().enumerate() {
+                for (i, &x) in values.iter().enumerate() {
+                    let x = signed(k, x);
+                    assert_eq!(got[i], x >> shift, "n {n} k {k}: {x} >> {shift}");
+                }
+            }
+        }
+    }
+}
+
+/// Quotients by public numbers need rings beyond 64 bits: there and back again, for these numbers of parties.
+pub fn rings_wider_than_a_word<S: Tested>(parties: &[usize]) {
+    let values: Vec<u64> = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 0x0123_4567_89ab_cdef].into();
+    for &n in parties {
+        for wide in [65, 97, 126] {
+            let shifts = [1, 31, wide - 64, wide - 1];
+            let got = agreed::<S, _>(n, async |s, ctx| {
+                let x = share(s, ctx, Ring::of(64), &values).await?;
+                let x = s.convert(ctx, &x, Ring::of(wide), Sign::Signed).await?;
+                let scaled = s.linear(&x, &|share: &Vector| {
+                    let mut share = share.clone();
+                    share.shl(wide - 64);
+                    share
+                });
+                let mut got = Vec::new();
+                for shift in shifts {
+                    got.push(s.open(ctx, &s.trunc_exact(ctx, &scaled, shift).await?).await?.to_i128s());
+                }
+                Ok(got)
+            });
+            for (got, shift) in got.iter().zip(shifts) {
+                let wanted: Vec<i128> = values.iter().map(|&x| i128::from(x as i64) << (wide - 64) >> shift).collect();
+                assert_eq!(*got, wanted, "n {n}, {wide} bits by {shift}");
+            }
+        }
+    }
+}
+
+/// Selections by a bit among all pairs of elements.
+pub fn selection_by_every_bit<S: Tested>(cases: &[(usize, u32)]) {
+    for &(n, top) in cases {
+        for k in 1..=top {
+            let ring = Ring::of(k);
+            let (x, y) = all_pairs(k);
+            let (x, y) = (x.repeat(2), y.repeat(2));
+            let bits: Vec<bool> = (0..x.len()).map(|i| i < x.len() / 2).collect();
+            let (masked, chosen) = agreed::<S, _>(n, async |s, ctx| {
+                let (a, b) = (share(s, ctx, ring, &x).await?, share(s, ctx, ring, &y).await?);
+                let bit = share_bits(s, ctx, 1, bits.len(), &bits).await?;
+                let masked = s.mask(ctx, &bit, &a).await?;
+                let chosen = s.mux(ctx, &bit, &a, &b).await?;
+                Ok((open(s, ctx, &masked).await?, open(s, ctx, &chosen).await?))
+            });
+            for i in 0..x.len() {
+                let expected = if bits[i] { (x[i], x[i]) } else { (0, y[i]) };
+                assert_eq!((masked[i], chosen[i]), expected, "n {n} k {k}");
+            }
+        }
+    }
+}
+
+/// Every sequence of `rows` elements of Z_2^k, one a lane, row-major.
+fn all_columns(k: u32, rows: u32) -> Vec<u64> {
+    let lanes = 1u64 << (k * rows);
+    (0..rows).flat_map(|row| (0..lanes).map(move |lane| lane >> (k * row) & mask(k))).collect()
+}
+
+/// Extrema and their places in all columns of so many rows over Z_2^k: parties, k, rows.
+pub fn extrema_of_all_columns_with_ties<S: Tested>(cases: &[(usize, u32, u32)]) {
+    for &(n, k, rows) in cases {
+        let (ring, index_ring) = (Ring::of(k), Ring::of(3));
+        let values = all_columns(k, rows);
+        let lanes = values.len() / rows as usize;
+        let got = agreed::<S, _>(n, async |s, ctx| {
+            let x = share(s, ctx, ring, &values).await?;
+            let mut got = Vec::new();
+            for best in [Best::Largest, Best::Smallest] {
+                let value = extremum(s, ctx, &x, rows as usize, best, Width::Full).await?;
+                let place = arg_extremum(s, ctx, &x, rows as usize, best, Width::Full, index_ring).await?;
+                got.push((s.open(ctx, &value).await?.to_i64s(), open(s, ctx, &place).await?));
+            }
+            Ok(got)
+        });
+        for lane in 0..lanes {
+            let column: Vec<i64> = (0..rows as usize).map(|row| signed(k, values[row * lanes + lane])).collect();
+            let (low, high) = (*column.iter().min().unwrap(), *column.iter().max().unwrap());
+            for ((value, place), best) in got.iter().zip([high, low]) {
+                let first = column.iter().position(|&v| v == best).unwrap() as u64;
+                assert_eq!((value[lane], place[lane]), (best, first), "n {n} k {k}: {column:?}");
+            }
+        }
+    }
+}
+
+/// Lengths that fill no word, no byte and no chunk, and such that need several chunks: parties, lengths.
+pub fn every_length<S: Tested>(cases: &[(usize, &[usize])]) {
+    let k = 9;
+    let ring = Ring::of(k);
+    for &(n, lengths) in cases {
+        for &len in lengths {
+            let (x, y) = (noise(3, len), noise(4, len));
+            let (product, less, equal, bits, shifted, chosen) = agreed::<S, _>(n, async |s, ctx| {
+                let (a, b) = (share(s, ctx, ring, &x).await?, share(s, ctx, ring, &y).await?);
+                let less = s.lt(ctx, &a, &b, Width::Full).await?;
+                let bits: Bits = s.open_bits(ctx, &s.bit_decompose(ctx, &a).await?).await?;
+                Ok((
+                    open(s, ctx, &s.mul(ctx, &a, &b).await?).await?,
+                    open_bits(s, ctx, &less).await?,
+                    open_bits(s, ctx, &s.eqz(ctx, &s.sub(&a, &b)).await?).await?,
+                    bits.to_vector(ring).to_u64s(),
+                    s.open(ctx, &s.trunc_exact(ctx, &a, 4).await?).await?.to_i64s(),
+                    s.open(ctx, &s.mux(ctx, &less, &a, &b).await?).await?.to_i64s(),
+                ))
+            });
+            assert_eq!((product.len(), less.len(), shifted.len()), (len, len, len));
+            for i in 0..len {
+                let (a, b) = (signed(k, x[i]), signed(k, y[i]));
+                assert_eq!(product[i], x[i].wrapping_mul(y[i]) & mask(k), "n {n}, element {i} of {len}");
+                assert_eq!((less[i], equal[i]), (a < b, a == b), "n {n}, element {i} of {len}");
+                assert_eq!((bits[i], shifted[i], chosen[i]), (x[i] & mask(k), a >> 4, a.min(b)), "n {n}, {i} of {len}");
+            }
+        }
+    }
+}

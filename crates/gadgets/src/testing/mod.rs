@@ -1,0 +1,161 @@
+//! Helpers for tests of sharings, which have them in common: parties, shares, oracles. Only under the feature `testing`.
+
+use std::fmt::Debug;
+
+use quorate_engine::testing::parties;
+use quorate_engine::{Costs, Ctx, Form, Phase, Result, Sharing};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::extremum::{Best, extremum};
+use crate::{Gadgets, Width};
+
+pub mod exhaustive;
+
+/// A sharing under test.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub trait Tested: Gadgets + Sized {
+    /// One party's end of it.
+    async fn set_up(ctx: &Ctx) -> Result<Self>;
+}
+
+/// Runs `work` online at each of `n` parties, after a setup of its own; correlations are made on demand.
+pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
+    parties(n, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let s = run.phase(Phase::Offline, async |ctx| S::set_up(ctx).await).unwrap();
+        run.finish();
+        let mut run = party.begin_alone().unwrap();
+        let out = run.phase(Phase::Online, async |ctx| work(&s, ctx).await).unwrap();
+        let costs = run.finish();
+        party.leave(false);
+        (out, costs)
+    })
+}
+
+/// [`run`]; all parties must have got the same, which is returned.
+pub fn agreed<S: Tested, T: Send + PartialEq + Debug>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> T {
+    let mut outputs: Vec<T> = run(n, work).into_iter().map(|(out, _)| out).collect();
+    let first = outputs.remove(0);
+    outputs.iter().for_each(|other| assert!(*other == first, "the parties opened different values"));
+    first
+}
+
+fn mix(mut x: u64) -> u64 {
+    x ^= x >> 33;
+    x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    x ^= x >> 33;
+    x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    x ^ x >> 33
+}
+
+/// Numbers that look random and are the same in every run.
+pub fn noise(seed: u64, len: usize) -> Vec<u64> {
+    (0..len as u64).map(|i| mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(i + 1))).collect()
+}
+
+/// Shares of values that all parties of the test know: every party inputs a summand, so that no share is special.
+pub async fn share<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[u64]) -> Result<S::A> {
+    let n = ctx.parties();
+    let mut summands: Vec<Vec<u64>> = (1..n as u64).map(|p| noise(p, values.len())).collect();
+    let rest = |i: usize| summands.iter().fold(values[i], |sum, part| sum.wrapping_sub(part[i]));
+    summands.push((0..values.len()).map(rest).collect());
+    let mut sum: Option<S::A> = None;
+    for (owner, part) in summands.iter().enumerate() {
+        let own = (ctx.me() == owner).then(|| Vector::from_u64s(ring, part));
+        let shares = s.input(ctx, owner, (ring, values.len()), own.as_ref()).await?;
+        sum = Some(sum.map_or(shares.clone(), |sum| s.add(&sum, &shares)));
+    }
+    Ok(sum.unwrap())
+}
+
+/// Shares of bits, likewise.
+pub async fn share_bits<S: Sharing>(s: &S, ctx: &Ctx, rows: usize, lanes: usize, values: &[bool]) -> Result<S::B> {
+    let n = ctx.parties();
+    let noisy = |p: u64| noise(100 + p, values.len()).into_iter().map(|x| x & 1 == 1).collect::<Vec<_>>();
+    let mut summands: Vec<Vec<bool>> = (1..n as u64).map(noisy).collect();
+    let rest = |i: usize| summands.iter().fold(values[i], |sum, part| sum ^ part[i]);
+    summands.push((0..values.len()).map(rest).collect());
+    let mut sum: Option<S::B> = None;
+    for (owner, part) in summands.iter().enumerate() {
+        let own = (ctx.me() == owner).then(|| Bits::from_bools(rows, lanes, part));
+        let shares = s.input_bits(ctx, owner, (rows, lanes), own.as_ref()).await?;
+        sum = Some(sum.map_or(shares.clone(), |sum| s.xor(&sum, &shares)));
+    }
+    Ok(sum.unwrap())
+}
+
+/// The elements, opened to all.
+pub async fn open<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
+    Ok(s.open(ctx, x).await?.to_u64s())
+}
+
+/// The bits, opened to all.
+pub async fn open_bits<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Vec<bool>> {
+    Ok(s.open_bits(ctx, x).await?.to_bools())
+}
+
+/// 2^k - 1.
+pub fn mask(k: u32) -> u64 {
+    u64::MAX >> (64 - k)
+}
+
+/// x mod 2^k as a two's complement number.
+pub fn signed(k: u32, x: u64) -> i64 {
+    (x << (64 - k)) as i64 >> (64 - k)
+}
+
+/// All elements of Z_2^k.
+pub fn all(k: u32) -> Vec<u64> {
+    (0..1 << k).collect()
+}
+
+/// All pairs of elements of Z_2^k, as two vectors.
+pub fn all_pairs(k: u32) -> (Vec<u64>, Vec<u64>) {
+    (0..1u64 << (2 * k)).map(|i| (i >> k, i & mask(k))).unzip()
+}
+
+/// x mod 2^k as a two's complement number, by plain arithmetic.
+fn wrapped(k: u32, x: i128) -> i128 {
+    let size = 1i128 << k;
+    let x = x.rem_euclid(size);
+    if x >= size / 2 { x - size } else { x }
+}
+
+/// Products, truncations, selections, sums of products, extrema, comparisons and bits of these pairs over Z_2^k, against integers.
+pub fn everything_equals_integers<S: Tested>(n: usize, k: u32, shift: u32, pairs: &[(u64, u64)]) {
+    let ring = Ring::of(k);
+    let (x, y): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();
+    let len = x.len();
+    let got = agreed::<S, _>(n, async |s, ctx| {
+        let (a, b) = (share(s, ctx, ring, &x).await?, share(s, ctx, ring, &y).await?);
+        let less = s.lt(ctx, &a, &b, Width::Full).await?;
+        let numbers = [
+            s.mul(ctx, &a, &b).await?,
+            s.trunc_exact(ctx, &a, shift).await?,
+            s.mux(ctx, &less, &b, &a).await?,
+            s.bilinear(ctx, Form::Dot { outer: 1, axis: len, inner: 1 }, &a, &b).await?,
+            extremum(s, ctx, &a, len, Best::Smallest, Width::Full).await?,
+        ];
+        let mut opened = Vec::new();
+        for number in &numbers {
+            opened.push(s.open(ctx, number).await?.to_i128s());
+        }
+        let equal = s.eqz(ctx, &s.sub(&a, &b)).await?;
+        let bits = s.bit_decompose(ctx, &a).await?;
+        let bits = s.open_bits(ctx, &bits).await?.to_vector(ring).to_u64s();
+        Ok((opened, open_bits(s, ctx, &less).await?, open_bits(s, ctx, &equal).await?, bits))
+    });
+    let plain = |values: &[u64]| values.iter().map(|&v| wrapped(k, v.into())).collect::<Vec<_>>();
+    let (a, b) = (plain(&x), plain(&y));
+    for i in 0..len {
+        // A product of two values of 64 bits may not fit i128 by one bit: reduce what is multiplied first.
+        let product = wrapped(k, a[i].wrapping_mul(b[i]));
+        assert_eq!(got.0[0][i], product);
+        assert_eq!(got.0[1][i], a[i] >> shift);
+        assert_eq!(got.0[2][i], a[i].max(b[i]));
+        assert_eq!((got.1[i], got.2[i], got.3[i]), (a[i] < b[i], a[i] == b[i], x[i]));
+    }
+    let dot = a.iter().zip(&b).fold(0i128, |sum, (a, b)| wrapped(k, sum + wrapped(k, a * b)));
+    assert_eq!(got.0[3][0], dot);
+    assert_eq!(got.0[4][0], *a.iter().min().unwrap());
+}
