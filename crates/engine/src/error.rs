@@ -222,6 +222,11 @@ pub enum Mismatch {
         /// What this party chose.
         ours: std::sync::Arc<str>,
     },
+    /// `peer` is going to run the same program in another way.
+    Plan {
+        /// Who.
+        peer: usize,
+    },
     /// `peer` left the session while somebody waited for it.
     Left {
         /// Who.
@@ -252,6 +257,13 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::Options { peer, theirs, ours } => {
                 write!(f, "party {peer} chose {theirs}, this party {ours}. Give the same options at every party")
+            }
+            Mismatch::Plan { peer } => {
+                write!(
+                    f,
+                    "party {peer} has another plan for it: other sharings, or other correlations. Say which sharings \
+                     it shall run in, alike at every party, and please report this defect"
+                )
             }
             Mismatch::Left { peer } => {
                 write!(f, "party {peer} left the session while this party waits for it. Run the same script everywhere")
@@ -285,7 +297,7 @@ fn cause_message(cause: Cause) -> String {
         Cause::Interrupted => "its user interrupted it".into(),
         Cause::Refused => "it refused its own input or request; its own message says why".into(),
         Cause::Cheating => "a consistency check failed there".into(),
-        Cause::Mismatch => "it runs another program".into(),
+        Cause::Mismatch => "it runs another program, or in another way".into(),
         Cause::Exhausted => "its prepared correlations are exhausted".into(),
         Cause::Bug => "an internal defect; its own message says more".into(),
         Cause::Left { peer } => format!("party {peer} left the session while it waited"),

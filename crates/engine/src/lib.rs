@@ -25,6 +25,7 @@ mod oneway;
 mod pace;
 mod party;
 mod permutation;
+mod plans;
 mod rates;
 mod scheduler;
 mod sharing;

@@ -191,6 +191,19 @@ impl Run<'_> {
         &self.agreement
     }
 
+    /// Says what this party is going to do, as a hash that must be alike at all parties. It goes ahead of the first message to each
+    /// peer and takes no round: a peer that is going to do something else ends its run when it has come that far, and so does
+    /// this party when it hears of it. Once, before the first phase.
+    ///
+    /// # Errors
+    /// [`Mismatch::Plan`](crate::Mismatch::Plan) where a peer has said something else already; the peers have been told.
+    pub fn compare(&mut self, plan: [u8; 32]) -> Result<()> {
+        self.party.core.compare(plan).inspect_err(|error| {
+            self.finished = true;
+            self.party.abandon(error);
+        })
+    }
+
     /// [`Party::wire_bytes`], while the run is under way.
     pub fn wire_bytes(&self) -> u64 {
         self.party.core.wire_bytes()

@@ -17,6 +17,7 @@ use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
+use crate::plans::{Plan, Plans};
 use crate::table::{OVERHEAD_BYTES, Table};
 use crate::wire::{self, Abort, Kind, Tag};
 
@@ -51,6 +52,7 @@ pub(crate) struct Core {
     /// Data of a run that this party has not begun yet: its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,
     left: Vec<Cell<bool>>,
+    plans: Plans,
     failure: RefCell<Option<Error>>,
     #[cfg(any(test, feature = "testing"))]
     pub probe: RefCell<crate::testing::Probe>,
@@ -85,6 +87,7 @@ impl Core {
             out: RefCell::new(vec![Vec::new(); parties]),
             early: RefCell::default(),
             left: vec![Cell::new(false); parties],
+            plans: Plans::new(parties),
             failure: RefCell::default(),
             #[cfg(any(test, feature = "testing"))]
             probe: RefCell::default(),
@@ -151,6 +154,7 @@ impl Core {
 
     fn forget(&self) {
         self.table.clear();
+        self.plans.clear();
         for (peer, frame) in self.early.borrow().iter() {
             // It was within the limit when it came, and everything else is gone.
             let _ = self.table.charge(*peer, frame.len() + OVERHEAD_BYTES);
@@ -251,6 +255,7 @@ impl Core {
                     self.table.park(peer, piece.lane, piece.number, last, &frame, piece.payload)?;
                 }
                 Tag::Credit | Tag::Progress => self.table.control(peer, piece.tag, piece.lane, piece.number)?,
+                Tag::Plan => self.plans.hear(peer, &frame[piece.payload])?,
             }
         }
         Ok(())
@@ -295,6 +300,18 @@ impl Core {
             self.flush_full(to)?;
         }
         Ok(())
+    }
+
+    /// Says what this party is going to do, ahead of its first message to each peer, and compares that with what peers said.
+    /// They are told also where theirs differs.
+    pub fn compare(&self, own: Plan) -> Result<()> {
+        for to in self.peers() {
+            let mut out = self.out.borrow_mut();
+            let frame = self.open_frame(&mut out[to]);
+            wire::push_piece(frame, Tag::Plan, LaneId::ROOT, 0, own.len());
+            frame.extend_from_slice(&own);
+        }
+        self.plans.decide(own).or_else(|error| self.flush().and(Err(error)))
     }
 
     /// Queues a piece without payload: credit or a stream's progress.

@@ -45,10 +45,12 @@ pub(crate) enum Tag {
     Credit,
     /// The first `number` chunks of the stream with this lane are done at the sender of this piece.
     Progress,
+    /// A hash of what the sender is going to do in this run, ahead of everything else of it.
+    Plan,
 }
 
 impl Tag {
-    const ALL: [Tag; 4] = [Tag::Last, Tag::More, Tag::Credit, Tag::Progress];
+    pub const ALL: [Tag; 5] = [Tag::Last, Tag::More, Tag::Credit, Tag::Progress, Tag::Plan];
 }
 
 pub(crate) struct Header {

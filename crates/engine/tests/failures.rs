@@ -350,6 +350,54 @@ fn different_choices_are_told_by_their_names() {
     });
 }
 
+/// A run that the party numbered `other` has another plan for: to the others, what it sends makes no sense.
+fn run_by_plan(party: &mut Party, other: usize) -> Result<()> {
+    let me = party.me();
+    let mut run = party.begin_alone()?;
+    run.compare([u8::from(me == other); 32])?;
+    let rounds = if me == other { 1 } else { 3 };
+    run.phase(Phase::Online, async |ctx| chain(ctx, own(ctx, 3), rounds).await)?;
+    run.finish();
+    Ok(())
+}
+
+#[test]
+fn different_plans_end_the_run_before_anything_else_of_it_is_read() {
+    within_seconds(60, || {
+        for (parties, seed) in (0..120u64).map(|seed| (2 + seed as usize % 2, seed)) {
+            let other = seed as usize % parties;
+            let errors = testing::parties(parties, |mut party| {
+                party.insecure_jitter(seed * 5 + party.me() as u64 + 1);
+                let error = run_by_plan(&mut party, other).err();
+                run(&mut party).expect("the session goes on");
+                error
+            });
+            for (me, error) in errors.into_iter().enumerate() {
+                let is_other = |peer: usize| (me == other) != (peer == other);
+                let found = matches!(error, Some(Error::Mismatch(Mismatch::Plan { peer })) if is_other(peer));
+                // Among three, the others may both have given up before this one reads anything.
+                let told = matches!(error, Some(Error::Aborted { by, cause: Cause::Mismatch }) if by != me);
+                assert!(found || (told && parties == 3), "timing {seed}, party {me}: {error:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn plans_that_are_alike_cost_no_round_and_no_payload() {
+    let costs = [true, false].map(|compares| {
+        testing::parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            if compares {
+                run.compare([7; 32]).unwrap();
+            }
+            run.phase(Phase::Online, async |ctx| chain(ctx, own(ctx, 3), 2).await).unwrap();
+            run.finish()
+        })
+    });
+    assert_eq!(costs[0], costs[1]);
+}
+
 #[test]
 fn different_requests_are_told_apart_and_notes_travel() {
     within_seconds(20, || {

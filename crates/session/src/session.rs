@@ -503,3 +503,51 @@ impl Drop for Running<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_engine::Mismatch;
+    use quorate_graph::{BinaryOp, Dtype};
+
+    /// One party of a deployment, which goes by a network of its own.
+    fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
+        let place = Place { parties: 2, network, me: Some(me), seed: None };
+        Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
+    }
+
+    /// Which of 1000 numbers are the less; or, where parties shall agree, only some of their products.
+    fn request(session: &mut Session, op: BinaryOp) -> Result<Vec<Revealed>, SessionError> {
+        let here = || Source::new("test.py", 1);
+        let [x, y] = [0, 1].map(|owner| {
+            let x = session.build(here(), |mut b| b.input(owner, 2, &[1000], Dtype::INT64, None)).unwrap();
+            if session.me == Some(owner) {
+                session.provide(x, owner, &Data::Ints((0..1000).collect())).unwrap();
+            }
+            x
+        });
+        let result = session.build(here(), |mut b| b.binary(op, x, y)).unwrap();
+        session.run(&[(result, None)])?.finish()
+    }
+
+    #[test]
+    fn parties_that_planned_otherwise_say_so_and_go_on() {
+        let networks = [None, Some(Network::WAN)];
+        let nets = connect::local(2, None).into_iter().zip(networks).enumerate();
+        let parties: Vec<_> = nets
+            .map(|(me, (net, network))| {
+                std::thread::spawn(move || {
+                    let mut session = party(me, net, network);
+                    let error = request(&mut session, BinaryOp::Lt).err().unwrap();
+                    request(&mut session, BinaryOp::Mul).unwrap();
+                    error
+                })
+            })
+            .collect();
+        for (me, party) in parties.into_iter().enumerate() {
+            let error = party.join().unwrap();
+            let other = Error::Mismatch(Mismatch::Plan { peer: 1 - me });
+            assert!(matches!(&error, SessionError::Engine(error) if *error == other), "party {me}: {error}");
+        }
+    }
+}

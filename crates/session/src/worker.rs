@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, RwLock};
 
+use quorate_aby::Garbling;
 use quorate_crypto::Seed;
 use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run};
 use quorate_graph::domains::Domain;
@@ -202,6 +203,9 @@ impl<B: Backend> Worker<B> {
         let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
         let predicted = Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds);
         let Rehearsal { demand, correlations, steps, schedule, garbling, .. } = rehearsal;
+        if self.prices.is_some() {
+            run.compare(plan_hash(&work, garbling, &correlations))?;
+        }
 
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
         self.progress.enter(Phase::Offline, expected);
@@ -354,6 +358,20 @@ fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>)
     request.update(arrays);
     let program = graph.hashes().last().map_or([0; 32], |hash| hash.0);
     Greeting { program, request: request.finalize().into(), note, ..Greeting::default() }
+}
+
+/// Stands for what a party decided by itself: where steps run, when circuits are garbled, and all correlations that are made.
+fn plan_hash(work: &Work<'_>, garbling: Garbling, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
+    let mut plan = blake3::Hasher::new_derive_key("quorate/session/plan");
+    plan.update(&[(garbling == Garbling::Ahead).into()]);
+    for &id in &work.nodes {
+        plan.update(&id.0.to_le_bytes()).update(&[work.domains.of(id) as u8]);
+    }
+    plan.update(&u32::MAX.to_le_bytes());
+    for (kind, count) in correlations {
+        plan.update(&(kind.len() as u64).to_le_bytes()).update(kind.as_bytes()).update(&count.to_le_bytes());
+    }
+    plan.finalize().into()
 }
 
 fn short_hash(hash: &quorate_graph::Hash) -> u64 {
