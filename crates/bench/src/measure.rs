@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quorate_engine::Phase;
-use quorate_ring::Ring;
+use quorate_ring::{Ring, memory};
 
 use crate::cell::{AES_ANDS, Cell, Workload};
 use crate::error::BenchError;
@@ -146,7 +146,9 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// The allocator of this process keeps freed memory from now on ([`memory::keep_freed`]).
     pub fn new(limits: Limits) -> Bench {
+        memory::keep_freed();
         Bench { limits, stopper: Stopper::default(), group: None, started: Instant::now(), last: None }
     }
 

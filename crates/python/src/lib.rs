@@ -11,9 +11,11 @@ mod shadow;
 mod tools;
 
 use pyo3::prelude::*;
+use quorate_ring::memory;
 
 #[pymodule]
 fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    memory::keep_freed();
     module.add_class::<session::Session>()?;
     module.add_class::<bench::Bench>()?;
     module.add_class::<circuit::Circuit>()?;

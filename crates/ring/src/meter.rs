@@ -6,6 +6,8 @@
 use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
 
+use crate::memory;
+
 /// A kind of work and the unit in which it is counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(usize)]
@@ -165,9 +167,8 @@ pub fn fresh(bytes: usize) {
     if bytes <= NEAR_BYTES {
         return charge(Kernel::Fresh, bytes);
     }
-    charge(Kernel::StreamFar, bytes);
-    // Allocators keep smaller pieces, and give larger ones back to the system when they are freed, or when they lie last.
-    charge(Kernel::FreshFar, bytes);
+    // Smaller pieces are kept when they are freed, and cleared for the next; larger ones the system clears when they are written.
+    charge(if bytes < memory::LARGE_BYTES { Kernel::StreamFar } else { Kernel::FreshFar }, bytes);
 }
 
 /// Charges a transposition between elements and so many rows of bits: loading an element counts as much as 40 rows.

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use quorate_engine::Stream;
-use quorate_ring::{Bits, Module, Ring, Vector, threads};
+use quorate_ring::{Bits, Module, Ring, Terms, Vector, threads};
 
 use crate::maps::Maps;
 use crate::share::{Shared, Wiped};
@@ -22,12 +22,8 @@ pub(crate) trait Parts: Module + Send + Sync {
     fn unit_bytes(shape: Self::Shape) -> usize;
     /// The shape of so many units of a value of this shape.
     fn part_shape(shape: Self::Shape, units: usize) -> Self::Shape;
-    /// self += other[range].
-    fn add_part(&mut self, other: &Self, range: Range<usize>);
-    /// self += a[range] b[range].
-    fn add_mul_parts(&mut self, a: &Self, b: &Self, range: Range<usize>);
-    /// self += a[range] b.
-    fn add_mul_part(&mut self, a: &Self, range: Range<usize>, b: &Self);
+    /// self = the sum of products of sums that a party computes by itself, of these units of x and y.
+    fn set_terms(&mut self, x: &[Self], y: &[Self], units: Range<usize>, terms: &Terms);
 }
 
 impl Parts for Vector {
@@ -40,14 +36,8 @@ impl Parts for Vector {
     fn part_shape((ring, _): (Ring, usize), units: usize) -> (Ring, usize) {
         (ring, units)
     }
-    fn add_part(&mut self, other: &Self, range: Range<usize>) {
-        self.add_range(other, range);
-    }
-    fn add_mul_parts(&mut self, a: &Self, b: &Self, range: Range<usize>) {
-        self.add_mul_ranges(a, b, range);
-    }
-    fn add_mul_part(&mut self, a: &Self, range: Range<usize>, b: &Self) {
-        self.add_mul_range(a, range, b);
+    fn set_terms(&mut self, x: &[Self], y: &[Self], units: Range<usize>, terms: &Terms) {
+        self.set_terms(x, y, units, terms);
     }
 }
 
@@ -61,14 +51,8 @@ impl Parts for Bits {
     fn part_shape(_: (usize, usize), units: usize) -> (usize, usize) {
         (1, 64 * units)
     }
-    fn add_part(&mut self, other: &Self, range: Range<usize>) {
-        self.xor_words(other, range);
-    }
-    fn add_mul_parts(&mut self, a: &Self, b: &Self, range: Range<usize>) {
-        self.add_and_words(a, b, range);
-    }
-    fn add_mul_part(&mut self, a: &Self, range: Range<usize>, b: &Self) {
-        self.add_and_words_of(a, range, b);
+    fn set_terms(&mut self, x: &[Self], y: &[Self], units: Range<usize>, terms: &Terms) {
+        self.set_terms(x, y, units, terms);
     }
 }
 
@@ -83,11 +67,18 @@ pub(crate) struct Chunk<'a, M: Parts> {
     pub dry: bool,
 }
 
-/// Memory for one part of a chunk.
+/// Where the results of one part of a chunk go.
 struct Place<'a> {
     units: Range<usize>,
     product: &'a mut [u8],
     shares: Vec<&'a mut [u8]>,
+}
+
+/// What a part is worked on in: it stays in the cache from one part to the next.
+struct Bench<M: Parts> {
+    product: Wiped<M>,
+    share: Wiped<M>,
+    mask: Wiped<M>,
 }
 
 impl<M: Parts> Chunk<'_, M> {
@@ -97,7 +88,7 @@ impl<M: Parts> Chunk<'_, M> {
         let width = M::unit_bytes(self.x.shape);
         if self.dry {
             let units = self.units.clone();
-            return self.compute_part(Place { units, product, shares });
+            return self.compute_parts(vec![Place { units, product, shares }]);
         }
         let mut shares: Vec<_> = shares.into_iter().map(|share| share.chunks_mut(PART_BYTES)).collect();
         let place = |(i, product): (usize, _)| {
@@ -106,35 +97,53 @@ impl<M: Parts> Chunk<'_, M> {
             Place { units, product, shares: shares.iter_mut().filter_map(Iterator::next).collect() }
         };
         let masks = product.len() * self.maps.held.len() * self.maps.threshold;
-        let places: Vec<Place<'_>> = product.chunks_mut(PART_BYTES).enumerate().map(place).collect();
-        match masks >= THREADED_BYTES {
-            true => threads::side_by_side(places, |place| self.compute_part(place)),
-            false => places.into_iter().for_each(|place| self.compute_part(place)),
+        let mut places: Vec<Place<'_>> = product.chunks_mut(PART_BYTES).enumerate().map(place).collect();
+        if masks < THREADED_BYTES || threads::threads() == 1 {
+            return self.compute_parts(places);
+        }
+        let each = places.len().div_ceil(threads::threads());
+        let groups = std::iter::from_fn(|| {
+            let group: Vec<_> = places.drain(..each.min(places.len())).collect();
+            (!group.is_empty()).then_some(group)
+        });
+        threads::side_by_side(groups.collect(), |places| self.compute_parts(places));
+    }
+
+    fn bench(&self, units: usize) -> Bench<M> {
+        let shape = M::part_shape(self.x.shape, units);
+        let blank = || Wiped(if self.dry { M::phantom(shape) } else { M::zeros(shape) });
+        Bench { product: blank(), share: blank(), mask: blank() }
+    }
+
+    /// Parts of one length, but for the last one.
+    fn compute_parts(&self, places: Vec<Place<'_>>) {
+        let mut bench: Option<(usize, Bench<M>)> = None;
+        for place in places {
+            let units = place.units.len();
+            let (_, bench) = match &mut bench {
+                Some(found) if found.0 == units => found,
+                other => other.insert((units, self.bench(units))),
+            };
+            self.compute_part(place, bench);
         }
     }
 
-    fn blank(&self, units: usize) -> Wiped<M> {
-        let shape = M::part_shape(self.x.shape, units);
-        Wiped(if self.dry { M::phantom(shape) } else { M::zeros(shape) })
-    }
-
-    fn compute_part(&self, mut place: Place<'_>) {
-        let Chunk { maps, streams, x, .. } = *self;
+    fn compute_part(&self, mut place: Place<'_>, Bench { product, share, mask }: &mut Bench<M>) {
+        let Chunk { maps, streams, x, y, .. } = *self;
         let width = M::unit_bytes(x.shape);
         let chunk_bytes = (self.units.len() * width) as u64;
         let start_bytes = ((place.units.start - self.units.start) * width) as u64;
-        let mut product = self.product(&place.units);
-        let [mut share, mut mask] = [0, 1].map(|_| self.blank(place.units.len()));
+        product.set_terms(&x.shares, &y.shares, place.units, &maps.products);
         for (i, (&set, stream)) in maps.held.iter().zip(streams).enumerate() {
             // n >= 3 gives every share a holder that sends another one: there is a first draw.
             for (draw, holder) in maps.holders(set).filter(|&p| maps.chi(p) != set).enumerate() {
-                let drawn = if draw == 0 { &mut share } else { &mut mask };
+                let drawn = if draw == 0 { &mut *share } else { &mut *mask };
                 stream.fill_at(draw as u64 * chunk_bytes + start_bytes, drawn.bytes_mut());
                 if holder == maps.me {
                     product.sub_assign(drawn);
                 }
                 if draw > 0 {
-                    share.add_assign(&mask);
+                    share.add_assign(mask);
                 }
             }
             if let Some(place) = place.shares.get_mut(i) {
@@ -142,30 +151,5 @@ impl<M: Parts> Chunk<'_, M> {
             }
         }
         place.product.copy_from_slice(product.bytes_mut());
-    }
-
-    /// v^(p) for a range of units.
-    fn product(&self, units: &Range<usize>) -> Wiped<M> {
-        let mut product = self.blank(units.len());
-        let mut sums = [0, 1].map(|_| self.blank(units.len()));
-        for (firsts, seconds) in &self.maps.products {
-            let mut sum = |which: usize, operand: &Shared<M>, shares: &[usize]| {
-                sums[which].bytes_mut().fill(0);
-                shares.iter().for_each(|&share| sums[which].add_part(&operand.shares[share], units.clone()));
-            };
-            match (firsts.as_slice(), seconds.as_slice()) {
-                ([x], [y]) => product.add_mul_parts(&self.x.shares[*x], &self.y.shares[*y], units.clone()),
-                ([x], seconds) => {
-                    sum(1, self.y, seconds);
-                    product.add_mul_part(&self.x.shares[*x], units.clone(), &sums[1]);
-                }
-                (firsts, seconds) => {
-                    sum(0, self.x, firsts);
-                    sum(1, self.y, seconds);
-                    product.add_mul_assign(&sums[0], &sums[1]);
-                }
-            }
-        }
-        product
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Bits;
 use crate::simd::multiversion;
+use crate::terms::{Terms, set_terms};
 use crate::threads::on_parts_with;
 
 multiversion! {
@@ -79,45 +80,21 @@ impl Bits {
         add_ands(self.words_mut(), a.words(), b.words());
     }
 
-    /// self ^= words `range` of `other`, of all rows' words one after the other.
+    /// self = the sum over all terms of (the sum of some x) and (the sum of some y), of the words `range` of each, of all rows'
+    /// words one after the other; a shape if any is.
     ///
     /// # Panics
-    /// If the range does not lie inside, or has another length than this matrix; so do the next two.
-    pub fn xor_words(&mut self, other: &Bits, range: Range<usize>) {
-        if self.joins_shape(&[other]) {
-            return;
-        }
-        map2(self.part(&range), &other.words()[range], |x, y| x ^ y);
-    }
-
-    /// self ^= a & b, of these words of both.
-    pub fn add_and_words(&mut self, a: &Bits, b: &Bits, range: Range<usize>) {
-        if self.joins_shape(&[a, b]) {
-            return;
-        }
-        add_ands(self.part(&range), &a.words()[range.clone()], &b.words()[range]);
-    }
-
-    /// self ^= a & b, of these words of `a` and all of `b`.
-    pub fn add_and_words_of(&mut self, a: &Bits, range: Range<usize>, b: &Bits) {
-        if self.joins_shape(&[a, b]) {
-            return;
-        }
-        add_ands(self.part(&range), &a.words()[range], b.words());
-    }
-
-    /// Whether this is a shape, or becomes one beside others.
-    fn joins_shape(&mut self, others: &[&Bits]) -> bool {
-        if others.iter().any(|other| other.is_shape()) {
+    /// If the range does not lie inside all x and y, or has another length than this matrix, or a term names none of them.
+    pub fn set_terms(&mut self, x: &[Bits], y: &[Bits], range: Range<usize>, terms: &Terms) {
+        if x.iter().chain(y).any(Bits::is_shape) {
             self.words = None;
         }
-        self.is_shape()
-    }
-
-    /// All words, as many as the range has.
-    fn part(&mut self, range: &Range<usize>) -> &mut [u64] {
+        if self.is_shape() {
+            return self.charge_stream(x.len() + y.len() + 1);
+        }
         assert!(self.words().len() == range.len(), "words {range:?} beside a {self:?}");
-        self.words_mut()
+        let [x, y] = [x, y].map(|all| all.iter().map(|one| &one.words()[range.clone()]).collect::<Vec<_>>());
+        set_terms(self.words_mut(), &x, &y, terms, |a, b| a ^ b, |a, b| a & b);
     }
 
     /// self = !self.

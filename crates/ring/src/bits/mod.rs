@@ -9,7 +9,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use crate::meter;
+use crate::{memory, meter};
 
 /// `rows` x `lanes` bits, row-major, each row padded to whole 64-bit words; or, without data, the shape of such.
 ///
@@ -25,7 +25,7 @@ pub struct Bits {
 impl Bits {
     /// Zeros.
     pub fn zeros(rows: usize, lanes: usize) -> Bits {
-        Self::of_words(rows, lanes, vec![0; rows * lanes.div_ceil(64)])
+        Self::of_words(rows, lanes, memory::zeros(rows * lanes.div_ceil(64)))
     }
 
     /// A shape without data.

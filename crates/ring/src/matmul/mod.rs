@@ -7,6 +7,7 @@
 mod x86;
 
 use crate::Carrier;
+use crate::memory;
 use crate::meter::Kernel as Work;
 use crate::simd::multiversion;
 use crate::threads::{side_by_side, threads};
@@ -121,7 +122,7 @@ pub(crate) fn product_u128(a: &[u128], b: &[u128], dims: Dims) -> Vec<u128> {
 
 fn product<W: Word, const NR: usize>(a: &[W], b: &[W], dims: Dims, kernel: Kernel<W, NR>) -> Vec<W> {
     let (m, k, n) = dims;
-    let mut c = vec![W::default(); m * n];
+    let mut c = memory::zeros(m * n);
     if a.is_empty() || b.is_empty() {
         return c;
     }

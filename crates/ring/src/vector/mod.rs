@@ -11,7 +11,7 @@ mod wire;
 mod tests;
 
 use crate::word::Word;
-use crate::{Carrier, Ring, meter};
+use crate::{Carrier, Ring, memory, meter};
 
 /// A vector over a [`Ring`], in carrier words; or, without data, the shape of one.
 ///
@@ -88,7 +88,7 @@ impl Data {
 impl Vector {
     /// `len` zeros.
     pub fn zeros(ring: Ring, len: usize) -> Vector {
-        let data = on_carrier!(ring.carrier(), W => W::wrap(vec![0; len]));
+        let data = on_carrier!(ring.carrier(), W => W::wrap(memory::zeros(len)));
         Vector { ring, data }
     }
 

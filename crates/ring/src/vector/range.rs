@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::arith::{add_products, map2};
+use super::arith::map2;
 use super::{Vector, on_words};
 use crate::meter;
+use crate::terms::{Terms, set_terms};
 use crate::word::Word;
 
 impl Vector {
@@ -14,69 +15,25 @@ impl Vector {
         assert!(fits, "range {range:?} of a {whole:?} beside a {self:?}");
     }
 
-    /// self += other[range]; a shape if either is.
+    /// self = the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each; a shape
+    /// if any is.
     ///
     /// # Panics
-    /// If the rings differ, the range is not of this length, or it does not lie inside.
-    pub fn add_range(&mut self, other: &Vector, range: Range<usize>) {
-        self.assert_part(other, &range);
-        if other.is_shape() {
+    /// If the rings differ, the range is not of this length or does not lie inside all x and y, or a term names none of them.
+    pub fn set_terms(&mut self, x: &[Vector], y: &[Vector], range: Range<usize>, terms: &Terms) {
+        x.iter().chain(y).for_each(|operand| self.assert_part(operand, &range));
+        if x.iter().chain(y).any(Vector::is_shape) {
             self.become_shape();
         }
         if self.is_shape() {
-            return other.charge_part(3, self.len());
+            self.charge_products(terms.len() * self.len());
+            self.charge_stream(terms.iter().map(|(x, y)| x.len() + y.len()).sum(), self.len());
+            return x[0].charge_part(x.len() + y.len() + 1, self.len());
         }
-        on_words!(&mut self.data, words => map2(words, &other.data.words()[range], Word::add), _len => ());
-    }
-
-    /// self -= other[range]; a shape if either is.
-    ///
-    /// # Panics
-    /// As [`add_range`](Self::add_range).
-    pub fn sub_range(&mut self, other: &Vector, range: Range<usize>) {
-        self.assert_part(other, &range);
-        if other.is_shape() {
-            self.become_shape();
-        }
-        if self.is_shape() {
-            return other.charge_part(3, self.len());
-        }
-        on_words!(&mut self.data, words => map2(words, &other.data.words()[range], Word::sub), _len => ());
-    }
-
-    /// self += a[range] b, for `b` of this length; a shape if any is.
-    ///
-    /// # Panics
-    /// As [`add_range`](Self::add_range).
-    pub fn add_mul_range(&mut self, a: &Vector, range: Range<usize>, b: &Vector) {
-        self.assert_part(a, &range);
-        self.assert_fits(b);
-        if a.is_shape() || b.is_shape() {
-            self.become_shape();
-        }
-        if self.is_shape() {
-            self.charge_products(self.len());
-            return a.charge_part(4, self.len());
-        }
-        on_words!(&mut self.data, words => add_products(words, &a.data.words()[range], b.data.words()), _len => ());
-    }
-
-    /// self += a[range] b[range]; a shape if any is.
-    ///
-    /// # Panics
-    /// As [`add_range`](Self::add_range).
-    pub fn add_mul_ranges(&mut self, a: &Vector, b: &Vector, range: Range<usize>) {
-        self.assert_part(a, &range);
-        self.assert_part(b, &range);
-        if a.is_shape() || b.is_shape() {
-            self.become_shape();
-        }
-        if self.is_shape() {
-            self.charge_products(self.len());
-            return a.charge_part(4, self.len());
-        }
-        on_words!(&mut self.data,
-            words => add_products(words, &a.data.words()[range.clone()], &b.data.words()[range]), _len => ());
+        on_words!(&mut self.data, words => {
+            let [x, y] = [x, y].map(|all| all.iter().map(|one| &one.data.words()[range.clone()]).collect::<Vec<_>>());
+            set_terms(words, &x, &y, terms, Word::add, Word::mul)
+        }, _len => ());
     }
 
     /// Adds `part` to the elements from `start` on; a shape if either is.

@@ -1,7 +1,7 @@
 //! Elements as bytes.
 
 use super::{Vector, on_carrier, on_words};
-use crate::{Ring, RingError, meter, pack, wipe};
+use crate::{Ring, RingError, memory, meter, pack, wipe};
 
 impl Vector {
     /// Appends exactly ceil(len k / 8) bytes: element i in bits ik to (i+1)k - 1, little-endian, the last byte padded
@@ -21,7 +21,7 @@ impl Vector {
             return Err(RingError::BadLength { expected_bytes, got_bytes: bytes.len() });
         }
         Ok(on_carrier!(ring.carrier(), W => {
-            let mut words: Vec<W> = vec![0; len];
+            let mut words: Vec<W> = memory::zeros(len);
             pack::unpack(&mut words, bytes, ring.bits());
             Vector::of_words(ring, words)
         }))
