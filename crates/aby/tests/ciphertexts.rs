@@ -1,8 +1,6 @@
 //! Products with triples from homomorphic encryption: right, at the cost that the crate `he` states.
 
-mod common;
-
-use common::{noise, open};
+use crate::common::{noise, open};
 use quorate_aby::Aby;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Error, Misuse, Phase, Result, Sharing, dry};

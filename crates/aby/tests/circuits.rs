@@ -1,8 +1,6 @@
 //! Circuits over `aby` equal the same circuits in the clear.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_circuits::{Circuit, Goal, catalog};
 use quorate_gadgets::circuit::{evaluate, in_rounds};
 use quorate_ring::Bits;

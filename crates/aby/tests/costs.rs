@@ -1,8 +1,6 @@
 //! What is counted on the wire = what a dry run says = the formulas of `cost`; the paper's tables are an upper bound.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_aby::Aby;
 use quorate_aby::cost::{self, Cost, Plan, paper};
 use quorate_engine::testing::parties;

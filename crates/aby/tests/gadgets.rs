@@ -1,8 +1,6 @@
 //! The gadgets over `aby` equal plain arithmetic: all inputs of tiny rings.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_aby::Aby;
 use quorate_engine::Sharing;
 use quorate_gadgets::testing::exhaustive;

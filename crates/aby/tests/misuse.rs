@@ -1,8 +1,6 @@
 //! What a caller may get wrong is an error of its own, before anything is sent.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_aby::Aby;
 use quorate_engine::{Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
 use quorate_gadgets::Width;

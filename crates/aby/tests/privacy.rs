@@ -3,12 +3,10 @@
 //! shares of the other party, whatever its own. What parties get is a fixed function of their views, so that nothing more is said
 //! when it is revealed. Transfers are ideal here: their own tests are about them.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use common::*;
+use crate::common::*;
 use quorate_aby::{Aby, Kind, Share, Table};
 use quorate_engine::testing::{Received, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing};

@@ -1,10 +1,8 @@
 //! Shuffles keep rows together and lose none; every order is as likely as every other, whichever party moved them.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::*;
+use crate::common::*;
 use quorate_engine::{Error, Sharing};
 use quorate_ring::{Ring, Vector};
 

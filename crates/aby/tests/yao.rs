@@ -1,8 +1,6 @@
 //! Yao's sharing: labels of what anybody knows, conversions, garbled circuits.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_aby::{Aby, YaoLabels};
 use quorate_circuits::{Circuit, Direction, Extreme, Goal, Order, Program, Sign, catalog, from_rows, to_rows};
 use quorate_engine::testing::{Tampered, parties};

@@ -1,8 +1,6 @@
 //! Circuits that are garbled before their inputs are known.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_aby::{Aby, Garbling, YaoLabels};
 use quorate_circuits::{Goal, Order, Program, Sign, catalog};
 use quorate_engine::testing::{Tampered, parties};

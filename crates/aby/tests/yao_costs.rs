@@ -1,8 +1,6 @@
 //! What Yao's sharing costs: formulas, dry runs and the wire agree, and are at or below Table I of the paper.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_aby::cost::correlation;
 use quorate_aby::cost::yao::{self as cost, Cost};
 use quorate_aby::{Aby, Garbling, Kind, YaoLabels};

@@ -1,7 +1,5 @@
 //! Bristol files: what is refused and why, what survives a round trip, and published circuits with known answers.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
 use quorate_circuits::{

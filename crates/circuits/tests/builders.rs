@@ -1,9 +1,7 @@
 //! Every builder against arithmetic: exhaustively at widths 1 to 6, at random up to 64 (and 128 where numbers are that
 //! wide).
 
-mod common;
-
-use common::{check, mask, signed};
+use crate::common::{check, mask, signed};
 use quorate_circuits::{Bit, Builder, Direction, Extreme, Goal, Sign, catalog};
 
 const GOALS: [Goal; 2] = [Goal::Size, Goal::Depth];

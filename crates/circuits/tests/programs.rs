@@ -1,8 +1,6 @@
 //! Programs: steps that may run at once, memory that follows the width.
 
-mod common;
-
-use common::Random;
+use crate::common::Random;
 use quorate_circuits::{Circuit, Gate, Goal, Local, Order, Program, Sign, catalog};
 use quorate_ring::Bits;
 

@@ -1,10 +1,8 @@
 //! Parties fail as one: every failure reaches every party as a typed error, and the session goes on where it can.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{announce, chain, own, pass, sum, within_seconds};
+use crate::common::{announce, chain, own, pass, sum, within_seconds};
 use quorate_engine::{Cause, Ctx, Error, Fault, Greeting, Mismatch, Misuse, Party, Phase, Result, Run, Step, testing};
 use quorate_ring::Vector;
 
@@ -437,7 +435,7 @@ fn an_error_names_the_step_that_waited() {
             let mut run = party.begin_alone().unwrap();
             let result = run.phase(Phase::Online, async |ctx| {
                 let step = |i: usize| Some(Step { id: i as u32, name: format!("step {i}").into() });
-                let shape = (common::RING, 1);
+                let shape = (crate::common::RING, 1);
                 ctx.join_steps(4, step, async |ctx, i| match (me, i) {
                     (_, ..2) => sum(&ctx, &own(&ctx, 1)).await.map(drop),
                     // The others are there and wait; they get no answer.

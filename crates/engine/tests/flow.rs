@@ -1,10 +1,8 @@
 //! Flow control: nobody deadlocks because all send first, and long messages arrive whole.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{pass, sum, within_seconds};
+use crate::common::{pass, sum, within_seconds};
 use quorate_engine::{Chunks, Ctx, Phase, Result, testing};
 use quorate_ring::{Ring, Vector};
 

@@ -1,10 +1,8 @@
 //! Messages for which nobody but the receiver waits: rounds as they were, whatever the timing, in a dry run as on the wire.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{RING, own, pass, sum, within_seconds};
+use crate::common::{RING, own, pass, sum, within_seconds};
 use quorate_engine::{Chunks, Costs, Ctx, Error, Phase, Result, dry, testing};
 use quorate_ring::Vector;
 

@@ -1,10 +1,8 @@
 //! What the parties draw in step depends on run, lane and use only.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{RING, chain, own};
+use crate::common::{RING, chain, own};
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Error, Misuse, Phase, Result, testing};
 use quorate_ring::Vector;

@@ -1,10 +1,8 @@
 //! Rounds merge by themselves, whatever the timing, and cost what a dry run says.
 
-mod common;
-
 use std::rc::Rc;
 
-use common::{RING, announce, chain, own, pass, sum};
+use crate::common::{RING, announce, chain, own, pass, sum};
 use quorate_engine::{Chunks, Costs, Ctx, Phase, Result, Slot, dry, testing};
 use quorate_ring::Vector;
 

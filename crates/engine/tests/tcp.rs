@@ -1,12 +1,10 @@
 //! The same contract over TLS on loopback: rounds, streams, an early goodbye, a lost and a silent party.
 
-mod common;
-
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use common::{announce, chain, own, pass, sum, within_seconds};
+use crate::common::{announce, chain, own, pass, sum, within_seconds};
 use quorate_engine::{Chunks, Error, Fault, Party, Phase, Result, testing};
 use quorate_net::Net;
 use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};

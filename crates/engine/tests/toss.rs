@@ -1,8 +1,6 @@
 //! Coins that all parties agree on and nobody steers.
 
-mod common;
-
-use common::within_seconds;
+use crate::common::within_seconds;
 use quorate_crypto::SessionId;
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 

@@ -1,10 +1,8 @@
 //! Garbled evaluations against evaluations in the clear: every builder's circuit, published files, any batch.
 
-mod common;
-
 use std::path::Path;
 
-use common::Sides;
+use crate::common::Sides;
 use proptest::prelude::*;
 use quorate_circuits::{
     Circuit, Direction, Extreme, Gate, Goal, Order, Program, Sign, bristol, catalog, from_rows, to_rows,

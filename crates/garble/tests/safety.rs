@@ -1,8 +1,6 @@
 //! What is refused, what is caught, and what must not repeat.
 
-mod common;
-
-use common::Sides;
+use crate::common::Sides;
 use quorate_circuits::{Goal, Order, Program, catalog};
 use quorate_garble::{Delta, Evaluator, GarbleError, Garbler, Labels, table_bytes, tweaks_used};
 use quorate_ring::Bits;

@@ -1,8 +1,6 @@
 //! Operations as circuits equal their evaluation in the clear, for all values of small types.
 
-mod common;
-
-use common::{INT8, Program};
+use crate::common::{INT8, Program};
 use quorate_circuits::{Circuit, Goal, from_rows, to_rows};
 use quorate_graph::{
     BinaryOp as B, Bound, BuildError, Division, Dtype, Give, InBits, NodeId, Operand, UnaryOp, eval_clear,

@@ -1,9 +1,7 @@
 //! Random programs: every value lies where the interval says, nothing wraps without a warning, and differences fit
 //! where they are said to fit.
 
-mod common;
-
-use common::{FIX, INT8, Program};
+use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;
 use quorate_graph::{
     BinaryOp as B, Bound, Division, Dtype, Give, Graph, Interval, Node, NodeId, Op, Operand, Real, Rules, Source,

@@ -1,8 +1,6 @@
 //! Every mistake gets its exception and a message that says what to do.
 
-mod common;
-
-use common::{FIX, INT8, Program, message};
+use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{
     BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Layer, NodeId, Operand, Real, Side,
     Source, UnaryOp,

@@ -1,9 +1,7 @@
 //! Products with public reals and quotients by public numbers: which operations they become, and that results are near
 //! those with the reals themselves, whatever the dtype holds.
 
-mod common;
-
-use common::{FIX, Program, message};
+use crate::common::{FIX, Program, message};
 use quorate_graph::{BinaryOp as B, Bound, BuildError, Dtype, Graph, NodeId, Op, Operand, Rules, Source, Truncation};
 
 type Built = Result<NodeId, BuildError>;

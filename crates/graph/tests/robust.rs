@@ -1,9 +1,7 @@
 //! Whatever a caller asks for, it gets a program that evaluates or an error, never a panic; and an error leaves the
 //! program as it was.
 
-mod common;
-
-use common::{FIX, INT8, Program};
+use crate::common::{FIX, INT8, Program};
 use proptest::prelude::*;
 use quorate_graph::{BinaryOp as B, Bound, BuildError, Dtype, NodeId, Operand, Real, UnaryOp, eval_clear};
 

@@ -1,8 +1,6 @@
 //! What every operation computes, against values worked out by hand.
 
-mod common;
-
-use common::{FIX, INT8, Program};
+use crate::common::{FIX, INT8, Program};
 use quorate_graph::{BinaryOp as B, Division, Dtype, EvalError, Fault, Give, Op, Operand, UnaryOp, eval_clear};
 
 #[test]

@@ -1,7 +1,5 @@
 //! Who gets in, who does not, and what each side is told.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -9,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Keys, addresses, config, connect, listeners, receive};
+use crate::common::{Keys, addresses, config, connect, listeners, receive};
 use quorate_net::tcp::{TcpConfig, TcpNet};
 use quorate_net::{Attempt, ConfigProblem, KeyProblem, Net, NetError, Refusal};
 

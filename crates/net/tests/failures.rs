@@ -1,7 +1,5 @@
 //! Peers that die, freeze or lie, and networks that swallow or change bytes: each a typed error that names the peer.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -10,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use common::{Keys, addresses, config, connect, failure, impatient, listeners, receive, within};
+use crate::common::{Keys, addresses, config, connect, failure, impatient, listeners, receive, within};
 use quorate_net::tcp::TcpNet;
 use quorate_net::{Net, NetError, Wait};
 
@@ -64,7 +62,7 @@ fn with_child() -> (Keys, TcpNet, Process) {
     drop(listeners.pop());
     let child = Process(
         Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_party", "--ignored"])
+            .args(["--exact", "failures::child_party", "--ignored"])
             .env(KEYS, keys.path())
             .env(ADDRESSES, format!("{},{}", addresses[0], addresses[1]))
             .stdout(Stdio::null())

@@ -1,11 +1,9 @@
 //! TLS links on loopback: what `Net` promises, under load.
 
-mod common;
-
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Keys, failure, impatient, mesh, mesh_of, receive, within};
+use crate::common::{Keys, failure, impatient, mesh, mesh_of, receive, within};
 use quorate_net::{MAX_FRAME, Net, NetError, Wait};
 
 /// A frame that shows where it belongs: sender, number, and a length that depends on both.

@@ -1,8 +1,6 @@
 //! Circuits over `rss` equal the same circuits in the clear; rounds are the AND-depth and bytes those of the ANDs.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_circuits::{Circuit, Gate, Goal, Program, Sign, catalog};
 use quorate_engine::{Error, Sharing};
 use quorate_gadgets::Gadgets;

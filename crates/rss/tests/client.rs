@@ -1,8 +1,6 @@
 //! Inputs by outside clients: what all parties accept opens to the values; anything else is refused.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_engine::Sharing;
 use quorate_ring::{Ring, Vector};
 use quorate_rss::client::{self, ClientError};

@@ -1,8 +1,6 @@
 //! What is counted on the wire = what a dry run says = the formulas of `cost`; the paper's tables are an upper bound.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_engine::{Costs, Ctx, Form, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::cost as uses;
 use quorate_gadgets::cost::Uses;

@@ -1,10 +1,8 @@
 //! Long results are sent in chunks that wait for the slowest party, whatever the product.
 
-mod common;
-
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use quorate_engine::testing::parties;
 use quorate_engine::{Form, Phase, Sharing};
 use quorate_ring::{Ring, Vector};

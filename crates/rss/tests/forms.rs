@@ -1,9 +1,7 @@
 //! Protocols with one result: each form gives it, on all inputs of tiny rings. What three parties do on summands by default
 //! is tested with the gadgets; here the other forms, truncation with rounding, and conversion between rings.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_engine::{Ctx, Error, Result, Sharing};
 use quorate_gadgets::cost::Link;
 use quorate_gadgets::private_shift::{power_of_two, trunc_private};

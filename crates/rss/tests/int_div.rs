@@ -1,8 +1,6 @@
 //! Division by secret integers equals division in the clear: all pairs of tiny rings, random ones of large rings.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_gadgets::Gadgets;
 use quorate_gadgets::floor_div::Range;
 use quorate_gadgets::int_div::{Known, remainder};

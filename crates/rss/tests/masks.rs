@@ -1,14 +1,11 @@
 //! What is opened is masked: for every k from 1 to 64 and every position of a batch both values of every bit occur, no mask
 //! is zero throughout, and on small rings the opened values are uniform.
 
-mod common;
-mod spy;
-
-use common::*;
+use crate::common::*;
+use crate::spy::Spy;
 use quorate_engine::{Ctx, Sharing};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
-use spy::Spy;
 
 /// Repetitions: a position that is right all the same stays constant in one of 2^-REPEATS cases.
 const REPEATS: usize = 48;

@@ -1,8 +1,6 @@
 //! The primitives equal their ideal functionalities: all inputs of tiny rings, for 3, 5 and 7 parties.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_engine::{Form, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 

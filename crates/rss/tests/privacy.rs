@@ -2,9 +2,7 @@
 //! one batch. The exact distribution of each party's view (what it draws and what it receives) must be the same for all
 //! inputs of the others that give the same output, or, for correlations, for all their values.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_crypto::{Seed, Tape};
 use quorate_engine::testing::{Received, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing};

@@ -1,11 +1,8 @@
 //! Real functions: the protocol gives the integers of the model (`gadgets/tools/real_model.py`), and stated values
 //! outside the domains.
 
-#[path = "../examples/accuracy.rs"]
-mod accuracy;
-
-use accuracy::Function;
-use accuracy::common::*;
+use crate::accuracy::{self, Function};
+use crate::common::*;
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, dry};
 use quorate_gadgets::{Width, real};
 use quorate_ring::{Ring, Vector};

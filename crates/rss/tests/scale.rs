@@ -1,8 +1,6 @@
 //! Multiples by public numbers equal plain arithmetic, for all inputs of tiny rings and in the widest ones.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_engine::Sharing;
 use quorate_gadgets::scale::{Rounding, Scale, scale};
 use quorate_ring::Ring;

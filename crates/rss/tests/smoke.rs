@@ -1,8 +1,6 @@
 //! Every protocol once, for every number of parties, on a few values.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use quorate_engine::Sharing;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
 use quorate_gadgets::{Gadgets, Width};

@@ -1,8 +1,6 @@
 //! Parties that compute on different numbers of threads: masks and products fit only where they are the same bytes.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use quorate_engine::{Form, Sharing};
 use quorate_ring::{Ring, threads};
 

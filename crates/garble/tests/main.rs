@@ -1,0 +1,5 @@
+//! One program for all tests of the crate, so that what they use is compiled once.
+
+mod circuits;
+mod common;
+mod safety;

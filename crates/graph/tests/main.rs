@@ -1,0 +1,11 @@
+//! One program for all tests of the crate, so that what they use is compiled once.
+
+mod broadcasting;
+mod common;
+mod hashes;
+mod in_bits;
+mod intervals;
+mod messages;
+mod multiples;
+mod robust;
+mod values;
