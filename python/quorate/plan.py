@@ -27,12 +27,15 @@ class PhasePlan:
         bytes_sent: payload by party.
         compute_seconds: in which parties compute; offline, the rehearsal of the run is part of it.
         network_seconds: in which they wait for messages.
+        bookkeeping_seconds: those of `compute_seconds` in which they plan, rehearse and schedule. A clock measured
+            these, so that they differ from one plan to the next; all others follow from what will be done.
     """
 
     rounds: int
     bytes_sent: tuple[int, ...]
     compute_seconds: float
     network_seconds: float
+    bookkeeping_seconds: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -42,7 +45,8 @@ class PhasePlan:
     @staticmethod
     def of(raw: dict[str, Any]) -> PhasePlan:
         """From the native module's dictionary."""
-        return PhasePlan(raw["rounds"], tuple(raw["bytes_sent"]), raw["compute_seconds"], raw["network_seconds"])
+        names = ("compute_seconds", "network_seconds", "bookkeeping_seconds")
+        return PhasePlan(raw["rounds"], tuple(raw["bytes_sent"]), *(raw[name] for name in names))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,6 +269,7 @@ class Plan:
             tuple(sent),
             self.offline.compute_seconds + self.online.compute_seconds,
             self.offline.network_seconds + self.online.network_seconds,
+            self.offline.bookkeeping_seconds + self.online.bookkeeping_seconds,
         )
         return [row("offline", self.offline), row("online", self.online), row("in all", both)]
 

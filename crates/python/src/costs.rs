@@ -24,7 +24,9 @@ fn set_phases<'py>(out: &Bound<'py, PyDict>, pricing: &Pricing, parties: &[&Rehe
         let bytes: Vec<u64> = parties.iter().map(|p| p.phase(phase).traffic.bytes()).collect();
         entry.set_item("rounds", rounds)?;
         entry.set_item("bytes_sent", bytes)?;
-        set_price(&entry, pricing.phase(phase, parties))?;
+        let price = pricing.phase(phase, parties);
+        set_price(&entry, price)?;
+        entry.set_item("bookkeeping_seconds", price.bookkeeping_seconds)?;
         out.set_item(name, entry)?;
     }
     Ok(())

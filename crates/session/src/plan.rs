@@ -28,6 +28,9 @@ pub struct Price {
     pub compute_seconds: f64,
     /// In which they wait for messages.
     pub network_seconds: f64,
+    /// Those among `compute_seconds` in which they plan, rehearse and schedule, as a clock had them. All others follow from what
+    /// they are going to do, and are foretold alike whenever and by whom.
+    pub bookkeeping_seconds: f64,
 }
 
 impl Price {
@@ -98,7 +101,7 @@ impl Pricing {
         let bytes = parties.iter().map(|line| line.bytes).max().unwrap_or(0);
         let waking = |line: &LineCosts| line.rounds as f64 * self.rates.wake_seconds;
         let compute_seconds = self.compute(parties.iter().map(|line| (line.work, line.busy_seconds + waking(line))));
-        Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes) }
+        Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes), bookkeeping_seconds: 0.0 }
     }
 
     /// What a phase takes. The rehearsal itself, of both phases, is part of the offline phase, as are decisions before it.
@@ -108,15 +111,17 @@ impl Pricing {
         let control = |party: &Rehearsed| match phase {
             Phase::Offline => {
                 let rehearsing = party.deciding_seconds + party.offline.control_seconds + party.online.control_seconds;
-                rehearsing + party.offline.control_seconds + waking(party)
+                rehearsing + party.offline.control_seconds
             }
-            Phase::Online => party.online.control_seconds + waking(party),
+            Phase::Online => party.online.control_seconds,
         };
-        let compute_seconds = self.compute(parties.iter().map(|p| (of(p).work, control(p))));
+        let compute_seconds = self.compute(parties.iter().map(|p| (of(p).work, control(p) + waking(p))));
+        let bookkeeping_seconds = compute_seconds - self.compute(parties.iter().map(|p| (of(p).work, waking(p))));
         let most = |count: fn(&PhaseDry) -> u64| parties.iter().map(|p| count(p.phase(phase))).max().unwrap_or(0);
         let rounds = most(|dry| u64::from(dry.traffic.rounds));
         let link = most(|dry| dry.traffic.sent.iter().copied().max().unwrap_or(0));
-        Price { compute_seconds, network_seconds: self.network(rounds, most(|dry| dry.traffic.bytes()), link) }
+        let network_seconds = self.network(rounds, most(|dry| dry.traffic.bytes()), link);
+        Price { compute_seconds, network_seconds, bookkeeping_seconds }
     }
 }
 

@@ -6,6 +6,7 @@
 //! NP-hard; [`Problem::solve`] starts from every assignment that a person would write down and improves on each, so that its
 //! plan is never worse than any of these. Nothing is drawn at random and ties go to the first, so that parties agree.
 
+mod mixes;
 mod search;
 mod waits;
 
@@ -139,8 +140,18 @@ impl Problem {
         self.seconds_below(f64::INFINITY, assignment, &mut Room::default())
     }
 
+    /// The longest chain of messages of an assignment; 0 where a conversion does not exist.
+    pub fn rounds(&self, assignment: &[usize]) -> u32 {
+        self.below(f64::INFINITY, assignment, &mut Room::default()).map_or(0, |(_, longest)| longest.unsigned_abs())
+    }
+
     /// [`Problem::seconds`] where they are fewer than `most`, otherwise infinite, which shows before the end.
     fn seconds_below(&self, most: f64, assignment: &[usize], room: &mut Room) -> f64 {
+        self.below(most, assignment, room).map_or(f64::INFINITY, |(seconds, _)| seconds)
+    }
+
+    /// Seconds below `most`, and the longest chain of messages.
+    fn below(&self, most: f64, assignment: &[usize], room: &mut Room) -> Option<(f64, i32)> {
         let Room { ready, rest } = room;
         ready.clear();
         let (mut sum, mut longest) = (0.0, 0);
@@ -151,9 +162,7 @@ impl Problem {
                 let made = self.items[input].choices[assignment[input]].gives;
                 let mut there = ready[input][wanted as usize];
                 if there == NOT_THERE {
-                    let Some(toll) = self.items[input].conversions[made as usize][wanted as usize] else {
-                        return f64::INFINITY;
-                    };
+                    let toll = self.items[input].conversions[made as usize][wanted as usize]?;
                     there = toll.waits.after(ready[input][made as usize]);
                     ready[input][wanted as usize] = there;
                     sum += toll.seconds;
@@ -168,10 +177,10 @@ impl Problem {
             longest = longest.max(done[0]).max(done[1]);
             let rest = rest.get(place).copied().unwrap_or_default();
             if sum + rest + f64::from(longest) * self.round_seconds >= most {
-                return f64::INFINITY;
+                return None;
             }
         }
-        sum + f64::from(longest) * self.round_seconds
+        Some((sum + f64::from(longest) * self.round_seconds, longest))
     }
 
     /// The assignment in which every item runs in the first of these domains that it offers, or as it can.

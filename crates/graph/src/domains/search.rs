@@ -6,7 +6,8 @@ use std::ops::RangeInclusive;
 use super::{Assignment, Domain, Problem, Room, Toll};
 
 /// Items looked at, over all evaluations of one search: for each second that the program is predicted to take, which takes a
-/// few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second.
+/// few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second. Half of that where there are
+/// two domains.
 const EFFORT_EACH_SECOND: f64 = 3e6;
 const EFFORT: RangeInclusive<usize> = 500_000..=20_000_000;
 /// Programs with at most so many assignments have all of them looked at, as far as that is no more effort.
@@ -42,6 +43,7 @@ impl Problem {
         let starts = self.starts();
         let least = starts.iter().map(|start| self.seconds(start)).fold(f64::INFINITY, f64::min);
         let effort = ((least * EFFORT_EACH_SECOND) as usize).clamp(*EFFORT.start(), *EFFORT.end());
+        let effort = if self.domains().len() < Domain::ALL.len() { effort / 2 } else { effort };
         let mut ends = Search::of(self, effort).run(starts);
         let ways = self.items.iter().try_fold(1usize, |ways, item| ways.checked_mul(item.choices.len()));
         if ways.is_some_and(|ways| ways <= EXHAUSTIBLE && ways * self.items.len() <= effort) {

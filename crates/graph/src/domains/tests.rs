@@ -157,6 +157,34 @@ fn no_assignment_by_preference_is_better_and_all_is_repeatable() {
 }
 
 #[test]
+fn what_is_found_among_fewer_domains_is_a_candidate() {
+    for seed in 0..6 {
+        let problem = program(random_items(seed, 40), 1e-4);
+        let candidates = problem.candidates();
+        assert!(candidates.is_sorted_by(|a, b| a.0 <= b.0));
+        assert!(candidates.iter().all(|(seconds, found)| *seconds == problem.seconds(found)));
+        assert!(candidates[0].0 <= problem.solve().seconds);
+        for mix in [&[A][..], &[B], &[Y], &[A, B], &[A, Y], &[B, Y]] {
+            let mut fewer = Problem { items: problem.items.clone(), ..problem };
+            fewer.items.iter_mut().for_each(|item| item.choices.retain(|choice| mix.contains(&choice.domain)));
+            let named: Vec<Vec<Domain>> = candidates.iter().map(|(_, found)| domains(&problem, found)).collect();
+            for (seconds, found) in fewer.candidates() {
+                let place = named.iter().position(|named| *named == domains(&fewer, &found));
+                assert_eq!(place.map(|place| candidates[place].0), Some(seconds), "seed {seed}, {mix:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn chains_are_as_long_as_their_waits() {
+    let items = vec![source(), operation([0, 0], PRODUCT), operation([1, 1], PRODUCT), comparison([1, 2])];
+    let problem = program(items, 1e-3);
+    // Two products, a conversion, and the comparison's layers.
+    assert_eq!([[0, 0, 0, 0], [0, 0, 0, 1]].map(|assignment| problem.rounds(&assignment)), [2 + 2 + 7, 2 + 2]);
+}
+
+#[test]
 fn a_square_is_moved_as_a_whole() {
     // What is tried and given up leaves nothing behind, although the operand is used twice by one step.
     let mut items = vec![source(), operation([0, 0], PRODUCT), operation([1, 1], PRODUCT)];

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_engine::Result;
 use quorate_engine::clock::own_seconds;
-use quorate_graph::domains::{Assignment, Domain, Item, Problem, Solved};
+use quorate_graph::domains::{Assignment, Domain, Item, Problem};
 use quorate_graph::{Graph, NodeId};
 
 use super::moves;
@@ -44,10 +44,23 @@ pub(crate) struct Decided {
     pub own_seconds: f64,
 }
 
-/// Only so many predicted seconds are worth dry runs of the whole, of so many assignments that are not longer by more.
-const WORTH_A_REHEARSAL: f64 = 0.05;
-const FINALISTS: usize = 3;
+/// The plan of a program: by its steps, and by dry runs of the whole, once there was reason for these.
+#[derive(Clone)]
+pub(crate) struct Planned {
+    by_steps: Assignment,
+    /// Predicted seconds of a run by steps, and about those of dry runs of the whole.
+    seconds: f64,
+    rehearsing: f64,
+    rehearsed: Option<Assignment>,
+}
+
+/// Dry runs of the whole decide among assignments that are not longer by more; often there are about so many.
 const NEAR: f64 = 1.25;
+const CANDIDATES: f64 = 6.0;
+
+/// About what a dry run takes, for each step and for each round. Constants, since the parties' clocks differ.
+const SECONDS_OF_A_STEP: f64 = 10e-6;
+const SECONDS_OF_A_ROUND: f64 = 5e-6;
 
 /// Rivals are priced one by one, each with a look at the whole program.
 const MOST_RIVALS: usize = 1000;
@@ -91,29 +104,43 @@ impl<'a> Deciding<'a> {
         if outline.items.iter().all(|item| item.choices.len() == 1) {
             return Ok(own);
         }
-        if !self.is_worth_planning::<B>(book, work, outline)? {
-            return Ok(own);
-        }
+        let Some(times) = self.worth_planning::<B>(book, work, outline)? else { return Ok(own) };
         let key = outline.key(work);
-        if let Some(known) = book.plan(&key) {
-            return Ok(known.clone());
+        let planned = match book.plan(&key) {
+            Some(known) => known.clone(),
+            None => self.by_steps(&self.problem::<B>(book, work.graph, outline)?),
+        };
+        // Whatever is known: who asked before, and where in the program, is not alike at all parties.
+        if times * planned.seconds < self.options.offline_weight * planned.rehearsing {
+            book.keep_plan(key, planned.clone());
+            return Ok(planned.by_steps);
         }
-        let problem = self.problem::<B>(book, work.graph, outline)?;
-        let solved = problem.solve();
-        let best = self.best_of::<B>(work, outline, &problem, solved)?;
-        book.keep_plan(key, best.clone());
+        let best = match &planned.rehearsed {
+            Some(best) => best.clone(),
+            None => self.by_the_whole::<B>(work, outline, &self.problem::<B>(book, work.graph, outline)?)?,
+        };
+        book.keep_plan(key, Planned { rehearsed: Some(best.clone()), ..planned });
         Ok(best)
     }
 
-    /// Whether this request and those like it before are predicted to take, each step in its first way, what planning takes.
-    /// Planning is part of the offline phase and weighed like it.
-    fn is_worth_planning<B: Backend>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<bool> {
+    /// The best by the prices of steps.
+    fn by_steps(&self, problem: &Problem) -> Planned {
+        let solved = problem.solve();
+        let (steps, rounds) = (problem.items.len() as f64, f64::from(problem.rounds(&solved.assignment)));
+        let rehearsal = self.prices.parties() as f64 * (steps * SECONDS_OF_A_STEP + rounds * SECONDS_OF_A_ROUND);
+        let (seconds, rehearsing) = (solved.seconds, CANDIDATES * rehearsal);
+        Planned { by_steps: solved.assignment, seconds, rehearsing, rehearsed: None }
+    }
+
+    /// How many requests like it there are by now, if together they are predicted to take, each step in its first way, what
+    /// planning takes. Planning is part of the offline phase and weighed like it.
+    fn worth_planning<B: Backend>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Option<f64>> {
         let planning = SECONDS_OF_A_SEARCH + outline.different_ways(work.graph) as f64 * SECONDS_OF_A_WAY;
         let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
         let each = problem.seconds(&vec![0; problem.items.len()]);
         let steps: Vec<NodeId> = outline.choosing().map(|(_, id)| id).collect();
-        let times = 1 + work.graph.repetitions(&steps);
-        Ok(times as f64 * each >= self.options.offline_weight * planning)
+        let times = (1 + work.graph.repetitions(&steps)) as f64;
+        Ok((times * each >= self.options.offline_weight * planning).then_some(times))
     }
 
     /// The steps with what each of their ways and conversions between them takes.
@@ -131,24 +158,17 @@ impl<'a> Deciding<'a> {
         Ok(Problem { items, round_seconds: self.prices.round_seconds() })
     }
 
-    /// The best of a few, by dry runs of the whole: steps by themselves do not show what they save by being together.
-    fn best_of<B: Backend>(
-        &self,
-        work: &Work<'_>,
-        outline: &Outline,
-        problem: &Problem,
-        solved: Solved,
-    ) -> Result<Assignment> {
-        if solved.seconds < WORTH_A_REHEARSAL {
-            return Ok(solved.assignment);
+    /// The best of a few, by dry runs of the whole: steps by themselves do not show what they save by being together. Among them is
+    /// what would be found if users allowed fewer sharings.
+    fn by_the_whole<B: Backend>(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment> {
+        let mut candidates = problem.candidates();
+        let longest = NEAR * candidates[0].0;
+        candidates.retain(|(seconds, _)| *seconds <= longest);
+        if candidates.len() == 1 {
+            return Ok(candidates.swap_remove(0).1);
         }
-        let is_near = |assignment: &Assignment| problem.seconds(assignment) <= NEAR * solved.seconds;
-        let finalists: Vec<Assignment> = solved.finalists.into_iter().filter(is_near).take(FINALISTS).collect();
-        let mut best = (f64::INFINITY, solved.assignment);
-        if finalists.len() == 1 {
-            return Ok(best.1);
-        }
-        for assignment in finalists {
+        let mut best = (f64::INFINITY, Assignment::new());
+        for (_, assignment) in candidates {
             let mut work = Work::clone(work);
             outline.put(&mut work, &assignment);
             let seconds = self.prices.whole::<B>(&work)?;

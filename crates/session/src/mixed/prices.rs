@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quorate_engine::{Phase, Result};
-use quorate_graph::domains::{Assignment, Domain, Toll, Waits};
+use quorate_graph::domains::{Domain, Toll, Waits};
 use quorate_graph::{Dtype, Graph, Hash, NodeId};
 
+use super::assign::Planned;
 use crate::executor::Work;
 use crate::options::Options;
 use crate::plan::{Pricing, Rehearsed};
@@ -21,7 +22,7 @@ use crate::rehearsal::{OneStep, StepDry, rehearse, rehearse_step};
 pub(crate) struct Book {
     steps: BTreeMap<(Hash, Domain), Toll>,
     conversions: BTreeMap<Conversion, Toll>,
-    plans: BTreeMap<Key, Assignment>,
+    plans: BTreeMap<Key, Planned>,
 }
 
 /// How prices are made, as the parties agreed.
@@ -43,13 +44,13 @@ type Conversion = (u32, (usize, bool), usize, Domain, Domain);
 
 impl Book {
     /// The plan of a program that was planned before.
-    pub fn plan(&self, key: &Key) -> Option<&Assignment> {
+    pub fn plan(&self, key: &Key) -> Option<&Planned> {
         self.plans.get(key)
     }
 
     /// Keeps the plan of a program.
-    pub fn keep_plan(&mut self, key: Key, plan: Assignment) {
-        if self.plans.len() >= PLANS {
+    pub fn keep_plan(&mut self, key: Key, plan: Planned) {
+        if self.plans.len() >= PLANS && !self.plans.contains_key(&key) {
             self.plans.clear();
         }
         self.plans.insert(key, plan);
@@ -94,6 +95,10 @@ impl Prices {
         let toll = known.map_or_else(|| self.priced::<B>(graph, id, from, Some(to)), Ok)?;
         book.conversions.insert(key, toll);
         Ok(toll)
+    }
+
+    pub fn parties(&self) -> usize {
+        self.parties
     }
 
     /// Predicted seconds of a run, weighed.

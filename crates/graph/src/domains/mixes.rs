@@ -1,0 +1,56 @@
+//! Candidates for the best assignment, for who can price a whole program better than the sum of its steps.
+
+use super::{Assignment, Domain, Problem};
+
+/// Of each search, so many.
+const BEST_OF_EACH: usize = 2;
+
+impl Problem {
+    /// The best assignments that are found among all, and among those that keep to some of the domains as far as they can; with
+    /// their seconds, the best first, without repetitions. What is found for a problem that offers fewer domains is among them.
+    pub fn candidates(&self) -> Vec<(f64, Assignment)> {
+        let mut all: Vec<(f64, Assignment)> = Vec::new();
+        for domains in subsets(&self.domains()) {
+            let (problem, places) = self.within(&domains);
+            for found in problem.solve().finalists.into_iter().take(BEST_OF_EACH) {
+                let whole: Assignment = found.iter().zip(&places).map(|(&choice, places)| places[choice]).collect();
+                if all.iter().all(|(_, known)| *known != whole) {
+                    all.push((self.seconds(&whole), whole));
+                }
+            }
+        }
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+
+    /// The domains between which there is a choice.
+    pub(super) fn domains(&self) -> Vec<Domain> {
+        let choosing = self.items.iter().filter(|item| item.choices.len() > 1);
+        let mut domains: Vec<Domain> = choosing.flat_map(|item| &item.choices).map(|choice| choice.domain).collect();
+        domains.sort();
+        domains.dedup();
+        domains
+    }
+
+    /// The problem with these domains only, and the first choice of what offers none of them; where each choice stood.
+    fn within(&self, domains: &[Domain]) -> (Problem, Vec<Vec<usize>>) {
+        let mut places = Vec::with_capacity(self.items.len());
+        let mut items = self.items.clone();
+        for item in &mut items {
+            let is_in = |&place: &usize| domains.contains(&item.choices[place].domain);
+            let mut kept: Vec<usize> = (0..item.choices.len()).filter(is_in).collect();
+            if kept.is_empty() {
+                kept.push(0);
+            }
+            item.choices = kept.iter().map(|&place| item.choices[place].clone()).collect();
+            places.push(kept);
+        }
+        (Problem { items, round_seconds: self.round_seconds }, places)
+    }
+}
+
+/// All but the empty one, the whole last; of none, that.
+fn subsets(domains: &[Domain]) -> Vec<Vec<Domain>> {
+    let subset = |bits: usize| (0..domains.len()).filter(|at| bits >> at & 1 == 1).map(|at| domains[at]).collect();
+    (1..(1usize << domains.len()).max(2)).map(subset).collect()
+}

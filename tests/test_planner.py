@@ -1,0 +1,70 @@
+"""The planner of two parties' sharings against what people write down: the mixes of the paper on ABY."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from quorate import _bench_apps
+
+LINKS = _bench_apps.LINKS
+BY_HAND = {name: [mix for mix in mixes if mix != "auto"] for name, mixes in _bench_apps.MIXES.items()}
+
+
+def psi(mpc: qr.Session) -> Any:
+    return qr.apps.psi(mpc, np.arange(0, 400, 2), np.arange(0, 600, 3), bits=16, reveal_to="nobody")
+
+
+def nearest(mpc: qr.Session) -> Any:
+    records = np.arange(64).reshape(16, 4)
+    return qr.apps.nearest(mpc, records, np.arange(4), dtype=qr.uint(14), reveal_to="nobody")
+
+
+def powmod(mpc: qr.Session) -> Any:
+    given = (mpc.input([v], owner=i % 2, dtype=qr.uint(8)) for i, v in enumerate((7, 5, 11)))
+    return qr.apps.powmod(mpc, *given)
+
+
+REDUCED = {"psi": psi, "nearest": nearest, "powmod": powmod}
+#: As they are measured; nothing is run here.
+PAPER = {name: make().plan for name, make in _bench_apps._MADE.items()}
+
+
+def foretold(arrays: Any, mpc: qr.Session) -> float:
+    """Seconds of both phases that follow from what will be done: no clock has a part in them."""
+    plan = mpc.explain(*(arrays if isinstance(arrays, Sequence) else [arrays]))
+    return sum(phase.seconds - phase.bookkeeping_seconds for phase in (plan.offline, plan.online))
+
+
+def best(program: Callable[[qr.Session], Any], link: str, mixes: Sequence[str], times: int) -> float:
+    """The least that is foretold of the last of so many requests."""
+
+    def seconds(mix: str) -> float:
+        with qr.local("aby", network=LINKS[link], sharings=mix) as mpc:
+            return foretold([program(mpc) for _ in range(times)][-1], mpc)
+
+    return min(map(seconds, mixes))
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("name", BY_HAND)
+# So many that what is short is planned, too.
+@pytest.mark.parametrize(("programs", "times"), [(REDUCED, 100), (PAPER, 4)], ids=["reduced", "paper"])
+def test_plans_are_foretold_to_take_no_longer_than_those_by_hand(
+    programs: dict[str, Any], times: int, name: str, link: str
+) -> None:
+    planned = best(programs[name], link, ["auto"], times)
+    assert planned <= best(programs[name], link, BY_HAND[name], times) * (1 + 1e-9)
+
+
+def test_what_a_clock_measured_is_said_apart() -> None:
+    with qr.local("aby", sharings="Y") as mpc:
+        seconds = [foretold(powmod(mpc), mpc) for _ in range(3)]
+        plan = mpc.explain(powmod(mpc))
+    assert all(each == pytest.approx(seconds[0], rel=1e-9) for each in seconds)
+    for phase in (plan.offline, plan.online):
+        assert 0 < phase.bookkeeping_seconds < phase.compute_seconds
