@@ -110,8 +110,8 @@ AFAR = [name for name in WORKLOADS if name not in HERE]
 
 @pytest.mark.parametrize("name", HERE)
 def test_computing_is_foretold_within_a_factor_of_two(name: str) -> None:
-    """Compared are the seconds for which the parties' threads had cores, so that others' work makes no difference but for
-    the caches that it takes; and those it takes from the rates, too: from some of the runs, not from all."""
+    """Compared are the seconds for which the parties' threads had cores, so that others' work makes no difference but
+    for the caches that it takes, from some of the runs and from some of the rates: not from all."""
     computing, _ = ratios(name)
     assert max(computing) >= 1 / 2 and min(computing) <= 2, computing
 
