@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,29 @@ def test_what_is_no_way_is_refused() -> None:
             qr.local("rss", triples=way)
     with qr.local("rss", triples="ot") as mpc:
         assert mpc.input([2], owner=0).reveal() == [2]
+
+
+def test_what_is_no_way_is_refused_before_anybody_is_met(tmp_path: Path) -> None:
+    file = Deployment(tmp_path, parties=3).config(0)
+    started = time.monotonic()
+    with pytest.raises(qr.ConfigError, match='triples="dgk" is for the protocol "aby"'):
+        qr.connect(file, triples="dgk")
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_seconds_of_ciphertexts_are_foretold_within_a_factor_of_two(way: str) -> None:
+    """Those in which the parties compute. Others take caches from some of the runs, not from all."""
+    ratios = []
+    with qr.local("aby", triples=way) as mpc:
+        for _ in range(3):
+            x, y = (mpc.input(np.arange(60), owner=owner) for owner in (0, 1))
+            product = x * y
+            plan, before = mpc.explain(product), mpc.stats()
+            product.reveal()
+            made = mpc.stats().offline.compute_seconds - before.offline.compute_seconds
+            ratios.append(plan.offline.compute_seconds / made)
+    assert max(ratios) >= 1 / 2 and min(ratios) <= 2, ratios
 
 
 def test_parties_choose_alike(tmp_path: Path) -> None:

@@ -42,10 +42,12 @@ impl Plans {
     /// A peer's, compared as soon as both are there.
     ///
     /// # Errors
-    /// [`Mismatch::Plan`] where it is another one; [`Error::Malformed`] where it is none.
+    /// [`Mismatch::Plan`] where it is another one; [`Error::Malformed`] where it is none, or not the first.
     pub fn hear(&self, peer: usize, bytes: &[u8]) -> Result<()> {
         let plan: Plan = bytes.try_into().map_err(|_| Error::Malformed { peer, what: "a plan of a wrong length" })?;
-        self.theirs.borrow_mut()[peer] = Some(plan);
+        if self.theirs.borrow_mut()[peer].replace(plan).is_some() {
+            return Err(Error::Malformed { peer, what: "a second plan" });
+        }
         match self.own.get() {
             Some(own) if own != plan => Err(Error::Mismatch(Mismatch::Plan { peer })),
             _ => Ok(()),

@@ -271,9 +271,14 @@ impl Core {
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<()> {
         const WRONG_LENGTH: Error = Error::bug("a message of another length than announced");
+        /// From here on a few messages fill a frame: it gets room for them at once, and is not copied as it grows.
+        const LONG: usize = wire::FLUSH_BYTES / 16;
         if length <= wire::PIECE_BYTES {
             let mut out = self.out.borrow_mut();
             let frame = self.open_frame(&mut out[to]);
+            if length >= LONG && frame.capacity() < wire::FLUSH_BYTES {
+                frame.reserve_exact(wire::FLUSH_BYTES + length);
+            }
             wire::push_piece(frame, Tag::Last, lane, depth, length);
             let start = frame.len();
             write(frame);

@@ -4,20 +4,34 @@
 /// Bytes from which on a vector is taken from the system by itself, in large pages, and given back when it is freed.
 pub const LARGE_BYTES: usize = 4 << 20;
 
-/// Has the system's allocator keep freed memory for the next vectors of less than [`LARGE_BYTES`], as far as 64 MiB of it
-/// lie together, instead of giving it back and asking for it again. This is a setting of the process: for its owner to
-/// make, once, and nothing to the GNU C library's rivals, which keep memory by themselves.
+/// Has the system's allocator keep freed memory for the next vectors of less than [`LARGE_BYTES`] instead of giving it back
+/// and asking for it again; each of its arenas still gives back what is more than 64 MiB at its end.
+///
+/// This is a setting of the process, for its owner to make, once. It does nothing where variables of the environment
+/// (`MALLOC_...`, `GLIBC_TUNABLES`) say how the allocator shall be, and nothing to the GNU C library's rivals, which keep
+/// memory by themselves.
 pub fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for (setting, bytes) in [(libc::M_MMAP_THRESHOLD, LARGE_BYTES), (libc::M_TRIM_THRESHOLD, 64 << 20)] {
-        // SAFETY: `mallopt` takes numbers only, takes the allocator's lock, and leaves what is allocated as it is.
-        unsafe { libc::mallopt(setting, bytes as libc::c_int) };
+    {
+        let tunes = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            let (name, value) = (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned());
+            name.starts_with("MALLOC_") || (name == "GLIBC_TUNABLES" && value.contains("malloc"))
+        };
+        if std::env::vars_os().any(tunes) {
+            return;
+        }
+        for (setting, bytes) in [(libc::M_MMAP_THRESHOLD, LARGE_BYTES), (libc::M_TRIM_THRESHOLD, 64 << 20)] {
+            // SAFETY: `mallopt` takes numbers only, takes the allocator's lock, and leaves what is allocated as it is.
+            unsafe { libc::mallopt(setting, bytes as libc::c_int) };
+        }
     }
 }
 
 /// Zeros, in large pages where they are many.
 pub(crate) fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
+    #[allow(unused_mut, reason = "only Linux is advised")]
     let mut words = bytemuck::zeroed_vec(len);
+    #[cfg(target_os = "linux")]
     if size_of_val(words.as_slice()) >= LARGE_BYTES {
         advise_large_pages(&mut words);
     }
@@ -25,16 +39,15 @@ pub(crate) fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
 }
 
 /// Asks for large pages where nothing has been written yet; a system without them does nothing.
+#[cfg(target_os = "linux")]
 fn advise_large_pages<W>(words: &mut [W]) {
-    #[cfg(target_os = "linux")]
-    {
-        const PAGE: usize = 4096;
-        let bytes = words.as_mut_ptr_range();
-        let (start, end) = ((bytes.start as usize).next_multiple_of(PAGE), bytes.end as usize / PAGE * PAGE);
-        let inside = bytes.start.cast::<u8>().wrapping_add(start - bytes.start as usize);
-        // SAFETY: the pages lie within `words`, which nobody else refers to; how they are backed changes, not what they hold.
-        unsafe { libc::madvise(inside.cast(), end.saturating_sub(start), libc::MADV_HUGEPAGE) };
-    }
+    /// A multiple of every kind of system's pages.
+    const PAGES: usize = 64 << 10;
+    let bytes = words.as_mut_ptr_range();
+    let (start, end) = ((bytes.start as usize).next_multiple_of(PAGES), bytes.end as usize / PAGES * PAGES);
+    let inside = bytes.start.cast::<u8>().wrapping_add(start - bytes.start as usize);
+    // SAFETY: the pages lie within `words`, which nobody else refers to; how they are backed changes, not what they hold.
+    unsafe { libc::madvise(inside.cast(), end.saturating_sub(start), libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(test)]

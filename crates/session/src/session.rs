@@ -113,6 +113,7 @@ impl Session {
     pub fn connect(config: &Config, options: Options, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
         let protocol = config.protocol()?;
         let options = Options { network: config.network()?.or(options.network), ..options };
+        options.check(protocol)?;
         let net = connect::deployed(config, stop)?;
         let place = Place { parties: config.parties.len(), network: options.network, me: Some(config.me), seed: None };
         Session::start(protocol, place, vec![net], options)

@@ -90,7 +90,8 @@ impl Bits {
             self.words = None;
         }
         if self.is_shape() {
-            return self.charge_stream(x.len() + y.len() + 1);
+            let sums: usize = terms.iter().map(|(x, y)| x.len() + y.len()).sum();
+            return self.charge_stream(sums + 1);
         }
         assert!(self.words().len() == range.len(), "words {range:?} beside a {self:?}");
         let [x, y] = [x, y].map(|all| all.iter().map(|one| &one.words()[range.clone()]).collect::<Vec<_>>());

@@ -167,7 +167,7 @@ impl<'a> Deciding<'a> {
         if candidates.len() == 1 {
             return Ok(candidates.swap_remove(0).1);
         }
-        let mut best = (f64::INFINITY, Assignment::new());
+        let mut best = (f64::INFINITY, candidates[0].1.clone());
         for (_, assignment) in candidates {
             let mut work = Work::clone(work);
             outline.put(&mut work, &assignment);
