@@ -277,7 +277,7 @@ class Drawer:
         count = 1 if a.units.ndim == 0 else a.units.shape[-1]
         one = st.one_of(st.sampled_from([1, min(2, most), most, -1, -most]), st.integers(1, most))
         divisors = np.array(self.draw(st.lists(one, min_size=count, max_size=count)), dtype=np.int64)
-        by: Any = int(divisors[0]) if a.units.ndim == 0 or self.draw(st.booleans()) else divisors
+        by: Any = int(divisors[0]) if a.units.ndim == 0 or (count and self.draw(st.booleans())) else divisors
         scaled = exact(by) * (1 << a.f)
         whole = exact(a.units // scaled)
         self.keep(x % by, Value(a.units - whole * scaled, a.k, a.f))

@@ -13,7 +13,7 @@ fn soon() -> Wait {
 fn frames_arrive_in_order_from_each_peer() {
     let ends = memory::mesh(3);
     thread::scope(|scope| {
-        for mut net in ends {
+        let exchange = |mut net: memory::MemoryNet| {
             scope.spawn(move || {
                 let (me, parties) = (net.me(), net.parties());
                 let peers: Vec<usize> = (0..parties).filter(|p| *p != me).collect();
@@ -29,8 +29,12 @@ fn frames_arrive_in_order_from_each_peer() {
                     next[from] += 1;
                 }
                 assert_eq!(net.wire_bytes().iter().sum::<u64>(), 8000);
-            });
-        }
+                net
+            })
+        };
+        let parties: Vec<_> = ends.into_iter().map(exchange).collect();
+        // Nobody leaves before all have read: who is gone is lost to the others.
+        let _ends: Vec<_> = parties.into_iter().map(|party| party.join().unwrap()).collect();
     });
 }
 
