@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -151,10 +152,11 @@ def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[
 
 def _measured(application: _Application, mpc: Session, runs: int) -> dict[str, Any]:
     """Figures of so many runs, after one that is not counted where there are several."""
-    taken = []
+    taken, walls = [], []
     for _ in range(runs + (runs > 1)):
-        before = _phases(mpc)
+        before, started = _phases(mpc), time.perf_counter()
         result = application.ask(mpc)
+        walls.append(time.perf_counter() - started)
         if not np.array_equal(result, application.wanted):
             raise QuorateError(f"wrong result {result}; please report this defect")
         taken.append(_phases(mpc) - before)
@@ -171,7 +173,8 @@ def _measured(application: _Application, mpc: Session, runs: int) -> dict[str, A
     both = figures.sum(axis=1)
     return {
         "runs": runs,
-        "seconds": _seconds(both[:, 0]),
+        # Not the sum of the phases: one party may be online while another is still offline.
+        "seconds": _seconds(np.array(walls[-runs:])),
         **phases,
         "bytes_per_party": float(both[-1, 1]),
         "rounds": int(both[-1, 3]),
