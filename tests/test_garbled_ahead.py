@@ -11,22 +11,10 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment
+from foretold import ran
 
 RNG = np.random.default_rng(5)
 AND = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n"
-
-
-def ran(mpc: qr.Session, *arrays: qr.SecretArray) -> tuple[list[np.ndarray], qr.Plan]:
-    """What the arrays are, revealed at what the plan foresaw."""
-    before = mpc.stats()
-    plan = mpc.explain(*arrays)
-    results = mpc.reveal_all(*arrays)
-    after = mpc.stats()
-    for phase in ("offline", "online"):
-        planned, now, earlier = (getattr(costs, phase) for costs in (plan, after, before))
-        sent = [x - y for x, y in zip(now.bytes_sent, earlier.bytes_sent or [0, 0], strict=True)]
-        assert (planned.rounds, list(planned.bytes_sent)) == (now.rounds - earlier.rounds, sent), phase
-    return [np.asarray(result) for result in results], plan
 
 
 def tables(plan: qr.Plan) -> int:

@@ -10,24 +10,12 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment, error_of
+from foretold import ran
 
 RNG = np.random.default_rng(11)
 WAYS = ("ot", "paillier", "dgk")
 #: Bytes of a ciphertext, and of answers in one over 64 bits.
 CIPHERTEXT = {"paillier": (768, 18), "dgk": (384, 1)}
-
-
-def ran(mpc: qr.Session, *arrays: qr.SecretArray) -> tuple[list[np.ndarray], qr.Plan]:
-    """What the arrays are, revealed at what the plan foresaw."""
-    before = mpc.stats()
-    plan = mpc.explain(*arrays)
-    results = mpc.reveal_all(*arrays)
-    after = mpc.stats()
-    for phase in ("offline", "online"):
-        planned, now, earlier = (getattr(costs, phase) for costs in (plan, after, before))
-        sent = [x - y for x, y in zip(now.bytes_sent, earlier.bytes_sent or [0, 0], strict=True)]
-        assert (planned.rounds, list(planned.bytes_sent)) == (now.rounds - earlier.rounds, sent), phase
-    return [np.asarray(result) for result in results], plan
 
 
 def made(plan: qr.Plan) -> dict[str, int]:

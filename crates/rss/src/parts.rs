@@ -75,7 +75,7 @@ struct Place<'a> {
 }
 
 /// What a part is worked on in: it stays in the cache from one part to the next.
-struct Bench<M: Parts> {
+struct Scratch<M: Parts> {
     product: Wiped<M>,
     share: Wiped<M>,
     mask: Wiped<M>,
@@ -109,26 +109,26 @@ impl<M: Parts> Chunk<'_, M> {
         threads::side_by_side(groups.collect(), |places| self.compute_parts(places));
     }
 
-    fn bench(&self, units: usize) -> Bench<M> {
+    fn scratch(&self, units: usize) -> Scratch<M> {
         let shape = M::part_shape(self.x.shape, units);
         let blank = || Wiped(if self.dry { M::phantom(shape) } else { M::zeros(shape) });
-        Bench { product: blank(), share: blank(), mask: blank() }
+        Scratch { product: blank(), share: blank(), mask: blank() }
     }
 
     /// Parts of one length, but for the last one.
     fn compute_parts(&self, places: Vec<Place<'_>>) {
-        let mut bench: Option<(usize, Bench<M>)> = None;
+        let mut scratch: Option<(usize, Scratch<M>)> = None;
         for place in places {
             let units = place.units.len();
-            let (_, bench) = match &mut bench {
+            let (_, scratch) = match &mut scratch {
                 Some(found) if found.0 == units => found,
-                other => other.insert((units, self.bench(units))),
+                other => other.insert((units, self.scratch(units))),
             };
-            self.compute_part(place, bench);
+            self.compute_part(place, scratch);
         }
     }
 
-    fn compute_part(&self, mut place: Place<'_>, Bench { product, share, mask }: &mut Bench<M>) {
+    fn compute_part(&self, mut place: Place<'_>, Scratch { product, share, mask }: &mut Scratch<M>) {
         let Chunk { maps, streams, x, y, .. } = *self;
         let width = M::unit_bytes(x.shape);
         let chunk_bytes = (self.units.len() * width) as u64;
