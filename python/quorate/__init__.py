@@ -15,7 +15,7 @@ from quorate._quorate import __version__
 from quorate._script import session
 from quorate.array import SecretArray
 from quorate.circuits import Circuit
-from quorate.dtypes import Dtype, bit, fixed, int, uint
+from quorate.dtypes import Dtype, bit, fixed, int, real, uint
 from quorate.errors import (
     CheatingDetected,
     CircuitError,
@@ -81,6 +81,7 @@ __all__ = [
     "models",
     "output",
     "read",
+    "real",
     "reciprocal",
     "relu",
     "rsqrt",

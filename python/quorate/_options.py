@@ -15,7 +15,7 @@ __all__ = ["LOCAL", "OPTIONS", "Options"]
 
 # What sessions of every place have, and local ones alone.
 OPTIONS = ("strict", "trunc", "forms", "threads", "max_memory", "sharings", "offline_weight", "triples")
-LOCAL = ("seed", "shadow")
+LOCAL = ("seed", "shadow", "check")
 
 # Options of later releases: the value that says what holds without them.
 _UNCHANGED = {"malicious": False}
@@ -23,6 +23,7 @@ _UNCHANGED = {"malicious": False}
 _LOCAL_ONLY = {
     "seed": "with known coins whoever knows the seed sees every secret",
     "shadow": "it opens every value of the program on the way",
+    "check": "it takes the values of all parties",
 }
 
 
@@ -43,6 +44,7 @@ class Options:
         triples: "ot", "paillier" or "dgk", what multiplication triples of two parties are made with.
         seed: of all coins; None for the operating system's. Local sessions only.
         shadow: whether numpy runs beside the protocol. Local sessions only.
+        check: whether values are held to their dtypes before a run. Local sessions only.
     """
 
     strict: bool = False
@@ -55,6 +57,7 @@ class Options:
     triples: str = "ot"
     seed: int | None = None
     shadow: bool = False
+    check: bool = True
 
     @staticmethod
     def of(given: dict[str, Any], places: tuple[str, ...], local: bool) -> Options:
@@ -168,4 +171,5 @@ _CHECKS = {
     "forms": _one_of("auto", "edabits", "randbits"),
     "seed": _seed,
     "shadow": _flag,
+    "check": _flag,
 }

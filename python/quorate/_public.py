@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate._source import at
-from quorate.dtypes import Dtype, bit, fixed
+from quorate.dtypes import MOST_BITS, Dtype, bit, real
 from quorate.dtypes import int as int_dtype
 from quorate.errors import DtypeError, RangeError, ShapeError
 from quorate.tables._frames import is_frame, of_frame
@@ -18,12 +18,12 @@ Packed = tuple[str, tuple[int, ...], bytes]
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of bool, int64, float64, or of uint64 where a value needs it; of a data frame (rows, columns).
+    """An array of bool, int64, float64, of uint64 or Python's integers where a value needs it; of a data frame (rows, columns).
 
     Raises:
         ShapeError: a ragged list.
         DtypeError: not numbers.
-        RangeError: integers beyond 64 bits.
+        RangeError: integers beyond 120 bits.
     """
     if is_frame(values):
         return of_frame(values, what)[0]
@@ -37,6 +37,8 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
         array = np.asarray(values, dtype=object)
     if array.dtype == object:
         array = _of_objects(array, what)
+        if array.dtype == object:
+            return array
     if array.dtype == np.bool_:
         return array
     if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
@@ -60,7 +62,7 @@ def _lost_integers(values: Any, array: np.ndarray) -> bool:
 
 
 def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
-    """Numbers that numpy has no type for, such as Python's long integers, as int64, uint64, float64 or bool."""
+    """Numbers that numpy has no type for, such as Python's long integers, as int64, uint64, float64 or bool; beyond 64 bits as they are."""
     flat = array.ravel().tolist()
     if any(isinstance(v, (list, tuple, np.ndarray)) for v in flat):
         raise ShapeError(at(f"{what}: the rows are not equally long: make them so, for instance by padding"))
@@ -70,8 +72,10 @@ def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
         low, high = min(map(int, flat)), max(map(int, flat))
         if low >= 0 and high < 1 << 64:
             return array.astype(np.uint64)
+        if low < -(1 << (MOST_BITS - 1)) or high >= 1 << MOST_BITS:
+            raise RangeError(at(f"{what}: an integer does not fit {MOST_BITS} bits: scale or split the values"))
         if low < -(1 << 63) or high >= 1 << 63:
-            raise RangeError(at(f"{what}: an integer does not fit 64 bits: scale or split the values"))
+            return np.array([int(v) for v in flat], dtype=object).reshape(array.shape)
         return array.astype(np.int64)
     strange = next((i for i, v in enumerate(flat) if not isinstance(v, (numbers.Real, decimal.Decimal))), None)
     if strange is not None:
@@ -84,8 +88,23 @@ def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
 
 def pack(array: np.ndarray) -> Packed:
     """Kind, shape and little-endian bytes."""
-    kind = {"b": "?", "i": "i", "u": "u", "f": "f"}[array.dtype.kind]
+    kind = {"b": "?", "i": "i", "u": "u", "f": "f", "O": "w"}[array.dtype.kind]
+    if kind == "w":
+        return kind, array.shape, b"".join(int(v).to_bytes(16, "little", signed=True) for v in array.ravel())
     return kind, array.shape, np.ascontiguousarray(array).tobytes()
+
+
+_NUMPY: dict[str, str] = {"i": "<i8", "u": "<u8", "f": "<f8", "?": "?"}
+
+
+def unpack(kind: str, data: bytes) -> np.ndarray:
+    """The numbers that `pack` packed, in one row; those of 128 bits as Python's integers."""
+    if kind != "w":
+        return np.frombuffer(data, dtype=_NUMPY[kind])
+    words = [int.from_bytes(data[i : i + 16], "little", signed=True) for i in range(0, len(data), 16)]
+    wide = np.empty(len(words), dtype=object)
+    wide[:] = words
+    return wide
 
 
 def whole_axis(what: str, axis: Any) -> int | None:
@@ -114,7 +133,10 @@ def natural_dtype(array: np.ndarray) -> Dtype:
     Raises:
         RangeError: integers beyond int64.
     """
-    if array.dtype.kind == "u":
-        most = int(array.max())
-        raise RangeError(at(f"{most} does not fit 64 bits with a sign: name dtype=qr.uint(64), or scale the values"))
-    return {"b": bit, "i": int_dtype(64), "f": fixed(64, 16)}[array.dtype.kind]
+    if array.dtype.kind in "uO":
+        low, high = int(array.min()), int(array.max())
+        bits = 64 if high < 1 << 64 and low >= 0 else 96 if max(-low, high) < 1 << 95 else MOST_BITS
+        wanted = f"uint({bits})" if low >= 0 else f"int({bits})"
+        shown = high if high >= 1 << 63 else low
+        raise RangeError(at(f"{shown} does not fit 64 bits with a sign: name dtype=qr.{wanted}, or scale the values"))
+    return {"b": bit, "i": int_dtype(64), "f": real}[array.dtype.kind]

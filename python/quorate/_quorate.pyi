@@ -22,7 +22,12 @@ class Circuit:
 class Session:
     @staticmethod
     def local(
-        protocol: str, parties: int | None, network: str | None, options: dict[str, Any], insecure_seed: str | None
+        protocol: str,
+        parties: int | None,
+        network: str | None,
+        options: dict[str, Any],
+        insecure_seed: str | None,
+        check: bool,
     ) -> Session: ...
     @staticmethod
     def connect(path: str, options: dict[str, Any]) -> Session: ...

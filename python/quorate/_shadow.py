@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _clear
+from quorate._public import unpack
 from quorate.dtypes import Dtype
 from quorate.errors import RangeWarning, ShadowError
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Shadow"]
 
-_UNITS: dict[str, str] = {"i": "<i8", "u": "<u8", "?": "?"}
 _LONGEST_LIST = 4
 
 
@@ -111,11 +111,11 @@ class Shadow:
         """Notes an input as its owner gave it."""
         self._given[node] = values.copy()
 
-    def run(self, targets: list[tuple[int, int | None]], progress: Any) -> list[np.ndarray]:
+    def run(self, targets: list[tuple[int, int | None]], progress: Any, units: bool = False) -> list[np.ndarray]:
         """Runs what `targets` need with every value on the way opened, and compares.
 
         Returns:
-            The targets' values, in the user's units.
+            The targets' values, in the user's units, or in the ring's.
 
         Raises:
             ShadowError: the first operation whose result differs from numpy's.
@@ -131,18 +131,20 @@ class Shadow:
         results = {}
         for step, value in zip(secret, values, strict=True):
             kind, data = value or ("?", b"")  # a local session gets every value
-            results[step.node] = _clear.exact(np.frombuffer(data, _UNITS[kind]).reshape(step.shape))
+            results[step.node] = _clear.exact(unpack(kind, data).reshape(step.shape))
         for step in steps:
             result = step.units if step.units is not None else results[step.node]
             if step.units is None:
                 self._compare(step, result)
             self._known[step.node], self._dtypes[step.node] = result, step.dtype
-        return [self._shown(node) for node in wanted]
+        return [self._shown(node, units) for node in wanted]
 
-    def _shown(self, node: int) -> np.ndarray:
+    def _shown(self, node: int, in_units: bool) -> np.ndarray:
         units, dtype = self._known[node], self._dtypes[node]
-        if dtype.kind == "fixed":
+        if dtype.kind == "fixed" and not in_units:
             shown = units.astype(np.float64) / 2.0**dtype.frac
+        elif dtype.bits > 64:
+            shown = units.astype(object)
         else:
             shown = units.astype({"bit": np.bool_, "uint": np.uint64}.get(dtype.kind, np.int64))
         return shown if shown.shape else shown[()]

@@ -57,7 +57,7 @@ class SecretArray(Composed):
         self._node = node
         shape, parts = session._native.info(node)
         self.shape: tuple[int, ...] = tuple(shape)
-        self.dtype = Dtype(*parts)
+        self.dtype = Dtype.of(parts)
         session._native.hold(node)
 
     def __del__(self) -> None:
@@ -232,7 +232,7 @@ class SecretArray(Composed):
         if self.dtype.kind == "int":
             return -1 - self
         if self.dtype.kind == "uint":
-            return np.uint64((1 << self.dtype.bits) - 1) - self
+            return ((1 << self.dtype.bits) - 1) - self
         return self._new(self._session._native.unary("not", self._node, _source.line()))
 
     def __and__(self, other: Any) -> SecretArray:
@@ -444,8 +444,10 @@ class SecretArray(Composed):
     def astype(self, dtype: Any) -> SecretArray:
         """The elements in another dtype.
 
-        Numbers convert into each other, towards minus infinity where fractional bits are dropped; bits become 0 and 1.
-        What does not fit wraps, as in numpy; where bounds are stated, range analysis warns.
+        Numbers convert into each other; bits become 0 and 1. Where fractional bits are dropped, the result is rounded
+        *towards minus infinity*: -2.5 becomes -3, where numpy's `astype(int)` gives -2 (a local session and the shadow
+        say so). What does not fit is a `RangeError` in a local session; in a deployment it wraps, as in numpy, and a
+        `RangeWarning` says where that is possible.
         Local towards fewer bits, about log2(k) rounds towards more; a truncation where fractional bits are dropped.
 
         Example:
@@ -459,7 +461,7 @@ class SecretArray(Composed):
             [ 2 -3]
         """
         wanted = check(dtype)
-        if wanted == self.dtype:
+        if wanted == self.dtype and wanted.grows == self.dtype.grows:
             return self
         return self._new(self._session._native.cast(self._node, wanted.parts, _source.line()))
 
@@ -547,16 +549,20 @@ class SecretArray(Composed):
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first")
 
-    def reveal(self, to: int | None = None) -> Any:
+    def reveal(self, to: int | None = None, *, units: bool = False) -> Any:
         """Runs the program and opens this array.
 
         Args:
             to: the one party that learns it; None for all. Others get None; a local session gets the value.
+            units: fixed point as integers, exact: the numbers times 2^f. Without it they are float64, which have 53
+                bits; where the dtype was stated and a number has more, a `RangeWarning` says so.
 
         Returns:
-            A numpy array: int64, uint64, float64 or bool; a numpy scalar for an array without axes.
+            A numpy array: int64, uint64, float64 or bool, Python's integers for those of more than 64 bits; a numpy
+            scalar for an array without axes.
 
         Raises:
+            RangeError: in a local session, a value on the way leaves its dtype: where, by how much, what to do.
             ProgramMismatch, PeerLost, PeerTimeout, RunAborted: the run ended; what was computed before is kept.
 
         Example:
@@ -566,7 +572,7 @@ class SecretArray(Composed):
             ...     print((2 * x).reveal(), x.sum().reveal(to=1))
             [6 2] 4
         """
-        return self._session.reveal_all(self, to=to)[0]
+        return self._session.reveal_all(self, to=to, units=units)[0]
 
 
 def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:

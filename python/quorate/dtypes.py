@@ -1,4 +1,4 @@
-"""Types of secret numbers: `int(k)`, `uint(k)`, `fixed(k, f)` and `bit`."""
+"""Types of secret numbers: `int(k)`, `uint(k)`, `fixed(k, f)`, `real` and `bit`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 from quorate._source import at
 from quorate.errors import DtypeError
 
-__all__ = ["Dtype", "bit", "fixed", "int", "uint"]
+__all__ = ["MOST_BITS", "Dtype", "bit", "fixed", "int", "real", "uint"]
+
+# The most bits of a dtype.
+MOST_BITS = 120
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,11 +23,20 @@ class Dtype:
         kind: "int", "uint", "fixed" or "bit".
         bits: width in bits, a sign included.
         frac: fractional bits (0 unless fixed).
+        grows: of fixed point, whether nobody stated the width: results then get the bits that they need. Dtypes that
+            differ in nothing else are equal.
     """
 
     kind: str
     bits: builtins.int
     frac: builtins.int = 0
+    grows: bool = dataclasses.field(default=False, compare=False)
+
+    @staticmethod
+    def of(parts: tuple[str, builtins.int, builtins.int]) -> Dtype:
+        """From the native module's parts."""
+        kind, bits, frac = parts
+        return Dtype("fixed", bits, frac, grows=True) if kind == "real" else Dtype(kind, bits, frac)
 
     def __repr__(self) -> str:
         if self.kind == "bit":
@@ -34,20 +46,20 @@ class Dtype:
     @property
     def parts(self) -> tuple[str, builtins.int, builtins.int]:
         """As the native module takes it."""
-        return self.kind, self.bits, self.frac
+        return "real" if self.grows else self.kind, self.bits, self.frac
 
 
 def _checked(what: str, bits: Any, least: builtins.int) -> builtins.int:
     if isinstance(bits, bool) or not isinstance(bits, builtins.int):
         raise DtypeError(at(f"{what} takes whole numbers of bits, not {bits!r}"))
-    if not least <= bits <= 64:
+    if not least <= bits <= MOST_BITS:
         hint = "; one bit without a sign is qr.uint(1), or qr.bit" if bits == 1 else ""
-        raise DtypeError(at(f"{what}: {bits} bits are not supported; choose {least} to 64{hint}"))
+        raise DtypeError(at(f"{what}: {bits} bits are not supported; choose {least} to {MOST_BITS}{hint}"))
     return bits
 
 
 def int(bits: builtins.int = 64) -> Dtype:
-    """Two's complement integers of 2 to 64 bits.
+    """Two's complement integers of 2 to 120 bits.
 
     >>> int(20)
     int(20)
@@ -56,7 +68,7 @@ def int(bits: builtins.int = 64) -> Dtype:
 
 
 def uint(bits: builtins.int = 64) -> Dtype:
-    """Integers without a sign of 1 to 64 bits: 0 to 2^bits - 1.
+    """Integers without a sign of 1 to 120 bits: 0 to 2^bits - 1.
 
     >>> uint(32)
     uint(32)
@@ -65,7 +77,9 @@ def uint(bits: builtins.int = 64) -> Dtype:
 
 
 def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
-    """Fixed point: two's complement of `bits` bits, `frac` of them after the point.
+    """Fixed point: two's complement of `bits` bits (at most 120), `frac` of them after the point.
+
+    Results have the operands' dtype; what may leave it is reported. `real` gives them the bits that they need.
 
     >>> fixed(32, 8)
     fixed(32, 8)
@@ -78,6 +92,12 @@ def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
 
 bit = Dtype("bit", 1)
 
+real = Dtype("fixed", 64, 16, grows=True)
+"""Real numbers as inputs have them where nothing is stated: 16 bits after the point, magnitudes up to 2^26 or `bound=`.
+
+Kept in 64 bits; results get as many as their proven range takes, up to 120.
+"""
+
 
 def check(dtype: Any) -> Dtype:
     """The dtype that a user named.
@@ -88,5 +108,5 @@ def check(dtype: Any) -> Dtype:
     if isinstance(dtype, Dtype):
         return dtype
     raise DtypeError(
-        at(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.uint(k), qr.fixed(k, f) or qr.bit")
+        at(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.uint(k), qr.fixed(k, f), qr.real or qr.bit")
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -15,17 +16,20 @@ from quorate._joint import Joint
 from quorate._measure import measure
 from quorate._options import Options
 from quorate._progress import Progress
-from quorate._public import as_numbers, natural_dtype, pack
+from quorate._public import as_numbers, natural_dtype, pack, unpack
 from quorate._shadow import Shadow
 from quorate._source import at
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
-from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
+from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
 from quorate.tables._inputs import Files
 
 __all__ = ["Network", "Session", "connect", "local"]
+
+# Bits of a float64's significand.
+_FLOAT_BITS = 53
 
 
 class Network:
@@ -112,9 +116,10 @@ class Session(Joint, Files):
                 one; it is called, and looked at, at the owner only (and in a local session). Values are copied.
             owner: the party whose values these are.
             shape: mandatory where the values are not given.
-            dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)` or `qr.bit`; without it integers become int(64), reals
-                fixed(64, 16), booleans bits. Mandatory where the values are not given.
-            bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts here.
+            dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`; without it integers become
+                int(64), reals `qr.real`, booleans bits. Mandatory where the values are not given.
+            bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts
+                here. Reals without a stated dtype are held to 2^26 = 67,108,864 where none is stated.
 
         Rounds and bytes:
             "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby": none.
@@ -189,12 +194,13 @@ class Session(Joint, Files):
 
     # ---- running ----------------------------------------------------------------------------------------------------
 
-    def reveal_all(self, *arrays: SecretArray, to: int | None = None) -> list[Any]:
+    def reveal_all(self, *arrays: SecretArray, to: int | None = None, units: bool = False) -> list[Any]:
         """Opens several arrays in one run, so that they share rounds.
 
         Args:
             arrays: what to open.
             to: the one party that learns them; None for all.
+            units: fixed point as integers, the numbers times 2^f.
 
         Returns:
             For each array what `SecretArray.reveal` returns.
@@ -209,9 +215,9 @@ class Session(Joint, Files):
         targets = self._targets(arrays, to)
         with Progress() as progress:
             if self._shadow is not None:
-                return list(self._shadow.run(targets, progress.show))
-            values = self._native.run(targets, progress.show)
-        return [None if v is None else _unpack(v, array.shape) for v, array in zip(values, arrays, strict=True)]
+                return list(self._shadow.run(targets, progress.show, units))
+            values = self._native.run(targets, progress.show, units)
+        return [None if v is None else _shown(v, array) for v, array in zip(values, arrays, strict=True)]
 
     def _targets(self, arrays: Sequence[SecretArray], to: int | None) -> list[tuple[int, int | None]]:
         if to is not None and (isinstance(to, bool) or not isinstance(to, (int, np.integer)) or to < 0):
@@ -277,7 +283,7 @@ class Session(Joint, Files):
 def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
     if array.dtype.kind == "f" and dtype.kind != "fixed":
         raise DtypeError(at(f"real numbers do not go into {dtype}: name dtype=qr.fixed(k, f), or round them first"))
-    if array.dtype.kind in "iu" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
+    if array.dtype.kind in "iuO" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
         raise RangeError(at("bits are 0 or 1; other integers were given"))
 
 
@@ -298,13 +304,16 @@ def _checked_bound(bound: Any) -> Any:
     return int(bound) if isinstance(bound, (int, np.integer)) else float(bound)
 
 
-_NUMPY: dict[str, str] = {"i": "<i8", "u": "<u8", "f": "<f8", "?": "?"}
-
-
-def _unpack(value: tuple[str, bytes], shape: tuple[int, ...]) -> Any:
+def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:
+    """What a reveal gives; says so where float64 has not as many bits as a stated dtype."""
     kind, data = value
-    array = np.frombuffer(data, dtype=_NUMPY[kind]).reshape(shape)
-    return array.copy() if shape else array[()]
+    numbers = unpack(kind, data).reshape(array.shape)
+    if kind == "f" and array.dtype.bits > _FLOAT_BITS and not array.dtype.grows and numbers.size:
+        largest = float(np.abs(numbers).max())
+        if largest * 2.0**array.dtype.frac > 2.0**_FLOAT_BITS:
+            text = at(f"reveal: {largest!r} has more than 53 bits in {array.dtype}; reveal(units=True) gives all of them")
+            warnings.warn(text, RangeWarning, stacklevel=4)
+    return numbers.copy() if array.shape else numbers[()]
 
 
 def local(
@@ -321,6 +330,8 @@ def local(
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
         options: any of
 
+            - `check=False`: do not look whether values leave their dtype. It is on: a local session has all values, and
+              a result that leaves its dtype is a `RangeError` at its line.
             - `strict=True`: refuse a program whose values may leave their dtype; inputs then need a `bound=`.
             - `trunc="probabilistic"`: products of fixed point are rounded down or up, which costs less than always
               down; `explain` prints the risk of a wrong result.
@@ -350,7 +361,8 @@ def local(
     text = _network_text(network)
     count = None if parties is None else int(parties)
     seed = None if chosen.seed is None else str(chosen.seed)
-    return Session(_quorate.Session.local(str(protocol), count, text, chosen.parts, seed), text, chosen)
+    looks = chosen.check and not chosen.shadow
+    return Session(_quorate.Session.local(str(protocol), count, text, chosen.parts, seed, looks), text, chosen)
 
 
 def connect(path: str | os.PathLike[str], **options: Any) -> Session:

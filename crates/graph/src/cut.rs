@@ -3,8 +3,8 @@
 use crate::dtype::Dtype;
 use crate::graph::Graph;
 use crate::interval::Interval;
-use crate::node::{Node, NodeId, Op};
-use crate::ranges::product_shift;
+use crate::node::{NodeId, Op};
+use crate::ranges::{Known, product_shift};
 
 /// A shift right of a fixed-point value, which may be rounded either way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,12 +26,12 @@ impl Graph {
     /// conversions into fixed point with fewer fractional bits. Integers and shifts that users write are always exact.
     pub fn cut(&self, id: NodeId) -> Option<Cut> {
         let node = self.node(id);
-        let inputs: Vec<&Node> = node.inputs.iter().map(|&input| self.node(input)).collect();
+        let inputs = self.known(&node.inputs);
         cut(&node.op, &inputs, node.dtype)
     }
 }
 
-pub(crate) fn cut(op: &Op, inputs: &[&Node], dtype: Dtype) -> Option<Cut> {
+pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
     let known: Option<Vec<Interval>> = inputs.iter().map(|node| node.interval).collect();
     let bits = |interval: Interval| Some(interval.signed_bits());
     match (op, inputs) {

@@ -11,13 +11,20 @@ use crate::interval::Interval;
 pub enum Dtype {
     /// One bit, 0 or 1.
     Bit,
-    /// Two's complement integers of `bits` bits, 2 to 64.
+    /// Two's complement integers of `bits` bits, 2 to [`MAX_BITS`].
     Int { bits: u32 },
-    /// Integers of `bits` bits without a sign, 1 to 64.
+    /// Integers of `bits` bits without a sign, 1 to [`MAX_BITS`].
     Uint { bits: u32 },
-    /// Fixed point: `bits` bits in all (2 to 64), `frac` of them fractional (`frac < bits`).
+    /// Fixed point: `bits` bits in all (2 to [`MAX_BITS`]), `frac` of them fractional (`frac < bits`).
     Fixed { bits: u32, frac: u32 },
 }
+
+/// The most bits of a dtype that users state. Products on their way to one may take up to [`MAX_RING_BITS`].
+pub const MAX_BITS: u32 = 120;
+/// The most bits of a ring in which truncations find their random bits.
+pub const MAX_RING_BITS: u32 = 126;
+/// Widths that are taken where one is to be chosen.
+pub(crate) const USUAL_BITS: [u32; 6] = [8, 16, 32, 64, 96, MAX_BITS];
 
 impl Dtype {
     /// What integers become when nothing else is said.
@@ -25,12 +32,12 @@ impl Dtype {
     /// What real numbers become when nothing else is said.
     pub const FIXED64: Dtype = Dtype::Fixed { bits: 64, frac: 16 };
 
-    /// `int(bits)`. Fails with [`Fault::Bits`] unless 2 <= bits <= 64.
+    /// `int(bits)`. Fails with [`Fault::Bits`] unless 2 <= bits <= 120.
     pub fn int(bits: u32) -> Result<Dtype, Fault> {
         Dtype::Int { bits }.checked()
     }
 
-    /// `uint(bits)`. Fails with [`Fault::UnsignedBits`] unless 1 <= bits <= 64.
+    /// `uint(bits)`. Fails with [`Fault::UnsignedBits`] unless 1 <= bits <= 120.
     pub fn uint(bits: u32) -> Result<Dtype, Fault> {
         Dtype::Uint { bits }.checked()
     }
@@ -44,8 +51,10 @@ impl Dtype {
     pub fn checked(self) -> Result<Dtype, Fault> {
         match self {
             Dtype::Bit => Ok(self),
-            Dtype::Int { bits } | Dtype::Fixed { bits, .. } if !(2..=64).contains(&bits) => Err(Fault::Bits { bits }),
-            Dtype::Uint { bits } if !(1..=64).contains(&bits) => Err(Fault::UnsignedBits { bits }),
+            Dtype::Int { bits } | Dtype::Fixed { bits, .. } if !(2..=MAX_BITS).contains(&bits) => {
+                Err(Fault::Bits { bits })
+            }
+            Dtype::Uint { bits } if !(1..=MAX_BITS).contains(&bits) => Err(Fault::UnsignedBits { bits }),
             Dtype::Fixed { bits, frac } if frac >= bits => Err(Fault::Frac { bits, frac }),
             _ => Ok(self),
         }
@@ -57,6 +66,26 @@ impl Dtype {
             Dtype::Bit => 1,
             Dtype::Int { bits } | Dtype::Uint { bits } | Dtype::Fixed { bits, .. } => bits,
         }
+    }
+
+    /// The same kind of numbers in `bits` bits; a bit stays one.
+    pub fn with_bits(self, bits: u32) -> Dtype {
+        match self {
+            Dtype::Bit => Dtype::Bit,
+            Dtype::Int { .. } => Dtype::Int { bits },
+            Dtype::Uint { .. } => Dtype::Uint { bits },
+            Dtype::Fixed { frac, .. } => Dtype::Fixed { bits, frac },
+        }
+    }
+
+    /// The same kind of numbers in the first usual width (8, 16, 32, 64, 96, 120 bits) that is no less than now and holds
+    /// `values`, ring units; `None` where none does.
+    pub(crate) fn holding(self, values: Interval) -> Option<Dtype> {
+        if self.range().covers(values) {
+            return Some(self);
+        }
+        let wider = USUAL_BITS.into_iter().filter(|&bits| bits > self.bits()).map(|bits| self.with_bits(bits));
+        wider.into_iter().find(|dtype| dtype.range().covers(values))
     }
 
     /// Fractional bits; 0 for bits and integers.
@@ -109,9 +138,26 @@ impl Dtype {
         let one = 1i128 << self.frac();
         let encode = |(index, &value): (usize, &i128)| match value.checked_mul(one) {
             Some(units) if range.contains(units) => Ok(units),
-            _ => Err(self.out_of_range(index, value as f64, value.to_string())),
+            _ => {
+                let all: Vec<i128> = values.iter().map(|v| v.saturating_mul(one)).collect();
+                Err(self.out_of_range(index, value as f64, value.to_string(), &all))
+            }
         };
         values.iter().enumerate().map(encode).collect()
+    }
+
+    /// Units of fixed point with `up` fractional bits less, in this type. Fails with [`Fault::OutOfRange`].
+    pub(crate) fn shifted_units(self, units: &[i128], up: u32) -> Result<Vec<i128>, Fault> {
+        let (range, all) = (self.range(), units);
+        let shifted = |(index, &units): (usize, &i128)| match units.checked_mul(1 << up) {
+            Some(units) if range.contains(units) => Ok(units),
+            _ => {
+                let value = units as f64 / f64::from(self.frac() - up).exp2();
+                let all: Vec<i128> = all.iter().map(|v| v.saturating_mul(1 << up)).collect();
+                Err(self.out_of_range(index, value, shown(value), &all))
+            }
+        };
+        units.iter().enumerate().map(shifted).collect()
     }
 
     /// Real numbers as ring units of a fixed-point type, rounded to the nearest, ties to even. Fails with
@@ -126,15 +172,20 @@ impl Dtype {
             if !value.is_finite() {
                 return Err(Fault::NotFinite { index, value });
             }
-            let units = (value * scale).round_ties_even() as i128; // saturates, which the range check sees
-            if range.contains(units) { Ok(units) } else { Err(self.out_of_range(index, value, shown(value))) }
+            let in_units = |value: f64| (value * scale).round_ties_even() as i128; // saturates, which the range check sees
+            let units = in_units(value);
+            if range.contains(units) {
+                return Ok(units);
+            }
+            let all: Vec<i128> = values.iter().map(|&v| in_units(v)).collect();
+            Err(self.out_of_range(index, value, shown(value), &all))
         };
         values.iter().enumerate().map(encode).collect()
     }
 
-    /// What is lost where public `values` were encoded as `units`: the first that is not 0 and became 0, or changed by
+    /// What is lost where `values` were encoded as `units`: the first that is not 0 and became 0, or changed by
     /// more than 2^-8 of itself.
-    pub(crate) fn lost(self, values: &[f64], units: &[i128]) -> Option<Fault> {
+    pub fn lost(self, values: &[f64], units: &[i128]) -> Option<Fault> {
         let lossy = |(&value, &units): (&f64, &i128)| (self.decode(units) - value).abs() > value.abs() / 256.0;
         let index = values.iter().zip(units).position(lossy)?;
         let (given, becomes) = (shown(values[index]), shown(self.decode(units[index])));
@@ -146,8 +197,9 @@ impl Dtype {
         units as f64 / f64::from(self.frac()).exp2()
     }
 
-    fn out_of_range(self, index: usize, value: f64, shown: String) -> Fault {
-        Fault::OutOfRange { index, value, shown, dtype: self }
+    fn out_of_range(self, index: usize, value: f64, shown: String, all: &[i128]) -> Fault {
+        let fits = self.holding(Interval::spanning(all));
+        Fault::OutOfRange { index, value, shown, dtype: self, fits }
     }
 
     /// The range in the user's units, as text.

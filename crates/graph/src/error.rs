@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::dtype::{Dtype, shown};
+use crate::dtype::{Dtype, MAX_BITS, shown};
 use crate::interval::Interval;
 use crate::node::Source;
 
@@ -93,17 +93,20 @@ pub enum Fault {
     TooLarge { shape: Shape },
 
     #[error(
-        "a ring of {bits} bits is not supported: with a sign, bits lie between 2 and 64, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit"
+        "a ring of {bits} bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit"
     )]
     Bits { bits: u32 },
-    #[error("uint({bits}) is not supported: bits lie between 1 and 64, for instance qr.uint(32)")]
+    #[error("uint({bits}) is not supported: bits lie between 1 and 120, for instance qr.uint(32)")]
     UnsignedBits { bits: u32 },
     #[error("fixed({bits}, {frac}): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)")]
     Frac { bits: u32, frac: u32 },
     #[error(
-        "cannot {op} {left} and {right}: the dtypes must be equal; convert one of them (x.astype(qr.{left})), or give both inputs the same dtype (dtype=qr.{left})"
+        "cannot {op} {left} and {right}: what holds both takes {bits} bits, and dtypes have at most 120; {}",
+        narrowing(*left, *right)
     )]
-    MixedDtypes { op: &'static str, left: Dtype, right: Dtype },
+    NoCommonDtype { op: &'static str, left: Dtype, right: Dtype, bits: u32 },
+    #[error("{op} of {left} by {right}: the divisor has more fractional bits; divide x.astype(qr.{right})")]
+    FinerDivisor { op: &'static str, left: Dtype, right: Dtype },
     #[error(
         "cannot combine a float constant with {dtype}: give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant"
     )]
@@ -136,13 +139,25 @@ pub enum Fault {
     RealDtype { op: &'static str, dtype: Dtype, least: u32 },
     #[error("{op} is not defined on any value from {lo} to {hi}, where its argument is proven to lie")]
     Domain { op: &'static str, lo: f64, hi: f64 },
-    #[error("no result of {op} fits {dtype}: the first operand is proven to lie from {lo} to {hi}; use a wider dtype")]
+    #[error("no result of {op} fits {dtype}: the first operand is proven to lie from {lo} to {hi}; {}", wider_or_smaller(*dtype))]
     NoResultFits { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
     #[error("a bit does not convert to {dtype}, which cannot hold 1.0: use fewer fractional bits")]
     OneDoesNotFit { dtype: Dtype },
 
-    #[error("value {shown} (index {index}) does not fit {dtype}, which holds {}: use a wider dtype or scale the values", dtype.shown_range())]
-    OutOfRange { index: usize, value: f64, shown: String, dtype: Dtype },
+    #[error("value {shown} (index {index}) does not fit {dtype}, which holds {}: {}", dtype.shown_range(), holding(*fits))]
+    OutOfRange { index: usize, value: f64, shown: String, dtype: Dtype, fits: Option<Dtype> },
+    #[error("{op} of public numbers is {shown}, which does not fit {dtype}: {}", holding(*fits))]
+    PublicResult { op: &'static str, dtype: Dtype, shown: String, fits: Option<Dtype> },
+    #[error("{op} gives {shown} (index {index}), which {dtype} does not hold{}: {advice}", kept_whole(*whole_bits))]
+    Leaves { op: &'static str, dtype: Dtype, index: usize, shown: String, whole_bits: Option<u32>, advice: Advice },
+    #[error("{op} gives the stated saturation, not numpy's {numpy} (index {index}, of {of}): {advice}")]
+    Saturates { op: &'static str, index: usize, of: String, numpy: &'static str, advice: &'static str },
+    #[error(
+        "astype rounds towards minus infinity: {from} becomes {to} (index {index}), where numpy gives {numpy}; for numpy's, take mpc.where(x < 0, -(-x).astype(dtype), x.astype(dtype))"
+    )]
+    RoundsDown { index: usize, from: String, to: i128, numpy: i128 },
+    #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*bound))]
+    Unbounded { op: &'static str, dtype: Dtype, bound: Option<i128> },
     #[error(
         "value {given} (index {index}) becomes {becomes} in {dtype}, whose unit is {}: scale the values, or use more fractional bits",
         shown(dtype.decode(1))
@@ -150,19 +165,21 @@ pub enum Fault {
     Rounded { index: usize, given: String, becomes: String, dtype: Dtype },
     #[error("value {value} (index {index}) is not a finite number: remove or replace it")]
     NotFinite { index: usize, value: f64 },
-    #[error("value {shown} (index {index}) is larger than the stated bound allows ({lo} to {hi}): raise bound=")]
-    OutOfBound { index: usize, shown: String, lo: f64, hi: f64 },
+    #[error("value {shown} (index {index}) is larger than the stated bound allows ({lo} to {hi}): raise bound= (bound={} holds all)", shown_bound(*largest))]
+    OutOfBound { index: usize, shown: String, lo: f64, hi: f64, largest: f64 },
+    #[error("value {shown} (index {index}) is larger than reals may be that have neither a bound nor a dtype ({}): state bound={}", crate::REAL_BOUND, shown_bound(*largest))]
+    BeyondReals { index: usize, shown: String, largest: f64 },
     #[error("bound {} is not a magnitude that {dtype} can hold ({}): state the largest absolute value of the input", shown(*bound), dtype.shown_range())]
     Bound { bound: f64, dtype: Dtype },
     #[error("shift by {shift} bits of {dtype}: the shift must lie between 0 and {}", dtype.bits() - 1)]
     Shift { shift: i64, dtype: Dtype },
-    #[error("{op} may leave {dtype}: values from {} to {} are possible and it holds {}; state smaller bounds or use a wider dtype", shown(*lo), shown(*hi), dtype.shown_range())]
+    #[error("{op} may leave {dtype}: values from {} to {} are possible and it holds {}; {}", shown(*lo), shown(*hi), dtype.shown_range(), smaller_or_wider(*dtype))]
     MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
     #[error("{op} by zero has no value: check the divisors")]
     ZeroDivisor { op: &'static str },
-    #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int(64))){}", wrapping(*dtype))]
+    #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int({})))", dtype.bits() + 1)]
     NegativeDivisor { op: &'static str, dtype: Dtype },
-    #[error("% by a number so large that remainders do not fit {dtype}, which holds {}: use a wider dtype", dtype.shown_range())]
+    #[error("% by a number so large that remainders do not fit {dtype}, which holds {}: {}", dtype.shown_range(), wider_or_smaller(*dtype))]
     Remainder { dtype: Dtype },
     #[error("strict mode needs the range of every input: state the largest magnitude (bound=)")]
     BoundRequired,
@@ -182,11 +199,88 @@ fn axis_hint(dimensions: usize) -> String {
     }
 }
 
-/// What to mind when unsigned integers become `int(64)`.
-fn wrapping(dtype: Dtype) -> &'static str {
+/// A dtype that holds what another does not.
+fn holding(fits: Option<Dtype>) -> String {
+    fits.map_or("no dtype holds it: scale the values".into(), |dtype| format!("use dtype=qr.{dtype}"))
+}
+
+/// How two dtypes come to one that holds both.
+fn narrowing(left: Dtype, right: Dtype) -> String {
+    let wide = if left.bits() >= right.bits() { left } else { right };
+    let whole = |dtype: Dtype| dtype.bits() - dtype.frac();
+    let frac = left.frac().max(right.frac());
+    match (wide.is_fixed(), left.is_fixed() || right.is_fixed()) {
+        (false, true) => format!(
+            "if its values fit, convert the wider one (x.astype(qr.int({}))), or state their bound=",
+            whole(wide).min(MAX_BITS - frac)
+        ),
+        (true, true) => format!("if 96 bits are enough, convert both (x.astype(qr.fixed(96, {})))", frac.min(48)),
+        _ => "if its values fit, convert the one without a sign (x.astype(qr.int(120)))".into(),
+    }
+}
+
+/// Advice where a wider dtype would do, if there is one.
+fn wider_or_smaller(dtype: Dtype) -> String {
     match dtype.bits() {
-        64.. => ", which wraps values of 2^63 and above",
-        _ => "",
+        MAX_BITS.. => "no dtype is wider: scale the values".into(),
+        bits => format!("use a wider dtype (qr.{})", dtype.with_bits(if bits < 64 { 64 } else { MAX_BITS })),
+    }
+}
+
+/// The same, where bounds are stated.
+fn smaller_or_wider(dtype: Dtype) -> String {
+    match dtype.bits() {
+        MAX_BITS.. => "state smaller bounds (bound=), clip the values, or scale them: no dtype is wider".into(),
+        _ => "state smaller bounds or use a wider dtype".into(),
+    }
+}
+
+/// That fixed point needs room before its surplus bits are dropped.
+fn kept_whole(whole_bits: Option<u32>) -> String {
+    whole_bits.map_or(String::new(), |bits| format!(" before its surplus fractional bits are dropped ({bits} bits)"))
+}
+
+/// A bound that ends the warning of unbounded inputs.
+fn ending(bound: Option<i128>) -> String {
+    match bound {
+        Some(bound) => format!("state bound= of the inputs; up to bound={bound} it fits"),
+        None => "no bound= of the inputs proves that it fits: clip what it works on, or use a wider dtype with bound="
+            .into(),
+    }
+}
+
+/// A bound as one writes it in a program.
+fn shown_bound(largest: f64) -> String {
+    match largest {
+        ..1e15 => format!("{}", largest.ceil()),
+        _ => format!("{:e}", 10f64.powf(largest.log10().ceil())),
+    }
+}
+
+/// What to do where a value leaves its dtype.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Advice {
+    /// Inputs of this dtype, as far as they have it now.
+    Inputs { from: Dtype, to: Dtype },
+    /// The operation's operands converted to this dtype.
+    Operands(Dtype),
+    /// The conversion's dtype in place of the one that was asked for.
+    Target(Dtype),
+    /// Nothing holds it.
+    Scale,
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Advice::Inputs { from, to } if from.is_fixed() && from.frac() == 16 => {
+                write!(f, "give the inputs that are {from} dtype=qr.{to}, or none (qr.real finds its width)")
+            }
+            Advice::Inputs { from, to } => write!(f, "give the inputs that are {from} dtype=qr.{to}"),
+            Advice::Operands(to) => write!(f, "convert what it works on (x.astype(qr.{to}))"),
+            Advice::Target(to) => write!(f, "use qr.{to} there"),
+            Advice::Scale => write!(f, "no dtype holds it: scale the values"),
+        }
     }
 }
 
@@ -220,7 +314,8 @@ impl Fault {
             Fault::Bits { .. }
             | Fault::UnsignedBits { .. }
             | Fault::Frac { .. }
-            | Fault::MixedDtypes { .. }
+            | Fault::NoCommonDtype { .. }
+            | Fault::FinerDivisor { .. }
             | Fault::FloatWithInt { .. }
             | Fault::BitsOnly { .. }
             | Fault::Condition { .. }
@@ -235,6 +330,12 @@ impl Fault {
             | Fault::Rounded { .. }
             | Fault::NotFinite { .. }
             | Fault::OutOfBound { .. }
+            | Fault::BeyondReals { .. }
+            | Fault::PublicResult { .. }
+            | Fault::Leaves { .. }
+            | Fault::Saturates { .. }
+            | Fault::RoundsDown { .. }
+            | Fault::Unbounded { .. }
             | Fault::Bound { .. }
             | Fault::Shift { .. }
             | Fault::MayOverflow { .. }
@@ -246,6 +347,13 @@ impl Fault {
             | Fault::BoundRequired => Kind::Range,
             Fault::Owner { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => Kind::Config,
         }
+    }
+
+    pub(crate) fn public_result(op: &'static str, dtype: Dtype, units: &[i128]) -> Fault {
+        let range = dtype.range();
+        let first = units.iter().copied().find(|&v| !range.contains(v)).unwrap_or_default();
+        let shown = if dtype.is_fixed() { shown(dtype.decode(first)) } else { first.to_string() };
+        Fault::PublicResult { op, dtype, shown, fits: dtype.holding(Interval::spanning(units)) }
     }
 
     pub(crate) fn may_overflow(op: &'static str, dtype: Dtype, reach: Interval) -> Fault {

@@ -1,18 +1,19 @@
 //! The program: an append-only list of checked nodes.
 
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
-use crate::build::Builder;
+use crate::build::{Builder, Recent};
 use crate::clamp::clamped;
 use crate::dtype::{Dtype, shown};
 use crate::error::{Fault, Shape};
 use crate::hash::Hash;
 use crate::interval::Interval;
-use crate::node::{Node, NodeId, Op, Source};
-use crate::ranges::{self, Reach};
+use crate::node::{Node, NodeId, Op, Room, Source};
+use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
 use crate::units::Units;
-use crate::{real, reference, shape};
+use crate::{real, reference, shape, unbounded};
 
 /// An operation whose result may leave its dtype (and would wrap), given the bounds that were stated; or public numbers
 /// that their dtype changes much.
@@ -33,6 +34,21 @@ pub struct Graph {
     warnings: Vec<RangeWarning>,
     rules: Rules,
     pub(crate) ready: Cache,
+    pub(crate) recent: Recent,
+    /// Lines that were warned of with nothing stated.
+    unbounded: BTreeSet<(Arc<str>, u32)>,
+}
+
+/// Whether results are squares, or sums of squares.
+fn squares(op: &Op, inputs: &[NodeId]) -> bool {
+    let of_itself = matches!(inputs, [a, b] if a == b);
+    of_itself && matches!(op, Op::Mul | Op::MatMul { m: 1, n: 1, .. })
+}
+
+/// What becomes of results of these operands.
+fn room(operands: &[&Node], dtype: Dtype) -> Room {
+    let secret = operands.iter().filter(|node| dtype.is_fixed() && !node.is_public());
+    secret.map(|node| node.room).max().unwrap_or_default()
 }
 
 /// How a program is read.
@@ -42,6 +58,20 @@ pub struct Rules {
     pub strict: bool,
     /// How products of fixed point lose their surplus bits.
     pub truncation: Truncation,
+    /// Who hears of results that nothing proves to fit.
+    pub watch: Watch,
+}
+
+/// Who hears of results that nothing proves to fit their dtype.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Watch {
+    /// Nobody, but of those that stated bounds do not keep in it.
+    #[default]
+    Stated,
+    /// Whoever builds the program, once for each line.
+    Program,
+    /// Whoever runs it, if a value leaves its dtype ([`Checker`](crate::Checker)): stated bounds are reported while building.
+    Values,
 }
 
 /// How products of fixed point lose their surplus bits.
@@ -129,7 +159,7 @@ impl Graph {
     /// ring of its dtype; 0 for other operations.
     pub fn product_shift(&self, id: NodeId) -> u32 {
         let node = self.node(id);
-        ranges::product_shift(&node.op, &self.operands(&node.inputs))
+        ranges::product_shift(&node.op, &self.known(&node.inputs))
     }
 
     /// Bits of the smallest ring in which every difference of a value of `a` and a value of `b` is proven to be
@@ -179,11 +209,16 @@ impl Graph {
         let Some(index) = units.iter().position(|&v| !range.contains(v)) else { return Ok(()) };
         let value = node.dtype.decode(units[index]);
         let shown = if node.dtype.is_fixed() { shown(value) } else { units[index].to_string() };
+        let all = Interval::spanning(units);
         if node.interval.is_none() || node.dtype == Dtype::Bit {
-            return Err(Fault::OutOfRange { index, value, shown, dtype: node.dtype });
+            return Err(Fault::OutOfRange { index, value, shown, dtype: node.dtype, fits: node.dtype.holding(all) });
         }
         let (lo, hi) = (node.dtype.decode(range.lo()), node.dtype.decode(range.hi()));
-        Err(Fault::OutOfBound { index, shown, lo, hi })
+        let largest = node.dtype.decode(all.lo()).abs().max(node.dtype.decode(all.hi()));
+        Err(match node.room {
+            Room::Assumed => Fault::BeyondReals { index, shown, largest },
+            _ => Fault::OutOfBound { index, shown, lo, hi, largest },
+        })
     }
 
     /// How the program is read.
@@ -201,6 +236,7 @@ impl Graph {
         self.hashes.truncate(len);
         self.steps.truncate(len);
         self.warnings.retain(|w| w.node.index() < len);
+        self.recent.truncate(len);
     }
 
     /// Forgets the newest node, so that an input whose values were refused leaves no trace. Does nothing to others.
@@ -226,7 +262,13 @@ impl Graph {
             return self.fold(&op, &inputs, shape, dtype, source);
         }
         let name = op.name();
-        let reach = ranges::reach(&op, &operands, dtype, self.rules.truncation);
+        let known = self.known(&inputs);
+        let reach = match squares(&op, &inputs) {
+            true => ranges::reach_of_squares(&op, &known, dtype, self.rules.truncation),
+            false => ranges::reach(&op, &known, dtype, self.rules.truncation),
+        };
+        let room = room(&operands, dtype);
+        let may_wrap = self.rules.watch == Watch::Program && unbounded::may_wrap(&op, &known, dtype);
         let mut overflow = None;
         let clamped = if op == Op::Select { clamped(self, &inputs) } else { None };
         let interval = match reach {
@@ -234,13 +276,34 @@ impl Graph {
             // What nothing was stated about lies in its dtype; only under strict rules is that held against its author.
             Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
+            // Values are looked at where nobody stated how large they are.
+            Reach::Leaves(_) if room == Room::Assumed && self.rules.watch == Watch::Values && !self.rules.strict => {
+                None
+            }
             Reach::Leaves(exact) => {
                 overflow = Some(Fault::may_overflow(name, dtype, exact));
                 None
             }
         };
-        let id = self.append(Node { op, inputs, shape, dtype, interval, source: source.clone() })?;
+        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source: source.clone() })?;
+        if may_wrap && interval.is_none() && overflow.is_none() {
+            overflow = self.unbounded_at(id);
+        }
         self.warn(id, overflow)
+    }
+
+    /// What to say of a result that nothing proves to fit, once for each line.
+    fn unbounded_at(&mut self, id: NodeId) -> Option<Fault> {
+        let source = &self.node(id).source;
+        let fresh = self.unbounded.insert((source.file.clone(), source.line));
+        fresh.then(|| unbounded::fault(self, id))
+    }
+
+    /// Sets what becomes of results that are made of `id`, which was built last.
+    pub(crate) fn give_room(&mut self, id: NodeId, room: Room) {
+        if let Some(node) = self.nodes.get_mut(id.index()) {
+            node.room = room;
+        }
     }
 
     /// Passes the node on with a warning, which is an error in strict mode.
@@ -263,7 +326,8 @@ impl Graph {
         let interval = Some(Interval::spanning(&values));
         let one = matches!(values.as_slice(), [first, rest @ ..] if rest.iter().all(|v| v == first));
         let values = Units::from(if one { &values[..1] } else { &values });
-        self.append(Node { op: Op::Constant(values), inputs: vec![], shape, dtype, interval, source: source.clone() })
+        let (op, inputs, room) = (Op::Constant(values), vec![], Room::Stated);
+        self.append(Node { op, inputs, shape, dtype, interval, room, source: source.clone() })
     }
 
     pub(crate) fn append(&mut self, node: Node) -> Result<NodeId, Fault> {
@@ -296,11 +360,23 @@ impl Graph {
         };
         let values: Vec<Vec<i128>> = operands.iter().map(full).collect();
         let slices: Vec<&[i128]> = values.iter().map(Vec::as_slice).collect();
-        let result = reference::evaluate(op, &operands, &slices, &shape, dtype);
-        self.push_constant(result, shape, dtype, source)
+        let result = reference::exact(op, &operands, &slices, &shape, dtype);
+        let Some(holding) = dtype.holding(Interval::spanning(&result)) else {
+            return Err(Fault::public_result(op.name(), dtype, &result));
+        };
+        // The dtype of a conversion is what the user asked for.
+        match holding == dtype || !matches!(op, Op::Convert) {
+            true => self.push_constant(result, shape, holding, source),
+            false => Err(Fault::public_result(op.name(), dtype, &result)),
+        }
     }
 
     fn operands(&self, inputs: &[NodeId]) -> Vec<&Node> {
         inputs.iter().map(|&id| self.node(id)).collect()
+    }
+
+    /// What is known of the operands' values.
+    pub(crate) fn known(&self, inputs: &[NodeId]) -> Vec<Known> {
+        inputs.iter().map(|&id| Known::of(self.node(id))).collect()
     }
 }

@@ -60,6 +60,11 @@ impl Interval {
         Interval { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
     }
 
+    /// The smallest interval with all `values`, `None` where there are none.
+    pub fn of(values: &[i128]) -> Option<Interval> {
+        (!values.is_empty()).then(|| Interval::spanning(values))
+    }
+
     /// Each end moved to the nearest number of `within`.
     pub(crate) fn clamped(self, within: Interval) -> Interval {
         Interval { lo: self.lo.clamp(within.lo, within.hi), hi: self.hi.clamp(within.lo, within.hi) }

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod check;
 mod clamp;
 mod cut;
 pub mod domains;
@@ -40,19 +41,21 @@ mod reference;
 mod repetitions;
 mod scale;
 pub mod shape;
+mod unbounded;
 mod units;
 
-pub use build::{BinaryOp, Bound, Builder, Operand, UnaryOp};
+pub use build::{BinaryOp, Bound, Builder, Operand, REAL_BOUND, UnaryOp};
+pub use check::{Checked, Checker};
 pub use cut::Cut;
-pub use dtype::Dtype;
-pub use error::{BuildError, Fault, Kind, Shape};
-pub use graph::{Graph, RangeWarning, Rules, Truncation};
+pub use dtype::{Dtype, MAX_BITS};
+pub use error::{Advice, BuildError, Fault, Kind, Shape};
+pub use graph::{Graph, RangeWarning, Rules, Truncation, Watch};
 pub use hash::{Hash, first_difference};
 pub use in_bits::{InBits, Lane};
 pub use index::{Index, Layer, Side};
 pub use interval::Interval;
 pub use network::{Network, NetworkError};
-pub use node::{Axis, Division, Give, Node, NodeId, Op, Source};
+pub use node::{Axis, Division, Give, Node, NodeId, Op, Room, Source};
 pub use ready::Ready;
 pub use real::Real;
 pub use reference::{EvalError, eval_clear};

@@ -256,6 +256,18 @@ impl Op {
     }
 }
 
+/// What becomes of a result that may not fit its dtype. Of several operands the last of these counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Room {
+    /// The dtype was stated, so the result has it, too, and the program's author hears of it.
+    #[default]
+    Stated,
+    /// Reals without a stated dtype: the result gets as many bits as its proven range takes.
+    Grows,
+    /// The same, where a range goes back to that of all reals without a dtype or a bound.
+    Assumed,
+}
+
 /// One operation of a program, with all that is known about its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -265,6 +277,7 @@ pub struct Node {
     pub dtype: Dtype,
     /// Where every value is proven to lie, in ring units; `None`: nothing is proven beyond the dtype.
     pub interval: Option<Interval>,
+    pub room: Room,
     pub source: Source,
 }
 

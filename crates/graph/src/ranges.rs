@@ -19,8 +19,26 @@ pub(crate) enum Reach {
     Leaves(Interval),
 }
 
+/// What is known of the values of an operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Known {
+    pub dtype: Dtype,
+    /// Where they lie; `None`: anywhere in the dtype.
+    pub interval: Option<Interval>,
+}
+
+impl Known {
+    pub fn of(node: &Node) -> Known {
+        Known { dtype: node.dtype, interval: node.interval }
+    }
+
+    pub fn range(self) -> Interval {
+        self.interval.unwrap_or_else(|| self.dtype.range())
+    }
+}
+
 /// The reach of `op` on `inputs`, its result having type `dtype`, where fixed point is truncated as `truncation` says.
-pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype, truncation: Truncation) -> Reach {
+pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
     match op {
         Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Circuit(_) => {
             return Reach::Fits(Interval::BIT);
@@ -90,6 +108,14 @@ pub(crate) fn reach(op: &Op, inputs: &[&Node], dtype: Dtype, truncation: Truncat
     Reach::Fits(down(exact, product_shift(op, inputs)))
 }
 
+/// The reach of a product of an array with itself: nothing of it is negative.
+pub(crate) fn reach_of_squares(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
+    match reach(op, inputs, dtype, truncation) {
+        Reach::Fits(all) => Reach::Fits(all.clamped(Interval::new(0, i128::MAX))),
+        other => other,
+    }
+}
+
 /// Where quotients lie.
 fn quotients(x: Interval, divisors: &[i128]) -> Interval {
     let ends = |&d: &i128| Interval::new(floor_div(x.lo(), d), floor_div(x.hi(), d));
@@ -135,7 +161,7 @@ pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
 
 /// By how many bits a product is shifted right after it was formed in the ring: the fractional bits where both
 /// operands are fixed point, 0 otherwise and for every other operation.
-pub(crate) fn product_shift(op: &Op, inputs: &[&Node]) -> u32 {
+pub(crate) fn product_shift(op: &Op, inputs: &[Known]) -> u32 {
     match (op, inputs) {
         (Op::Mul | Op::MatMul { .. }, [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => a.dtype.frac(),
         _ => 0,

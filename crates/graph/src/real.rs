@@ -29,6 +29,8 @@ pub enum Real {
 
 /// The most bits after the point.
 pub const MAX_FRAC: u32 = 16;
+/// Roots and quotients in rings of more than 64 bits are within 4 units, or relative to their size 2 to minus this.
+const WIDE_ERROR_BITS: u32 = 28;
 
 impl Real {
     /// The name in messages and plans.
@@ -43,6 +45,11 @@ impl Real {
             Real::Rsqrt => "rsqrt",
             Real::Reciprocal => "reciprocal",
         }
+    }
+
+    /// Whether protocols compute it in rings of more than 64 bits.
+    pub(crate) fn takes_wide(self) -> bool {
+        matches!(self, Real::Sqrt | Real::Log)
     }
 
     /// Whether the results of some argument in `interval` (ring units) mean what the function's name says.
@@ -72,6 +79,16 @@ impl Real {
         }
     }
 
+    /// What numpy gives where the function gives a stated value instead; `saturated`: the result is the largest number.
+    pub(crate) fn beyond(self, units: i128, saturated: bool) -> Option<&'static str> {
+        match self {
+            Real::Log | Real::Rsqrt | Real::Reciprocal if units == 0 => Some("infinity"),
+            Real::Log | Real::Sqrt | Real::Rsqrt if units < 0 => Some("nan"),
+            Real::Exp | Real::Rsqrt | Real::Reciprocal if saturated => Some("larger number"),
+            _ => None,
+        }
+    }
+
     /// Where results lie, in ring units, as far as it is proven; `None` where they may be saturated.
     pub(crate) fn reach(self, argument: Option<Interval>, dtype: Dtype) -> Option<Interval> {
         let one = 1i128 << dtype.frac();
@@ -94,7 +111,8 @@ impl Real {
                 fits(Interval::new(times_ln2(at_least) - one / 1000 - 2, times_ln2(below) + one / 1000 + 2))
             }
             (Real::Sqrt, Some(x)) => {
-                fits(Interval::new(0, ((x.hi().max(0) << dtype.frac()) as u128).isqrt() as i128 + 3))
+                let root = shl(x.hi().max(0) as u128, dtype.frac()).isqrt() as i128;
+                fits(Interval::new(0, root + 3 + if dtype.bits() > 64 { root >> WIDE_ERROR_BITS } else { 0 }))
             }
             (Real::Rsqrt, Some(x)) if x.lo() > 0 => {
                 let inverse = (one * one * one / x.lo()) as u128;
@@ -130,13 +148,23 @@ impl Real {
 pub(crate) fn quotients(x: Interval, y: Interval, frac: u32) -> (u128, u128) {
     let far = |i: Interval| i.lo().unsigned_abs().max(i.hi().unsigned_abs());
     let near = |i: Interval| if i.contains(0) { 0 } else { i.lo().unsigned_abs().min(i.hi().unsigned_abs()) };
-    // The widest dtype with so few fractional bits leaves room for this.
-    ((near(x) << frac) / far(y).max(1), (far(x) << frac) / near(y).max(1))
+    let most = match far(x).leading_zeros() >= frac {
+        true => (far(x) << frac) / near(y).max(1),
+        false => shl(far(x) / near(y).max(1) + 1, frac),
+    };
+    (shl(near(x), frac) / far(y).max(1), most)
+}
+
+/// x 2^bits, or the largest number.
+fn shl(x: u128, bits: u32) -> u128 {
+    if x.leading_zeros() >= bits { x << bits } else { u128::MAX }
 }
 
 /// Where quotients lie, in ring units; `None` where one may be saturated.
 pub(crate) fn quotient_reach(x: Interval, y: Interval, dtype: Dtype) -> Option<Interval> {
-    let largest = i128::try_from(quotients(x, y, dtype.frac()).1).ok()?.checked_add(3)?; // short ones are rounded
+    let largest = i128::try_from(quotients(x, y, dtype.frac()).1).ok()?;
+    let error = 4 + if dtype.bits() > 64 { largest >> WIDE_ERROR_BITS } else { 0 };
+    let largest = largest.checked_add(error)?; // short ones are rounded
     let (lo, hi) = match (x.lo() >= 0, y.lo() > 0, x.hi() <= 0) {
         (true, true, _) | (_, false, true) => (0, largest),
         (true, false, _) | (_, true, true) => (-largest, 0),
@@ -153,7 +181,13 @@ pub(crate) fn divide(x: i128, y: i128, dtype: Dtype) -> i128 {
         (0, _) => 0,
         (sign, 0) => sign * most,
         _ => {
-            let magnitude = (x.unsigned_abs() << dtype.frac()) / y.unsigned_abs();
+            let (x_size, y_size) = (x.unsigned_abs(), y.unsigned_abs());
+            let (mut magnitude, mut rest) = (x_size / y_size, x_size % y_size);
+            for _ in 0..dtype.frac() {
+                rest *= 2;
+                magnitude = magnitude.saturating_mul(2).saturating_add(u128::from(rest >= y_size));
+                rest -= if rest >= y_size { y_size } else { 0 };
+            }
             (magnitude.min(most.unsigned_abs()) as i128) * x.signum() * y.signum()
         }
     }

@@ -49,7 +49,7 @@ fn given(graph: &Graph, id: NodeId, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Res
     Ok(values.clone())
 }
 
-/// The result of one operation; operands have been checked when it was built.
+/// The result of one operation in its ring; operands have been checked when it was built.
 pub(crate) fn evaluate(
     op: &Op,
     nodes: &[&Node],
@@ -57,17 +57,65 @@ pub(crate) fn evaluate(
     result_shape: &[usize],
     dtype: Dtype,
 ) -> Vec<i128> {
-    let exact: Vec<i128> = match (op, values) {
-        (Op::Add, [a, b]) => zip(a, b, |x, y| x + y),
-        (Op::Sub, [a, b]) => zip(a, b, |x, y| x - y),
-        (Op::Neg, [a]) => map(a, |x| -x),
-        (Op::Mul, [a, b]) => zip(a, b, |x, y| product(nodes, x * y, dtype)),
-        (Op::MatMul { batch, m, k, n }, [a, b]) => {
-            let sums = matmul(a, b, *batch, [*m, *k, *n], dtype);
-            map(&sums, |sum| product(nodes, sum, dtype))
+    let result = computed(op, nodes, values, result_shape, (dtype, Numbers::Ring(dtype)));
+    map(&result, |x| dtype.wrap(x))
+}
+
+/// The result of one operation on integers, which do not wrap; what 128 bits do not hold is saturated there. Where fewer
+/// bits are the operation's meaning, as for numbers made of bits, it has these.
+pub(crate) fn exact(op: &Op, nodes: &[&Node], values: &[&[i128]], result_shape: &[usize], dtype: Dtype) -> Vec<i128> {
+    let result = computed(op, nodes, values, result_shape, (dtype, Numbers::Exact));
+    if matches!(op, Op::Compose) { map(&result, |x| dtype.wrap(x)) } else { result }
+}
+
+/// How numbers are added and multiplied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Numbers {
+    /// Modulo the ring of a dtype.
+    Ring(Dtype),
+    /// As integers, saturated.
+    Exact,
+}
+
+impl Numbers {
+    fn add(self, x: i128, y: i128) -> i128 {
+        match self {
+            Numbers::Ring(dtype) => dtype.wrap(x.wrapping_add(y)),
+            Numbers::Exact => x.saturating_add(y),
         }
-        (Op::Sum(axis), [a]) => along(a, axis, |line| line.iter().sum()),
-        (Op::Shl(bits), [a]) => map(a, |x| x << bits),
+    }
+
+    fn mul(self, x: i128, y: i128) -> i128 {
+        match self {
+            Numbers::Ring(dtype) => dtype.wrap(x.wrapping_mul(y)),
+            Numbers::Exact => x.saturating_mul(y),
+        }
+    }
+
+    fn sum(self, line: &[i128]) -> i128 {
+        line.iter().fold(0, |sum, &x| self.add(sum, x))
+    }
+}
+
+/// What an operation gives before it is reduced to its dtype; products of fixed point are shifted already.
+fn computed(
+    op: &Op,
+    nodes: &[&Node],
+    values: &[&[i128]],
+    result_shape: &[usize],
+    (dtype, numbers): (Dtype, Numbers),
+) -> Vec<i128> {
+    match (op, values) {
+        (Op::Add, [a, b]) => zip(a, b, |x, y| numbers.add(x, y)),
+        (Op::Sub, [a, b]) => zip(a, b, |x, y| numbers.add(x, -y)),
+        (Op::Neg, [a]) => map(a, |x| -x),
+        (Op::Mul, [a, b]) => zip(a, b, |x, y| numbers.mul(x, y) >> shift(nodes)),
+        (Op::MatMul { batch, m, k, n }, [a, b]) => {
+            let sums = matmul(a, b, *batch, [*m, *k, *n], numbers);
+            map(&sums, |sum| sum >> shift(nodes))
+        }
+        (Op::Sum(axis), [a]) => along(a, axis, |line| numbers.sum(line)),
+        (Op::Shl(bits), [a]) => map(a, |x| numbers.mul(x, 1 << bits)),
         (Op::Shr(bits), [a]) => map(a, |x| x >> bits),
         (Op::FloorDiv(divisors), [a]) => zip(a, &expand(divisors, a.len()), floor_div),
         (Op::Remainder(divisors), [a, _]) => zip(a, &expand(divisors, a.len()), |x, d| x - floor_div(x, d) * d),
@@ -102,7 +150,7 @@ pub(crate) fn evaluate(
         (Op::CumSum(axis), [a]) => lines(a, axis, |line| {
             let mut sum = 0;
             map_with(line, |x| {
-                sum += x;
+                sum = numbers.add(sum, x);
                 sum
             })
         }),
@@ -113,21 +161,20 @@ pub(crate) fn evaluate(
         }
         (Op::Convert, [a]) => {
             let (from, to) = (nodes[0].dtype.frac(), dtype.frac());
-            map(a, |x| if to >= from { x << (to - from) } else { x >> (from - to) })
+            map(a, |x| if to >= from { numbers.mul(x, 1 << (to - from)) } else { x >> (from - to) })
         }
         (Op::Real(function), [a]) => map(a, |x| function.clear(x, dtype)),
         (Op::Divide, [a, b]) => zip(a, b, |x, y| real::divide(x, y, dtype)),
         (Op::Softmax(axis), [a]) => lines(a, axis, |line| real::softmax(line, dtype)),
         (Op::Cast, [a]) => map(a, |x| x << dtype.frac()),
         _ => unreachable!("{} with {} operands is never built", op.name(), values.len()),
-    };
-    map(&exact, |x| dtype.wrap(x))
+    }
 }
 
-/// A product as the ring holds it, shifted where both operands are fixed point.
-fn product(nodes: &[&Node], exact: i128, dtype: Dtype) -> i128 {
+/// By how much a product is shifted: where both operands are fixed point.
+fn shift(nodes: &[&Node]) -> u32 {
     let both_fixed = nodes.iter().all(|n| n.dtype.is_fixed());
-    dtype.wrap(exact) >> if both_fixed { dtype.frac() } else { 0 }
+    if both_fixed { nodes[0].dtype.frac() } else { 0 }
 }
 
 /// One instance after another.
@@ -156,13 +203,13 @@ pub(crate) fn floor_div(x: i128, d: i128) -> i128 {
     x / d - i128::from(!exact && (x < 0) != (d < 0))
 }
 
-fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], dtype: Dtype) -> Vec<i128> {
+fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], numbers: Numbers) -> Vec<i128> {
     let mut sums = Vec::with_capacity(batch * m * n);
     for block in 0..batch {
         for row in 0..m {
             for column in 0..n {
-                let term = |i: usize| a[(block * m + row) * k + i] * b[(block * k + i) * n + column];
-                sums.push((0..k).fold(0, |sum, i| dtype.wrap(sum + term(i))));
+                let term = |i: usize| numbers.mul(a[(block * m + row) * k + i], b[(block * k + i) * n + column]);
+                sums.push((0..k).fold(0, |sum, i| numbers.add(sum, term(i))));
             }
         }
     }

@@ -8,13 +8,12 @@
 
 use std::ops::Range;
 
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, MAX_RING_BITS};
 use crate::graph::Truncation;
 use crate::interval::Interval;
 use crate::units::Units;
 
-/// The most bits of a ring in which truncations find their random bits.
-const MOST_BITS: u32 = 126;
+const MOST_BITS: u32 = MAX_RING_BITS;
 
 /// How every element is multiplied: x becomes n x + floor((m x + half) / 2^shift), for 2^(shift-1) as the half (where results
 /// are rounded either way: for none). One n, m or limit for each element, or one for all.
@@ -122,8 +121,18 @@ impl Ratio {
     fn limit(c: f64, largest: i128, most: i128) -> i128 {
         match significand(c) {
             _ if c.abs() >= 1.0 => most,
-            (m, e) => (largest * m) >> e,
+            (m, e) => product_shr(largest, m, e as u32),
         }
+    }
+}
+
+/// floor(x m / 2^e) for 0 <= x < 2^120, 0 < m < 2^53, 0 <= e <= 126, where that fits.
+fn product_shr(x: i128, m: i128, e: u32) -> i128 {
+    const LOW_BITS: u32 = 60;
+    let (high, low) = ((x >> LOW_BITS) * m, (x & ((1 << LOW_BITS) - 1)) * m);
+    match e.checked_sub(LOW_BITS) {
+        Some(down) => (high >> down) + ((((high & ((1 << down) - 1)) << LOW_BITS) + low) >> e),
+        None => (high << (LOW_BITS - e)) + (low >> e),
     }
 }
 
@@ -206,7 +215,10 @@ impl Scale {
         let limit = |i: usize| limits.as_ref().map_or(most, |limits| limits[i]);
         let one = |(i, &x): (usize, &i128)| match limit(i) {
             limit if limit < most && x.abs() > limit => x.signum() * whole[i].signum() * most,
-            _ => whole[i] * x + ((factors[i] * x + half) >> self.shift),
+            _ => {
+                let rest = factors[i].saturating_mul(x).saturating_add(half) >> self.shift;
+                whole[i].saturating_mul(x).saturating_add(rest)
+            }
         };
         x.iter().enumerate().map(one).collect()
     }
@@ -291,6 +303,16 @@ mod tests {
         let (m, e) = significand(c);
         let m = if c < 0.0 { -m } else { m };
         if e >= 0 { (m, 1 << e) } else { (m << -e, 1) }
+    }
+
+    #[test]
+    fn products_of_more_than_128_bits_are_shifted() {
+        for (x, m, e) in [(7, 3, 1), (1 << 100, 5, 3), ((1 << 60) - 1, 1, 60), (12345, (1 << 53) - 1, 60)] {
+            assert_eq!(product_shr(x, m, e), (x * m) >> e, "{x} {m} {e}");
+        }
+        let (x, m) = ((1i128 << 119) - 1, (1i128 << 53) - 1);
+        assert_eq!(product_shr(x, m, 54), (1 << 118) - (1 << 65) - 1);
+        assert_eq!(product_shr(x, m, 120), (m >> 1) - i128::from(m & 1 == 0));
     }
 
     #[test]

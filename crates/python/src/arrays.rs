@@ -5,13 +5,13 @@ use pyo3::prelude::*;
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, NodeId, Operand, Real, Side, Source,
+    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, NodeId, Operand, Real, Room, Side, Source,
     UnaryOp,
 };
 
 use crate::circuit::Circuit;
 use crate::errors::{instance, raise, warn};
-use crate::operands::{Argument, dtype, dtype_parts, numbers};
+use crate::operands::{Argument, dtype, dtype_parts, is_real, numbers};
 use crate::session::Session;
 
 type Dtype<'a> = (&'a str, u32, u32);
@@ -77,7 +77,8 @@ impl Session {
     fn info(&self, py: Python<'_>, node: u32) -> PyResult<(Vec<usize>, Dtype<'static>)> {
         let look = |graph: &quorate_graph::Graph| {
             let node = graph.node(NodeId(node));
-            (node.shape.clone(), dtype_parts(node.dtype))
+            let (kind, bits, frac) = dtype_parts(node.dtype);
+            (node.shape.clone(), (if node.room == Room::Stated { kind } else { "real" }, bits, frac))
         };
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }
@@ -101,12 +102,18 @@ impl Session {
                 Err(_) => Largest::Real(value.extract()?),
             }),
         };
+        let real = is_real(dtype);
         let dtype = self.dtype(py, dtype, &line)?;
         let parties = self.lock()?.parties();
         let data = values.map(|(kind, bytes)| numbers(&kind, &bytes)).transpose()?;
-        let id = self.add(py, line, |mut b| b.input(owner, parties, &shape, dtype, bound))?;
+        let id = self.add(py, line, |mut b| match real {
+            true => b.real_input(owner, parties, &shape, bound),
+            false => b.input(owner, parties, &shape, dtype, bound),
+        })?;
         if let Some(data) = data {
             self.lock()?.provide(NodeId(id), owner, &data).map_err(|error| raise(py, &error))?;
+            let warnings = self.lock()?.take_warnings();
+            warnings.iter().try_for_each(|warning| warn(py, warning))?;
         }
         Ok(id)
     }
@@ -183,6 +190,9 @@ impl Session {
     }
 
     fn cast(&self, py: Python<'_>, x: u32, dtype: Dtype<'_>, line: Line) -> PyResult<u32> {
+        if is_real(dtype) {
+            return self.add(py, line, |mut b| b.to_real(NodeId(x)));
+        }
         let dtype = self.dtype(py, dtype, &line)?;
         self.add(py, line, |mut b| b.cast(NodeId(x), dtype))
     }

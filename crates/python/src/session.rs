@@ -16,7 +16,7 @@ use quorate_session::{
 };
 
 use crate::costs;
-use crate::errors::{busy, raise};
+use crate::errors::{busy, raise, warn};
 use crate::operands::to_bytes;
 
 /// How often a running program looks for Ctrl-C and reports its progress.
@@ -127,13 +127,14 @@ impl Session {
         network: Option<&str>,
         options: Given,
         insecure_seed: Option<String>,
+        check: bool,
     ) -> PyResult<Self> {
         let open = || -> Result<Inner, SessionError> {
             let protocol: Protocol = protocol.parse()?;
             let network: Option<Network> = network.map(str::parse).transpose()?;
             let parties = parties.unwrap_or(protocol.default_parties());
             let options = Options { network, ..options.read()? };
-            Inner::local(LocalOptions { protocol, parties, network, insecure_seed, options })
+            Inner::local(LocalOptions { protocol, parties, network, insecure_seed, check, options })
         };
         py.detach(open).map(Session::new).map_err(|error| raise(py, &error))
     }
@@ -201,6 +202,9 @@ impl Session {
         let mut inner = self.lock()?;
         self.take_over_released(&mut inner);
         let targets = nodes(targets);
+        let session: &mut Inner = &mut inner;
+        let warnings = py.detach(|| session.check(&targets)).map_err(|error| raise(py, &error))?;
+        warnings.iter().try_for_each(|warning| warn(py, warning))?;
         let started = if units { inner.run_in_units(&targets) } else { inner.run(&targets) };
         let mut running = started.map_err(|error| raise(py, &error))?;
         let mut interrupt: Option<PyErr> = None;

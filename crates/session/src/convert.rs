@@ -2,8 +2,8 @@
 
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::{Gadgets, Sign};
-use quorate_graph::{Axis, NodeId};
-use quorate_ring::{Bits, Vector};
+use quorate_graph::{Axis, Dtype, Interval, Node, NodeId};
+use quorate_ring::{Bits, Ring, Vector};
 
 use crate::data::ring_of;
 use crate::executor::{Executor, Value};
@@ -53,13 +53,28 @@ impl<S: Gadgets> Executor<'_, S> {
             };
         }
         if from.bits() != to.bits() {
-            let sign = if from.is_unsigned() { Sign::Unsigned } else { Sign::Signed };
-            x = self.s.convert(ctx, &x, ring_of(to), sign).await?;
+            x = self.converted(ctx, x, node, from).await?;
         }
         if to.frac() > from.frac() {
             x = shifted(self.s, &x, to.frac() - from.frac());
         }
         Ok(Value::Arith(x))
+    }
+
+    /// Numbers in another ring. Upwards from as few bits as are proven to hold them: the others are local to take off.
+    async fn converted(&self, ctx: &Ctx, x: S::A, node: &Node, from: Dtype) -> Result<S::A> {
+        let sign = if from.is_unsigned() { Sign::Unsigned } else { Sign::Signed };
+        let to = ring_of(node.dtype);
+        let mut x = x;
+        if let Some(values) = node.interval.filter(|_| to.bits() > from.bits()) {
+            let up = node.dtype.frac().saturating_sub(from.frac());
+            let values = Interval::new(values.lo() >> up, values.hi() >> up);
+            let needed = values.signed_bits() - u32::from(from.is_unsigned());
+            if (2..self.s.shape(&x).0.bits()).contains(&needed) {
+                x = self.s.linear(&x, &|share: &Vector| share.convert(Ring::of(needed)));
+            }
+        }
+        self.s.convert(ctx, &x, to, sign).await
     }
 
     /// Local: in log2(len) additions of everything.

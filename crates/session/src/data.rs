@@ -1,6 +1,6 @@
 //! Values outside the protocol: as users have them, and as ring elements.
 
-use quorate_graph::{BuildError, Dtype, Graph, NodeId};
+use quorate_graph::{BuildError, Dtype, Graph, Interval, MAX_BITS, NodeId};
 use quorate_ring::{Bits, Ring, Vector};
 
 /// An array's values, flattened, in the user's units. Wiped when dropped, since they may be a party's secret input.
@@ -11,6 +11,8 @@ pub enum Data {
     Uints(Vec<u64>),
     Reals(Vec<f64>),
     Bools(Vec<bool>),
+    /// Integers of more than 64 bits.
+    Wide(Vec<i128>),
 }
 
 impl Data {
@@ -20,6 +22,7 @@ impl Data {
             Data::Uints(v) => v.len(),
             Data::Reals(v) => v.len(),
             Data::Bools(v) => v.len(),
+            Data::Wide(v) => v.len(),
         }
     }
 
@@ -35,6 +38,7 @@ impl Drop for Data {
             Data::Uints(v) => v.fill(0),
             Data::Reals(v) => v.fill(0.0),
             Data::Bools(v) => v.fill(false),
+            Data::Wide(v) => v.fill(0),
         }
         std::hint::black_box(self);
     }
@@ -87,7 +91,7 @@ pub(crate) fn constant(dtype: Dtype, units: &[i128], len: usize) -> Plain {
 ///
 /// # Errors
 /// The node's [`BuildError`] with the user's line: wrong number of values, wrong kind, out of range, NaN or infinite.
-pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Plain, BuildError> {
+pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, BuildError> {
     let node = graph.node(id);
     let at = |fault| BuildError { fault, at: node.source.clone() };
     let ring = ring_of(node.dtype);
@@ -95,24 +99,38 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Plain, Bui
         let (lo, hi) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
         let range = node.range();
         if values.len() == node.elements() && range.contains(lo.into()) && range.contains(hi.into()) {
-            return Ok(Plain::Vector(Vector::from_i64s(ring, values)));
+            let plain = Plain::Vector(Vector::from_i64s(ring, values));
+            return Ok(Encoded { plain, range: Interval::new(lo.into(), hi.into()), lost: None });
         }
     }
+    // Where a bound says what fits, the bound is what is reported.
+    let dtype = if node.interval.is_some() { node.dtype.with_bits(MAX_BITS) } else { node.dtype };
     let mut units = match data {
-        Data::Ints(values) => {
-            node.dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?
-        }
-        Data::Uints(values) => {
-            node.dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?
-        }
+        Data::Ints(values) => dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?,
+        Data::Uints(values) => dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?,
+        Data::Wide(values) => dtype.encode_ints(values).map_err(at)?,
         Data::Bools(values) => values.iter().map(|&v| i128::from(v) << node.dtype.frac()).collect(),
-        Data::Reals(values) => node.dtype.encode_reals(values).map_err(at)?,
+        Data::Reals(values) => dtype.encode_reals(values).map_err(at)?,
     };
     let checked = graph.check_input(id, &units).map_err(at);
-    let plain = constant_full(node.dtype, &units);
+    let lost = match data {
+        Data::Reals(values) if checked.is_ok() => node.dtype.lost(values, &units),
+        _ => None,
+    };
+    let range = Interval::spanning(&units);
+    let plain = checked.map(|()| constant_full(node.dtype, &units));
     units.fill(0);
     std::hint::black_box(&units);
-    checked.map(|()| plain)
+    Ok(Encoded { plain: plain?, range, lost: lost.map(at) })
+}
+
+/// An owner's values on their way in.
+pub struct Encoded {
+    pub plain: Plain,
+    /// Where they lie, in units.
+    pub range: Interval,
+    /// What the dtype changed of them. For the owner's eyes: it names a value.
+    pub lost: Option<BuildError>,
 }
 
 fn constant_full(dtype: Dtype, units: &[i128]) -> Plain {
@@ -125,6 +143,7 @@ fn constant_full(dtype: Dtype, units: &[i128]) -> Plain {
 /// Revealed ring elements as they are: numbers of the ring's units, also where the dtype has fractional bits.
 pub(crate) fn decode_units(dtype: Dtype, plain: &Plain) -> Data {
     match (dtype, plain) {
+        (Dtype::Fixed { bits: 65.., .. }, Plain::Vector(v)) => Data::Wide(v.to_i128s()),
         (Dtype::Fixed { .. }, Plain::Vector(v)) => Data::Ints(v.to_i64s()),
         _ => decode(dtype, plain),
     }
@@ -136,7 +155,14 @@ pub(crate) fn decode(dtype: Dtype, plain: &Plain) -> Data {
         (_, Plain::Bits(bits)) => Data::Bools(bits.to_bools()),
         (Dtype::Fixed { frac, .. }, Plain::Vector(v)) => {
             let scale = f64::from(frac).exp2();
+            if v.ring().bits() > 64 {
+                return Data::Reals(v.to_i128s().into_iter().map(|units| units as f64 / scale).collect());
+            }
             Data::Reals(v.to_i64s().into_iter().map(|units| units as f64 / scale).collect())
+        }
+        (Dtype::Int { bits: 65.. }, Plain::Vector(v)) => Data::Wide(v.to_i128s()),
+        (Dtype::Uint { bits: 65.. }, Plain::Vector(v)) => {
+            Data::Wide(v.to_u128s().into_iter().map(|value| value as i128).collect())
         }
         (Dtype::Uint { .. }, Plain::Vector(v)) => Data::Uints(v.to_u64s()),
         (_, Plain::Vector(v)) => Data::Ints(v.to_i64s()),

@@ -40,7 +40,7 @@ fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Pla
     let values = |node: NodeId| Data::Ints(vec![i64::from(node.0); LEN]);
     let inputs: BTreeMap<NodeId, Arc<OwnInput>> = nodes
         .iter()
-        .map(|&node| (node, Arc::new(OwnInput(encode_input(&graph, node, &values(node)).unwrap()))))
+        .map(|&node| (node, Arc::new(OwnInput(encode_input(&graph, node, &values(node)).unwrap().plain))))
         .collect();
     testing::parties(PARTIES, |mut party| {
         party.insecure_limit(LIMIT);

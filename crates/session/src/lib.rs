@@ -19,6 +19,7 @@ mod flow;
 mod gate;
 mod layout;
 mod lines;
+mod look;
 mod memory;
 mod mixed;
 mod operations;

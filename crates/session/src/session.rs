@@ -10,15 +10,16 @@ use std::time::{Duration, Instant};
 use quorate_aby::{Aby, TripleSource};
 use quorate_crypto::Seed;
 use quorate_engine::{Error, Party};
-use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source};
+use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source, Watch};
 use quorate_net::{Interrupt, Net};
 use quorate_rss::Rss;
 
 use crate::config::Config;
 use crate::connect;
-use crate::data::{Data, OwnInput, encode_input};
+use crate::data::{Data, Encoded, OwnInput, encode_input};
 use crate::error::SessionError;
 use crate::executor::Reveal;
+use crate::look::Look;
 use crate::mixed::Book;
 use crate::options::Options;
 use crate::plan::{Plan, Setting};
@@ -42,6 +43,8 @@ pub struct LocalOptions {
     pub network: Option<Network>,
     /// **Insecure**: grows every party's coins from this, so that runs can be repeated.
     pub insecure_seed: Option<String>,
+    /// Whether [`Session::check`] looks at values, which a local session has.
+    pub check: bool,
     /// What deployments can choose, too.
     pub options: Options,
 }
@@ -53,6 +56,8 @@ struct Place {
     network: Option<Network>,
     me: Option<usize>,
     seed: Option<Seed>,
+    /// Whether values are looked at before they are computed on.
+    check: bool,
 }
 
 struct Seat {
@@ -82,6 +87,10 @@ pub struct Session {
     jobs: u64,
     /// Range warnings that were taken.
     warned: usize,
+    /// What is known of values, where they are looked at.
+    look: Option<Look>,
+    /// What inputs of this process lost on their way in, until it is told.
+    lost: Vec<BuildError>,
     stats: Stats,
     closed: bool,
 }
@@ -101,7 +110,8 @@ impl Session {
             .insecure_seed
             .as_ref()
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
-        let place = Place { parties: options.parties, network: options.network, me: None, seed };
+        let (parties, network) = (options.parties, options.network);
+        let place = Place { parties, network, me: None, seed, check: options.check };
         Session::start(options.protocol, place, nets, options.options)
     }
 
@@ -115,7 +125,8 @@ impl Session {
         let options = Options { network: config.network()?.or(options.network), ..options };
         options.check(protocol)?;
         let net = connect::deployed(config, stop)?;
-        let place = Place { parties: config.parties.len(), network: options.network, me: Some(config.me), seed: None };
+        let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
+        let place = Place { parties, network, me, seed: None, check: false };
         Session::start(protocol, place, vec![net], options)
     }
 
@@ -126,12 +137,17 @@ impl Session {
         options: Options,
     ) -> Result<Session, SessionError> {
         options.check(protocol)?;
-        let Place { parties, network, me, seed } = place;
+        let Place { parties, network, me, seed, check } = place;
         let setting = match me {
             None => Setting::Here { parties, network },
             Some(_) => Setting::Apart { network },
         };
-        let graph = Graph::with(Rules { strict: options.strict, truncation: options.truncation });
+        let watch = match me {
+            Some(_) => Watch::Program,
+            None if check => Watch::Values,
+            None => Watch::Stated,
+        };
+        let graph = Graph::with(Rules { strict: options.strict, truncation: options.truncation, watch });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let book: Arc<Mutex<Book>> = Arc::default();
         let (reply, replies) = channel();
@@ -180,6 +196,8 @@ impl Session {
             dropped: vec![],
             jobs: 0,
             warned: 0,
+            look: check.then(Look::default),
+            lost: vec![],
             stats: Stats::default(),
             closed: false,
         };
@@ -236,7 +254,8 @@ impl Session {
         let fresh = &warnings[self.warned.min(warnings.len())..];
         self.warned = warnings.len();
         let at = |node: NodeId| program.graph.node(node).source.clone();
-        fresh.iter().map(|w| BuildError { fault: w.fault.clone(), at: at(w.node) }).collect()
+        let fresh = fresh.iter().map(|w| BuildError { fault: w.fault.clone(), at: at(w.node) });
+        fresh.chain(std::mem::take(&mut self.lost)).collect()
     }
 
     /// Looks at the program.
@@ -253,8 +272,13 @@ impl Session {
         let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return Ok(()) };
         let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
         match encode_input(&program.graph, id, data) {
-            Ok(plain) => {
-                seat.inputs.insert(id, Arc::new(OwnInput(plain)));
+            Ok(Encoded { plain, range, lost }) => {
+                let own = Arc::new(OwnInput(plain));
+                if let Some(look) = &mut self.look {
+                    look.give(id, own.clone(), range);
+                }
+                self.lost.extend(lost);
+                seat.inputs.insert(id, own);
                 Ok(())
             }
             Err(error) => {
@@ -270,6 +294,43 @@ impl Session {
     /// An array of the user's is gone; its value goes once all parties let go of it.
     pub fn release(&mut self, id: NodeId) {
         self.dropped.push(id);
+        if let Some(look) = &mut self.look {
+            look.forget(id);
+        }
+    }
+
+    /// Looks, in a local session that has that on, whether every value on the way to the reveals fits its dtype; what a run
+    /// of them would do is not done. Says where results are not numpy's.
+    ///
+    /// # Errors
+    /// The first result that leaves its dtype, as [`BuildError`] of kind range, at its line.
+    pub fn check(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Vec<BuildError>, SessionError> {
+        let Some(mut look) = self.look.take() else { return Ok(vec![]) };
+        let warnings = look.check(self, reveals);
+        self.look = Some(look);
+        warnings
+    }
+
+    /// The steps that a run of these reveals would take.
+    pub(crate) fn needed(&self, reveals: &[(NodeId, Option<usize>)]) -> Result<Vec<NodeId>, SessionError> {
+        let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
+        let (reply, nodes) = channel();
+        let targets = reveals.iter().map(|reveal| reveal.0).collect();
+        seat.commands.send(Command::Needed { targets, reply }).map_err(|_| SessionError::WorkerGone)?;
+        nodes.recv().map_err(|_| SessionError::WorkerGone)
+    }
+
+    pub(crate) fn program(&self) -> Arc<RwLock<Program>> {
+        self.program.clone()
+    }
+
+    /// The values of nodes that were run before, in units; what that costs is not counted.
+    pub(crate) fn peek(&mut self, nodes: &[NodeId]) -> Result<Vec<Data>, SessionError> {
+        let before = self.stats.clone();
+        let reveals: Vec<(NodeId, Option<usize>)> = nodes.iter().map(|&id| (id, None)).collect();
+        let values = self.start_run(&reveals, true).and_then(Running::finish);
+        self.stats = before;
+        values?.into_iter().map(|value| value.ok_or(SessionError::WorkerGone)).collect()
     }
 
     /// Starts running what the reveals need. Only one run at a time: `Running` borrows the session.
@@ -482,6 +543,10 @@ impl Running<'_> {
             return Err(error);
         }
         self.session.stats.runs += 1;
+        let arrays = self.session.program.read().map(|program| program.arrays.clone()).unwrap_or_default();
+        if let Some(look) = &mut self.session.look {
+            look.done(&arrays);
+        }
         let mut merged: Vec<Revealed> = Vec::new();
         for (_, values) in std::mem::take(&mut self.revealed) {
             merged.resize_with(values.len().max(merged.len()), || None);
@@ -513,7 +578,7 @@ mod tests {
 
     /// One party of a deployment, which goes by a network of its own.
     fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
-        let place = Place { parties: 2, network, me: Some(me), seed: None };
+        let place = Place { parties: 2, network, me: Some(me), seed: None, check: false };
         Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
     }
 

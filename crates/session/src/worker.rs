@@ -59,6 +59,11 @@ pub(crate) enum Command {
         dropped: Vec<NodeId>,
         reply: Sender<std::result::Result<Plan, SessionError>>,
     },
+    /// The steps that a run of these nodes would take.
+    Needed {
+        targets: Vec<NodeId>,
+        reply: Sender<Vec<NodeId>>,
+    },
     Leave {
         gave_up: bool,
     },
@@ -135,6 +140,11 @@ pub(crate) fn serve<B: Backend>(
             Command::Plan { reveals, assumed, dropped, reply } => {
                 let plan = catch_unwind(AssertUnwindSafe(|| worker.plan(&reveals, &assumed, &dropped)));
                 let _ = reply.send(plan.unwrap_or(Err(Error::Bug { what: "a dry run panicked" }.into())));
+            }
+            Command::Needed { targets, reply } => {
+                let needed =
+                    worker.program.read().map(|program| program.graph.needed(&targets, |id| worker.store.has(id)));
+                let _ = reply.send(needed.unwrap_or_default());
             }
             Command::Leave { gave_up } => {
                 worker.party.leave(gave_up);

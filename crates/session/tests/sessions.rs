@@ -11,6 +11,7 @@ fn local(parties: usize, network: Option<Network>) -> Session {
         parties,
         network,
         insecure_seed: None,
+        check: false,
         options: Options::default(),
     })
     .unwrap()
@@ -59,6 +60,7 @@ fn programs_run_between_two() {
         parties,
         network: None,
         insecure_seed: None,
+        check: false,
         options: Options::default(),
     };
     let mut session = Session::local(options(2)).unwrap();

@@ -1,44 +1,118 @@
 //! How operands come to one type: which dtypes mix, and how public numbers adapt to secret ones.
 
 use super::{Builder, Operand};
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, USUAL_BITS};
 use crate::error::Fault;
+use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::shape;
 
 /// What is known of an operand's type before it meets the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Type {
-    /// Decided.
-    Is(Dtype),
-    /// Public integers, which take the type of what they meet; `bits`: all of them are 0 or 1.
-    Ints { bits: bool },
-    /// Public real numbers, which become fixed point.
-    Reals,
+    /// Decided; with where values are proven to lie.
+    Is(Dtype, Interval),
+    /// Public integers, which take the type of what they meet if that holds them.
+    Ints(Interval),
+    /// Public real numbers of magnitudes below 2^whole_bits, which become fixed point.
+    Reals { whole_bits: u32 },
 }
 
 impl Type {
+    /// Of an array of nothing else.
     fn dtype(self) -> Dtype {
         match self {
-            Type::Is(dtype) => dtype,
-            Type::Ints { .. } => Dtype::INT64,
-            Type::Reals => Dtype::FIXED64,
+            Type::Is(dtype, _) => dtype,
+            Type::Ints(values) => Dtype::INT64.holding(values).unwrap_or(Dtype::INT64),
+            Type::Reals { .. } => Dtype::FIXED64,
         }
     }
 
-    /// The type of both `self` and `other` in one array.
+    fn is_bit(self) -> bool {
+        match self {
+            Type::Is(dtype, _) => dtype == Dtype::Bit,
+            Type::Ints(values) => Interval::BIT.covers(values),
+            Type::Reals { .. } => false,
+        }
+    }
+
+    /// Bits of the integer that holds the whole part of every value, with a sign, and no more than the dtype has.
+    fn whole_bits(self) -> u32 {
+        match self {
+            Type::Is(Dtype::Bit, _) => 2,
+            Type::Is(dtype, values) => {
+                let all = dtype.bits() - dtype.frac() + u32::from(dtype.is_unsigned());
+                values.shr(dtype.frac()).signed_bits().min(all)
+            }
+            Type::Ints(values) => values.signed_bits(),
+            Type::Reals { whole_bits } => whole_bits + 1,
+        }
+    }
+
+    /// The type of both `self` and `other` in one array: the narrowest of those that hold every value of either, where that
+    /// is one of their own; else one that is just wide enough.
     pub(super) fn join(self, other: Type, op: &'static str) -> Result<Type, Fault> {
         use Type::{Ints, Is, Reals};
-        match (self, other) {
-            (Is(x), Is(y)) if x == y => Ok(self),
-            (Is(Dtype::Bit), Is(number)) | (Is(number), Is(Dtype::Bit)) => Ok(Is(number)),
-            (Is(left), Is(right)) => Err(Fault::MixedDtypes { op, left, right }),
-            (Is(Dtype::Bit), Ints { bits: false }) | (Ints { bits: false }, Is(Dtype::Bit)) => Ok(Is(Dtype::INT64)),
-            (Is(dtype), Ints { .. }) | (Ints { .. }, Is(dtype)) => Ok(Is(dtype)),
-            (Is(dtype), Reals) | (Reals, Is(dtype)) if dtype.is_fixed() => Ok(Is(dtype)),
-            (Is(dtype), Reals) | (Reals, Is(dtype)) => Err(Fault::FloatWithInt { dtype }),
-            (Ints { bits: x }, Ints { bits: y }) => Ok(Ints { bits: x && y }),
-            (Reals, _) | (_, Reals) => Ok(Reals),
+        let values = |dtype: Dtype| Is(dtype, dtype.range());
+        Ok(match (self, other) {
+            (Is(x, a), Is(y, b)) if x == y => Is(x, a.union(b)),
+            (Is(Dtype::Bit, _), Is(number, _)) | (Is(number, _), Is(Dtype::Bit, _)) => values(number),
+            (Is(Dtype::Bit, _), Ints(all)) | (Ints(all), Is(Dtype::Bit, _)) => match Interval::BIT.covers(all) {
+                true => values(Dtype::Bit),
+                false => values(Ints(all).dtype()),
+            },
+            (Ints(x), Ints(y)) => Ints(x.union(y)),
+            (Reals { whole_bits: x }, Reals { whole_bits: y }) => Reals { whole_bits: x.max(y) },
+            (Reals { .. }, Ints(_)) | (Ints(_), Reals { .. }) => {
+                Reals { whole_bits: self.whole_bits().max(other.whole_bits()) - 1 }
+            }
+            (Is(x, _), Ints(all)) | (Ints(all), Is(x, _)) if !x.is_fixed() && x.range().covers(all) => values(x),
+            _ => values(self.common(other, op)?),
+        })
+    }
+
+    /// The dtype of two numbers of different kinds or widths.
+    fn common(self, other: Type, op: &'static str) -> Result<Dtype, Fault> {
+        let (x, y) = (self.stated(), other.stated());
+        let frac = [x, y].into_iter().flatten().map(Dtype::frac).max().unwrap_or(0);
+        let is_fixed = [self, other].into_iter().any(|t| matches!(t, Type::Reals { .. }) || t.dtype().is_fixed());
+        let frac = if is_fixed && ![x, y].into_iter().flatten().any(Dtype::is_fixed) { 16 } else { frac };
+        let stated = || [x, y].into_iter().flatten();
+        let made = |bits: u32, unsigned: bool| match (is_fixed, unsigned) {
+            (true, _) => Dtype::Fixed { bits, frac },
+            (_, true) => Dtype::Uint { bits },
+            _ => Dtype::Int { bits },
+        };
+        let unsigned =
+            !is_fixed && stated().all(Dtype::is_unsigned) && !self.may_be_negative() && !other.may_be_negative();
+        let needed = self.whole_bits().max(other.whole_bits()) + frac - u32::from(unsigned);
+        // One of the two is enough, or it takes just so many bits; a public number makes a usual width of it.
+        let own = stated().filter(|d| d.is_fixed() == is_fixed && d.is_unsigned() == unsigned && d.frac() == frac);
+        let fits = own.clone().filter(|d| d.bits() >= needed).map(Dtype::bits).max();
+        let least = own.map(Dtype::bits).max().unwrap_or(if is_fixed { Dtype::FIXED64.bits() } else { 0 });
+        let bits = fits.unwrap_or(match x.is_some() && y.is_some() || is_fixed {
+            true => needed.max(least),
+            false => USUAL_BITS.into_iter().find(|&bits| bits >= needed.max(least)).unwrap_or(needed),
+        });
+        match made(bits, unsigned).checked() {
+            Ok(dtype) => Ok(dtype),
+            Err(_) => Err(Fault::NoCommonDtype { op, left: self.dtype(), right: other.dtype(), bits: needed }),
+        }
+    }
+
+    /// The dtype, of what has one of its own.
+    fn stated(self) -> Option<Dtype> {
+        match self {
+            Type::Is(dtype, _) => Some(dtype),
+            _ => None,
+        }
+    }
+
+    fn may_be_negative(self) -> bool {
+        match self {
+            Type::Is(dtype, values) => !dtype.is_unsigned() && values.lo() < 0,
+            Type::Ints(values) => values.lo() < 0,
+            Type::Reals { .. } => true,
         }
     }
 }
@@ -60,34 +134,41 @@ pub(super) fn summed(op: &'static str, types: [Type; 2]) -> Result<Dtype, Fault>
 /// The types of two factors. Fixed point meets whole numbers as integers of its own ring, so that nothing needs to be
 /// truncated; two bits stay bits.
 pub(super) fn multiplied(op: &'static str, [a, b]: [Type; 2]) -> Result<[Dtype; 2], Fault> {
-    let whole_of = |fixed: Dtype, other: Type| match other {
-        Type::Ints { .. } | Type::Is(Dtype::Bit) => Some(Dtype::Int { bits: fixed.bits() }),
-        Type::Is(Dtype::Int { bits }) if bits == fixed.bits() => Some(Dtype::Int { bits }),
-        _ => None,
+    let is_whole = |t: Type| match t {
+        Type::Is(dtype, _) => !dtype.is_fixed(),
+        Type::Ints(_) => true,
+        Type::Reals { .. } => false,
     };
-    if let (Type::Is(fixed @ Dtype::Fixed { .. }), Some(whole)) = (a, whole_of(a.dtype(), b)) {
-        return Ok([fixed, whole]);
+    let with_whole = |fixed: Dtype, whole: Type, other: Type| {
+        let bits = fixed.bits().max(whole.whole_bits());
+        let refused = |_| Fault::NoCommonDtype { op, left: fixed, right: other.dtype(), bits };
+        let fixed = fixed.with_bits(bits).checked().map_err(refused)?;
+        Ok((fixed, Dtype::Int { bits }))
+    };
+    match (a, b) {
+        (Type::Is(fixed @ Dtype::Fixed { .. }, _), _) if is_whole(b) => {
+            with_whole(fixed, b, b).map(|(fixed, whole)| [fixed, whole])
+        }
+        (_, Type::Is(fixed @ Dtype::Fixed { .. }, _)) if is_whole(a) => {
+            with_whole(fixed, a, a).map(|(fixed, whole)| [whole, fixed])
+        }
+        _ if a.stated() == Some(Dtype::Bit) && b.stated() == Some(Dtype::Bit) => Ok([Dtype::Bit; 2]),
+        _ => Ok([summed(op, [a, b])?; 2]),
     }
-    if let (Type::Is(fixed @ Dtype::Fixed { .. }), Some(whole)) = (b, whole_of(b.dtype(), a)) {
-        return Ok([whole, fixed]);
-    }
-    if (a, b) == (Type::Is(Dtype::Bit), Type::Is(Dtype::Bit)) {
-        return Ok([Dtype::Bit; 2]);
-    }
-    Ok([summed(op, [a, b])?; 2])
 }
 
 /// Checks that all operands are bits, or public integers that can be.
 pub(super) fn only_bits(op: &'static str, types: &[Type]) -> Result<(), Fault> {
-    let is_bit = |t: &&Type| matches!(t, Type::Is(Dtype::Bit) | Type::Ints { bits: true });
-    match types.iter().find(|t| !is_bit(t)) {
+    match types.iter().find(|t| !t.is_bit()) {
         Some(other) => Err(Fault::BitsOnly { op, dtype: other.dtype() }),
         None => Ok(()),
     }
 }
 
-fn are_bits(values: &[i128]) -> bool {
-    values.iter().all(|v| matches!(v, 0 | 1))
+/// Bits of the whole parts of magnitudes.
+fn whole_bits_of(values: &[f64]) -> u32 {
+    let largest = values.iter().filter(|v| v.is_finite()).fold(0.0f64, |most, v| most.max(v.abs()));
+    (largest.log2().floor() + 1.0).clamp(0.0, 1100.0) as u32
 }
 
 impl Builder<'_> {
@@ -104,15 +185,13 @@ impl Builder<'_> {
         };
         let adapt = operands.iter().any(secret);
         let type_of = |operand: &Operand<'_>| match operand {
-            Operand::Ints { values, .. } => Ok(Type::Ints { bits: are_bits(values) }),
-            Operand::Reals { .. } => Ok(Type::Reals),
+            Operand::Ints { values, .. } => Ok(Type::Ints(Interval::spanning(values))),
+            Operand::Reals { values, .. } => Ok(Type::Reals { whole_bits: whole_bits_of(values) }),
             Operand::Node(id) => {
                 let node = self.graph.get(*id)?;
                 Ok(match &node.op {
-                    Op::Constant(values) if adapt && !node.dtype.is_fixed() => {
-                        Type::Ints { bits: are_bits(&values.to_vec()) }
-                    }
-                    _ => Type::Is(node.dtype),
+                    Op::Constant(_) if adapt && !node.dtype.is_fixed() => Type::Ints(node.range()),
+                    _ => Type::Is(node.dtype, node.range()),
                 })
             }
         };
@@ -153,19 +232,28 @@ impl Builder<'_> {
         self.graph.warn(id, lost)
     }
 
-    /// The node as `dtype`: bits become numbers, integer constants whatever holds them; nothing else converts.
+    /// The node as `dtype`, which holds its values: bits become numbers, public numbers are written anew, others convert.
     pub(super) fn converted(&mut self, id: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
         let node = self.graph.get(id)?;
         if node.dtype == dtype {
             return Ok(id);
         }
         let (from, shape) = (node.dtype, node.shape.clone());
-        if let (Op::Constant(values), false) = (&node.op, from.is_fixed()) {
-            let units = dtype.encode_ints(&values.to_vec())?;
+        if let Op::Constant(values) = &node.op
+            && (!from.is_fixed() || dtype.is_fixed() && dtype.frac() >= from.frac())
+        {
+            let values = values.to_vec();
+            let units = match dtype.frac() - from.frac() {
+                up if from.is_fixed() => dtype.shifted_units(&values, up)?,
+                _ => dtype.encode_ints(&values)?,
+            };
             return self.graph.push_constant(units, shape, dtype, &self.at);
         }
-        if from != Dtype::Bit {
+        if dtype == Dtype::Bit || (from.is_fixed() && dtype.frac() < from.frac()) {
             return Err(Fault::NoCast { from, to: dtype });
+        }
+        if from != Dtype::Bit {
+            return self.moved(id, dtype);
         }
         if !dtype.range().contains(1 << dtype.frac()) {
             return Err(Fault::OneDoesNotFit { dtype });

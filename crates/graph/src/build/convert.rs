@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
-use super::{BinaryOp, Builder};
+use super::{BinaryOp, Builder, coerce};
 use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::interval::Interval;
-use crate::node::{Node, NodeId, Op};
+use crate::node::{Node, NodeId, Op, Room};
 use crate::shape;
 
 impl Builder<'_> {
     pub(super) fn build_cast(&mut self, a: NodeId, to: Dtype) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let from = node.dtype;
+        if from == to && node.room != Room::Stated {
+            return self.of_room(a, Room::Stated);
+        }
         if from == to || from == Dtype::Bit || (node.is_public() && !from.is_fixed()) {
             return self.converted(a, to);
         }
@@ -20,7 +23,27 @@ impl Builder<'_> {
             return Err(Fault::NoCast { from, to });
         }
         let shape = node.shape.clone();
-        self.graph.push(Op::Convert, vec![a], shape, to, &self.at)
+        let id = self.graph.push(Op::Convert, vec![a], shape, to, &self.at)?;
+        self.graph.give_room(id, Room::Stated); // from here on
+        Ok(id)
+    }
+
+    pub(super) fn build_to_real(&mut self, a: NodeId) -> Result<NodeId, Fault> {
+        let [known] = self.types([a.into()])?;
+        let dtype = coerce::joined("astype", &[known, coerce::Type::Reals { whole_bits: 0 }])?;
+        let id = self.converted(a, dtype)?;
+        if self.graph.node(id).is_public() || self.graph.node(id).room != Room::Stated {
+            return Ok(id);
+        }
+        self.of_room(id, Room::Grows)
+    }
+
+    /// The same values, of which results get other room.
+    fn of_room(&mut self, a: NodeId, room: Room) -> Result<NodeId, Fault> {
+        let (shape, dtype) = (self.graph.node(a).shape.clone(), self.graph.node(a).dtype);
+        let id = self.graph.push(Op::Reshape, vec![a], shape, dtype, &self.at)?;
+        self.graph.give_room(id, room);
+        Ok(id)
     }
 
     /// The whole part, and one more where what is left is more than half, or is half and the whole part odd.
@@ -47,11 +70,13 @@ impl Builder<'_> {
     /// Integers modulo 2: here wrapping is meant, and nothing to warn of.
     fn lowest_bit(&mut self, a: NodeId) -> Result<NodeId, Fault> {
         let (dtype, node) = (Dtype::Uint { bits: 1 }, self.graph.node(a));
-        if node.is_public() {
-            return self.emit_as(Op::Convert, &[a], dtype);
-        }
         let (shape, source, interval) = (node.shape.clone(), self.at.clone(), Some(Interval::BIT));
-        self.graph.append(Node { op: Op::Convert, inputs: vec![a], shape, dtype, interval, source })
+        if let Op::Constant(values) = &node.op {
+            let odd = values.to_vec().iter().map(|v| v & 1).collect();
+            return self.graph.push_constant(odd, shape, dtype, &source);
+        }
+        let (op, inputs, room) = (Op::Convert, vec![a], Room::Stated);
+        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source })
     }
 
     pub(super) fn build_bits(&mut self, a: NodeId) -> Result<NodeId, Fault> {
@@ -93,6 +118,6 @@ impl Builder<'_> {
         let (axis, _) = shape::reduction(&node.shape, along, false)?;
         let to = if along.is_some() { node.shape.clone() } else { vec![axis.len] };
         let dtype = node.dtype;
-        self.graph.push(Op::CumSum(axis), vec![id], to, dtype, &self.at)
+        self.grown(Op::CumSum(axis), vec![id], to, dtype)
     }
 }

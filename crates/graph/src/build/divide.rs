@@ -43,7 +43,9 @@ impl Builder<'_> {
         if line.len == 1 {
             return Ok(total);
         }
-        self.graph.push(Op::FloorDiv([line.len as i128].into()), vec![total], to, dtype, &self.at)
+        let dtype = self.graph.node(total).dtype;
+        let mean = self.graph.push(Op::FloorDiv([line.len as i128].into()), vec![total], to, dtype, &self.at)?;
+        self.kept(mean)
     }
 
     /// `whole` is the quotient that [`Builder::build_floor_div`] gave for the same operands.
@@ -115,10 +117,10 @@ impl Builder<'_> {
             Operand::Node(id) => {
                 let node = self.graph.get(id)?;
                 let Some(values) = node.constant() else { return Err(Fault::SecretDivisor { op }) };
-                match node.dtype.is_fixed() {
-                    false => Ok(scaled(&values)),
-                    true if node.dtype == dtype => Ok(values),
-                    true => Err(Fault::MixedDtypes { op, left: dtype, right: node.dtype }),
+                match dtype.frac().checked_sub(node.dtype.frac()) {
+                    _ if !node.dtype.is_fixed() => Ok(scaled(&values)),
+                    Some(up) if dtype.is_fixed() => Ok(values.iter().map(|d| d << up).collect()),
+                    _ => Err(Fault::FinerDivisor { op, left: dtype, right: node.dtype }),
                 }
             }
         }

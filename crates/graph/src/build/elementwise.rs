@@ -9,6 +9,7 @@ use crate::shape;
 impl Builder<'_> {
     pub(super) fn build_binary(&mut self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let shape = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
+        let (a, b) = (self.real_beside(a, b)?, self.real_beside(b, a)?);
         if op == BinaryOp::Mul {
             for (number, by) in [(a, b), (b, a)] {
                 if let Some(multiple) = self.build_multiple(number, by)? {
@@ -37,6 +38,18 @@ impl Builder<'_> {
         let a = self.place(a, da, &shape)?;
         let b = self.place(b, db, &shape)?;
         self.apply_binary(op, a, b)
+    }
+
+    /// The operand; as a real if it is a secret integer, or a bit, and meets public reals.
+    pub(super) fn real_beside<'a>(&mut self, a: Operand<'a>, other: Operand<'_>) -> Result<Operand<'a>, Fault> {
+        match (a, other) {
+            (Operand::Node(id), Operand::Reals { values, .. })
+                if !self.graph.get(id)?.dtype.is_fixed() && values.iter().all(|v| v.is_finite()) =>
+            {
+                self.build_to_real(id).map(Operand::Node)
+            }
+            _ => Ok(a),
+        }
     }
 
     /// On nodes of one shape, whose types fit the operation.
@@ -83,10 +96,11 @@ impl Builder<'_> {
             Op::Lt | Op::Eq => Dtype::Bit,
             _ => dtypes.iter().copied().find(|d| d.is_fixed()).unwrap_or(self.graph.node(last).dtype),
         };
-        self.emit_as(op, inputs, dtype)
+        let shape = self.graph.node(inputs[0]).shape.clone();
+        self.grown(op, inputs.to_vec(), shape, dtype)
     }
 
-    /// The same, of this type.
+    /// The same, of this type, which holds the result or is all that there is.
     pub(super) fn emit_as(&mut self, op: Op, inputs: &[NodeId], dtype: Dtype) -> Result<NodeId, Fault> {
         let shape = self.graph.node(inputs[0]).shape.clone();
         self.graph.push(op, inputs.to_vec(), shape, dtype, &self.at)

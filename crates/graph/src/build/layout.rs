@@ -171,8 +171,8 @@ impl Builder<'_> {
             return Err(Fault::IndexOutOfRange { index, position: 0, len: arrays.len() });
         };
         let before = arrays[..index].iter().map(|&id| self.graph.node(id).elements()).sum();
-        let Node { shape, dtype, interval, .. } = self.graph.node(array).clone();
+        let Node { shape, dtype, interval, room, .. } = self.graph.node(array).clone();
         let (op, inputs) = (Op::Part { index, before }, vec![shuffled]);
-        self.graph.append(Node { op, inputs, shape, dtype, interval, source: self.at.clone() })
+        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source: self.at.clone() })
     }
 }

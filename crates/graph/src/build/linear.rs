@@ -73,8 +73,8 @@ impl Builder<'_> {
             (self.place(a, da, &to(&a_core))?, self.place(b, db, &to(&[k, n]))?)
         };
         let product = Op::MatMul { batch: count, m, k, n };
+        let Some(finer) = finer else { return self.grown(product, vec![a, b], shape, dtype) };
         let product = self.graph.push(product, vec![a, b], shape.clone(), dtype, &self.at)?;
-        let Some(finer) = finer else { return Ok(product) };
         self.graph.warn(product, finer.lost)?;
         let scale = Scale::shifted(finer.shift, self.graph.node(product).range(), dtype);
         self.graph.push(Op::Scale(Arc::new(scale)), vec![product], shape, dtype, &self.at)
@@ -112,6 +112,6 @@ impl Builder<'_> {
             return Err(Fault::EmptyReduction { op: name, shape: node.shape.as_slice().into() });
         }
         let dtype = if matches!(op, Op::ArgMax(_) | Op::ArgMin(_)) { Dtype::INT64 } else { node.dtype };
-        self.graph.push(op, vec![id], shape, dtype, &self.at)
+        self.grown(op, vec![id], shape, dtype)
     }
 }

@@ -9,19 +9,21 @@ mod layout;
 mod linear;
 mod multiples;
 mod real;
+mod room;
 
 use std::sync::Arc;
 
 use linear::Reduce;
 use quorate_circuits::Circuit;
+pub(crate) use room::Recent;
 
 use crate::domains::Domain;
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
 use crate::index::{Layer, Side};
 use crate::interval::Interval;
-use crate::node::{Division, Node, NodeId, Op, Source};
+use crate::node::{Division, Node, NodeId, Op, Room, Source};
 use crate::real::Real;
 use crate::shape;
 
@@ -100,6 +102,10 @@ impl From<NodeId> for Operand<'_> {
     }
 }
 
+/// The largest magnitude of reals that have neither a dtype nor a bound: with it, sums of 10^6 of them fit 64 bits, and
+/// what variances and regressions of so many are made of is proven to fit 120.
+pub const REAL_BOUND: i128 = 1 << 26;
+
 /// Adds operations to a graph on behalf of one line of the user's. An operation that fails leaves the graph as it was.
 #[derive(Debug)]
 pub struct Builder<'g> {
@@ -132,20 +138,47 @@ impl<'g> Builder<'g> {
         dtype: Dtype,
         bound: Option<Bound>,
     ) -> Built {
-        self.attempt(|b| {
-            if owner >= parties {
-                return Err(Fault::Owner { owner, parties });
-            }
-            shape::elements(shape)?;
-            let interval = match (dtype.checked()?, bound) {
-                (Dtype::Bit, _) => Some(Interval::BIT),
-                (_, Some(bound)) => Some(bounded(dtype, bound)?),
-                (_, None) if b.graph.is_strict() => return Err(Fault::BoundRequired),
-                (_, None) => None,
-            };
-            let (shape, source) = (shape.to_vec(), b.at.clone());
-            b.graph.append(Node { op: Op::Input { owner }, inputs: vec![], shape, dtype, interval, source })
-        })
+        self.attempt(|b| b.build_input((owner, parties), shape, (dtype.checked()?, Room::Stated), bound))
+    }
+
+    /// Secret real numbers without a stated dtype: kept as [`Dtype::FIXED64`], of magnitudes up to [`REAL_BOUND`] where no
+    /// bound is stated. What is computed from them gets as many bits as its proven range takes.
+    pub fn real_input(&mut self, owner: usize, parties: usize, shape: &[usize], bound: Option<Bound>) -> Built {
+        let assumed = bound.is_none() && !self.graph.is_strict();
+        let (room, bound) = match assumed {
+            true => (Room::Assumed, Some(Bound::Int(REAL_BOUND))),
+            false => (Room::Grows, bound),
+        };
+        self.attempt(|b| b.build_input((owner, parties), shape, (b.real_dtype(bound)?, room), bound))
+    }
+
+    /// The first of the kept widths that holds reals of this bound.
+    fn real_dtype(&self, bound: Option<Bound>) -> Result<Dtype, Fault> {
+        let Some(bound) = bound else { return Ok(Dtype::FIXED64) };
+        let all = [64, 96, MAX_BITS].map(|bits| Dtype::FIXED64.with_bits(bits));
+        let holds = all.into_iter().find(|&dtype| bounded(dtype, bound).is_ok());
+        holds.ok_or(()).or_else(|()| bounded(all[2], bound).map(|_| all[2]))
+    }
+
+    fn build_input(
+        &mut self,
+        (owner, parties): (usize, usize),
+        shape: &[usize],
+        (dtype, room): (Dtype, Room),
+        bound: Option<Bound>,
+    ) -> Result<NodeId, Fault> {
+        if owner >= parties {
+            return Err(Fault::Owner { owner, parties });
+        }
+        shape::elements(shape)?;
+        let interval = match (dtype, bound) {
+            (Dtype::Bit, _) => Some(Interval::BIT),
+            (_, Some(bound)) => Some(bounded(dtype, bound)?),
+            (_, None) if self.graph.is_strict() => return Err(Fault::BoundRequired),
+            (_, None) => None,
+        };
+        let (shape, source) = (shape.to_vec(), self.at.clone());
+        self.graph.append(Node { op: Op::Input { owner }, inputs: vec![], shape, dtype, interval, room, source })
     }
 
     /// Public integers of type `dtype`: one per element, or one for all.
@@ -234,6 +267,11 @@ impl<'g> Builder<'g> {
     /// reports it where bounds were stated. Numbers do not become bits.
     pub fn cast(&mut self, a: NodeId, dtype: Dtype) -> Built {
         self.attempt(|b| b.build_cast(a, dtype.checked()?))
+    }
+
+    /// `a` as reals without a stated dtype, wide enough for all that it may be.
+    pub fn to_real(&mut self, a: NodeId) -> Built {
+        self.attempt(|b| b.build_to_real(a))
     }
 
     /// `a @ b` by numpy's rules: vectors, matrices, leading axes that broadcast.

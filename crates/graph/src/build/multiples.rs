@@ -18,10 +18,10 @@ struct Reals<'a> {
 }
 
 impl Reals<'_> {
-    /// Whether the dtype holds every one of them as it is, which have these units in it.
-    fn are_held(self, dtype: Dtype, units: &[i128]) -> bool {
+    /// Whether so many fractional bits hold every one of them as it is.
+    fn are_held(self, dtype: Dtype) -> bool {
         let scale = f64::from(dtype.frac()).exp2();
-        self.values.iter().zip(units).all(|(&value, &units)| value * scale == units as f64)
+        self.values.iter().all(|&value| value.abs() >= 2f64.powi(53) || (value * scale).fract() == 0.0)
     }
 }
 
@@ -47,7 +47,7 @@ impl Builder<'_> {
         let (Dtype::Fixed { bits, frac }, Some(x)) = (node.dtype, node.interval) else { return Ok(None) };
         let shape = self.shape_of(if is_left { a } else { b })?;
         let size = x.lo().abs().max(x.hi().abs()).saturating_mul(terms as i128);
-        if size == 0 || (Reals { values, shape: &shape }).are_held(node.dtype, &node.dtype.encode_reals(values)?) {
+        if size == 0 || (Reals { values, shape: &shape }).are_held(node.dtype) {
             return Ok(None);
         }
         let enough = enough_bits(size);
@@ -68,7 +68,10 @@ impl Builder<'_> {
     pub(super) fn build_multiple(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let (Operand::Node(id), Operand::Reals { values, shape }) = (a, by) else { return Ok(None) };
         let (reals, dtype) = (Reals { values, shape }, self.graph.get(id)?.dtype);
-        if !dtype.is_fixed() || reals.are_held(dtype, &dtype.encode_reals(values)?) {
+        if !dtype.is_fixed() || values.iter().any(|c| !c.is_finite()) {
+            return Ok(None);
+        }
+        if reals.are_held(dtype) {
             return Ok(None);
         }
         let ratios: Vec<Ratio> = values.iter().map(|&c| Ratio::of(c)).collect();
@@ -79,7 +82,10 @@ impl Builder<'_> {
     /// the exact quotients.
     pub(super) fn build_quotient(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let Operand::Node(id) = a else { return Ok(None) };
-        let dtype = coerce::joined("divide", &self.types([a, by])?)?;
+        let dtype = match by {
+            Operand::Node(_) => coerce::joined("divide", &self.types([a, by])?)?,
+            _ => self.graph.get(id)?.dtype,
+        };
         let shape = self.shape_of(by)?;
         let Some(values) = self.reals(by, dtype)? else { return Ok(None) };
         if !dtype.is_fixed() || values.is_empty() {
@@ -94,7 +100,7 @@ impl Builder<'_> {
             return Err(refused(dtype.lost(&values, &units)));
         };
         let whole = ratios.iter().all(|ratio| ratio.is_whole());
-        match reals.are_held(dtype, &units) && !whole {
+        match reals.are_held(dtype) && !whole {
             true => self.exact_quotient(id, reals, &units),
             false => self.scaled(id, reals, &ratios, true).map(Some),
         }
@@ -127,16 +133,25 @@ impl Builder<'_> {
         // c = d / 2^up for integers d, of all divisors.
         let up = dtype.frac() - units.iter().map(|d| d.trailing_zeros()).min().unwrap_or(0).min(dtype.frac());
         let divisors: Vec<i128> = units.iter().map(|d| d >> (dtype.frac() - up)).collect();
-        let fits = self.graph.node(a).interval.is_some_and(|x| dtype.range().covers(x.shl(up)));
+        let proven = self.graph.node(a).interval;
+        let mut fits = proven.is_some_and(|x| dtype.range().covers(x.shl(up)));
         let splits = |d: &i128| d.abs() >= 1 << up && dtype.range().contains((d.abs() - 1) << up);
+        let (mut a, mut dtype) = (a, dtype);
         if up > 0 && !fits && !divisors.iter().all(splits) {
-            return Ok(None);
+            let Some(x) = proven else { return Ok(None) };
+            a = self.in_room_for(a, x.shl(up))?;
+            dtype = self.graph.node(a).dtype;
+            fits = dtype.range().covers(x.shl(up));
+            if !fits {
+                return Ok(None);
+            }
         }
         let x = self.broadcast_node(a, &to)?;
         let divisors = self.each(&divisors, by.shape, &to);
         if up == 0 || fits {
             let moved = if up == 0 { x } else { self.emit_as(Op::Shl(up), &[x], dtype)? };
-            return self.emit_as(Op::FloorDiv(divisors), &[moved], dtype).map(Some);
+            let quotient = self.emit_as(Op::FloorDiv(divisors), &[moved], dtype)?;
+            return self.kept(quotient).map(Some);
         }
         // x 2^up / d is (x / d) 2^up and what the remainder gives, of which neither leaves the dtype.
         let quotient = self.emit_as(Op::FloorDiv(Arc::clone(&divisors)), &[x], dtype)?;
@@ -158,8 +173,12 @@ impl Builder<'_> {
     /// `a` times `ratios`, or, of `quotients`, saturated where they do not fit.
     fn scaled(&mut self, a: NodeId, by: Reals<'_>, ratios: &[Ratio], quotients: bool) -> Result<NodeId, Fault> {
         let to = shape::broadcast(&self.graph.get(a)?.shape, by.shape)?;
-        let (node, truncation) = (self.graph.node(a), self.graph.rules().truncation);
-        let (x, dtype) = (node.range(), node.dtype);
+        let truncation = self.graph.rules().truncation;
+        let x = self.graph.node(a).range();
+        let own = self.graph.node(a).dtype;
+        let all = Scale::new(&Multiples { ratios, divisors: None }, x, own, truncation).reach(x, own, truncation);
+        let a = if self.graph.node(a).interval.is_some() { self.in_room_for(a, all)? } else { a };
+        let dtype = self.graph.node(a).dtype;
         let mut scale = Scale::new(&Multiples { ratios, divisors: None }, x, dtype, truncation);
         if quotients && !dtype.range().covers(scale.reach(x, dtype, truncation)) {
             let divisors = Some(by.values).filter(|all| all.iter().any(|c| c.abs() < 1.0));
@@ -173,6 +192,7 @@ impl Builder<'_> {
             scale = scale.gathered(&shape::broadcast_index(by.shape, &to));
         }
         let x = self.broadcast_node(a, &to)?;
-        self.graph.push(Op::Scale(Arc::new(scale)), vec![x], to, dtype, &self.at)
+        let scaled = self.graph.push(Op::Scale(Arc::new(scale)), vec![x], to, dtype, &self.at)?;
+        self.kept(scaled)
     }
 }

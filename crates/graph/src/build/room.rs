@@ -1,0 +1,122 @@
+//! Bits for results of reals whose dtype nobody stated: as many as their proven range takes.
+//!
+//! Such reals are kept in 64 bits, and in 96 or 120 where 64 may not hold them. A product takes a ring that holds it
+//! before its surplus fractional bits are dropped, up to 126 bits, and then goes back to the narrowest that holds it,
+//! which costs nothing. Few widths: what meets has then mostly one already, and converting upwards is what costs.
+
+use std::collections::VecDeque;
+
+use super::Builder;
+use crate::dtype::{Dtype, MAX_BITS, MAX_RING_BITS};
+use crate::error::Fault;
+use crate::interval::Interval;
+use crate::node::{NodeId, Op, Room};
+use crate::ranges::{self, Reach};
+
+/// Widths in which reals without a stated dtype are kept, and in which products of them are made.
+const KEPT_BITS: [u32; 3] = [64, 96, MAX_BITS];
+const PRODUCT_BITS: [u32; 3] = [64, 96, MAX_RING_BITS];
+
+/// Conversions that are looked for again; a line of a program rarely goes back further.
+const REMEMBERED: usize = 64;
+
+/// The newest conversions, so that two operations on an array share one. It depends on the program alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recent(VecDeque<(NodeId, Dtype, NodeId)>);
+
+impl Recent {
+    fn find(&self, from: NodeId, dtype: Dtype) -> Option<NodeId> {
+        self.0.iter().rev().find(|known| (known.0, known.1) == (from, dtype)).map(|known| known.2)
+    }
+
+    fn note(&mut self, from: NodeId, dtype: Dtype, to: NodeId) {
+        if self.0.len() == REMEMBERED {
+            self.0.pop_front();
+        }
+        self.0.push_back((from, dtype, to));
+    }
+
+    /// Forgets what was built from node number `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        self.0.retain(|known| known.2.index() < len);
+    }
+}
+
+/// The narrowest of `widths` for numbers with a sign that lie in `values`; the widest where none is enough.
+fn width(values: Interval, widths: [u32; 3]) -> u32 {
+    widths.into_iter().find(|&bits| bits >= values.signed_bits()).unwrap_or(widths[2])
+}
+
+impl Builder<'_> {
+    /// The operation on operands that may grow, in a ring that holds its result where there is one. `dtype`: of the
+    /// result in the operands' own ring.
+    pub(super) fn grown(
+        &mut self,
+        op: Op,
+        inputs: Vec<NodeId>,
+        shape: Vec<usize>,
+        dtype: Dtype,
+    ) -> Result<NodeId, Fault> {
+        let known = self.graph.known(&inputs);
+        let (inputs, dtype) = match ranges::reach(&op, &known, dtype, self.graph.rules().truncation) {
+            Reach::Leaves(exact) if self.grows(&inputs, dtype) => {
+                let bits = width(exact, PRODUCT_BITS).max(dtype.bits());
+                (self.all_in(&inputs, bits)?, dtype.with_bits(bits))
+            }
+            _ => (inputs, dtype),
+        };
+        let id = self.graph.push(op, inputs, shape, dtype, &self.at)?;
+        self.kept(id)
+    }
+
+    /// Whether results of these operands may have more bits than they have.
+    pub(super) fn grows(&self, inputs: &[NodeId], dtype: Dtype) -> bool {
+        let grows = |&id: &NodeId| !self.graph.node(id).is_public() && self.graph.node(id).room != Room::Stated;
+        dtype.is_fixed() && inputs.iter().any(grows)
+    }
+
+    /// The operands in rings of `bits` bits.
+    pub(super) fn all_in(&mut self, inputs: &[NodeId], bits: u32) -> Result<Vec<NodeId>, Fault> {
+        let in_ring = |&id: &NodeId| {
+            let dtype = self.graph.node(id).dtype.with_bits(bits);
+            self.converted(id, dtype)
+        };
+        inputs.iter().map(in_ring).collect()
+    }
+
+    /// The operand in a ring that holds `values`, of the kept ones, if it may grow and its own does not.
+    pub(super) fn in_room_for(&mut self, id: NodeId, values: Interval) -> Result<NodeId, Fault> {
+        let dtype = self.graph.node(id).dtype;
+        if dtype.range().covers(values) || !self.grows(&[id], dtype) {
+            return Ok(id);
+        }
+        self.converted(id, self.room_for(dtype, values))
+    }
+
+    /// The dtype in the narrowest of the kept rings, its own or wider, that holds `values`; the widest where none does.
+    pub(super) fn room_for(&self, dtype: Dtype, values: Interval) -> Dtype {
+        dtype.with_bits(width(values, KEPT_BITS).max(dtype.bits()))
+    }
+
+    /// A result that may have grown, in the narrowest of the kept rings that is proven to hold it. Free.
+    pub(super) fn kept(&mut self, id: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.node(id);
+        let dtype = node.dtype;
+        if dtype.bits() <= KEPT_BITS[0] || node.is_public() || !self.grows(&[id], dtype) {
+            return Ok(id);
+        }
+        let bits = node.interval.map_or(KEPT_BITS[2], |values| width(values, KEPT_BITS));
+        if bits < dtype.bits() { self.converted(id, dtype.with_bits(bits)) } else { Ok(id) }
+    }
+
+    /// Numbers in another dtype that holds them.
+    pub(super) fn moved(&mut self, id: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
+        if let Some(known) = self.graph.recent.find(id, dtype) {
+            return Ok(known);
+        }
+        let shape = self.graph.node(id).shape.clone();
+        let moved = self.graph.push(Op::Convert, vec![id], shape, dtype, &self.at)?;
+        self.graph.recent.note(id, dtype, moved);
+        Ok(moved)
+    }
+}

@@ -1,0 +1,313 @@
+//! What whoever has all values looks at before a program runs: whether every result fits its dtype.
+//!
+//! First where the values lie: the intervals of range analysis, from what the inputs are and not from what is stated of
+//! them. Only where these leave a doubt are values computed, as integers that do not wrap, and only those that the
+//! doubtful operations depend on. The protocol's results are not looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::dtype::{Dtype, MAX_BITS, shown};
+use crate::error::{Advice, BuildError, Fault};
+use crate::graph::{Graph, Truncation};
+use crate::interval::Interval;
+use crate::node::{Node, NodeId, Op, Room};
+use crate::ranges::{self, Known, Reach};
+use crate::real::Real;
+use crate::reference;
+
+/// Where the values of arrays lie that were run.
+#[derive(Clone, Debug, Default)]
+pub struct Checker {
+    ranges: BTreeMap<NodeId, Interval>,
+}
+
+/// What came of a look.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// Saturations and roundings that differ from numpy's, at the user's lines.
+    pub warnings: Vec<BuildError>,
+    ranges: BTreeMap<NodeId, Interval>,
+}
+
+/// A run before it starts: its steps, operands first, and where their values lie.
+struct Look<'g> {
+    graph: &'g Graph,
+    nodes: &'g [NodeId],
+    ranges: BTreeMap<NodeId, Interval>,
+    doubtful: BTreeSet<NodeId>,
+}
+
+impl Checker {
+    /// Looks at a run of `nodes`, operands first. `values` gives, in units of the ring, the values of nodes that are
+    /// inputs, or that were run before; it is asked for few of them, all at once.
+    ///
+    /// # Errors
+    /// The first result that leaves its dtype ([`Fault::Leaves`]), at its line; whatever `values` gives.
+    pub fn look<E: From<BuildError>>(
+        &self,
+        graph: &Graph,
+        nodes: &[NodeId],
+        inputs: impl Fn(NodeId) -> Option<Interval>,
+        values: impl FnOnce(&[NodeId]) -> Result<Vec<Vec<i128>>, E>,
+    ) -> Result<Checked, E> {
+        let mut look = Look { graph, nodes, ranges: BTreeMap::new(), doubtful: BTreeSet::new() };
+        look.propagate(|id| self.ranges.get(&id).copied().or_else(|| inputs(id)));
+        if look.doubtful.is_empty() {
+            return Ok(Checked { warnings: vec![], ranges: look.ranges });
+        }
+        let steps = look.behind_doubts();
+        let given: Vec<NodeId> = look.given_to(&steps);
+        let known = given.iter().copied().zip(values(&given)?).collect();
+        let warnings = look.compute(&steps, known)?;
+        Ok(Checked { warnings, ranges: look.ranges })
+    }
+
+    /// Keeps where the values of `arrays` lie, of a run that ended well.
+    pub fn note(&mut self, checked: Checked, arrays: impl Fn(NodeId) -> bool) {
+        self.ranges.extend(checked.ranges.into_iter().filter(|&(id, _)| arrays(id)));
+    }
+
+    /// An array is gone.
+    pub fn forget(&mut self, id: NodeId) {
+        self.ranges.remove(&id);
+    }
+}
+
+impl Look<'_> {
+    /// Where the values of every step lie, and which of them may leave their dtype as far as that says.
+    fn propagate(&mut self, known: impl Fn(NodeId) -> Option<Interval>) {
+        for &id in self.nodes {
+            let node = self.graph.node(id);
+            for &input in &node.inputs {
+                let range = || known(input).unwrap_or_else(|| self.graph.node(input).range());
+                self.ranges.entry(input).or_insert_with(range);
+            }
+            let range = match &node.op {
+                Op::Input { .. } => known(id).unwrap_or_else(|| node.range()),
+                Op::Part { index, .. } => {
+                    let array = self.graph.node(node.inputs[0]).inputs[*index];
+                    self.ranges.get(&array).copied().unwrap_or_else(|| node.range())
+                }
+                op => self.reach_of(id, node, op),
+            };
+            self.ranges.insert(id, range);
+        }
+    }
+
+    fn reach_of(&mut self, id: NodeId, node: &Node, op: &Op) -> Interval {
+        let inputs: Vec<Known> = node.inputs.iter().map(|input| self.known(*input)).collect();
+        let rules = self.graph.rules();
+        let reach = ranges::reach(op, &inputs, node.dtype, rules.truncation);
+        let half = rules.truncation == Truncation::Probabilistic && ranges::product_shift(op, &inputs) > 0;
+        let crowded = |range: Interval| {
+            let whole = ranges::product_shift(op, &inputs);
+            half && !Interval::signed(node.dtype.bits() - 1).shr(whole).covers(range)
+        };
+        let doubt = match reach {
+            Reach::Fits(range) => node.interval.is_none() && crowded(range),
+            Reach::Leaves(_) => node.interval.is_none(),
+            Reach::Unknown => saturates(op),
+        };
+        if doubt || self.rounds_down(node) {
+            self.doubtful.insert(id);
+        }
+        match (reach, node.interval) {
+            (Reach::Fits(range), Some(proven)) => range.clamped(proven),
+            (Reach::Fits(range), None) => range,
+            (_, proven) => proven.unwrap_or_else(|| node.dtype.range()),
+        }
+    }
+
+    fn known(&self, id: NodeId) -> Known {
+        Known { dtype: self.graph.node(id).dtype, interval: self.ranges.get(&id).copied() }
+    }
+
+    /// Whether the step may round a negative real otherwise than numpy does.
+    fn rounds_down(&self, node: &Node) -> bool {
+        let from = || self.known(node.inputs[0]);
+        matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
+    }
+
+    /// The steps that doubtful ones depend on, and these, in order.
+    fn behind_doubts(&self) -> Vec<NodeId> {
+        let doubts: Vec<NodeId> = self.doubtful.iter().copied().collect();
+        let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
+        self.graph.needed(&doubts, |id| !running.contains(&id))
+    }
+
+    /// What these steps need and do not compute: inputs, and what was run before.
+    fn given_to(&self, steps: &[NodeId]) -> Vec<NodeId> {
+        let steps: BTreeSet<NodeId> = steps.iter().copied().collect();
+        let mut given = BTreeSet::new();
+        for &id in &steps {
+            let node = self.graph.node(id);
+            if matches!(node.op, Op::Input { .. }) {
+                given.insert(id);
+            }
+            given.extend(node.inputs.iter().copied().filter(|input| !steps.contains(input)));
+        }
+        given.into_iter().filter(|&id| !self.graph.node(id).is_public()).collect()
+    }
+
+    /// Computes the steps on integers that do not wrap.
+    fn compute(
+        &mut self,
+        steps: &[NodeId],
+        mut known: BTreeMap<NodeId, Vec<i128>>,
+    ) -> Result<Vec<BuildError>, BuildError> {
+        let mut warnings = Vec::new();
+        let mut first: Option<(NodeId, Leaving)> = None;
+        let mut most_bits = 0;
+        let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
+        steps.iter().flat_map(|&id| &self.graph.node(id).inputs).for_each(|&id| *uses.entry(id).or_default() += 1);
+        for &id in steps {
+            let node = self.graph.node(id);
+            if known.contains_key(&id) {
+                continue;
+            }
+            let result = self.value(node, &mut known);
+            if self.doubtful.contains(&id) {
+                if let Some(leaving) = self.leaves(node, &result) {
+                    most_bits = most_bits.max(leaving.bits);
+                    first.get_or_insert((id, leaving));
+                }
+                warnings.extend(self.warning(node, &result, &known));
+                if let Some(range) = Interval::of(&result).filter(|range| node.dtype.range().covers(*range)) {
+                    self.ranges.insert(id, range);
+                }
+            }
+            for input in &node.inputs {
+                if let Some(left) = uses.get_mut(input) {
+                    *left -= 1;
+                    if *left == 0 {
+                        known.remove(input);
+                    }
+                }
+            }
+            known.insert(id, result);
+        }
+        match first {
+            Some((id, leaving)) => Err(self.error(id, leaving, most_bits)),
+            None => Ok(warnings),
+        }
+    }
+
+    fn value(&self, node: &Node, known: &mut BTreeMap<NodeId, Vec<i128>>) -> Vec<i128> {
+        for input in &node.inputs {
+            if let Some(values) = self.graph.node(*input).constant() {
+                known.entry(*input).or_insert(values);
+            }
+        }
+        if let Op::Part { before, .. } = node.op {
+            let all = &known[&node.inputs[0]];
+            return all[before..before + node.elements()].to_vec();
+        }
+        let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
+        let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
+        reference::exact(&node.op, &nodes, &values, &node.shape, node.dtype)
+    }
+
+    /// Whether a result leaves its dtype; products, before they are shifted.
+    fn leaves(&self, node: &Node, result: &[i128]) -> Option<Leaving> {
+        if node.interval.is_some() || node.op.is_approximate() {
+            return None;
+        }
+        let inputs: Vec<Known> = node.inputs.iter().map(|&id| Known::of(self.graph.node(id))).collect();
+        let shift = ranges::product_shift(&node.op, &inputs);
+        let either_way = shift > 0 && self.graph.rules().truncation == Truncation::Probabilistic;
+        let all = match node.dtype {
+            Dtype::Int { .. } | Dtype::Fixed { .. } => Interval::signed(node.dtype.bits() - u32::from(either_way)),
+            _ => node.dtype.range(),
+        };
+        let allowed = all.shr(shift);
+        let index = result.iter().position(|&v| !allowed.contains(v))?;
+        let range = Interval::spanning(result);
+        let sign = u32::from(!node.dtype.is_unsigned());
+        let bits = range.signed_bits() - 1 + sign + shift + u32::from(either_way);
+        Some(Leaving { index, value: result[index], range, bits, shift })
+    }
+
+    fn error(&self, id: NodeId, leaving: Leaving, most_bits: u32) -> BuildError {
+        let node = self.graph.node(id);
+        let dtype = node.dtype;
+        let Leaving { index, value, range, bits, shift } = leaving;
+        let enough = |bits: u32| [8, 16, 32, 64, 96, MAX_BITS].into_iter().find(|&usual| usual >= bits);
+        let stated = |id: &NodeId| {
+            let node = self.graph.node(*id);
+            matches!(node.op, Op::Input { .. }) && node.dtype == dtype && node.room == Room::Stated
+        };
+        let all = self.graph.needed(&[id], |_| false);
+        let advice = match (&node.op, enough(bits), enough(most_bits)) {
+            (Op::Convert, ..) => dtype.holding(range).map_or(Advice::Scale, Advice::Target),
+            (_, None, _) => Advice::Scale,
+            (_, Some(_), Some(to)) if all.iter().any(stated) => Advice::Inputs { from: dtype, to: dtype.with_bits(to) },
+            (_, Some(to), _) => Advice::Operands(dtype.with_bits(to)),
+        };
+        let shown = if dtype.is_fixed() { shown(dtype.decode(value)) } else { value.to_string() };
+        let whole_bits = (shift > 0).then_some(bits);
+        let fault = Fault::Leaves { op: node.op.name(), dtype, index, shown, whole_bits, advice };
+        BuildError { fault, at: node.source.clone() }
+    }
+
+    /// What to say of results that are not numpy's.
+    fn warning(&self, node: &Node, result: &[i128], known: &BTreeMap<NodeId, Vec<i128>>) -> Option<BuildError> {
+        let operand = |place: usize| known.get(node.inputs.get(place)?);
+        let from = |place: usize| self.graph.node(node.inputs[place]).dtype;
+        let fault = match &node.op {
+            Op::Divide => {
+                let (x, y) = (operand(0)?, operand(1)?);
+                let most = node.dtype.range().hi();
+                let index = (0..result.len()).find(|&i| y[i] == 0 || result[i].abs() == most)?;
+                let numpy = match (y[index], x[index]) {
+                    (0, 0) => "nan",
+                    (0, _) => "infinity",
+                    _ => "larger number",
+                };
+                let of = format!("{} / {}", shown(from(0).decode(x[index])), shown(from(1).decode(y[index])));
+                let advice = "divide by mpc.maximum(y, smallest) where y may be 0, or clip the result";
+                Fault::Saturates { op: "divide", index, of, numpy, advice }
+            }
+            Op::Real(function) => {
+                let x = operand(0)?;
+                let most = node.dtype.range().hi();
+                let numpy = |i: usize| function.beyond(x[i], result[i].abs() >= most);
+                let (index, numpy) = (0..result.len()).find_map(|i| numpy(i).map(|numpy| (i, numpy)))?;
+                let of = shown(from(0).decode(x[index]));
+                Fault::Saturates {
+                    op: function.name(),
+                    index,
+                    of,
+                    numpy,
+                    advice: "clip the argument to the domain first",
+                }
+            }
+            Op::Convert if node.dtype.is_integer() && from(0).frac() > 0 => {
+                let (x, frac) = (operand(0)?, from(0).frac());
+                let index = x.iter().position(|v| *v < 0 && v & ((1 << frac) - 1) != 0)?;
+                let (down, value) = (x[index] >> frac, shown(from(0).decode(x[index])));
+                Fault::RoundsDown { index, from: value, to: down, numpy: down + 1 }
+            }
+            _ => return None,
+        };
+        Some(BuildError { fault, at: node.source.clone() })
+    }
+}
+
+/// A result beyond its dtype.
+struct Leaving {
+    index: usize,
+    value: i128,
+    range: Interval,
+    /// What would hold all of it.
+    bits: u32,
+    shift: u32,
+}
+
+/// Whether an operation of which nothing is proven may give a stated value in place of what its name says.
+fn saturates(op: &Op) -> bool {
+    match op {
+        Op::Divide => true,
+        Op::Real(function) => !matches!(function, Real::Sigmoid | Real::Tanh | Real::Gelu),
+        _ => false,
+    }
+}

@@ -1,0 +1,60 @@
+//! Results that nothing proves to fit, because nobody stated how large inputs are: what to say of them.
+
+use crate::dtype::Dtype;
+use crate::error::Fault;
+use crate::graph::{Graph, Truncation};
+use crate::interval::Interval;
+use crate::node::{NodeId, Op};
+use crate::ranges::{self, Known, Reach};
+
+/// How many steps before an operation are looked through for a bound that ends the warning.
+const LOOKED_THROUGH: usize = 4096;
+/// The largest bound that is looked for is 10 to this.
+const MOST_DIGITS: u32 = 36;
+
+/// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums of two numbers do not
+/// count: half of all numbers would have to be beyond what anybody computes with.
+pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
+    if !matches!(op, Op::Mul | Op::MatMul { .. } | Op::Sum(_) | Op::CumSum(_) | Op::Convert) {
+        return false;
+    }
+    let anything: Vec<Known> = inputs.iter().map(|known| Known { interval: Some(known.range()), ..*known }).collect();
+    matches!(ranges::reach(op, &anything, dtype, Truncation::Exact), Reach::Leaves(_))
+}
+
+/// The warning for node `id`: with the largest power of ten that ends it as a bound on all inputs that have none.
+pub(crate) fn fault(graph: &Graph, id: NodeId) -> Fault {
+    let node = graph.node(id);
+    let bound = (0..=MOST_DIGITS).rev().map(|digits| 10i128.pow(digits)).find(|&bound| fits(graph, id, bound));
+    Fault::Unbounded { op: node.op.name(), dtype: node.dtype, bound }
+}
+
+/// Whether the result is proven to fit if every input without a bound has this one, in the user's units.
+fn fits(graph: &Graph, id: NodeId, bound: i128) -> bool {
+    let mut order = graph.needed(&[id], |_| false);
+    if order.len() > LOOKED_THROUGH {
+        return false;
+    }
+    order.sort();
+    let mut found: Vec<Known> = Vec::with_capacity(order.len());
+    for &step in &order {
+        let node = graph.node(step);
+        let interval = match (&node.op, node.interval) {
+            (_, Some(interval)) => Some(interval),
+            (Op::Input { .. }, None) => {
+                let Some(units) = bound.checked_mul(1 << node.dtype.frac()) else { return false };
+                Some(Interval::new(-units, units).clamped(node.dtype.range()))
+            }
+            (op, None) => {
+                let at = |input: &NodeId| order.binary_search(input).ok().and_then(|place| found.get(place).copied());
+                let inputs: Option<Vec<Known>> = node.inputs.iter().map(at).collect();
+                match inputs.map(|inputs| ranges::reach(op, &inputs, node.dtype, graph.rules().truncation)) {
+                    Some(Reach::Fits(interval)) => Some(interval),
+                    _ => None,
+                }
+            }
+        };
+        found.push(Known { dtype: node.dtype, interval });
+    }
+    found.last().is_some_and(|last| last.interval.is_some())
+}

@@ -1,0 +1,90 @@
+//! What a local session looks at before it runs a program: it has all values, so it knows whether a result leaves its
+//! dtype, and where. Nothing of that goes through the protocol but values of earlier runs, where they are in doubt.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quorate_graph::{BuildError, Checked, Checker, Dtype, Graph, Interval, NodeId};
+
+use crate::data::{Data, OwnInput, Plain};
+use crate::error::SessionError;
+use crate::session::Session;
+
+/// The values of inputs until they are run, and where the values of arrays lie.
+#[derive(Default)]
+pub(crate) struct Look {
+    checker: Checker,
+    given: BTreeMap<NodeId, (Arc<OwnInput>, Interval)>,
+    /// The run that was looked at last, until it has ended well.
+    under_way: Option<(Checked, Vec<NodeId>)>,
+}
+
+impl Look {
+    /// Notes an input's values, which lie in `range`.
+    pub fn give(&mut self, id: NodeId, own: Arc<OwnInput>, range: Interval) {
+        self.given.insert(id, (own, range));
+    }
+
+    /// An array is gone.
+    pub fn forget(&mut self, id: NodeId) {
+        self.checker.forget(id);
+    }
+
+    /// The run that was looked at last has ended well; `arrays` are the program's, in order.
+    pub fn done(&mut self, arrays: &[NodeId]) {
+        let Some((checked, nodes)) = self.under_way.take() else { return };
+        nodes.iter().for_each(|id| {
+            self.given.remove(id);
+        });
+        self.checker.note(checked, |id| arrays.binary_search(&id).is_ok());
+    }
+
+    /// Looks at a run of these reveals.
+    pub fn check(
+        &mut self,
+        session: &mut Session,
+        reveals: &[(NodeId, Option<usize>)],
+    ) -> Result<Vec<BuildError>, SessionError> {
+        self.under_way = None;
+        let nodes = session.needed(reveals)?;
+        let program = session.program();
+        let program = program.read().map_err(|_| SessionError::WorkerGone)?;
+        let graph = &program.graph;
+        let range = |id: NodeId| self.given.get(&id).map(|given| given.1);
+        let values = |ids: &[NodeId]| self.values(session, graph, ids);
+        let mut checked = self.checker.look(graph, &nodes, range, values)?;
+        let warnings = std::mem::take(&mut checked.warnings);
+        self.under_way = Some((checked, nodes));
+        Ok(warnings)
+    }
+
+    /// Values in units: of inputs as they were given, of others from the parties.
+    fn values(&self, session: &mut Session, graph: &Graph, ids: &[NodeId]) -> Result<Vec<Vec<i128>>, SessionError> {
+        let run: Vec<NodeId> = ids.iter().copied().filter(|id| !self.given.contains_key(id)).collect();
+        let mut seen = if run.is_empty() { vec![] } else { session.peek(&run)? }.into_iter();
+        let of = |&id: &NodeId| match self.given.get(&id) {
+            Some((own, _)) => Ok(units(graph.node(id).dtype, &own.0)),
+            None => seen.next().map(|data| integers(&data)).ok_or(SessionError::WorkerGone),
+        };
+        ids.iter().map(of).collect()
+    }
+}
+
+fn units(dtype: Dtype, plain: &Plain) -> Vec<i128> {
+    match plain {
+        Plain::Bits(bits) => bits.to_bools().into_iter().map(i128::from).collect(),
+        Plain::Vector(v) if dtype.is_unsigned() => v.to_u128s().into_iter().map(|value| value as i128).collect(),
+        Plain::Vector(v) => v.to_i128s(),
+    }
+}
+
+/// What was revealed in units.
+fn integers(data: &Data) -> Vec<i128> {
+    match data {
+        Data::Ints(all) => all.iter().map(|&v| v.into()).collect(),
+        Data::Uints(all) => all.iter().map(|&v| v.into()).collect(),
+        Data::Bools(all) => all.iter().map(|&v| v.into()).collect(),
+        Data::Wide(all) => all.clone(),
+        Data::Reals(_) => vec![],
+    }
+}
