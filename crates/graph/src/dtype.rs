@@ -84,8 +84,9 @@ impl Dtype {
         if self.range().covers(values) {
             return Some(self);
         }
-        let wider = USUAL_BITS.into_iter().filter(|&bits| bits > self.bits()).map(|bits| self.with_bits(bits));
-        wider.into_iter().find(|dtype| dtype.range().covers(values))
+        let kind = if self == Dtype::Bit { Dtype::Int { bits: 1 } } else { self };
+        let mut wider = USUAL_BITS.into_iter().filter(|&bits| bits > kind.bits()).map(|bits| kind.with_bits(bits));
+        wider.find(|dtype| dtype.range().covers(values))
     }
 
     /// Fractional bits; 0 for bits and integers.

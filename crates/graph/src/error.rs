@@ -116,7 +116,7 @@ pub enum Fault {
     #[error("the condition of a selection must be a bit, not {dtype}: compare first (x != 0 is a bit)")]
     Condition { dtype: Dtype },
     #[error(
-        "cannot convert {from} to {to}: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()"
+        "cannot convert {from} to {to}: {}", without_cast(*to)
     )]
     NoCast { from: Dtype, to: Dtype },
     #[error("{op} of fixed point takes a public divisor; by a secret one it divides with /")]
@@ -196,6 +196,14 @@ fn axis_hint(dimensions: usize) -> String {
     match dimensions {
         0 => "a scalar has no axes".into(),
         n => format!("it lies between -{n} and {}", n - 1),
+    }
+}
+
+/// What to do where a number does not become another.
+fn without_cast(to: Dtype) -> String {
+    match to {
+        Dtype::Bit => "numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()".into(),
+        _ => format!("it may not fit; convert it first (x.astype(qr.{to}))"),
     }
 }
 

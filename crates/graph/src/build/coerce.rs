@@ -249,7 +249,8 @@ impl Builder<'_> {
             };
             return self.graph.push_constant(units, shape, dtype, &self.at);
         }
-        if dtype == Dtype::Bit || (from.is_fixed() && dtype.frac() < from.frac()) {
+        let fits = |up: u32| dtype.range().covers(node.range().shl(up));
+        if dtype == Dtype::Bit || from != Dtype::Bit && !dtype.frac().checked_sub(from.frac()).is_some_and(fits) {
             return Err(Fault::NoCast { from, to: dtype });
         }
         if from != Dtype::Bit {

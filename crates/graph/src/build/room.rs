@@ -106,7 +106,7 @@ impl Builder<'_> {
             return Ok(id);
         }
         let bits = node.interval.map_or(KEPT_BITS[2], |values| width(values, KEPT_BITS));
-        if bits < dtype.bits() { self.converted(id, dtype.with_bits(bits)) } else { Ok(id) }
+        if bits < dtype.bits() { self.moved(id, dtype.with_bits(bits)) } else { Ok(id) }
     }
 
     /// Numbers in another dtype that holds them.

@@ -1,0 +1,182 @@
+"""Usual statistics of usual data: right by default, or refused; and random programs of all magnitudes, right or refused."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from protocols import among
+
+import quorate as qr
+
+RECORDS = 40
+UNIT = 2.0**-16
+
+
+def _data(name: str, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return {
+        "incomes": lambda: np.exp(rng.normal(10.6, 0.8, RECORDS)).round(2),
+        "prices in cents": lambda: rng.integers(49, 250_000, RECORDS).astype(float),
+        "heights": lambda: rng.normal(1.72, 0.09, RECORDS).round(3),
+        "kelvin": lambda: rng.normal(288.0, 11.0, RECORDS).round(2),
+        "balances": lambda: rng.uniform(-1e7, 1e7, RECORDS).round(2),
+        "small": lambda: rng.uniform(0.5e-3, 2e-3, RECORDS),
+        "large": lambda: rng.uniform(1e6, 6e7, RECORDS).round(),
+    }[name]()
+
+
+DATA = ("incomes", "prices in cents", "heights", "kelvin", "balances", "small", "large")
+
+
+def _variance(x: Any) -> Any:
+    d = x - x.mean()
+    return (d * d).mean()
+
+
+def _covariance(x: Any, y: Any) -> Any:
+    return ((x - x.mean()) * (y - y.mean())).mean()
+
+
+def _slope(x: Any, y: Any) -> Any:
+    n = x.shape[0]
+    return (n * (x * y).sum() - x.sum() * y.sum()) / (n * (x * x).sum() - x.sum() * x.sum())
+
+
+def _root(x: Any) -> Any:
+    return np.sqrt(x) if isinstance(x, (float, np.generic, np.ndarray)) else qr.sqrt(x)
+
+
+# Each on (x, y), and how much its result moves if every input moves by `u`: the resolution that is stated of it.
+STATISTICS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda x, y: x.sum(),
+    "mean": lambda x, y: x.mean(),
+    "sum of squares": lambda x, y: (x * x).sum(),
+    "dot": lambda x, y: x.dot(y),
+    "variance": lambda x, y: _variance(x),
+    "standard deviation": lambda x, y: _root(_variance(x)),
+    "covariance": _covariance,
+    "correlation": lambda x, y: _covariance(x, y) / _root(_variance(x) * _variance(y)),
+    "correlation by roots": lambda x, y: _covariance(x, y) / (_root(_variance(x)) * _root(_variance(y))),
+    "slope by normal equations": _slope,
+    "slope by centring": lambda x, y: _covariance(x, y) / _variance(x),
+    "intercept": lambda x, y: y.mean() - _covariance(x, y) / _variance(x) * x.mean(),
+    "root mean square": lambda x, y: _root((x * x).mean()),
+    "mean squared difference": lambda x, y: ((x - y) * (x - y)).mean(),
+    "largest": lambda x, y: x.max(),
+    "range": lambda x, y: x.max() - x.min(),
+    "share above the mean": lambda x, y: (x > x.mean()).sum(),
+    "ratio of means": lambda x, y: x.mean() / y.mean(),
+    "weighted mean": lambda x, y: (x * y).sum() / y.sum(),
+    "running sum": lambda x, y: x.cumsum(),
+    "a tenth": lambda x, y: (x * 0.1).sum(),
+}
+
+
+def _resolution(of: Callable[[Any, Any], Any], x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """How far the result moves where inputs, and results on the way, are off by a unit or two."""
+    exact = np.asarray(of(x, y), float)
+    off = np.zeros_like(exact)
+    rng = np.random.default_rng(1)
+    for _ in range(8):
+        moved = of(x + rng.choice([-UNIT, UNIT], x.shape), y + rng.choice([-UNIT, UNIT], y.shape))
+        off = np.maximum(off, np.abs(np.asarray(moved, float) - exact))
+    return 4 * off + 4 * UNIT
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_usual_statistics_of_usual_data_are_right(parties: int) -> None:
+    refused, wrong, checked = [], [], 0
+    for place, name in enumerate(DATA):
+        raw = _data(name, 7 * place), _data(name, 7 * place + 1)
+        x, y = (np.rint(values / UNIT) * UNIT for values in raw)
+        with among(parties) as mpc, warnings.catch_warnings():
+            warnings.simplefilter("ignore", qr.RangeWarning)  # values of 10^-3 lose bits, which is said
+            a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
+            for statistic, of in STATISTICS.items():
+                checked += 1
+                try:
+                    got = np.asarray(of(a, b).reveal(), float)
+                except qr.RangeError as error:
+                    refused.append((name, statistic, str(error)))
+                    continue
+                meant = np.asarray(of(x, y), float)
+                slack = np.maximum(1e-6 * np.abs(meant), _resolution(of, x, y))
+                if not (np.abs(got - meant) <= slack).all():
+                    wrong.append((name, statistic, got, meant))
+    assert not wrong
+    assert len(refused) <= checked // 10, refused
+    assert checked == len(DATA) * len(STATISTICS)
+
+
+def test_the_statistic_that_was_wrong() -> None:
+    with qr.local("rss") as mpc:
+        s = mpc.input([65000.0, 120000.0, 30000.0, 48000.0, 250000.0], owner=0)
+        d = s - s.mean()
+        assert abs((d * d).mean().reveal() - 6339040000) < 1e-6 * 6339040000
+
+
+def _program(rng: np.random.Generator, arrays: list[Any], steps: list[tuple[str, int, int, float]]) -> Any:
+    """The last of some steps, on secrets or on numpy's arrays alike."""
+    made = list(arrays)
+    for op, i, j, c in steps:
+        x, y = made[i % len(made)], made[j % len(made)]
+        made.append(
+            {
+                "add": lambda x=x, y=y: x + y,
+                "sub": lambda x=x, y=y: x - y,
+                "mul": lambda x=x, y=y: x * y,
+                "sum": lambda x=x: x + x.sum(),
+                "mean": lambda x=x: x - x.mean(),
+                "dot": lambda x=x, y=y: x + x.dot(y),
+                "times": lambda x=x, c=c: x * c,
+                "plus": lambda x=x, c=c: x + c,
+            }[op]()
+        )
+    return made[-1]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_are_right_or_refused(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    magnitude = 10.0 ** rng.uniform(-6, 12)
+    size = int(rng.integers(1, 5))
+    x, y = (rng.uniform(-magnitude, magnitude, size) for _ in range(2))
+    kind = rng.choice(["real", "fixed(64, 16)", "fixed(96, 16)", "int(32)", "int(64)", "int(100)", "uint(64)"])
+    names = ["add", "sub", "mul", "sum", "dot", "plus"] + (["mean", "times"] if "int" not in kind else [])
+    draw = lambda: (str(rng.choice(names)), *(int(v) for v in rng.integers(0, 9, 2)), float(rng.integers(-9, 10**6)))  # noqa: E731
+    steps = [draw() for _ in range(int(rng.integers(1, 5)))]
+    if "int" in kind:
+        x, y = np.rint(x), np.rint(y)
+        x, y = (np.abs(v) if kind.startswith("u") else v for v in (x, y))
+        steps = [(op, i, j, int(abs(c))) for op, i, j, c in steps]  # type: ignore[misc]
+    else:
+        x, y = (np.rint(v / UNIT) * UNIT for v in (x, y))
+    dtype = None if kind == "real" else eval(f"qr.{kind}")  # of the list above
+    protocol = "rss" if seed % 2 else "aby"
+    whole = "int" in kind
+    with qr.local(protocol) as mpc, warnings.catch_warnings():
+        warnings.simplefilter("ignore", qr.RangeWarning)
+        try:
+            values = [[int(v) for v in x], [int(v) for v in y]] if whole else [x, y]
+            arrays = [mpc.input(v, owner=i, dtype=dtype) for i, v in enumerate(values)]
+            got = _program(rng, arrays, steps).reveal()
+        except (qr.RangeError, qr.DtypeError):
+            return
+    if whole:
+        exact = _program(rng, [np.array([int(v) for v in a], object) for a in (x, y)], steps)
+        assert [int(v) for v in np.ravel(got)] == [int(v) for v in np.ravel(exact)], steps
+        return
+    meant = np.asarray(_program(rng, [x, y], steps), float)
+    moved = [
+        np.asarray(_program(rng, [x + UNIT * rng.choice([-1, 1], size), y + UNIT * rng.choice([-1, 1], size)], steps))
+        for _ in range(8)
+    ]
+    sizes = [np.abs(x), np.abs(y)]
+    upwards = {"sub": "add", "mean": "sum"}
+    bound = np.abs(np.asarray(_program(rng, sizes, [(upwards.get(s[0], s[0]), s[1], s[2], abs(s[3])) for s in steps])))
+    slack = 8 * np.max([np.abs(m - meant) for m in moved], axis=0) + 64 * UNIT + 1e-9 * bound
+    assert (np.abs(got - meant) <= slack).all(), (kind, steps, got, meant)
