@@ -4,14 +4,17 @@
 //! the gap between multiples, so that no case depends on a sign. [`plan`] chooses, per divisor: nothing, one comparison,
 //! a truncation, or u m + b truncated: in the ring itself if that fits, else in a larger one into which u is converted. In
 //! the largest, where no ring holds the exact reciprocal, the quotient may come out one less; a comparison of the remainder
-//! corrects it. **Model**: that of the sharing.
+//! corrects it. Numbers that are too long for that, of 65 to 126 bits, become shorter first: a quotient of their leading bits
+//! is taken off, and what is left is divided. **Model**: that of the sharing.
 //!
 //! Rounds and bytes are those of the gadgets named. Divisors of one kind and shift share a batch, all batches run side by
-//! side. Timing depends on lengths, the range and the divisors only.
+//! side. Timing depends on lengths, the range and the divisors only. How a truncation inside rounded cannot be seen in the
+//! result.
 
 mod plan;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Ring, Vector};
@@ -19,7 +22,7 @@ use quorate_ring::{Ring, Vector};
 use crate::{Gadgets, Sign, Width};
 pub use plan::Range;
 pub(crate) use plan::signed_bits;
-use plan::{Multiply, Plan};
+use plan::{Multiply, Plan, Reduce};
 
 /// What shares a batch: elements with plans of one kind, and of one shift.
 type Key = (u8, u32);
@@ -30,6 +33,7 @@ fn key(plan: &Plan) -> Key {
         Plan::Step { .. } => (1, 0),
         Plan::Shift(shift) => (2, *shift),
         Plan::Multiply(multiply) => (if multiply.late { 4 } else { 3 }, multiply.shift),
+        Plan::Reduce(reduce) => (5, reduce.shift),
     }
 }
 
@@ -42,23 +46,24 @@ struct Batch<A> {
     which: Vec<u32>,
 }
 
-/// floor(x / d), modulo 2^k. `divisors` has one number for all or one for each; every x lies in `range`, at most 2^64 long.
+/// floor(x / d), modulo 2^k. `divisors` has one number for all or one for each; every x lies in `range`, which
+/// fits the ring, of at most 126 bits.
 ///
 /// # Errors
-/// [`Misuse`] for a divisor of 0 or a wrong number of divisors.
+/// [`Misuse`] for a divisor of 0 or a wrong number of divisors; for some divisors beyond 2^118 of ranges of more than 123 bits.
 pub async fn floor_div<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, divisors: &[i128], range: Range) -> Result<S::A> {
     let len = s.shape(x).1;
     if divisors.contains(&0) {
         return Err(Misuse::Other { what: "a division by zero" }.into());
     }
     if let [d] = divisors {
-        let plans = vec![plan::plan(range, *d)];
+        let plans = vec![plan::plan(range, *d)?];
         return Batch { x: x.clone(), range, plans, which: vec![] }.run(s, ctx).await;
     }
     if divisors.len() != len {
         return Err(Misuse::Length { what: "a division", left: len, right: divisors.len() }.into());
     }
-    let (places, mut batches) = sorted(s, x, divisors, range);
+    let (places, mut batches) = sorted(s, x, divisors, range)?;
     if batches.len() == 1 {
         return batches.remove(0).run(s, ctx).await;
     }
@@ -80,16 +85,19 @@ struct Gathered {
 }
 
 /// The batches, and the places in x of all that they hold, one batch after the other.
-fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> (Vec<u32>, Vec<Batch<S::A>>) {
+fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> Result<(Vec<u32>, Vec<Batch<S::A>>)> {
     let mut known: BTreeMap<i128, (Key, u32)> = BTreeMap::new();
     let mut batches: BTreeMap<Key, Gathered> = BTreeMap::new();
     for (i, &d) in divisors.iter().enumerate() {
-        let (key, which) = *known.entry(d).or_insert_with(|| {
-            let plan = plan::plan(range, d);
-            let plans = &mut batches.entry(key(&plan)).or_default().plans;
-            plans.push(plan);
-            (key(&plan), plans.len() as u32 - 1)
-        });
+        let (key, which) = match known.entry(d) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                let plan = plan::plan(range, d)?;
+                let plans = &mut batches.entry(key(&plan)).or_default().plans;
+                plans.push(plan);
+                *entry.insert((key(&plan), plans.len() as u32 - 1))
+            }
+        };
         if let Some(batch) = batches.get_mut(&key) {
             batch.places.push(i as u32);
             batch.which.push(which);
@@ -102,7 +110,7 @@ fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> (Vec<
         Batch { x, range, plans, which }
     };
     let batches = batches.into_values().map(of).collect();
-    (all, batches)
+    Ok((all, batches))
 }
 
 impl<A: Clone> Batch<A> {
@@ -122,6 +130,7 @@ impl<A: Clone> Batch<A> {
                 Ok(s.add_public(&quotient, &self.numbers(s, ctx, ring, |_| half >> shift)))
             }
             Plan::Multiply(Multiply { shift, late, .. }) => self.multiply(s, ctx, shift, late).await,
+            Plan::Reduce(Reduce { shift, .. }) => self.reduced(s, ctx, shift).await,
         }
     }
 
@@ -198,6 +207,48 @@ impl<A: Clone> Batch<A> {
         let left = s.linear(&left, &|share: &Vector| share.convert(Ring::of(bits)));
         let right = s.bit_to_ring(ctx, &s.msb(ctx, &left).await?, ring).await?;
         Ok(s.add_public(&s.sub(&quotient, &right), &self.numbers(s, ctx, ring, |_| 1)))
+    }
+}
+
+/// Shorter numbers, and their quotients beside what was taken off.
+impl<A: Clone> Batch<A> {
+    async fn reduced<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, shift: u32) -> Result<A> {
+        let ring = s.shape(&self.x).0;
+        let center = self.range.center();
+        let u = s.add_public(&self.x, &self.numbers(s, ctx, ring, |_| -center));
+        let leading = self.leading(s, ctx, &u, shift).await?;
+        let product = times(s, &leading, &self.numbers(s, ctx, ring, |plan| reduce_of(plan).factor));
+        let quotient = s.add_public(&product, &self.numbers(s, ctx, ring, |plan| reduce_of(plan).whole));
+        let taken = times(s, &quotient, &self.numbers(s, ctx, ring, |plan| reduce_of(plan).divisor));
+        let rest = s.sub(&self.x, &taken);
+        let signed = |plan: &Plan| if reduce_of(plan).negative { -1 } else { 1 };
+        let each: Vec<i128> = self.plans.iter().map(|plan| signed(plan) * reduce_of(plan).divisor).collect();
+        let divisors: Vec<i128> = match self.which.is_empty() {
+            true => each,
+            false => self.which.iter().map(|&plan| each[plan as usize]).collect(),
+        };
+        let ends = self.plans.iter().map(|plan| reduce_of(plan).rest);
+        let range = ends.reduce(|a, b| Range { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) }).unwrap_or(self.range);
+        let more = Box::pin(floor_div(s, ctx, &rest, &divisors, range)).await?;
+        Ok(s.add(&times(s, &quotient, &self.numbers(s, ctx, ring, signed)), &more))
+    }
+
+    /// u / 2^shift: rounded down or up where that never fails and is cheaper, otherwise down.
+    async fn leading<S: Gadgets<A = A>>(&self, s: &S, ctx: &Ctx, u: &A, shift: u32) -> Result<A> {
+        let center = self.range.center();
+        let bits = signed_bits(self.range.lo - center, self.range.hi - center);
+        match s.trunc_prob_failure(s.shape(u).0, shift, bits) == 0.0 {
+            true => s.trunc_prob(ctx, u, shift).await,
+            false => s.trunc_exact(ctx, u, shift).await,
+        }
+    }
+}
+
+/// The plan that a batch of long numbers has.
+fn reduce_of(plan: &Plan) -> Reduce {
+    match plan {
+        Plan::Reduce(reduce) => *reduce,
+        _ => Reduce::default(),
     }
 }
 

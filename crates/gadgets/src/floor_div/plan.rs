@@ -5,12 +5,23 @@
 //! d < 0. With u = x - c for the middle c of the range, (2c + 1)/(2D) = j + rest, the approximation is (u m + b) / 2^S + j
 //! for integers m near 2^S / D and b near rest 2^S. What it is off by is largest at an end of the range and is computed
 //! there, in integers; the smallest S that is good enough is taken, because u m + b must fit the ring.
+//!
+//! With range = hi - lo, S is about log2(range D / D) + 1, so that the product has some 2 log2(range) bits, or, late, 2
+//! log2(range) - log2(D) + 2: a range of 64 bits always has a plan, and one of 120 has for divisors beyond 2^116. In
+//! between, what is to be divided gets shorter first: with u1 = floor(u / 2^s), or one more, and m the integer nearest to
+//! 2^s / D, q = u1 m + floor(c / D) is near x / D, and floor(x / D) = q + floor((x - q D) / D). What is left,
+//! x - q D = (u - 2^s u1) + u1 (2^s - m D) + (c mod D), is below 2^s but for its sign, and below D / 2 times u1: with 2^s near
+//! the geometric mean of range and D, both are. A range of 120 bits becomes one of at most (122 + log2(D)) / 2, which has
+//! a plan; one of 126 bits may take two steps or three. q itself is public linear algebra: a step costs a truncation by s
+//! in the ring of x, and nothing else.
+
+use quorate_engine::{Misuse, Result};
 
 /// The most bits of a ring in which a truncation finds its random bits (which take two more).
 const MOST_BITS: u32 = 126;
 
 /// What x is proven to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
     /// Smallest.
     pub lo: i128,
@@ -32,6 +43,22 @@ pub(super) enum Plan {
     /// It is floor(x / 2^shift).
     Shift(u32),
     Multiply(Multiply),
+    /// It is q plus that of what is left, a shorter number.
+    Reduce(Reduce),
+}
+
+/// q = floor(u / 2^shift) factor + whole, where either floor may be the next number too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reduce {
+    pub shift: u32,
+    pub factor: i128,
+    pub whole: i128,
+    /// D.
+    pub divisor: i128,
+    /// d < 0.
+    pub negative: bool,
+    /// Where x - q D lies.
+    pub rest: Range,
 }
 
 /// floor((u factor + addend) / 2^shift) + offset is floor(V), or, if `late`, at most one less.
@@ -64,27 +91,54 @@ impl Range {
 }
 
 /// The plan for d, which is not 0, and the numbers of `range`.
-pub(super) fn plan(range: Range, d: i128) -> Plan {
+///
+/// # Errors
+/// [`Misuse`] where there is none: for some divisors beyond 2^118 of ranges of more than 123 bits.
+pub(super) fn plan(range: Range, d: i128) -> Result<Plan> {
     let (size, negative) = (d.abs(), d < 0);
     let floor = |x: i128| (x - i128::from(negative)).div_euclid(size);
     let quotient = |x: i128| if negative { -1 - floor(x) } else { floor(x) };
     let (first, last) = (floor(range.lo), floor(range.hi));
     if first == last {
-        return Plan::Constant(quotient(range.lo));
+        return Ok(Plan::Constant(quotient(range.lo)));
     }
     if first + 1 == last {
         let at = last * size + i128::from(negative);
         let (below, above) = (quotient(range.lo), quotient(range.hi));
-        return Plan::Step { below, step: above - below, at };
+        return Ok(Plan::Step { below, step: above - below, at });
     }
     if !negative && size & (size - 1) == 0 {
-        return Plan::Shift(size.trailing_zeros());
+        return Ok(Plan::Shift(size.trailing_zeros()));
     }
     // There are three quotients or more: the divisor is less than the range is long.
-    let exact = search(range, size, negative, false);
-    Plan::Multiply(exact.or_else(|| search(range, size, negative, true)).unwrap_or_else(|| {
-        unreachable!("a range of 64 bits and a divisor that is no power of two have a late plan of 126 bits")
-    }))
+    let product = [false, true].into_iter().find_map(|late| search(range, size, negative, late)).map(Plan::Multiply);
+    let plan = product.or_else(|| reduce(range, size, negative).map(Plan::Reduce));
+    plan.ok_or_else(|| Misuse::Other { what: "a public divisor is too long for numbers of this range" }.into())
+}
+
+/// What leaves the shortest numbers, if they are shorter by two bits at least.
+fn reduce(range: Range, size: i128, negative: bool) -> Option<Reduce> {
+    let center = range.center();
+    let (whole, beyond) = (center.div_euclid(size), center.rem_euclid(size));
+    let mut power = Scaled::new(1, size);
+    let mut best: Option<(i128, Reduce)> = None;
+    for shift in 1..MOST_BITS {
+        power.double();
+        let (factor, error) = power.nearest();
+        // u1 lies between these, and what it leaves of u is below 2^shift, with either sign.
+        let leading = [(range.lo - center) >> shift, ((range.hi - center) >> shift) + 1];
+        let [Some(first), Some(last)] = leading.map(|u| u.checked_mul(-error)) else { continue };
+        let (low, high) = (first.min(last), first.max(last));
+        let lo = low.checked_sub((1 << shift) - 1);
+        let hi = high.checked_add((1 << shift) - 1 + beyond);
+        let (Some(lo), Some(hi)) = (lo, hi) else { continue };
+        let Some(length) = hi.checked_sub(lo) else { continue };
+        if best.is_none_or(|(shortest, _)| length < shortest) {
+            let rest = Range { lo, hi };
+            best = Some((length, Reduce { shift, factor, whole, divisor: size, negative, rest }));
+        }
+    }
+    best.filter(|(length, _)| *length <= (range.hi - range.lo) / 4).map(|(_, reduce)| reduce)
 }
 
 /// 2^S n / D as S grows: the floor and the remainder.
@@ -115,6 +169,24 @@ impl Scaled {
     }
 }
 
+/// a b, as its upper and lower 128 bits.
+fn product(a: u128, b: u128) -> (u128, u128) {
+    let low = |x: u128| x & u128::from(u64::MAX);
+    let (a1, a0, b1, b0) = (a >> 64, low(a), b >> 64, low(b));
+    let middle = (a0 * b0 >> 64) + low(a1 * b0) + low(a0 * b1);
+    (a1 * b1 + (a1 * b0 >> 64) + (a0 * b1 >> 64) + (middle >> 64), a.wrapping_mul(b))
+}
+
+/// |a b + c|, or more where a b does not fit.
+fn sum_of_product(a: i128, b: i128, c: i128) -> (u128, u128) {
+    if let Some(sum) = a.checked_mul(b).and_then(|ab| ab.checked_add(c)) {
+        return (0, sum.unsigned_abs());
+    }
+    let (high, low) = product(a.unsigned_abs(), b.unsigned_abs());
+    let (low, carry) = low.overflowing_add(c.unsigned_abs());
+    (high + u128::from(carry), low)
+}
+
 fn search(range: Range, size: i128, negative: bool, late: bool) -> Option<Multiply> {
     let center = range.center();
     let ends = [range.lo - center, range.hi - center];
@@ -135,9 +207,9 @@ fn search(range: Range, size: i128, negative: bool, late: bool) -> Option<Multip
             return None;
         }
         // All times 2D: V is off by (2 u m_error + b_error) / 2^S.
-        let allowed = if late { (1i128 << shift).checked_mul(size + 1) } else { Some(1 << shift) };
-        let off = |u: i128| (2 * u).checked_mul(m_error).map(|off| (off + b_error).abs());
-        if ends.iter().all(|&u| matches!((off(u), allowed), (Some(off), Some(allowed)) if off < allowed)) {
+        let allowed = product(1 << shift, if late { size.unsigned_abs() + 1 } else { 1 });
+        let off = |u: i128| sum_of_product(2 * u, m_error, b_error);
+        if ends.iter().all(|&u| off(u) < allowed) {
             let divisor = size;
             return Some(Multiply { factor: m, addend: b, shift, offset, wide_bits, late, negative, divisor });
         }
@@ -164,7 +236,26 @@ mod tests {
                 floor += i128::from(rest >= divisor);
                 if negative { -1 - floor } else { floor }
             }
+            Plan::Reduce(_) => unreachable!("it is divided again"),
         }
+    }
+
+    /// All plans that follow each other, with the ranges that they are for.
+    fn chain(range: Range, d: i128) -> Vec<(Range, Plan)> {
+        let first = plan(range, d).unwrap();
+        let rest = if let Plan::Reduce(reduce) = first { chain(reduce.rest, d) } else { Vec::new() };
+        [vec![(range, first)], rest].concat()
+    }
+
+    /// What they give, with every floor inside as it is, or one more, as the bits of `up` say.
+    fn run_all(chain: &[(Range, Plan)], x: i128, d: i128, up: u32) -> i128 {
+        let (range, plan) = chain[0];
+        assert!(range.lo <= x && x <= range.hi, "{x} is beyond {range:?}");
+        let Plan::Reduce(Reduce { shift, factor, whole, .. }) = plan else { return run(plan, range, x) };
+        let u = x - range.center();
+        let up_here = up & 1 == 1 && u & ((1 << shift) - 1) != 0;
+        let quotient = ((u >> shift) + i128::from(up_here)) * factor + whole;
+        quotient * d.signum() + run_all(&chain[1..], x - quotient * d.abs(), d, up >> 1)
     }
 
     fn floor_div(x: i128, d: i128) -> i128 {
@@ -178,7 +269,7 @@ mod tests {
             for hi in lo..=34 {
                 let range = Range { lo, hi };
                 for d in (-70..=70).filter(|&d| d != 0) {
-                    let plan = plan(range, d);
+                    let plan = plan(range, d).unwrap();
                     (lo..=hi).for_each(|x| assert_eq!(run(plan, range, x), floor_div(x, d), "{x} // {d}: {plan:?}"));
                 }
             }
@@ -199,7 +290,7 @@ mod tests {
                 (1..200).chain((1..64).flat_map(|e| [(1 << e) - 1, 1 << e, (1 << e) + 1])).collect();
             divisors.extend((0..300).map(|i| (draw() >> (i % 62)).max(1)));
             for d in divisors.into_iter().flat_map(|d| [d, -d]) {
-                let plan = plan(range, d);
+                let plan = plan(range, d).unwrap();
                 let mut xs = vec![range.lo, range.lo + 1, -1, 0, 1, range.hi - 1, range.hi];
                 for i in 0..40 {
                     let multiple = (draw() >> i) / d * d;
@@ -217,7 +308,56 @@ mod tests {
     #[test]
     fn short_numbers_stay_in_their_ring() {
         let range = Range { lo: -1000, hi: 1000 };
-        let Plan::Multiply(multiply) = plan(range, 10) else { panic!("1000 // 10 is a product") };
+        let Plan::Multiply(multiply) = plan(range, 10).unwrap() else { panic!("1000 // 10 is a product") };
         assert!(multiply.wide_bits <= 24 && !multiply.late);
+    }
+
+    /// Where quotients change, and at the ends, for ranges of up to 126 bits and divisors of every size.
+    #[test]
+    fn quotients_of_ranges_beyond_a_word() {
+        let mut seed = 7u64;
+        let mut draw = || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let high = i128::from(seed >> 1) << 63;
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            high | i128::from(seed >> 1)
+        };
+        let mut count = 0;
+        for bits in [65u32, 70, 96, 119, 120, 123, 126] {
+            let most = 1i128 << (bits - 1);
+            let ranges =
+                [Range { lo: -most, hi: most - 1 }, Range { lo: 0, hi: 2 * most - 1 }, Range { lo: -5, hi: most }];
+            for range in ranges {
+                let top = if bits <= 123 { bits } else { 118 };
+                let mut divisors: Vec<i128> =
+                    (1..20).chain((1..top).flat_map(|e| [(1 << e) - 1, 1 << e, (1 << e) + 1, 5 << (e / 2)])).collect();
+                divisors.extend(
+                    (0..60).map(|i| (draw() & (most - 1)) >> (i % (bits - 1)).max(bits - top)).map(|d| d.max(1)),
+                );
+                for d in divisors.into_iter().flat_map(|d| [d, -d]) {
+                    let plans = chain(range, d);
+                    let mut xs = vec![range.lo, range.lo + 1, -1, 0, 1, range.hi - 1, range.hi];
+                    for i in 0..8 {
+                        let multiple = ((draw() & (2 * most - 1)) >> (9 * i)) / d * d;
+                        xs.extend([multiple - 1, multiple, multiple + 1, -multiple - 1, 1 - multiple]);
+                    }
+                    for (i, x) in xs.into_iter().filter(|x| (range.lo..=range.hi).contains(x)).enumerate() {
+                        assert_eq!(run_all(&plans, x, d, i as u32 % 4), floor_div(x, d), "{x} // {d} of {range:?}");
+                        count += 1;
+                    }
+                }
+            }
+        }
+        assert!(count > 100_000, "{count}");
+    }
+
+    #[test]
+    fn divisors_that_no_ring_holds_are_refused() {
+        let range = Range { lo: -(1 << 125), hi: (1 << 125) - 1 };
+        let works = |d: i128| [d, -d].map(|d| plan(range, d).is_ok());
+        assert_eq!(
+            [works(7 << 121), works(3 << 121), works(1 << 122)].concat().iter().filter(|works| !*works).count(),
+            4
+        );
     }
 }
