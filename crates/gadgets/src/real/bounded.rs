@@ -9,7 +9,7 @@ use super::cubic::{Argument, Place, evaluate};
 use super::local::{WIDE, not, plus, reduce, repeat_row, times};
 use super::onehot::Number;
 use super::tables::{GELU, SIGMOID, TANH, Table};
-use super::{check, chunks};
+use super::{ONE_WORD, check, chunks};
 use crate::equality::and_all;
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
@@ -59,7 +59,7 @@ pub async fn gelu<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S
 
 async fn on_interval<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, table: &Table, tail: Tail) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2)?;
+    check(ring, frac, frac + 2, ONE_WORD)?;
     let work = async |ctx: Ctx, range| chunk(s, &ctx, &stream::slice(s, x, range), frac, table, tail).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }

@@ -8,7 +8,8 @@
 //! Z_2^64. Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of
 //! bits.
 //!
-//! f is at most 16, k at most 64.
+//! f is at most 16. k is at most 64; for division, roots and logarithms, 126. Mantissas have 32 bits whatever k is, so that
+//! results in rings of more than 64 bits have, beside the errors stated, a relative one.
 
 mod bounded;
 mod cubic;
@@ -41,13 +42,19 @@ fn chunks(len: usize) -> Chunks {
     Chunks { len, chunk: 2048, window: 16 }
 }
 
-fn check(ring: Ring, frac: u32, least_bits: u32) -> Result<()> {
+/// The most bits of a ring, for functions whose result is made in Z_2^64.
+const ONE_WORD: u32 = 64;
+
+/// The most bits of a ring, for functions whose result is a mantissa that is moved: correlations end here.
+const MOST_BITS: u32 = 126;
+
+fn check(ring: Ring, frac: u32, least_bits: u32, most_bits: u32) -> Result<()> {
     if frac > MAX_FRAC {
         return Err(
             Misuse::Other { what: "real functions take at most 16 bits after the point; convert the dtype" }.into()
         );
     }
-    if ring.bits() > 64 {
+    if ring.bits() > most_bits {
         return Err(Misuse::RingBits { bits: ring.bits() }.into());
     }
     if ring.bits() < least_bits {

@@ -79,12 +79,14 @@ pub(super) struct Number<B> {
 }
 
 impl<B> Number<B> {
-    /// The number that `of` makes of the place of the set row; `None` selects zeros.
+    /// The number that `of` makes of the place of the set row; `None` selects zeros. 8 rows of `high` where no number is above
+    /// 63, else 16.
     pub fn of_one_hot<S: Sharing<B = B>>(s: &S, one_hot: &B, of: impl Fn(u32) -> Option<u32>) -> Number<B> {
         let width = s.bit_shape(one_hot).0 as u32;
+        let highs = if (0..width).any(|p| of(p).is_some_and(|u| u >= 64)) { 16 } else { 8 };
         let list = |wanted: &dyn Fn(u32) -> bool| (0..width).filter(|&p| of(p).is_some_and(wanted)).collect();
         let low: Vec<Vec<u32>> = (0..8).map(|l| list(&|u| u % 8 == l)).collect();
-        let high: Vec<Vec<u32>> = (0..8).map(|h| list(&|u| u / 8 == h)).collect();
+        let high: Vec<Vec<u32>> = (0..highs).map(|h| list(&|u| u / 8 == h)).collect();
         Number { low: row_sums(s, one_hot, &low), high: row_sums(s, one_hot, &high) }
     }
 
@@ -100,7 +102,7 @@ impl<B> Number<B> {
     }
 }
 
-/// Row j is the row at(u, j) of `source`, where u < 64 is the number; 0 where there is none. `at` is u or -u (as
+/// Row j is the row at(u, j) of `source`, where u is the number; 0 where there is none. `at` is u or -u (as
 /// `rising` says) plus `place(j)`. Two rounds.
 pub(super) async fn shift<S: Sharing>(
     s: &S,
@@ -112,11 +114,11 @@ pub(super) async fn shift<S: Sharing>(
     place: impl Fn(i64) -> i64,
 ) -> Result<S::B> {
     let sign = if rising { 1 } else { -1 };
-    let width = s.bit_shape(source).0 as i64;
+    let (width, highs) = (s.bit_shape(source).0 as i64, s.bit_shape(&by.high).0 as i64);
     let ends: Vec<i64> = (0..count as i64).flat_map(|j| [place(j), place(j) + 7 * sign]).collect();
     let (first, last) = (ends.iter().min().copied().unwrap_or(0), ends.iter().max().copied().unwrap_or(0));
     let coarse: Vec<Vec<(u32, u32)>> = (first..=last)
-        .map(|w| (0..8).map(move |h| (h, 8 * h * sign + w)).filter(|&(_, at)| (0..width).contains(&at)))
+        .map(|w| (0..highs).map(move |h| (h, 8 * h * sign + w)).filter(|&(_, at)| (0..width).contains(&at)))
         .map(|pairs| pairs.map(|(h, at)| (h as u32, at as u32)).collect())
         .collect();
     let coarse = select(s, ctx, &by.high, source, &coarse).await?;

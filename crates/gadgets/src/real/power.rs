@@ -11,7 +11,7 @@ use super::float::{Exponent, denormalise, weighted};
 use super::local::{WIDE, lift, not, plus, repeat_row, times};
 use super::onehot::Number;
 use super::tables::EXP2;
-use super::{check, chunks};
+use super::{ONE_WORD, check, chunks};
 use crate::equality::and_all;
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
@@ -31,7 +31,7 @@ const WHOLE_BITS: u32 = 6;
 /// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 64 bits.
 pub async fn exp<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2)?;
+    check(ring, frac, frac + 2, ONE_WORD)?;
     let work = async |ctx: Ctx, range| exp_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }

@@ -9,7 +9,7 @@ use super::float::{
 use super::local::{WIDE, not, plus, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::{DIVISOR, RECIPROCAL};
-use super::{check, chunks, long_quotient};
+use super::{MOST_BITS, check, chunks, long_quotient};
 use crate::adder;
 use crate::equality::and_all;
 use crate::prefix::rows;
@@ -28,10 +28,10 @@ const SHORT: u32 = 31;
 /// 2^(28 - frac) are exact. The result's magnitude is at most 2^frac.
 ///
 /// # Errors
-/// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 64 bits.
+/// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
 pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2)?;
+    check(ring, frac, frac + 2, MOST_BITS)?;
     let work = async |ctx: Ctx, range| reciprocal_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
@@ -65,15 +65,16 @@ pub(super) async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::
 /// `quotient_bits` is what is proven: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units, if
 /// they fit the ring at all; k - 1 always holds.
 ///
-/// Error: the magnitude is exact, rounded down. Where it is proven to have at most 31 bits, it costs fewer rounds and is
-/// within 4 units of 2^-frac; exact quotients below 2^26 units of operands with at most 31 significant bits are exact
-/// then.
+/// Error: in rings of at most 64 bits, the magnitude is exact, rounded down. Where it is proven to have at most 31 bits, it
+/// costs fewer rounds and is within 4 units of 2^-frac; exact quotients below 2^26 units of operands with at most 31
+/// significant bits are exact then. In rings of more than 64 bits it costs as few rounds, and is within 4 units or 2^-28 of
+/// itself, whichever is more.
 ///
 /// # Errors
 /// Those of [`reciprocal`]; [`Misuse`] where the operands differ in length or ring.
 pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32, quotient_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2)?;
+    check(ring, frac, frac + 2, MOST_BITS)?;
     if s.shape(y).1 != len {
         return Err(Misuse::Length { what: "a division", left: len, right: s.shape(y).1 }.into());
     }
@@ -83,6 +84,7 @@ pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32,
     let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
         let (x, y) = (stream::slice(s, x, range.clone()), stream::slice(s, y, range));
         match quotient_bits.min(ring.bits() - 1) {
+            _ if ring.bits() > 64 => short_chunk(s, &ctx, &x, &y, frac).await,
             ..=SHORT => short_chunk(s, &ctx, &x, &y, frac).await,
             bits => long_quotient::divide_chunk(s, &ctx, &x, &y, frac, bits).await,
         }
@@ -99,8 +101,8 @@ async fn short_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32
     let mantissa = async |ctx: Ctx| mantissa_quotient(s, &ctx, &x.mantissa, &y.mantissa).await;
     let exponent = async |ctx: Ctx| exponent_difference(s, &ctx, &x, &y, ring.bits(), frac).await;
     let (mantissa, exponent) = ctx.join(mantissa, exponent).await?;
-    // Exponents are shifted by 64 - k, so that 64 is always too large; the point moves with them.
-    let point = RECIPROCAL_BITS + DIVIDEND_BITS + 64 - ring.bits();
+    // The point moves with the exponents.
+    let point = RECIPROCAL_BITS + DIVIDEND_BITS + first_too_large(ring.bits()) - ring.bits();
     let magnitude = denormalise(s, ctx, &mantissa, point, exponent, ring).await?;
     let sign = s.xor(&stream::slice_lanes(s, &signs, 0..len), &stream::slice_lanes(s, &signs, len..2 * len));
     with_sign(s, ctx, &sign, &magnitude).await
@@ -131,7 +133,13 @@ pub(super) async fn dividend<S: Gadgets>(s: &S, ctx: &Ctx, mantissa: &S::B) -> R
     Ok(plus(s, &times(s, &value, 1 << (DIVIDEND_BITS - count)), 1 << DIVIDEND_BITS))
 }
 
-/// The exponent of the quotient, plus 64 - k: the difference of the positions plus a constant, as eight bits.
+/// Exponents of quotients over Z_2^k are shifted so far that this one and no smaller is too large.
+fn first_too_large(k: u32) -> u32 {
+    if k <= 64 { 64 } else { 128 }
+}
+
+/// The exponent of the quotient, plus 64 - k (128 - k for more than 64 bits): the difference of the positions plus a
+/// constant, as eight (nine) bits.
 pub(super) async fn exponent_difference<S: Gadgets>(
     s: &S,
     ctx: &Ctx,
@@ -140,22 +148,23 @@ pub(super) async fn exponent_difference<S: Gadgets>(
     k: u32,
     frac: u32,
 ) -> Result<Exponent<S::B>> {
+    let (most, bits) = (first_too_large(k), first_too_large(k).ilog2() + 2);
     let bits_of = |of: &dyn Fn(u32) -> u32| -> Vec<Vec<u32>> {
-        (0..8).map(|bit| (0..k).filter(|&p| of(p) >> bit & 1 == 1).collect()).collect()
+        (0..bits).map(|bit| (0..k).filter(|&p| of(p) >> bit & 1 == 1).collect()).collect()
     };
-    let plus = row_sums(s, &x.position, &bits_of(&|p| p + frac + 64 - k));
-    let minus = row_sums(s, &y.position, &bits_of(&|p| p.wrapping_neg() & 255));
+    let plus = row_sums(s, &x.position, &bits_of(&|p| p + frac + most - k));
+    let minus = row_sums(s, &y.position, &bits_of(&|p| p.wrapping_neg()));
     let sum = adder::add(s, ctx, &plus, &minus, &[]).await?.bits;
-    let (negative, large) = (rows(s, &sum, &[7]), rows(s, &sum, &[6]));
+    let (negative, large) = (rows(s, &sum, &[bits - 1]), rows(s, &sum, &[bits - 2]));
     let conditions = s.concat_rows(&[&not(s, &negative), &not(s, &large), &x.nonzero, &y.nonzero]);
-    let low = rows(s, &sum, &[0, 1, 2, 3, 4, 5]);
+    let low = rows(s, &sum, &(0..bits - 2).collect::<Vec<_>>());
     let inside = async |ctx: Ctx| and_all(s, &ctx, conditions).await;
     let number = async |ctx: Ctx| Number::of_bits(s, &ctx, &low).await;
     let (inside, number) = ctx.join(inside, number).await?;
     // Too large: not negative, large, and both nonzero; or a division by zero, of what is not zero.
     let at_zero = s.concat_rows(&[&not(s, &y.nonzero), &x.nonzero]);
     let too_large = s.concat_rows(&[&not(s, &negative), &large, &x.nonzero, &y.nonzero]);
-    let masked = async |ctx: Ctx| s.and(&ctx, &repeat_row(s, &inside, 8), &number.high).await;
+    let masked = async |ctx: Ctx| s.and(&ctx, &repeat_row(s, &inside, s.bit_shape(&number.high).0), &number.high).await;
     let over = async |ctx: Ctx| {
         ctx.join(async |ctx: Ctx| and_all(s, &ctx, at_zero).await, async |ctx: Ctx| and_all(s, &ctx, too_large).await)
             .await

@@ -13,7 +13,7 @@ use super::float::{
 use super::local::{WIDE, combine, element_rows, lift, not, reduce, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::{RSQRT, SQRT, Table};
-use super::{check, chunks};
+use super::{MOST_BITS, check, chunks};
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
@@ -22,15 +22,16 @@ use crate::{Gadgets, stream};
 /// `argument_bits` is what is proven: every x is below 2^argument_bits units; k - 1 always holds. Where roots may be 2^31
 /// units or more, they take one correction: twelve rounds.
 ///
-/// Error: at most 2 units of 2^-frac. Exact squares whose root is below 2^28 units have exact roots. The result lies in
-/// [0, 2^((k - 1 - frac) / 2)], but for the error.
+/// Error: at most 2 units of 2^-frac; in rings of more than 64 bits, where no root is corrected, at most 2 units or 2^-28 of
+/// the root, whichever is more. Exact squares whose root is below 2^28 units have exact roots. The result lies in [0, 2^((k -
+/// 1 - frac) / 2)], but for the error.
 ///
 /// # Errors
-/// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 64 bits.
+/// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
 pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2)?;
-    let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), frac);
+    check(ring, frac, frac + 2, MOST_BITS)?;
+    let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), frac).filter(|_| ring.bits() <= 64);
     let root = Root { table: &SQRT, twice: |p, frac| p + frac, zero_is_over: false, mantissa: |_| MANTISSA, long };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
@@ -45,7 +46,7 @@ pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bi
 /// Those of [`sqrt`].
 pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2)?;
+    check(ring, frac, frac + 2, MOST_BITS)?;
     let root =
         Root { table: &RSQRT, twice: |p, frac| 3 * frac - p, zero_is_over: true, mantissa: enough_for, long: None };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
@@ -106,10 +107,11 @@ impl Root {
         let number = Number::of_one_hot(s, &float.position, |p| u32::try_from(of(p)).ok().filter(|_| of(p) <= last));
         let too_large: Vec<u32> = positions.clone().filter(|&p| of(p) > last).collect();
         let too_large = row_sums(s, &float.position, &[too_large]);
+        let highs = s.bit_shape(&number.high).0 as u32;
         let all = s.concat_rows(&[&number.high, &float.nonzero, &too_large]);
-        let all = s.and(ctx, &repeat_row(s, not_negative, 10), &all).await?;
-        let high = rows(s, &all, &[0, 1, 2, 3, 4, 5, 6, 7]);
-        let over = self.zero_is_over.then(|| not(s, &row_sums(s, &all, &[vec![8, 9]])));
+        let all = s.and(ctx, &repeat_row(s, not_negative, highs as usize + 2), &all).await?;
+        let high = rows(s, &all, &(0..highs).collect::<Vec<_>>());
+        let over = self.zero_is_over.then(|| not(s, &row_sums(s, &all, &[vec![highs, highs + 1]])));
         let most = positions.map(of).filter(|&u| u <= last).max().unwrap_or(0).max(0) as u32;
         Ok(Exponent { number: Number { low: number.low, high }, over, most })
     }

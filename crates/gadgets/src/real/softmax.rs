@@ -9,7 +9,7 @@ use super::local::{WIDE, plus, reduce};
 use super::onehot::Number;
 use super::power::exp_below;
 use super::tables::RECIPROCAL;
-use super::{check, chunks};
+use super::{ONE_WORD, check, chunks};
 use crate::extremum::{Best, extremum};
 use crate::prefix::rows;
 use crate::{Gadgets, Width, stream};
@@ -29,7 +29,7 @@ const MAX_ROWS: usize = 1 << 30;
 /// `rows`, which is from 1 to 2^30.
 pub async fn softmax<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, rows: usize, width: Width) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2)?;
+    check(ring, frac, frac + 2, ONE_WORD)?;
     if rows == 0 || rows > MAX_ROWS || !len.is_multiple_of(rows) {
         return Err(Misuse::Length { what: "a softmax over rows", left: rows, right: len }.into());
     }
