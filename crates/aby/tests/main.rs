@@ -13,6 +13,7 @@ mod primitives;
 mod privacy;
 mod random;
 mod shuffle;
+mod wide;
 mod yao;
 mod yao_ahead;
 mod yao_costs;

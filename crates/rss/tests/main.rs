@@ -22,3 +22,4 @@ mod shuffle;
 mod smoke;
 mod spy;
 mod threads;
+mod wide;

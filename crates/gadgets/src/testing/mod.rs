@@ -10,6 +10,7 @@ use crate::extremum::{Best, extremum};
 use crate::{Gadgets, Width};
 
 pub mod exhaustive;
+pub mod wide;
 
 /// A sharing under test.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose

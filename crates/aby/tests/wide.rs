@@ -1,0 +1,66 @@
+//! Everything over rings of 65 to 126 bits, as integers have it; what is planned is what is counted.
+
+use crate::common::*;
+use quorate_aby::Aby;
+use quorate_engine::Ctx;
+use quorate_gadgets::testing::wide;
+
+const RINGS: [u32; 4] = [65, 96, 120, 126];
+
+#[test]
+fn elements() {
+    RINGS.iter().for_each(|&k| wide::elements::<Aby>(2, k));
+}
+
+#[test]
+fn narrow_differences() {
+    [96, 126].iter().for_each(|&k| wide::narrow_differences::<Aby>(2, k));
+}
+
+#[test]
+fn truncations() {
+    RINGS.iter().for_each(|&k| wide::truncations::<Aby>(2, k));
+}
+
+#[test]
+fn conversions() {
+    wide::conversions::<Aby>(2);
+}
+
+#[test]
+fn matrices_and_shuffles() {
+    RINGS.iter().for_each(|&k| wide::matrices_and_shuffles::<Aby>(2, k));
+}
+
+#[test]
+fn scales() {
+    wide::scales::<Aby>(2);
+}
+
+#[test]
+fn integer_division() {
+    wide::integer_division::<Aby>(2, 96, true);
+    wide::integer_division::<Aby>(2, 125, false);
+}
+
+#[test]
+fn public_division() {
+    [96, 120, 126].iter().for_each(|&k| wide::public_division::<Aby>(2, k));
+}
+
+#[test]
+fn real_functions() {
+    [(96, 16), (126, 7)].iter().for_each(|&(k, frac)| wide::real_functions::<Aby>(2, k, frac));
+}
+
+#[test]
+fn costs_are_planned() {
+    for k in [96, 126] {
+        let work = async |aby: &Aby, ctx: &Ctx| wide::one_of_everything(aby, ctx, k, 13).await;
+        for (me, [stocked, on_demand]) in run_both(&work).into_iter().enumerate() {
+            let (demand, planned) = dry_online(me, &work);
+            assert_eq!((&stocked.online, &on_demand.online), (&planned.online, &planned.online), "online, k {k}");
+            assert_eq!(stocked.offline, dry_offline(me, &demand).offline, "offline, k {k}");
+        }
+    }
+}
