@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Form, Phase, Result, Sharing};
-use quorate_gadgets::{Gadgets, Width};
+use quorate_gadgets::floor_div::{Range, floor_div};
+use quorate_gadgets::{Gadgets, Sign, Width, real};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
 
@@ -93,6 +94,35 @@ fn main() {
         });
         report(&format!("probabilistic truncation 10^5, k = {k}"), &|| {
             time(n, (k, short, 1), async |rss, ctx, x| rss.trunc_prob(ctx, &x[0], 16).await)
+        });
+    }
+    for (from, to) in [(44, 64), (44, 96), (64, 96), (96, 126)] {
+        report(&format!("convert 10^5, k = {from} to {to}"), &|| {
+            time(n, (from, short, 1), async |rss, ctx, x| rss.convert(ctx, &x[0], Ring::of(to), Sign::Signed).await)
+        });
+    }
+    for k in [64, 96, 126] {
+        report(&format!("product, truncated 10^5, k = {k}"), &|| {
+            time(n, (k, short, 2), async |rss, ctx, x| {
+                let product = rss.mul(ctx, &x[0], &x[1]).await?;
+                rss.trunc_exact(ctx, &product, 16).await
+            })
+        });
+        report(&format!("product, rounded 10^5, k = {k}"), &|| {
+            time(n, (k, short, 2), async |rss, ctx, x| {
+                let product = rss.mul(ctx, &x[0], &x[1]).await?;
+                rss.trunc_prob(ctx, &product, 16).await
+            })
+        });
+        report(&format!("by a public 10 10^5, k = {k}"), &|| {
+            let range = Range { lo: -(1 << (k - 1)), hi: (1 << (k - 1)) - 1 };
+            time(n, (k, short, 1), async |rss, ctx, x| floor_div(rss, ctx, &x[0], &[10], range).await)
+        });
+        report(&format!("division 10^5, k = {k}"), &|| {
+            time(n, (k, short, 2), async |rss, ctx, x| real::divide(rss, ctx, &x[0], &x[1], 16, k - 1).await)
+        });
+        report(&format!("root 10^5, k = {k}"), &|| {
+            time(n, (k, short, 1), async |rss, ctx, x| real::sqrt(rss, ctx, &x[0], 16, k - 1).await)
         });
     }
     report("shuffle 10^5, k = 64", &|| {
