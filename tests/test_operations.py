@@ -281,6 +281,39 @@ def test_sorting_other_numbers(three: qr.Session) -> None:
         three.input(a, owner=0).sort(axis=1)
 
 
+@pytest.mark.parametrize("shape", [(1,), (3, 1), (1, 2), (0,), (1, 0)], ids=str)
+@pytest.mark.parametrize("shadow", [False, True])
+@pytest.mark.parametrize("parties", [2, 3])
+def test_positions_along_short_axes_are_what_they_are_along_long_ones(
+    parties: int, shadow: bool, shape: tuple[int, ...]
+) -> None:
+    a = some(*shape, reach=4)
+    dtypes = [(qr.int(8), a), (qr.uint(16), abs(a).astype(np.uint64)), (qr.fixed(32, 8), a / 4), (qr.bit, a > 0)]
+    with among(parties, shadow=shadow) as mpc:
+        for dtype, values in dtypes:
+            x = mpc.input(values, owner=0, dtype=dtype)
+            for axis in (None, *range(len(shape))):
+                order = x.argsort(axis)
+                assert order.dtype == qr.int(64) and mpc._native.is_secret(order._node)
+                same((order + 3).reveal(), np.argsort(values, axis) + 3)
+                same(x.sort(axis).reveal(), np.sort(values, axis))
+            keys, moved = mpc.sort(x, x)
+            assert keys.dtype == moved.dtype == dtype
+            same(moved.reveal(), np.sort(values, 0).astype(keys.reveal().dtype))
+            if x.size:
+                narrow = mpc.input(np.ones(shape, int), owner=1, dtype=qr.int(8))
+                longer = mpc.concatenate([x, x]).argsort(0)[: shape[0]]
+                assert outcome(lambda: x.argsort(0) + narrow) == outcome(lambda: longer + narrow)  # noqa: B023
+
+
+def outcome(build: Callable[[], qr.SecretArray]) -> str:
+    """The dtype that an operation gives, or the class of its refusal."""
+    try:
+        return repr(build().dtype)
+    except qr.QuorateError as error:
+        return type(error).__name__
+
+
 # ---- conversions ----------------------------------------------------------------------------------------------------
 
 

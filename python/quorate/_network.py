@@ -10,6 +10,7 @@ import numpy as np
 from quorate import _source
 from quorate._public import whole_axis
 from quorate._source import at
+from quorate.dtypes import int as int_dtype
 from quorate.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
     mpc, count = keys._session, len(keys)
     rows = [keys]
     if stable:
-        places = np.arange(count).reshape(-1, *(1 for _ in keys.shape[1:]))
-        rows.append(mpc.constant(np.broadcast_to(places, keys.shape)))
+        rows.append(_places(keys))
     rows += others
     for layer in layers(count):
         low, high, rest = ([_side(x, layer, side) for x in rows] for side in ("lower", "upper", "rest"))
@@ -74,6 +74,19 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
             met = mpc.swap(bit, one, other)
             rows[i] = _side(mpc.concatenate([*met, left] if len(left) else met), layer, "back")
     return rows
+
+
+def _places(keys: SecretArray) -> SecretArray:
+    """Each row's position, as int(64).
+
+    That of a single row is as secret as what a network gives: a public number would take the dtype of whatever it meets.
+    """
+    if len(keys) == 0:
+        return keys.astype(int_dtype(64))
+    if len(keys) == 1:
+        return keys.argmin(axis=0, keepdims=True)
+    places = np.arange(len(keys)).reshape(-1, *(1 for _ in keys.shape[1:]))
+    return keys._session.constant(np.broadcast_to(places, keys.shape))
 
 
 def _side(x: SecretArray, layer: tuple[int, int, int, int], side: str) -> SecretArray:
