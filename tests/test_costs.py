@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from protocols import among
 from quorate import _quorate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -167,8 +168,11 @@ def test_lines_say_what_they_draw_and_hold() -> None:
     assert "draws" in str(plan)
 
 
-def test_a_measured_network_is_the_simulated_one() -> None:
-    with qr.local(network=qr.Network(rtt_ms=10, mbit=200)) as mpc:
+@pytest.mark.parametrize(
+    ("parties", "options"), [(3, {}), (2, {}), (2, {"sharings": "Y"}), (2, {"max_memory": "1GB"})], ids=str
+)
+def test_a_measured_network_is_the_simulated_one(parties: int, options: dict[str, str]) -> None:
+    with among(parties, network=qr.Network(rtt_ms=10, mbit=200), **options) as mpc:
         network = mpc.measure_network()
         assert 8 < network.rtt_ms < 40
         assert 20 < network.mbit < 400

@@ -26,21 +26,29 @@ def measure(mpc: Session) -> Network:
     from quorate.session import Network
 
     def chain() -> None:
-        x = mpc.input(lambda: np.ones(1, np.int64), owner=0, shape=1, dtype=_word())
+        x = mpc.input(lambda: np.ones(1, np.int64), owner=0, shape=1, dtype=_word()).to("A")  # a round for each product
         for _ in range(_CHAIN):
             x = x * x
         x.reveal()
 
-    def burst() -> None:
-        zeros = lambda: np.zeros(_BURST, np.int64)  # noqa: E731
-        mpc.input(zeros, owner=0, shape=_BURST, dtype=_word()).reveal()
+    # What the first run computes is held; the others only open it.
+    held = mpc.input(lambda: np.zeros(_BURST, np.int64), owner=0, shape=_BURST, dtype=_word()).to("A")
 
-    round_seconds, _, _ = _median(mpc, chain)
+    def burst() -> None:
+        held.reveal()
+
+    seconds, rounds, _ = _median(mpc, chain)
+    round_seconds = seconds / rounds
     rtt = 2 * round_seconds
-    _, seconds, sent = _median(mpc, burst)
-    peers = (mpc.parties - 1) // 2  # an opening, and the input, send what they send to t peers, side by side
-    rate = sent / peers * 8 / max(seconds - 2 * round_seconds, 1e-9) / 1e6
+    seconds, rounds, sent = _median(mpc, burst)
+    peers = _receivers(mpc)
+    rate = sent / peers * 8 / max(seconds - rounds * round_seconds, 1e-9) / 1e6
     return Network(rtt_ms=rtt * 1e3, mbit=min(max(rate, _LEAST_MBIT), _MOST_MBIT))
+
+
+def _receivers(mpc: Session) -> int:
+    """To how many peers a party sends what it opens, side by side: t of 2t + 1, or the other one of two."""
+    return max(1, (mpc.parties - 1) // 2)
 
 
 def _word() -> Dtype:
@@ -50,7 +58,7 @@ def _word() -> Dtype:
 
 
 def _median(mpc: Session, run: Callable[[], None]) -> tuple[float, float, float]:
-    """Seconds by round, seconds, and bytes of the busiest party known here: medians of online phases, after one to warm
+    """Seconds, rounds, and bytes of the busiest party known here: medians of online phases, after one to warm
     up."""
     rows = []
     for _ in range(_RUNS + 1):
@@ -60,5 +68,5 @@ def _median(mpc: Session, run: Callable[[], None]) -> tuple[float, float, float]
         took, rounds = after.seconds - before.seconds, after.rounds - before.rounds
         sent = [now - then for now, then in zip(after.bytes_sent, before.bytes_sent, strict=True)
                 if now is not None and then is not None]  # fmt: skip
-        rows.append((took / rounds, took, float(max(sent, default=8 * _BURST * ((mpc.parties - 1) // 2)))))
+        rows.append((took, float(rounds), float(max(sent, default=8 * _BURST * _receivers(mpc)))))
     return tuple(statistics.median(column) for column in zip(*rows[1:], strict=True))  # type: ignore[return-value]
