@@ -61,3 +61,11 @@ def test_files_stay_small() -> None:
     assert len(files) >= 20
     long = {str(f.relative_to(ROOT)): n for f in files if (n := len(f.read_text(encoding="utf-8").splitlines())) > 600}
     assert long == {}
+
+
+def test_what_commands_write_by_default_is_not_tracked() -> None:
+    """`quorate demo` draws into the directory where it is called."""
+    assert (ROOT / "pyproject.toml") in tracked(".toml")
+    assert [path.name for path in tracked(".png", ".svg", ".json") if path.parent == ROOT] == []
+    ignored = subprocess.run(["git", "check-ignore", "quorate-demo.png"], cwd=ROOT, capture_output=True, check=False)
+    assert ignored.returncode == 0
