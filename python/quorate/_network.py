@@ -79,7 +79,7 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
 def _places(keys: SecretArray) -> SecretArray:
     """Each row's position, as int(64).
 
-    That of a single row is as secret as what a network gives: a public number would take the dtype of whatever it meets.
+    That of one row is as secret as what a network gives: a public number would take the dtype of whatever it meets.
     """
     if len(keys) == 0:
         return keys.astype(int_dtype(64))
