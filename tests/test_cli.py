@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import quorate as qr
+from quorate._options import OPTIONS
 from quorate.cli import _options, exit_status
 
 QUORATE = str(Path(sys.executable).with_name("quorate"))
@@ -81,6 +82,24 @@ def test_the_demo(tmp_path: Path) -> None:
         assert word.lower() in done.stdout.lower(), word
     assert (tmp_path / "new" / "run.png").read_bytes().startswith(b"\x89PNG")
     assert "run.png" in done.stdout
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_of_sessions_is_one_of_each_command(name: str) -> None:
+    """No option is refused with the advice to say just that."""
+    flag = f"--{name.replace('_', '-')}"
+    values = {"strict": [], "offline_weight": ["0.5"], "sharings": ["A+Y"]}.get(name, ["1"])
+    for command in (["demo"], ["run", "x.py"], ["party", "x.py", "--config", "p.toml"], ["explain", "x.py"]):
+        options = _options([*command, flag, *values])
+        assert options.arguments == [] and getattr(options, name) == (values[0] if values else True)
+
+
+def test_options_of_the_planner_reach_the_demos_sessions(tmp_path: Path) -> None:
+    for given in (["--sharings", "A"], ["--offline-weight", "0.5"]):
+        done = quorate("demo", "--protocol", "aby", *given, cwd=tmp_path)
+        assert "predictions that differ  0" in done.stdout, done
+    done = quorate("demo", "--protocol", "aby", "--offline-weight", "little")
+    assert done.returncode == 2 and "offline_weight must be a number from 0" in done.stderr
 
 
 @pytest.mark.parametrize(

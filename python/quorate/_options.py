@@ -127,6 +127,7 @@ def _seed(name: str, value: Any) -> int | None:
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _MOST_THREADS = 256
+_MOST_WEIGHT = 1e6
 
 
 def _threads(_: str, value: Any) -> int:
@@ -155,9 +156,20 @@ def _sharings(name: str, value: Any) -> str:
 
 
 def _weight(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value <= 1e6:
-        raise ConfigError(at(f"{name} must be a number from 0 on, not {value!r}"))
-    return float(value)
+    number = _number(value)
+    if number is None or not 0 <= number <= _MOST_WEIGHT:
+        raise ConfigError(at(f"{name} must be a number from 0 to {_MOST_WEIGHT:.0f}, not {value!r}"))
+    return number
+
+
+def _number(value: Any) -> float | None:
+    """A number, also as the command line has it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number, str)):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
 
 
 _CHECKS = {

@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="the main job on this machine: score a model privately")
     demo.add_argument("--protocol", default="rss", help="rss or aby")
     demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="where the picture goes")
+    _add_options(demo)
 
     run = commands.add_parser("run", help="all parties of a script here, as separate processes over TLS", **_SCRIPT)
     run.add_argument("script", type=Path)
@@ -105,6 +106,10 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--trunc", default=absent, help="exact or probabilistic: how products are rounded")
     command.add_argument("--forms", default=absent, help="auto, edabits or randbits: which correlations serve")
+    command.add_argument("--sharings", default=absent, help='auto, or some of A, B and Y as in "A+Y", with aby')
+    command.add_argument(
+        "--offline-weight", metavar="W", default=absent, help="what an offline second counts beside an online one"
+    )
     command.add_argument("--triples", default=absent, help="ot, paillier or dgk: what makes triples, with aby")
 
 
@@ -173,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _demo(options: argparse.Namespace) -> int:
     from quorate.demo import run_demo
 
-    return FAILED if run_demo(options.protocol, options.plot) else OK
+    return FAILED if run_demo(options.protocol, options.plot, _chosen(options)) else OK
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +19,13 @@ from quorate.stats import Stats
 Timelines = dict[str, dict[int, dict[str, float]]]
 
 
-def run_demo(protocol: str, plot: Path | None) -> int:
+def run_demo(protocol: str, plot: Path | None, options: Mapping[str, Any] | None = None) -> int:
     """Scores the breast-cancer records with both models among as many parties as the protocol has where none are named.
+
+    Args:
+        protocol: "rss" or "aby".
+        plot: where a picture goes, if anywhere.
+        options: those of `qr.local`.
 
     Returns:
         How many predictions differ from the clear ones: 0, or something is badly wrong.
@@ -28,7 +35,7 @@ def run_demo(protocol: str, plot: Path | None) -> int:
     timelines: Timelines = {}
     for job in jobs:
         started = time.perf_counter()
-        with local(protocol) as mpc:
+        with local(protocol, **(options or {})) as mpc:
             predicted = job.model.predict(mpc, job.records, model_owner=MODEL_OWNER, data_owner=DATA_OWNER)
             stats = mpc.stats()
         elapsed = time.perf_counter() - started
