@@ -17,8 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from quorate import _quorate
+from quorate import _quorate, _signals
 from quorate._script import settings
+from quorate._signals import TERMINATED, Terminated
 from quorate.errors import ConfigError, QuorateError
 from quorate.tables._command import NO_FILES, of_party
 
@@ -43,6 +44,9 @@ def in_this_process(script: Path, arguments: Sequence[str], **chosen: Any) -> in
     except QuorateError as error:
         _show(error, script)
         return exit_status(error)
+    except Terminated:
+        print("quorate: told to end (SIGTERM)", file=sys.stderr)
+        return TERMINATED
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except KeyboardInterrupt:
@@ -121,15 +125,17 @@ def as_processes(
             for config, mine in zip(configs, own, strict=True)
         ]
         readers = [_echo(process.stdout, party) for party, process in enumerate(processes)]
+        _signals.watch()
         try:
             status = _first_failure(processes)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Terminated) as told:
             for process in processes:
-                process.send_signal(signal.SIGINT)
+                process.send_signal(signal.SIGTERM if isinstance(told, Terminated) else signal.SIGINT)
             _wait_all(processes)
             raise
         finally:
             _wait_all(processes)
+            _signals.unwatch()
             for reader in readers:
                 reader.join(timeout=2)
     return status

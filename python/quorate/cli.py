@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quorate._options import LOCAL, OPTIONS
+from quorate._signals import TERMINATED, Terminated
 from quorate.errors import (
     CheatingDetected,
     ConfigError,
@@ -163,7 +164,7 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status: 0 success, 1 another error, 2 bad arguments or configuration, 3 a
-    peer was lost, 4 cheating was detected."""
+    peer was lost, 4 cheating was detected, 143 told to end by SIGTERM."""
     options = _options(list(sys.argv[1:] if arguments is None else arguments))
     try:
         return _COMMANDS[options.command](options)
@@ -173,6 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("quorate: interrupted", file=sys.stderr)
         return FAILED
+    except Terminated:
+        print("quorate: told to end (SIGTERM)", file=sys.stderr)
+        return TERMINATED
 
 
 def _demo(options: argparse.Namespace) -> int:

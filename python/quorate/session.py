@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate import _quorate, _source
+from quorate import _quorate, _signals, _source
 from quorate._joint import Joint
 from quorate._measure import measure
 from quorate._options import Options
@@ -76,6 +76,7 @@ class Session(Joint, Files):
         self._network = network
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
+        self._watches = False
         self.me: int | None = native.me
         self.parties: int = native.parties
         self.protocol: str = native.protocol
@@ -95,6 +96,9 @@ class Session(Joint, Files):
     def close(self, gave_up: bool = False) -> None:
         """Leaves: says goodbye, or tells the peers that this party failed."""
         self._native.close(gave_up)
+        if self._watches:
+            self._watches = False
+            _signals.unwatch()
 
     # ---- arrays -----------------------------------------------------------------------------------------------------
 
@@ -368,6 +372,9 @@ def local(
 def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     """Makes this process one party of a deployment, as `path` (a party.toml) says. Waits for the others.
 
+    As long as the session is open, SIGTERM ends this process as Ctrl-C does, with exit status 143: the peers are told.
+    A handler of your own stays.
+
     Args:
         path: this party's configuration.
         options: those of `qr.local` but shadow and seed; all but strict and threads must be alike at all parties.
@@ -378,4 +385,11 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
         PeerTimeout: a party did not connect in time.
     """
     chosen = Options.of(options, ("path",), local=False)
-    return Session(_quorate.Session.connect(os.fspath(path), chosen.parts), options=chosen)
+    _signals.watch()
+    try:
+        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts), options=chosen)
+    except BaseException:
+        _signals.unwatch()
+        raise
+    session._watches = True
+    return session
