@@ -10,7 +10,10 @@ Example:
     [  4 -45   8]
 """
 
+from typing import NoReturn
+
 from quorate import apps, errors, models
+from quorate._hints import no_name as _no_name
 from quorate._quorate import __version__
 from quorate._script import session
 from quorate.array import SecretArray
@@ -93,3 +96,10 @@ __all__ = [
     "uint",
     "write",
 ]
+
+# Numpy has a function of this name, and here it is a module with nothing in it for users.
+globals().pop("array", None)
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise _no_name(name, __all__, dir(Session))

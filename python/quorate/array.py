@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate import _source
 from quorate._composed import Composed
+from quorate._hints import no_attribute
 from quorate._picked import Picked
 from quorate._public import as_numbers, pack, whole_axis
 from quorate._source import at
@@ -22,11 +23,6 @@ if TYPE_CHECKING:
     from quorate.session import Session
 
 __all__ = ["SecretArray"]
-
-_INSTEAD = {
-    "item": "reveal() gives the value",
-    "tolist": "reveal().tolist() gives the values",
-}
 
 
 class SecretArray(Composed):
@@ -51,6 +47,7 @@ class SecretArray(Composed):
     __slots__ = ("_node", "_session", "dtype", "shape")
     __array_ufunc__ = None  # numpy's operators leave the work to ours
     __array_priority__ = 1000
+    __pandas_priority__ = 5000  # so do pandas' series and data frames
 
     def __init__(self, session: Session, node: int) -> None:
         self._session = session
@@ -522,10 +519,7 @@ class SecretArray(Composed):
         raise DtypeError(at(f"secret arrays have no {what} in this release: {instead}"))
 
     def __getattr__(self, name: str) -> NoReturn:
-        instead = _INSTEAD.get(name)
-        if instead is None:
-            raise AttributeError(f"secret arrays have no {name!r}", name=name, obj=self)
-        raise AttributeError(f"secret arrays have no {name!r} in this release: {instead}", name=name, obj=self)
+        raise no_attribute(self, name)
 
     def __array_function__(self, function: Any, *_: Any) -> NoReturn:
         name = getattr(function, "__name__", "this function")
@@ -545,6 +539,11 @@ class SecretArray(Composed):
 
     def __index__(self) -> NoReturn:
         raise TypeError("a secret cannot be an index: select with mpc.where, or reveal it first")
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"a secret cannot be written as {spec!r}: reveal it first, as in {{x.reveal():{spec}}}")
+        return repr(self)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first")

@@ -107,6 +107,9 @@ def check(dtype: Any) -> Dtype:
     """
     if isinstance(dtype, Dtype):
         return dtype
+    if any(dtype is maker for maker in (int, uint, fixed)):
+        made: Dtype = dtype()
+        raise DtypeError(at(f"qr.{made.kind} makes dtypes and is none itself: say how many bits, as in qr.{made!r}"))
     raise DtypeError(
         at(f"dtype {dtype!r} is not one of Quorate's: use qr.int(k), qr.uint(k), qr.fixed(k, f), qr.real or qr.bit")
     )
