@@ -7,6 +7,7 @@ __all__ = [
     "CircuitError",
     "ConfigError",
     "DtypeError",
+    "InputWarning",
     "ModelError",
     "PeerLost",
     "PeerTimeout",
@@ -56,6 +57,10 @@ class RangeWarning(UserWarning):
 
     State a smaller `bound=`, or use a wider dtype, and the warning goes.
     """
+
+
+class InputWarning(UserWarning):
+    """In a deployment a party gives values for an input that another party owns: only the owner's are used."""
 
 
 class ConfigError(QuorateError, ValueError):

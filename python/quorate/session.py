@@ -21,7 +21,7 @@ from quorate._shadow import Shadow
 from quorate._source import at
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
-from quorate.errors import ConfigError, DtypeError, RangeError, RangeWarning, ShapeError
+from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
 from quorate.tables._inputs import Files
@@ -77,6 +77,7 @@ class Session(Joint, Files):
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches = False
+        self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.me: int | None = native.me
         self.parties: int = native.parties
         self.protocol: str = native.protocol
@@ -117,7 +118,8 @@ class Session(Joint, Files):
 
         Args:
             values: an array or nested list, a table or column of pandas, polars or pyarrow, or a callable that gives
-                one; it is called, and looked at, at the owner only (and in a local session). Values are copied.
+                one; it is called at the owner only (and in a local session). Values are copied. Of other parties'
+                values in a deployment nothing is used but shape and dtype: an `InputWarning` says so.
             owner: the party whose values these are.
             shape: mandatory where the values are not given.
             dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`; without it integers become
@@ -147,6 +149,8 @@ class Session(Joint, Files):
             wanted = wanted or natural_dtype(array)
             _check_kind(array, wanted)
             size = array.shape
+            if not here:
+                self._name_unused(owner, size, wanted)
             if shape is not None and _as_shape(shape) != size:
                 raise ShapeError(at(f"input: the values have shape {size}, but shape={_as_shape(shape)} was stated"))
         elif shape is None or wanted is None:
@@ -181,6 +185,19 @@ class Session(Joint, Files):
                 raise ConfigError(at(f"input: party {owner} is here: give its values"))
             return None
         return as_numbers(values, "input")
+
+    def _name_unused(self, owner: int, shape: tuple[int, ...], dtype: Dtype) -> None:
+        """Says, once for each line, that values which this party gives are not the ones that are computed with."""
+        place = _source.line()
+        if place in self._told:
+            return
+        self._told.add(place)
+        text = (
+            f"input: party {owner} owns this input and gives its values; of those that party {self.me} gives nothing "
+            f"is used but shape and dtype. Say values=None, shape={shape}, dtype=qr.{dtype!r} here, or give a callable "
+            "with them, which is called at the owner alone; for numbers that all parties know there is mpc.constant"
+        )
+        warnings.warn_explicit(at(text), InputWarning, *place)
 
     def constant(self, values: Any, dtype: Dtype | None = None) -> SecretArray:
         """Public numbers as an array of the program, alike at all parties. Costs nothing.
