@@ -439,8 +439,8 @@ def test_every_error_is_of_the_family() -> None:
         "RunAborted": RuntimeError, "SessionClosed": RuntimeError, "SessionBusy": RuntimeError,
         "ShadowError": ArithmeticError, "CircuitError": ValueError,
     }  # fmt: skip
-    assert set(qr.errors.__all__) == {*builtins, "QuorateError", "RangeWarning", "InputWarning"}
-    assert issubclass(qr.RangeWarning, UserWarning) and issubclass(qr.InputWarning, UserWarning)
+    assert set(qr.errors.__all__) == {*builtins, "QuorateError", "RangeWarning", "InputWarning", "ModelWarning"}
+    assert all(issubclass(kind, UserWarning) for kind in (qr.RangeWarning, qr.InputWarning, qr.ModelWarning))
     for name, builtin in builtins.items():
         assert issubclass(getattr(qr, name), qr.QuorateError)
         assert issubclass(getattr(qr, name), builtin)

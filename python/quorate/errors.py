@@ -9,6 +9,7 @@ __all__ = [
     "DtypeError",
     "InputWarning",
     "ModelError",
+    "ModelWarning",
     "PeerLost",
     "PeerTimeout",
     "PoolExhausted",
@@ -46,6 +47,13 @@ class RangeError(QuorateError, ValueError):
 
 class ModelError(QuorateError, ValueError):
     """A model that cannot be imported, or used in the place where it is."""
+
+
+class ModelWarning(UserWarning):
+    """Predictions of an imported model may differ from the estimator's, by more than anybody would overlook.
+
+    State `bounds=` or `sample=` when the model is imported, and the warning goes, or the margin that it names shrinks.
+    """
 
 
 class CircuitError(QuorateError, ValueError):

@@ -33,6 +33,20 @@ def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: In
     return reals[:, 0] if shape.decisions == 1 else reals
 
 
+def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.float64]:
+    """How far each record is from a tie: by the decision nearest to 0, or by the two largest where the largest wins.
+
+    >>> shape = Shape("linear", classes=(1, 2, 3), features=1, scales=(0,), data_bits=9, weight_bits=9)
+    >>> margins(shape, np.array([[8, 2, 7]]), np.array([1, 1, 1]))
+    array([0.5])
+    """
+    reals = np.ldexp(decisions.astype(np.float64), -np.asarray(units, np.int64))
+    if shape.kind == "votes" or shape.multilabel or shape.decisions == 1:
+        return np.abs(reals).min(axis=1)
+    largest = np.partition(reals, -2, axis=1)[:, -2:]
+    return largest[:, 1] - largest[:, 0]
+
+
 def probabilities(shape: Shape, decisions: NDArray[np.float64]) -> NDArray[np.float64]:
     """A column for each class.
 

@@ -87,6 +87,17 @@ def scales_of(bounds: object, features: int) -> tuple[int, ...]:
     return exponents
 
 
+def bounds_of(sample: object, features: int) -> NDArray[np.float64]:
+    """Twice the largest magnitude of each feature in some records, so that others have room."""
+    try:
+        values = finite_float64(sample, "sample")
+    except RangeError as error:
+        raise ModelError(str(error)) from error
+    if values.ndim != 2 or values.shape[1] != features or values.shape[0] == 0:
+        raise ModelError(f"sample has shape {values.shape}; records like those to come are (records, {features})")
+    return 2 * np.abs(values).max(axis=0)
+
+
 def encode_linear(
     plain: PlainLinear, kind: str, classes: tuple, bounds: object, **public: Any
 ) -> tuple[Shape, LinearSecrets, float]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from typing import Any
 
 import numpy as np
 
-from quorate.errors import ModelError, ShapeError
+from quorate import _source
+from quorate._source import at
+from quorate.errors import ModelError, ModelWarning, ShapeError
 from quorate.models import _ensemble, _linear, _network, _tree
-from quorate.models._answers import decode, decode_numbers
+from quorate.models._answers import decode, decode_numbers, margins
 from quorate.models._backend import Array, Backend, Clear, Secret
 from quorate.models._numerics import ORDERED_BOUND
 from quorate.models._questions import DATA_OWNER, Questions
@@ -21,6 +24,8 @@ Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets 
 
 _TREES = ("tree", "forest", "boosting")
 _UNIT_BOUND = 1 << 30
+# Models whose decisions are rounded, and that predict classes.
+_DECIDING = ("linear", "votes", "network")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -40,12 +45,44 @@ class Model(Questions):
     shape: Shape
     _secrets: Secrets
     margin_bound: float = 0.0
+    _guessed: bool = False
+    """Whether nobody stated how large the features are."""
 
     def __repr__(self) -> str:
         return f"Model({self.shape})"
 
-    def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
-        return answer(question, mpc, self.shape, self._secrets, *rest)
+    def _answer(self, question: str, mpc: Any, X: Any, model_owner: int, *rest: Any) -> Any:
+        result = answer(question, mpc, self.shape, self._secrets, X, model_owner, *rest)
+        if question == "predict" and self.margin_bound > 0 and self.shape.kind in _DECIDING:
+            if mpc.me is None:
+                self._name_ties(X)
+            elif self._guessed and mpc.me == model_owner:
+                self._warn(
+                    f"decisions are within {self.margin_bound:.3g} of the estimator's, and predictions closer to a tie "
+                    "may differ"
+                )
+        return result
+
+    def _name_ties(self, X: Any) -> None:
+        """Says how many of these records may get another class than the estimator's; all is known in this process."""
+        records, on = encode_records(self.shape, X), Clear()
+        decisions = run(on, self.shape, self._secrets, records, len(records), 0, 0)
+        units = self._secrets.units  # type: ignore[union-attr]
+        close = int((margins(self.shape, decisions, units) <= self.margin_bound).sum())
+        if close:
+            self._warn(
+                f"{close} of {len(records)} records are no further from a tie than {self.margin_bound:.3g}, the margin "
+                "within which a prediction may differ from the estimator's"
+            )
+
+    def _warn(self, what: str) -> None:
+        why = "scale the features alike before training, or state tighter bounds"
+        if self._guessed:
+            why = (
+                f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
+                "from_sklearn(..., bounds=) their largest magnitudes, or sample= records like those to come"
+            )
+        warnings.warn_explicit(at(f"predict: {what}; {why}"), ModelWarning, *_source.line())
 
     def predict_clear(self, X: Any) -> np.ndarray:
         """The same integer computation without protection, for comparison: no session, nothing is secret.

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from quorate.errors import ModelError
 from quorate.models._ensemble import PlainBoosting, PlainForest, encode_boosting, encode_forest
-from quorate.models._linear import PlainLinear, encode_linear
+from quorate.models._linear import PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
 from quorate.models._network import PlainNetwork, encode_network
 from quorate.models._supported import SUPPORTED
 from quorate.models._tree import PlainTree, encode_tree
 
 
-def from_sklearn(estimator: Any, *, bounds: Any = None, tolerance: float | None = None) -> Model:
+def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tolerance: float | None = None) -> Model:
     """Makes a fitted estimator into a model that can score secret records.
 
     Args:
@@ -27,13 +27,25 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, tolerance: float | None 
         bounds: linear models and networks only: the largest magnitude of each feature, or one number for all. It is
             rounded up to a power of two, which is public. Without it 8192 is taken for every feature, and the smaller
             the features are, the less precise are they. Tight bounds make `Model.margin_bound` small.
+        sample: instead of bounds, records like those to come, such as what the estimator was fitted on: each feature
+            may reach twice its largest magnitude there. Nothing else of them is used.
         tolerance: refuse the model if its `margin_bound` is larger.
+
+    In a local session `predict` warns (`ModelWarning`) where records are so close to a tie that the estimator may have
+    decided otherwise; in a deployment the model's owner is warned where neither bounds nor a sample were given.
 
     Raises:
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
             bits do not give the tolerance.
     """
-    model = _reader(estimator)(estimator, bounds)
+    read = _reader(estimator)
+    if sample is not None:
+        if bounds is not None:
+            raise ModelError("bounds= and sample= both say how large features are: give one of them")
+        bounds = bounds_of(sample, int(estimator.n_features_in_))
+    model = read(estimator, bounds)
+    if bounds is None and model.shape.scales is not None:
+        model = dataclasses.replace(model, _guessed=True)
     names = getattr(estimator, "feature_names_in_", None)  # which scikit-learn keeps where all are texts
     if names is not None:
         model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
