@@ -225,6 +225,17 @@ impl Workload {
     }
 }
 
+/// Every protocol that has workloads, in the table's order.
+pub(crate) fn protocols() -> Vec<&'static str> {
+    let mut protocols: Vec<&str> = Vec::new();
+    for protocol in Workload::ALL.iter().flat_map(|workload| workload.protocols()) {
+        if !protocols.contains(protocol) {
+            protocols.push(protocol);
+        }
+    }
+    protocols
+}
+
 /// Every name that selects workloads.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
