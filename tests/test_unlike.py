@@ -44,3 +44,38 @@ print(*mpc.reveal_all(x, y, z))
     ended = deployment.run(deployment.script(own + followed))
     assert {e.out.strip() for e in ended} == {"[10 10 10] [7.5] [ True]"}
     assert [warned(e) for e in ended] == [[], [], []]
+
+
+DIFFERENT = {
+    "public numbers": (
+        "x + (5 if mpc.me == 2 else 4)",
+        r"it is constant of \(\) int\(64\) at script.py:5 at both, with other public numbers",
+    ),
+    "a shape of a stranger's values": (
+        "mpc.input([1, 2] if mpc.me < 2 else [1, 2, 3], owner=0) + 1",
+        r"(\(2,\).*\(3,\)|\(3,\).*\(2,\)) int\(64\) from party 0 at script.py:5",
+    ),
+    "a dtype of a stranger's values": (
+        "mpc.input([1, 2] if mpc.me < 2 else [1.0, 2.0], owner=0) * 1",
+        r"(int\(64\).*fixed\(64, 16\)|fixed\(64, 16\).*int\(64\)) from party 0 at script.py:5",
+    ),
+    "an operation": (
+        "x * x if mpc.me < 2 else x + x",
+        r"here it is (mul|add) of \(2,\) int\(64\) at script.py:5, at party \d (add|mul) of \(2,\) int\(64\) at",
+    ),
+    "an end": (
+        "x + x; mpc.me < 2 and y - x; y.reveal()",
+        r"goes on with sub of \(2,\) int\(64\) at script.py:5",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_both_sides_of_a_difference_are_shown(deployment: Deployment, what: str) -> None:
+    line, words = DIFFERENT[what]
+    body = f"x = mpc.input([1, 2] if mpc.me == 0 else None, owner=0, shape=2, dtype=qr.int(64))\ny = {line}\ny.reveal()"
+    ended = deployment.run(deployment.script(body))
+    assert [e.status for e in ended] == [1, 1, 1], ended
+    for e in ended:
+        assert "ProgramMismatch" in error_of(e)
+        assert re.search(words, error_of(e)), error_of(e)

@@ -20,8 +20,8 @@ use crate::wire::{Abort, Kind};
 
 /// A peer's number may be ahead of this party's by this much: failed attempts of which this party heard nothing.
 const LARGEST_JUMP: u32 = 1 << 24;
-/// Handshake messages of one peer that may wait: greeting and trace of one attempt, and the next greeting.
-const LONGEST_QUEUE: usize = 4;
+/// Handshake messages of one peer that may wait: greeting, trace and node of one attempt, and the next greeting.
+const LONGEST_QUEUE: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -134,7 +134,7 @@ impl Attempts {
         (self.own, over)
     }
 
-    /// Takes in a greeting or a trace.
+    /// Takes in a greeting, a trace or a node.
     ///
     /// # Errors
     /// [`Error::Malformed`] if the peer breaks the order of a handshake.

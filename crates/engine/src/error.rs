@@ -203,8 +203,10 @@ pub enum Mismatch {
         peer: usize,
         /// The node's number.
         node: Option<usize>,
-        /// The node as it is in this party's program.
+        /// The node as it is in this party's program; empty where that has ended.
         here: std::sync::Arc<str>,
+        /// The node as it is in `peer`'s program, in that party's words; empty where that has ended.
+        there: std::sync::Arc<str>,
     },
     /// `peer` asks to reveal something else, or to somebody else.
     Request {
@@ -241,14 +243,30 @@ const STEPS_APART: &str = "; where one party was interrupted at a step that othe
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mismatch::Program { peer, node: Some(node), here } => {
+            Mismatch::Program { peer, node: Some(node), here, there } if here == there => {
                 write!(
                     f,
-                    "node {node} differs from that of party {peer}; here it is {here}. Run the same script everywhere"
+                    "node {node} differs from that of party {peer}: it is {here} at both, with other public numbers, bounds or \
+                     operands. Run the same script everywhere, with the same public values"
                 )
             }
-            Mismatch::Program { peer, node: None, .. } => {
-                write!(f, "party {peer}'s program has another length. Run the same script everywhere{STEPS_APART}")
+            Mismatch::Program { peer, node: Some(node), here, there } => {
+                write!(
+                    f,
+                    "node {node} differs from that of party {peer}; here it is {here}, at party {peer} {there}. Run the same \
+                     script everywhere"
+                )
+            }
+            Mismatch::Program { peer, node: None, here, there } => {
+                let more = match (here.is_empty(), there.is_empty()) {
+                    (true, false) => format!(": it goes on with {there}, where this party's ends"),
+                    (false, true) => format!(": it ends where this party's goes on with {here}"),
+                    _ => String::new(),
+                };
+                write!(
+                    f,
+                    "party {peer}'s program has another length{more}. Run the same script everywhere{STEPS_APART}"
+                )
             }
             Mismatch::Request { peer, here } => {
                 let what = "reveals other values, or to another party";

@@ -2,7 +2,8 @@
 //!
 //! Each party proposes its next run number and says which program it is about to run; the run gets the maximum, and no
 //! number is ever used twice, failed runs included. Where the programs differ, the parties exchange the prefix hashes of
-//! their nodes and each names the first node that differs.
+//! their nodes, and then, with each peer whose program differs, what they have at the first node that does: its description,
+//! which holds shapes, dtypes and a line, and nothing that a party keeps to itself.
 
 use quorate_net::Wait;
 
@@ -87,13 +88,14 @@ pub(crate) fn agree(
     let mut run = candidate;
     let mut notes = vec![Vec::new(); core.parties];
     notes[core.me] = greeting.note.clone();
-    let (mut other_program, mut other_request, mut other_terms) = (None, None, None);
+    let mut others = Vec::new();
+    let (mut other_request, mut other_terms) = (None, None);
     for peer in core.peers() {
         let (theirs, body) = next(core, peer, Kind::Start)?;
         let greeted = Greeted::read(&body).ok_or(Error::Malformed { peer, what: "greeting too short" })?;
         run = run.max(theirs);
         if greeted.program != greeting.program {
-            other_program.get_or_insert(peer);
+            others.push(peer);
         } else if greeted.request != greeting.request {
             other_request.get_or_insert(peer);
         } else if greeted.terms != greeting.terms.as_bytes() {
@@ -101,8 +103,8 @@ pub(crate) fn agree(
         }
         notes[peer] = greeted.note.to_vec();
     }
-    if let Some(peer) = other_program {
-        return Err(first_difference(core, candidate, peer, &trace(), describe));
+    if !others.is_empty() {
+        return Err(first_difference(core, candidate, &others, (&trace(), describe)).unwrap_or_else(|error| error));
     }
     if let Some(peer) = other_request {
         return Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }));
@@ -114,9 +116,9 @@ pub(crate) fn agree(
     mismatch.map_or(Ok(Agreement { run, notes }), |abort| Err(core.abort_error(abort)))
 }
 
-/// Which terms differ. What the peer sent is cut and cleaned before anybody sees it.
+/// Which terms differ.
 fn other_choice(peer: usize, theirs: &[u8], ours: &str) -> Mismatch {
-    let theirs: String = String::from_utf8_lossy(theirs).chars().filter(|c| !c.is_control()).take(300).collect();
+    let theirs = presentable(theirs);
     let only_in = |one: &str, other: &str| {
         let known: Vec<&str> = other.split("; ").collect();
         one.split("; ").filter(|term| !known.contains(term)).collect::<Vec<_>>().join(", ").into()
@@ -124,26 +126,45 @@ fn other_choice(peer: usize, theirs: &[u8], ours: &str) -> Mismatch {
     Mismatch::Options { peer, ours: only_in(ours, &theirs), theirs: only_in(&theirs, ours) }
 }
 
-/// All parties see that some program differs, so all exchange their traces; each compares with the first that differs.
+/// The longest text of a peer's that is shown, in characters; and in bytes, which is what a party says of a node.
+const SHOWN: usize = 300;
+const SAID: usize = 4 * SHOWN;
+
+/// What a peer sent, cut and cleaned before anybody sees it.
+fn presentable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SAID)]);
+    text.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
+}
+
+/// All parties see that some program differs, so all exchange their traces; each tells every peer whose program differs what
+/// it has where they part, and names the first such peer.
 fn first_difference(
     core: &Core,
     candidate: u32,
-    peer: usize,
-    trace: &[u64],
-    describe: &dyn Fn(usize) -> String,
-) -> Error {
+    others: &[usize],
+    (trace, describe): (&[u64], &dyn Fn(usize) -> String),
+) -> Result<Error> {
     let mut frame = wire::frame(Kind::Trace, candidate);
     let room = (quorate_net::MAX_FRAME - frame.len()) / 8;
-    trace.iter().take(room).for_each(|hash| frame.extend_from_slice(&hash.to_le_bytes()));
-    let theirs = match broadcast(core, &frame).and_then(|()| next(core, peer, Kind::Trace)) {
-        Ok((_, body)) => body,
-        Err(error) => return error,
-    };
-    let differs =
-        |(i, hash): (usize, &u64)| theirs.get(8 * i..8 * i + 8).is_some_and(|b| b != hash.to_le_bytes()).then_some(i);
-    let node = trace.iter().enumerate().find_map(differs);
-    let here = node.map_or(String::new(), describe).into();
-    Error::Mismatch(Mismatch::Program { peer, node, here })
+    let trace = &trace[..trace.len().min(room)];
+    trace.iter().for_each(|hash| frame.extend_from_slice(&hash.to_le_bytes()));
+    broadcast(core, &frame)?;
+    let mut parted = Vec::new();
+    for &peer in others {
+        let (_, theirs) = next(core, peer, Kind::Trace)?;
+        let common =
+            trace.iter().zip(theirs.chunks_exact(8)).take_while(|(ours, theirs)| ours.to_le_bytes() == **theirs);
+        let place = common.count();
+        let here = if place < trace.len() { describe(place) } else { String::new() };
+        let mut frame = wire::frame(Kind::Node, candidate);
+        frame.extend_from_slice(&here.as_bytes()[..here.len().min(SAID)]);
+        core.send_frame(peer, frame)?;
+        let both_have_it = place < trace.len() && place < theirs.len() / 8;
+        parted.push((peer, both_have_it.then_some(place), here));
+    }
+    let Some((peer, node, here)) = parted.into_iter().next() else { return Err(Error::bug("no program differs")) };
+    let there = presentable(&next(core, peer, Kind::Node)?.1).into();
+    Ok(Error::Mismatch(Mismatch::Program { peer, node, here: here.into(), there }))
 }
 
 fn broadcast(core: &Core, frame: &[u8]) -> Result<()> {

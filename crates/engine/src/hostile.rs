@@ -34,8 +34,9 @@ impl Dice {
 
     /// A frame that is nearly right.
     fn frame(&mut self) -> Vec<u8> {
-        let kinds = [Kind::Data, Kind::Data, Kind::Data, Kind::Abort, Kind::Start, Kind::Trace, Kind::Goodbye];
-        let kind = kinds[self.roll(7) as usize];
+        let handshake = [Kind::Start, Kind::Trace, Kind::Node];
+        let kinds = [Kind::Data, Kind::Data, Kind::Data, Kind::Abort, Kind::Goodbye];
+        let kind = kinds.get(self.roll(7) as usize).copied().unwrap_or_else(|| handshake[self.roll(3) as usize]);
         let number = if self.roll(4) > 0 { 1 } else { self.number() };
         let mut frame = wire::frame(kind, number);
         match kind {

@@ -231,7 +231,7 @@ impl Core {
                 }
                 Ok(())
             }
-            Kind::Start | Kind::Trace => {
+            Kind::Start | Kind::Trace | Kind::Node => {
                 let body = frame[wire::HEADER_BYTES..].to_vec();
                 self.attempts.borrow_mut().greeted(peer, Greeted { kind: head.kind, number: head.number, body })
             }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | data | pieces: tag, lane (16 bytes), number (u32), length (u32), payload |
 //! | abort | cause (u8), the peer it names, the party that gave up first (u16 each), first attempt that is over (u32); the header has the last |
-//! | start, trace | the handshake's greeting or node hashes |
+//! | start, trace, node | the handshake's greeting, node hashes, or one node in words |
 //! | goodbye | nothing |
 //!
 //! Header: kind (u8), worker (u8, zero as long as a party has one scheduler), run number (u32, little endian).
@@ -28,10 +28,11 @@ pub(crate) enum Kind {
     Start,
     Trace,
     Goodbye,
+    Node,
 }
 
 impl Kind {
-    const ALL: [Kind; 5] = [Kind::Data, Kind::Abort, Kind::Start, Kind::Trace, Kind::Goodbye];
+    const ALL: [Kind; 6] = [Kind::Data, Kind::Abort, Kind::Start, Kind::Trace, Kind::Goodbye, Kind::Node];
 }
 
 /// What a piece is.

@@ -298,15 +298,20 @@ fn different_programs_name_the_first_differing_node_at_every_party() {
                 }
                 let program = [u8::from(me == other); 32];
                 let greeting = Greeting { program, ..Greeting::default() };
-                let error = party.begin(&greeting, &|| trace.clone(), &|node| format!("node {node} here")).err();
+                let describe = |node| format!("node {node} of {me}\n{}", "x".repeat(1000 * (me / 2)));
+                let error = party.begin(&greeting, &|| trace.clone(), &describe).err();
                 run(&mut party).expect("the session goes on");
                 error
             });
             for (me, error) in errors.into_iter().enumerate() {
                 let peer = if me == other { usize::from(me == 0) } else { other };
-                let here = "node 7 here".into();
-                let expected = Error::Mismatch(Mismatch::Program { peer, node: Some(7), here });
-                assert_eq!(error, Some(expected), "timing {seed}, party {me}");
+                let Some(Error::Mismatch(Mismatch::Program { peer: of, node, here, there })) = error else {
+                    panic!("timing {seed}, party {me}: {error:?}");
+                };
+                assert_eq!((of, node), (peer, Some(7)), "timing {seed}, party {me}");
+                assert!(here.starts_with(&format!("node 7 of {me}\n")), "{here}");
+                let whole = format!("node 7 of {peer}{}", "x".repeat(1000 * (peer / 2)));
+                assert_eq!(*there, whole[..whole.len().min(300)], "cut and cleaned, timing {seed}, party {me}");
             }
         }
     });
@@ -318,12 +323,17 @@ fn a_longer_program_is_told_from_a_different_one() {
         let errors = testing::parties(3, |mut party| {
             let nodes = if party.me() == 0 { 5 } else { 4 };
             let greeting = Greeting { program: [nodes; 32], ..Greeting::default() };
-            party.begin(&greeting, &|| (0..u64::from(nodes)).collect(), &|_| unreachable!()).err()
+            let last = |node| if node == 4 { "the last".to_owned() } else { unreachable!() };
+            party.begin(&greeting, &|| (0..u64::from(nodes)).collect(), &last).err()
         });
-        let peers = [1, 0, 0];
-        for (peer, error) in peers.into_iter().zip(errors) {
-            let here = "".into();
-            assert_eq!(error, Some(Error::Mismatch(Mismatch::Program { peer, node: None, here })));
+        let (end, last) = ("", "the last");
+        let seen =
+            [(1, last, end, "goes on with the last"), (0, end, last, "where this party's ends"), (0, end, last, "")];
+        for ((peer, here, there, words), error) in seen.into_iter().zip(errors) {
+            let (here, there) = (here.into(), there.into());
+            let expected = Error::Mismatch(Mismatch::Program { peer, node: None, here, there });
+            assert!(expected.to_string().contains(words));
+            assert_eq!(error, Some(expected));
         }
     });
 }
