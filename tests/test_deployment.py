@@ -529,6 +529,19 @@ def test_a_party_does_not_come_up(deployment: Deployment, how: str) -> None:
         assert "party 2" in error_of(ended)
 
 
+@pytest.mark.parametrize("whose", [0, 1], ids=["a peer's", "this party's own"])
+def test_a_name_that_does_not_resolve(deployment: Deployment, whose: int) -> None:
+    deployment.limits["connect_timeout_s"] = 2.0
+    deployment.addresses[whose] = "nowhere.invalid:9000"  # which no name service may know
+    config = deployment.config(1)
+    config.write_text("".join(line for line in config.read_text().splitlines(True) if not line.startswith("listen")))
+    ended = deployment.start(1, deployment.script(PRODUCT), config=config).end()
+    assert ended.status == 2, ended
+    line = 1 + config.read_text().splitlines().index('address = "nowhere.invalid:9000"')
+    for words in ("ConfigError", f"party1.toml, line {line}:", f"the address of party {whose}, does not resolve"):
+        assert words in error_of(ended)
+
+
 def test_a_party_that_accepts_and_is_silent(deployment: Deployment) -> None:
     deployment.limits["connect_timeout_s"] = 3.0
     script = deployment.script(PRODUCT)

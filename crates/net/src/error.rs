@@ -175,6 +175,18 @@ pub enum NetError {
         last: Attempt,
     },
 
+    /// The host name of a party, this one included, is known to nobody whom this machine asks.
+    #[error(
+        "the host name in {address:?}, the address of party {party}, does not resolve: correct it, or look at the name service \
+         of this machine"
+    )]
+    Unresolved {
+        /// Whose address it is.
+        party: usize,
+        /// The address, as configured.
+        address: String,
+    },
+
     /// The peer speaks another version of the wire format.
     #[error(
         "party {peer} ({place}) speaks wire format {theirs}, this party {ours}; install the same release of Quorate everywhere"
@@ -226,6 +238,7 @@ impl NetError {
             | NetError::NoSuchPeer { peer, .. }
             | NetError::Misconfigured { peer, .. }
             | NetError::ConnectTimeout { peer, .. }
+            | NetError::Unresolved { party: peer, .. }
             | NetError::VersionMismatch { peer, .. } => Some(*peer),
             NetError::Refused { peer, .. } => *peer,
             _ => None,
@@ -288,7 +301,7 @@ pub enum ConfigProblem {
         parties: usize,
     },
     /// An address that means nothing.
-    #[error("the address {0:?} is not of the form host:port or its host is unknown")]
+    #[error("the address {0:?} is not of the form host:port")]
     Address(String),
     /// Two parties have the same certificate.
     #[error("parties {0} and {1} have the same certificate; every party has its own")]
@@ -308,6 +321,9 @@ pub enum Attempt {
     /// This party waits for the peer to dial.
     #[error("it never called")]
     NeverCalled,
+    /// Its host name has not been resolved.
+    #[error("its host name does not resolve")]
+    Unresolved,
     /// Dialling failed.
     #[error("dialling it: {0}")]
     Dial(io::ErrorKind),

@@ -191,6 +191,22 @@ fn a_missing_party_is_named_with_what_happened_last() {
 }
 
 #[test]
+fn a_name_that_does_not_resolve_is_named() {
+    const NOWHERE: &str = "nowhere.invalid:9000"; // which no name service may know
+    let keys = Keys::new(2);
+    let mut parties = prepared(2, &keys);
+    let (mut config, listener) = parties.remove(1);
+    config.connect_timeout = Duration::from_secs(2);
+    config.parties[0].address = NOWHERE.into();
+    let result = TcpNet::connect_on(&config, listener);
+    assert!(matches!(error(&result), NetError::Unresolved { party: 0, .. }), "{}", error(&result));
+    assert!(error(&result).to_string().contains("\"nowhere.invalid:9000\", the address of party 0, does not resolve"));
+    config.parties[1].address = NOWHERE.into();
+    let own = TcpNet::connect(&config);
+    assert!(matches!(error(&own), NetError::Unresolved { party: 1, .. }), "{}", error(&own));
+}
+
+#[test]
 fn connecting_can_be_given_up() {
     let keys = Keys::new(2);
     let (mut config, listener) = prepared(2, &keys).remove(0);

@@ -49,6 +49,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::OtherProtocol { .. }
         | SessionError::ConfigFile { .. }
         | SessionError::ConfigMe { .. }
+        | SessionError::ConfigLine { .. }
         | SessionError::Threads(_)
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use toml::Spanned;
 
 use quorate_graph::Network;
+use quorate_net::NetError;
 use quorate_net::tcp::{PartyConfig, TcpConfig};
 
 use crate::error::SessionError;
@@ -27,6 +29,35 @@ pub struct Config {
     pub parties: Vec<PartyEntry>,
     #[serde(default)]
     pub limits: Limits,
+    #[serde(skip)]
+    lines: Lines,
+}
+
+/// Where in which file the addresses stand, to name in messages.
+#[derive(Clone, Debug, Default)]
+struct Lines {
+    path: PathBuf,
+    listen: Option<usize>,
+    parties: Vec<usize>,
+}
+
+impl Lines {
+    fn of(path: &Path, text: &str) -> Lines {
+        #[derive(Deserialize)]
+        struct File {
+            listen: Option<Spanned<String>>,
+            #[serde(default, rename = "party")]
+            parties: Vec<Entry>,
+        }
+        #[derive(Deserialize)]
+        struct Entry {
+            address: Spanned<String>,
+        }
+        let line = |value: &Spanned<String>| 1 + text[..value.span().start].matches('\n').count();
+        let Ok(file) = toml::from_str::<File>(text) else { return Lines::default() };
+        let parties = file.parties.iter().map(|party| line(&party.address)).collect();
+        Lines { path: path.into(), listen: file.listen.as_ref().map(line), parties }
+    }
 }
 
 /// A party as all see it.
@@ -67,6 +98,7 @@ impl Config {
         let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
         let mut config: Config = toml::from_str(&text).map_err(|e| fail(e.to_string().trim_end().to_string()))?;
         let folder = path.parent().unwrap_or(Path::new(""));
+        config.lines = Lines::of(path, &text);
         config.key = folder.join(&config.key);
         config.parties.iter_mut().for_each(|p| p.certificate = folder.join(&p.certificate));
         let parties = config.parties.len();
@@ -107,6 +139,17 @@ impl Config {
     /// [`SessionError::Network`].
     pub fn network(&self) -> Result<Option<Network>, SessionError> {
         Ok(self.network.as_deref().map(str::parse).transpose()?)
+    }
+
+    /// What kept this party from connecting; where a host name is at fault, with the line of the file that has it.
+    pub(crate) fn naming(&self, error: NetError) -> SessionError {
+        let NetError::Unresolved { party, address } = &error else { return error.into() };
+        let listens = *party == self.me && self.listen.as_ref() == Some(address);
+        let line = if listens { self.lines.listen } else { self.lines.parties.get(*party).copied() };
+        match line {
+            Some(line) => SessionError::ConfigLine { path: self.lines.path.clone(), line, error },
+            None => error.into(),
+        }
     }
 
     pub(crate) fn tcp(&self) -> TcpConfig {

@@ -26,5 +26,5 @@ pub(crate) fn local(parties: usize, network: Option<Network>) -> Vec<Box<dyn Net
 pub(crate) fn deployed(config: &Config, stop: Arc<AtomicBool>) -> Result<Box<dyn Net>, SessionError> {
     let mut tcp = config.tcp();
     tcp.stop = Some(stop);
-    Ok(Box::new(TcpNet::connect(&tcp)?))
+    Ok(Box::new(TcpNet::connect(&tcp).map_err(|error| config.naming(error))?))
 }

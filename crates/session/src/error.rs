@@ -26,6 +26,8 @@ pub enum SessionError {
     ConfigFile { path: PathBuf, what: String },
     #[error("{}: `me` is {me}, but the file lists {parties} parties (numbered from 0)", path.display())]
     ConfigMe { path: PathBuf, me: usize, parties: usize },
+    #[error("{}, line {line}: {error}", path.display())]
+    ConfigLine { path: PathBuf, line: usize, error: NetError },
     #[error("{0}")]
     Threads(quorate_ring::RingError),
     #[error("this session is closed; open a new one")]

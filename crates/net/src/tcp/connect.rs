@@ -38,12 +38,14 @@ pub(crate) enum Trust {
 /// Opens the port on which the peers call.
 ///
 /// # Errors
-/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that means nothing; [`NetError::Io`].
+/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that means nothing, [`NetError::Unresolved`] for one whose
+/// name does; [`NetError::Io`].
 pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
     let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
     let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
     let resolved = resolve(address, &stopped).ok_or_else(|| match stopped() {
         true => NetError::Interrupted,
+        false if has_port(address) => NetError::Unresolved { party: config.me, address: address.clone() },
         false => NetError::BadConfig(ConfigProblem::Address(address.clone())),
     })?;
     let mut bound = TcpListener::bind(&resolved[..]);
@@ -125,7 +127,7 @@ impl Meeting<'_> {
             if let Some(peer) = links.iter().position(has_gone) {
                 // A caller that gave up may call again; whom this party called is gone.
                 if peer < me {
-                    return Err(self.gone(peer, &came));
+                    return Err(self.unresolved(&last).unwrap_or_else(|| self.gone(peer, &came)));
                 }
                 links[peer] = None;
                 continue;
@@ -150,9 +152,15 @@ impl Meeting<'_> {
             if Instant::now() >= self.deadline {
                 let (address, waited) = (self.config.parties[peer].address.clone(), started.elapsed());
                 let timeout = NetError::ConnectTimeout { peer, address, waited, last: last[peer] };
-                return Err(refused.unwrap_or(timeout));
+                return Err(refused.or(self.unresolved(&last)).unwrap_or(timeout));
             }
         }
+    }
+
+    /// The first party whose name did not resolve when it was called last.
+    fn unresolved(&self, last: &[Attempt]) -> Option<NetError> {
+        let party = last.iter().position(|attempt| *attempt == Attempt::Unresolved)?;
+        Some(NetError::Unresolved { party, address: self.config.parties[party].address.clone() })
     }
 
     /// A party that this one called has left.
@@ -287,6 +295,9 @@ impl Meeting<'_> {
 
     fn dial(&self, peer: usize, news: &Sender<News>) {
         let party = &self.config.parties[peer];
+        if numeric(&party.address).is_none() {
+            let _ = news.send(News::Tried(peer, Attempt::Unresolved)); // until the resolver has answered
+        }
         while !self.stop.load(Ordering::Relaxed) && Instant::now() < self.deadline {
             let attempt = match call(party, &|| self.stop.load(Ordering::Relaxed)) {
                 Ok(stream) => match self.meet_called(stream, peer) {
@@ -302,7 +313,7 @@ impl Meeting<'_> {
                     Err(Broken::RefusedByPeer) => return self.refuse(peer, Refusal::ByPeer, news),
                     Err(Broken::Closed | Broken::Stopped | Broken::Stranger) => Attempt::Handshake,
                 },
-                Err(kind) => Attempt::Dial(kind),
+                Err(attempt) => attempt,
             };
             let _ = news.send(News::Tried(peer, attempt));
             thread::sleep(REDIAL);
@@ -357,8 +368,8 @@ impl Meeting<'_> {
 }
 
 /// Makes one TCP connection to a party, trying each address of its name.
-fn call(party: &PartyConfig, stopped: &dyn Fn() -> bool) -> Result<TcpStream, ErrorKind> {
-    let addresses = resolve(&party.address, stopped).ok_or(ErrorKind::NotFound)?;
+fn call(party: &PartyConfig, stopped: &dyn Fn() -> bool) -> Result<TcpStream, Attempt> {
+    let addresses = resolve(&party.address, stopped).ok_or(Attempt::Unresolved)?;
     let mut last = ErrorKind::NotFound;
     for address in addresses.into_iter().take_while(|_| !stopped()) {
         match TcpStream::connect_timeout(&address, DIAL) {
@@ -366,12 +377,21 @@ fn call(party: &PartyConfig, stopped: &dyn Fn() -> bool) -> Result<TcpStream, Er
             Err(error) => last = error.kind(),
         }
     }
-    Err(last)
+    Err(Attempt::Dial(last))
+}
+
+/// The address that is written in numbers.
+fn numeric(address: &str) -> Option<SocketAddr> {
+    address.parse().ok()
+}
+
+fn has_port(address: &str) -> bool {
+    address.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 
 /// The addresses of a name; none too if told to stop.
 fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>> {
-    if let Ok(numeric) = address.parse() {
+    if let Some(numeric) = numeric(address) {
         return Some(vec![numeric]);
     }
     let address = address.to_owned();
