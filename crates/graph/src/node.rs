@@ -25,7 +25,7 @@ impl NodeId {
 }
 
 /// The user's line that made a node: for messages only, never part of the program's hash.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
     pub file: Arc<str>,
     /// Counted from 1.

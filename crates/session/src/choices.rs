@@ -34,21 +34,23 @@ impl<S: Gadgets> Executor<'_, S> {
 
     pub(crate) async fn logic(&self, ctx: &Ctx, op: &Op, (first, second): Pair<'_, S>) -> Result<Value<S>> {
         let s = self.s;
-        let x = self.bits(first)?;
-        if *op == Op::Not {
-            let (rows, lanes) = s.bit_shape(&x);
-            return Ok(Value::Bits(s.xor_public(&x, &ones(ctx, rows, lanes))));
-        }
-        let y = self.bits(second)?;
-        if *op == Op::Xor {
-            return Ok(Value::Bits(s.xor(&x, &y)));
-        }
+        let (x, y) = (self.bits(first)?, self.bits(second)?);
         let both = match (first, second) {
             (Some(Value::Public(Plain::Bits(mask))), _) => masked(s, &y, mask),
             (_, Some(Value::Public(Plain::Bits(mask)))) => masked(s, &x, mask),
             _ => s.and(ctx, &x, &y).await?,
         };
         Ok(Value::Bits(if *op == Op::Or { s.xor(&s.xor(&x, &y), &both) } else { both }))
+    }
+
+    /// What costs no AND.
+    pub(crate) fn without_and(&self, ctx: &Ctx, op: &Op, (first, second): Pair<'_, S>) -> Result<Value<S>> {
+        let (s, x) = (self.s, self.bits(first)?);
+        if *op == Op::Xor {
+            return Ok(Value::Bits(s.xor(&x, &self.bits(second)?)));
+        }
+        let (rows, lanes) = s.bit_shape(&x);
+        Ok(Value::Bits(s.xor_public(&x, &ones(ctx, rows, lanes))))
     }
 
     pub(crate) async fn select(&self, ctx: &Ctx, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {

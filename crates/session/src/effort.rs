@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::time::Instant;
 
 use quorate_engine::Ctx;
+use quorate_graph::Source;
 use quorate_ring::meter::{Work, charged};
 
 /// One step at one party, predicted or measured.
@@ -35,10 +36,33 @@ impl StepCost {
     }
 }
 
+/// What the steps of a run took: those that talk each by itself, all others by the user's line. So programs of many small
+/// steps take little room here.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub talking: BTreeMap<u32, StepCost>,
+    pub local: BTreeMap<Source, LocalCost>,
+}
+
+/// Steps that wait for nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LocalCost {
+    pub busy_seconds: f64,
+    pub work: Work,
+    pub memory_bytes: u64,
+}
+
+impl Taken {
+    /// The local steps of a line.
+    pub fn line(&mut self, line: &Source) -> &mut LocalCost {
+        self.local.entry(line.clone()).or_default()
+    }
+}
+
 /// The clock of one phase.
 pub(crate) struct Clock {
     started: Instant,
-    steps: RefCell<BTreeMap<u32, StepCost>>,
+    steps: RefCell<Taken>,
 }
 
 impl Clock {
@@ -53,21 +77,32 @@ impl Clock {
         let done = poll_fn(|context| {
             let (clock, tally) = (Instant::now(), charged());
             let polled = work.as_mut().poll(context);
-            let mut steps = self.steps.borrow_mut();
+            let steps = &mut self.steps.borrow_mut().talking;
             let step = steps.entry(id).or_default();
             step.busy_seconds += clock.elapsed().as_secs_f64();
             step.work += charged() - tally;
             polled
         })
         .await;
-        if let Some(step) = self.steps.borrow_mut().get_mut(&id) {
+        if let Some(step) = self.steps.borrow_mut().talking.get_mut(&id) {
             step.rounds.push((begun, ctx.depth()));
             step.spans.push((since, self.started.elapsed().as_secs_f64()));
         }
         done
     }
 
-    pub fn into_steps(self) -> BTreeMap<u32, StepCost> {
+    /// Runs a step of this line that waits for nobody.
+    pub fn time_local<T>(&self, line: &Source, work: impl FnOnce() -> T) -> T {
+        let (clock, tally) = (Instant::now(), charged());
+        let done = work();
+        let steps = &mut self.steps.borrow_mut();
+        let step = steps.line(line);
+        step.busy_seconds += clock.elapsed().as_secs_f64();
+        step.work += charged() - tally;
+        done
+    }
+
+    pub fn into_steps(self) -> Taken {
         self.steps.into_inner()
     }
 }

@@ -1,25 +1,30 @@
 //! Runs the nodes of a program as data flow, on any sharing.
 //!
-//! Every node is a lane of its own and starts when its operands are there, so that independent work shares rounds. The
-//! same code runs live and dry; a value is freed after its last use unless the session keeps it.
+//! A node starts when its operands are there (see [`dataflow`](crate::dataflow)), so that independent work shares rounds.
+//! The same code runs live and dry; a value is freed after its last use unless the session keeps it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
-use quorate_engine::{Ctx, Error, Result, Slot, Step};
+use quorate_engine::{Ctx, Error, Result};
 use quorate_gadgets::Gadgets;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, NodeId, Op};
 
 use crate::data::{OwnInput, Plain, constant, phantom};
-use crate::effort::{Clock, StepCost};
+use crate::effort::{Clock, Taken};
 use crate::gate::Gate;
 use crate::mixed::{Ahead, Conversions, Domains, native};
 use crate::operations::KINDS;
+use crate::order::Order;
 use crate::row::{AHEAD_BYTES, Row};
 use crate::schedule::{Schedule, Way};
+use crate::values::Values;
 
 /// What a node's value is at this party.
 pub(crate) enum Value<S: Gadgets> {
@@ -69,7 +74,13 @@ pub(crate) struct Work<'g> {
 impl Work<'_> {
     /// Whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
     pub fn talks(&self, schedule: &Schedule, id: NodeId) -> bool {
-        !self.domains.is_plain() || schedule.talks(self.graph, id)
+        schedule.talks(self.graph, id) || !self.is_in_a(id)
+    }
+
+    /// Whether a step and all that it works on is in A.
+    fn is_in_a(&self, id: NodeId) -> bool {
+        let inputs = || self.graph.node(id).inputs.iter().copied();
+        self.domains.is_plain() || inputs().chain([id]).all(|id| self.domains.of(id) == Domain::A)
     }
 }
 
@@ -80,7 +91,7 @@ pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;
 pub(crate) struct Done<S: Gadgets> {
     pub opened: Vec<Option<Plain>>,
     pub kept: Known<S>,
-    pub steps: BTreeMap<u32, StepCost>,
+    pub steps: Taken,
 }
 
 pub(crate) struct Executor<'a, S: Gadgets> {
@@ -89,13 +100,13 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     /// This party's inputs, encoded.
     pub inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
     pub keep: &'a dyn Fn(NodeId) -> bool,
-    slots: BTreeMap<NodeId, Slot<Value<S>>>,
-    uses: BTreeMap<NodeId, Cell<usize>>,
-    kept: RefCell<Known<S>>,
+    pub order: Order,
+    pub values: Values<'a, S>,
+    pub kept: RefCell<Known<S>>,
     pub conversions: Conversions<S>,
     /// How far the parties may be apart.
     pub row: Row,
-    gate: Gate,
+    pub gate: Gate,
     schedule: &'a Schedule,
     pub clock: Clock,
     pub ahead: Ahead<S>,
@@ -110,28 +121,16 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         keep: &'a dyn Fn(NodeId) -> bool,
         (room, schedule): (Option<u64>, &'a Schedule),
     ) -> Self {
-        let mut slots = BTreeMap::new();
-        let mut uses: BTreeMap<NodeId, Cell<usize>> = BTreeMap::new();
-        let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
-        for id in operands.chain(work.reveals.iter().map(|r| r.node)) {
-            let count = uses.entry(id).or_default();
-            count.set(count.get() + 1);
-            if let Some(value) = known.get(&id) {
-                slots.entry(id).or_insert_with(|| Slot::full(value.clone()));
-            }
-        }
-        for &id in &work.nodes {
-            slots.entry(id).or_default();
-        }
-        let conversions = Conversions::of(work, |id| slots.contains_key(&id));
+        let (order, values) = (Order::of(work), Values::of(work, known));
+        let conversions = Conversions::of(work, |id| values.contains(id));
         let (row, gate, clock) = (Row::new(work, schedule, AHEAD_BYTES), Gate::new(room), Clock::start());
         Executor {
             s,
             work,
             inputs,
             keep,
-            slots,
-            uses,
+            order,
+            values,
             kept: RefCell::default(),
             conversions,
             row,
@@ -142,80 +141,93 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
     }
 
-    /// Runs everything; rounds merge wherever nodes do not depend on each other.
-    pub async fn run(self, ctx: &Ctx) -> Result<Done<S>> {
-        let nodes = self.work.nodes.len();
-        let lanes = nodes + self.work.reveals.len();
-        let step = |i: usize| self.step(i);
-        self.row.keep_together(ctx);
-        let opened = ctx
-            .join_steps(lanes, step, async |ctx: Ctx, i: usize| match self.work.nodes.get(i) {
-                Some(&id) => self.node(&ctx, i, id).await.map(|()| None),
-                None => self.reveal(&ctx, i, self.work.reveals[i - nodes]).await,
-            })
-            .await?;
-        let opened = opened.into_iter().skip(nodes).collect();
-        Ok(Done { opened, kept: self.kept.into_inner(), steps: self.clock.into_steps() })
+    /// Whether the node at a place is not computed by a step of its own: within others, or left out.
+    pub(crate) fn is_absent(&self, id: NodeId) -> bool {
+        self.schedule.is_within(id) || self.is_left_out(id)
     }
 
-    /// How a message calls the i-th lane; only what talks to peers needs a name.
-    fn step(&self, i: usize) -> Option<Step> {
-        let graph = self.work.graph;
-        match self.work.nodes.get(i) {
-            Some(&id) if self.work.talks(self.schedule, id) => Some(Step { id: id.0, name: graph.describe(id).into() }),
-            Some(_) => None,
-            None => {
-                let reveal = self.work.reveals.get(i - self.work.nodes.len())?;
-                let name = format!("reveal of {}", graph.describe(reveal.node));
-                Some(Step { id: reveal.node.0, name: name.into() })
-            }
-        }
+    /// Whether the step at a place sends nothing and waits for nobody.
+    pub(crate) fn is_local(&self, place: usize) -> bool {
+        let id = self.work.nodes[place];
+        self.is_absent(id) || self.schedule.way(id).is_none() && !self.work.talks(self.schedule, id)
     }
 
-    async fn node(&self, ctx: &Ctx, place: usize, id: NodeId) -> Result<()> {
+    /// What a step reads.
+    pub(crate) fn sources(&self, id: NodeId) -> Vec<NodeId> {
+        self.schedule.sources(self.work.graph, id)
+    }
+
+    /// Bytes that a step takes beside its operands.
+    pub(crate) fn step_bytes(&self, place: usize) -> u64 {
+        if self.is_absent(self.work.nodes[place]) { 0 } else { self.schedule.step_bytes(place) }
+    }
+
+    /// A step that sends nothing.
+    pub(crate) fn local(&self, ctx: &Ctx, place: usize) -> Result<()> {
+        let id = self.work.nodes[place];
         if self.schedule.is_within(id) {
-            drop(self.gate.enter(place, 0).await);
             return Ok(());
         }
-        if let Some(shape) = self.left_out(id)? {
-            drop(self.gate.enter(place, 0).await);
-            self.slots.get(&id).into_iter().for_each(|slot| slot.set(ctx, shape.clone()));
+        if self.is_left_out(id) {
+            self.values.set(ctx, place, self.shape(id)?);
             return Ok(());
         }
-        let reads = self.schedule.sources(self.work.graph, id);
-        let mut sources = Vec::with_capacity(reads.len());
-        for &read in &reads {
-            sources.push(self.value(ctx, read).await?);
-        }
-        let _turn = self.row.enter(place).await?;
-        let _pass = self.gate.enter(place, self.schedule.step_bytes(id)).await;
+        let reads = self.sources(id);
+        let sources = self.read(ctx, &reads)?;
+        let line = &self.work.graph.node(id).source;
+        let value = self.clock.time_local(line, || self.at_once(ctx, id, sources))?;
+        self.is_done(ctx, place, Rc::new(value), &reads);
+        Ok(())
+    }
+
+    /// A step that may talk.
+    pub(crate) async fn node(&self, ctx: &Ctx, place: usize) -> Result<()> {
+        let id = self.work.nodes[place];
+        let reads = self.sources(id);
+        let mut sources = self.read(ctx, &reads)?;
         if !self.work.domains.is_plain() {
-            sources = self.where_wanted(ctx, id, &reads, sources).await?;
+            sources = Box::pin(self.where_wanted(ctx, id, &reads, sources)).await?;
         }
         let value = match self.schedule.way(id) {
             Some(Way::Pieces { units, window }) => {
                 let sources = reads.iter().copied().zip(sources).collect();
-                Rc::new(self.in_pieces(ctx, id, (units, window), &sources).await?)
+                Rc::new(Box::pin(self.in_pieces(ctx, id, (units, window), &sources)).await?)
             }
             _ => self.clock.time(ctx, id.0, self.whole_or_ahead(ctx, id, sources)).await?,
         };
+        self.is_done(ctx, place, value, &reads);
+        Ok(())
+    }
+
+    fn read(&self, ctx: &Ctx, reads: &[NodeId]) -> Result<Vec<Rc<Value<S>>>> {
+        reads.iter().map(|&read| self.values.read(ctx, read)).collect()
+    }
+
+    /// A step is done: its value is there for others, and its operands may go.
+    fn is_done(&self, ctx: &Ctx, place: usize, value: Rc<Value<S>>, reads: &[NodeId]) {
+        let id = self.work.nodes[place];
         reads.iter().for_each(|&read| self.used(read));
         if (self.keep)(id) {
             self.kept.borrow_mut().insert(id, value.clone());
         }
-        if let Some(slot) = self.slots.get(&id) {
-            slot.set(ctx, value);
+        self.values.set(ctx, place, value);
+    }
+
+    fn at_once(&self, ctx: &Ctx, id: NodeId, operands: Vec<Rc<Value<S>>>) -> Result<Value<S>> {
+        let op = &self.work.graph.node(id).op;
+        if let Some(value) = self.local_operation(ctx, id, op, &operands)? {
+            return Ok(value);
         }
-        Ok(())
+        match pin!(self.whole(ctx, id, operands)).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => Err(Error::Bug { what: "a step that sends nothing waits" }),
+        }
     }
 
     pub(crate) async fn whole(&self, ctx: &Ctx, id: NodeId, operands: Vec<Rc<Value<S>>>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         match &node.op {
-            Op::Constant(units) if !ctx.is_dry() => {
-                Ok(Value::Public(constant(node.dtype, &units.to_vec(), node.elements())))
-            }
-            Op::Constant(_) => Ok(Value::Public(phantom(node.dtype, node.elements()))),
+            Op::Constant(_) => self.constant(ctx, id, &node.op).ok_or(KINDS),
             Op::Input { owner } => self.input(ctx, id, *owner).await,
             _ if self.work.domains.of(id) != Domain::A => {
                 Box::pin(self.in_domain(ctx, id, self.work.domains.of(id), &operands)).await
@@ -224,21 +236,19 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
     }
 
-    pub(crate) async fn value(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
-        match self.slots.get(&id) {
-            Some(slot) => Ok(slot.get(ctx).await),
-            None => Err(Error::Bug { what: "a program step needs a value that nothing computes" }),
-        }
+    /// Public numbers.
+    pub(crate) fn constant(&self, ctx: &Ctx, id: NodeId, op: &Op) -> Option<Value<S>> {
+        let node = self.work.graph.node(id);
+        let Op::Constant(units) = op else { return None };
+        Some(Value::Public(match ctx.is_dry() {
+            true => phantom(node.dtype, node.elements()),
+            false => constant(node.dtype, &units.to_vec(), node.elements()),
+        }))
     }
 
-    /// Notes one use; after the last one the slot lets go of its value.
+    /// Notes one use; after the last one the value goes, and so do its conversions.
     fn used(&self, id: NodeId) {
-        let Some(count) = self.uses.get(&id) else { return };
-        count.set(count.get() - 1);
-        if count.get() == 0
-            && let Some(slot) = self.slots.get(&id)
-        {
-            slot.clear();
+        if self.values.used(id) {
             self.conversions.clear(id);
         }
     }
@@ -269,12 +279,11 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
     }
 
-    async fn reveal(&self, ctx: &Ctx, lane: usize, reveal: Reveal) -> Result<Option<Plain>> {
+    pub(crate) async fn reveal(&self, ctx: &Ctx, reveal: Reveal) -> Result<Option<Plain>> {
         if ctx.is_alone() {
             return Ok(None);
         }
-        let value = self.value(ctx, reveal.node).await?;
-        let _turn = self.row.enter(lane).await?;
+        let value = self.values.read(ctx, reveal.node)?;
         let to_me = reveal.to.is_none_or(|to| to == ctx.me());
         let open = async {
             Ok::<_, Error>(match (&*value, reveal.to) {

@@ -51,7 +51,7 @@ fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Pla
             std::thread::sleep(Duration::from_millis(150));
         }
         let work = Work { graph: &graph, nodes: nodes.clone(), reveals: reveals.clone(), domains: Default::default() };
-        let rooms = nodes.iter().map(|&node| (node, 16 * graph.node(node).elements() as u64));
+        let rooms = nodes.iter().map(|&node| 16 * graph.node(node).elements() as u64);
         let schedule = Schedule::with_rooms(rooms);
         let known = Known::<Rss>::new();
         let mut executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (Some(ROOM), &schedule));

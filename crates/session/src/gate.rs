@@ -5,11 +5,12 @@
 //! is room to run early: so the first unfinished step is always admitted at every party, and no two parties can wait for
 //! each other. Steps that send nothing pass the gate, too: their results take memory. What runs early counts until its turn
 //! has come, its result included. Rounds are causal depth and do not depend on the order of entry.
+//!
+//! Reveals stand right behind the nodes that they open, as they do in the row of all parties (see `row`): of two orders, one
+//! could wait for the other.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::poll_fn;
-use std::task::{Poll, Waker};
 
 /// Bytes that early steps may take, together, where nobody set a limit.
 const ROOM_BYTES: u64 = 256 << 20;
@@ -23,8 +24,6 @@ pub(crate) struct Gate {
     /// The first step that has not finished, and those behind it that have.
     turn: Cell<usize>,
     finished: RefCell<BTreeSet<usize>>,
-    /// Steps that did not fit, by their place, with what they would take.
-    waiting: RefCell<BTreeMap<usize, (u64, Waker)>>,
 }
 
 /// A step under way; dropping it makes room.
@@ -36,21 +35,14 @@ pub(crate) struct Pass<'g> {
 impl Gate {
     /// Room for early steps: so many bytes, or what is sane where nobody set a limit.
     pub fn new(room: Option<u64>) -> Gate {
-        let (inside, used, turn, finished, waiting) = Default::default();
-        Gate { room: room.unwrap_or(ROOM_BYTES), inside, used, turn, finished, waiting }
+        let (inside, used, turn, finished) = Default::default();
+        Gate { room: room.unwrap_or(ROOM_BYTES), inside, used, turn, finished }
     }
 
-    /// Waits for room for step `step`, which takes so many bytes beside its operands. Steps are numbered without gaps.
-    pub async fn enter(&self, step: usize, bytes: u64) -> Pass<'_> {
-        poll_fn(|context| {
-            if self.admit(step, bytes) {
-                return Poll::Ready(());
-            }
-            self.waiting.borrow_mut().insert(step, (bytes, context.waker().clone()));
-            Poll::Pending
-        })
-        .await;
-        Pass { gate: self, step }
+    /// Lets step `step` in if there is room for it; it takes so many bytes beside its operands. Steps are numbered without
+    /// gaps.
+    pub fn enter(&self, step: usize, bytes: u64) -> Option<Pass<'_>> {
+        self.admit(step, bytes).then(|| Pass { gate: self, step })
     }
 
     fn admit(&self, step: usize, bytes: u64) -> bool {
@@ -69,7 +61,11 @@ impl Gate {
 
     fn leave(&self, step: usize) {
         let mut finished = self.finished.borrow_mut();
-        finished.insert(step);
+        if step == self.turn.get() {
+            self.turn.set(step + 1);
+        } else {
+            finished.insert(step);
+        }
         while finished.remove(&self.turn.get()) {
             self.turn.set(self.turn.get() + 1);
         }
@@ -79,26 +75,11 @@ impl Gate {
             self.used.set(self.used.get() - first.remove());
         }
     }
-
-    /// Wakes the first of those that wait as far as there is room; the one whose turn it is comes first of all.
-    fn wake(&self) {
-        let mut waiting = self.waiting.borrow_mut();
-        let mut left = self.room - self.used.get();
-        while let Some(first) = waiting.first_entry() {
-            let (step, bytes) = (*first.key(), first.get().0);
-            if step != self.turn.get() && bytes > left {
-                break;
-            }
-            left = left.saturating_sub(bytes);
-            first.remove().1.wake();
-        }
-    }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         self.gate.leave(self.step);
-        self.gate.wake();
     }
 }
 
@@ -106,37 +87,33 @@ impl Drop for Pass<'_> {
 mod tests {
     use super::*;
 
-    fn enters<'g>(gate: &'g Gate, step: usize, bytes: u64) -> Option<Pass<'g>> {
-        gate.admit(step, bytes).then(|| Pass { gate, step })
-    }
-
     #[test]
     fn small_steps_enter_at_once_and_large_ones_one_by_one() {
         let gate = Gate::new(None);
-        let small: Vec<_> = (0..1000).map(|step| enters(&gate, step, 1000)).collect();
+        let small: Vec<_> = (0..1000).map(|step| gate.enter(step, 1000)).collect();
         assert!(small.iter().all(Option::is_some));
         drop(small);
-        let large = enters(&gate, 1000, u64::MAX);
-        assert!(large.is_some() && enters(&gate, 1001, ROOM_BYTES + 1).is_none());
+        let large = gate.enter(1000, u64::MAX);
+        assert!(large.is_some() && gate.enter(1001, ROOM_BYTES + 1).is_none());
         drop(large);
-        assert!(enters(&gate, 1001, ROOM_BYTES + 1).is_some());
+        assert!(gate.enter(1001, ROOM_BYTES + 1).is_some());
     }
 
     #[test]
     fn under_a_limit_what_is_early_counts_until_its_turn() {
         let gate = Gate::new(Some(100));
-        let turn = enters(&gate, 0, 1000);
+        let turn = gate.enter(0, 1000);
         assert!(turn.is_some(), "the step whose turn it is needs no room");
-        let early = enters(&gate, 2, 60);
-        assert!(early.is_some() && enters(&gate, 3, 60).is_none());
+        let early = gate.enter(2, 60);
+        assert!(early.is_some() && gate.enter(3, 60).is_none());
         drop(early);
-        assert!(enters(&gate, 3, 60).is_none(), "its result is still there");
+        assert!(gate.enter(3, 60).is_none(), "its result is still there");
         drop(turn);
-        let next = enters(&gate, 1, 1000);
-        assert!(next.is_some() && enters(&gate, 3, 60).is_none());
+        let next = gate.enter(1, 1000);
+        assert!(next.is_some() && gate.enter(3, 60).is_none());
         drop(next);
         assert_eq!(gate.turn.get(), 3);
-        assert!(enters(&gate, 3, 1000).is_some() && gate.inside.borrow().is_empty());
+        assert!(gate.enter(3, 1000).is_some() && gate.inside.borrow().is_empty());
     }
 
     #[test]
@@ -145,42 +122,13 @@ mod tests {
         for room in [None, Some(5000)] {
             let gate = Gate::new(room);
             let started = std::time::Instant::now();
-            let early: Vec<_> = (1..STEPS).map(|step| enters(&gate, step, 1000)).collect();
+            let early: Vec<_> = (1..STEPS).map(|step| gate.enter(step, 1000)).collect();
             assert_eq!(early.iter().flatten().count(), if room.is_none() { STEPS - 1 } else { 5 });
             drop(early);
-            drop(enters(&gate, 0, 1000));
+            drop(gate.enter(0, 1000));
             let next = if room.is_none() { STEPS } else { 6 };
             assert_eq!((gate.turn.get(), gate.used.get()), (next, 0));
             assert!(started.elapsed().as_secs() < 20, "quadratic: this takes milliseconds otherwise");
         }
-    }
-
-    #[test]
-    fn those_that_wait_are_woken_in_order_as_far_as_there_is_room() {
-        use std::sync::Arc;
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        struct Count(AtomicUsize);
-        impl std::task::Wake for Count {
-            fn wake(self: Arc<Self>) {
-                self.0.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        let gate = Gate::new(Some(100));
-        let turn = enters(&gate, 0, 1);
-        let early = enters(&gate, 9, 100);
-        let woken: Vec<_> = (0..5).map(|_| Arc::new(Count(AtomicUsize::new(0)))).collect();
-        for (step, count) in (1..).zip(&woken) {
-            let mut future = Box::pin(gate.enter(step, 45));
-            let waker = Waker::from(count.clone());
-            assert!(future.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
-        }
-        let seen = || woken.iter().map(|count| count.0.load(Ordering::Relaxed)).collect::<Vec<_>>();
-        drop(turn);
-        assert_eq!(seen(), [1, 0, 0, 0, 0], "only the one whose turn it is");
-        drop(enters(&gate, 1, 45));
-        assert_eq!(seen(), [1, 1, 0, 0, 0]);
-        drop(early);
-        drop((2..10).map(|step| enters(&gate, step, 45)).collect::<Vec<_>>());
-        assert!(seen()[2] == 1);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::{Graph, NodeId, Source};
 use quorate_ring::meter::Work;
 
-use crate::effort::{StepCost, covered};
+use crate::effort::{StepCost, Taken, covered};
 
 /// File and number of a line.
 pub type Line = (String, u32);
@@ -41,13 +41,23 @@ impl LineCosts {
 }
 
 /// Adds one run's steps up by line.
-pub(crate) fn by_line(graph: &Graph, steps: &BTreeMap<u32, StepCost>) -> BTreeMap<Line, LineCosts> {
+pub(crate) fn by_line(graph: &Graph, steps: &Taken) -> BTreeMap<Line, LineCosts> {
     let mut groups: BTreeMap<Line, Vec<&StepCost>> = BTreeMap::new();
-    for (&id, step) in steps {
-        let source = &graph.node(NodeId(id)).source;
-        groups.entry((source.file.to_string(), source.line)).or_default().push(step);
+    let line = |source: &Source| (source.file.to_string(), source.line);
+    for (&id, step) in &steps.talking {
+        groups.entry(line(&graph.node(NodeId(id)).source)).or_default().push(step);
     }
-    groups.into_iter().map(|(line, steps)| (line, together(&steps))).collect()
+    let mut lines: BTreeMap<Line, LineCosts> =
+        groups.into_iter().map(|(line, steps)| (line, together(&steps))).collect();
+    for (source, local) in &steps.local {
+        let costs = lines.entry(line(source)).or_default();
+        // They run one by one and wait for nobody.
+        costs.seconds += local.busy_seconds;
+        costs.busy_seconds += local.busy_seconds;
+        costs.work += local.work;
+        costs.memory_bytes += local.memory_bytes;
+    }
+    lines
 }
 
 fn together(steps: &[&StepCost]) -> LineCosts {

@@ -18,6 +18,32 @@ pub(crate) const KINDS: Error = Error::Bug { what: "an operation met operands of
 pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
 
 impl<S: Gadgets> Executor<'_, S> {
+    /// What [`Executor::operation`] gives where that takes no message and no waiting, of most such operations.
+    pub(crate) fn local_operation(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        op: &Op,
+        operands: &[Rc<Value<S>>],
+    ) -> Result<Option<Value<S>>> {
+        let pair @ (first, _) = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
+        match op {
+            Op::Constant(_) => Ok(self.constant(ctx, id, op)),
+            Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat => self.layout(id, op, operands).map(Some),
+            Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Some(Value::Arith(self.linear(op, pair)?))),
+            Op::Remainder(divisors) => self.remainder(divisors, pair).map(Some),
+            Op::Xor | Op::Not => self.without_and(ctx, op, pair).map(Some),
+            Op::Other => self.other(operands).map(Some),
+            Op::CumSum(axis) => self.running_sums(*axis, first).map(Some),
+            Op::To(_) => operands.first().map(|value| Some((**value).clone())).ok_or(KINDS),
+            Op::Part { index, .. } => match first {
+                Some(Value::Many(all)) => all.get(*index).cloned().map(Some).ok_or(KINDS),
+                _ => Err(KINDS),
+            },
+            _ => Ok(None),
+        }
+    }
+
     /// Computes node `id` from its operands' values; or a piece of it, from pieces of these, for which `op` stands.
     pub(crate) async fn operation(
         &self,
@@ -26,11 +52,12 @@ impl<S: Gadgets> Executor<'_, S> {
         op: &Op,
         operands: &[Rc<Value<S>>],
     ) -> Result<Value<S>> {
+        if let Some(value) = self.local_operation(ctx, id, op, operands)? {
+            return Ok(value);
+        }
         let node = self.work.graph.node(id);
         let pair @ (first, _) = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
         match op {
-            Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat => self.layout(id, op, operands),
-            Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Value::Arith(self.linear(op, pair)?)),
             Op::Mul => self.product(ctx, id, Form::Product, pair).await,
             Op::MatMul { batch: 1, m, k, n } => self.product(ctx, id, Form::MatMul { m: *m, k: *k, n: *n }, pair).await,
             Op::MatMul { batch, m, k, n } => {
@@ -39,27 +66,19 @@ impl<S: Gadgets> Executor<'_, S> {
             Op::Shr(shift) => self.shifted_right(ctx, id, *shift, first).await,
             Op::FloorDiv(divisors) => self.floor_div(ctx, id, divisors, first).await,
             Op::Scale(scale) => self.scale(ctx, id, scale, first).await,
-            Op::Remainder(divisors) => self.remainder(divisors, pair),
             Op::IntDivide(division) => self.int_divide(ctx, id, *division, pair).await,
             Op::Lt | Op::Eq => self.compare(ctx, id, pair).await,
-            Op::And | Op::Or | Op::Xor | Op::Not => self.logic(ctx, op, pair).await,
+            Op::And | Op::Or => self.logic(ctx, op, pair).await,
             Op::Select => self.select(ctx, operands).await,
-            Op::Other => self.other(operands),
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
             Op::ArgMax(axis) => self.extreme(ctx, id, *axis, Best::Largest, true, first).await,
             Op::ArgMin(axis) => self.extreme(ctx, id, *axis, Best::Smallest, true, first).await,
-            Op::CumSum(axis) => self.running_sums(*axis, first),
             Op::Bits => self.bits_of(ctx, first).await,
-            Op::To(_) => operands.first().map(|value| (**value).clone()).ok_or(KINDS),
             Op::Circuit(_) => self.in_domain(ctx, id, Domain::B, operands).await,
             Op::Compose => self.composed(ctx, id, first).await,
             Op::Convert => self.convert(ctx, id, first).await,
             Op::Shuffle { rows } => self.shuffle(ctx, *rows, operands).await,
-            Op::Part { index, .. } => match first {
-                Some(Value::Many(all)) => all.get(*index).cloned().ok_or(KINDS),
-                _ => Err(KINDS),
-            },
             Op::Real(function) => self.real(ctx, id, *function, first).await,
             Op::Divide => self.divide(ctx, id, pair).await,
             Op::Softmax(axis) => self.softmax(ctx, id, *axis, first).await,
@@ -69,7 +88,7 @@ impl<S: Gadgets> Executor<'_, S> {
                 let ones = self.s.bit_to_ring(ctx, &bits, ring).await?;
                 Ok(Value::Arith(shifted(self.s, &ones, node.dtype.frac())))
             }
-            Op::Constant(_) | Op::Input { .. } => Err(KINDS),
+            _ => Err(KINDS),
         }
     }
 

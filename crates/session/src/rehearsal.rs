@@ -14,11 +14,12 @@ use quorate_ring::Bits;
 use quorate_ring::meter::{Work as Effort, charged};
 
 use crate::data::{Plain, phantom};
-use crate::effort::StepCost;
+use crate::effort::Taken;
 use crate::executor::{Executor, Known, Value, Work};
 use crate::memory::{self, Need};
 use crate::mixed::{Ahead, Domains, converted, native};
 use crate::options::Options;
+use crate::order::Places;
 use crate::protocol::Backend;
 use crate::schedule::{Given, Schedule};
 
@@ -38,7 +39,7 @@ pub(crate) struct Rehearsal<K> {
     pub online: PhaseDry,
     pub correlations: BTreeMap<String, u64>,
     /// The nodes that run, and nodes that are revealed.
-    pub steps: BTreeMap<u32, StepCost>,
+    pub steps: Taken,
     pub need: Need,
     pub schedule: Schedule,
     /// When circuits are garbled.
@@ -96,7 +97,7 @@ fn run_dry<B: Backend>(
     work: &Work<'_>,
     schedule: &Schedule,
     (parties, me): (usize, usize),
-) -> Result<(PhaseDry, BTreeMap<u32, StepCost>, Traffic)> {
+) -> Result<(PhaseDry, Taken, Traffic)> {
     let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
     let keep = |_| false;
@@ -107,7 +108,7 @@ fn run_dry<B: Backend>(
     let control_seconds = own_seconds() - clock;
     let mut steps = done.steps;
     for (id, sent) in &costs.by_step {
-        steps.entry(*id).or_default().bytes = sent.bytes;
+        steps.talking.entry(*id).or_default().bytes = sent.bytes;
     }
     dry.defer(&apart.get());
     let work = charged() - tally - apart.get();
@@ -225,9 +226,9 @@ impl OneStep<'_> {
 
 /// Shapes in place of the values that exist before a run.
 fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
-    let running: BTreeSet<NodeId> = work.nodes.iter().copied().collect();
-    let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
-    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|id| !running.contains(id));
+    let running = Places(&work.nodes);
+    let operands = work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
+    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|&id| running.of(id).is_none());
     used.map(|id| Ok((id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?)))).collect()
 }
 
@@ -262,13 +263,17 @@ fn price_memory<B: Backend>(
     work: &Work<'_>,
     demand: &Demand<B::Kind>,
     schedule: &Schedule,
-    steps: &mut BTreeMap<u32, StepCost>,
+    steps: &mut Taken,
 ) {
     for &id in work.nodes.iter().filter(|&&id| !schedule.is_within(id)) {
-        steps.entry(id.0).or_default().memory_bytes += memory::held_bytes(backend, work, id);
+        let bytes = memory::held_bytes(backend, work, id);
+        match steps.talking.get_mut(&id.0) {
+            Some(step) => step.memory_bytes += bytes,
+            None => steps.line(&work.graph.node(id).source).memory_bytes += bytes,
+        }
     }
     for (&id, drawn) in demand.by_step() {
-        let step = steps.entry(id).or_default();
+        let step = steps.talking.entry(id).or_default();
         step.memory_bytes += drawn.iter().map(|(kind, &len)| backend.stock_bytes(kind, len)).sum::<u64>();
         step.correlations = drawn.iter().map(|(kind, &len)| (kind.to_string(), len as u64)).collect();
     }

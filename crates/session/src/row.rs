@@ -9,15 +9,15 @@
 //! it are finished, so it has its operands, and what a party has not reported yet is a small part of what is allowed.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
-use std::future::poll_fn;
-use std::task::Waker;
+use std::collections::BTreeSet;
+use std::task::{Poll, Waker};
 
 use quorate_engine::{Ctx, Pace, Result};
 use quorate_graph::NodeId;
 
 use crate::executor::Work;
 use crate::mixed::garbled_bytes;
+use crate::order::{Item, Order};
 use crate::schedule::Schedule;
 
 /// Bytes of shares, and of tables, that lie between the first step unfinished anywhere and the last one begun anywhere.
@@ -29,10 +29,13 @@ const STEP_BYTES: u64 = 2048;
 /// Reports go out whenever this part of [`AHEAD_BYTES`] was finished.
 const REPORTS: u64 = 8;
 
+/// A lane that sends nothing.
+const SILENT: u32 = u32::MAX;
+
 pub(crate) struct Row {
     ahead: u64,
-    /// The step of each lane that talks.
-    steps: Vec<Option<usize>>,
+    /// The step of each lane, or [`SILENT`].
+    steps: Vec<u32>,
     /// Where each step begins in the row of all, in bytes.
     starts: Vec<u64>,
     /// Where the row is longer than parties may be apart.
@@ -42,11 +45,9 @@ pub(crate) struct Row {
 
 #[derive(Default)]
 struct State {
-    waiting: BTreeMap<usize, Waker>,
     finished: BTreeSet<usize>,
-    /// The first step that is not finished here, and at the slowest peer as far as is known.
+    /// The first step that is not finished here.
     done: usize,
-    slowest: usize,
 }
 
 /// A step under way; dropping it finishes it.
@@ -58,26 +59,28 @@ pub(crate) struct Turn<'r> {
 impl Row {
     /// The steps of a program: nodes that talk, and reveals right behind their nodes.
     pub fn new(work: &Work<'_>, schedule: &Schedule, ahead: u64) -> Row {
-        let places: BTreeMap<NodeId, usize> = work.nodes.iter().zip(1..).map(|(&id, place)| (id, place)).collect();
+        let order = Order::of(work);
         let elements = |id: NodeId| work.graph.node(id).elements() as u64;
-        let nodes = work.nodes.iter().enumerate().filter(|&(_, &id)| work.talks(schedule, id));
-        let nodes = nodes.map(|(lane, &id)| {
-            let operands: u64 = work.graph.node(id).inputs.iter().map(|&input| elements(input)).sum();
-            (places[&id], lane, SHARE_BYTES * (elements(id) + operands) + garbled_bytes(work, id))
-        });
-        let reveals = work.reveals.iter().zip(work.nodes.len()..);
-        let reveals = reveals.map(|(reveal, lane)| {
-            let place = places.get(&reveal.node).copied().unwrap_or(0);
-            (place, lane, SHARE_BYTES * elements(reveal.node))
-        });
-        let mut order: Vec<(usize, usize, u64)> = nodes.chain(reveals).collect();
-        order.sort_unstable();
-        let mut steps = vec![None; work.nodes.len() + work.reveals.len()];
-        order.iter().enumerate().for_each(|(step, &(_, lane, _))| steps[lane] = Some(step));
-        Row::of(ahead, steps, order.into_iter().map(|(_, _, bytes)| bytes))
+        let mut steps = vec![SILENT; order.len()];
+        let mut bytes = Vec::new();
+        for (lane, step) in steps.iter_mut().enumerate() {
+            bytes.push(match order.item(lane) {
+                Item::Node(place) => {
+                    let id = work.nodes[place];
+                    if !work.talks(schedule, id) {
+                        continue;
+                    }
+                    let operands: u64 = work.graph.node(id).inputs.iter().map(|&input| elements(input)).sum();
+                    SHARE_BYTES * (elements(id) + operands) + garbled_bytes(work, id)
+                }
+                Item::Reveal(i) => SHARE_BYTES * elements(work.reveals[i].node),
+            });
+            *step = bytes.len() as u32 - 1;
+        }
+        Row::of(ahead, steps, bytes.into_iter())
     }
 
-    fn of(ahead: u64, steps: Vec<Option<usize>>, bytes: impl Iterator<Item = u64>) -> Row {
+    fn of(ahead: u64, steps: Vec<u32>, bytes: impl Iterator<Item = u64>) -> Row {
         let mut starts = vec![0];
         let mut end = 0u64;
         starts.extend(bytes.map(|bytes| {
@@ -95,31 +98,27 @@ impl Row {
         }
     }
 
-    /// Waits until the step of a lane may begin; `None` where nothing is to be waited for, then or later.
+    /// Whether the step of a lane may begin; where not, `waker` is woken when the slowest party has moved. Of those that wait
+    /// only the first is to be asked again.
     ///
     /// # Errors
     /// The slowest party has left.
-    pub async fn enter(&self, lane: usize) -> Result<Option<Turn<'_>>> {
-        let (Some(step), Some(pace)) = (self.steps[lane], self.pace.get()) else { return Ok(None) };
-        poll_fn(|context| {
-            let slowest = pace.slowest();
-            let mut state = self.state.borrow_mut();
-            state.waiting.remove(&step);
-            let moved = std::mem::replace(&mut state.slowest, slowest) < slowest;
-            let ready = pace.poll(self.needed(step), context.waker());
-            if ready.is_pending() {
-                state.waiting.insert(step, context.waker().clone());
-            }
-            // Of those that wait the first is woken when the slowest party has moved; it wakes the next one if it may begin.
-            let next = if moved || ready.is_ready() { state.waiting.pop_first() } else { None };
-            drop(state);
-            if let Some((_, waker)) = next {
-                waker.wake();
-            }
-            ready
-        })
-        .await?;
-        Ok(Some(Turn { row: self, step }))
+    pub fn may_begin(&self, lane: usize, waker: &Waker) -> Result<bool> {
+        let (Some(step), Some(pace)) = (self.step(lane), self.pace.get()) else { return Ok(true) };
+        match pace.poll(self.needed(step), waker) {
+            Poll::Ready(ready) => ready.map(|()| true),
+            Poll::Pending => Ok(false),
+        }
+    }
+
+    /// The step of a lane begins; `None` where nobody waits for it.
+    pub fn begin(&self, lane: usize) -> Option<Turn<'_>> {
+        self.pace.get().and(self.step(lane)).map(|step| Turn { row: self, step })
+    }
+
+    /// Where the step of a lane that talks is in the row.
+    pub fn step(&self, lane: usize) -> Option<usize> {
+        self.steps.get(lane).filter(|&&step| step != SILENT).map(|&step| step as usize)
     }
 
     /// How many first steps all parties must have finished before this one begins.

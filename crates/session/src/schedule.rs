@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_graph::{Graph, Node, NodeId, Op};
 
 use crate::executor::Work;
-use crate::memory::{Load, bytes_of, held_bytes, opened_bytes, plain_bytes, value_bytes, working_bytes};
+use crate::memory::{LANE_BYTES, LOCAL_STEP_BYTES, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes, value_bytes, working_bytes};
+use crate::order::{Counts, Places};
 use crate::protocol::Backend;
 use crate::split::{Split, is_elementwise};
 
@@ -38,8 +39,8 @@ pub(crate) enum Way {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     ways: BTreeMap<NodeId, Way>,
-    /// Bytes that the steps work with at one party, their results included.
-    rooms: BTreeMap<NodeId, u64>,
+    /// Bytes that the steps work with at one party, their results included, by their place.
+    rooms: Vec<u64>,
     /// Bytes at one party before anything is computed.
     pub base_bytes: u64,
     /// Bytes at one party at the worst moment, without correlations made ahead.
@@ -74,7 +75,7 @@ impl Schedule {
 
     /// Every step whole, and these bytes for it.
     #[cfg(test)]
-    pub fn with_rooms(rooms: impl Iterator<Item = (NodeId, u64)>) -> Schedule {
+    pub fn with_rooms(rooms: impl Iterator<Item = u64>) -> Schedule {
         Schedule { rooms: rooms.collect(), ..Schedule::default() }
     }
 
@@ -99,9 +100,9 @@ impl Schedule {
         self.way(id) == Some(Way::Within)
     }
 
-    /// Bytes that a step takes beside its operands.
-    pub fn step_bytes(&self, id: NodeId) -> u64 {
-        self.rooms.get(&id).copied().unwrap_or(0)
+    /// Bytes that the step at a place takes beside its operands.
+    pub fn step_bytes(&self, place: usize) -> u64 {
+        self.rooms.get(place).copied().unwrap_or(0)
     }
 
     /// Whether a step exchanges messages: its own, or those of what its pieces make.
@@ -129,11 +130,11 @@ impl<B: Backend> Given<'_, B> {
     }
 
     /// How often each node's value is used.
-    fn uses(&self) -> BTreeMap<NodeId, usize> {
-        let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
-        let operands = self.work.nodes.iter().flat_map(|&id| &self.graph().node(id).inputs).copied();
+    fn uses(&self) -> Counts<'_> {
+        let mut uses = Counts::none(Places(&self.work.nodes));
+        let operands = self.work.nodes.iter().flat_map(|&id| self.graph().node(id).inputs.iter().copied());
         let reveals = self.work.reveals.iter().map(|reveal| reveal.node);
-        operands.chain(reveals).for_each(|id| *uses.entry(id).or_default() += 1);
+        operands.chain(reveals).for_each(|id| *uses.of(id) += 1);
         uses
     }
 
@@ -150,19 +151,24 @@ impl<B: Backend> Given<'_, B> {
         let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
         let held = self.held.iter().map(|&id| bytes(id)).sum::<u64>() + inputs.map(plain_bytes).sum::<u64>();
         let mut live = held + self.backend.held_bytes();
+        live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule = Schedule { base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
         let mut uses = self.uses();
         let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
         work.reveals.iter().for_each(|reveal| *opened.entry(reveal.node).or_default() += 1);
-        for &id in work.nodes.iter().filter(|id| !within.contains(id)) {
+        schedule.rooms = vec![0; work.nodes.len()];
+        for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
             live += bytes(id);
-            let room = self.settle(&mut schedule, id, limit.saturating_sub(live));
-            schedule.rooms.insert(id, bytes(id) + room);
+            let mut room = self.settle(&mut schedule, id, limit.saturating_sub(live));
+            if work.talks(&schedule, id) {
+                (live, room) = (live + TALKING_STEP_BYTES, room.max(LANE_BYTES));
+            }
+            schedule.rooms[place] = bytes(id) + room;
             schedule.peak(live + room, id);
             for input in schedule.sources(graph, id).into_iter().chain(std::iter::once(id)) {
-                let left = uses.entry(input).or_default();
-                *left = left.saturating_sub(usize::from(input != id));
+                let left = uses.of(input);
+                *left = left.saturating_sub(u32::from(input != id));
                 if *left == 0 && !self.held.contains(&input) && !(self.keeps)(input) {
                     live -= bytes(input);
                 }
@@ -254,7 +260,7 @@ impl<B: Backend> Given<'_, B> {
     /// Nodes that one step alone uses, which takes them by ranges; and how far they are from a step that has pieces.
     fn can_be_within(
         &self,
-        uses: &BTreeMap<NodeId, usize>,
+        uses: &Counts<'_>,
         last: &BTreeMap<NodeId, NodeId>,
     ) -> BTreeMap<NodeId, usize> {
         let graph = self.graph();
@@ -263,7 +269,7 @@ impl<B: Backend> Given<'_, B> {
             let op = &graph.node(id).op;
             let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
             let apart = is_elementwise(op) || moves;
-            let Some(user) = last.get(&id).filter(|_| apart && uses.get(&id) == Some(&1)) else { continue };
+            let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
             let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);
             let takes = match graph.node(*user).op {

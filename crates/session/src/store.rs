@@ -18,6 +18,7 @@ use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::OwnInput;
 use crate::executor::{Known, Value};
+use crate::order::Places;
 
 /// Arrays that a party can let go of in one handshake; more wait for the next.
 const DROPS_PER_RUN: usize = 100_000;
@@ -190,8 +191,8 @@ impl<S: Gadgets> Store<S> {
 
     /// What to keep after a run of `running`.
     pub fn kept(&self, graph: &Graph, running: &[NodeId]) -> Kept {
-        let running: BTreeSet<NodeId> = running.iter().copied().collect();
-        kept(graph, &self.alive, |id: NodeId| self.values.contains_key(&id) || running.contains(&id))
+        let running = Places(running);
+        kept(graph, &self.alive, |id: NodeId| self.values.contains_key(&id) || running.of(id).is_some())
     }
 
     /// What a run of `running` would keep if it came now, where all parties let go of the same arrays: of these, the

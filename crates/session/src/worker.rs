@@ -13,7 +13,7 @@ use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::threads;
 
 use crate::data::{Data, OwnInput, Plain, decode, decode_units};
-use crate::effort::StepCost;
+use crate::effort::Taken;
 use crate::error::SessionError;
 use crate::executor::{Executor, Known, Reveal, Work};
 use crate::lines::by_line;
@@ -273,7 +273,7 @@ impl<B: Backend> Worker<B> {
             plan.memory_bytes = rehearsal.need.total(self.options.max_memory);
             plan.refusal = check_memory(graph, &rehearsal.need, self.options.max_memory).err().map(|e| e.to_string());
             plan.correlations = rehearsal.correlations;
-            for (id, cost) in rehearsal.steps.into_iter().filter(|(_, cost)| cost.talks()) {
+            for (id, cost) in rehearsal.steps.talking.into_iter().filter(|(_, cost)| cost.talks()) {
                 steps.entry(id).or_insert_with(|| StepPlan::at(graph, id, parties)).take(party, cost);
             }
         }
@@ -391,16 +391,12 @@ fn short_hash(hash: &quorate_graph::Hash) -> u64 {
 }
 
 /// What the steps of a run took, with the bytes that were counted for them and the correlations that they drew.
-fn measured(
-    costs: &Costs,
-    mut steps: BTreeMap<u32, StepCost>,
-    rehearsed: BTreeMap<u32, StepCost>,
-) -> BTreeMap<u32, StepCost> {
+fn measured(costs: &Costs, mut steps: Taken, rehearsed: Taken) -> Taken {
     for (id, sent) in &costs.by_step {
-        steps.entry(*id).or_default().bytes = sent.bytes;
+        steps.talking.entry(*id).or_default().bytes = sent.bytes;
     }
-    for (id, planned) in rehearsed {
-        steps.entry(id).or_default().correlations = planned.correlations;
+    for (id, planned) in rehearsed.talking {
+        steps.talking.entry(id).or_default().correlations = planned.correlations;
     }
     steps
 }

@@ -75,15 +75,12 @@ impl<S: Gadgets> Executor<'_, S> {
         }
     }
 
-    /// What stands for a node that is no part of what runs ahead.
-    pub(crate) fn left_out(&self, id: NodeId) -> Result<Option<Rc<Value<S>>>> {
-        match &self.ahead {
-            Ahead::Only(nodes) if !nodes.contains(&id) => self.shape(id).map(Some),
-            _ => Ok(None),
-        }
+    /// Whether a node is no part of what runs ahead: its shape stands for it.
+    pub(crate) fn is_left_out(&self, id: NodeId) -> bool {
+        matches!(&self.ahead, Ahead::Only(nodes) if !nodes.contains(&id))
     }
 
-    fn shape(&self, id: NodeId) -> Result<Rc<Value<S>>> {
+    pub(crate) fn shape(&self, id: NodeId) -> Result<Rc<Value<S>>> {
         shape_of(self.s, self.work.graph, id, self.work.domains.of(id)).map(Rc::new)
     }
 }

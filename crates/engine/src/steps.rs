@@ -1,0 +1,107 @@
+//! The lanes of a program's steps, started one by one as their operands are there: what is not under way takes no room.
+//!
+//! Step i has the lane of number i, whenever it starts and whoever else is under way, so that nothing depends on the order
+//! in which the parties start their steps.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::task::Context;
+
+use crate::ctx::Ctx;
+use crate::depth::Depth;
+use crate::error::{Result, Step};
+use crate::fork::{Bell, Child};
+use crate::lane::LaneId;
+
+/// Steps under way, and how deep those that are done have come.
+pub struct Steps<'a, T> {
+    parent: &'a Ctx,
+    group: LaneId,
+    bell: std::sync::Arc<Bell>,
+    children: BTreeMap<usize, Child<'a, T>>,
+    deepest: Depth,
+    rung: Vec<usize>,
+}
+
+impl Ctx {
+    /// No steps yet, of a fork of this lane. Every party of the lane calls it in step.
+    pub fn steps<T>(&self) -> Steps<'_, T> {
+        let (group, deepest) = (self.fork_lane(), self.depth.get());
+        Steps { parent: self, group, bell: Bell::new(), children: BTreeMap::new(), deepest, rung: Vec::new() }
+    }
+
+    /// How deep this lane is, for a value that is made here.
+    pub fn reached(&self) -> Depth {
+        self.depth.get()
+    }
+
+    /// Goes on no earlier than a value that it reads was made.
+    pub fn read(&self, made: Depth) {
+        self.depth.set(self.depth.get().join(made));
+    }
+}
+
+impl<'a, T> Steps<'a, T> {
+    /// The lane of step `i`, at the parent's depth.
+    pub fn lane(&self, i: usize) -> Ctx {
+        self.parent.child(self.group.child(i as u64))
+    }
+
+    /// Step `i`, whose messages are named after `step`, is on its way: `work` goes on in its lane.
+    pub fn start<F>(&mut self, i: usize, step: Step, work: impl FnOnce(Ctx) -> F)
+    where
+        F: Future<Output = Result<T>> + 'a,
+    {
+        let mut lane = self.lane(i);
+        lane.step = Some(step);
+        let child = Child::new(&self.bell, i, lane.depth.clone(), work(lane));
+        self.children.insert(i, child);
+    }
+
+    /// A step was done in its `lane` at once.
+    pub fn done(&mut self, lane: &Ctx) {
+        self.deepest = self.deepest.join(lane.depth.get());
+    }
+
+    /// How many are under way.
+    pub fn len(&self) -> usize {
+        self.children.len()
+    }
+
+    /// Whether none is under way.
+    pub fn is_empty(&self) -> bool {
+        self.children.is_empty()
+    }
+
+    /// Goes on with what something woke; those that are done now, in their order. Call it again until there are none: then
+    /// the caller is woken when there is more.
+    ///
+    /// # Errors
+    /// The first error of any; the others are to be given up.
+    pub fn poll(&mut self, context: &Context<'_>) -> Result<Vec<(usize, T)>> {
+        self.bell.listen(context.waker());
+        let mut done = Vec::new();
+        while done.is_empty() {
+            let mut rung = std::mem::take(&mut self.rung);
+            self.bell.take(&mut rung);
+            if rung.is_empty() {
+                break;
+            }
+            for &i in &rung {
+                let Some(child) = self.children.get_mut(&i) else { continue };
+                if let std::task::Poll::Ready(result) = child.poll() {
+                    self.deepest = self.deepest.join(child.depth.get());
+                    self.children.remove(&i);
+                    done.push((i, result?));
+                }
+            }
+            self.rung = rung;
+        }
+        Ok(done)
+    }
+
+    /// The parent goes on where the deepest step ended.
+    pub fn join(self) {
+        self.parent.depth.set(self.deepest);
+    }
+}
