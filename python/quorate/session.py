@@ -92,10 +92,15 @@ class Session(Joint, Files):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close(gave_up=kind is not None)
+        if not self._native.is_forked():  # the session goes on where it was opened
+            self.close(gave_up=kind is not None)
 
     def close(self, gave_up: bool = False) -> None:
-        """Leaves: says goodbye, or tells the peers that this party failed."""
+        """Leaves: says goodbye, or tells the peers that this party failed.
+
+        A fork of the process (`os.fork`) has no part in the session: there this is an error, and leaving the `with` does
+        nothing.
+        """
         self._native.close(gave_up)
         if self._watches:
             self._watches = False

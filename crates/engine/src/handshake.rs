@@ -64,12 +64,56 @@ impl<'b> Greeted<'b> {
     }
 }
 
+/// Short prefix hashes of a program's newest nodes, from number `first` on: programs whose older nodes are forgotten are alike
+/// up to there, as an earlier handshake has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// How many nodes come before.
+    pub first: usize,
+    /// One for each node.
+    pub hashes: Vec<u64>,
+}
+
+impl Trace {
+    /// For a peer, as far as there is room.
+    fn write(&self, frame: &mut Vec<u8>) {
+        frame.extend_from_slice(&(self.first as u64).to_le_bytes());
+        let room = (quorate_net::MAX_FRAME - frame.len()) / 8;
+        self.hashes.iter().take(room).for_each(|hash| frame.extend_from_slice(&hash.to_le_bytes()));
+    }
+
+    fn read(body: &[u8]) -> Option<Trace> {
+        let (words, rest) = body.as_chunks::<8>();
+        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let first = usize::try_from(words.next()?).ok()?;
+        rest.is_empty().then(|| Trace { first, hashes: words.collect() })
+    }
+
+    /// The hash after a node, if it is there.
+    fn at(&self, node: usize) -> Option<u64> {
+        self.hashes.get(node.checked_sub(self.first)?).copied()
+    }
+
+    /// How many nodes there are.
+    fn end(&self) -> usize {
+        self.first + self.hashes.len()
+    }
+
+    /// The first node that both have and that differs.
+    fn first_difference(&self, other: &Trace) -> Option<usize> {
+        let from = self.first.max(other.first);
+        let common = from..self.end();
+        let differs = |node: &usize| matches!((self.at(*node), other.at(*node)), (Some(a), Some(b)) if a != b);
+        common.into_iter().find(differs)
+    }
+}
+
 /// Exchanges greetings. `trace` gives short prefix hashes of all nodes, `describe` a node's description.
 pub(crate) fn agree(
     core: &Core,
     candidate: u32,
     greeting: &Greeting,
-    trace: &dyn Fn() -> Vec<u64>,
+    trace: &dyn Fn() -> Trace,
     describe: &dyn Fn(usize) -> String,
 ) -> Result<Agreement> {
     if greeting.note.len() > Greeting::MAX_NOTE {
@@ -142,25 +186,23 @@ fn first_difference(
     core: &Core,
     candidate: u32,
     others: &[usize],
-    (trace, describe): (&[u64], &dyn Fn(usize) -> String),
+    (trace, describe): (&Trace, &dyn Fn(usize) -> String),
 ) -> Result<Error> {
     let mut frame = wire::frame(Kind::Trace, candidate);
-    let room = (quorate_net::MAX_FRAME - frame.len()) / 8;
-    let trace = &trace[..trace.len().min(room)];
-    trace.iter().for_each(|hash| frame.extend_from_slice(&hash.to_le_bytes()));
+    trace.write(&mut frame);
     broadcast(core, &frame)?;
     let mut parted = Vec::new();
     for &peer in others {
-        let (_, theirs) = next(core, peer, Kind::Trace)?;
-        let common =
-            trace.iter().zip(theirs.chunks_exact(8)).take_while(|(ours, theirs)| ours.to_le_bytes() == **theirs);
-        let place = common.count();
-        let here = if place < trace.len() { describe(place) } else { String::new() };
+        let (_, body) = next(core, peer, Kind::Trace)?;
+        let theirs = Trace::read(&body).ok_or(Error::Malformed { peer, what: "trace of a wrong length" })?;
+        let node = trace.first_difference(&theirs);
+        // Where none differs, one program goes on where the other ends.
+        let place = node.unwrap_or(trace.end().min(theirs.end()));
+        let here = trace.at(place).map_or(String::new(), |_| describe(place));
         let mut frame = wire::frame(Kind::Node, candidate);
         frame.extend_from_slice(&here.as_bytes()[..here.len().min(SAID)]);
         core.send_frame(peer, frame)?;
-        let both_have_it = place < trace.len() && place < theirs.len() / 8;
-        parted.push((peer, both_have_it.then_some(place), here));
+        parted.push((peer, node, here));
     }
     let Some((peer, node, here)) = parted.into_iter().next() else { return Err(Error::bug("no program differs")) };
     let there = presentable(&next(core, peer, Kind::Node)?.1).into();

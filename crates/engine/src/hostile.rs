@@ -5,7 +5,7 @@ use quorate_net::{Net, Wait, memory};
 use quorate_ring::{Ring, Vector};
 
 use crate::error::{Cause, Error, Result};
-use crate::handshake::Greeting;
+use crate::handshake::{Greeting, Trace};
 use crate::lane::LaneId;
 use crate::wire::{self, Abort, Kind, Tag};
 use crate::{Ctx, Party, Phase};
@@ -173,7 +173,7 @@ fn depths_at_their_largest_do_not_overflow() {
         frame.extend_from_slice(&[0; 8]);
     }
     peer.send(0, frame).unwrap();
-    let mut run = party.begin(&Greeting::default(), &Vec::new, &|_| String::new()).unwrap();
+    let mut run = party.begin(&Greeting::default(), &Trace::default, &|_| String::new()).unwrap();
     run.phase(Phase::Online, async |ctx| {
         for _ in 0..3 {
             ctx.exchange(&[(1, &Vector::zeros(RING, 1))], &[(1, (RING, 1))]).await?;

@@ -44,7 +44,7 @@ pub use ctx::{Ctx, Randomness, Stream};
 pub use depth::Depth;
 pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
 pub use fork::Join;
-pub use handshake::{Agreement, Greeting};
+pub use handshake::{Agreement, Greeting, Trace};
 pub use lane::LaneId;
 pub use oneway::Incoming;
 pub use pace::Pace;

@@ -10,7 +10,7 @@ use quorate_net::{Interrupt, Net, Wait};
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::error::{Cause, Error, Misuse, Result};
-use crate::handshake::{Agreement, Greeting, agree};
+use crate::handshake::{Agreement, Greeting, Trace, agree};
 use crate::scheduler::Core;
 use crate::wire::{self, Abort, Kind};
 
@@ -81,7 +81,7 @@ impl Party {
     pub fn begin(
         &mut self,
         greeting: &Greeting,
-        trace: &dyn Fn() -> Vec<u64>,
+        trace: &dyn Fn() -> Trace,
         describe: &dyn Fn(usize) -> String,
     ) -> Result<Run<'_>> {
         if self.over || self.core.attempts.borrow().is_worn_out() {
@@ -104,7 +104,7 @@ impl Party {
 
     /// [`Party::begin`] for a run that every party starts by itself, such as a session's setup or a test.
     pub fn begin_alone(&mut self) -> Result<Run<'_>> {
-        self.begin(&Greeting::default(), &Vec::new, &|_| String::new())
+        self.begin(&Greeting::default(), &Trace::default, &|_| String::new())
     }
 
     /// Tells the peers why the attempt ended here, and forgets it.

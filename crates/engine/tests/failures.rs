@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::common::{announce, chain, own, pass, sum, within_seconds};
-use quorate_engine::{Cause, Ctx, Error, Fault, Greeting, Mismatch, Misuse, Party, Phase, Result, Run, Step, testing};
+use quorate_engine::{
+    Cause, Ctx, Error, Fault, Greeting, Mismatch, Misuse, Party, Phase, Result, Run, Step, Trace, testing,
+};
 use quorate_ring::Vector;
 
 const REFUSAL: Error = Error::Misuse { what: Misuse::Other { what: "a refusal" } };
@@ -292,10 +294,10 @@ fn different_programs_name_the_first_differing_node_at_every_party() {
             let errors = testing::parties(3, |mut party| {
                 let me = party.me();
                 party.insecure_jitter(seed * 5 + me as u64 + 1);
-                let mut trace: Vec<u64> = (0..20).collect();
-                if me == other {
-                    trace[7..].iter_mut().for_each(|hash| *hash += 100);
-                }
+                // Each has forgotten others of the nodes that are alike.
+                let first = (seed as usize + me) % 7;
+                let hash = |node: u64| if me == other && node >= 7 { node + 100 } else { node };
+                let trace = Trace { first, hashes: (first as u64..20).map(hash).collect() };
                 let program = [u8::from(me == other); 32];
                 let greeting = Greeting { program, ..Greeting::default() };
                 let describe = |node| format!("node {node} of {me}\n{}", "x".repeat(1000 * (me / 2)));
@@ -324,7 +326,8 @@ fn a_longer_program_is_told_from_a_different_one() {
             let nodes = if party.me() == 0 { 5 } else { 4 };
             let greeting = Greeting { program: [nodes; 32], ..Greeting::default() };
             let last = |node| if node == 4 { "the last".to_owned() } else { unreachable!() };
-            party.begin(&greeting, &|| (0..u64::from(nodes)).collect(), &last).err()
+            let trace = || Trace { first: 0, hashes: (0..u64::from(nodes)).collect() };
+            party.begin(&greeting, &trace, &last).err()
         });
         let (end, last) = ("", "the last");
         let seen =
@@ -433,7 +436,7 @@ trait BeginWith {
 
 impl BeginWith for Party {
     fn begin_alone_with(&mut self, greeting: &Greeting) -> Result<Run<'_>> {
-        self.begin(greeting, &Vec::new, &|_| String::new())
+        self.begin(greeting, &Trace::default, &|_| String::new())
     }
 }
 

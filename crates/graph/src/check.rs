@@ -236,7 +236,7 @@ impl Look<'_> {
             let node = self.graph.node(*id);
             matches!(node.op, Op::Input { .. }) && node.dtype == dtype && node.room == Room::Stated
         };
-        let all = self.graph.needed(&[id], |_| false);
+        let all = self.graph.needed(&[id], |id| self.graph.get(id).is_err());
         let advice = match (&node.op, enough(bits), enough(most_bits)) {
             (Op::Convert, ..) => dtype.holding(range).map_or(Advice::Scale, Advice::Target),
             (_, None, _) => Advice::Scale,

@@ -5,7 +5,7 @@ use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op};
 
 /// How many selections inside each other are looked through.
-const DEPTH: u32 = 8;
+pub(crate) const DEPTH: u32 = 8;
 
 /// Where the selection of `[condition, a, b]` lies if it is a minimum or a maximum and that says more than its dtype does:
 /// so `clip` bounds even what nothing was known of.

@@ -1,15 +1,16 @@
 //! The program: an append-only list of checked nodes.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::build::{Builder, Recent};
 use crate::clamp::clamped;
 use crate::dtype::{Dtype, shown};
-use crate::error::{Fault, Shape};
-use crate::hash::Hash;
+use crate::error::{BuildError, Fault, Shape};
+use crate::hash::{Hash, StepHashes};
 use crate::interval::Interval;
-use crate::node::{Node, NodeId, Op, Room, Source};
+use crate::literals::{Literal, Literals};
+use crate::node::{Inputs, Node, NodeId, Op, Room, Source};
 use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
 use crate::units::Units;
@@ -24,15 +25,22 @@ pub struct RangeWarning {
     pub fault: Fault,
 }
 
-/// A typed program. Nodes are only ever added, so a [`NodeId`] stays good.
+/// A typed program. Nodes are only ever added, so a [`NodeId`] stays good; those that nobody needs any more may be
+/// [forgotten](Graph::forget).
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    nodes: Vec<Node>,
-    hashes: Vec<Hash>,
-    /// Of each node by itself, once somebody asked.
-    steps: Vec<OnceLock<Hash>>,
+    /// The newest nodes, from this number on, and the hashes after each.
+    pub(crate) first: usize,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) hashes: Vec<Hash>,
+    /// What is left of those before.
+    pub(crate) old: BTreeMap<NodeId, Node>,
+    pub(crate) steps: StepHashes,
     warnings: Vec<RangeWarning>,
     rules: Rules,
+    /// The names of files that lines are in: one for all of its lines.
+    pub(crate) files: BTreeSet<Arc<str>>,
+    pub(crate) literals: Literals,
     pub(crate) ready: Cache,
     pub(crate) recent: Recent,
     /// Lines that were warned of with nothing stated.
@@ -101,38 +109,66 @@ impl Graph {
     }
 
     /// Adds operations on behalf of the user's line `source`.
-    pub fn at(&mut self, source: Source) -> Builder<'_> {
+    pub fn at(&mut self, mut source: Source) -> Builder<'_> {
+        match self.files.get(&source.file) {
+            Some(file) => source.file = file.clone(),
+            None => {
+                self.files.insert(source.file.clone());
+            }
+        }
         Builder::new(self, source)
     }
 
-    /// All nodes, operands before the operations that use them.
+    /// The newest nodes, operands before the operations that use them: all, where nothing was forgotten.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The node `id`, which must be of this graph.
+    /// The number of the first of [`Graph::nodes`].
+    pub fn first(&self) -> usize {
+        self.first
+    }
+
+    /// How many nodes were added so far.
+    pub fn len(&self) -> usize {
+        self.first + self.nodes.len()
+    }
+
+    /// Whether nothing was added yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The node `id`, which must be of this graph and not be forgotten.
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.index()]
+        match id.index().checked_sub(self.first) {
+            Some(place) => &self.nodes[place],
+            None => &self.old[&id],
+        }
     }
 
     /// The node `id`, or [`Fault::UnknownNode`].
     pub fn get(&self, id: NodeId) -> Result<&Node, Fault> {
-        self.nodes.get(id.index()).ok_or(Fault::UnknownNode { node: id.0, nodes: self.nodes.len() })
+        let node = match id.index().checked_sub(self.first) {
+            Some(place) => self.nodes.get(place),
+            None => self.old.get(&id),
+        };
+        node.ok_or(Fault::UnknownNode { node: id.0, nodes: self.len() })
     }
 
-    /// The hash of the program up to and including `id`.
+    /// The hash of the program up to and including `id`, one of the newest nodes.
     pub fn prefix_hash(&self, id: NodeId) -> Hash {
-        self.hashes[id.index()]
+        self.hashes[id.index() - self.first]
     }
 
     /// The hash of one step by itself: what it does, with which dtypes, sizes and bounds, and public numbers that all elements
     /// of an operand have. Steps of one hash cost the same, and have the same circuits.
     pub fn step_hash(&self, id: NodeId) -> Hash {
         let node = self.node(id);
-        *self.steps[id.index()].get_or_init(|| Hash::of_step(node, &self.operands(&node.inputs)))
+        self.steps.of(id, || Hash::of_step(node, &self.operands(&node.inputs)))
     }
 
-    /// The prefix hashes of all nodes.
+    /// The prefix hashes of the newest nodes.
     pub fn hashes(&self) -> &[Hash] {
         &self.hashes
     }
@@ -142,17 +178,39 @@ impl Graph {
         &self.warnings
     }
 
+    /// Takes the warnings: those of the operations since it was called last.
+    pub fn take_warnings(&mut self) -> Vec<RangeWarning> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// The nodes that have to be run for `targets`, operands first: those that they depend on, short of what is `done`.
     pub fn needed(&self, targets: &[NodeId], done: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
         let mut wanted = vec![false; self.nodes.len()];
-        targets.iter().for_each(|id| wanted[id.index()] = true);
-        for i in (0..self.nodes.len()).rev() {
-            wanted[i] = wanted[i] && !done(NodeId(i as u32));
-            if wanted[i] {
-                self.nodes[i].inputs.iter().for_each(|id| wanted[id.index()] = true);
+        let mut older = BTreeSet::new();
+        let mut want = |id: NodeId, wanted: &mut [bool]| match id.index().checked_sub(self.first) {
+            Some(place) => wanted[place] = true,
+            None => {
+                older.insert(id);
+            }
+        };
+        targets.iter().for_each(|&id| want(id, &mut wanted));
+        for place in (0..self.nodes.len()).rev() {
+            wanted[place] = wanted[place] && !done(NodeId((self.first + place) as u32));
+            if wanted[place] {
+                self.nodes[place].inputs.iter().for_each(|&id| want(id, &mut wanted));
             }
         }
-        (0..self.nodes.len() as u32).map(NodeId).filter(|id| wanted[id.index()]).collect()
+        let mut needed = Vec::new();
+        while let Some(id) = older.pop_last() {
+            if !done(id) {
+                needed.push(id);
+                older.extend(self.node(id).inputs.iter());
+            }
+        }
+        needed.reverse();
+        let newest = (self.first as u32..).map(NodeId).zip(wanted).filter(|&(_, wanted)| wanted);
+        needed.extend(newest.map(|(id, _)| id));
+        needed
     }
 
     /// By how many bits the product `id` is shifted right (exactly, towards minus infinity) after it wrapped in the
@@ -186,8 +244,8 @@ impl Graph {
     pub fn describe(&self, id: NodeId) -> String {
         let node = self.node(id);
         let on = match (&node.op, node.inputs.as_slice()) {
-            (Op::Select, [_, value, _]) => self.node(*value),
-            (_, [first, ..]) => self.node(*first),
+            (Op::Select, [_, value, _]) => self.get(*value).unwrap_or(node),
+            (_, [first, ..]) => self.get(*first).unwrap_or(node),
             _ => node,
         };
         let from = match node.op {
@@ -232,16 +290,17 @@ impl Graph {
 
     /// Forgets every node from the `len`-th on: a call that failed leaves no trace.
     pub(crate) fn truncate(&mut self, len: usize) {
-        self.nodes.truncate(len);
-        self.hashes.truncate(len);
+        self.nodes.truncate(len - self.first);
+        self.hashes.truncate(len - self.first);
         self.steps.truncate(len);
+        self.literals.truncate(len);
         self.warnings.retain(|w| w.node.index() < len);
         self.recent.truncate(len);
     }
 
     /// Forgets the newest node, so that an input whose values were refused leaves no trace. Does nothing to others.
     pub fn take_back(&mut self, id: NodeId) {
-        if id.index() + 1 == self.nodes.len() {
+        if id.index() + 1 == self.len() {
             self.truncate(id.index());
         }
     }
@@ -285,6 +344,7 @@ impl Graph {
                 None
             }
         };
+        let inputs = Inputs::from(inputs);
         let id = self.append(Node { op, inputs, shape, dtype, interval, room, source: source.clone() })?;
         if may_wrap && interval.is_none() && overflow.is_none() {
             overflow = self.unbounded_at(id);
@@ -315,7 +375,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// Adds a constant of checked values; equal values are kept once.
+    /// Adds a constant of checked values; equal values are kept once. A small one that was there lately is that one.
     pub(crate) fn push_constant(
         &mut self,
         values: Vec<i128>,
@@ -325,17 +385,33 @@ impl Graph {
     ) -> Result<NodeId, Fault> {
         let interval = Some(Interval::spanning(&values));
         let one = matches!(values.as_slice(), [first, rest @ ..] if rest.iter().all(|v| v == first));
-        let values = Units::from(if one { &values[..1] } else { &values });
-        let (op, inputs, room) = (Op::Constant(values), vec![], Room::Stated);
-        self.append(Node { op, inputs, shape, dtype, interval, room, source: source.clone() })
+        if one && let Some(id) = self.literals.find(values[0], &shape, dtype) {
+            return Ok(id);
+        }
+        let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
+        let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
+        let (inputs, room, source) = (Inputs::default(), Room::Stated, source.clone());
+        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source })?;
+        literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
+        Ok(id)
+    }
+
+    /// A public array of its own where `id` is one that others use, too; `before`: how many nodes there were before it was
+    /// asked for. Users let go of theirs, and ask for it anew, whenever they like.
+    pub fn own(&mut self, id: NodeId, before: usize) -> Result<NodeId, BuildError> {
+        let node = self.node(id);
+        if id.index() >= before || !node.is_public() {
+            return Ok(id);
+        }
+        let (node, at) = (node.clone(), node.source.clone());
+        self.append(node).map_err(|fault| BuildError { fault, at })
     }
 
     pub(crate) fn append(&mut self, node: Node) -> Result<NodeId, Fault> {
-        let id = u32::try_from(self.nodes.len()).map_err(|_| Fault::TooManyNodes)?;
+        let id = u32::try_from(self.len()).map_err(|_| Fault::TooManyNodes)?;
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
         self.hashes.push(before.then(&node));
         self.nodes.push(node);
-        self.steps.push(OnceLock::new());
         Ok(NodeId(id))
     }
 

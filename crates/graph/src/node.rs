@@ -268,11 +268,73 @@ pub enum Room {
     Assumed,
 }
 
+/// The operands of an operation, a few of them without memory of their own.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Inputs(Kept);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Kept {
+    Few(u8, [NodeId; Inputs::FEW]),
+    Many(Box<Vec<NodeId>>),
+}
+
+impl Inputs {
+    const FEW: usize = 3;
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[NodeId] {
+        self
+    }
+}
+
+impl Default for Inputs {
+    fn default() -> Self {
+        Inputs::from(Vec::new())
+    }
+}
+
+impl From<Vec<NodeId>> for Inputs {
+    fn from(all: Vec<NodeId>) -> Self {
+        if all.len() > Inputs::FEW {
+            return Inputs(Kept::Many(Box::new(all)));
+        }
+        let mut few = [NodeId(0); Inputs::FEW];
+        few[..all.len()].copy_from_slice(&all);
+        Inputs(Kept::Few(all.len() as u8, few))
+    }
+}
+
+impl std::ops::Deref for Inputs {
+    type Target = [NodeId];
+
+    fn deref(&self) -> &[NodeId] {
+        match &self.0 {
+            Kept::Few(len, all) => &all[..usize::from(*len)],
+            Kept::Many(all) => all,
+        }
+    }
+}
+
+impl<'i> IntoIterator for &'i Inputs {
+    type Item = &'i NodeId;
+    type IntoIter = std::slice::Iter<'i, NodeId>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Inputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+
 /// One operation of a program, with all that is known about its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     pub op: Op,
-    pub inputs: Vec<NodeId>,
+    pub inputs: Inputs,
     pub shape: Vec<usize>,
     pub dtype: Dtype,
     /// Where every value is proven to lie, in ring units; `None`: nothing is proven beyond the dtype.

@@ -22,6 +22,9 @@ pub struct Ready {
 #[derive(Clone, Default)]
 pub(crate) struct Cache(Arc<Mutex<BTreeMap<Key, Entry>>>);
 
+/// How many are kept.
+const ENTRIES: usize = 1024;
+
 type Key = (Hash, Goal, Order);
 
 /// Empty while one thread makes it and others wait; `None`: there is no circuit.
@@ -35,7 +38,11 @@ impl fmt::Debug for Cache {
 
 impl Cache {
     fn entry(&self, key: Key) -> Entry {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone()
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= ENTRIES && !entries.contains_key(&key) {
+            entries.clear();
+        }
+        entries.entry(key).or_default().clone()
     }
 }
 

@@ -7,13 +7,17 @@ use crate::hash::Hash;
 use crate::node::NodeId;
 
 /// Only so many nodes before a request are looked through.
-const WINDOW: usize = 10_000;
+pub(crate) const WINDOW: usize = 10_000;
 
 impl Graph {
     /// How often the program has had all of `steps` before, by the hashes of the single steps, not counting these themselves.
-    /// In order; looks back over some thousand nodes at most. Alike wherever the program is, whatever was run of it.
+    /// In order; looks back over some thousand nodes at most, and only for steps that are not much older than that. Alike
+    /// wherever the program is, whatever was run of it.
     pub fn repetitions(&self, steps: &[NodeId]) -> usize {
         let Some(&last) = steps.last() else { return 0 };
+        if last.index() + WINDOW < self.len() {
+            return 0; // what was before may be forgotten, here or elsewhere
+        }
         let mut counts: BTreeMap<Hash, (usize, usize)> = BTreeMap::new();
         for &id in steps {
             counts.entry(self.step_hash(id)).or_default().0 += 1;

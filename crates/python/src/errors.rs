@@ -53,7 +53,7 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::Threads(_)
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
-        SessionError::Closed => "SessionClosed",
+        SessionError::Closed | SessionError::Forked => "SessionClosed",
         SessionError::WorkerGone => "QuorateError",
     })
 }

@@ -26,6 +26,8 @@ const TICK: Duration = Duration::from_millis(50);
 pub(crate) struct Session {
     inner: Mutex<Inner>,
     arrays: Mutex<Arrays>,
+    /// A fork of this process is told so, also where another thread held the lock when it was made.
+    process: u32,
 }
 
 /// Python's hold on the nodes. Behind a lock of its own: threads and the garbage collector let go of arrays at any time,
@@ -56,7 +58,7 @@ impl Arrays {
 
 impl Session {
     fn new(inner: Inner) -> Self {
-        Session { inner: Mutex::new(inner), arrays: Mutex::default() }
+        Session { inner: Mutex::new(inner), arrays: Mutex::default(), process: std::process::id() }
     }
 
     fn take_over_released(&self, inner: &mut Inner) {
@@ -67,8 +69,11 @@ impl Session {
     /// The session, unless another thread is running a program on it.
     ///
     /// # Errors
-    /// `SessionBusy` if one is.
+    /// `SessionBusy` if one is; `SessionClosed` in a fork of the process.
     pub(crate) fn lock(&self) -> PyResult<MutexGuard<'_, Inner>> {
+        if self.is_forked() {
+            return Err(Python::attach(|py| raise(py, &SessionError::Forked)));
+        }
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
@@ -179,6 +184,11 @@ impl Session {
         Ok(inner.security())
     }
 
+    /// Whether this is a copy in a fork of the process that opened the session.
+    fn is_forked(&self) -> bool {
+        self.process != std::process::id()
+    }
+
     /// One array more stands for a node. Runs no Python code, so that nothing comes between look and change.
     fn hold(&self, node: u32) {
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).hold(node);
@@ -186,6 +196,9 @@ impl Session {
 
     /// One array less stands for a node; its value goes with the last.
     fn release(&self, node: u32) {
+        if self.is_forked() {
+            return;
+        }
         self.arrays.lock().unwrap_or_else(PoisonError::into_inner).release(node);
     }
 

@@ -142,7 +142,8 @@ impl<'a, S: Gadgets> Walk<'a, '_, S> {
         }
         while let Some(step) = self.ready.pop_first().or_else(|| self.meet()) {
             // Who comes after one that waits for the row would wait longer.
-            let waits = self.at_row.first().is_some_and(|&first| first < step && self.executor.row.step(step).is_some());
+            let waits =
+                self.at_row.first().is_some_and(|&first| first < step && self.executor.row.step(step).is_some());
             if waits || !self.executor.row.may_begin(step, waker)? {
                 self.at_row.insert(step);
             } else if let Some(pass) = self.enter(step) {

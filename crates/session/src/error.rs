@@ -33,6 +33,11 @@ pub enum SessionError {
     #[error("this session is closed; open a new one")]
     Closed,
     #[error(
+        "this session was opened in the process that was forked, and its parties' threads are there: open one in this \
+         process, or start processes without fork (multiprocessing's \"spawn\")"
+    )]
+    Forked,
+    #[error(
         "{at} needs {} at one party, with its operands, its result and what the session holds, but max_memory is {}: \
          allow more, let go of arrays (del), or run the computation in parts",
         size(*need_bytes, true), size(*limit_bytes, false)

@@ -1,7 +1,7 @@
 //! What a local session looks at before it runs a program: it has all values, so it knows whether a result leaves its
 //! dtype, and where. Nothing of that goes through the protocol but values of earlier runs, where they are in doubt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use quorate_graph::{BuildError, Checked, Checker, Dtype, Graph, Interval, NodeId};
@@ -15,6 +15,8 @@ use crate::session::Session;
 pub(crate) struct Look {
     checker: Checker,
     given: BTreeMap<NodeId, (Arc<OwnInput>, Interval)>,
+    /// The user's arrays.
+    held: BTreeSet<NodeId>,
     /// The run that was looked at last, until it has ended well.
     under_way: Option<(Checked, Vec<NodeId>)>,
 }
@@ -25,18 +27,24 @@ impl Look {
         self.given.insert(id, (own, range));
     }
 
+    /// There is an array more.
+    pub fn hold(&mut self, id: NodeId) {
+        self.held.insert(id);
+    }
+
     /// An array is gone.
     pub fn forget(&mut self, id: NodeId) {
+        self.held.remove(&id);
         self.checker.forget(id);
     }
 
-    /// The run that was looked at last has ended well; `arrays` are the program's, in order.
-    pub fn done(&mut self, arrays: &[NodeId]) {
+    /// The run that was looked at last has ended well.
+    pub fn done(&mut self) {
         let Some((checked, nodes)) = self.under_way.take() else { return };
         nodes.iter().for_each(|id| {
             self.given.remove(id);
         });
-        self.checker.note(checked, |id| arrays.binary_search(&id).is_ok());
+        self.checker.note(checked, |id| self.held.contains(&id));
     }
 
     /// Looks at a run of these reveals.

@@ -13,7 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_graph::{Graph, Node, NodeId, Op};
 
 use crate::executor::Work;
-use crate::memory::{LANE_BYTES, LOCAL_STEP_BYTES, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes, value_bytes, working_bytes};
+use crate::memory::{
+    LANE_BYTES, LOCAL_STEP_BYTES, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
+    value_bytes, working_bytes,
+};
 use crate::order::{Counts, Places};
 use crate::protocol::Backend;
 use crate::split::{Split, is_elementwise};
@@ -258,11 +261,7 @@ impl<B: Backend> Given<'_, B> {
     }
 
     /// Nodes that one step alone uses, which takes them by ranges; and how far they are from a step that has pieces.
-    fn can_be_within(
-        &self,
-        uses: &Counts<'_>,
-        last: &BTreeMap<NodeId, NodeId>,
-    ) -> BTreeMap<NodeId, usize> {
+    fn can_be_within(&self, uses: &Counts<'_>, last: &BTreeMap<NodeId, NodeId>) -> BTreeMap<NodeId, usize> {
         let graph = self.graph();
         let mut can = BTreeMap::new();
         for &id in self.work.nodes.iter().rev() {

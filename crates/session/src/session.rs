@@ -1,6 +1,6 @@
 //! A session: the program being built, and a thread for each party in this process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
@@ -85,14 +85,14 @@ pub struct Session {
     dropped: Vec<NodeId>,
     /// Runs asked for so far.
     jobs: u64,
-    /// Range warnings that were taken.
-    warned: usize,
     /// What is known of values, where they are looked at.
     look: Option<Look>,
     /// What inputs of this process lost on their way in, until it is told.
     lost: Vec<BuildError>,
     stats: Stats,
     closed: bool,
+    /// Where the parties' threads are: a fork of this process has none of them.
+    process: u32,
 }
 
 /// What a reveal gave: `None` where the value went to another party.
@@ -195,11 +195,11 @@ impl Session {
             replies,
             dropped: vec![],
             jobs: 0,
-            warned: 0,
             look: check.then(Look::default),
             lost: vec![],
             stats: Stats::default(),
             closed: false,
+            process: std::process::id(),
         };
         match worst {
             Some(error) => Err(error),
@@ -213,6 +213,22 @@ impl Session {
 
     pub fn parties(&self) -> usize {
         self.parties
+    }
+
+    /// Whether something can be asked of the parties.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`]; [`SessionError::Forked`].
+    fn check_open(&self) -> Result<(), SessionError> {
+        if self.is_forked() {
+            return Err(SessionError::Forked);
+        }
+        if self.closed { Err(SessionError::Closed) } else { Ok(()) }
+    }
+
+    /// Whether this is a copy in a fork of the process that opened the session.
+    pub fn is_forked(&self) -> bool {
+        self.process != std::process::id()
     }
 
     /// Who may cheat, in words.
@@ -238,23 +254,24 @@ impl Session {
         source: Source,
         build: impl FnOnce(Builder<'_>) -> Result<NodeId, BuildError>,
     ) -> Result<NodeId, SessionError> {
-        if self.closed {
-            return Err(SessionError::Closed);
-        }
+        self.check_open()?;
         let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
+        let before = program.graph.len();
         let id = build(program.graph.at(source))?;
+        let id = program.graph.own(id, before)?;
         program.arrays.push(id);
+        if let Some(look) = &mut self.look {
+            look.hold(id);
+        }
         Ok(id)
     }
 
     /// What range analysis found since the last call: results that may leave their dtype, given the stated bounds.
     pub fn take_warnings(&mut self) -> Vec<BuildError> {
-        let Ok(program) = self.program.read() else { return Vec::new() };
-        let warnings = program.graph.warnings();
-        let fresh = &warnings[self.warned.min(warnings.len())..];
-        self.warned = warnings.len();
+        let Ok(mut program) = self.program.write() else { return Vec::new() };
+        let fresh = program.graph.take_warnings();
         let at = |node: NodeId| program.graph.node(node).source.clone();
-        let fresh = fresh.iter().map(|w| BuildError { fault: w.fault.clone(), at: at(w.node) });
+        let fresh = fresh.into_iter().map(|w| BuildError { fault: w.fault, at: at(w.node) });
         fresh.chain(std::mem::take(&mut self.lost)).collect()
     }
 
@@ -282,9 +299,7 @@ impl Session {
                 Ok(())
             }
             Err(error) => {
-                if program.arrays.last() == Some(&id) {
-                    program.arrays.pop();
-                }
+                program.arrays.take_back(id);
                 program.graph.take_back(id);
                 Err(error.into())
             }
@@ -333,6 +348,17 @@ impl Session {
         values?.into_iter().map(|value| value.ok_or(SessionError::WorkerGone)).collect()
     }
 
+    /// Forgets what no array refers to any more, given what each party here still needs after a run that all ended well.
+    fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
+        let Ok(mut program) = self.program.write() else { return };
+        program.arrays.forget();
+        if needs.len() == self.seats.len() {
+            let roots = needs.iter().flatten().copied().collect();
+            let end = program.graph.len();
+            program.graph.forget(end, &roots);
+        }
+    }
+
     /// Starts running what the reveals need. Only one run at a time: `Running` borrows the session.
     ///
     /// # Errors
@@ -350,9 +376,7 @@ impl Session {
     }
 
     fn start_run(&mut self, reveals: &[(NodeId, Option<usize>)], units: bool) -> Result<Running<'_>, SessionError> {
-        if self.closed {
-            return Err(SessionError::Closed);
-        }
+        self.check_open()?;
         let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         for &Reveal { to, .. } in &reveals {
             if let Some(party) = to.filter(|&to| to >= self.parties) {
@@ -369,7 +393,8 @@ impl Session {
         }
         let waiting = self.seats.len();
         let interrupted = false;
-        Ok(Running { session: self, waiting, revealed: BTreeMap::new(), error: None, interrupted })
+        let (revealed, needs) = Default::default();
+        Ok(Running { session: self, waiting, revealed, needs, error: None, interrupted })
     }
 
     /// What the reveals would cost, from dry runs of all parties, as if the nodes `assumed` had been run already.
@@ -377,7 +402,8 @@ impl Session {
     /// # Errors
     /// [`SessionError::Closed`].
     pub fn plan(&mut self, reveals: &[(NodeId, Option<usize>)], assumed: &[NodeId]) -> Result<Plan, SessionError> {
-        let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
+        self.check_open()?;
+        let seat = self.seats.first().ok_or(SessionError::Closed)?;
         let reveals = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
         let (reply, plan) = channel();
         let (assumed, dropped) = (assumed.iter().copied().collect(), self.dropped.clone());
@@ -453,6 +479,11 @@ impl Leaving<'_> {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if self.is_forked() {
+            // Threads, flags and links are the other process's.
+            std::mem::forget(std::mem::take(&mut self.seats));
+            return;
+        }
         self.close(true);
     }
 }
@@ -476,6 +507,7 @@ pub struct Running<'s> {
     session: &'s mut Session,
     waiting: usize,
     revealed: BTreeMap<usize, Vec<Revealed>>,
+    needs: Vec<BTreeSet<NodeId>>,
     error: Option<SessionError>,
     interrupted: bool,
 }
@@ -494,6 +526,7 @@ impl Running<'_> {
                         Ok(outcome) => {
                             self.session.stats.add(party, &outcome.stats);
                             self.revealed.insert(party, outcome.revealed);
+                            self.needs.extend(outcome.needs);
                         }
                         Err(error) => self.error = Some(more_telling(self.error.take(), error)),
                     }
@@ -543,10 +576,10 @@ impl Running<'_> {
             return Err(error);
         }
         self.session.stats.runs += 1;
-        let arrays = self.session.program.read().map(|program| program.arrays.clone()).unwrap_or_default();
         if let Some(look) = &mut self.session.look {
-            look.done(&arrays);
+            look.done();
         }
+        self.session.forget(&std::mem::take(&mut self.needs));
         let mut merged: Vec<Revealed> = Vec::new();
         for (_, values) in std::mem::take(&mut self.revealed) {
             merged.resize_with(values.len().max(merged.len()), || None);

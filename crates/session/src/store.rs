@@ -20,8 +20,8 @@ use crate::data::OwnInput;
 use crate::executor::{Known, Value};
 use crate::order::Places;
 
-/// Arrays that a party can let go of in one handshake; more wait for the next.
-const DROPS_PER_RUN: usize = 100_000;
+/// Ranges of arrays that a party can let go of in one handshake; more wait for the next.
+const DROPS_PER_RUN: usize = 50_000;
 const NOTE_HEAD_BYTES: usize = 4 + 8 + 8;
 
 pub(crate) struct Store<S: Gadgets> {
@@ -64,7 +64,47 @@ pub(crate) struct Kept {
 struct OwnDrops {
     waiting: Vec<NodeId>,
     /// Sent in this run, or in one that failed (0).
-    sent: Vec<(u32, Vec<NodeId>)>,
+    sent: Vec<(u32, Vec<Range>)>,
+}
+
+/// All arrays from the first to the last.
+type Range = (NodeId, NodeId);
+
+/// The nodes that users hold, or held, as arrays, in the order in which they were built; those that all parties of this
+/// process know are forgotten.
+#[derive(Default)]
+pub(crate) struct Arrays {
+    first: usize,
+    ids: Vec<NodeId>,
+}
+
+impl Arrays {
+    pub fn push(&mut self, id: NodeId) {
+        self.ids.push(id);
+    }
+
+    /// Takes `id` back if it is the newest.
+    pub fn take_back(&mut self, id: NodeId) {
+        if self.ids.last() == Some(&id) {
+            self.ids.pop();
+        }
+    }
+
+    /// How many there were so far.
+    fn len(&self) -> usize {
+        self.first + self.ids.len()
+    }
+
+    /// All but the first `seen`.
+    fn since(&self, seen: usize) -> &[NodeId] {
+        &self.ids[seen.saturating_sub(self.first).min(self.ids.len())..]
+    }
+
+    /// All parties of this process have taken them over.
+    pub fn forget(&mut self) {
+        self.first += self.ids.len();
+        self.ids.clear();
+    }
 }
 
 /// What a party says of itself in the handshake.
@@ -73,7 +113,7 @@ struct Note {
     /// Hashes of the values it holds: without and with its pending run.
     committed: u64,
     with_pending: u64,
-    dropped: Vec<NodeId>,
+    dropped: Vec<Range>,
 }
 
 impl<S: Gadgets> Store<S> {
@@ -110,11 +150,11 @@ impl<S: Gadgets> Store<S> {
     /// Takes over what the session gathered since the last run; returns the hash of the program's arrays.
     pub fn take_over(
         &mut self,
-        arrays: &[NodeId],
+        arrays: &Arrays,
         inputs: BTreeMap<NodeId, Arc<OwnInput>>,
         dropped: Vec<NodeId>,
     ) -> [u8; 32] {
-        for &id in &arrays[self.seen.min(arrays.len())..] {
+        for &id in arrays.since(self.seen) {
             self.alive.insert(id);
             self.arrays_hash.update(&id.0.to_le_bytes());
         }
@@ -134,7 +174,10 @@ impl<S: Gadgets> Store<S> {
         note.extend_from_slice(&self.finished.to_le_bytes());
         note.extend_from_slice(&hash_of(self.values.keys()).to_le_bytes());
         note.extend_from_slice(&with_pending.to_le_bytes());
-        self.own_drops.send().for_each(|id| note.extend_from_slice(&id.0.to_le_bytes()));
+        for (first, last) in self.own_drops.send(&self.alive) {
+            note.extend_from_slice(&first.0.to_le_bytes());
+            note.extend_from_slice(&last.0.to_le_bytes());
+        }
         note
     }
 
@@ -175,16 +218,16 @@ impl<S: Gadgets> Store<S> {
         self.inputs.retain(|id, _| id.index() >= nodes || after.inputs.contains(id));
     }
 
-    fn note_dropped(&mut self, party: usize, dropped: &[NodeId]) {
-        for id in dropped {
-            if !self.alive.contains(id) {
-                continue;
-            }
-            let by = self.dropped_by.entry(*id).or_default();
-            *by |= 1 << party;
-            if by.count_ones() as usize == self.parties {
-                self.dropped_by.remove(id);
-                self.alive.remove(id);
+    fn note_dropped(&mut self, party: usize, dropped: &[Range]) {
+        for &(first, last) in dropped {
+            let arrays: Vec<NodeId> = self.alive.range(first..=last.max(first)).copied().collect();
+            for id in arrays {
+                let by = self.dropped_by.entry(id).or_default();
+                *by |= 1 << party;
+                if by.count_ones() as usize == self.parties {
+                    self.dropped_by.remove(&id);
+                    self.alive.remove(&id);
+                }
             }
         }
     }
@@ -197,14 +240,33 @@ impl<S: Gadgets> Store<S> {
 
     /// What a run of `running` would keep if it came now, where all parties let go of the same arrays: of these, the
     /// program's `arrays` that were not taken over yet, and `dropped`, of which nobody was told.
-    pub fn would_keep(&self, graph: &Graph, arrays: &[NodeId], dropped: &[NodeId], running: &BTreeSet<NodeId>) -> Kept {
+    pub fn would_keep(&self, graph: &Graph, arrays: &Arrays, dropped: &[NodeId], running: &BTreeSet<NodeId>) -> Kept {
         let mut alive = self.alive.clone();
-        alive.extend(&arrays[self.seen.min(arrays.len())..]);
-        let told = self.own_drops.sent.iter().flat_map(|(_, ids)| ids);
-        for id in dropped.iter().chain(&self.own_drops.waiting).chain(told) {
+        alive.extend(arrays.since(self.seen));
+        for id in dropped.iter().chain(&self.own_drops.waiting) {
             alive.remove(id);
         }
+        for &(first, last) in self.own_drops.sent.iter().flat_map(|(_, ranges)| ranges) {
+            let mut later = alive.split_off(&first);
+            alive.extend(later.split_off(&NodeId(last.0 + 1)));
+        }
         kept(graph, &alive, |id: NodeId| self.has(id) || running.contains(&id))
+    }
+
+    /// The nodes that may be needed from now on, whether the pending run counts or not: arrays, values, and what it takes to
+    /// compute the arrays that have none.
+    pub fn needs(&self, graph: &Graph) -> BTreeSet<NodeId> {
+        let mut needs = self.alive.clone();
+        needs.extend(self.held());
+        let before = |id: NodeId| self.values.contains_key(&id);
+        let stays = |id: &NodeId| self.pending.as_ref().is_none_or(|pending| pending.after.values.contains(id));
+        let after = |id: NodeId| self.has(id) && stays(&id);
+        let waiting = |done: &dyn Fn(NodeId) -> bool| -> Vec<NodeId> {
+            self.alive.iter().copied().filter(|&id| !done(id)).collect()
+        };
+        needs.extend(graph.needed(&waiting(&before), before));
+        needs.extend(graph.needed(&waiting(&after), after));
+        needs
     }
 
     /// Notes a run that this party finished; the next handshake decides whether it counts.
@@ -225,14 +287,31 @@ fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) 
 }
 
 impl OwnDrops {
-    /// What the next note names: all that some peer may not have heard, and as much of the rest as fits.
-    fn send(&mut self) -> impl Iterator<Item = NodeId> + '_ {
-        let fresh = self.waiting.len().min(DROPS_PER_RUN);
-        let fresh: Vec<NodeId> = self.waiting.drain(..fresh).collect();
-        if !fresh.is_empty() {
-            self.sent.push((0, fresh));
+    /// What the next note names: all that some peer may not have heard, and as much of the rest as fits. Neighbours make a
+    /// range where no other array that is `alive` lies between them.
+    fn send(&mut self, alive: &BTreeSet<NodeId>) -> impl Iterator<Item = Range> + '_ {
+        self.waiting.sort_unstable();
+        let mut ranges: Vec<Range> = Vec::new();
+        let mut taken = 0;
+        for &id in &self.waiting {
+            let is_next = |last: NodeId| id <= last || alive.range(NodeId(last.0 + 1)..id).next().is_none();
+            match ranges.pop() {
+                Some((first, last)) if is_next(last) => ranges.push((first, id)),
+                before => {
+                    ranges.extend(before);
+                    if ranges.len() == DROPS_PER_RUN {
+                        break;
+                    }
+                    ranges.push((id, id));
+                }
+            }
+            taken += 1;
         }
-        self.sent.iter().flat_map(|(_, ids)| ids.iter().copied()).take(2 * DROPS_PER_RUN)
+        self.waiting.drain(..taken);
+        if !ranges.is_empty() {
+            self.sent.push((0, ranges));
+        }
+        self.sent.iter().flat_map(|(_, ranges)| ranges.iter().copied()).take(2 * DROPS_PER_RUN)
     }
 
     /// Forgets what was named in runs that all parties finished; everything else was named in `run` now.
@@ -251,13 +330,17 @@ impl OwnDrops {
 impl Note {
     fn read(peer: usize, note: &[u8], nodes: usize) -> Result<Note> {
         let malformed = Error::Malformed { peer, what: "note of a wrong length" };
-        if note.len() < NOTE_HEAD_BYTES || !(note.len() - NOTE_HEAD_BYTES).is_multiple_of(4) {
+        if note.len() < NOTE_HEAD_BYTES || !(note.len() - NOTE_HEAD_BYTES).is_multiple_of(8) {
             return Err(malformed);
         }
         let (head, ids) = note.split_at(NOTE_HEAD_BYTES);
         let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or_default());
-        let (ids, _) = ids.as_chunks::<4>();
-        let dropped = ids.iter().map(|b| NodeId(u32::from_le_bytes(*b))).filter(|id| id.index() < nodes).collect();
+        let (ranges, _) = ids.as_chunks::<8>();
+        let range = |b: &[u8; 8]| {
+            let both = u64::from_le_bytes(*b);
+            (NodeId(both as u32), NodeId((both >> 32) as u32))
+        };
+        let dropped = ranges.iter().map(range).filter(|(_, last)| last.index() < nodes).collect();
         let finished = u32::from_le_bytes(head[..4].try_into().unwrap_or_default());
         Ok(Note { finished, committed: word(4), with_pending: word(12), dropped })
     }

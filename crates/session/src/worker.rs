@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use quorate_aby::Garbling;
 use quorate_crypto::Seed;
-use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run};
+use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run, Trace};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::threads;
@@ -25,15 +25,14 @@ use crate::protocol::{Backend, Protocol};
 use crate::rehearsal::{Rehearsal, rehearse};
 use crate::schedule::Schedule;
 use crate::stats::{Progress, RunStats, Watch};
-use crate::store::Store;
+use crate::store::{Arrays, Store};
 use crate::truncation::Truncations;
 
 /// The program as built so far.
 #[derive(Default)]
 pub(crate) struct Program {
     pub graph: Graph,
-    /// The nodes that users hold, or held, as arrays, in the order in which they were built.
-    pub arrays: Vec<NodeId>,
+    pub arrays: Arrays,
 }
 
 /// A request to run what some reveals need.
@@ -73,6 +72,8 @@ pub(crate) enum Command {
 pub(crate) struct Outcome {
     pub revealed: Vec<Option<Data>>,
     pub stats: RunStats,
+    /// Where it is worth forgetting others: the nodes that this party may still need.
+    pub needs: Option<BTreeSet<NodeId>>,
 }
 
 /// What came of a job at one party.
@@ -166,7 +167,7 @@ fn set_up<B: Backend>(
     let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
     let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
     let greeting = Greeting { program: hash.into(), terms: options.shared(), ..Greeting::default() };
-    let mut run = party.begin(&greeting, &Vec::new, &|_| String::new())?;
+    let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;
     let mixes = if options.sharings.is_auto() { B::GARBLES } else { options.sharings.mix() };
     let mixes = mixes && options.max_memory.is_none();
     let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
@@ -193,13 +194,13 @@ impl<B: Backend> Worker<B> {
         let arrays = self.store.take_over(&program.arrays, job.inputs, job.dropped);
         let wire_before = self.party.wire_bytes();
         let greeting = greeting(graph, &job.reveals, &arrays, self.store.note());
-        let trace = || graph.hashes().iter().map(short_hash).collect();
+        let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let asked = |error| naming(error, graph, &job.reveals);
         let mut run = self.party.begin(&greeting, &trace, &describe).map_err(asked)?;
         let started = Watch::start(); // waiting for the others to come here is no part of the run
         let number = run.agreement().run;
-        self.store.settle(me, number, &run.agreement().notes, graph.nodes().len()).map_err(asked)?;
+        self.store.settle(me, number, &run.agreement().notes, graph.len()).map_err(asked)?;
         let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let decided = mix::<B>(&mut work, &self.store, &self.options, deciding.as_ref())?;
@@ -241,8 +242,9 @@ impl<B: Backend> Worker<B> {
         stats.online.add(&costs.online, started.read(), wire_after - wire_middle);
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
         let revealed = decoded(graph, &work.reveals, &done.opened, job.units);
-        self.store.finish(number, done.kept, after, graph.nodes().len());
-        Ok(Outcome { revealed, stats })
+        self.store.finish(number, done.kept, after, graph.len());
+        let needs = graph.may_forget().then(|| self.store.needs(graph));
+        Ok(Outcome { revealed, stats, needs })
     }
 
     /// What the reveals would cost every party.
@@ -262,7 +264,8 @@ impl<B: Backend> Worker<B> {
         let decided = mix::<B>(&mut work, &self.store, &self.options, deciding.as_ref())?;
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
-        let held: BTreeSet<NodeId> = self.store.held().chain(assumed.iter().copied()).collect();
+        let assumed = assumed.iter().copied().filter(|&id| graph.get(id).is_ok());
+        let held: BTreeSet<NodeId> = self.store.held().chain(assumed).collect();
         let running = held.iter().chain(&work.nodes).copied().collect();
         let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
@@ -304,6 +307,9 @@ fn make_ahead<B: Backend>(
     Ok(garbled.map_or(Ahead::Nothing, |garbled| Ahead::Done(garbled.kept)))
 }
 
+/// Longer programs than this are not planned step by step where users leave the sharings to Quorate.
+const MOST_PLANNED: usize = 100_000;
+
 /// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a choice.
 fn mix<B: Backend>(
     work: &mut Work<'_>,
@@ -315,7 +321,8 @@ fn mix<B: Backend>(
         let elsewhere = |domain: &Domain| *domain != native(Domain::A, work.graph.node(id).dtype);
         value.domain().filter(elsewhere).into_iter().for_each(|domain| work.domains.set(id, domain));
     }
-    if let Some(deciding) = deciding {
+    let is_short = work.nodes.len() <= MOST_PLANNED || !options.sharings.is_auto();
+    if let Some(deciding) = deciding.filter(|_| is_short) {
         return assign::<B>(work, deciding);
     }
     if options.max_memory.is_none() {

@@ -228,6 +228,9 @@ impl Builder<'_> {
         } else {
             shape::broadcast_index(&from, to).iter().map(|&i| units[i as usize]).collect()
         };
+        if lost.is_some() {
+            self.graph.literals.truncate(0); // the warning is this line's
+        }
         let id = self.graph.push_constant(spread, to.to_vec(), dtype, &self.at)?;
         self.graph.warn(id, lost)
     }

@@ -75,7 +75,7 @@ impl Builder<'_> {
             let odd = values.to_vec().iter().map(|v| v & 1).collect();
             return self.graph.push_constant(odd, shape, dtype, &source);
         }
-        let (op, inputs, room) = (Op::Convert, vec![a], Room::Stated);
+        let (op, inputs, room) = (Op::Convert, vec![a].into(), Room::Stated);
         self.graph.append(Node { op, inputs, shape, dtype, interval, room, source })
     }
 

@@ -173,6 +173,6 @@ impl Builder<'_> {
         let before = arrays[..index].iter().map(|&id| self.graph.node(id).elements()).sum();
         let Node { shape, dtype, interval, room, .. } = self.graph.node(array).clone();
         let (op, inputs) = (Op::Part { index, before }, vec![shuffled]);
-        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source: self.at.clone() })
+        self.graph.append(Node { op, inputs: inputs.into(), shape, dtype, interval, room, source: self.at.clone() })
     }
 }

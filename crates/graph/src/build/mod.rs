@@ -23,7 +23,7 @@ use crate::error::{BuildError, Fault};
 use crate::graph::Graph;
 use crate::index::{Layer, Side};
 use crate::interval::Interval;
-use crate::node::{Division, Node, NodeId, Op, Room, Source};
+use crate::node::{Division, Inputs, Node, NodeId, Op, Room, Source};
 use crate::real::Real;
 use crate::shape;
 
@@ -121,7 +121,7 @@ impl<'g> Builder<'g> {
     }
 
     fn attempt(&mut self, build: impl FnOnce(&mut Self) -> Result<NodeId, Fault>) -> Built {
-        let before = self.graph.nodes().len();
+        let before = self.graph.len();
         build(self).map_err(|fault| {
             self.graph.truncate(before);
             BuildError { fault, at: self.at.clone() }
@@ -178,7 +178,8 @@ impl<'g> Builder<'g> {
             (_, None) => None,
         };
         let (shape, source) = (shape.to_vec(), self.at.clone());
-        self.graph.append(Node { op: Op::Input { owner }, inputs: vec![], shape, dtype, interval, room, source })
+        let inputs = Inputs::default();
+        self.graph.append(Node { op: Op::Input { owner }, inputs, shape, dtype, interval, room, source })
     }
 
     /// Public integers of type `dtype`: one per element, or one for all.

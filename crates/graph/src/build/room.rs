@@ -36,6 +36,11 @@ impl Recent {
         self.0.push_back((from, dtype, to));
     }
 
+    /// What is remembered.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.0.iter().map(|known| known.2)
+    }
+
     /// Forgets what was built from node number `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.0.retain(|known| known.2.index() < len);

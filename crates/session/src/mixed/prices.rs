@@ -36,8 +36,17 @@ pub(crate) struct Prices {
 /// Stands for a program whose plan is known.
 pub(crate) type Key = [u8; 32];
 
-/// How many plans are kept.
+/// How many plans are kept, and prices of steps: they can be found again.
 const PLANS: usize = 256;
+const PRICES: usize = 1 << 14;
+
+/// Keeps no more than so many.
+fn keep<K: Ord, V>(kept: &mut BTreeMap<K, V>, most: usize, key: K, value: V) {
+    if kept.len() >= most && !kept.contains_key(&key) {
+        kept.clear();
+    }
+    kept.insert(key, value);
+}
 
 /// Bits of a number (of a bit, 0: it is converted otherwise), and those that its values need; how many, from where to where.
 type Conversion = (u32, (usize, bool), usize, Domain, Domain);
@@ -50,10 +59,7 @@ impl Book {
 
     /// Keeps the plan of a program.
     pub fn keep_plan(&mut self, key: Key, plan: Planned) {
-        if self.plans.len() >= PLANS && !self.plans.contains_key(&key) {
-            self.plans.clear();
-        }
-        self.plans.insert(key, plan);
+        keep(&mut self.plans, PLANS, key, plan);
     }
 }
 
@@ -76,7 +82,7 @@ impl Prices {
         let key = (graph.step_hash(id), domain);
         let known = book.steps.get(&key).copied();
         let toll = known.map_or_else(|| self.priced::<B>(graph, id, domain, None), Ok)?;
-        book.steps.insert(key, toll);
+        keep(&mut book.steps, PRICES, key, toll);
         Ok(toll)
     }
 
@@ -93,7 +99,7 @@ impl Prices {
         let key = (bits, graph.width(id), node.elements(), from, to);
         let known = book.conversions.get(&key).copied();
         let toll = known.map_or_else(|| self.priced::<B>(graph, id, from, Some(to)), Ok)?;
-        book.conversions.insert(key, toll);
+        keep(&mut book.conversions, PRICES, key, toll);
         Ok(toll)
     }
 

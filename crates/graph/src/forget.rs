@@ -1,0 +1,57 @@
+//! Forgetting nodes that nothing refers to any more: sessions may live for long.
+//!
+//! What is forgotten is each party's own business and changes nothing that parties compare: hashes stand for all nodes
+//! before, and whatever looks at nodes to decide something finds them at every party. Building looks at the operands of
+//! what users hold (through selections within selections, see `clamp`), planning at the newest nodes (see `repetitions`).
+
+use std::collections::BTreeSet;
+
+use crate::clamp;
+use crate::graph::Graph;
+use crate::node::{NodeId, Op};
+use crate::repetitions;
+
+/// So many of the newest nodes are always there.
+const NEWEST: usize = 2 * repetitions::WINDOW;
+/// So many more may gather before it is worth looking.
+const MORE: usize = NEWEST / 4;
+
+impl Graph {
+    /// Whether there is enough to forget for looking what that is.
+    pub fn may_forget(&self) -> bool {
+        self.nodes.len() > NEWEST + MORE
+    }
+
+    /// Forgets the nodes before the `end`-th, but for the newest of all: `roots` are needed on, with what it takes to build
+    /// more on them.
+    pub fn forget(&mut self, end: usize, roots: &BTreeSet<NodeId>) {
+        let end = end.min(self.len().saturating_sub(NEWEST)).max(self.first);
+        let mut stay = BTreeSet::new();
+        for &id in roots {
+            self.keep(id, clamp::DEPTH, &mut stay);
+        }
+        stay.extend(self.literals.nodes());
+        stay.extend(self.recent.nodes());
+        stay.extend(self.nodes[end - self.first..].iter().flat_map(|node| node.inputs.iter().copied()));
+        self.old.retain(|id, _| stay.contains(id));
+        let gone = (self.first as u32..).map(NodeId).zip(self.nodes.drain(..end - self.first));
+        self.old.extend(gone.filter(|(id, _)| stay.contains(id)));
+        self.hashes.drain(..end - self.first);
+        self.first = end;
+        self.steps.retain(|id| id.index() >= end || stay.contains(&id));
+        self.files.retain(|file| std::sync::Arc::strong_count(file) > 1);
+    }
+
+    /// Node `id` with its operands, and what is read through selections of them.
+    fn keep(&self, id: NodeId, depth: u32, stay: &mut BTreeSet<NodeId>) {
+        stay.insert(id);
+        let Ok(node) = self.get(id) else { return };
+        stay.extend(node.inputs.iter());
+        if let (Op::Select, &[condition, a, b]) = (&node.op, node.inputs.as_slice()) {
+            stay.extend(self.get(condition).into_iter().flat_map(|condition| condition.inputs.iter()));
+            if depth > 0 {
+                [a, b].into_iter().for_each(|value| self.keep(value, depth - 1, stay));
+            }
+        }
+    }
+}

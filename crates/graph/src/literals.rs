@@ -1,0 +1,51 @@
+//! Small public numbers that a program writes again and again, as the 1 in `x + 1`: one node for all of their uses.
+//!
+//! Which ones are there follows from the program alone, so that it is the same at all parties.
+
+use std::collections::VecDeque;
+
+use crate::dtype::Dtype;
+use crate::node::NodeId;
+
+/// So many of the latest are looked through.
+const LITERALS: usize = 16;
+/// Longer ones are made where they are used, and go.
+const MOST_ELEMENTS: usize = 1024;
+
+/// One value for all elements.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Literal {
+    pub value: i128,
+    pub shape: Vec<usize>,
+    pub dtype: Dtype,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Literals(VecDeque<(Literal, NodeId)>);
+
+impl Literals {
+    pub fn find(&self, value: i128, shape: &[usize], dtype: Dtype) -> Option<NodeId> {
+        let is_it = |known: &Literal| known.value == value && known.dtype == dtype && known.shape == shape;
+        self.0.iter().find(|(known, _)| is_it(known)).map(|&(_, id)| id)
+    }
+
+    /// Node `id` stands for it from now on.
+    pub fn keep(&mut self, literal: Literal, id: NodeId) {
+        if literal.shape.iter().product::<usize>() > MOST_ELEMENTS {
+            return;
+        }
+        if self.0.len() == LITERALS {
+            self.0.pop_front();
+        }
+        self.0.push_back((literal, id));
+    }
+
+    /// Nodes from the `len`-th on are gone.
+    pub fn truncate(&mut self, len: usize) {
+        self.0.retain(|(_, id)| id.index() < len);
+    }
+
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.0.iter().map(|&(_, id)| id)
+    }
+}
