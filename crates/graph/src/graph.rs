@@ -398,13 +398,13 @@ impl Graph {
 
     /// A public array of its own where `id` is one that others use, too; `before`: how many nodes there were before it was
     /// asked for. Users let go of theirs, and ask for it anew, whenever they like.
-    pub fn own(&mut self, id: NodeId, before: usize) -> Result<NodeId, BuildError> {
+    pub fn own(&mut self, id: NodeId, before: usize, source: Source) -> Result<NodeId, BuildError> {
         let node = self.node(id);
         if id.index() >= before || !node.is_public() {
             return Ok(id);
         }
-        let (node, at) = (node.clone(), node.source.clone());
-        self.append(node).map_err(|fault| BuildError { fault, at })
+        let node = Node { source: source.clone(), ..node.clone() };
+        self.append(node).map_err(|fault| BuildError { fault, at: source })
     }
 
     pub(crate) fn append(&mut self, node: Node) -> Result<NodeId, Fault> {

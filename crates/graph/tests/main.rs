@@ -2,6 +2,7 @@
 
 mod broadcasting;
 mod common;
+mod forget;
 mod hashes;
 mod in_bits;
 mod intervals;

@@ -182,7 +182,7 @@ impl<B: Backend> Given<'_, B> {
         live += opened.iter().map(|(&id, times)| times * plain_bytes(graph.node(id))).sum::<u64>();
         for reveal in &work.reveals {
             live += opened_bytes(graph.node(reveal.node));
-            schedule.peak(live, reveal.node);
+            schedule.peak(live + LANE_BYTES, reveal.node);
         }
         schedule
     }

@@ -1,0 +1,114 @@
+//! What is forgotten is never missed: the program goes on as if everything were there.
+
+use std::collections::BTreeSet;
+
+use quorate_graph::{BinaryOp as B, Bound, Dtype, Fault, Graph, Hash, NodeId, Operand, Source};
+
+/// More nodes than are always kept.
+const MANY: usize = 60_000;
+
+fn here(line: u32) -> Source {
+    Source::new(String::from("long.py"), line)
+}
+
+fn input(graph: &mut Graph) -> NodeId {
+    graph.at(here(1)).input(0, 3, &[2], Dtype::INT64, Some(Bound::Int(9))).unwrap()
+}
+
+fn binary(graph: &mut Graph, op: B, x: NodeId, y: Operand<'_>) -> NodeId {
+    graph.at(here(2)).binary(op, x, y).unwrap()
+}
+
+/// Long programs, some of whose arrays live for long: `forget` says when, and what.
+fn long(forget: impl Fn(&mut Graph, &[NodeId])) -> (Graph, Vec<NodeId>) {
+    let mut graph = Graph::new();
+    let mut arrays = vec![input(&mut graph)];
+    for i in 0..MANY {
+        let x = arrays[i % arrays.len()];
+        let small = graph.at(here(3)).binary(B::Lt, x, Operand::int(&3)).unwrap();
+        let limit = graph.at(here(4)).select(small, x, Operand::int(&3)).unwrap();
+        if i % 10_000 == 0 {
+            arrays.push(limit);
+        }
+        forget(&mut graph, &arrays);
+    }
+    (graph, arrays)
+}
+
+#[test]
+fn programs_are_the_same_whoever_forgets_what() {
+    let (whole, kept) = long(|_, _| {});
+    let (mut short, arrays) = long(|graph, arrays| {
+        if graph.may_forget() {
+            graph.forget(graph.len(), &arrays.iter().copied().collect());
+        }
+    });
+    assert!(whole.nodes().len() > 2 * MANY && short.nodes().len() < MANY && short.len() == whole.len());
+    assert_eq!(arrays, kept);
+    for &id in &arrays {
+        assert_eq!(short.node(id), whole.node(id));
+        assert_eq!(short.describe(id), whole.describe(id));
+        assert_eq!(short.step_hash(id), whole.step_hash(id));
+    }
+    // A minimum of a minimum is bounded by what lies two selections further back.
+    let mut whole = whole;
+    let clip = |graph: &mut Graph| {
+        let x = arrays[1];
+        let small = graph.at(here(5)).binary(B::Lt, Operand::int(&-3), x).unwrap();
+        let clipped = graph.at(here(5)).select(small, x, Operand::int(&-3)).unwrap();
+        (graph.node(clipped).interval, graph.prefix_hash(clipped))
+    };
+    let clipped = clip(&mut whole);
+    assert!(clipped.0.is_some() && clip(&mut short) == clipped);
+    let gone = NodeId(20);
+    assert!(matches!(short.get(gone), Err(Fault::UnknownNode { node: 20, .. })) && whole.get(gone).is_ok());
+}
+
+#[test]
+fn what_is_not_computed_is_still_found() {
+    let mut graph = Graph::new();
+    let x = input(&mut graph);
+    let y = binary(&mut graph, B::Mul, x, x.into());
+    let z = binary(&mut graph, B::Add, y, x.into());
+    for _ in 0..MANY {
+        binary(&mut graph, B::Add, x, x.into());
+    }
+    let newest = NodeId(graph.len() as u32 - 1);
+    let roots: BTreeSet<NodeId> = [x, y, z].into();
+    graph.forget(graph.len(), &roots);
+    assert_eq!(graph.needed(&[z, newest], |_| false), [x, y, z, newest]);
+    assert_eq!(graph.needed(&[z], |id| id == y), [x, z]);
+    assert!(graph.needed(&[z], |id| id == z).is_empty());
+}
+
+#[test]
+fn a_literal_is_one_node_for_all_of_its_uses_and_an_array_has_its_own() {
+    let mut graph = Graph::new();
+    let mut x = input(&mut graph);
+    for _ in 0..100 {
+        x = binary(&mut graph, B::Add, x, Operand::int(&1));
+    }
+    assert_eq!(graph.len(), 1 + 100 + 1);
+    let inputs = |graph: &Graph, x: NodeId| graph.node(x).inputs[1];
+    let one = inputs(&graph, x);
+    let (before, at) = (graph.len(), here(7));
+    let same = graph.at(at.clone()).constant_ints(&[2], &[1], Dtype::INT64).unwrap();
+    let own = graph.own(same, before, here(8)).unwrap();
+    assert_eq!(same, one);
+    assert!(own != one && graph.node(own).constant() == graph.node(one).constant());
+    let real = graph.at(at).constant_ints(&[2], &[1], Dtype::FIXED64).unwrap();
+    assert_ne!(graph.node(real).dtype, graph.node(one).dtype);
+    assert_eq!(graph.own(real, graph.len() - 1, here(8)).unwrap(), real, "it is new");
+    assert_eq!(graph.own(x, graph.len(), here(8)).unwrap(), x, "secret arrays are what they are");
+}
+
+#[test]
+fn operands_need_little_room() {
+    assert!(size_of::<quorate_graph::Inputs>() <= 16);
+    // Beside it: a hash, and what the shape takes.
+    assert!(size_of::<quorate_graph::Node>() + size_of::<Hash>() + 32 <= 300);
+    for len in 0..9 {
+        let all: Vec<NodeId> = (0..len).map(NodeId).collect();
+        assert_eq!(*quorate_graph::Inputs::from(all.clone()), *all);
+    }
+}
