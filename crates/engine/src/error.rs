@@ -41,6 +41,8 @@ pub enum Cause {
     Exhausted,
     /// A defect of this software.
     Bug,
+    /// That party ran out of memory.
+    Memory,
     /// `peer` left the session while that party waited for it.
     Left {
         /// Who left.
@@ -51,7 +53,8 @@ pub enum Cause {
 impl Cause {
     /// Whether the session is over after it, for every party.
     pub(crate) fn is_final(self) -> bool {
-        matches!(self, Cause::Lost { .. } | Cause::Silent { .. } | Cause::Cheating | Cause::Left { .. })
+        use Cause::*;
+        matches!(self, Lost { .. } | Silent { .. } | Cheating | Memory | Left { .. })
     }
 }
 
@@ -113,11 +116,19 @@ pub enum Error {
     /// The parties do not run the same program.
     #[error("the parties are not running the same program: {0}")]
     Mismatch(Mismatch),
+    /// A piece of memory could not be had in the midst of a run.
+    #[error("out of memory: a piece of {bytes} bytes could not be had. The session is over")]
+    OutOfMemory {
+        /// Its size; 0 where it was small.
+        bytes: u64,
+    },
     /// This party was interrupted.
     #[error("interrupted; every party was told to stop")]
     Interrupted,
     /// An earlier error closed the session.
-    #[error("this session can no longer be used: a peer was lost or cheated. Open a new one")]
+    #[error(
+        "this session can no longer be used: a peer was lost or cheated, or a party ran out of memory. Open a new one"
+    )]
     Poisoned,
     /// A defect of this software.
     #[error("internal defect: {what}. Please report it")]
@@ -318,6 +329,7 @@ fn cause_message(cause: Cause) -> String {
         Cause::Mismatch => "it runs another program, or in another way".into(),
         Cause::Exhausted => "its prepared correlations are exhausted".into(),
         Cause::Bug => "an internal defect; its own message says more".into(),
+        Cause::Memory => "it ran out of memory, and the session is over".into(),
         Cause::Left { peer } => format!("party {peer} left the session while it waited"),
     }
 }
@@ -339,6 +351,7 @@ impl Error {
             Error::Mismatch(_) => Cause::Mismatch,
             Error::Exhausted { .. } => Cause::Exhausted,
             Error::Interrupted => Cause::Interrupted,
+            Error::OutOfMemory { .. } => Cause::Memory,
             Error::Poisoned | Error::Bug { .. } => Cause::Bug,
         }
     }
@@ -355,6 +368,8 @@ impl Error {
     pub fn is_final(&self) -> bool {
         match self {
             Error::Net { .. } | Error::Cheating { .. } | Error::Malformed { .. } | Error::Poisoned => true,
+            // What was under way when it happened may be half done, and what was drawn for it drawn again.
+            Error::OutOfMemory { .. } => true,
             Error::Aborted { cause, .. } => cause.is_final(),
             Error::Mismatch(Mismatch::Left { .. }) => true,
             _ => false,

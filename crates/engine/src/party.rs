@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, Wait};
+use quorate_ring::memory::guarded;
 
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
@@ -69,7 +70,7 @@ impl Party {
         self.core.sent.clone()
     }
 
-    /// Whether the session is over: a peer was lost or cheated.
+    /// Whether the session is over: a peer was lost or cheated, or a party ran out of memory.
     pub fn is_over(&self) -> bool {
         self.over
     }
@@ -223,7 +224,8 @@ impl Run<'_> {
         let core = &self.party.core;
         core.phase.set(phase);
         let ctx = Ctx::root(core.clone(), phase, earlier);
-        let result = core.drive(work(&ctx));
+        let result = guarded(|| core.drive(work(&ctx)));
+        let result = result.unwrap_or_else(|short| Err(Error::OutOfMemory { bytes: short.bytes as u64 }));
         drop(ctx);
         if let Err(error) = &result {
             self.finished = true;

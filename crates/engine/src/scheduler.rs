@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use quorate_net::{Interrupt, Net, NetError, Wait};
+use quorate_ring::memory::with_room;
 
 use crate::attempts::{Attempts, Greeted};
 use crate::costs::{Costs, Phase};
@@ -289,7 +290,7 @@ impl Core {
             drop(out);
             return self.flush_full(to);
         }
-        let mut whole = Vec::with_capacity(length);
+        let mut whole = with_room(length);
         write(&mut whole);
         if whole.len() != length {
             return Err(WRONG_LENGTH);

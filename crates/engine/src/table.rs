@@ -8,6 +8,8 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::task::Waker;
 
+use quorate_ring::memory::make_room;
+
 use crate::costs::Phase;
 use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
@@ -215,6 +217,7 @@ impl Table {
         let channel = &mut channels[peer];
         let whole = last && channel.partial_charge == 0;
         if !whole {
+            make_room(&mut channel.partial, range.len());
             channel.partial.extend_from_slice(&frame[range.clone()]);
             channel.partial_charge += charge;
         }

@@ -133,6 +133,7 @@ pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
         Cause::Exhausted => (6, 0),
         Cause::Bug => (7, 0),
         Cause::Left { peer } => (8, peer),
+        Cause::Memory => (9, 0),
     };
     let mut frame = frame(Kind::Abort, abort.number);
     frame.push(code);
@@ -163,6 +164,7 @@ pub(crate) fn abort(number: u32, body: &[u8], parties: usize) -> Result<Abort, &
         6 => Cause::Exhausted,
         7 => Cause::Bug,
         8 => Cause::Left { peer },
+        9 => Cause::Memory,
         _ => return Err("abort of an unknown cause"),
     };
     Ok(Abort { own, number, cause, origin })

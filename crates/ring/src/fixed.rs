@@ -1,6 +1,6 @@
 //! Numbers from outside as ring elements: fixed point and integers, refused unless they fit.
 
-use crate::{Ring, RingError, Vector};
+use crate::{Ring, RingError, Vector, memory};
 
 /// Fixed point: x is the k-bit two's complement number round(x 2^f).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ impl Codec {
             }
             Ok(scaled as i128)
         };
-        let encoded: Result<Vec<i128>, RingError> = values.iter().enumerate().map(encode).collect();
+        let encoded: Result<Vec<i128>, RingError> = memory::tried(values.iter().enumerate().map(encode));
         Ok(Vector::from_i128s(self.ring, &encoded?))
     }
 
@@ -73,7 +73,7 @@ pub fn encode_ints<T: Copy + Into<i128>>(ring: Ring, values: &[T]) -> Result<Vec
     let fits = |value: i128| value << unused_bits >> unused_bits == value;
     match values.iter().position(|&value| !fits(value.into())) {
         Some(index) => Err(overflow(index, ring, 0)),
-        None => Ok(Vector::from_i128s(ring, &values.iter().map(|&value| value.into()).collect::<Vec<i128>>())),
+        None => Ok(Vector::from_i128s(ring, &memory::collected(values.iter().map(|&value| value.into())))),
     }
 }
 
@@ -86,7 +86,7 @@ pub fn encode_uints<T: Copy + TryInto<u128>>(ring: Ring, values: &[T]) -> Result
         Ok(value) if value <= ring.mask() => Ok(value),
         _ => Err(overflow(index, ring, 0)),
     };
-    let encoded: Result<Vec<u128>, RingError> = values.iter().enumerate().map(encode).collect();
+    let encoded: Result<Vec<u128>, RingError> = memory::tried(values.iter().enumerate().map(encode));
     Ok(Vector::from_u128s(ring, &encoded?))
 }
 

@@ -52,6 +52,7 @@ pub mod meter;
 mod module;
 mod pack;
 mod ring;
+mod shortage;
 mod simd;
 mod terms;
 pub mod threads;

@@ -1,5 +1,10 @@
 //! Memory of long vectors. A page that the system has to give takes about as long as a thousand additions of words, so
-//! that long vectors take large pages, and shorter ones the memory that others of their length have left.
+//! that long vectors take large pages, and shorter ones the memory that others of their length have left. What cannot be had
+//! ends the work in good order (see [`guarded`]).
+
+pub use crate::shortage::{Careful, OutOfMemory, guarded, keep_reserve};
+
+use crate::shortage;
 
 /// Bytes from which on a vector is taken from the system by itself, in large pages, and given back when it is freed.
 pub const LARGE_BYTES: usize = 4 << 20;
@@ -29,13 +34,68 @@ pub fn keep_freed() {
 
 /// Zeros, in large pages where they are many.
 pub(crate) fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
+    shortage::check();
     #[allow(unused_mut, reason = "only Linux is advised")]
-    let mut words = bytemuck::zeroed_vec(len);
+    let mut words = bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)));
     #[cfg(target_os = "linux")]
     if size_of_val(words.as_slice()) >= LARGE_BYTES {
         advise_large_pages(&mut words);
     }
     words
+}
+
+/// Nothing yet, with room for so many.
+pub fn with_room<W>(len: usize) -> Vec<W> {
+    shortage::check();
+    let mut words = Vec::new();
+    words.try_reserve_exact(len).unwrap_or_else(|_| shortage::end(bytes_of::<W>(len)));
+    words
+}
+
+/// Room for so many more; where that is new, also for some that come later.
+pub fn make_room<W>(words: &mut Vec<W>, more: usize) {
+    if words.capacity() - words.len() < more {
+        shortage::check();
+        let bytes = bytes_of::<W>(words.len().saturating_add(more));
+        words.try_reserve(more).unwrap_or_else(|_| shortage::end(bytes));
+    }
+}
+
+/// A copy.
+pub(crate) fn copied<W: Copy>(words: &[W]) -> Vec<W> {
+    let mut copy = with_room(words.len());
+    copy.extend_from_slice(words);
+    copy
+}
+
+/// So many times the same.
+pub(crate) fn filled<W: bytemuck::Zeroable + Copy + PartialEq>(word: W, len: usize) -> Vec<W> {
+    if word == W::zeroed() {
+        return zeros(len);
+    }
+    let mut words = with_room(len);
+    words.resize(len, word);
+    words
+}
+
+/// What an iterator gives that knows how much that is.
+pub fn collected<W>(all: impl ExactSizeIterator<Item = W>) -> Vec<W> {
+    let mut words = with_room(all.len());
+    words.extend(all);
+    words
+}
+
+/// The same, up to the first error.
+pub(crate) fn tried<W, E>(all: impl ExactSizeIterator<Item = Result<W, E>>) -> Result<Vec<W>, E> {
+    let mut words = with_room(all.len());
+    for word in all {
+        words.push(word?);
+    }
+    Ok(words)
+}
+
+fn bytes_of<W>(len: usize) -> usize {
+    len.saturating_mul(size_of::<W>())
 }
 
 /// Asks for large pages where nothing has been written yet; a system without them does nothing.
@@ -61,6 +121,32 @@ mod tests {
             words.fill(u64::MAX);
             drop(words);
             assert!(super::zeros::<u64>(len).iter().all(|&word| word == 0));
+        }
+    }
+
+    #[test]
+    fn vectors_are_what_was_asked_for() {
+        assert_eq!(super::copied(&[3u8, 4]), [3, 4]);
+        assert_eq!(super::filled(7u64, 3), [7; 3]);
+        assert_eq!(super::collected([1, 2].iter().map(|x| x + 1)), [2, 3]);
+        assert_eq!(super::tried([Ok(1), Ok(2)].into_iter()), Ok::<_, ()>(vec![1, 2]));
+        assert_eq!(super::tried([Ok(1), Err(5), Err(6)].into_iter()), Err(5));
+        let mut words = vec![1u16];
+        super::make_room(&mut words, 100);
+        assert!(words.capacity() >= 101 && words == [1]);
+    }
+
+    #[test]
+    fn what_cannot_be_had_ends_the_work() {
+        const MUCH: usize = 1 << 59;
+        let all: [fn(); 4] = [
+            || drop(super::zeros::<u64>(MUCH)),
+            || drop(super::with_room::<u64>(MUCH)),
+            || drop(super::filled(1u64, MUCH)),
+            || super::make_room(&mut vec![0u64], MUCH),
+        ];
+        for each in all {
+            assert!(super::guarded(each).is_err_and(|short| short.bytes >= MUCH), "taken, or another size");
         }
     }
 }

@@ -1,10 +1,12 @@
 //! k bits an element, without gaps.
 
+use crate::memory;
 use crate::simd::multiversion;
 use crate::word::Word;
 
 /// Appends the low `bits` bits of each word.
 pub(crate) fn pack<W: Word>(out: &mut Vec<u8>, words: &[W], bits: u32) {
+    memory::make_room(out, (words.len() * bits as usize).div_ceil(8));
     if bits == W::BITS {
         out.extend_from_slice(bytemuck::cast_slice(words));
         return;

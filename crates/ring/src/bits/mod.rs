@@ -37,7 +37,7 @@ impl Bits {
     /// All bits equal to `bit`.
     pub fn constant(bit: bool, rows: usize, lanes: usize) -> Bits {
         let word = if bit { u64::MAX } else { 0 };
-        Self::of_words(rows, lanes, vec![word; rows * lanes.div_ceil(64)])
+        Self::of_words(rows, lanes, memory::filled(word, rows * lanes.div_ceil(64)))
     }
 
     /// The bits of a row-major array.
@@ -62,7 +62,9 @@ impl Bits {
             return Vec::new();
         }
         let row = |r: usize| (0..self.lanes).map(move |lane| self.words_of(r)[lane / 64] >> (lane % 64) & 1 == 1);
-        (0..self.rows).flat_map(row).collect()
+        let mut bits = memory::with_room(self.rows * self.lanes);
+        bits.extend((0..self.rows).flat_map(row));
+        bits
     }
 
     /// Whether this is a shape without data.
@@ -143,7 +145,7 @@ impl Bits {
 impl Clone for Bits {
     fn clone(&self) -> Bits {
         match &self.words {
-            Some(words) => Self::of_words(self.rows, self.lanes, words.clone()),
+            Some(words) => Self::of_words(self.rows, self.lanes, memory::copied(words)),
             None => Self::copied(self.rows, self.lanes),
         }
     }

@@ -3,7 +3,7 @@
 use super::Bits;
 use super::copy::or_bits;
 use super::logic::map2;
-use crate::meter;
+use crate::{memory, meter};
 use std::ops::Range;
 
 impl Bits {
@@ -25,7 +25,7 @@ impl Bits {
         match &self.words {
             None => Self::copied(range.len(), self.lanes),
             Some(words) => {
-                let words = words[range.start * row_words..range.end * row_words].to_vec();
+                let words = memory::copied(&words[range.start * row_words..range.end * row_words]);
                 Self::of_words(range.len(), self.lanes, words)
             }
         }
@@ -44,7 +44,7 @@ impl Bits {
         if parts.iter().any(|part| part.is_shape()) {
             return Self::copied(rows, first.lanes);
         }
-        let mut words = Vec::with_capacity(rows * first.row_words());
+        let mut words = memory::with_room(rows * first.row_words());
         for part in parts {
             words.extend_from_slice(part.words());
         }
@@ -98,7 +98,7 @@ impl Bits {
             return Self::shape(self.rows, indices.len());
         }
         assert!(indices.iter().all(|&i| (i as usize) < self.lanes), "a lane outside a {self:?}");
-        let mut words = Vec::with_capacity(self.rows * indices.len().div_ceil(64));
+        let mut words = memory::with_room(self.rows * indices.len().div_ceil(64));
         for row in 0..self.rows {
             let row = self.words_of(row);
             let bit = |i: u32| row[i as usize / 64] >> (i % 64) & 1;
@@ -115,7 +115,7 @@ impl Bits {
         if self.is_shape() {
             return Self::copied(indices.len(), self.lanes);
         }
-        let mut words = Vec::with_capacity(indices.len() * self.row_words());
+        let mut words = memory::with_room(indices.len() * self.row_words());
         for &row in indices {
             words.extend_from_slice(self.words_of(row as usize));
         }

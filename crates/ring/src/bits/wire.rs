@@ -2,7 +2,7 @@
 
 use super::Bits;
 use super::copy::or_bits;
-use crate::{RingError, meter, wipe};
+use crate::{RingError, memory, meter, wipe};
 
 impl Bits {
     /// Bytes that a packed matrix takes: ceil(rows lanes / 8), at most `usize::MAX`.
@@ -19,10 +19,11 @@ impl Bits {
         }
         let bytes = Self::packed_bytes(self.rows, self.lanes);
         if self.lanes.is_multiple_of(64) {
+            memory::make_room(out, bytes);
             out.extend_from_slice(bytemuck::cast_slice(self.words()));
             return;
         }
-        let mut packed = vec![0u64; bytes.div_ceil(8)];
+        let mut packed = memory::zeros::<u64>(bytes.div_ceil(8));
         for row in 0..self.rows {
             or_bits(&mut packed, row * self.lanes, self.words_of(row), 0, self.lanes);
         }
@@ -44,7 +45,7 @@ impl Bits {
             result.bytes_mut().copy_from_slice(bytes);
             return Ok(result);
         }
-        let mut packed = vec![0u64; expected_bytes.div_ceil(8)];
+        let mut packed = memory::zeros::<u64>(expected_bytes.div_ceil(8));
         bytemuck::cast_slice_mut(&mut packed)[..expected_bytes].copy_from_slice(bytes);
         let row_words = result.row_words();
         for (row, target) in result.words_mut().chunks_exact_mut(row_words).enumerate() {

@@ -3,7 +3,7 @@
 use super::{Vector, on_carrier, on_words};
 use crate::simd::multiversion;
 use crate::word::Word;
-use crate::{Bits, Ring, meter, transpose};
+use crate::{Bits, Ring, memory, meter, transpose};
 use std::ops::Range;
 
 multiversion! {
@@ -90,7 +90,7 @@ impl Bits {
             return Vector::shape(ring, self.lanes());
         }
         on_carrier!(ring.carrier(), W => {
-            let mut out: Vec<W> = vec![0; self.lanes()];
+            let mut out: Vec<W> = memory::zeros(self.lanes());
             transpose::columns_of(&mut out, self.words(), rows);
             Vector::of_words(ring, out)
         })

@@ -24,7 +24,6 @@ pub struct Vector {
 }
 
 /// The words of a vector in the carrier of its ring.
-#[derive(Clone)]
 pub(crate) enum Data {
     Shape(usize),
     U8(Vec<u8>),
@@ -101,7 +100,7 @@ impl Vector {
     /// `len` copies of `value` mod 2^k.
     pub fn constant(ring: Ring, value: u128, len: usize) -> Vector {
         let value = value & ring.mask();
-        let data = on_carrier!(ring.carrier(), W => W::wrap(vec![value as W; len]));
+        let data = on_carrier!(ring.carrier(), W => W::wrap(memory::filled(value as W, len)));
         Vector { ring, data }
     }
 
@@ -127,7 +126,8 @@ impl Vector {
 
     fn from_fn<T: Copy>(ring: Ring, values: &[T], wide: impl Fn(T) -> u128) -> Vector {
         let mask = ring.mask();
-        let data = on_carrier!(ring.carrier(), W => W::wrap(values.iter().map(|&v| (wide(v) & mask) as W).collect()));
+        let data =
+            on_carrier!(ring.carrier(), W => W::wrap(memory::collected(values.iter().map(|&v| (wide(v) & mask) as W))));
         Vector { ring, data }
     }
 
@@ -155,7 +155,7 @@ impl Vector {
 
     fn to_fn<T>(&self, narrow: impl Fn(u128) -> T) -> Vec<T> {
         let mask = self.ring.mask();
-        on_words!(&self.data, words => words.iter().map(|&w| narrow(w.wide() & mask)).collect(), _len => Vec::new())
+        on_words!(&self.data, words => memory::collected(words.iter().map(|&w| narrow(w.wide() & mask))), _len => Vec::new())
     }
 
     /// The words of a vector over a ring of more than 64 bits, not reduced; none for another, or for a shape.
@@ -237,7 +237,7 @@ impl Clone for Vector {
             self.charge_stream(2, self.len());
             return Vector::shape(self.ring, self.len());
         }
-        Vector { ring: self.ring, data: self.data.clone() }
+        on_words!(&self.data, words => Vector::of_words(self.ring, memory::copied(words)), len => Vector::shape(self.ring, *len))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Taking vectors apart and putting them together.
 
 use super::{Vector, on_words};
-use crate::meter;
 use crate::word::Word;
+use crate::{memory, meter};
 use std::ops::Range;
 
 fn gathered<W: Word>(words: &[W], indices: &[u32]) -> Vec<W> {
-    indices.iter().map(|&i| words[i as usize]).collect()
+    memory::collected(indices.iter().map(|&i| words[i as usize]))
 }
 
 impl Vector {
@@ -23,7 +23,7 @@ impl Vector {
     pub fn slice(&self, range: Range<usize>) -> Vector {
         assert!(range.start <= range.end && range.end <= self.len(), "range {range:?} of a {self:?}");
         let len = range.len();
-        on_words!(&self.data, words => Self::of_words(self.ring, words[range].to_vec()), _len => {
+        on_words!(&self.data, words => Self::of_words(self.ring, memory::copied(&words[range])), _len => {
             self.charge_part(2, len);
             Self::shape(self.ring, len)
         })
@@ -40,7 +40,10 @@ impl Vector {
             *self = Self::shape(self.ring, self.len() + other.len());
             return;
         }
-        on_words!(&mut self.data, words => words.extend_from_slice(other.data.words()), _len => ());
+        on_words!(&mut self.data, words => {
+            memory::make_room(words, other.len());
+            words.extend_from_slice(other.data.words());
+        }, _len => ());
     }
 
     /// All parts one after the other; a shape if any part is.
@@ -58,7 +61,7 @@ impl Vector {
         }
         let mut result = Self::zeros(first.ring, 0);
         on_words!(&mut result.data, words => {
-            words.reserve_exact(len);
+            memory::make_room(words, len);
             for part in parts {
                 words.extend_from_slice(part.data.words());
             }
@@ -100,6 +103,6 @@ impl Vector {
     /// Unless there is exactly one element.
     pub fn broadcast_scalar(&self, len: usize) -> Vector {
         assert!(self.len() == 1, "broadcasting a {self:?} as a scalar");
-        on_words!(&self.data, words => Self::of_words(self.ring, vec![words[0]; len]), _len => self.copied(len))
+        on_words!(&self.data, words => Self::of_words(self.ring, memory::filled(words[0], len)), _len => self.copied(len))
     }
 }

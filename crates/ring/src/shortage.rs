@@ -1,0 +1,175 @@
+//! Memory that cannot be had: an error that unwinds to whoever can end the work in good order, never an abort.
+//!
+//! Vectors are asked for in a way that can fail ([`memory`](crate::memory)), and where it does, the work ends by
+//! [`OutOfMemory`], which [`guarded`] catches; no hook sees it, and nothing is printed. Small pieces (names, lists, messages)
+//! are asked for by code that cannot fail: for these, [`Careful`] keeps a reserve, and gives it up when the system has
+//! nothing left. From then on the next vector that is asked for ends the work.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// Bytes of the reserve: address space, which is backed by nothing until it is used.
+const RESERVE_BYTES: usize = 64 << 20;
+/// What asks for more than this has to be able to fail.
+const SMALL_BYTES: usize = RESERVE_BYTES / 2;
+
+static RESERVE: Reserve = Reserve::new();
+
+struct Reserve {
+    piece: AtomicPtr<u8>,
+    /// Whether it was given up.
+    is_short: AtomicBool,
+}
+
+/// A piece of memory of so many bytes could not be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Its size; 0 where it was small.
+    pub bytes: usize,
+}
+
+/// Ends the work for want of a piece of memory.
+pub(crate) fn end(bytes: usize) -> ! {
+    resume_unwind(Box::new(OutOfMemory { bytes }))
+}
+
+/// Ends the work if there was not enough memory for something small.
+pub(crate) fn check() {
+    if RESERVE.is_short.load(Ordering::Relaxed) {
+        end(0);
+    }
+}
+
+/// Does work that may run out of memory. What it worked on may be in any state then, and is for nobody to go on with.
+///
+/// # Errors
+/// [`OutOfMemory`].
+///
+/// # Panics
+/// If `work` does, for another reason.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| match payload.downcast::<OutOfMemory>() {
+        Ok(short) => *short,
+        Err(other) => resume_unwind(other),
+    })
+}
+
+/// Takes a reserve for small pieces of memory, where it is not there yet or was given up; whoever ran out of memory before
+/// may begin anew. For processes whose allocator is [`Careful`].
+pub fn keep_reserve() {
+    RESERVE.keep();
+}
+
+impl Reserve {
+    const LAYOUT: Layout = Layout::new::<[u8; RESERVE_BYTES]>();
+
+    const fn new() -> Reserve {
+        Reserve { piece: AtomicPtr::new(std::ptr::null_mut()), is_short: AtomicBool::new(false) }
+    }
+
+    fn keep(&self) {
+        if self.piece.load(Ordering::Acquire).is_null() {
+            // SAFETY: the layout is not empty.
+            let piece = unsafe { System.alloc(Self::LAYOUT) };
+            let kept = self.piece.compare_exchange(std::ptr::null_mut(), piece, Ordering::AcqRel, Ordering::Acquire);
+            if kept.is_err() && !piece.is_null() {
+                // SAFETY: taken above with the same layout, and nobody else has it.
+                unsafe { System.dealloc(piece, Self::LAYOUT) };
+            }
+        }
+        self.is_short.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether it is worth asking the system again for so many bytes: because the reserve was given up for them, or just now.
+    fn give_up_for(&self, bytes: usize) -> bool {
+        if bytes > SMALL_BYTES {
+            return false;
+        }
+        let piece = self.piece.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        if piece.is_null() {
+            return self.is_short.load(Ordering::Relaxed);
+        }
+        self.is_short.store(true, Ordering::Relaxed);
+        // SAFETY: taken by `keep` with the same layout; swapped out, so that nobody else frees it.
+        unsafe { System.dealloc(piece, Self::LAYOUT) };
+        true
+    }
+}
+
+/// The system's allocator, with a reserve for small pieces.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Careful;
+
+// SAFETY: every call goes to the system's allocator with what it was given, once or twice, and its answer is passed on.
+unsafe impl GlobalAlloc for Careful {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `alloc`, here and below.
+        let piece = unsafe { System.alloc(layout) };
+        if piece.is_null() && RESERVE.give_up_for(layout.size()) { unsafe { System.alloc(layout) } } else { piece }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`, here and below.
+        let piece = unsafe { System.alloc_zeroed(layout) };
+        if piece.is_null() && RESERVE.give_up_for(layout.size()) {
+            unsafe { System.alloc_zeroed(layout) }
+        } else {
+            piece
+        }
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the contract of `realloc`; after a failure the old piece is still there, as it was.
+        let piece = unsafe { System.realloc(old, layout, size) };
+        if piece.is_null() && RESERVE.give_up_for(size) { unsafe { System.realloc(old, layout, size) } } else { piece }
+    }
+
+    unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(piece, layout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn running_out_is_an_error_and_other_panics_stay_panics() {
+        assert_eq!(guarded(|| 5), Ok(5));
+        assert_eq!(guarded(|| -> u32 { end(7) }), Err(OutOfMemory { bytes: 7 }));
+        let other = catch_unwind(|| guarded(|| resume_unwind(Box::new("another"))).map(|()| 0));
+        assert_eq!(other.err().and_then(|payload| payload.downcast_ref::<&str>().copied()), Some("another"));
+    }
+
+    #[test]
+    fn the_reserve_is_given_up_once_for_what_is_small_and_can_be_taken_again() {
+        let reserve = Reserve::new();
+        assert!(!reserve.give_up_for(100), "there is none");
+        reserve.keep();
+        reserve.keep();
+        assert!(!reserve.give_up_for(RESERVE_BYTES) && !reserve.is_short.load(Ordering::Relaxed));
+        assert!(reserve.give_up_for(100) && reserve.is_short.load(Ordering::Relaxed));
+        assert!(reserve.give_up_for(100), "who comes second asks again, too");
+        reserve.keep();
+        assert!(!reserve.is_short.load(Ordering::Relaxed) && !reserve.piece.load(Ordering::Relaxed).is_null());
+        assert!(reserve.give_up_for(100));
+    }
+
+    #[test]
+    fn the_allocator_passes_on_what_the_system_gives() {
+        let layout = Layout::from_size_align(100, 16).unwrap();
+        // SAFETY: one layout, used as the contracts of the calls say.
+        unsafe {
+            let piece = Careful.alloc_zeroed(layout);
+            assert!(!piece.is_null() && std::slice::from_raw_parts(piece, 100).iter().all(|&byte| byte == 0));
+            let longer = Careful.realloc(piece, layout, 1000);
+            assert!(!longer.is_null());
+            Careful.dealloc(longer, Layout::from_size_align(1000, 16).unwrap());
+            let other = Careful.alloc(layout);
+            assert!(!other.is_null());
+            Careful.dealloc(other, layout);
+        }
+    }
+}
