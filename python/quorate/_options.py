@@ -37,8 +37,8 @@ class Options:
         forms: "auto", "edabits" or "randbits", which of several protocols with one result run.
         threads: on which a party computes; each party may choose its own.
         max_memory: bytes that a party may use for what it holds and computes, as a number or as "4GB" (also 4e9, kB,
-            MB, KiB, MiB, GiB); None for no bound. Alike at all parties. Large steps then run in pieces; what cannot,
-            and does not fit, is refused before anything is sent.
+            MB, KiB, MiB, GiB); None for what is free where the parties run. Alike at all parties. Large steps run in
+            pieces; what cannot, and does not fit, is refused before anything is sent.
         sharings: "auto", or the sharings that the planner may use, as in "A+Y".
         offline_weight: what a second of the offline phase counts beside one of the online phase, for the planner.
         triples: "ot", "paillier" or "dgk", what multiplication triples of two parties are made with.

@@ -17,6 +17,7 @@ __all__ = [
     "QuorateError",
     "RangeError",
     "RangeWarning",
+    "ResourceError",
     "RunAborted",
     "SessionBusy",
     "SessionClosed",
@@ -93,6 +94,15 @@ class CheatingDetected(QuorateError, RuntimeError):
 
 class PoolExhausted(QuorateError, RuntimeError):
     """A program wants more prepared correlations than there are."""
+
+
+class ResourceError(QuorateError, MemoryError):
+    """A run that needs more memory than there is, refused before anything is sent; or one that got no more in its midst,
+    which ends the session at every party.
+
+    >>> issubclass(ResourceError, (QuorateError, MemoryError))
+    True
+    """
 
 
 class RunAborted(QuorateError, RuntimeError):

@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
@@ -92,7 +93,7 @@ impl Session {
         shape: Vec<usize>,
         dtype: Dtype<'_>,
         bound: Option<Bound<'_, PyAny>>,
-        values: Option<(String, Vec<u8>)>,
+        values: Option<(String, Bound<'_, PyBytes>)>,
         line: Line,
     ) -> PyResult<u32> {
         let bound = match bound {
@@ -105,7 +106,7 @@ impl Session {
         let real = is_real(dtype);
         let dtype = self.dtype(py, dtype, &line)?;
         let parties = self.lock()?.parties();
-        let data = values.map(|(kind, bytes)| numbers(&kind, &bytes)).transpose()?;
+        let data = values.map(|(kind, bytes)| numbers(&kind, bytes.as_bytes())).transpose()?;
         let id = self.add(py, line, |mut b| match real {
             true => b.real_input(owner, parties, &shape, bound),
             false => b.input(owner, parties, &shape, dtype, bound),

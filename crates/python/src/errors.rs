@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use quorate_engine::{Cause, Error, Fault};
 use quorate_graph::Kind;
 use quorate_net::NetError;
+use quorate_ring::memory::guarded;
 use quorate_session::SessionError;
 
 /// The exception for an error, with its message.
@@ -14,6 +15,14 @@ pub(crate) fn raise(py: Python<'_>, error: &SessionError) -> PyErr {
         Some(name) => instance(py, name, error.to_string()),
         None => PyKeyboardInterrupt::new_err(()),
     }
+}
+
+/// Does what may run out of memory.
+///
+/// # Errors
+/// `ResourceError`.
+pub(crate) fn roomy<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    guarded(work).map_err(|short| Python::attach(|py| raise(py, &short.into())))
 }
 
 /// Two threads use one session.
@@ -53,6 +62,9 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::Threads(_)
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
+        SessionError::TooLittle { .. } | SessionError::OutOfMemory { .. } | SessionError::NoRoom { .. } => {
+            "ResourceError"
+        }
         SessionError::Closed | SessionError::Forked => "SessionClosed",
         SessionError::WorkerGone => "QuorateError",
     })
@@ -63,6 +75,7 @@ fn class_of_engine(error: &Error) -> Option<&'static str> {
         Error::Misuse { .. } => "ConfigError",
         Error::Net { fault: Fault::Silent { .. }, .. } => "PeerTimeout",
         Error::Net { .. } => "PeerLost",
+        Error::Aborted { cause: Cause::Memory, .. } | Error::OutOfMemory { .. } => "ResourceError",
         Error::Aborted { cause: Cause::Cheating, .. } | Error::Cheating { .. } => "CheatingDetected",
         Error::Aborted { cause: Cause::Mismatch, .. } | Error::Mismatch(_) => "ProgramMismatch",
         Error::Aborted { cause: Cause::Lost { .. }, .. } => "PeerLost",

@@ -13,9 +13,14 @@ mod tools;
 use pyo3::prelude::*;
 use quorate_ring::memory;
 
+/// Keeps a reserve, so that a run that gets no more memory ends in an exception and not the process.
+#[global_allocator]
+static ALLOCATOR: memory::Careful = memory::Careful;
+
 #[pymodule]
 fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     memory::keep_freed();
+    memory::keep_reserve();
     module.add_class::<session::Session>()?;
     module.add_class::<bench::Bench>()?;
     module.add_class::<circuit::Circuit>()?;

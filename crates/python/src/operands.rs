@@ -2,36 +2,57 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use quorate_graph::{Dtype, Fault, NodeId, Operand};
+use quorate_ring::memory::{OutOfMemory, collected};
 use quorate_session::Data;
+
+use crate::errors::{raise, roomy};
 
 /// The kinds of numbers that cross the border: `i` for int64, `u` for uint64, `f` for float64, `?` for bool, `w` for integers of
 /// 128 bits, little endian.
 pub(crate) fn numbers(kind: &str, bytes: &[u8]) -> PyResult<Data> {
     let (words, _) = bytes.as_chunks::<8>();
     match kind {
-        "i" => Ok(Data::Ints(words.iter().map(|w| i64::from_le_bytes(*w)).collect())),
-        "u" => Ok(Data::Uints(words.iter().map(|w| u64::from_le_bytes(*w)).collect())),
-        "f" => Ok(Data::Reals(words.iter().map(|w| f64::from_le_bytes(*w)).collect())),
+        "i" => roomy(|| Data::Ints(collected(words.iter().map(|w| i64::from_le_bytes(*w))))),
+        "u" => roomy(|| Data::Uints(collected(words.iter().map(|w| u64::from_le_bytes(*w))))),
+        "f" => roomy(|| Data::Reals(collected(words.iter().map(|w| f64::from_le_bytes(*w))))),
         "w" => {
             let (words, _) = bytes.as_chunks::<16>();
-            Ok(Data::Wide(words.iter().map(|w| i128::from_le_bytes(*w)).collect()))
+            roomy(|| Data::Wide(collected(words.iter().map(|w| i128::from_le_bytes(*w)))))
         }
-        "?" => Ok(Data::Bools(bytes.iter().map(|&b| b != 0).collect())),
+        "?" => roomy(|| Data::Bools(collected(bytes.iter().map(|&b| b != 0)))),
         other => Err(PyTypeError::new_err(format!("numbers of kind {other:?} are not known"))),
     }
 }
 
 /// The bytes of values that leave, with their kind.
-pub(crate) fn to_bytes(data: &Data) -> (&'static str, Vec<u8>) {
-    match data {
-        Data::Ints(values) => ("i", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-        Data::Uints(values) => ("u", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-        Data::Reals(values) => ("f", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-        Data::Wide(values) => ("w", values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-        Data::Bools(values) => ("?", values.iter().map(|&v| u8::from(v)).collect()),
-    }
+///
+/// # Errors
+/// `ResourceError`.
+pub(crate) fn to_bytes<'py>(py: Python<'py>, data: &Data) -> PyResult<(&'static str, Bound<'py, PyBytes>)> {
+    Ok(match data {
+        Data::Ints(values) => ("i", written(py, values, i64::to_le_bytes)?),
+        Data::Uints(values) => ("u", written(py, values, u64::to_le_bytes)?),
+        Data::Reals(values) => ("f", written(py, values, f64::to_le_bytes)?),
+        Data::Wide(values) => ("w", written(py, values, i128::to_le_bytes)?),
+        Data::Bools(values) => ("?", written(py, values, |value| [u8::from(value)])?),
+    })
+}
+
+fn written<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    bytes: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let len = values.len() * N;
+    let bytes = PyBytes::new_with(py, len, |out| {
+        let (places, _) = out.as_chunks_mut::<N>();
+        places.iter_mut().zip(values).for_each(|(place, &value)| *place = bytes(value));
+        Ok(())
+    });
+    bytes.map_err(|_| raise(py, &OutOfMemory { bytes: len }.into()))
 }
 
 /// A dtype as (name, bits, fractional bits).
@@ -93,14 +114,15 @@ impl<'py> FromPyObject<'_, 'py> for Argument {
         if let Ok(id) = object.extract::<u32>() {
             return Ok(Argument::Node(NodeId(id)));
         }
-        let (kind, shape, bytes): (String, Vec<usize>, Vec<u8>) = object.extract()?;
-        let values = match &numbers(&kind, &bytes)? {
-            Data::Ints(values) => Values::Ints(values.iter().map(|&v| v.into()).collect()),
-            Data::Uints(values) => Values::Ints(values.iter().map(|&v| v.into()).collect()),
-            Data::Bools(values) => Values::Ints(values.iter().map(|&v| v.into()).collect()),
-            Data::Wide(values) => Values::Ints(values.clone()),
-            Data::Reals(values) => Values::Reals(values.clone()),
-        };
+        let (kind, shape, bytes): (String, Vec<usize>, Bound<'py, PyBytes>) = object.extract()?;
+        let data = numbers(&kind, bytes.as_bytes())?;
+        let values = roomy(|| match &data {
+            Data::Ints(values) => Values::Ints(collected(values.iter().map(|&v| v.into()))),
+            Data::Uints(values) => Values::Ints(collected(values.iter().map(|&v| v.into()))),
+            Data::Bools(values) => Values::Ints(collected(values.iter().map(|&v| v.into()))),
+            Data::Wide(values) => Values::Ints(collected(values.iter().copied())),
+            Data::Reals(values) => Values::Reals(collected(values.iter().copied())),
+        })?;
         Ok(Argument::Public(Public { shape, values }))
     }
 }

@@ -239,13 +239,8 @@ impl Session {
             return Err(interrupt);
         }
         let values = values.map_err(|error| raise(py, &error))?;
-        let shown = |value: &Revealed| {
-            value.as_ref().map(|data| {
-                let (kind, bytes) = to_bytes(data);
-                (kind, PyBytes::new(py, &bytes))
-            })
-        };
-        Ok(values.iter().map(shown).collect())
+        let shown = |value: &Revealed| value.as_ref().map(|data| to_bytes(py, data)).transpose();
+        values.iter().map(shown).collect()
     }
 
     /// What `targets` would cost, as a dictionary, as if the nodes `assumed` had been run: with every party on a machine of

@@ -1,7 +1,7 @@
 //! Values outside the protocol: as users have them, and as ring elements.
 
 use quorate_graph::{BuildError, Dtype, Graph, Interval, MAX_BITS, NodeId};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Ring, Vector, memory};
 
 /// An array's values, flattened, in the user's units. Wiped when dropped, since they may be a party's secret input.
 #[derive(Clone, PartialEq)]
@@ -106,10 +106,10 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, B
     // Where a bound says what fits, the bound is what is reported.
     let dtype = if node.interval.is_some() { node.dtype.with_bits(MAX_BITS) } else { node.dtype };
     let mut units = match data {
-        Data::Ints(values) => dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?,
-        Data::Uints(values) => dtype.encode_ints(&values.iter().map(|&v| v.into()).collect::<Vec<_>>()).map_err(at)?,
+        Data::Ints(values) => dtype.encode_ints(&memory::collected(values.iter().map(|&v| v.into()))).map_err(at)?,
+        Data::Uints(values) => dtype.encode_ints(&memory::collected(values.iter().map(|&v| v.into()))).map_err(at)?,
         Data::Wide(values) => dtype.encode_ints(values).map_err(at)?,
-        Data::Bools(values) => values.iter().map(|&v| i128::from(v) << node.dtype.frac()).collect(),
+        Data::Bools(values) => memory::collected(values.iter().map(|&v| i128::from(v) << node.dtype.frac())),
         Data::Reals(values) => dtype.encode_reals(values).map_err(at)?,
     };
     let checked = graph.check_input(id, &units).map_err(at);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use quorate_engine::Error;
 use quorate_graph::{BuildError, NetworkError};
 use quorate_net::NetError;
+use quorate_ring::memory::OutOfMemory;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SessionError {
@@ -43,10 +44,53 @@ pub enum SessionError {
         size(*need_bytes, true), size(*limit_bytes, false)
     )]
     Memory { at: String, need_bytes: u64, limit_bytes: u64 },
+    #[error(
+        "{at} needs {} at each party beside what the session holds, with its operands and its result, but {} {}: \
+         run the computation in parts, let go of arrays (del), or run it where there is more memory",
+        size(*need_bytes, true), who(*party, *sharing), size(*free_bytes, false)
+    )]
+    TooLittle { at: String, need_bytes: u64, free_bytes: u64, party: usize, sharing: usize },
+    #[error(
+        "out of memory: {} could not be had; the plan of this run is {} at each party. The session is over. Run \
+         the computation in parts, under a smaller max_memory, or where there is more memory",
+        piece(*asked_bytes), size(*planned_bytes, true)
+    )]
+    OutOfMemory { asked_bytes: u64, planned_bytes: u64 },
+    #[error("out of memory: {} for these values could not be had", piece(*asked_bytes))]
+    NoRoom { asked_bytes: u64 },
     #[error("no values were given for {what}; pass them to `input` at party {owner}")]
     NoValues { what: String, owner: usize },
     #[error("a party's thread ended unexpectedly; please report this defect")]
     WorkerGone,
+}
+
+impl SessionError {
+    /// An error of a run whose plan was so many bytes at a party.
+    pub(crate) fn beside_plan(error: Error, planned_bytes: u64) -> Self {
+        match error {
+            Error::OutOfMemory { bytes: asked_bytes } => SessionError::OutOfMemory { asked_bytes, planned_bytes },
+            error => error.into(),
+        }
+    }
+}
+
+impl From<OutOfMemory> for SessionError {
+    fn from(short: OutOfMemory) -> Self {
+        SessionError::NoRoom { asked_bytes: short.bytes as u64 }
+    }
+}
+
+/// A piece of memory; of a small one nobody knows the size.
+fn piece(bytes: u64) -> String {
+    if bytes == 0 { "a small piece".into() } else { format!("a piece of {}", size(bytes, true)) }
+}
+
+/// Who has too little: a party, or all those that share this process.
+fn who(party: usize, sharing: usize) -> String {
+    match sharing {
+        1 => format!("party {party} has"),
+        _ => format!("each of the {sharing} parties in this process has"),
+    }
 }
 
 /// Megabytes, or kilobytes of less than ten of them: what is needed rounds up, what is allowed down.

@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes that early steps may take, together, where nobody set a limit.
-const ROOM_BYTES: u64 = 256 << 20;
+pub(crate) const ROOM_BYTES: u64 = 256 << 20;
 
 pub(crate) struct Gate {
     /// Bytes that steps before their turn may take together.

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use quorate_engine::Result;
 use quorate_gadgets::Gadgets;
 use quorate_graph::{Axis, Dtype, NodeId, Op, shape};
+use quorate_ring::memory::with_room;
 use quorate_ring::{Bits, Vector};
 
 use crate::executor::{Executor, Value};
@@ -28,6 +29,8 @@ impl<S: Gadgets> Executor<'_, S> {
             };
         }
         let source = self.work.graph.node(node.inputs[0]);
+        // Positions are put together by code that cannot fail: there shall be room for them, as they grow.
+        drop(with_room::<u32>(2 * node.elements()));
         let index = match op {
             Op::Gather(index) => index.expand(),
             Op::Broadcast if source.elements() > 1 => shape::broadcast_index(&source.shape, &node.shape).into(),

@@ -5,6 +5,7 @@
 //! which are made in the offline phase. This crate has the only match on the protocol.
 #![forbid(unsafe_code)]
 
+mod allowed;
 mod choices;
 mod config;
 mod connect;
@@ -17,6 +18,7 @@ mod error;
 mod executor;
 #[cfg(test)]
 mod flow;
+mod free;
 mod gate;
 mod layout;
 mod lines;

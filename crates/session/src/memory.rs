@@ -44,6 +44,8 @@ pub(crate) struct Need {
     pub peak_bytes: u64,
     /// The step at that moment; `None` where it is the values that the session held before.
     pub at: Option<NodeId>,
+    /// Bytes of the values that the session holds already.
+    pub held_bytes: u64,
     /// Bytes that are held before anything is computed.
     pub base_bytes: u64,
     /// Bytes of the correlations, if all were made ahead, and what making them takes beside.
@@ -58,6 +60,7 @@ impl Need {
         Need {
             peak_bytes: schedule.peak_bytes,
             at: schedule.at,
+            held_bytes: schedule.held_bytes,
             base_bytes: schedule.base_bytes,
             stock_bytes: kinds.iter().sum(),
             making_bytes: making.sum(),
@@ -82,6 +85,11 @@ impl Need {
     /// Whether the run fits.
     pub fn fits(&self, limit: Option<u64>) -> bool {
         limit.is_none_or(|limit| self.peak_bytes <= limit)
+    }
+
+    /// What a run takes beside what is there already.
+    pub fn more(&self, limit: Option<u64>) -> u64 {
+        self.total(limit).saturating_sub(self.held_bytes)
     }
 
     /// What the limit leaves for steps before their turn.

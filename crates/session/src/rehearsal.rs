@@ -46,23 +46,23 @@ pub(crate) struct Rehearsal<K> {
     pub garbling: Garbling,
 }
 
-/// Dry runs of both phases as party `me` of `parties`. Correlations that do not fit the limit beside everything else are
-/// made where they are drawn, chunk by chunk, and their work is that of the online phase.
+/// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
+/// everything else are made where they are drawn, chunk by chunk, and their work is that of the online phase.
 pub(crate) fn rehearse<B: Backend>(
     work: &Work<'_>,
     (parties, me): (usize, usize),
     held: &BTreeSet<NodeId>,
     keeps: &dyn Fn(NodeId) -> bool,
-    options: &Options,
+    (options, limit): (&Options, Option<u64>),
 ) -> Result<Rehearsal<B::Kind>> {
     let dry = B::dry(parties, me, options)?;
-    let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, options.max_memory);
+    let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
     let ((mut online, mut steps, _), demand, garbling) =
         recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
     let kinds: Vec<u64> = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).collect();
     let need = Need::of(&schedule, &kinds);
     let mut offline = PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() };
-    if !demand.totals().is_empty() && need.makes_ahead(options.max_memory) {
+    if !demand.totals().is_empty() && need.makes_ahead(limit) {
         offline = prepare(&dry, &demand, parties, me)?;
     } else if !demand.totals().is_empty() {
         dry.clear_stock();

@@ -6,10 +6,14 @@
 //! never whole: each piece of that step makes its piece of it, if holding what it is made of takes no more. What the limit
 //! leaves beside the bound is for steps out of order (see [`gate`](crate::gate)).
 //!
+//! Where users name no limit, a program whose bound exceeds [`Rule::BY_SIZE`] goes in pieces in the same way: large pieces,
+//! and only of what is large.
+//!
 //! All this depends on the program, the number of parties and the limit, so that all parties come to the same answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, Node, NodeId, Op};
 
 use crate::executor::Work;
@@ -21,8 +25,7 @@ use crate::order::{Counts, Places};
 use crate::protocol::Backend;
 use crate::split::{Split, is_elementwise};
 
-/// The most and the fewest elements of a piece, where a unit is one element.
-const MOST_ELEMENTS: usize = 1 << 16;
+/// The fewest elements of a piece, where a unit is one element.
 const LEAST_ELEMENTS: usize = 1 << 10;
 /// The longest chain of steps that make pieces for each other.
 const MOST_DEEP: usize = 16;
@@ -38,12 +41,39 @@ pub(crate) enum Way {
     Within,
 }
 
+/// When steps go in pieces, and in which.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    /// Bytes that the bound shall not exceed.
+    limit: u64,
+    /// Bytes that a step may work with, whatever is held beside it.
+    step: u64,
+    /// Values of fewer bytes stay whole.
+    value: u64,
+    /// The most elements of a piece.
+    elements: usize,
+}
+
+impl Rule {
+    /// All whole.
+    const WHOLE: Rule = Rule { limit: u64::MAX, ..Rule::BY_SIZE };
+    /// Where nobody named a limit: what takes a gigabyte need not, and pieces are so large that nobody waits for their rounds.
+    const BY_SIZE: Rule = Rule { limit: 1 << 30, step: 256 << 20, value: 64 << 20, elements: 1 << 20 };
+
+    /// Under a limit everything counts.
+    fn under(limit: u64) -> Rule {
+        Rule { limit, step: 0, value: 0, elements: 1 << 16 }
+    }
+}
+
 /// How the steps of a run go, and what that takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     ways: BTreeMap<NodeId, Way>,
     /// Bytes that the steps work with at one party, their results included, by their place.
     rooms: Vec<u64>,
+    /// Bytes at one party of the values that exist before.
+    pub held_bytes: u64,
     /// Bytes at one party before anything is computed.
     pub base_bytes: u64,
     /// Bytes at one party at the worst moment, without correlations made ahead.
@@ -64,16 +94,21 @@ pub(crate) struct Given<'a, B> {
 
 impl Schedule {
     /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their users'
-    /// pieces, too. The last one if none does.
+    /// pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and pieces that
+    /// save less than a quarter are not worth it.
     pub fn of<B: Backend>(given: &Given<'_, B>, limit: Option<u64>) -> Schedule {
-        let whole = given.walk(u64::MAX, &BTreeSet::new());
-        let Some(limit) = limit.filter(|&limit| whole.peak_bytes > limit) else { return whole };
-        let pieces = given.walk(limit, &BTreeSet::new());
-        if pieces.peak_bytes <= limit {
-            return pieces;
+        let rule = limit.map_or(Rule::BY_SIZE, Rule::under);
+        let whole = given.walk(&Rule::WHOLE, &BTreeSet::new());
+        if whole.peak_bytes <= rule.limit {
+            return whole;
         }
-        let fused = given.walk(limit, &given.within());
-        if fused.peak_bytes < pieces.peak_bytes { fused } else { pieces }
+        let mut best = given.walk(&rule, &BTreeSet::new());
+        if best.peak_bytes > rule.limit {
+            let fused = given.walk(&rule, &given.within(&rule));
+            best = if fused.peak_bytes < best.peak_bytes { fused } else { best };
+        }
+        let saves = limit.is_some() || best.peak_bytes <= whole.peak_bytes / 4 * 3;
+        if saves { best } else { whole }
     }
 
     /// Every step whole, and these bytes for it.
@@ -148,14 +183,14 @@ impl<B: Backend> Given<'_, B> {
     }
 
     /// Follows the steps in order; those that do not fit the limit go in pieces.
-    fn walk(&self, limit: u64, within: &BTreeSet<NodeId>) -> Schedule {
+    fn walk(&self, rule: &Rule, within: &BTreeSet<NodeId>) -> Schedule {
         let (graph, work) = (self.graph(), self.work);
         let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
         let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
-        let held = self.held.iter().map(|&id| bytes(id)).sum::<u64>() + inputs.map(plain_bytes).sum::<u64>();
-        let mut live = held + self.backend.held_bytes();
+        let held_bytes = self.held.iter().map(|&id| bytes(id)).sum::<u64>();
+        let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>() + self.backend.held_bytes();
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
-        let mut schedule = Schedule { base_bytes: live, peak_bytes: live, ..Schedule::default() };
+        let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
         let mut uses = self.uses();
         let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
@@ -163,7 +198,7 @@ impl<B: Backend> Given<'_, B> {
         schedule.rooms = vec![0; work.nodes.len()];
         for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
             live += bytes(id);
-            let mut room = self.settle(&mut schedule, id, limit.saturating_sub(live));
+            let mut room = self.settle(&mut schedule, id, (rule, rule.limit.saturating_sub(live).max(rule.step)));
             if work.talks(&schedule, id) {
                 (live, room) = (live + TALKING_STEP_BYTES, room.max(LANE_BYTES));
             }
@@ -188,13 +223,14 @@ impl<B: Backend> Given<'_, B> {
     }
 
     /// Decides how a step goes that has so many bytes beside its result; what it works with.
-    fn settle(&self, schedule: &mut Schedule, id: NodeId, left: u64) -> u64 {
+    fn settle(&self, schedule: &mut Schedule, id: NodeId, (rule, left): (&Rule, u64)) -> u64 {
         let graph = self.graph();
         let whole = working_bytes(self.backend, graph, id, &Load::whole(graph, id));
         let must = graph.node(id).inputs.iter().any(|&input| schedule.is_within(input));
-        let Some(split) = Split::of(graph, id).filter(|_| must || whole > left) else { return whole };
+        let can = self.work.domains.of(id) == Domain::A;
+        let Some(split) = Split::of(graph, id).filter(|_| must || can && whole > left) else { return whole };
         let all = split.units(graph.node(id)).max(1);
-        let rooms = sizes(split, graph.node(id)).map(|units| units.min(all)).map(|units| {
+        let rooms = sizes(split, graph.node(id), rule.elements).map(|units| units.min(all)).map(|units| {
             let window = WINDOW.min(all.div_ceil(units)) as u64;
             (units, window, self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units))
         });
@@ -238,7 +274,7 @@ impl<B: Backend> Given<'_, B> {
 
     /// The values that shall never be whole: used by one step, which can make them piece by piece, and taking no less room
     /// than what would have to be held to make them there.
-    fn within(&self) -> BTreeSet<NodeId> {
+    fn within(&self, rule: &Rule) -> BTreeSet<NodeId> {
         let graph = self.graph();
         let uses = self.uses();
         let last = self.last_uses();
@@ -253,11 +289,18 @@ impl<B: Backend> Given<'_, B> {
                 None => value_bytes(self.backend, graph.node(input)),
             };
             let held = node.inputs.iter().map(held_for).sum();
-            if held <= value_bytes(self.backend, node) || matches!(node.op, Op::Reshape) {
+            let own = value_bytes(self.backend, node);
+            if (held <= own || matches!(node.op, Op::Reshape)) && own >= rule.value {
                 within.insert(id, held);
             }
         }
         within.into_keys().collect()
+    }
+
+    /// Whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted for it.
+    fn is_in_a(&self, id: NodeId) -> bool {
+        let inputs = self.graph().node(id).inputs.iter();
+        std::iter::once(&id).chain(inputs).all(|&id| self.work.domains.of(id) == Domain::A)
     }
 
     /// Nodes that one step alone uses, which takes them by ranges; and how far they are from a step that has pieces.
@@ -267,14 +310,15 @@ impl<B: Backend> Given<'_, B> {
         for &id in self.work.nodes.iter().rev() {
             let op = &graph.node(id).op;
             let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
-            let apart = is_elementwise(op) || moves;
+            let apart = (is_elementwise(op) || moves) && self.is_in_a(id);
             let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
             let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);
-            let takes = match graph.node(*user).op {
-                Op::Reshape => can.contains_key(user),
-                _ => Split::of(graph, *user).is_some_and(|split| split.takes_ranges(place)),
-            };
+            let takes = self.work.domains.of(*user) == Domain::A
+                && match graph.node(*user).op {
+                    Op::Reshape => can.contains_key(user),
+                    _ => Split::of(graph, *user).is_some_and(|split| split.takes_ranges(place)),
+                };
             if takes && depth <= MOST_DEEP && !(self.keeps)(id) {
                 can.insert(id, depth);
             }
@@ -284,11 +328,11 @@ impl<B: Backend> Given<'_, B> {
 }
 
 /// Units of a piece, from the most on down: powers of two.
-fn sizes(split: Split, node: &Node) -> impl Iterator<Item = usize> {
+fn sizes(split: Split, node: &Node, most: usize) -> impl Iterator<Item = usize> {
     let each = split.elements_per_unit(node).next_power_of_two();
     // The winners of single rows would be all rows.
     let fewest = if matches!(split, Split::Rounds(_)) { 16 } else { 1 };
-    let [most, least] = [MOST_ELEMENTS, LEAST_ELEMENTS].map(|elements| (elements / each).max(fewest));
+    let [most, least] = [most, LEAST_ELEMENTS].map(|elements| (elements / each).max(fewest));
     std::iter::successors(Some(most), move |&units| (units > least).then_some(units / 2))
 }
 
@@ -299,3 +343,6 @@ impl Schedule {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

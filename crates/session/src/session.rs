@@ -12,6 +12,7 @@ use quorate_crypto::Seed;
 use quorate_engine::{Error, Party};
 use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source, Watch};
 use quorate_net::{Interrupt, Net};
+use quorate_ring::memory::{guarded, keep_reserve};
 use quorate_rss::Rss;
 
 use crate::config::Config;
@@ -137,6 +138,7 @@ impl Session {
         options: Options,
     ) -> Result<Session, SessionError> {
         options.check(protocol)?;
+        keep_reserve();
         let Place { parties, network, me, seed, check } = place;
         let setting = match me {
             None => Setting::Here { parties, network },
@@ -257,7 +259,7 @@ impl Session {
         self.check_open()?;
         let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
         let before = program.graph.len();
-        let id = build(program.graph.at(source.clone()))?;
+        let id = guarded(|| build(program.graph.at(source.clone())))??;
         let id = program.graph.own(id, before, source)?;
         program.arrays.push(id);
         if let Some(look) = &mut self.look {
@@ -288,7 +290,8 @@ impl Session {
     pub fn provide(&mut self, id: NodeId, owner: usize, data: &Data) -> Result<(), SessionError> {
         let Some(seat) = self.seats.iter_mut().find(|seat| seat.party == owner) else { return Ok(()) };
         let mut program = self.program.write().map_err(|_| SessionError::WorkerGone)?;
-        match encode_input(&program.graph, id, data) {
+        let encoded = guarded(|| encode_input(&program.graph, id, data)).map_err(SessionError::from);
+        match encoded.and_then(|encoded| Ok(encoded?)) {
             Ok(Encoded { plain, range, lost }) => {
                 let own = Arc::new(OwnInput(plain));
                 if let Some(look) = &mut self.look {
@@ -301,7 +304,7 @@ impl Session {
             Err(error) => {
                 program.arrays.take_back(id);
                 program.graph.take_back(id);
-                Err(error.into())
+                Err(error)
             }
         }
     }
@@ -689,7 +692,7 @@ mod tests {
                         }
                         let wanted: Vec<_> = waits.take().into_iter().chain([sum]).map(|id| (id, None)).collect();
                         for values in session.run(&wanted).unwrap().finish().unwrap() {
-                            assert!(matches!(values, Some(Data::Ints(v)) if v == [2005, 1995]), "run {run}");
+                            assert!(matches!(values, Some(Data::Ints(ref v)) if *v == [2005, 1995]), "run {run}");
                         }
                         firsts.push(session.with_graph(|graph| (graph.first(), graph.nodes().len())).unwrap());
                     }

@@ -9,15 +9,17 @@ use quorate_aby::Garbling;
 use quorate_crypto::Seed;
 use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run, Trace};
 use quorate_graph::domains::Domain;
-use quorate_graph::{Graph, NodeId, Op};
+use quorate_graph::{Graph, NodeId};
+use quorate_ring::memory::guarded;
 use quorate_ring::threads;
 
+use crate::allowed::Allowed;
 use crate::data::{Data, OwnInput, Plain, decode, decode_units};
 use crate::effort::Taken;
 use crate::error::SessionError;
 use crate::executor::{Executor, Known, Reveal, Work};
+use crate::free;
 use crate::lines::by_line;
-use crate::memory::Need;
 use crate::mixed::{Ahead, Book, Decided, Deciding, Domains, Prices, assign, leaving, native, pin};
 use crate::options::Options;
 use crate::plan::{Plan, Pricing, Rehearsed, Setting, StepPlan};
@@ -92,6 +94,10 @@ pub(crate) struct Worker<B: Backend> {
     progress: Arc<Progress>,
     /// What steps take where the parties run, as they agreed; where a protocol has several sharings.
     prices: Option<Prices>,
+    /// How many parties share this process.
+    sharing: usize,
+    /// What each party had free when the last run began.
+    free: Vec<u64>,
 }
 
 /// A worker's ends of what it shares with its session.
@@ -125,22 +131,34 @@ pub(crate) fn serve<B: Backend>(
         };
     let _ = ready.send(Ok(me));
     let store = Store::new(party.parties());
-    let mut worker = Worker { party, backend, options, store, program, progress, prices };
+    let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
+    let free = vec![u64::MAX; party.parties()];
+    let mut worker = Worker { party, backend, options, store, program, progress, prices, sharing, free };
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {
                 let number = job.number;
-                let result = catch_unwind(AssertUnwindSafe(|| worker.run(job)));
-                let lost = result.is_err();
-                let result = result.unwrap_or(Err(Error::Bug { what: "a party's thread panicked" }.into()));
+                let result = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.run(job))));
+                let lost = !matches!(result, Ok(Ok(_)));
+                let result = result.map_or_else(
+                    |_| Err(Error::Bug { what: "a party's thread panicked" }.into()),
+                    |run| run.unwrap_or_else(|short| Err(short.into())),
+                );
                 worker.backend.clear_stock();
+                if worker.party.is_over() {
+                    // Nobody can ask for them any more.
+                    worker.store = Store::new(worker.party.parties());
+                }
                 if replies.send(Reply { job: number, party: me, result }).is_err() || lost {
                     return;
                 }
             }
             Command::Plan { reveals, assumed, dropped, reply } => {
-                let plan = catch_unwind(AssertUnwindSafe(|| worker.plan(&reveals, &assumed, &dropped)));
-                let _ = reply.send(plan.unwrap_or(Err(Error::Bug { what: "a dry run panicked" }.into())));
+                let plan = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.plan(&reveals, &assumed, &dropped))));
+                let _ = reply.send(plan.map_or_else(
+                    |_| Err(Error::Bug { what: "a dry run panicked" }.into()),
+                    |plan| plan.unwrap_or_else(|short| Err(short.into())),
+                ));
             }
             Command::Needed { targets, reply } => {
                 let needed =
@@ -193,24 +211,35 @@ impl<B: Backend> Worker<B> {
         let (me, parties) = (self.party.me(), self.party.parties());
         let arrays = self.store.take_over(&program.arrays, job.inputs, job.dropped);
         let wire_before = self.party.wire_bytes();
-        let greeting = greeting(graph, &job.reveals, &arrays, self.store.note());
+        let note = free::with_share(free::share_of_process(self.sharing), self.store.note());
+        let greeting = greeting(graph, &job.reveals, &arrays, note);
         let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
         let describe = |i: usize| graph.describe(NodeId(i as u32));
         let asked = |error| naming(error, graph, &job.reveals);
         let mut run = self.party.begin(&greeting, &trace, &describe).map_err(asked)?;
         let started = Watch::start(); // waiting for the others to come here is no part of the run
         let number = run.agreement().run;
-        self.store.settle(me, number, &run.agreement().notes, graph.len()).map_err(asked)?;
+        let (free, notes) = free::shares(&run.agreement().notes)?;
+        self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
-        let decided = mix::<B>(&mut work, &self.store, &self.options, deciding.as_ref())?;
+        let mut limit = self.options.max_memory;
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
         let after = self.store.kept(graph, &work.nodes);
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, &self.options)?;
+        let mut rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
+        let allowed = Allowed { named: limit, free: free.clone(), sharing: self.sharing };
+        if let Some(less) = allowed.less_for(&rehearsal.need) {
+            limit = Some(less);
+            in_pieces(&mut work, &self.store);
+            rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
+        }
+        self.free = free;
         let need = rehearsal.need;
-        check_memory(graph, &need, self.options.max_memory)?;
+        allowed.check(graph, &need, limit)?;
+        let beside = |error| SessionError::beside_plan(error, need.total(limit));
         let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
         let predicted = Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds);
         let Rehearsal { demand, correlations, steps, schedule, garbling, .. } = rehearsal;
@@ -223,18 +252,18 @@ impl<B: Backend> Worker<B> {
         self.backend.clear_stock();
         self.backend.set_garbling(garbling);
         let mut made = Ahead::Nothing;
-        if !demand.totals().is_empty() && need.makes_ahead(self.options.max_memory) {
+        if !demand.totals().is_empty() && need.makes_ahead(limit) {
             let (known, needs) = (&self.store.values, (demand, &schedule));
-            made = make_ahead(&mut run, (&self.backend, known), &work, needs, &keep_node)?;
+            made = make_ahead(&mut run, (&self.backend, known), &work, needs, &keep_node).map_err(beside)?;
         }
         let offline_time = started.read();
         let started = Watch::start();
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, expected);
-        let how = (need.room(self.options.max_memory), &schedule);
+        let how = (allowed.room(&need, limit), &schedule);
         let mut executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
         executor.ahead = made;
-        let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
+        let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await).map_err(beside)?;
         let wire_after = run.wire_bytes();
         let costs = run.finish();
 
@@ -245,6 +274,14 @@ impl<B: Backend> Worker<B> {
         self.store.finish(number, done.kept, after, graph.len());
         let needs = graph.may_forget().then(|| self.store.needs(graph));
         Ok(Outcome { revealed, stats, needs })
+    }
+
+    /// What a run may take that began now, as far as this party knows.
+    fn allowed(&self) -> Allowed {
+        let here = free::share_of_process(self.sharing);
+        let mut free = if self.sharing > 1 { vec![here; self.free.len()] } else { self.free.clone() };
+        free[self.party.me()] = here;
+        Allowed { named: self.options.max_memory, free, sharing: self.sharing }
     }
 
     /// What the reveals would cost every party.
@@ -261,20 +298,30 @@ impl<B: Backend> Worker<B> {
         let parties = self.party.parties();
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
-        let decided = mix::<B>(&mut work, &self.store, &self.options, deciding.as_ref())?;
+        let mut limit = self.options.max_memory;
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
+        let allowed = self.allowed();
         let assumed = assumed.iter().copied().filter(|&id| graph.get(id).is_ok());
         let held: BTreeSet<NodeId> = self.store.held().chain(assumed).collect();
         let running = held.iter().chain(&work.nodes).copied().collect();
         let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
         for party in 0..parties {
-            let rehearsal =
-                rehearse::<B>(&work, (parties, party), &held, &|id| after.values.contains(&id), &self.options)?;
+            let again = |work: &Work<'_>, limit| {
+                let keeps = |id| after.values.contains(&id);
+                rehearse::<B>(work, (parties, party), &held, &keeps, (&self.options, limit))
+            };
+            let mut rehearsal = again(&work, limit)?;
+            if let Some(less) = allowed.less_for(&rehearsal.need).filter(|_| party == 0) {
+                (limit, plan.chosen) = (Some(less), BTreeMap::new());
+                in_pieces(&mut work, &self.store);
+                rehearsal = again(&work, limit)?;
+            }
             plan.parties.push(Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds));
-            plan.memory_bytes = rehearsal.need.total(self.options.max_memory);
-            plan.refusal = check_memory(graph, &rehearsal.need, self.options.max_memory).err().map(|e| e.to_string());
+            plan.memory_bytes = rehearsal.need.total(limit);
+            plan.refusal = allowed.check(graph, &rehearsal.need, limit).err().map(|e| e.to_string());
             plan.correlations = rehearsal.correlations;
             for (id, cost) in rehearsal.steps.talking.into_iter().filter(|(_, cost)| cost.talks()) {
                 steps.entry(id).or_insert_with(|| StepPlan::at(graph, id, parties)).take(party, cost);
@@ -314,37 +361,26 @@ const MOST_PLANNED: usize = 100_000;
 fn mix<B: Backend>(
     work: &mut Work<'_>,
     store: &Store<B>,
-    options: &Options,
+    (limit, options): (Option<u64>, &Options),
     deciding: Option<&Deciding<'_>>,
 ) -> Result<Decided> {
-    for (&id, value) in store.known() {
-        let elsewhere = |domain: &Domain| *domain != native(Domain::A, work.graph.node(id).dtype);
-        value.domain().filter(elsewhere).into_iter().for_each(|domain| work.domains.set(id, domain));
-    }
+    in_pieces(work, store);
     let is_short = work.nodes.len() <= MOST_PLANNED || !options.sharings.is_auto();
     if let Some(deciding) = deciding.filter(|_| is_short) {
         return assign::<B>(work, deciding);
     }
-    if options.max_memory.is_none() {
+    if limit.is_none() {
         pin::<B>(work);
     }
     Ok(Decided::default())
 }
 
-/// Refuses a run that cannot fit, before anything of it is sent.
-fn check_memory(graph: &Graph, need: &Need, limit: Option<u64>) -> std::result::Result<(), SessionError> {
-    match limit {
-        Some(limit_bytes) if !need.fits(limit) => {
-            let at = match need.at {
-                Some(id) if matches!(graph.node(id).op, Op::Shuffle { .. }) => {
-                    format!("{}, which does not run in pieces,", graph.describe(id))
-                }
-                Some(id) => graph.describe(id),
-                None => "what this session holds".into(),
-            };
-            Err(SessionError::Memory { at, need_bytes: need.peak_bytes, limit_bytes })
-        }
-        _ => Ok(()),
+/// Computes everything in the protocol's own sharing, whose steps can go in pieces; values that exist are where they are.
+fn in_pieces<B: Backend>(work: &mut Work<'_>, store: &Store<B>) {
+    work.domains = Domains::default();
+    for (&id, value) in store.known() {
+        let elsewhere = |domain: &Domain| *domain != native(Domain::A, work.graph.node(id).dtype);
+        value.domain().filter(elsewhere).into_iter().for_each(|domain| work.domains.set(id, domain));
     }
 }
 

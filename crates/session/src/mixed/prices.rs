@@ -111,7 +111,7 @@ impl Prices {
     pub fn whole<B: Backend>(&self, work: &Work<'_>) -> Result<f64> {
         let (nothing, parties) = (BTreeSet::new(), self.parties);
         let rehearsed = |me: usize| -> Result<Rehearsed> {
-            let mut all = rehearse::<B>(work, (parties, me), &nothing, &|_| false, &self.options)?;
+            let mut all = rehearse::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, None))?;
             // Each party's clock shows something else, and they must come to one answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
             Ok(Rehearsed::of(&all, BTreeMap::new(), 0.0))
