@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import random
 import re
 import select
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -151,12 +153,13 @@ def free_ports(count: int) -> list[int]:
 class Wire:
     """Carries bytes between a new port and another one, until it is cut: then nothing comes through, nothing closes.
 
-    With `rate`, no more than so many bytes a second in each direction, and little in between.
+    With `rate`, no more than so many bytes a second in each direction, and little in between. With `delay`, every byte
+    takes so many seconds more in each direction, however many are under way.
     """
 
-    def __init__(self, target: int, rate: float | None = None) -> None:
+    def __init__(self, target: int, rate: float | None = None, delay: float = 0.0) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._target, self._rate = target, rate
+        self._target, self._rate, self._delay = target, rate, delay
         if rate is not None:
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         self._cut = threading.Event()
@@ -179,7 +182,7 @@ class Wire:
 
     def _carry(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := source.recv(1 << 14):
+            for data in self._arriving(source):
                 if self._cut.is_set():
                     self._over.wait()
                     return
@@ -187,6 +190,30 @@ class Wire:
                 if self._rate is not None:
                     time.sleep(len(data) / self._rate)
             sink.shutdown(socket.SHUT_WR)
+
+    def _arriving(self, source: socket.socket) -> Iterator[bytes]:
+        """What the source sends, when it has had its time on the way."""
+        if not self._delay:
+            yield from iter(lambda: source.recv(1 << 14), b"")
+            return
+        under_way: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
+
+        def take_in() -> None:
+            data = b"?"
+            while data:
+                try:
+                    data = source.recv(1 << 14)
+                except OSError:
+                    data = b""
+                under_way.put((time.monotonic() + self._delay, data))
+
+        threading.Thread(target=take_in, daemon=True).start()
+        while True:
+            due, data = under_way.get()
+            time.sleep(max(0.0, due - time.monotonic()))
+            if not data:
+                return
+            yield data
 
     def cut(self) -> None:
         self._cut.set()

@@ -171,8 +171,8 @@ def _rows(plan: Plan) -> list[Row]:
 
 
 def _boundaries(plan: Plan) -> list[float]:
-    """When each online round is over: rounds take their share of the network's time, and the computing of the steps
-    that are under way; the last one ends with the phase."""
+    """When each online round is over: rounds take their share of the network's time, in which the parties' last words
+    are, and the computing of the steps that are under way; the last one ends with the phase."""
     rounds = plan.online.rounds
     work = [0.0] * (rounds + 1)
     for step in plan.steps:

@@ -26,7 +26,7 @@ class PhasePlan:
         rounds: causal rounds.
         bytes_sent: payload by party.
         compute_seconds: in which parties compute; offline, the rehearsal of the run is part of it.
-        network_seconds: in which they wait for messages.
+        network_seconds: in which they wait for messages; online, for each other's last word, too.
         bookkeeping_seconds: those of `compute_seconds` in which they plan, rehearse and schedule. A clock measured
             these, so that they differ from one plan to the next; all others follow from what will be done.
     """

@@ -42,7 +42,7 @@ impl Dice {
         match kind {
             Kind::Data => {
                 for _ in 0..self.roll(4) {
-                    let tag = Tag::ALL[self.roll(5) as usize];
+                    let tag = Tag::ALL[self.roll(6) as usize];
                     let payload = vec![0xa5; [0, 1, 8, 8, 8, 32, 4000][self.roll(7) as usize]];
                     wire::push_piece(&mut frame, tag, self.lane(), self.number(), payload.len());
                     frame.extend_from_slice(&payload);

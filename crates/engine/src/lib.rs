@@ -10,6 +10,7 @@ mod alone;
 mod attempts;
 mod calibrate;
 pub mod clock;
+mod confirm;
 mod correlations;
 mod costs;
 mod ctx;

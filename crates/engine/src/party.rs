@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use quorate_net::{Interrupt, Net, Wait};
 use quorate_ring::memory::guarded;
 
+use crate::confirm::confirm;
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::error::{Cause, Error, Misuse, Result};
@@ -232,6 +233,23 @@ impl Run<'_> {
             self.party.abandon(error);
         }
         result
+    }
+
+    /// Says that this party has all that it needs of the run, and waits until every peer said the same: half a round trip
+    /// that counts no round and no payload. A party may hand out what it learned once this returned, and not before; from
+    /// the call on, and if it fails, it keeps what it computed until the next run's handshake tells whether all came here.
+    /// Then none of them draws the run's randomness anew. Once, after the last phase.
+    ///
+    /// # Errors
+    /// Those of a link or of a peer, and this party's interrupt; the peers have been told.
+    pub fn confirm(&mut self) -> Result<()> {
+        if self.finished {
+            return Err(Error::Misuse { what: Misuse::Other { what: "this run has ended" } });
+        }
+        confirm(&self.party.core).inspect_err(|error| {
+            self.finished = true;
+            self.party.abandon(error);
+        })
     }
 
     /// Ends the run; what it cost this party.

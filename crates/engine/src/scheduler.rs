@@ -14,6 +14,7 @@ use quorate_net::{Interrupt, Net, NetError, Wait};
 use quorate_ring::memory::with_room;
 
 use crate::attempts::{Attempts, Greeted};
+use crate::confirm::Confirmed;
 use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
@@ -54,6 +55,7 @@ pub(crate) struct Core {
     early: RefCell<Vec<(usize, Vec<u8>)>>,
     left: Vec<Cell<bool>>,
     plans: Plans,
+    pub confirmed: Confirmed,
     failure: RefCell<Option<Error>>,
     #[cfg(any(test, feature = "testing"))]
     pub probe: RefCell<crate::testing::Probe>,
@@ -89,6 +91,7 @@ impl Core {
             early: RefCell::default(),
             left: vec![Cell::new(false); parties],
             plans: Plans::new(parties),
+            confirmed: Confirmed::new(parties),
             failure: RefCell::default(),
             #[cfg(any(test, feature = "testing"))]
             probe: RefCell::default(),
@@ -156,6 +159,7 @@ impl Core {
     fn forget(&self) {
         self.table.clear();
         self.plans.clear();
+        self.confirmed.clear();
         for (peer, frame) in self.early.borrow().iter() {
             // It was within the limit when it came, and everything else is gone.
             let _ = self.table.charge(*peer, frame.len() + OVERHEAD_BYTES);
@@ -257,6 +261,7 @@ impl Core {
                 }
                 Tag::Credit | Tag::Progress => self.table.control(peer, piece.tag, piece.lane, piece.number)?,
                 Tag::Plan => self.plans.hear(peer, &frame[piece.payload])?,
+                Tag::Done => self.confirmed.hear(peer)?,
             }
         }
         Ok(())
@@ -320,7 +325,7 @@ impl Core {
         self.plans.decide(own).or_else(|error| self.flush().and(Err(error)))
     }
 
-    /// Queues a piece without payload: credit or a stream's progress.
+    /// Queues a piece without payload: credit, a stream's progress, or the end of a run.
     pub fn post_control(&self, to: usize, tag: Tag, lane: LaneId, number: u32) {
         let mut out = self.out.borrow_mut();
         wire::push_piece(self.open_frame(&mut out[to]), tag, lane, number, 0);
@@ -342,7 +347,7 @@ impl Core {
         if frame.is_empty() { Ok(()) } else { self.send_frame(to, frame) }
     }
 
-    fn flush(&self) -> Result<()> {
+    pub fn flush(&self) -> Result<()> {
         self.peers().try_for_each(|to| self.flush_one(to))
     }
 

@@ -48,10 +48,12 @@ pub(crate) enum Tag {
     Progress,
     /// A hash of what the sender is going to do in this run, ahead of everything else of it.
     Plan,
+    /// The sender has all that it needs of this run; after everything else of it.
+    Done,
 }
 
 impl Tag {
-    pub const ALL: [Tag; 5] = [Tag::Last, Tag::More, Tag::Credit, Tag::Progress, Tag::Plan];
+    pub const ALL: [Tag; 6] = [Tag::Last, Tag::More, Tag::Credit, Tag::Progress, Tag::Plan, Tag::Done];
 }
 
 pub(crate) struct Header {

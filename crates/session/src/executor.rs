@@ -72,6 +72,12 @@ pub(crate) struct Work<'g> {
 }
 
 impl Work<'_> {
+    /// Whether the parties confirm that all came to the end before they hand anything out. Values that exist already stay
+    /// what they are, whoever opens them.
+    pub fn confirms(&self) -> bool {
+        !self.nodes.is_empty()
+    }
+
     /// Whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
     pub fn talks(&self, schedule: &Schedule, id: NodeId) -> bool {
         schedule.talks(self.graph, id) || !self.is_in_a(id)

@@ -20,6 +20,8 @@ mod executor;
 mod flow;
 mod free;
 mod gate;
+#[cfg(test)]
+mod held;
 mod layout;
 mod lines;
 mod look;
@@ -37,6 +39,8 @@ mod rehearsal;
 mod rounds;
 mod row;
 mod schedule;
+#[cfg(test)]
+mod seen;
 mod session;
 mod shuffle;
 mod split;

@@ -7,6 +7,7 @@ use quorate_graph::{Graph, Network, NodeId};
 use quorate_ring::meter::Work;
 
 use crate::effort::StepCost;
+use crate::executor::Work as ToDo;
 use crate::lines::{Line, LineCosts};
 use crate::mixed::Chosen;
 use crate::rehearsal::{PhaseDry, Rehearsal};
@@ -104,10 +105,12 @@ impl Pricing {
         Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes), bookkeeping_seconds: 0.0 }
     }
 
-    /// What a phase takes. The rehearsal itself, of both phases, is part of the offline phase, as are decisions before it.
+    /// What a phase takes; that in which a run ends has its confirmation. The rehearsal itself, of both phases, is part of the offline phase, as are decisions before it.
     pub fn phase(&self, phase: Phase, parties: &[&Rehearsed]) -> Price {
         let of = |party: &Rehearsed| party.phase(phase).clone();
-        let waking = |party: &Rehearsed| f64::from(party.phase(phase).traffic.rounds) * self.rates.wake_seconds;
+        let waits =
+            |party: &Rehearsed| f64::from(party.phase(phase).traffic.rounds) + party.confirmations(phase) as f64;
+        let waking = |party: &Rehearsed| waits(party) * self.rates.wake_seconds;
         let control = |party: &Rehearsed| match phase {
             Phase::Offline => {
                 let rehearsing = party.deciding_seconds + party.offline.control_seconds + party.online.control_seconds;
@@ -115,12 +118,13 @@ impl Pricing {
             }
             Phase::Online => party.online.control_seconds,
         };
+        let confirmations = parties.iter().map(|party| party.confirmations(phase)).max().unwrap_or(0);
         let compute_seconds = self.compute(parties.iter().map(|p| (of(p).work, control(p) + waking(p))));
         let bookkeeping_seconds = compute_seconds - self.compute(parties.iter().map(|p| (of(p).work, waking(p))));
         let most = |count: fn(&PhaseDry) -> u64| parties.iter().map(|p| count(p.phase(phase))).max().unwrap_or(0);
         let rounds = most(|dry| u64::from(dry.traffic.rounds));
         let link = most(|dry| dry.traffic.sent.iter().copied().max().unwrap_or(0));
-        let network_seconds = self.network(rounds, most(|dry| dry.traffic.bytes()), link);
+        let network_seconds = self.network(rounds + confirmations, most(|dry| dry.traffic.bytes()), link);
         Price { compute_seconds, network_seconds, bookkeeping_seconds }
     }
 }
@@ -133,16 +137,19 @@ pub struct Rehearsed {
     pub by_line: BTreeMap<Line, LineCosts>,
     /// Seconds in which the party decided in which sharings steps run.
     pub deciding_seconds: f64,
+    /// Runs at whose end the parties tell each other that they have all that they need, in half a round trip.
+    pub confirmed: u64,
 }
 
 impl Rehearsed {
     pub(crate) fn of<K>(
         rehearsal: &Rehearsal<K>,
+        work: &ToDo<'_>,
         by_line: BTreeMap<Line, LineCosts>,
         deciding_seconds: f64,
     ) -> Rehearsed {
         let (offline, online) = (rehearsal.offline.clone(), rehearsal.online.clone());
-        Rehearsed { offline, online, by_line, deciding_seconds }
+        Rehearsed { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
     }
 
     pub fn phase(&self, phase: Phase) -> &PhaseDry {
@@ -152,8 +159,14 @@ impl Rehearsed {
         }
     }
 
+    /// The confirmations that are waited for in a phase.
+    fn confirmations(&self, phase: Phase) -> u64 {
+        if phase == Phase::Online { self.confirmed } else { 0 }
+    }
+
     pub(crate) fn add(&mut self, run: &Rehearsed) {
         self.deciding_seconds += run.deciding_seconds;
+        self.confirmed += run.confirmed;
         for (total, phase) in [(&mut self.offline, &run.offline), (&mut self.online, &run.online)] {
             total.traffic.rounds += phase.traffic.rounds;
             total.traffic.sent.resize(phase.traffic.sent.len(), 0);

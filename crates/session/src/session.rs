@@ -51,14 +51,14 @@ pub struct LocalOptions {
 }
 
 /// Which of the parties are in this process: all, or `me`. A `seed` makes their coins known.
-struct Place {
-    parties: usize,
+pub(crate) struct Place {
+    pub parties: usize,
     /// What a local session simulates.
-    network: Option<Network>,
-    me: Option<usize>,
-    seed: Option<Seed>,
+    pub network: Option<Network>,
+    pub me: Option<usize>,
+    pub seed: Option<Seed>,
     /// Whether values are looked at before they are computed on.
-    check: bool,
+    pub check: bool,
 }
 
 struct Seat {
@@ -131,7 +131,7 @@ impl Session {
         Session::start(protocol, place, vec![net], options)
     }
 
-    fn start(
+    pub(crate) fn start(
         protocol: Protocol,
         place: Place,
         nets: Vec<Box<dyn Net>>,

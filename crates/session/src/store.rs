@@ -5,8 +5,11 @@
 //! handshake of the next run, and a value goes once all have let go of it.
 //!
 //! A run may end well at one party and badly at another (an interrupt, at the last moment). So what a run computed is only
-//! *pending* until the next handshake, where each party says which run it finished last: runs that all finished are
-//! committed, others never happened. The parties then compare what they hold; a disagreement is an error, never a hang.
+//! *pending* until the next handshake, where each party says which run it was prepared for last, that is, had all that it
+//! needs of: runs that all were prepared for are committed, others never happened. A party hands nothing out before it has
+//! heard that all are prepared. So a run that is dropped is one of which nobody has seen anything, and what somebody has seen
+//! is committed everywhere, with the randomness with which it was seen. The parties then compare what they hold; a
+//! disagreement is an error, never a hang.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -30,8 +33,8 @@ pub(crate) struct Store<S: Gadgets> {
     /// This party's inputs that no committed run has used.
     pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
     pending: Option<Pending<S>>,
-    /// The last run that this party finished and that may count.
-    finished: u32,
+    /// The last run that this party was prepared for and that may count.
+    prepared: u32,
     /// The user's arrays that some party still holds.
     alive: BTreeSet<NodeId>,
     /// How many of the program's arrays were taken over into `alive`, and their hash.
@@ -43,7 +46,7 @@ pub(crate) struct Store<S: Gadgets> {
     parties: usize,
 }
 
-/// What a finished run leaves, if it counts.
+/// What a run leaves that this party was prepared for, if it counts.
 struct Pending<S: Gadgets> {
     run: u32,
     computed: Known<S>,
@@ -109,7 +112,7 @@ impl Arrays {
 
 /// What a party says of itself in the handshake.
 struct Note {
-    finished: u32,
+    prepared: u32,
     /// Hashes of the values it holds: without and with its pending run.
     committed: u64,
     with_pending: u64,
@@ -122,7 +125,7 @@ impl<S: Gadgets> Store<S> {
             values: BTreeMap::new(),
             inputs: BTreeMap::new(),
             pending: None,
-            finished: 0,
+            prepared: 0,
             alive: BTreeSet::new(),
             seen: 0,
             arrays_hash: blake3::Hasher::new_derive_key("quorate/session/arrays"),
@@ -171,7 +174,7 @@ impl<S: Gadgets> Store<S> {
             None => hash_of(self.values.keys()),
         };
         let mut note = Vec::new();
-        note.extend_from_slice(&self.finished.to_le_bytes());
+        note.extend_from_slice(&self.prepared.to_le_bytes());
         note.extend_from_slice(&hash_of(self.values.keys()).to_le_bytes());
         note.extend_from_slice(&with_pending.to_le_bytes());
         for (first, last) in self.own_drops.send(&self.alive) {
@@ -194,8 +197,8 @@ impl<S: Gadgets> Store<S> {
     pub fn settle(&mut self, me: usize, run: u32, notes: &[Vec<u8>], nodes: usize) -> Result<()> {
         let notes: Vec<Note> =
             notes.iter().enumerate().map(|(p, note)| Note::read(p, note, nodes)).collect::<Result<_>>()?;
-        let agreed = notes.iter().map(|note| note.finished).min().unwrap_or(0);
-        let holds = |note: &Note| if note.finished <= agreed { note.with_pending } else { note.committed };
+        let agreed = notes.iter().map(|note| note.prepared).min().unwrap_or(0);
+        let holds = |note: &Note| if note.prepared <= agreed { note.with_pending } else { note.committed };
         if let Some(peer) = notes.iter().position(|note| holds(note) != holds(&notes[me])) {
             return Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }));
         }
@@ -203,7 +206,7 @@ impl<S: Gadgets> Store<S> {
             Some(pending) if pending.run <= agreed => self.commit(pending),
             _ => {}
         }
-        self.finished = agreed;
+        self.prepared = agreed;
         self.own_drops.acknowledged(agreed, run);
         for (party, note) in notes.iter().enumerate() {
             self.note_dropped(party, &note.dropped);
@@ -269,9 +272,9 @@ impl<S: Gadgets> Store<S> {
         needs
     }
 
-    /// Notes a run that this party finished; the next handshake decides whether it counts.
-    pub fn finish(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
-        self.finished = run;
+    /// Notes a run of which this party has all that it needs, before it says so; the next handshake decides whether it counts.
+    pub fn prepared(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
+        self.prepared = run;
         self.pending = Some(Pending { run, computed, after, nodes });
     }
 }
@@ -314,7 +317,7 @@ impl OwnDrops {
         self.sent.iter().flat_map(|(_, ranges)| ranges.iter().copied()).take(2 * DROPS_PER_RUN)
     }
 
-    /// Forgets what was named in runs that all parties finished; everything else was named in `run` now.
+    /// Forgets what was named in runs that all parties were prepared for; everything else was named in `run` now.
     fn acknowledged(&mut self, agreed: u32, run: u32) {
         self.sent.retain(|&(sent_in, _)| sent_in == 0 || sent_in > agreed);
         let mut room = 2 * DROPS_PER_RUN;
@@ -341,8 +344,8 @@ impl Note {
             (NodeId(both as u32), NodeId((both >> 32) as u32))
         };
         let dropped = ranges.iter().map(range).filter(|(_, last)| last.index() < nodes).collect();
-        let finished = u32::from_le_bytes(head[..4].try_into().unwrap_or_default());
-        Ok(Note { finished, committed: word(4), with_pending: word(12), dropped })
+        let prepared = u32::from_le_bytes(head[..4].try_into().unwrap_or_default());
+        Ok(Note { prepared, committed: word(4), with_pending: word(12), dropped })
     }
 }
 

@@ -241,7 +241,8 @@ impl<B: Backend> Worker<B> {
         allowed.check(graph, &need, limit)?;
         let beside = |error| SessionError::beside_plan(error, need.total(limit));
         let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
-        let predicted = Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds);
+        let own_seconds = decided.own_seconds;
+        let predicted = Rehearsed::of(&rehearsal, &work, by_line(graph, &rehearsal.steps), own_seconds);
         let Rehearsal { demand, correlations, steps, schedule, garbling, .. } = rehearsal;
         if self.prices.is_some() {
             run.compare(plan_hash(&work, garbling, &correlations))?;
@@ -264,14 +265,18 @@ impl<B: Backend> Worker<B> {
         let mut executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
         executor.ahead = made;
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await).map_err(beside)?;
+        let revealed = decoded(graph, &work.reveals, &done.opened, job.units);
+        // From here on this party can finish the run, and says so: it keeps what was computed until all tell what became of it.
+        self.store.prepared(number, done.kept, after, graph.len());
+        if work.confirms() {
+            run.confirm()?;
+        }
         let wire_after = run.wire_bytes();
         let costs = run.finish();
 
         stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
         stats.online.add(&costs.online, started.read(), wire_after - wire_middle);
         stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
-        let revealed = decoded(graph, &work.reveals, &done.opened, job.units);
-        self.store.finish(number, done.kept, after, graph.len());
         let needs = graph.may_forget().then(|| self.store.needs(graph));
         Ok(Outcome { revealed, stats, needs })
     }
@@ -319,7 +324,8 @@ impl<B: Backend> Worker<B> {
                 in_pieces(&mut work, &self.store);
                 rehearsal = again(&work, limit)?;
             }
-            plan.parties.push(Rehearsed::of(&rehearsal, by_line(graph, &rehearsal.steps), decided.own_seconds));
+            let lines = by_line(graph, &rehearsal.steps);
+            plan.parties.push(Rehearsed::of(&rehearsal, &work, lines, decided.own_seconds));
             plan.memory_bytes = rehearsal.need.total(limit);
             plan.refusal = allowed.check(graph, &rehearsal.need, limit).err().map(|e| e.to_string());
             plan.correlations = rehearsal.correlations;

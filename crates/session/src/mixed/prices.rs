@@ -114,7 +114,7 @@ impl Prices {
             let mut all = rehearse::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, None))?;
             // Each party's clock shows something else, and they must come to one answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
-            Ok(Rehearsed::of(&all, BTreeMap::new(), 0.0))
+            Ok(Rehearsed::of(&all, work, BTreeMap::new(), 0.0))
         };
         let parties: Vec<Rehearsed> = (0..parties).map(rehearsed).collect::<Result<_>>()?;
         let parties: Vec<&Rehearsed> = parties.iter().collect();

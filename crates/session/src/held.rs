@@ -1,0 +1,232 @@
+//! Links for tests of what a party may see when: they hold messages back until nobody can go on without them.
+//!
+//! No clock is in them. A message on its way to a party that the test chose counts as far away; everybody else does all that
+//! is possible without it; then, and only then, a party that the test chose is interrupted, and the messages arrive afterwards.
+//! So whoever can finish before an interrupt has finished.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Instant;
+
+use quorate_net::memory::{self, MemoryNet};
+use quorate_net::{Frame, Interrupt, Net, NetError, Place, Wait};
+
+/// A frame of a peer, or the end of its link.
+type Letter = (usize, Option<Frame>);
+
+/// What is to happen in one step of a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delay {
+    /// The party whose messages are held back,
+    pub to: usize,
+    /// those of one peer, or of all,
+    pub from: Option<usize>,
+    /// after so many of them.
+    pub after: usize,
+    /// The party that is interrupted then.
+    pub stop: usize,
+}
+
+/// What the links of all parties share.
+pub(crate) struct Office {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    seats: Vec<SeatState>,
+    delay: Option<Delay>,
+    /// Frames that may still arrive before the rest is held back.
+    left: usize,
+    /// Whether a frame was held back since the delay was set, and whether a party was interrupted.
+    held: bool,
+    stopped: bool,
+}
+
+struct SeatState {
+    arrived: VecDeque<Letter>,
+    far: VecDeque<Letter>,
+    /// It waits for a frame.
+    waits: bool,
+    /// Its program does not run.
+    rests: bool,
+    gone: bool,
+    interrupt: Interrupt,
+}
+
+/// One party's end.
+pub(crate) struct HeldNet {
+    me: usize,
+    office: Arc<Office>,
+    sent: Vec<u64>,
+    ended: Vec<bool>,
+    /// Where the interrupt comes from.
+    _source: MemoryNet,
+}
+
+/// Links between so many parties.
+pub(crate) fn mesh(parties: usize) -> (Arc<Office>, Vec<HeldNet>) {
+    let sources = memory::mesh(parties);
+    let seat = |source: &MemoryNet| SeatState {
+        arrived: VecDeque::new(),
+        far: VecDeque::new(),
+        waits: false,
+        rests: false,
+        gone: false,
+        interrupt: source.interrupt_handle(),
+    };
+    let seats = sources.iter().map(seat).collect();
+    let state = Mutex::new(State { seats, delay: None, left: 0, held: false, stopped: false });
+    let office = Arc::new(Office { state, changed: Condvar::new() });
+    let end = |(me, source)| HeldNet {
+        me,
+        office: office.clone(),
+        sent: vec![0; parties],
+        ended: vec![false; parties],
+        _source: source,
+    };
+    let ends = sources.into_iter().enumerate().map(end).collect();
+    (office, ends)
+}
+
+impl Office {
+    /// From now on messages are held back as `delay` says.
+    pub fn delay(&self, delay: Option<Delay>) {
+        let mut state = self.lock();
+        (state.delay, state.left) = (delay, delay.map_or(0, |delay| delay.after));
+        (state.held, state.stopped) = (false, false);
+    }
+
+    /// Whether a message was held back, and whether a party was interrupted, since the delay was set.
+    pub fn came_to_it(&self) -> (bool, bool) {
+        let state = self.lock();
+        (state.held, state.stopped)
+    }
+
+    /// A party's program rests, or goes on.
+    pub fn rest(&self, party: usize, rests: bool) {
+        let mut state = self.lock();
+        state.seats[party].rests = rests;
+        state.look();
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+}
+
+impl State {
+    fn put(&mut self, to: usize, letter: Letter) {
+        let Some(delay) = self.delay.filter(|delay| delay.to == to && delay.from.is_none_or(|from| from == letter.0))
+        else {
+            return self.seats[to].put(letter);
+        };
+        if self.left > 0 {
+            self.left -= 1;
+            return self.seats[delay.to].put(letter);
+        }
+        self.held = true;
+        self.seats[to].far.push_back(letter);
+    }
+
+    /// Where nobody can go on, something happens: first the interrupt, then the messages that were held back arrive.
+    fn look(&mut self) {
+        let stuck = |seat: &SeatState| {
+            seat.gone || seat.rests || (seat.waits && seat.arrived.is_empty() && !seat.interrupt.is_raised())
+        };
+        let Some(delay) = self.delay.filter(|_| self.held && self.seats.iter().all(stuck)) else { return };
+        if !std::mem::replace(&mut self.stopped, true) && !self.seats[delay.stop].rests {
+            self.seats[delay.stop].interrupt.raise();
+            return;
+        }
+        self.delay = None;
+        let seat = &mut self.seats[delay.to];
+        seat.arrived.append(&mut seat.far);
+    }
+}
+
+impl SeatState {
+    fn put(&mut self, letter: Letter) {
+        if !self.gone {
+            self.arrived.push_back(letter);
+        }
+    }
+}
+
+impl Net for HeldNet {
+    fn me(&self) -> usize {
+        self.me
+    }
+
+    fn parties(&self) -> usize {
+        self.sent.len()
+    }
+
+    fn send(&mut self, to: usize, frame: Frame) -> Result<(), NetError> {
+        self.sent[to] += frame.len() as u64;
+        self.office.lock().put(to, (self.me, Some(frame)));
+        self.office.changed.notify_all();
+        Ok(())
+    }
+
+    fn recv(&mut self, wait: Wait) -> Result<Option<(usize, Frame)>, NetError> {
+        let mut state = self.office.lock();
+        loop {
+            match state.seats[self.me].arrived.pop_front() {
+                Some((peer, Some(frame))) => return Ok(Some((peer, frame))),
+                Some((peer, None)) => {
+                    self.ended[peer] = true;
+                    return Err(NetError::Lost { peer, place: Place::HERE });
+                }
+                None => {}
+            }
+            if self.ended.iter().filter(|ended| **ended).count() + 1 == self.ended.len() {
+                return if wait == Wait::Poll { Ok(None) } else { Err(NetError::NoPeersLeft) };
+            }
+            let over = match wait {
+                Wait::Poll => true,
+                Wait::Until(end) => Instant::now() >= end,
+                Wait::Forever => false,
+            };
+            if over || state.seats[self.me].interrupt.is_raised() {
+                return Ok(None);
+            }
+            state.seats[self.me].waits = true;
+            state.look();
+            self.office.changed.notify_all();
+            let mine = |state: &mut State| {
+                let seat = &state.seats[self.me];
+                seat.arrived.is_empty() && !seat.interrupt.is_raised()
+            };
+            state = self.office.changed.wait_while(state, mine).unwrap();
+            state.seats[self.me].waits = false;
+        }
+    }
+
+    fn queued(&self, _to: usize) -> usize {
+        0
+    }
+
+    fn wire_bytes(&self) -> Vec<u64> {
+        self.sent.clone()
+    }
+
+    fn flush(&mut self, _wait: Wait) -> Result<(), NetError> {
+        Ok(())
+    }
+
+    fn interrupt_handle(&self) -> Interrupt {
+        self.office.lock().seats[self.me].interrupt.clone()
+    }
+}
+
+impl Drop for HeldNet {
+    fn drop(&mut self) {
+        let mut state = self.office.lock();
+        state.seats[self.me].gone = true;
+        (0..self.sent.len()).filter(|&peer| peer != self.me).for_each(|peer| state.put(peer, (self.me, None)));
+        state.look();
+        self.office.changed.notify_all();
+    }
+}
