@@ -2,6 +2,7 @@
 //! is a program of its own.
 
 mod common;
+mod confirm;
 mod failures;
 mod flow;
 mod ledger;
