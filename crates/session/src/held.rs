@@ -27,6 +27,15 @@ pub(crate) struct Delay {
     pub stop: usize,
 }
 
+/// What has happened in a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Came {
+    /// How many messages came through that might have been held back; `None` where one was.
+    pub passed: Option<usize>,
+    /// Whether a party was interrupted.
+    pub stopped: bool,
+}
+
 /// What the links of all parties share.
 pub(crate) struct Office {
     state: Mutex<State>,
@@ -36,8 +45,8 @@ pub(crate) struct Office {
 struct State {
     seats: Vec<SeatState>,
     delay: Option<Delay>,
-    /// Frames that may still arrive before the rest is held back.
-    left: usize,
+    /// Messages that the delay let through.
+    passed: usize,
     /// Whether a frame was held back since the delay was set, and whether a party was interrupted.
     held: bool,
     stopped: bool,
@@ -76,7 +85,7 @@ pub(crate) fn mesh(parties: usize) -> (Arc<Office>, Vec<HeldNet>) {
         interrupt: source.interrupt_handle(),
     };
     let seats = sources.iter().map(seat).collect();
-    let state = Mutex::new(State { seats, delay: None, left: 0, held: false, stopped: false });
+    let state = Mutex::new(State { seats, delay: None, passed: 0, held: false, stopped: false });
     let office = Arc::new(Office { state, changed: Condvar::new() });
     let end = |(me, source)| HeldNet {
         me,
@@ -93,14 +102,13 @@ impl Office {
     /// From now on messages are held back as `delay` says.
     pub fn delay(&self, delay: Option<Delay>) {
         let mut state = self.lock();
-        (state.delay, state.left) = (delay, delay.map_or(0, |delay| delay.after));
-        (state.held, state.stopped) = (false, false);
+        (state.delay, state.passed, state.held, state.stopped) = (delay, 0, false, false);
     }
 
-    /// Whether a message was held back, and whether a party was interrupted, since the delay was set.
-    pub fn came_to_it(&self) -> (bool, bool) {
+    /// What has happened since the delay was set.
+    pub fn came(&self) -> Came {
         let state = self.lock();
-        (state.held, state.stopped)
+        Came { passed: (!state.held).then_some(state.passed), stopped: state.stopped }
     }
 
     /// A party's program rests, or goes on.
@@ -122,8 +130,8 @@ impl State {
         else {
             return self.seats[to].put(letter);
         };
-        if self.left > 0 {
-            self.left -= 1;
+        if self.passed < delay.after {
+            self.passed += 1;
             return self.seats[delay.to].put(letter);
         }
         self.held = true;
