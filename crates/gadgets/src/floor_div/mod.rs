@@ -84,8 +84,11 @@ struct Gathered {
     which: Vec<u32>,
 }
 
-/// The batches, and the places in x of all that they hold, one batch after the other.
-fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> Result<(Vec<u32>, Vec<Batch<S::A>>)> {
+/// Places in x, one batch after the other, and the batches that hold what stands there.
+type Sorted<A> = (Vec<u32>, Vec<Batch<A>>);
+
+/// The batches, and the places in x of all that they hold.
+fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> Result<Sorted<S::A>> {
     let mut known: BTreeMap<i128, (Key, u32)> = BTreeMap::new();
     let mut batches: BTreeMap<Key, Gathered> = BTreeMap::new();
     for (i, &d) in divisors.iter().enumerate() {

@@ -172,9 +172,10 @@ impl Scaled {
 /// a b, as its upper and lower 128 bits.
 fn product(a: u128, b: u128) -> (u128, u128) {
     let low = |x: u128| x & u128::from(u64::MAX);
-    let (a1, a0, b1, b0) = (a >> 64, low(a), b >> 64, low(b));
-    let middle = (a0 * b0 >> 64) + low(a1 * b0) + low(a0 * b1);
-    (a1 * b1 + (a1 * b0 >> 64) + (a0 * b1 >> 64) + (middle >> 64), a.wrapping_mul(b))
+    let high = |x: u128| x >> 64;
+    let (a1, a0, b1, b0) = (high(a), low(a), high(b), low(b));
+    let middle = high(a0 * b0) + low(a1 * b0) + low(a0 * b1);
+    (a1 * b1 + high(a1 * b0) + high(a0 * b1) + high(middle), a.wrapping_mul(b))
 }
 
 /// |a b + c|, or more where a b does not fit.
