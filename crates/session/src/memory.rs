@@ -24,8 +24,8 @@ const MAKING_BYTES_PER_BYTE: u64 = 8;
 const STEP_BYTES: u64 = 1 << 16;
 /// A lane: a step under way that may talk, or a reveal.
 pub(crate) const LANE_BYTES: u64 = 1 << 15;
-/// What is kept of each step while a run lasts: which others it waits for, its value's place, what it takes.
-pub(crate) const LOCAL_STEP_BYTES: u64 = 100;
+/// What is kept of each step while a run lasts: which others it waits for, its value's place, what it takes. As measured.
+pub(crate) const LOCAL_STEP_BYTES: u64 = 160;
 /// The same on top for a step that talks: its costs, its bytes and correlations.
 pub(crate) const TALKING_STEP_BYTES: u64 = 1500;
 /// Bytes of the label of a garbled wire.

@@ -361,7 +361,7 @@ fn make_ahead<B: Backend>(
 }
 
 /// Longer programs than this are not planned step by step where users leave the sharings to Quorate.
-const MOST_PLANNED: usize = 100_000;
+const MOST_PLANNED: usize = 20_000;
 
 /// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a choice.
 fn mix<B: Backend>(
