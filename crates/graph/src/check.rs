@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dtype::{Dtype, MAX_BITS, shown};
-use crate::error::{Advice, BuildError, Fault};
+use crate::error::{Advice, BuildError, Excess, Fault};
 use crate::graph::{Graph, Truncation};
 use crate::interval::Interval;
-use crate::node::{Node, NodeId, Op, Room};
+use crate::node::{Node, NodeId, Op};
 use crate::ranges::{self, Known, Reach};
 use crate::real::Real;
 use crate::reference;
@@ -162,7 +162,7 @@ impl Look<'_> {
         steps.iter().flat_map(|&id| &self.graph.node(id).inputs).for_each(|&id| *uses.entry(id).or_default() += 1);
         for &id in steps {
             let node = self.graph.node(id);
-            if known.contains_key(&id) {
+            if known.contains_key(&id) || node.is_public() {
                 continue;
             }
             let result = self.value(node, &mut known);
@@ -234,7 +234,7 @@ impl Look<'_> {
         let enough = |bits: u32| [8, 16, 32, 64, 96, MAX_BITS].into_iter().find(|&usual| usual >= bits);
         let stated = |id: &NodeId| {
             let node = self.graph.node(*id);
-            matches!(node.op, Op::Input { .. }) && node.dtype == dtype && node.room == Room::Stated
+            matches!(node.op, Op::Input { .. }) && node.dtype == dtype && !node.room.grows
         };
         let all = self.graph.needed(&[id], |id| self.graph.get(id).is_err());
         let advice = match (&node.op, enough(bits), enough(most_bits)) {
@@ -245,7 +245,8 @@ impl Look<'_> {
         };
         let shown = if dtype.is_fixed() { shown(dtype.decode(value)) } else { value.to_string() };
         let whole_bits = (shift > 0).then_some(bits);
-        let fault = Fault::Leaves { op: node.op.name(), dtype, index, shown, whole_bits, advice };
+        let what = Box::new(Excess { index, shown, whole_bits, advice });
+        let fault = Fault::Leaves { op: node.op.name(), dtype, what };
         BuildError { fault, at: node.source.clone() }
     }
 

@@ -148,8 +148,8 @@ pub enum Fault {
     OutOfRange { index: usize, value: f64, shown: String, dtype: Dtype, fits: Option<Dtype> },
     #[error("{op} of public numbers is {shown}, which does not fit {dtype}: {}", holding(*fits))]
     PublicResult { op: &'static str, dtype: Dtype, shown: String, fits: Option<Dtype> },
-    #[error("{op} gives {shown} (index {index}), which {dtype} does not hold{}: {advice}", kept_whole(*whole_bits))]
-    Leaves { op: &'static str, dtype: Dtype, index: usize, shown: String, whole_bits: Option<u32>, advice: Advice },
+    #[error("{op} gives {} (index {}), which {dtype} does not hold{}: {}", what.shown, what.index, kept_whole(what.whole_bits), what.advice)]
+    Leaves { op: &'static str, dtype: Dtype, what: Box<Excess> },
     #[error("{op} gives the stated saturation, not numpy's {numpy} (index {index}, of {of}): {advice}")]
     Saturates { op: &'static str, index: usize, of: String, numpy: &'static str, advice: &'static str },
     #[error(
@@ -263,6 +263,16 @@ fn shown_bound(largest: f64) -> String {
         ..1e15 => format!("{}", largest.ceil()),
         _ => format!("{:e}", 10f64.powf(largest.log10().ceil())),
     }
+}
+
+/// A value that leaves its dtype.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excess {
+    pub index: usize,
+    pub shown: String,
+    /// Of fixed point: bits that would hold it before its surplus fractional bits are dropped.
+    pub whole_bits: Option<u32>,
+    pub advice: Advice,
 }
 
 /// What to do where a value leaves its dtype.

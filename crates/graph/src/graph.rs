@@ -55,8 +55,9 @@ fn squares(op: &Op, inputs: &[NodeId]) -> bool {
 
 /// What becomes of results of these operands.
 fn room(operands: &[&Node], dtype: Dtype) -> Room {
-    let secret = operands.iter().filter(|node| dtype.is_fixed() && !node.is_public());
-    secret.map(|node| node.room).max().unwrap_or_default()
+    let secret = operands.iter().filter(|node| !node.is_public());
+    let room = secret.fold(Room::STATED, |room, node| room.and(node.room));
+    Room { grows: room.grows && dtype.is_fixed(), ..room }
 }
 
 /// How a program is read.
@@ -274,7 +275,7 @@ impl Graph {
         let (lo, hi) = (node.dtype.decode(range.lo()), node.dtype.decode(range.hi()));
         let largest = node.dtype.decode(all.lo()).abs().max(node.dtype.decode(all.hi()));
         Err(match node.room {
-            Room::Assumed => Fault::BeyondReals { index, shown, largest },
+            Room { assumed: true, .. } => Fault::BeyondReals { index, shown, largest },
             _ => Fault::OutOfBound { index, shown, lo, hi, largest },
         })
     }
@@ -336,9 +337,7 @@ impl Graph {
             Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
             // Values are looked at where nobody stated how large they are.
-            Reach::Leaves(_) if room == Room::Assumed && self.rules.watch == Watch::Values && !self.rules.strict => {
-                None
-            }
+            Reach::Leaves(_) if room.assumed && self.rules.watch == Watch::Values && !self.rules.strict => None,
             Reach::Leaves(exact) => {
                 overflow = Some(Fault::may_overflow(name, dtype, exact));
                 None
@@ -390,7 +389,7 @@ impl Graph {
         }
         let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
         let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
-        let (inputs, room, source) = (Inputs::default(), Room::Stated, source.clone());
+        let (inputs, room, source) = (Inputs::default(), Room::STATED, source.clone());
         let id = self.append(Node { op, inputs, shape, dtype, interval, room, source })?;
         literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
         Ok(id)

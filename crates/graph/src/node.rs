@@ -256,16 +256,23 @@ impl Op {
     }
 }
 
-/// What becomes of a result that may not fit its dtype. Of several operands the last of these counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Room {
-    /// The dtype was stated, so the result has it, too, and the program's author hears of it.
-    #[default]
-    Stated,
-    /// Reals without a stated dtype: the result gets as many bits as its proven range takes.
-    Grows,
-    /// The same, where a range goes back to that of all reals without a dtype or a bound.
-    Assumed,
+/// What becomes of results that may not fit their dtype; of several operands, whatever holds of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Reals without a stated dtype: a result gets as many bits as its proven range takes.
+    pub grows: bool,
+    /// A range goes back to that of all reals without a dtype or a bound, which nobody stated.
+    pub assumed: bool,
+}
+
+impl Room {
+    /// That of a stated dtype.
+    pub const STATED: Room = Room { grows: false, assumed: false };
+
+    /// Of what is made of both.
+    pub(crate) fn and(self, other: Room) -> Room {
+        Room { grows: self.grows || other.grows, assumed: self.assumed || other.assumed }
+    }
 }
 
 /// The operands of an operation, a few of them without memory of their own.

@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, NodeId, Operand, Real, Room, Side, Source,
+    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, NodeId, Operand, Real, Side, Source,
     UnaryOp,
 };
 
@@ -79,7 +79,7 @@ impl Session {
         let look = |graph: &quorate_graph::Graph| {
             let node = graph.node(NodeId(node));
             let (kind, bits, frac) = dtype_parts(node.dtype);
-            (node.shape.clone(), (if node.room == Room::Stated { kind } else { "real" }, bits, frac))
+            (node.shape.clone(), (if node.room.grows { "real" } else { kind }, bits, frac))
         };
         self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
     }

@@ -13,8 +13,8 @@ impl Builder<'_> {
     pub(super) fn build_cast(&mut self, a: NodeId, to: Dtype) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
         let from = node.dtype;
-        if from == to && node.room != Room::Stated {
-            return self.of_room(a, Room::Stated);
+        if from == to && node.room.grows {
+            return self.grow(a, false);
         }
         if from == to || from == Dtype::Bit || (node.is_public() && !from.is_fixed()) {
             return self.converted(a, to);
@@ -24,7 +24,8 @@ impl Builder<'_> {
         }
         let shape = node.shape.clone();
         let id = self.graph.push(Op::Convert, vec![a], shape, to, &self.at)?;
-        self.graph.give_room(id, Room::Stated); // from here on
+        let room = self.graph.node(id).room;
+        self.graph.give_room(id, Room { grows: false, ..room }); // from here on
         Ok(id)
     }
 
@@ -32,15 +33,16 @@ impl Builder<'_> {
         let [known] = self.types([a.into()])?;
         let dtype = coerce::joined("astype", &[known, coerce::Type::Reals { whole_bits: 0 }])?;
         let id = self.converted(a, dtype)?;
-        if self.graph.node(id).is_public() || self.graph.node(id).room != Room::Stated {
+        if self.graph.node(id).is_public() || self.graph.node(id).room.grows {
             return Ok(id);
         }
-        self.of_room(id, Room::Grows)
+        self.grow(id, true)
     }
 
-    /// The same values, of which results get other room.
-    fn of_room(&mut self, a: NodeId, room: Room) -> Result<NodeId, Fault> {
-        let (shape, dtype) = (self.graph.node(a).shape.clone(), self.graph.node(a).dtype);
+    /// The same values, of which results grow or do not.
+    fn grow(&mut self, a: NodeId, grows: bool) -> Result<NodeId, Fault> {
+        let node = self.graph.node(a);
+        let (shape, dtype, room) = (node.shape.clone(), node.dtype, Room { grows, ..node.room });
         let id = self.graph.push(Op::Reshape, vec![a], shape, dtype, &self.at)?;
         self.graph.give_room(id, room);
         Ok(id)
@@ -75,7 +77,7 @@ impl Builder<'_> {
             let odd = values.to_vec().iter().map(|v| v & 1).collect();
             return self.graph.push_constant(odd, shape, dtype, &source);
         }
-        let (op, inputs, room) = (Op::Convert, vec![a].into(), Room::Stated);
+        let (op, inputs, room) = (Op::Convert, vec![a].into(), Room::STATED);
         self.graph.append(Node { op, inputs, shape, dtype, interval, room, source })
     }
 

@@ -138,17 +138,15 @@ impl<'g> Builder<'g> {
         dtype: Dtype,
         bound: Option<Bound>,
     ) -> Built {
-        self.attempt(|b| b.build_input((owner, parties), shape, (dtype.checked()?, Room::Stated), bound))
+        self.attempt(|b| b.build_input((owner, parties), shape, (dtype.checked()?, Room::STATED), bound))
     }
 
     /// Secret real numbers without a stated dtype: kept as [`Dtype::FIXED64`], of magnitudes up to [`REAL_BOUND`] where no
     /// bound is stated. What is computed from them gets as many bits as its proven range takes.
     pub fn real_input(&mut self, owner: usize, parties: usize, shape: &[usize], bound: Option<Bound>) -> Built {
         let assumed = bound.is_none() && !self.graph.is_strict();
-        let (room, bound) = match assumed {
-            true => (Room::Assumed, Some(Bound::Int(REAL_BOUND))),
-            false => (Room::Grows, bound),
-        };
+        let room = Room { grows: true, assumed };
+        let bound = if assumed { Some(Bound::Int(REAL_BOUND)) } else { bound };
         self.attempt(|b| b.build_input((owner, parties), shape, (b.real_dtype(bound)?, room), bound))
     }
 

@@ -10,7 +10,7 @@ use super::Builder;
 use crate::dtype::{Dtype, MAX_BITS, MAX_RING_BITS};
 use crate::error::Fault;
 use crate::interval::Interval;
-use crate::node::{NodeId, Op, Room};
+use crate::node::{NodeId, Op};
 use crate::ranges::{self, Reach};
 
 /// Widths in which reals without a stated dtype are kept, and in which products of them are made.
@@ -76,7 +76,7 @@ impl Builder<'_> {
 
     /// Whether results of these operands may have more bits than they have.
     pub(super) fn grows(&self, inputs: &[NodeId], dtype: Dtype) -> bool {
-        let grows = |&id: &NodeId| !self.graph.node(id).is_public() && self.graph.node(id).room != Room::Stated;
+        let grows = |&id: &NodeId| !self.graph.node(id).is_public() && self.graph.node(id).room.grows;
         dtype.is_fixed() && inputs.iter().any(grows)
     }
 
