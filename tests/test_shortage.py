@@ -1,4 +1,4 @@
-"""Too little memory: pieces that fit, a refusal before anything is sent, or an error in the midst; never a backtrace."""
+"""Too little memory: pieces that fit, a refusal before anything is sent, an error in the midst; never a backtrace."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ with qr.local("rss") as mpc:
 @linux
 def test_what_cannot_fit_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
     message = printed(tmp_path, REFUSED)
-    pattern = r"shuffle .*, which does not run in pieces, needs (\d+) MB at each party .*3 parties in this process has (\d+) MB"
-    found = re.search(pattern, message)
+    needs = r"shuffle .*, which does not run in pieces, needs (\d+) MB at each party"
+    found = re.search(needs + r" .*3 parties in this process has (\d+) MB", message)
     assert found, message
     assert int(found[1]) > int(found[2]) > 10
 
@@ -148,7 +148,7 @@ def test_large_sums_need_no_limit() -> None:
             plan = mpc.explain((x[:, None] == np.arange(500)).sum(0), network="lan")
             assert plan.refusal is None
             if protocol == "rss":
-                assert plan.memory_bytes < 700 * MB
+                assert plan.memory_bytes < 4000 * MB  # correlations included; ten gigabytes, whole
 
 
 @pytest.fixture

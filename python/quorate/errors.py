@@ -97,8 +97,8 @@ class PoolExhausted(QuorateError, RuntimeError):
 
 
 class ResourceError(QuorateError, MemoryError):
-    """A run that needs more memory than there is, refused before anything is sent; or one that got no more in its midst,
-    which ends the session at every party.
+    """A run that needs more memory than there is, refused before anything is sent; or one that got no more in its
+    midst, which ends the session at every party.
 
     >>> issubclass(ResourceError, (QuorateError, MemoryError))
     True

@@ -56,7 +56,7 @@ fn real_functions() {
 fn costs_are_planned() {
     for k in [96, 126] {
         let work = async |aby: &Aby, ctx: &Ctx| wide::one_of_everything(aby, ctx, k, 13).await;
-        for (me, [stocked, on_demand]) in run_both(&work).into_iter().enumerate() {
+        for (me, [stocked, on_demand]) in run_both(work).into_iter().enumerate() {
             let (demand, planned) = dry_online(me, &work);
             assert_eq!((&stocked.online, &on_demand.online), (&planned.online, &planned.online), "online, k {k}");
             assert_eq!(stocked.offline, dry_offline(me, &demand).offline, "offline, k {k}");

@@ -286,7 +286,7 @@ impl Look<'_> {
                 let (x, frac) = (operand(0)?, from(0).frac());
                 let index = x.iter().position(|v| *v < 0 && v & ((1 << frac) - 1) != 0)?;
                 let (down, value) = (x[index] >> frac, shown(from(0).decode(x[index])));
-                Fault::RoundsDown { index, from: value, to: down, numpy: down + 1 }
+                Fault::RoundsDown { index, from: value, to: down as f64, numpy: (down + 1) as f64 }
             }
             _ => return None,
         };

@@ -155,9 +155,9 @@ pub enum Fault {
     #[error(
         "astype rounds towards minus infinity: {from} becomes {to} (index {index}), where numpy gives {numpy}; for numpy's, take mpc.where(x < 0, -(-x).astype(dtype), x.astype(dtype))"
     )]
-    RoundsDown { index: usize, from: String, to: i128, numpy: i128 },
-    #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*bound))]
-    Unbounded { op: &'static str, dtype: Dtype, bound: Option<i128> },
+    RoundsDown { index: usize, from: String, to: f64, numpy: f64 },
+    #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*digits))]
+    Unbounded { op: &'static str, dtype: Dtype, digits: Option<u32> },
     #[error(
         "value {given} (index {index}) becomes {becomes} in {dtype}, whose unit is {}: scale the values, or use more fractional bits",
         shown(dtype.decode(1))
@@ -248,10 +248,11 @@ fn kept_whole(whole_bits: Option<u32>) -> String {
     whole_bits.map_or(String::new(), |bits| format!(" before its surplus fractional bits are dropped ({bits} bits)"))
 }
 
-/// A bound that ends the warning of unbounded inputs.
-fn ending(bound: Option<i128>) -> String {
-    match bound {
-        Some(bound) => format!("state bound= of the inputs; up to bound={bound} it fits"),
+/// A bound, 10 to so many digits, that ends the warning of unbounded inputs.
+fn ending(digits: Option<u32>) -> String {
+    match digits {
+        Some(digits @ 0..5) => format!("state bound= of the inputs; up to bound={} it fits", 10u32.pow(digits)),
+        Some(digits) => format!("state bound= of the inputs; up to bound=1e{digits} it fits"),
         None => "no bound= of the inputs proves that it fits: clip what it works on, or use a wider dtype with bound="
             .into(),
     }

@@ -93,6 +93,24 @@ impl Index {
         }
     }
 
+    /// So many times the first position: what stands for as many others where nobody looks at them.
+    pub fn of_len(len: usize) -> Index {
+        Index::Steps { start: 0, steps: [(len as u32, 0)].into() }
+    }
+
+    /// How many positions there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Index::List(list) => list.len(),
+            Index::Steps { steps, .. } => steps.iter().map(|&(count, _)| count as usize).product(),
+            Index::Exchange { layer, side, width } => layer.rows(*side).len() * *width as usize,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The positions `range` of all.
     ///
     /// # Panics

@@ -282,7 +282,7 @@ pub struct Inputs(Kept);
 #[derive(Clone, PartialEq, Eq)]
 enum Kept {
     Few(u8, [NodeId; Inputs::FEW]),
-    Many(Box<Vec<NodeId>>),
+    Many(Box<[NodeId]>),
 }
 
 impl Inputs {
@@ -303,7 +303,7 @@ impl Default for Inputs {
 impl From<Vec<NodeId>> for Inputs {
     fn from(all: Vec<NodeId>) -> Self {
         if all.len() > Inputs::FEW {
-            return Inputs(Kept::Many(Box::new(all)));
+            return Inputs(Kept::Many(all.into()));
         }
         let mut few = [NodeId(0); Inputs::FEW];
         few[..all.len()].copy_from_slice(&all);

@@ -25,8 +25,8 @@ pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
 /// The warning for node `id`: with the largest power of ten that ends it as a bound on all inputs that have none.
 pub(crate) fn fault(graph: &Graph, id: NodeId) -> Fault {
     let node = graph.node(id);
-    let bound = (0..=MOST_DIGITS).rev().map(|digits| 10i128.pow(digits)).find(|&bound| fits(graph, id, bound));
-    Fault::Unbounded { op: node.op.name(), dtype: node.dtype, bound }
+    let digits = (0..=MOST_DIGITS).rev().find(|&digits| fits(graph, id, 10i128.pow(digits)));
+    Fault::Unbounded { op: node.op.name(), dtype: node.dtype, digits }
 }
 
 /// Whether the result is proven to fit if every input without a bound has this one, in the user's units.

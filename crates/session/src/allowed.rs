@@ -8,7 +8,7 @@ use quorate_graph::{Graph, Op};
 
 use crate::error::SessionError;
 use crate::gate::ROOM_BYTES;
-use crate::memory::Need;
+use crate::memory::{Limit, Need};
 
 /// The limits of one run.
 pub(crate) struct Allowed {
@@ -22,17 +22,18 @@ pub(crate) struct Allowed {
 
 impl Allowed {
     /// The limit for a run that needs so much under the limit that users named, or under none, but has less.
-    pub fn less_for(&self, need: &Need) -> Option<u64> {
-        let least = self.least().1;
-        (need.fits(self.named) && need.more(self.named) > least).then(|| need.held_bytes.saturating_add(least))
+    pub fn less_for(&self, need: &Need) -> Option<Limit> {
+        let (named, least) = (Limit::named(self.named), self.least().1);
+        let is_less = need.fits(named) && need.more(named) > least;
+        is_less.then(|| Limit::Free(need.held_bytes.saturating_add(least)))
     }
 
     /// Refuses a run that cannot fit.
     ///
     /// # Errors
     /// [`SessionError::Memory`] where it is the user's limit, [`SessionError::TooLittle`] where nothing else would help.
-    pub fn check(&self, graph: &Graph, need: &Need, limit: Option<u64>) -> Result<(), SessionError> {
-        let Some(limit_bytes) = limit.filter(|_| !need.fits(limit)) else { return Ok(()) };
+    pub fn check(&self, graph: &Graph, need: &Need, limit: Limit) -> Result<(), SessionError> {
+        let Some(limit_bytes) = limit.bytes().filter(|_| !need.fits(limit)) else { return Ok(()) };
         let at = match need.at {
             Some(id) if matches!(graph.node(id).op, Op::Shuffle { .. }) => {
                 format!("{}, which does not run in pieces,", graph.describe(id))
@@ -40,7 +41,7 @@ impl Allowed {
             Some(id) => graph.describe(id),
             None => "what this session holds".into(),
         };
-        if self.named == limit {
+        if let Limit::Named(_) = limit {
             return Err(SessionError::Memory { at, need_bytes: need.peak_bytes, limit_bytes });
         }
         let (party, free_bytes) = self.least();
@@ -49,8 +50,8 @@ impl Allowed {
     }
 
     /// What steps before their turn may take under a limit.
-    pub fn room(&self, need: &Need, limit: Option<u64>) -> Option<u64> {
-        if limit.is_some() && limit == self.named {
+    pub fn room(&self, need: &Need, limit: Limit) -> Option<u64> {
+        if let Limit::Named(_) = limit {
             return need.room(limit);
         }
         Some(self.least().1.saturating_sub(need.more(limit)).min(ROOM_BYTES))
@@ -79,8 +80,8 @@ mod tests {
     fn the_least_that_any_party_has_is_the_limit_where_the_run_takes_more() {
         let three = allowed(None, &[500, 300, 400]);
         assert_eq!(three.less_for(&need(350, 50, 0)), None, "what is held is there already");
-        assert_eq!(three.less_for(&need(351, 50, 0)), Some(350));
-        assert_eq!(three.less_for(&need(300, 50, 60)), Some(350), "correlations count");
+        assert_eq!(three.less_for(&need(351, 50, 0)), Some(Limit::Free(350)));
+        assert_eq!(three.less_for(&need(300, 50, 60)), Some(Limit::Free(350)), "correlations count");
         assert_eq!(allowed(None, &[u64::MAX; 3]).less_for(&need(u64::MAX, 0, 1)), None);
     }
 
@@ -89,32 +90,32 @@ mod tests {
         let both = allowed(Some(200), &[300]);
         assert_eq!(both.less_for(&need(250, 0, 0)), None, "refused by the limit that users named");
         assert_eq!(both.less_for(&need(150, 0, 400)), None, "correlations are made where they are drawn");
-        assert_eq!(allowed(Some(400), &[300]).less_for(&need(350, 0, 0)), Some(300));
+        assert_eq!(allowed(Some(400), &[300]).less_for(&need(350, 0, 0)), Some(Limit::Free(300)));
     }
 
     #[test]
     fn refusals_say_who_has_too_little() {
         let graph = Graph::default();
-        let refused = |allowed: &Allowed, limit| allowed.check(&graph, &need(5_000_000_000, 0, 0), limit).err();
+        let refused = |allowed: &Allowed, limit: Limit| allowed.check(&graph, &need(5_000_000_000, 0, 0), limit).err();
         let far = allowed(None, &[u64::MAX, 3_000_000_000]);
-        assert!(refused(&far, None).is_none());
-        let error = refused(&far, Some(3_000_000_000)).unwrap();
+        assert!(refused(&far, Limit::None).is_none());
+        let error = refused(&far, Limit::Free(3_000_000_000)).unwrap();
         assert!(matches!(error, SessionError::TooLittle { party: 1, need_bytes: 5_000_000_000, .. }), "{error}");
         assert!(error.to_string().contains("needs 5000 MB") && error.to_string().contains("party 1 has 3000 MB"));
         let here = Allowed { sharing: 3, ..far };
-        let error = refused(&here, Some(3_000_000_000)).unwrap().to_string();
+        let error = refused(&here, Limit::Free(3_000_000_000)).unwrap().to_string();
         assert!(error.contains("each of the 3 parties in this process has 3000 MB"), "{error}");
         let named = allowed(Some(1_000_000_000), &[u64::MAX]);
-        assert!(matches!(refused(&named, named.named), Some(SessionError::Memory { .. })));
+        assert!(matches!(refused(&named, Limit::named(named.named)), Some(SessionError::Memory { .. })));
     }
 
     #[test]
     fn what_runs_early_has_what_is_left() {
         let roomy = allowed(None, &[u64::MAX]);
-        assert_eq!(roomy.room(&need(1000, 0, 0), None), Some(ROOM_BYTES));
+        assert_eq!(roomy.room(&need(1000, 0, 0), Limit::None), Some(ROOM_BYTES));
         let tight = allowed(None, &[900]);
-        assert_eq!(tight.room(&need(700, 0, 0), None), Some(200));
-        assert_eq!(tight.room(&need(900, 200, 0), Some(1100)), Some(200));
-        assert_eq!(allowed(Some(1000), &[u64::MAX]).room(&need(400, 0, 0), Some(1000)), Some(600));
+        assert_eq!(tight.room(&need(700, 0, 0), Limit::None), Some(200));
+        assert_eq!(tight.room(&need(900, 200, 0), Limit::Free(1100)), Some(200));
+        assert_eq!(allowed(Some(1000), &[u64::MAX]).room(&need(400, 0, 0), Limit::Named(1000)), Some(600));
     }
 }

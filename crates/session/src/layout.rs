@@ -1,6 +1,7 @@
 //! Operations that only move elements: local.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use quorate_engine::Result;
@@ -29,20 +30,32 @@ impl<S: Gadgets> Executor<'_, S> {
             };
         }
         let source = self.work.graph.node(node.inputs[0]);
-        // Positions are put together by code that cannot fail: there shall be room for them, as they grow.
-        drop(with_room::<u32>(2 * node.elements()));
-        let index = match op {
-            Op::Gather(index) => index.expand(),
-            Op::Broadcast if source.elements() > 1 => shape::broadcast_index(&source.shape, &node.shape).into(),
-            Op::Broadcast => vec![0; node.elements()].into(),
-            _ => Cow::Borrowed(&[][..]),
+        let len = if let Op::Gather(index) = op { index.len() } else { node.elements() };
+        let positions = || {
+            // They are put together by code that cannot fail: there shall be room for them, as they grow.
+            drop(with_room::<u32>(2 * len));
+            match op {
+                Op::Gather(index) => index.expand(),
+                Op::Broadcast if source.elements() > 1 => shape::broadcast_index(&source.shape, &node.shape).into(),
+                _ => Cow::Owned(vec![0; len]),
+            }
+        };
+        // Shapes do not look at them.
+        let index = OnceCell::new();
+        let numbers = |share: &Vector| match share.is_shape() {
+            true => share.gathered_shape(len),
+            false => share.gather(index.get_or_init(positions)),
+        };
+        let bits = |share: &Bits| match share.is_shape() {
+            true => share.gathered_shape(len),
+            false => share.gather_lanes(index.get_or_init(positions)),
         };
         let whole = matches!(op, Op::Reshape);
         match &*operands[0] {
             Value::Arith(x) if whole => Ok(Value::Arith(x.clone())),
             Value::Bits(x) if whole => Ok(Value::Bits(x.clone())),
-            Value::Arith(x) => Ok(Value::Arith(s.linear(x, &|share: &Vector| share.gather(&index)))),
-            Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &|share: &Bits| share.gather_lanes(&index)))),
+            Value::Arith(x) => Ok(Value::Arith(s.linear(x, &numbers))),
+            Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &bits))),
             Value::Public(_) | Value::Rows(_) | Value::Labels(_) | Value::Many(_) => Err(KINDS),
         }
     }

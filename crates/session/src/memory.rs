@@ -37,6 +37,30 @@ const POSITION_BYTES: u64 = 8;
 /// Bytes of a public number on its way into a ring.
 const NUMBER_BYTES: u64 = 16;
 
+/// What limits the memory of a run, at one party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Nothing but what is sane.
+    None,
+    /// What users named.
+    Named(u64),
+    /// What is free where there is least.
+    Free(u64),
+}
+
+impl Limit {
+    pub fn named(bytes: Option<u64>) -> Limit {
+        bytes.map_or(Limit::None, Limit::Named)
+    }
+
+    pub fn bytes(self) -> Option<u64> {
+        match self {
+            Limit::None => None,
+            Limit::Named(bytes) | Limit::Free(bytes) => Some(bytes),
+        }
+    }
+}
+
 /// The bound for one request at one party, alike at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -73,28 +97,28 @@ impl Need {
     }
 
     /// Whether correlations can be made ahead under this limit.
-    pub fn makes_ahead(&self, limit: Option<u64>) -> bool {
-        limit.is_none_or(|limit| self.with_stock() <= limit)
+    pub fn makes_ahead(&self, limit: Limit) -> bool {
+        limit.bytes().is_none_or(|limit| self.with_stock() <= limit)
     }
 
     /// Bytes at the worst moment, with the correlations where they are made ahead.
-    pub fn total(&self, limit: Option<u64>) -> u64 {
+    pub fn total(&self, limit: Limit) -> u64 {
         if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes }
     }
 
     /// Whether the run fits.
-    pub fn fits(&self, limit: Option<u64>) -> bool {
-        limit.is_none_or(|limit| self.peak_bytes <= limit)
+    pub fn fits(&self, limit: Limit) -> bool {
+        limit.bytes().is_none_or(|limit| self.peak_bytes <= limit)
     }
 
     /// What a run takes beside what is there already.
-    pub fn more(&self, limit: Option<u64>) -> u64 {
+    pub fn more(&self, limit: Limit) -> u64 {
         self.total(limit).saturating_sub(self.held_bytes)
     }
 
     /// What the limit leaves for steps before their turn.
-    pub fn room(&self, limit: Option<u64>) -> Option<u64> {
-        limit.map(|most| most.saturating_sub(self.total(limit)))
+    pub fn room(&self, limit: Limit) -> Option<u64> {
+        limit.bytes().map(|most| most.saturating_sub(self.total(limit)))
     }
 }
 

@@ -45,7 +45,7 @@ impl<S: Gadgets> Executor<'_, S> {
         let mut whole = self.secret(phantom_or_zeros(ctx, node.dtype, node.elements()));
         let chunks = Chunks { len: split.units(node), chunk: units, window };
         let work = async |ctx: Ctx, units: Range<usize>| {
-            let Piece { op, takes, put } = split.piece(graph, id, units);
+            let Piece { op, takes, put } = split.piece(graph, id, units, ctx.is_dry());
             Ok((self.piece(&ctx, id, &op, &takes, sources).await?, put))
         };
         let mut written = Ok(());
@@ -92,7 +92,7 @@ impl<S: Gadgets> Executor<'_, S> {
             let graph = self.work.graph;
             let node = graph.node(id);
             let len = range.len();
-            let (op, takes) = split::part(graph, node, range);
+            let (op, takes) = split::part(graph, node, range, ctx.is_dry());
             Ok(Rc::new(match &op {
                 Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
                 Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),

@@ -16,7 +16,7 @@ use quorate_ring::meter::{Work as Effort, charged};
 use crate::data::{Plain, phantom};
 use crate::effort::Taken;
 use crate::executor::{Executor, Known, Value, Work};
-use crate::memory::{self, Need};
+use crate::memory::{self, Limit, Need};
 use crate::mixed::{Ahead, Domains, converted, native};
 use crate::options::Options;
 use crate::order::Places;
@@ -53,7 +53,7 @@ pub(crate) fn rehearse<B: Backend>(
     (parties, me): (usize, usize),
     held: &BTreeSet<NodeId>,
     keeps: &dyn Fn(NodeId) -> bool,
-    (options, limit): (&Options, Option<u64>),
+    (options, limit): (&Options, Limit),
 ) -> Result<Rehearsal<B::Kind>> {
     let dry = B::dry(parties, me, options)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);

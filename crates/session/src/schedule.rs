@@ -18,7 +18,7 @@ use quorate_graph::{Graph, Node, NodeId, Op};
 
 use crate::executor::Work;
 use crate::memory::{
-    LANE_BYTES, LOCAL_STEP_BYTES, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
+    LANE_BYTES, LOCAL_STEP_BYTES, Limit, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
     value_bytes, working_bytes,
 };
 use crate::order::{Counts, Places};
@@ -96,8 +96,12 @@ impl Schedule {
     /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their users'
     /// pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and pieces that
     /// save less than a quarter are not worth it.
-    pub fn of<B: Backend>(given: &Given<'_, B>, limit: Option<u64>) -> Schedule {
-        let rule = limit.map_or(Rule::BY_SIZE, Rule::under);
+    pub fn of<B: Backend>(given: &Given<'_, B>, limit: Limit) -> Schedule {
+        let rule = match limit {
+            Limit::None => Rule::BY_SIZE,
+            Limit::Named(bytes) => Rule::under(bytes),
+            Limit::Free(bytes) => Rule { elements: Rule::BY_SIZE.elements, ..Rule::under(bytes) },
+        };
         let whole = given.walk(&Rule::WHOLE, &BTreeSet::new());
         if whole.peak_bytes <= rule.limit {
             return whole;
@@ -107,7 +111,7 @@ impl Schedule {
             let fused = given.walk(&rule, &given.within(&rule));
             best = if fused.peak_bytes < best.peak_bytes { fused } else { best };
         }
-        let saves = limit.is_some() || best.peak_bytes <= whole.peak_bytes / 4 * 3;
+        let saves = limit != Limit::None || best.peak_bytes <= whole.peak_bytes / 4 * 3;
         if saves { best } else { whole }
     }
 

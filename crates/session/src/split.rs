@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use quorate_graph::{Axis, Graph, Node, NodeId, Op, shape};
+use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, shape};
 
 use crate::memory::{Load, OperandLoad};
 
@@ -174,7 +174,7 @@ impl Split {
     }
 
     /// The piece of node `id` that has these units.
-    pub fn piece(self, graph: &Graph, id: NodeId, units: Range<usize>) -> Piece {
+    pub fn piece(self, graph: &Graph, id: NodeId, units: Range<usize>, dry: bool) -> Piece {
         let node = graph.node(id);
         let times = |each: usize| Take::Range(units.start * each..units.end * each);
         let scaled = |op: Op, each: usize, result: usize| Piece {
@@ -184,7 +184,7 @@ impl Split {
         };
         match self {
             Split::Elements | Split::Positions => {
-                let (op, takes) = part(graph, node, units.clone());
+                let (op, takes) = part(graph, node, units.clone(), dry);
                 Piece { op, takes, put: Put::At(units.start) }
             }
             Split::Spread(each) => scaled(node.op.clone(), 1, each),
@@ -228,13 +228,14 @@ impl Split {
 }
 
 /// The elements `range` of a node that is made element by element, or moves elements: its operation on these, and what it
-/// takes.
-pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>) -> (Op, Vec<Take>) {
+/// takes. A dry run does not look at positions.
+pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -> (Op, Vec<Take>) {
     let of_range = |divisors: &[i128]| match divisors {
         [one] => [*one].into(),
         all => all[range.clone()].into(),
     };
     let op = match &node.op {
+        Op::Gather(_) | Op::Broadcast if dry => return (Op::Gather(Index::of_len(range.len())), vec![Take::Whole]),
         Op::Gather(index) => return (Op::Gather(list(index.part(range))), vec![Take::Whole]),
         Op::Broadcast => {
             let from = &graph.node(node.inputs[0]).shape;
@@ -260,8 +261,8 @@ fn wires(node: &Node) -> Vec<usize> {
     }
 }
 
-fn list(positions: Vec<u32>) -> quorate_graph::Index {
-    quorate_graph::Index::List(positions.into())
+fn list(positions: Vec<u32>) -> Index {
+    Index::List(positions.into())
 }
 
 /// Whether each element of the result is made of the same elements of all operands.

@@ -20,6 +20,7 @@ use crate::error::SessionError;
 use crate::executor::{Executor, Known, Reveal, Work};
 use crate::free;
 use crate::lines::by_line;
+use crate::memory::Limit;
 use crate::mixed::{Ahead, Book, Decided, Deciding, Domains, Prices, assign, leaving, native, pin};
 use crate::options::Options;
 use crate::plan::{Plan, Pricing, Rehearsed, Setting, StepPlan};
@@ -223,16 +224,16 @@ impl<B: Backend> Worker<B> {
         self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
         let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
-        let mut limit = self.options.max_memory;
+        let mut limit = Limit::named(self.options.max_memory);
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
         let after = self.store.kept(graph, &work.nodes);
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
         let mut rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
-        let allowed = Allowed { named: limit, free: free.clone(), sharing: self.sharing };
+        let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if let Some(less) = allowed.less_for(&rehearsal.need) {
-            limit = Some(less);
+            limit = less;
             in_pieces(&mut work, &self.store);
             rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
         }
@@ -303,7 +304,7 @@ impl<B: Backend> Worker<B> {
         let parties = self.party.parties();
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
-        let mut limit = self.options.max_memory;
+        let mut limit = Limit::named(self.options.max_memory);
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
         let truncations = Truncations::of(&self.backend, graph, &work.nodes);
         let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
@@ -314,13 +315,13 @@ impl<B: Backend> Worker<B> {
         let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
         for party in 0..parties {
-            let again = |work: &Work<'_>, limit| {
+            let again = |work: &Work<'_>, limit: Limit| {
                 let keeps = |id| after.values.contains(&id);
                 rehearse::<B>(work, (parties, party), &held, &keeps, (&self.options, limit))
             };
             let mut rehearsal = again(&work, limit)?;
             if let Some(less) = allowed.less_for(&rehearsal.need).filter(|_| party == 0) {
-                (limit, plan.chosen) = (Some(less), BTreeMap::new());
+                (limit, plan.chosen) = (less, BTreeMap::new());
                 in_pieces(&mut work, &self.store);
                 rehearsal = again(&work, limit)?;
             }
@@ -367,7 +368,7 @@ const MOST_PLANNED: usize = 20_000;
 fn mix<B: Backend>(
     work: &mut Work<'_>,
     store: &Store<B>,
-    (limit, options): (Option<u64>, &Options),
+    (limit, options): (Limit, &Options),
     deciding: Option<&Deciding<'_>>,
 ) -> Result<Decided> {
     in_pieces(work, store);
@@ -375,7 +376,7 @@ fn mix<B: Backend>(
     if let Some(deciding) = deciding.filter(|_| is_short) {
         return assign::<B>(work, deciding);
     }
-    if limit.is_none() {
+    if limit == Limit::None {
         pin::<B>(work);
     }
     Ok(Decided::default())

@@ -94,8 +94,7 @@ impl Bits {
     /// If a position lies outside (unchecked on shapes, which do not look at positions).
     pub fn gather_lanes(&self, indices: &[u32]) -> Bits {
         if self.is_shape() {
-            meter::charge(meter::Kernel::GatherBits, self.rows.saturating_mul(indices.len()));
-            return Self::shape(self.rows, indices.len());
+            return self.gathered_shape(indices.len());
         }
         assert!(indices.iter().all(|&i| (i as usize) < self.lanes), "a lane outside a {self:?}");
         let mut words = memory::with_room(self.rows * indices.len().div_ceil(64));
@@ -105,6 +104,12 @@ impl Bits {
             words.extend(indices.chunks(64).map(|run| run.iter().rev().fold(0, |word, &i| word << 1 | bit(i))));
         }
         Self::of_words(self.rows, indices.len(), words)
+    }
+
+    /// The shape of what [`gather_lanes`](Self::gather_lanes) gives for so many positions.
+    pub fn gathered_shape(&self, lanes: usize) -> Bits {
+        meter::charge(meter::Kernel::GatherBits, self.rows.saturating_mul(lanes));
+        Self::shape(self.rows, lanes)
     }
 
     /// The rows at public positions, in their order; positions may repeat.

@@ -91,10 +91,13 @@ impl Vector {
     /// If a position lies outside (unchecked on shapes, which do not look at positions).
     pub fn gather(&self, indices: &[u32]) -> Vector {
         on_words!(&self.data, words => Self::of_words(self.ring, gathered(words, indices)),
-        _len => {
-            meter::charge(meter::Kernel::Gather, indices.len());
-            Self::shape(self.ring, indices.len())
-        })
+        _len => self.gathered_shape(indices.len()))
+    }
+
+    /// The shape of what [`gather`](Self::gather) gives for so many positions.
+    pub fn gathered_shape(&self, len: usize) -> Vector {
+        meter::charge(meter::Kernel::Gather, len);
+        Self::shape(self.ring, len)
     }
 
     /// `len` copies of the only element.

@@ -12,6 +12,7 @@ use quorate_graph::{Dtype, Graph, Hash, NodeId};
 
 use super::assign::Planned;
 use crate::executor::Work;
+use crate::memory::Limit;
 use crate::options::Options;
 use crate::plan::{Pricing, Rehearsed};
 use crate::protocol::Backend;
@@ -111,7 +112,7 @@ impl Prices {
     pub fn whole<B: Backend>(&self, work: &Work<'_>) -> Result<f64> {
         let (nothing, parties) = (BTreeSet::new(), self.parties);
         let rehearsed = |me: usize| -> Result<Rehearsed> {
-            let mut all = rehearse::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, None))?;
+            let mut all = rehearse::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, Limit::None))?;
             // Each party's clock shows something else, and they must come to one answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
             Ok(Rehearsed::of(&all, work, BTreeMap::new(), 0.0))
