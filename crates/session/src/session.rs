@@ -90,6 +90,8 @@ pub struct Session {
     look: Option<Look>,
     /// What inputs of this process lost on their way in, until it is told.
     lost: Vec<BuildError>,
+    /// While values are looked at that no run of the user's opens.
+    peeking: bool,
     stats: Stats,
     closed: bool,
     /// Where the parties' threads are: a fork of this process has none of them.
@@ -199,6 +201,7 @@ impl Session {
             jobs: 0,
             look: check.then(Look::default),
             lost: vec![],
+            peeking: false,
             stats: Stats::default(),
             closed: false,
             process: std::process::id(),
@@ -346,13 +349,17 @@ impl Session {
     pub(crate) fn peek(&mut self, nodes: &[NodeId]) -> Result<Vec<Data>, SessionError> {
         let before = self.stats.clone();
         let reveals: Vec<(NodeId, Option<usize>)> = nodes.iter().map(|&id| (id, None)).collect();
+        self.peeking = true; // whoever peeks looks at the program, which nothing is forgotten of meanwhile
         let values = self.start_run(&reveals, true).and_then(Running::finish);
-        self.stats = before;
+        (self.peeking, self.stats) = (false, before);
         values?.into_iter().map(|value| value.ok_or(SessionError::WorkerGone)).collect()
     }
 
     /// Forgets what no array refers to any more, given what each party here still needs after a run that all ended well.
     fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
+        if self.peeking {
+            return;
+        }
         let Ok(mut program) = self.program.write() else { return };
         program.arrays.forget();
         if needs.len() == self.seats.len() {
