@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dtype::{Dtype, MAX_BITS, shown};
+use crate::dtype::{Dtype, shown};
 use crate::error::{Advice, BuildError, Excess, Fault};
 use crate::graph::{Graph, Truncation};
 use crate::interval::Interval;
@@ -14,6 +14,9 @@ use crate::node::{Node, NodeId, Op};
 use crate::ranges::{self, Known, Reach};
 use crate::real::Real;
 use crate::reference;
+
+/// More numbers than this are not computed only to look at them: 16 bytes each.
+const MOST_ELEMENTS: usize = 1 << 26;
 
 /// Where the values of arrays lie that were run.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +59,9 @@ impl Checker {
             return Ok(Checked { warnings: vec![], ranges: look.ranges });
         }
         let steps = look.behind_doubts();
+        if steps.iter().map(|&id| graph.node(id).elements()).sum::<usize>() > MOST_ELEMENTS {
+            return Ok(Checked { warnings: look.unseen(), ranges: look.ranges });
+        }
         let given: Vec<NodeId> = look.given_to(&steps);
         let known = given.iter().copied().zip(values(&given)?).collect();
         let warnings = look.compute(&steps, known)?;
@@ -108,6 +114,8 @@ impl Look<'_> {
             Reach::Leaves(_) => node.interval.is_none(),
             Reach::Unknown => saturates(op),
         };
+        let doubt =
+            doubt || by_zero(op, &inputs) || matches!(op, Op::Scale(by) if by.saturates(inputs[0].range(), node.dtype));
         if doubt || self.rounds_down(node) {
             self.doubtful.insert(id);
         }
@@ -128,11 +136,21 @@ impl Look<'_> {
         matches!(node.op, Op::Convert) && node.dtype.is_integer() && from().dtype.frac() > 0 && from().range().lo() < 0
     }
 
-    /// The steps that doubtful ones depend on, and these, in order.
+    /// The steps that doubtful ones depend on, and these, in order; short of shuffles, whose order the parties choose.
     fn behind_doubts(&self) -> Vec<NodeId> {
         let doubts: Vec<NodeId> = self.doubtful.iter().copied().collect();
         let running: BTreeSet<NodeId> = self.nodes.iter().copied().collect();
-        self.graph.needed(&doubts, |id| !running.contains(&id))
+        let given = |id: NodeId| !running.contains(&id) || matches!(self.graph.node(id).op, Op::Part { .. });
+        self.graph.needed(&doubts, given)
+    }
+
+    /// What to say of doubtful steps that are not looked at.
+    fn unseen(&self) -> Vec<BuildError> {
+        let said = |&id: &NodeId| {
+            let node = self.graph.node(id);
+            BuildError { fault: Fault::NotLooked { op: node.op.name() }, at: node.source.clone() }
+        };
+        self.doubtful.iter().take(1).map(said).collect()
     }
 
     /// What these steps need and do not compute: inputs, and what was run before.
@@ -149,15 +167,13 @@ impl Look<'_> {
         given.into_iter().filter(|&id| !self.graph.node(id).is_public()).collect()
     }
 
-    /// Computes the steps on integers that do not wrap.
+    /// Computes the steps on integers that do not wrap, up to the first that leaves its dtype.
     fn compute(
         &mut self,
         steps: &[NodeId],
         mut known: BTreeMap<NodeId, Vec<i128>>,
     ) -> Result<Vec<BuildError>, BuildError> {
         let mut warnings = Vec::new();
-        let mut first: Option<(NodeId, Leaving)> = None;
-        let mut most_bits = 0;
         let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
         steps.iter().flat_map(|&id| &self.graph.node(id).inputs).for_each(|&id| *uses.entry(id).or_default() += 1);
         for &id in steps {
@@ -165,16 +181,21 @@ impl Look<'_> {
             if known.contains_key(&id) || node.is_public() {
                 continue;
             }
-            let result = self.value(node, &mut known);
+            let Some(mut result) = self.value(node, &mut known) else {
+                return Err(self.error(id, Leaving::beyond_all()));
+            };
             if self.doubtful.contains(&id) {
                 if let Some(leaving) = self.leaves(node, &result) {
-                    most_bits = most_bits.max(leaving.bits);
-                    first.get_or_insert((id, leaving));
+                    return Err(self.error(id, leaving));
                 }
                 warnings.extend(self.warning(node, &result, &known));
                 if let Some(range) = Interval::of(&result).filter(|range| node.dtype.range().covers(*range)) {
                     self.ranges.insert(id, range);
                 }
+            }
+            if node.interval.is_some() {
+                // Proven to fit; or meant to have so few bits.
+                result.iter_mut().for_each(|value| *value = node.dtype.wrap(*value));
             }
             for input in &node.inputs {
                 if let Some(left) = uses.get_mut(input) {
@@ -186,21 +207,15 @@ impl Look<'_> {
             }
             known.insert(id, result);
         }
-        match first {
-            Some((id, leaving)) => Err(self.error(id, leaving, most_bits)),
-            None => Ok(warnings),
-        }
+        Ok(warnings)
     }
 
-    fn value(&self, node: &Node, known: &mut BTreeMap<NodeId, Vec<i128>>) -> Vec<i128> {
+    /// `None` where 128 bits do not hold it.
+    fn value(&self, node: &Node, known: &mut BTreeMap<NodeId, Vec<i128>>) -> Option<Vec<i128>> {
         for input in &node.inputs {
             if let Some(values) = self.graph.node(*input).constant() {
                 known.entry(*input).or_insert(values);
             }
-        }
-        if let Op::Part { before, .. } = node.op {
-            let all = &known[&node.inputs[0]];
-            return all[before..before + node.elements()].to_vec();
         }
         let nodes: Vec<&Node> = node.inputs.iter().map(|&input| self.graph.node(input)).collect();
         let values: Vec<&[i128]> = node.inputs.iter().map(|input| known[input].as_slice()).collect();
@@ -222,32 +237,38 @@ impl Look<'_> {
         let allowed = all.shr(shift);
         let index = result.iter().position(|&v| !allowed.contains(v))?;
         let range = Interval::spanning(result);
-        let sign = u32::from(!node.dtype.is_unsigned());
-        let bits = range.signed_bits() - 1 + sign + shift + u32::from(either_way);
-        Some(Leaving { index, value: result[index], range, bits, shift })
+        let bits = range.signed_bits() + shift + u32::from(either_way);
+        Some(Leaving { index, value: Some(result[index]), range, bits, shift })
     }
 
-    fn error(&self, id: NodeId, leaving: Leaving, most_bits: u32) -> BuildError {
+    fn error(&self, id: NodeId, leaving: Leaving) -> BuildError {
         let node = self.graph.node(id);
         let dtype = node.dtype;
         let Leaving { index, value, range, bits, shift } = leaving;
-        let enough = |bits: u32| [8, 16, 32, 64, 96, MAX_BITS].into_iter().find(|&usual| usual >= bits);
         let stated = |id: &NodeId| {
             let node = self.graph.node(*id);
             matches!(node.op, Op::Input { .. }) && node.dtype == dtype && !node.room.grows
         };
         let all = self.graph.needed(&[id], |id| self.graph.get(id).is_err());
-        let advice = match (&node.op, enough(bits), enough(most_bits)) {
-            (Op::Convert, ..) => dtype.holding(range).map_or(Advice::Scale, Advice::Target),
-            (_, None, _) => Advice::Scale,
-            (_, Some(_), Some(to)) if all.iter().any(stated) => Advice::Inputs { from: dtype, to: dtype.with_bits(to) },
-            (_, Some(to), _) => Advice::Operands(dtype.with_bits(to)),
+        let whole = Interval::signed(bits.clamp(1, 127));
+        let enough = match range.lo() < 0 || !dtype.is_unsigned() {
+            true => dtype.holding(whole),
+            false => dtype.holding(range),
         };
-        let shown = if dtype.is_fixed() { shown(dtype.decode(value)) } else { value.to_string() };
+        let advice = match (&node.op, enough) {
+            (Op::Convert, _) => dtype.holding(range).map_or(Advice::Scale, Advice::Target),
+            (_, None) => Advice::Scale,
+            (_, Some(to)) if all.iter().any(stated) => Advice::Inputs { from: dtype, to },
+            (_, Some(to)) => Advice::Operands(to),
+        };
+        let shown = match value {
+            Some(value) if dtype.is_fixed() => shown(dtype.decode(value)),
+            Some(value) => value.to_string(),
+            None => "a value beyond all dtypes".into(),
+        };
         let whole_bits = (shift > 0).then_some(bits);
         let what = Box::new(Excess { index, shown, whole_bits, advice });
-        let fault = Fault::Leaves { op: node.op.name(), dtype, what };
-        BuildError { fault, at: node.source.clone() }
+        BuildError { fault: Fault::Leaves { op: node.op.name(), dtype, what }, at: node.source.clone() }
     }
 
     /// What to say of results that are not numpy's.
@@ -267,6 +288,19 @@ impl Look<'_> {
                 let of = format!("{} / {}", shown(from(0).decode(x[index])), shown(from(1).decode(y[index])));
                 let advice = "divide by mpc.maximum(y, smallest) where y may be 0, or clip the result";
                 Fault::Saturates { op: "divide", index, of, numpy, advice }
+            }
+            Op::IntDivide(_) => {
+                let (x, y) = (operand(0)?, operand(1)?);
+                let index = y.iter().position(|&y| y == 0)?;
+                let (of, advice) = (format!("{} by 0", x[index]), "divide by mpc.maximum(y, 1) where y may be 0");
+                Fault::Saturates { op: node.op.name(), index, of, numpy: "0 with a warning", advice }
+            }
+            Op::Scale(by) => {
+                let x = operand(0)?;
+                let index = (0..x.len()).find(|&i| by.is_saturated(i, x[i], node.dtype))?;
+                let of = shown(from(0).decode(x[index]));
+                let advice = "state no dtype, a wider one, or clip what is divided";
+                Fault::Saturates { op: "divide", index, of, numpy: "larger number", advice }
             }
             Op::Real(function) => {
                 let x = operand(0)?;
@@ -297,11 +331,23 @@ impl Look<'_> {
 /// A result beyond its dtype.
 struct Leaving {
     index: usize,
-    value: i128,
+    /// `None`: 128 bits do not hold it.
+    value: Option<i128>,
     range: Interval,
     /// What would hold all of it.
     bits: u32,
     shift: u32,
+}
+
+impl Leaving {
+    fn beyond_all() -> Leaving {
+        Leaving { index: 0, value: None, range: Interval::signed(127), bits: 128, shift: 0 }
+    }
+}
+
+/// Whether integers may be divided by 0.
+fn by_zero(op: &Op, inputs: &[Known]) -> bool {
+    matches!(op, Op::IntDivide(_)) && inputs[1].range().contains(0)
 }
 
 /// Whether an operation of which nothing is proven may give a stated value in place of what its name says.

@@ -84,7 +84,14 @@ impl Dtype {
         if self.range().covers(values) {
             return Some(self);
         }
-        let kind = if self == Dtype::Bit { Dtype::Int { bits: 1 } } else { self };
+        let kind = match self {
+            Dtype::Bit => Dtype::Int { bits: 1 },
+            Dtype::Uint { bits } if values.lo() < 0 => Dtype::Int { bits },
+            kind => kind,
+        };
+        if kind != self && kind != (Dtype::Int { bits: 1 }) && kind.range().covers(values) {
+            return Some(kind);
+        }
         let mut wider = USUAL_BITS.into_iter().filter(|&bits| bits > kind.bits()).map(|bits| kind.with_bits(bits));
         wider.find(|dtype| dtype.range().covers(values))
     }

@@ -156,6 +156,10 @@ pub enum Fault {
         "astype rounds towards minus infinity: {from} becomes {to} (index {index}), where numpy gives {numpy}; for numpy's, take mpc.where(x < 0, -(-x).astype(dtype), x.astype(dtype))"
     )]
     RoundsDown { index: usize, from: String, to: f64, numpy: f64 },
+    #[error(
+        "{op} is not held to its dtype, for it depends on too many numbers to look at: state bound= of the inputs, or run it in parts"
+    )]
+    NotLooked { op: &'static str },
     #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*digits))]
     Unbounded { op: &'static str, dtype: Dtype, digits: Option<u32> },
     #[error(
@@ -354,6 +358,7 @@ impl Fault {
             | Fault::Leaves { .. }
             | Fault::Saturates { .. }
             | Fault::RoundsDown { .. }
+            | Fault::NotLooked { .. }
             | Fault::Unbounded { .. }
             | Fault::Bound { .. }
             | Fault::Shift { .. }

@@ -334,6 +334,8 @@ impl Graph {
         let interval = match reach {
             _ if clamped.is_some() => clamped,
             // What nothing was stated about lies in its dtype; only under strict rules is that held against its author.
+            // A function's result is saturated in its dtype, in which what grows then finds room.
+            Reach::Unknown if room.grows && op.is_approximate() => Some(dtype.range()),
             Reach::Unknown => (self.rules.strict && !op.is_random()).then(|| dtype.range()),
             Reach::Fits(interval) => Some(interval),
             // Values are looked at where nobody stated how large they are.
@@ -435,7 +437,9 @@ impl Graph {
         };
         let values: Vec<Vec<i128>> = operands.iter().map(full).collect();
         let slices: Vec<&[i128]> = values.iter().map(Vec::as_slice).collect();
-        let result = reference::exact(op, &operands, &slices, &shape, dtype);
+        let Some(result) = reference::exact(op, &operands, &slices, &shape, dtype) else {
+            return Err(Fault::public_result(op.name(), dtype, &[i128::MAX]));
+        };
         let Some(holding) = dtype.holding(Interval::spanning(&result)) else {
             return Err(Fault::public_result(op.name(), dtype, &result));
         };

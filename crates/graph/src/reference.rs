@@ -1,6 +1,7 @@
 //! What a program means: evaluation in the clear, which every protocol must equal bit for bit. Simple on purpose, and
 //! independent of the interval analysis and of every backend.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use quorate_circuits::{Circuit, Gate};
@@ -61,34 +62,47 @@ pub(crate) fn evaluate(
     map(&result, |x| dtype.wrap(x))
 }
 
-/// The result of one operation on integers, which do not wrap; what 128 bits do not hold is saturated there. Where fewer
-/// bits are the operation's meaning, as for numbers made of bits, it has these.
-pub(crate) fn exact(op: &Op, nodes: &[&Node], values: &[&[i128]], result_shape: &[usize], dtype: Dtype) -> Vec<i128> {
-    let result = computed(op, nodes, values, result_shape, (dtype, Numbers::Exact));
-    if matches!(op, Op::Compose) { map(&result, |x| dtype.wrap(x)) } else { result }
+/// The result of one operation on integers, which do not wrap; `None` where 128 bits do not hold it, or what it is made of.
+/// Where fewer bits are the operation's meaning, as for numbers made of bits, it has these.
+pub(crate) fn exact(
+    op: &Op,
+    nodes: &[&Node],
+    values: &[&[i128]],
+    result_shape: &[usize],
+    dtype: Dtype,
+) -> Option<Vec<i128>> {
+    let overflow = Cell::new(false);
+    let result = computed(op, nodes, values, result_shape, (dtype, Numbers::Exact(&overflow)));
+    let result = if matches!(op, Op::Compose) { map(&result, |x| dtype.wrap(x)) } else { result };
+    (!overflow.get()).then_some(result)
 }
 
 /// How numbers are added and multiplied.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Numbers {
+#[derive(Clone, Copy, Debug)]
+enum Numbers<'o> {
     /// Modulo the ring of a dtype.
     Ring(Dtype),
-    /// As integers, saturated.
-    Exact,
+    /// As integers; whether one was too large is noted.
+    Exact(&'o Cell<bool>),
 }
 
-impl Numbers {
+impl Numbers<'_> {
+    fn noted(result: Option<i128>, overflow: &Cell<bool>) -> i128 {
+        overflow.set(overflow.get() || result.is_none());
+        result.unwrap_or(0)
+    }
+
     fn add(self, x: i128, y: i128) -> i128 {
         match self {
             Numbers::Ring(dtype) => dtype.wrap(x.wrapping_add(y)),
-            Numbers::Exact => x.saturating_add(y),
+            Numbers::Exact(overflow) => Numbers::noted(x.checked_add(y), overflow),
         }
     }
 
     fn mul(self, x: i128, y: i128) -> i128 {
         match self {
             Numbers::Ring(dtype) => dtype.wrap(x.wrapping_mul(y)),
-            Numbers::Exact => x.saturating_mul(y),
+            Numbers::Exact(overflow) => Numbers::noted(x.checked_mul(y), overflow),
         }
     }
 
@@ -103,7 +117,7 @@ fn computed(
     nodes: &[&Node],
     values: &[&[i128]],
     result_shape: &[usize],
-    (dtype, numbers): (Dtype, Numbers),
+    (dtype, numbers): (Dtype, Numbers<'_>),
 ) -> Vec<i128> {
     match (op, values) {
         (Op::Add, [a, b]) => zip(a, b, |x, y| numbers.add(x, y)),
@@ -203,7 +217,7 @@ pub(crate) fn floor_div(x: i128, d: i128) -> i128 {
     x / d - i128::from(!exact && (x < 0) != (d < 0))
 }
 
-fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], numbers: Numbers) -> Vec<i128> {
+fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], numbers: Numbers<'_>) -> Vec<i128> {
     let mut sums = Vec::with_capacity(batch * m * n);
     for block in 0..batch {
         for row in 0..m {

@@ -235,6 +235,18 @@ impl Scale {
         if self.limits.is_some() { either_way.clamped(dtype.range()) } else { either_way }
     }
 
+    /// Whether some number of `x` may have a saturated result.
+    pub(crate) fn saturates(&self, x: Interval, dtype: Dtype) -> bool {
+        let (most, size) = (dtype.range().hi(), x.lo().abs().max(x.hi().abs()));
+        self.limits.iter().flat_map(Units::to_vec).any(|limit| limit < most && size > limit)
+    }
+
+    /// Whether the result of element `i`, which is `x`, is saturated.
+    pub(crate) fn is_saturated(&self, i: usize, x: i128, dtype: Dtype) -> bool {
+        let limit = self.limits.as_ref().map(|limits| limits.part(i..i + 1)[0]);
+        limit.is_some_and(|limit| limit < dtype.range().hi() && x.abs() > limit)
+    }
+
     /// Whether some number of `x` has a result that is not saturated.
     pub(crate) fn fits_some(&self, x: Interval, dtype: Dtype) -> bool {
         let least = if x.contains(0) { 0 } else { x.lo().abs().min(x.hi().abs()) };

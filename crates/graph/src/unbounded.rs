@@ -12,10 +12,19 @@ const LOOKED_THROUGH: usize = 4096;
 /// The largest bound that is looked for is 10 to this.
 const MOST_DIGITS: u32 = 36;
 
-/// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums of two numbers do not
-/// count: half of all numbers would have to be beyond what anybody computes with.
+/// Below so many bits, sums of two numbers wrap for numbers that people have.
+const FEW_BITS: u32 = 32;
+
+/// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and differences of two
+/// numbers count where these are short, or have no sign: else they would have to be beyond what anybody computes with.
 pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
-    if !matches!(op, Op::Mul | Op::MatMul { .. } | Op::Sum(_) | Op::CumSum(_) | Op::Convert) {
+    let counts = match op {
+        Op::Mul | Op::MatMul { .. } | Op::Sum(_) | Op::CumSum(_) | Op::Convert | Op::Scale(_) | Op::Shl(_) => true,
+        Op::Add => dtype.bits() < FEW_BITS,
+        Op::Sub | Op::Neg => dtype.bits() < FEW_BITS || dtype.is_unsigned(),
+        _ => false,
+    };
+    if !counts {
         return false;
     }
     let anything: Vec<Known> = inputs.iter().map(|known| Known { interval: Some(known.range()), ..*known }).collect();

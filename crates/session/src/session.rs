@@ -1,6 +1,7 @@
 //! A session: the program being built, and a thread for each party in this process.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, RwLock};
@@ -327,9 +328,9 @@ impl Session {
     /// The first result that leaves its dtype, as [`BuildError`] of kind range, at its line.
     pub fn check(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Vec<BuildError>, SessionError> {
         let Some(mut look) = self.look.take() else { return Ok(vec![]) };
-        let warnings = look.check(self, reveals);
+        let warnings = catch_unwind(AssertUnwindSafe(|| look.check(self, reveals)));
         self.look = Some(look);
-        warnings
+        warnings.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// The steps that a run of these reveals would take.

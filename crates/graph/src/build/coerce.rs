@@ -94,6 +94,8 @@ impl Type {
             true => needed.max(least),
             false => USUAL_BITS.into_iter().find(|&bits| bits >= needed.max(least)).unwrap_or(needed),
         });
+        // Sums of what fits shall fit, too, as they would if nothing were proven.
+        let bits = if is_fixed { bits } else { stated().map(Dtype::bits).fold(bits, u32::max) };
         match made(bits, unsigned).checked() {
             Ok(dtype) => Ok(dtype),
             Err(_) => Err(Fault::NoCommonDtype { op, left: self.dtype(), right: other.dtype(), bits: needed }),

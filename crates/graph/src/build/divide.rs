@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::linear::Reduce;
 use super::{Builder, Operand, coerce};
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, MAX_RING_BITS};
 use crate::error::Fault;
 use crate::node::{Division, Give, NodeId, Op};
 use crate::ranges;
@@ -110,16 +110,24 @@ impl Builder<'_> {
 
     /// The divisors in units of what they divide. They need not fit its type.
     fn divisors(&self, op: &'static str, dtype: Dtype, by: Operand<'_>) -> Result<Vec<i128>, Fault> {
-        let scaled = |values: &[i128]| values.iter().map(|&d| d << dtype.frac()).collect();
+        let moved = |values: &[i128], up: u32| {
+            let unit = 1i128 << up;
+            let one = |(index, &d): (usize, &i128)| match d.checked_mul(unit).filter(|d| d.abs() < 1 << MAX_RING_BITS) {
+                Some(units) => Ok(units),
+                None => Err(Fault::OutOfRange { index, value: d as f64, shown: d.to_string(), dtype, fits: None }),
+            };
+            values.iter().enumerate().map(one).collect::<Result<Vec<i128>, Fault>>()
+        };
+        let scaled = |values: &[i128]| moved(values, dtype.frac());
         match by {
-            Operand::Ints { values, .. } => Ok(scaled(values)),
+            Operand::Ints { values, .. } => scaled(values),
             Operand::Reals { values, .. } => dtype.encode_reals(values),
             Operand::Node(id) => {
                 let node = self.graph.get(id)?;
                 let Some(values) = node.constant() else { return Err(Fault::SecretDivisor { op }) };
                 match dtype.frac().checked_sub(node.dtype.frac()) {
-                    _ if !node.dtype.is_fixed() => Ok(scaled(&values)),
-                    Some(up) if dtype.is_fixed() => Ok(values.iter().map(|d| d << up).collect()),
+                    _ if !node.dtype.is_fixed() => scaled(&values),
+                    Some(up) if dtype.is_fixed() => moved(&values, up),
                     _ => Err(Fault::FinerDivisor { op, left: dtype, right: node.dtype }),
                 }
             }

@@ -53,13 +53,17 @@ impl Builder<'_> {
         let Product { batch, mut m, k, n, shape } = product(&left, &right)?;
         let types = coerce::multiplied("matmul", self.types([a, b])?)?;
         let [mut da, mut db] = if types == [Dtype::Bit; 2] { [Dtype::INT64; 2] } else { types };
-        let dtype = if da.is_fixed() { da } else { db };
+        let mut dtype = if da.is_fixed() { da } else { db };
         let finer = self.finer(a, b, k)?;
         let (mut a, mut b) = (a, b);
         if let Some(finer) = &finer {
             let units = Operand::Ints { shape: if finer.is_left { &left } else { &right }, values: &finer.units };
-            let (operand, kind) = if finer.is_left { (&mut a, &mut da) } else { (&mut b, &mut db) };
-            (*operand, *kind) = (units, Dtype::Int { bits: dtype.bits() });
+            dtype = dtype.with_bits(finer.bits);
+            let whole = Dtype::Int { bits: finer.bits };
+            match finer.is_left {
+                true => (a, da, db) = (units, whole, dtype),
+                false => (b, db, da) = (units, whole, dtype),
+            }
         }
         // One matrix on the right for a whole batch on the left: a single, taller product.
         let mut count = batch.iter().product();
@@ -77,7 +81,8 @@ impl Builder<'_> {
         let product = self.graph.push(product, vec![a, b], shape.clone(), dtype, &self.at)?;
         self.graph.warn(product, finer.lost)?;
         let scale = Scale::shifted(finer.shift, self.graph.node(product).range(), dtype);
-        self.graph.push(Op::Scale(Arc::new(scale)), vec![product], shape, dtype, &self.at)
+        let scaled = self.graph.push(Op::Scale(Arc::new(scale)), vec![product], shape, dtype, &self.at)?;
+        self.kept(scaled)
     }
 
     pub(super) fn build_dot(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{Builder, Operand, coerce};
-use crate::dtype::Dtype;
+use crate::dtype::{Dtype, MAX_RING_BITS};
 use crate::error::Fault;
 use crate::graph::Truncation;
+use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::scale::{Multiples, Ratio, Scale, enough_bits};
 use crate::shape;
@@ -30,6 +31,8 @@ pub(super) struct Finer {
     pub is_left: bool,
     pub units: Vec<i128>,
     pub shift: u32,
+    /// Of the ring in which the products are added.
+    pub bits: u32,
     /// What is lost nevertheless.
     pub lost: Option<Fault>,
 }
@@ -53,15 +56,19 @@ impl Builder<'_> {
         let enough = enough_bits(size);
         let free = 1 + u32::from(self.graph.rules().truncation == Truncation::Probabilistic);
         let largest = values.iter().fold(0.0f64, |most, v| most.max(v.abs()));
-        let fits = |shift: &u32| {
+        let sum = |shift: &u32| {
             let units = (largest * f64::from(*shift).exp2()).round_ties_even() as i128; // saturates
-            units.saturating_mul(size).saturating_add(1 << (shift - 1)) < 1 << (bits - free)
+            units.saturating_mul(size).saturating_add(1 << (shift - 1))
         };
-        let Some(shift) = (frac + 1..=enough.min(bits - 1)).rev().find(fits) else { return Ok(None) };
+        let widest = if self.grows(&[id], node.dtype) { MAX_RING_BITS } else { bits };
+        let fits = |shift: &u32| sum(shift) < 1 << (widest - free);
+        let Some(shift) = (frac + 1..=enough.min(widest - 1)).rev().find(fits) else { return Ok(None) };
+        let most = sum(&shift);
+        let bits = self.product_room(node.dtype, Interval::new(-most, most), free - 1);
         let dtype = Dtype::Fixed { bits, frac: shift };
         let units = dtype.encode_reals(values)?;
         let lost = if shift < enough { dtype.lost(values, &units) } else { None };
-        Ok(Some(Finer { is_left, units, shift, lost }))
+        Ok(Some(Finer { is_left, units, shift, bits, lost }))
     }
 
     /// `a` times reals that its dtype does not hold; `None` where it does, or where `a` is not fixed point.

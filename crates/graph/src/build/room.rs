@@ -98,6 +98,13 @@ impl Builder<'_> {
         self.converted(id, self.room_for(dtype, values))
     }
 
+    /// Bits of the ring for a product that lies in `values`, `more` of them free: those of the operands where they do.
+    pub(super) fn product_room(&self, dtype: Dtype, values: Interval, more: u32) -> u32 {
+        let needed = values.signed_bits() + more;
+        let wider = PRODUCT_BITS.into_iter().find(|&bits| bits >= needed.max(dtype.bits()));
+        if needed <= dtype.bits() { dtype.bits() } else { wider.unwrap_or(MAX_RING_BITS) }
+    }
+
     /// The dtype in the narrowest of the kept rings, its own or wider, that holds `values`; the widest where none does.
     pub(super) fn room_for(&self, dtype: Dtype, values: Interval) -> Dtype {
         dtype.with_bits(width(values, KEPT_BITS).max(dtype.bits()))
