@@ -132,7 +132,8 @@ class SecretArray(Composed):
         return self._divide(other, self)
 
     def _divide(self, x: Any, y: Any) -> SecretArray:
-        """Of fixed point: exact, by secrets rounded towards 0, by public numbers down; saturated where it does not fit.
+        """Of fixed point: by secrets within 4 units (of more than 64 bits: or 2^-28 of the quotient), by public numbers
+        rounded down; saturated where it does not fit.
 
         By public reals that the dtype does not hold: within 2^-f of the quotient by the number itself.
         """

@@ -7,7 +7,7 @@ use crate::dtype::Dtype;
 use crate::interval::Interval;
 
 /// A function of one fixed-point number. Results are within two units of 2^-f, but for powers of arguments above 8,
-/// which are within a relative 2^-27 beside; outside its domain a function gives the value stated here, never an error.
+/// which are within a relative 2^-27 beside, and roots of more than 64 bits, within a relative 2^-28; outside its domain a function gives the value stated here, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Real {
     /// 1 / (1 + e^-x).

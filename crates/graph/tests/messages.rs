@@ -355,7 +355,7 @@ fn dtypes_that_are_none() {
         |mut at| at.constant_ints(&[], &[1], Dtype::Fixed { bits: 8, frac: 8 }),
         "fixed(8, 8): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)",
     );
-    assert_eq!(Dtype::int(65), Err(Fault::Bits { bits: 65 }));
+    assert_eq!(Dtype::int(121), Err(Fault::Bits { bits: 121 }));
     assert_eq!(Dtype::fixed(1, 0), Err(Fault::Bits { bits: 1 }));
     assert_eq!(Dtype::fixed(16, 16), Err(Fault::Frac { bits: 16, frac: 16 }));
 }

@@ -75,7 +75,8 @@ impl Builder<'_> {
     pub(super) fn build_multiple(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let (Operand::Node(id), Operand::Reals { values, shape }) = (a, by) else { return Ok(None) };
         let (reals, dtype) = (Reals { values, shape }, self.graph.get(id)?.dtype);
-        if !dtype.is_fixed() || values.iter().any(|c| !c.is_finite()) {
+        // Numbers from 2^63 on are whole, and take a wider dtype.
+        if !dtype.is_fixed() || !values.iter().all(|c| c.abs() < 2f64.powi(63)) {
             return Ok(None);
         }
         if reals.are_held(dtype) {
