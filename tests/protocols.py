@@ -8,5 +8,8 @@ import quorate as qr
 
 
 def among(parties: int, **options: Any) -> qr.Session:
-    """A local session of so many parties: two under `aby`, more under `rss`."""
-    return qr.local("aby" if parties == 2 else "rss", parties=parties, **options)
+    """A local session of so many parties: two under `aby`, more under `rss`.
+
+    What wraps is part of what is compared, so values are not held to their dtypes unless `check=True` is asked for.
+    """
+    return qr.local("aby" if parties == 2 else "rss", parties=parties, **{"check": False, **options})

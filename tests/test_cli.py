@@ -22,7 +22,7 @@ PRODUCT = """
 import sys, time
 import quorate as qr
 with qr.session() as mpc:
-    x = mpc.input([2, 3] if mpc.me in (None, 0) else None, owner=0, shape=(2,), dtype=qr.int(64))
+    x = mpc.input([2, 3] if mpc.me in (None, 0) else None, owner=0, shape=(2,), dtype=qr.int(64), bound=9)
     print(mpc.me, sys.argv[1:], (x * x).reveal(), flush=True)
 """
 

@@ -23,14 +23,14 @@ from deploying import LIMIT_SECONDS, QUORATE, Deployment, Ended, Wire, error_of
 SCORE = Path(__file__).resolve().parent.parent / "examples" / "score.py"
 
 PRODUCT = """
-x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=(3,), dtype=qr.int(64))
-y = mpc.input([4, 5, 6] if mpc.me == 1 else None, owner=1, shape=(3,), dtype=qr.int(64))
+x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=(3,), dtype=qr.int(64), bound=9)
+y = mpc.input([4, 5, 6] if mpc.me == 1 else None, owner=1, shape=(3,), dtype=qr.int(64), bound=9)
 print((x * y).reveal())
 """
 
 INPUTS = """
 def secret(owner, n):
-    return mpc.input(np.arange(n) if mpc.me == owner else None, owner=owner, shape=(n,), dtype=qr.int(64))
+    return mpc.input(np.arange(n) if mpc.me == owner else None, owner=owner, shape=(n,), dtype=qr.int(64), bound=n)
 """
 
 # Says "running" once the run is in a phase.

@@ -60,7 +60,7 @@ def seen(array, stop=False):
         return np.frombuffer(values, np.int64).tolist()
     except (qr.QuorateError, Stop):
         return None
-x = mpc.input(np.arange(8) if mpc.me == 0 else None, owner=0, shape=(8,), dtype=qr.int(64))
+x = mpc.input(np.arange(8) if mpc.me == 0 else None, owner=0, shape=(8,), dtype=qr.int(64), bound=9)
 for attempt in range(3):
     y, late = mpc.shuffle(x, x)
     print([seen(y, stop=mpc.me == 0), seen(late), seen(y)])

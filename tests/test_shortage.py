@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from deploying import Deployment
 
 import quorate as qr
+from deploying import Deployment
 
 MB = 10**6
 

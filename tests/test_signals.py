@@ -15,7 +15,7 @@ import pytest
 from deploying import LIMIT_SECONDS, QUORATE, Deployment, Ended, Party, error_of
 
 PRODUCT = """
-x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=(3,), dtype=qr.int(64))
+x = mpc.input([1, 2, 3] if mpc.me == 0 else None, owner=0, shape=(3,), dtype=qr.int(64), bound=9)
 print((x * x).reveal())
 """
 
@@ -28,7 +28,7 @@ def show(self, phase, share):
         told.append(phase)
         print("running\\n", end="")
 Progress.show = show
-x = mpc.input(np.arange(1_000_000) if mpc.me == 0 else None, owner=0, shape=1_000_000, dtype=qr.int(64))
+x = mpc.input(np.arange(1_000_000) if mpc.me == 0 else None, owner=0, shape=1_000_000, dtype=qr.int(64), bound=1e6)
 for _ in range(400): x = x * x
 x.sum().reveal()
 """

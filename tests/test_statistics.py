@@ -1,4 +1,4 @@
-"""Usual statistics of usual data: right by default, or refused; and random programs of all magnitudes, right or refused."""
+"""Usual statistics of usual data are right by default; random programs of all magnitudes are right or refused."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from protocols import among
 
 import quorate as qr
+from protocols import among
 
 RECORDS = 40
 UNIT = 2.0**-16
@@ -129,7 +129,7 @@ def test_usual_statistics_of_usual_data_are_right(parties: int) -> None:
     for place, name in enumerate(DATA):
         raw = _data(name, 7 * place), _data(name, 7 * place + 1)
         x, y = (np.rint(values / UNIT) * UNIT for values in raw)
-        with among(parties) as mpc, warnings.catch_warnings():
+        with among(parties, check=True) as mpc, warnings.catch_warnings():
             warnings.simplefilter("ignore", qr.RangeWarning)  # values of 10^-3 lose bits, which is said
             warnings.filterwarnings("error", ".*saturation", qr.RangeWarning)  # a divisor that is rounded to 0
             a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)

@@ -150,7 +150,8 @@ def test_a_fork_is_told_that_the_session_is_not_its_own() -> None:
             child = os.fork()
             if not child:
                 said = 0
-                for ask in (x.reveal, lambda: x + 1, lambda: mpc.input([1], owner=0), lambda: mpc.explain(x), mpc.close):
+                asks = (x.reveal, lambda: x + 1, lambda: mpc.input([1], owner=0), lambda: mpc.explain(x), mpc.close)
+                for ask in asks:
                     try:
                         ask()
                     except qr.errors.SessionClosed as error:
@@ -168,9 +169,7 @@ def test_a_fork_is_told_that_the_session_is_not_its_own() -> None:
             except qr.errors.SessionClosed as error:
                 print("closed" in str(error))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.split()) == (0, ["5", "7", "True"]), done.stderr
 
 
@@ -185,7 +184,5 @@ def test_the_parent_of_a_fork_goes_on() -> None:
                 assert os.waitpid(child, 0)[1] == 0
                 print((x * x).reveal().tolist())
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
-    )
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout.strip()) == (0, "[1, 4]"), done.stderr

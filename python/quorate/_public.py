@@ -18,7 +18,9 @@ Packed = tuple[str, tuple[int, ...], bytes]
 
 
 def as_numbers(values: Any, what: str) -> np.ndarray:
-    """An array of bool, int64, float64, of uint64 or Python's integers where a value needs it; of a data frame (rows, columns).
+    """An array of bool, int64 or float64, of uint64 or Python's integers where a value needs it.
+
+    Of a data frame: (rows, columns).
 
     Raises:
         ShapeError: a ragged list.
@@ -62,7 +64,7 @@ def _lost_integers(values: Any, array: np.ndarray) -> bool:
 
 
 def _of_objects(array: np.ndarray, what: str) -> np.ndarray:
-    """Numbers that numpy has no type for, such as Python's long integers, as int64, uint64, float64 or bool; beyond 64 bits as they are."""
+    """Numbers that numpy has no type for: as int64, uint64, float64 or bool; integers beyond 64 bits as they are."""
     flat = array.ravel().tolist()
     if any(isinstance(v, (list, tuple, np.ndarray)) for v in flat):
         raise ShapeError(at(f"{what}: the rows are not equally long: make them so, for instance by padding"))

@@ -98,8 +98,8 @@ class Session(Joint, Files):
     def close(self, gave_up: bool = False) -> None:
         """Leaves: says goodbye, or tells the peers that this party failed.
 
-        A fork of the process (`os.fork`) has no part in the session: there this is an error, and leaving the `with` does
-        nothing.
+        A fork of the process (`os.fork`) has no part in the session: there this is an error, and leaving the `with`
+        does nothing.
         """
         self._native.close(gave_up)
         if self._watches:
@@ -337,7 +337,9 @@ def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:
     if kind == "f" and array.dtype.bits > _FLOAT_BITS and not array.dtype.grows and numbers.size:
         largest = float(np.abs(numbers).max())
         if largest * 2.0**array.dtype.frac > 2.0**_FLOAT_BITS:
-            text = at(f"reveal: {largest!r} has more than 53 bits in {array.dtype}; reveal(units=True) gives all of them")
+            text = at(
+                f"reveal: {largest!r} has more than 53 bits in {array.dtype}; reveal(units=True) gives all of them"
+            )
             warnings.warn(text, RangeWarning, stacklevel=4)
     return numbers.copy() if array.shape else numbers[()]
 

@@ -114,8 +114,7 @@ impl Look<'_> {
             Reach::Leaves(_) => node.interval.is_none(),
             Reach::Unknown => saturates(op),
         };
-        let doubt =
-            doubt || by_zero(op, &inputs) || matches!(op, Op::Scale(by) if by.saturates(inputs[0].range(), node.dtype));
+        let doubt = doubt || matches!(op, Op::Scale(by) if by.saturates(inputs[0].range(), node.dtype));
         if doubt || self.rounds_down(node) {
             self.doubtful.insert(id);
         }
@@ -289,12 +288,6 @@ impl Look<'_> {
                 let advice = "divide by mpc.maximum(y, smallest) where y may be 0, or clip the result";
                 Fault::Saturates { op: "divide", index, of, numpy, advice }
             }
-            Op::IntDivide(_) => {
-                let (x, y) = (operand(0)?, operand(1)?);
-                let index = y.iter().position(|&y| y == 0)?;
-                let (of, advice) = (format!("{} by 0", x[index]), "divide by mpc.maximum(y, 1) where y may be 0");
-                Fault::Saturates { op: node.op.name(), index, of, numpy: "0 with a warning", advice }
-            }
             Op::Scale(by) => {
                 let x = operand(0)?;
                 let index = (0..x.len()).find(|&i| by.is_saturated(i, x[i], node.dtype))?;
@@ -343,11 +336,6 @@ impl Leaving {
     fn beyond_all() -> Leaving {
         Leaving { index: 0, value: None, range: Interval::signed(127), bits: 128, shift: 0 }
     }
-}
-
-/// Whether integers may be divided by 0.
-fn by_zero(op: &Op, inputs: &[Known]) -> bool {
-    matches!(op, Op::IntDivide(_)) && inputs[1].range().contains(0)
 }
 
 /// Whether an operation of which nothing is proven may give a stated value in place of what its name says.
