@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import quorate as qr
 
 
 def among(parties: int, **options: Any) -> qr.Session:
-    """A local session of so many parties: two under `aby`, more under `rss`.
+    """A local session of so many parties: two under `aby`, more under `rss`; see `stated`."""
+    return stated("aby" if parties == 2 else "rss", parties=parties, **options)
 
-    What wraps is part of what is compared, so values are not held to their dtypes unless `check=True` is asked for.
+
+def stated(protocol: str = "rss", **options: Any) -> qr.Session:
+    """A local session in which reals have the stated dtype fixed(64, 16), where a test does not name another.
+
+    What wraps is part of what such tests compare, so values are not held to their dtypes unless `check=True` is asked
+    for.
     """
-    return qr.local("aby" if parties == 2 else "rss", parties=parties, **{"check": False, **options})
+    session = qr.local(protocol, **{"check": False, **options})
+    given = session.input
+
+    def stating(values: Any = None, *rest: Any, dtype: Any = None, **named: Any) -> qr.SecretArray:
+        known = isinstance(values, (list, tuple, float, np.ndarray, np.generic))
+        if dtype is None and known and np.asarray(values).dtype.kind == "f":
+            dtype = qr.fixed(64, 16)
+        return given(values, *rest, dtype=dtype, **named)
+
+    session.input = stating  # type: ignore[method-assign]
+    return session

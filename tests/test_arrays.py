@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from protocols import stated
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
@@ -19,7 +20,7 @@ LOGIC = [operator.and_, operator.or_, operator.xor]
 
 @pytest.fixture(scope="module")
 def mpc() -> Iterator[qr.Session]:
-    with qr.local("rss", parties=3) as session:
+    with stated("rss", parties=3) as session:
         yield session
 
 
@@ -194,7 +195,7 @@ def test_matrix_products(mpc: qr.Session, left: tuple[int, ...], right: tuple[in
 
 
 def test_a_batch_of_products_takes_the_rounds_of_one() -> None:
-    with qr.local("rss") as mpc:
+    with stated("rss") as mpc:
         x, y = mpc.input(grid(50, 2, 3), owner=0), mpc.input(grid(50, 3, 2), owner=1)
         assert mpc.explain(x @ y).online.rounds == 3
 
@@ -406,7 +407,7 @@ def test_an_empty_batch_of_products(mpc: qr.Session) -> None:
 
 
 def test_what_was_forgotten_is_not_needed_again() -> None:
-    with qr.local() as mpc:
+    with stated() as mpc:
         a, b = grid(6), grid(6)[::-1].copy()
         x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
         not_less = x >= y  # a negation of a comparison that is no array of the user's
@@ -419,7 +420,7 @@ def test_what_was_forgotten_is_not_needed_again() -> None:
 
 
 def test_parts_of_arrays_outlive_them() -> None:
-    with qr.local() as mpc:
+    with stated() as mpc:
         a = grid(4, 3)
         x = mpc.input(a, owner=0)
         part, turned, reshaped = x[1], x.T, x.reshape(3, 4)
@@ -432,7 +433,7 @@ def test_parts_of_arrays_outlive_them() -> None:
 
 
 def test_an_array_that_was_never_revealed_keeps_what_it_needs() -> None:
-    with qr.local() as mpc:
+    with stated() as mpc:
         a = grid(5)
         x = mpc.input(a, owner=0)
         squares = x * x
@@ -445,7 +446,7 @@ def test_an_array_that_was_never_revealed_keeps_what_it_needs() -> None:
 
 
 def test_memory_of_dropped_arrays_is_given_back() -> None:
-    with qr.local() as mpc:
+    with stated() as mpc:
         x = mpc.input(np.arange(200_000), owner=0)
         for _ in range(30):
             x = x + x * 0
@@ -454,7 +455,7 @@ def test_memory_of_dropped_arrays_is_given_back() -> None:
 
 
 def test_constants_come_and_go() -> None:
-    with qr.local() as mpc:
+    with stated() as mpc:
         x = mpc.input([1, 2], owner=0)
         for _ in range(3):
             c = mpc.constant([5, 6])

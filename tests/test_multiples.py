@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
+from protocols import stated
 
 PLENTY = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 KINDS = [(64, 16), (64, 30), (40, 8), (20, 12), (12, 0)]
@@ -20,13 +21,13 @@ KINDS = [(64, 16), (64, 30), (40, 8), (20, 12), (12, 0)]
 
 @pytest.fixture(scope="module", params=[3, 5, 7], ids="{} parties".format)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
-    with qr.local("rss", parties=request.param) as session:
+    with stated("rss", parties=request.param) as session:
         yield session
 
 
 @pytest.fixture(scope="module")
 def three() -> Iterator[qr.Session]:
-    with qr.local("rss") as session:
+    with stated("rss") as session:
         yield session
 
 
@@ -105,7 +106,7 @@ def test_bounds_keep_multiples_in_their_ring(three: qr.Session) -> None:
 
 def test_multiples_cost_what_was_planned() -> None:
     for bound in (None, 1000):
-        with qr.local("rss") as mpc:
+        with stated("rss") as mpc:
             x = mpc.input(np.ones(100), owner=0, bound=bound)
             mpc.reveal_all(x * 0.1, x / 0.1, x / 2.5, x / 7, x / 0.25, x @ np.full(100, 0.3))
             stats = mpc.stats()
@@ -117,7 +118,7 @@ def test_multiples_cost_what_was_planned() -> None:
 
 @pytest.mark.parametrize("trunc", ["exact", "probabilistic"])
 def test_numpy_beside_multiples(trunc: Any) -> None:
-    with qr.local("rss", shadow=True, trunc=trunc) as mpc:
+    with stated("rss", shadow=True, trunc=trunc) as mpc:
         a, by, times = np.array([[1.5, -999.25, 0.0], [3.0, 2.0**-9, 1000.0]]), [0.3, 2.5, 7], np.array([[0.1], [1e-4]])
         for bound in (None, 1000):
             x = mpc.input(a, owner=0, bound=bound)
@@ -133,7 +134,7 @@ def test_numpy_beside_multiples(trunc: Any) -> None:
 
 
 def test_probabilistic_multiples_are_counted() -> None:
-    with qr.local("rss", trunc="probabilistic") as mpc:
+    with stated("rss", trunc="probabilistic") as mpc:
         free, bounded = (mpc.input(np.ones(10), owner=0, bound=bound) for bound in (None, 1000))
         plan = mpc.explain(free * 0.1 + bounded * 0.1)
         assert plan.truncations.probabilistic == 20
@@ -171,7 +172,7 @@ def test_only_what_is_rounded_is_warned_of(three: qr.Session) -> None:
         x / 0
     with pytest.raises(qr.RangeError, match="does not fit"):
         x * 1e18
-    with qr.local("rss", strict=True) as strict:
+    with stated("rss", strict=True) as strict:
         y = strict.input([1.5], owner=0, bound=1000)
         (y * 0.1 + y / 0.1 + y / 1e-6).reveal()
         with pytest.raises(qr.RangeError, match="scale may leave"):
@@ -213,9 +214,9 @@ def test_arrays_without_axes_have_no_length(three: qr.Session) -> None:
 
 
 def test_rounding_under_a_shadow_and_strict_rules() -> None:
-    with qr.local("rss", shadow=True) as mpc:
+    with stated("rss", shadow=True) as mpc:
         x = mpc.input([2.5, -3.5, 4.25], owner=0, bound=100)
         np.testing.assert_array_equal(x.round().reveal(), [2, -4, 4])
-    with qr.local("rss", strict=True) as mpc:
+    with stated("rss", strict=True) as mpc:
         x = mpc.input([2.5, -3.5, 4.25], owner=0, bound=100)
         np.testing.assert_array_equal((x.round() * 1000).reveal(), [2000, -4000, 4000])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import among
+from protocols import among, stated
 from quorate._network import layers
 
 
@@ -26,7 +26,7 @@ def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
 
 @pytest.fixture(scope="module")
 def three() -> Iterator[qr.Session]:
-    with qr.local("rss", parties=3) as session:
+    with stated("rss", parties=3) as session:
         yield session
 
 
@@ -188,7 +188,7 @@ def test_public_reals_that_the_dtype_changes_are_reported(three: qr.Session) -> 
 
 
 def test_strict_programs_refuse_public_reals_that_change() -> None:
-    with qr.local("rss", strict=True) as strict:
+    with stated("rss", strict=True) as strict:
         x = strict.input([0.0, 1.5], owner=0, bound=2)
         for program in (lambda: x < 1e-6, lambda: strict.constant(1e-6), lambda: x // 0.0001):
             with pytest.raises(qr.RangeError, match="becomes"):
@@ -250,7 +250,7 @@ import time
 import numpy as np
 import quorate as qr
 peak = lambda: int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) * 1024
-with qr.local("rss") as mpc:
+with stated("rss") as mpc:
     x = mpc.input(np.zeros(1 << 18, int), owner=0)
     before, start = peak(), time.process_time()
     y = x.sort(), x.argsort()
@@ -361,7 +361,7 @@ def test_what_may_not_fit_is_said(three: qr.Session) -> None:
         x.astype(qr.int(8))
     with pytest.warns(qr.RangeWarning, match="astype"):
         x.astype(qr.int(7))
-    with qr.local("rss", strict=True) as mpc, pytest.raises(qr.RangeError, match="astype"):
+    with stated("rss", strict=True) as mpc, pytest.raises(qr.RangeError, match="astype"):
         mpc.input([3], owner=0, bound=100).astype(qr.fixed(16, 10))
 
 
@@ -490,7 +490,7 @@ def test_real_functions_of_public_numbers(three: qr.Session) -> None:
 
 
 def test_proven_ranges_follow_real_functions() -> None:
-    with warnings.catch_warnings(), qr.local("rss") as mpc:
+    with warnings.catch_warnings(), stated("rss") as mpc:
         warnings.simplefilter("error")
         x = mpc.input([0.5, 3.0], owner=0, bound=8, dtype=qr.fixed(32, 8))
         assert qr.exp(x).reveal().shape == (2,)

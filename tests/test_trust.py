@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import quorate as qr
 from deploying import Deployment
-from protocols import among
+from protocols import among, stated
 from quorate.plan import Truncations
 
 
@@ -104,7 +104,7 @@ def test_matrix_products_and_conversions_round_once(rounding: qr.Session) -> Non
 
 
 def test_the_plan_says_what_is_rounded_how_and_what_it_risks() -> None:
-    with qr.local(trunc="probabilistic") as mpc:
+    with stated(trunc="probabilistic") as mpc:
         proven = mpc.input([1.5, 2.0], owner=0, dtype=qr.fixed(32, 8), bound=100)
         plan = mpc.explain(proven * proven)
         assert plan.truncations == Truncations(0, 2, 0, 0.0)
@@ -118,7 +118,7 @@ def test_the_plan_says_what_is_rounded_how_and_what_it_risks() -> None:
         whole = mpc.input([3], owner=0)
         plan = mpc.explain(whole * whole)
         assert "rounds fixed point" not in str(plan)
-    with qr.local() as mpc:
+    with stated() as mpc:
         x = mpc.input([1.5], owner=0)
         plan = mpc.explain(x * x)
         assert plan.truncations == Truncations(1, 0, 0, 0.0)
@@ -152,7 +152,7 @@ def test_a_shadow_that_agrees_changes_nothing() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=(4, 3)) * 50, rng.integers(-1000, 1000, 12).reshape(4, 3)
     for trunc in ("exact", "probabilistic"):
-        with qr.local(shadow=True, trunc=trunc) as mpc:
+        with stated(shadow=True, trunc=trunc) as mpc:
             x, y = mpc.input(a, owner=0), mpc.input(b, owner=1)
             z = mpc.where(x < 0, x * x, qr.sigmoid(x)) @ a.T
             assert np.abs(z.reveal() - np.where(a < 0, a * a, 1 / (1 + np.exp(-a))) @ a.T).max() < 0.1
@@ -166,7 +166,7 @@ def test_a_shadow_that_agrees_changes_nothing() -> None:
 
 
 def test_a_shuffle_keeps_its_rows_under_a_shadow() -> None:
-    with qr.local(shadow=True) as mpc:
+    with stated(shadow=True) as mpc:
         x, y = mpc.input(np.arange(8).reshape(4, 2), owner=0), mpc.input(np.arange(4) % 2 == 0, owner=1)
         rows, flags = mpc.reveal_all(*mpc.shuffle(x, y))
         assert sorted(rows[:, 0].tolist()) == [0, 2, 4, 6]
@@ -174,7 +174,7 @@ def test_a_shuffle_keeps_its_rows_under_a_shadow() -> None:
 
 
 def test_a_product_that_left_its_dtype_is_found_where_it_happened() -> None:
-    with qr.local(shadow=True) as mpc:
+    with stated(shadow=True) as mpc:
         x = mpc.input([1.0, 3e7], owner=0)
         square, line = x * x, here()
         later = (square + 1).sum()
@@ -191,7 +191,7 @@ def test_a_product_that_left_its_dtype_is_found_where_it_happened() -> None:
 def test_probabilistic_rounding_beyond_a_quarter_of_the_ring_is_no_defect() -> None:
     values = [2.0**15.4] * 60  # products between a quarter of the ring and its half: wrong with half the masks
     for parties in (3, 5):
-        with qr.local("rss", parties=parties, shadow=True, trunc="probabilistic") as mpc:
+        with stated("rss", parties=parties, shadow=True, trunc="probabilistic") as mpc:
             product = mpc.input(values, owner=0) * mpc.input(values, owner=1)
             with pytest.raises(qr.ShadowError, match='quarter of its ring, where trunc="probabilistic" is wrong'):
                 product.reveal()
@@ -199,7 +199,7 @@ def test_probabilistic_rounding_beyond_a_quarter_of_the_ring_is_no_defect() -> N
 
 
 def test_integers_that_wrap_differ_from_exact_ones() -> None:
-    with qr.local(shadow=True) as mpc:
+    with stated(shadow=True) as mpc:
         x = mpc.input([1 << 62, 3], owner=0)
         for wrong, index in ((x + x, (0,)), (x * 5, (0,)), (x.cumsum() + x, (0,)), (x << 2, (0,))):
             with pytest.raises(qr.ShadowError, match=r"does not fit int.64") as caught:
@@ -212,7 +212,7 @@ def test_integers_that_wrap_differ_from_exact_ones() -> None:
 
 
 def test_stated_saturation_is_told_not_refused() -> None:
-    with qr.local(shadow=True) as mpc:
+    with stated(shadow=True) as mpc:
         x = mpc.input([-1.0, 1.0, 1e9], owner=0)
         with pytest.warns(qr.RangeWarning, match="1 of its arguments are outside its domain"):
             assert qr.log(x).reveal()[1] == pytest.approx(0, abs=1e-4)
@@ -223,7 +223,7 @@ def test_stated_saturation_is_told_not_refused() -> None:
 
 
 def test_a_wrong_protocol_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    with qr.local(shadow=True) as mpc:
+    with stated(shadow=True) as mpc:
         x = mpc.input([3, 5], owner=0)
         y = x - 1
         run = mpc._shadow._session._native  # type: ignore[union-attr]
@@ -254,7 +254,7 @@ def test_what_is_for_local_sessions_only(name: str, value: Any) -> None:
 def test_one_seed_gives_one_run_and_says_so() -> None:
     results = []
     for seed in (11, 11, 12, None):
-        with qr.local(seed=seed, trunc="probabilistic") as mpc:
+        with stated(seed=seed, trunc="probabilistic") as mpc:
             x = mpc.input(np.linspace(0, 1, 500), owner=0, bound=1)
             results.append((x * x).reveal().tolist())
             insecure = mpc.stats().insecure
@@ -268,7 +268,7 @@ def test_one_seed_gives_one_run_and_says_so() -> None:
 
 
 def test_strict_programs_name_the_line_and_clip_helps() -> None:
-    with qr.local(strict=True) as mpc:
+    with stated(strict=True) as mpc:
         x = mpc.input([3.0, 4.0], owner=0, bound=1000)
         y = mpc.input([1.5, 8.0], owner=1, bound=1000)
         ratio, line = x / y, here() + 2
@@ -294,7 +294,7 @@ def test_strict_deployments_refuse_before_anything_is_sent(tmp_path: Path) -> No
 
 
 def test_bounds_make_every_comparison_cheaper() -> None:
-    with qr.local() as mpc:
+    with stated() as mpc:
         free = mpc.input(np.arange(64), owner=0)
         small = mpc.input(np.arange(64), owner=0, bound=100)
         operations = (
@@ -316,7 +316,7 @@ def test_bounds_make_every_comparison_cheaper() -> None:
 @pytest.mark.parametrize("parties", [3, 5, 7])
 @pytest.mark.parametrize("forms", ["edabits", "randbits"])
 def test_every_form_is_right_at_the_ends_of_the_range(parties: int, forms: str) -> None:
-    with qr.local("rss", parties=parties, forms=forms) as mpc:
+    with stated("rss", parties=parties, forms=forms) as mpc:
         for k in (3, 33, 60, 64):
             low, high = -(1 << (k - 1)), (1 << (k - 1)) - 1
             a = np.repeat(np.array([low, low + 1, -1, 0, 1, high - 1, high]), 7)
@@ -336,7 +336,7 @@ def test_the_form_that_is_predicted_to_be_faster_is_taken(parties: int, network:
     for batch in (1, 10, 100, 1000, 10_000)[:: 1 if parties < 7 else 2]:
         seconds = {}
         for forms in ("auto", "edabits", "randbits"):
-            with qr.local("rss", parties=parties, network=network, forms=forms) as mpc:
+            with stated("rss", parties=parties, network=network, forms=forms) as mpc:
                 x = mpc.input(lambda n=batch: np.zeros(n, int), owner=0, shape=batch, dtype=qr.int(64))
                 plan = mpc.explain(x < 0, network=network)
                 seconds[forms] = plan.offline.network_seconds + plan.online.network_seconds
@@ -347,7 +347,7 @@ def test_the_form_that_is_taken_is_faster_and_costs_what_was_planned() -> None:
     spent: dict[str, list[float]] = {"auto": [], "edabits": []}
     # The best of a few runs: others' work makes a run longer, and never shorter.
     for forms in 3 * ("auto", "edabits"):
-        with qr.local("rss", parties=5, network="wan", forms=forms) as mpc:
+        with stated("rss", parties=5, network="wan", forms=forms) as mpc:
             x = mpc.input(np.arange(-5, 5), owner=0)
             negative = x < 0
             plan = mpc.explain(negative)
@@ -364,7 +364,7 @@ def test_the_form_that_is_taken_is_faster_and_costs_what_was_planned() -> None:
 
 
 def test_products_that_overflow_are_warned_of() -> None:
-    with qr.local() as mpc:
+    with stated() as mpc:
         x = mpc.input([40_000.0], owner=0, bound=50_000)
         with pytest.warns(qr.RangeWarning, match=r"mul may leave fixed\(64, 16\)"):
             x * x
