@@ -173,20 +173,6 @@ def test_who_is_done_stays_until_the_others_have_everything(deployment: Deployme
     assert ended[0].seconds > 8
 
 
-def test_ctrl_c_while_leaving(deployment: Deployment) -> None:
-    body = INPUTS + "x = secret(0, 1_000_000).reveal(to=1)\nprint('done')"
-    with wires(deployment, rate=2e5):
-        running = deployment.start_all(deployment.script(body))
-        running[0].wait_for("done")
-        time.sleep(0.5)
-        started = time.monotonic()
-        running[0].signal(signal.SIGINT)
-        ended = running[0].end()
-        assert ended.status == 1, ended
-        assert time.monotonic() - started < 10
-        assert running[1].end().status == 3
-
-
 def test_arrays_may_die_at_different_times_at_different_parties(deployment: Deployment) -> None:
     body = (
         INPUTS

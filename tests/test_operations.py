@@ -184,7 +184,8 @@ def test_public_reals_that_the_dtype_changes_are_reported(three: qr.Session) -> 
         warnings.simplefilter("error")
         for value in (0.1, 0.0, 1 / 3, -2.0, 0.01, 7):
             _ = (x * value, x < value)
-        three.input([1e-9], owner=0)  # secrets are their owner's
+    with pytest.warns(qr.RangeWarning, match="becomes 0"):
+        three.input([1e-9], owner=0)  # its owner is told
 
 
 def test_strict_programs_refuse_public_reals_that_change() -> None:
@@ -250,7 +251,7 @@ import time
 import numpy as np
 import quorate as qr
 peak = lambda: int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) * 1024
-with stated("rss") as mpc:
+with qr.local("rss") as mpc:
     x = mpc.input(np.zeros(1 << 18, int), owner=0)
     before, start = peak(), time.process_time()
     y = x.sort(), x.argsort()

@@ -125,9 +125,9 @@ def test_plans_of_models_are_exact(job: Any, monkeypatch: pytest.MonkeyPatch) ->
     plans = []
     original = qr.Session.reveal_all
 
-    def explained(self: qr.Session, *arrays: qr.SecretArray, to: int | None = None) -> list[Any]:
+    def explained(self: qr.Session, *arrays: qr.SecretArray, to: int | None = None, units: bool = False) -> list[Any]:
         plans.append(self.explain(*arrays, to=to))
-        return original(self, *arrays, to=to)
+        return original(self, *arrays, to=to, units=units)
 
     monkeypatch.setattr(qr.Session, "reveal_all", explained)
     with qr.local("rss") as mpc:

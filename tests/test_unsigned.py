@@ -118,16 +118,13 @@ def test_what_does_not_fit_is_refused(mpc: qr.Session) -> None:
     for bad in (-1, 256):
         with pytest.raises(qr.RangeError, match=r"uint\(8\), which holds 0 to 255"):
             mpc.input([bad], owner=0, dtype=qr.uint(8))
-        with pytest.raises(qr.RangeError, match="uint"):
-            x + bad
+        assert (x + bad).reveal() == 5 + bad  # in a dtype that holds both
     with pytest.raises(qr.RangeError, match=r"qr\.uint\(64\)"):
         mpc.input([2**63, 1], owner=0)
-    with pytest.raises(qr.RangeError, match="64 bits"):
+    with pytest.raises(qr.RangeError, match=r"uint\(64\)"):
         mpc.input([2**64, 1], owner=0, dtype=qr.uint(64))
-    with pytest.raises(qr.DtypeError, match=r"astype\(qr\.uint\(8\)\)"):
-        x + mpc.input([1], owner=0)
-    with pytest.raises(qr.DtypeError, match="fixed"):
-        x * 0.5
+    assert (x + mpc.input([1], owner=0)).reveal() == 6
+    assert (x * 0.5).reveal() == 2.5
     with pytest.raises(qr.RangeError, match="bound"):
         mpc.input([1], owner=0, dtype=qr.uint(8), bound=256)
     for bits in (0, 65):
@@ -176,7 +173,7 @@ def test_negative_divisors_say_what_converting_does() -> None:
     with qr.local("rss") as mpc:
         x = mpc.input(np.array([5], np.uint64), owner=0, dtype=qr.uint(64))
         for divide in (lambda: x // -3, lambda: x % -3):
-            with pytest.raises(qr.RangeError, match=r"// or % .* which wraps values of 2\^63 and above"):
+            with pytest.raises(qr.RangeError, match=r"// or % .*x.astype\(qr.int\(65\)\)"):
                 divide()
-        with pytest.raises(qr.RangeError, match=r"x.astype\(qr.int\(64\)\)\) \(at"):
+        with pytest.raises(qr.RangeError, match=r"x.astype\(qr.int\(9\)\)\) \(at"):
             x.astype(qr.uint(8)) // -3
