@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import quorate as qr
+from quorate._public import as_numbers
 
 
 def among(parties: int, **options: Any) -> qr.Session:
@@ -25,7 +26,7 @@ def stated(protocol: str = "rss", **options: Any) -> qr.Session:
 
     def stating(values: Any = None, *rest: Any, dtype: Any = None, **named: Any) -> qr.SecretArray:
         known = isinstance(values, (list, tuple, float, np.ndarray, np.generic))
-        if dtype is None and known and np.asarray(values).dtype.kind == "f":
+        if dtype is None and known and as_numbers(values, "input").dtype.kind == "f":
             dtype = qr.fixed(64, 16)
         return given(values, *rest, dtype=dtype, **named)
 
