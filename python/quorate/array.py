@@ -554,8 +554,7 @@ class SecretArray(Composed):
 
         Args:
             to: the one party that learns it; None for all. Others get None; a local session gets the value.
-            units: fixed point as integers, exact: the numbers times 2^f. Without it they are float64, which have 53
-                bits; where the dtype was stated and a number has more, a `RangeWarning` says so.
+            units: fixed point as exact integers, the numbers times 2^f; float64 has 53 bits (a `RangeWarning` tells).
 
         Returns:
             A numpy array: int64, uint64, float64 or bool, Python's integers for those of more than 64 bits; a numpy
