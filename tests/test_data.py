@@ -501,7 +501,7 @@ def test_the_example(tmp_path: Path) -> None:
     weights, patients = qr.read(tmp_path / "weights.csv").array[:, 0], qr.read(tmp_path / "patients.csv").array
     inputs = ("--input", "0=weights.csv", "--input", "1=patients.csv")
     done = quorate(tmp_path, "run", str(EXAMPLE), *inputs, "--output", "scores.csv")
-    assert (done.returncode, done.stdout) == (0, ""), done
+    assert done.returncode == 0, done
     scores = qr.read(tmp_path / "scores.csv")
     assert scores.names == ("score", "upper half")
     assert np.abs(scores.array[:, 0] - patients @ weights).max() < 30 * 12 * 2.0**-16

@@ -333,29 +333,6 @@ impl Session {
         warnings.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// The steps that a run of these reveals would take.
-    pub(crate) fn needed(&self, reveals: &[(NodeId, Option<usize>)]) -> Result<Vec<NodeId>, SessionError> {
-        let seat = self.seats.first().filter(|_| !self.closed).ok_or(SessionError::Closed)?;
-        let (reply, nodes) = channel();
-        let targets = reveals.iter().map(|reveal| reveal.0).collect();
-        seat.commands.send(Command::Needed { targets, reply }).map_err(|_| SessionError::WorkerGone)?;
-        nodes.recv().map_err(|_| SessionError::WorkerGone)
-    }
-
-    pub(crate) fn program(&self) -> Arc<RwLock<Program>> {
-        self.program.clone()
-    }
-
-    /// The values of nodes that were run before, in units; what that costs is not counted.
-    pub(crate) fn peek(&mut self, nodes: &[NodeId]) -> Result<Vec<Data>, SessionError> {
-        let before = self.stats.clone();
-        let reveals: Vec<(NodeId, Option<usize>)> = nodes.iter().map(|&id| (id, None)).collect();
-        self.peeking = true; // whoever peeks looks at the program, which nothing is forgotten of meanwhile
-        let values = self.start_run(&reveals, true).and_then(Running::finish);
-        (self.peeking, self.stats) = (false, before);
-        values?.into_iter().map(|value| value.ok_or(SessionError::WorkerGone)).collect()
-    }
-
     /// Forgets what no array refers to any more, given what each party here still needs after a run that all ended well.
     fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
         if self.peeking {
@@ -614,5 +591,6 @@ impl Drop for Running<'_> {
     }
 }
 
+mod peek;
 #[cfg(test)]
 mod tests;
