@@ -394,7 +394,7 @@ def without_times(plan: str) -> list[str]:
 
 def test_every_command_takes_the_same_script(files: Path) -> None:
     done = quorate(files, "run", "sums.py", *BOTH, "--output", "out.csv")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stderr) == (0, "")
     assert (files / "out.csv").read_text() == "total\n53.5\n78.25\n"
     done = quorate(files, "run", "sums.py", *BOTH, "--network", "lan", "--output", "out.json")
     assert (done.returncode, done.stderr) == (0, "")

@@ -73,7 +73,9 @@ def parse_form(text: str) -> Form | None:
         raise ConfigError(f"{text!r}: an array holds at most 2^32 - 1 elements")
     widths = [int(n) for n in (bits, frac) if n is not None]
     try:
-        return Form(shape, dtypes.bit if kind == "bit" else getattr(dtypes, kind)(*widths))
+        dtype = dtypes.bit if kind == "bit" else getattr(dtypes, kind)(*widths)
+        # What files of reals have at their owner, where nothing is stated.
+        return Form(shape, dtypes.real if dtype == dtypes.real else dtype)
     except DtypeError:
         known = "int2 to int64, uint1 to uint64, fixed64.16 and the like with fewer fractional bits than bits, and bit"
         raise ConfigError(f"{text!r}: there is no such dtype; there are {known}") from None
