@@ -62,7 +62,7 @@ SUM_OF_BITS = "sum(int(np.bitwise_count(v)) for v in x.view(np.uint64))"
         (INTEGERS, "a.max()", "assert result == x.max()", 10**6, 60),
         (INTEGERS, "a.argmin()", "assert result == x.argmin()", 10**6, 60),
         (INTEGERS, "a.bits().sum()", f"assert result == {SUM_OF_BITS}", 10**5, 40),
-        (INTEGERS, "mpc.take(a[:200], b[:2000] & 255).sum()", "pass", 10**4, 25),
+        (INTEGERS, "mpc.take(a[:200] >> 12, b[:2000] & 255).sum()", "pass", 10**4, 25),
         (
             "x, y = rng.integers(-1000, 1000, (count, 10)), rng.integers(-1000, 1000, (10, 10))",
             "a @ b",
@@ -70,7 +70,7 @@ SUM_OF_BITS = "sum(int(np.bitwise_count(v)) for v in x.view(np.uint64))"
             2 * 10**5,
             120,
         ),
-        (REALS, "a * b", "assert np.abs(result - x * y).max() < 0.01", 10**6, 100),
+        (REALS, "a * b", "assert np.abs(result - x * y).max() < 0.01", 10**6, 150),
         (REALS, "qr.sigmoid(a)", "assert np.abs(result - 1 / (1 + np.exp(-x))).max() < 2**-15", 2 * 10**5, 35),
     ],
 )

@@ -184,8 +184,18 @@ def test_public_reals_that_the_dtype_changes_are_reported(three: qr.Session) -> 
         warnings.simplefilter("error")
         for value in (0.1, 0.0, 1 / 3, -2.0, 0.01, 7):
             _ = (x * value, x < value)
-    with pytest.warns(qr.RangeWarning, match="becomes 0"):
-        three.input([1e-9], owner=0)  # its owner is told
+
+
+def test_owners_are_told_of_columns_that_lose_digits(three: qr.Session) -> None:
+    normal = np.random.default_rng(0).normal(size=(2000, 5))
+    small = normal * [1, 1, 1, 1e-3, 1]
+    for values in ([1e-9], small, small[0] * 1e-4, small.T[3]):
+        with pytest.warns(qr.RangeWarning, match="becomes .* in fixed.*scale the values"):
+            three.input(values, owner=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in (normal, normal.ravel(), np.zeros((0, 3)), np.zeros((3, 0)), np.zeros(4), 0.25):
+            three.input(values, owner=0)  # single values near 0 lose digits in any data
 
 
 def test_strict_programs_refuse_public_reals_that_change() -> None:

@@ -92,7 +92,7 @@ def test_what_cannot_fit_is_refused_before_anything_is_sent(tmp_path: Path) -> N
 
 # From its first report of progress on the process gets nothing more. The program would run for minutes.
 MIDST = """
-with qr.local("rss") as mpc:
+with qr.local("rss", check=False) as mpc:
     x, y = mpc.input(np.arange(10**6), owner=0), mpc.input(np.arange(10**6), owner=1)
     (x[:5] * y[:5]).reveal()
     for _ in range(1000):

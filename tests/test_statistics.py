@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import quorate as qr
+from deploying import Deployment
 
 RECORDS = 40
 UNIT = 2.0**-16
@@ -122,12 +125,22 @@ def _resolution(of: Callable[[Any, Any], Any], x: np.ndarray, y: np.ndarray) -> 
     return np.max([np.abs(m - exact) for m in moved], axis=0) + 4 * UNIT
 
 
+def on_the_grid(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns of data, rounded as inputs are."""
+    place = DATA.index(name)
+    return tuple(np.rint(_data(name, 7 * place + column) / UNIT) * UNIT for column in range(2))  # type: ignore[return-value]
+
+
+def _is_right(of: Callable[[Any, Any], Any], got: Any, x: np.ndarray, y: np.ndarray) -> bool:
+    meant = np.asarray(of(x, y), float)
+    return bool((np.abs(got - meant) <= np.maximum(1e-6 * np.abs(meant), _resolution(of, x, y))).all())
+
+
 @pytest.mark.parametrize("parties", [2, 3])
 def test_usual_statistics_of_usual_data_are_right(parties: int) -> None:
     refused, wrong, checked = [], [], 0
-    for place, name in enumerate(DATA):
-        raw = _data(name, 7 * place), _data(name, 7 * place + 1)
-        x, y = (np.rint(values / UNIT) * UNIT for values in raw)
+    for name in DATA:
+        x, y = on_the_grid(name)
         with qr.local("aby" if parties == 2 else "rss") as mpc, warnings.catch_warnings():
             warnings.simplefilter("ignore", qr.RangeWarning)  # values of 10^-3 lose bits, which is said
             warnings.filterwarnings("error", ".*saturation", qr.RangeWarning)  # a divisor that is rounded to 0
@@ -139,13 +152,39 @@ def test_usual_statistics_of_usual_data_are_right(parties: int) -> None:
                 except (qr.RangeError, qr.RangeWarning) as error:
                     refused.append((name, statistic, str(error)))
                     continue
-                meant = np.asarray(of(x, y), float)
-                slack = np.maximum(1e-6 * np.abs(meant), _resolution(of, x, y))
-                if not (np.abs(got - meant) <= slack).all():
-                    wrong.append((name, statistic, got, meant))
+                if not _is_right(of, got, x, y):
+                    wrong.append((name, statistic, got, of(x, y)))
     assert not wrong
     assert len(refused) <= checked // 10, refused
     assert checked == len(DATA) * len(STATISTICS)
+
+
+APART = """
+sys.path.insert(0, {tests!r})
+import json, warnings
+from test_statistics import STATISTICS, on_the_grid
+warnings.simplefilter("ignore", qr.RangeWarning)
+for name in {names!r}:
+    columns = on_the_grid(name)
+    a, b = (mpc.input(c if mpc.me == p else None, owner=p, shape=c.shape, dtype=qr.real) for p, c in enumerate(columns))
+    results = mpc.reveal_all(*(of(a, b) for of in STATISTICS.values()))
+    print(json.dumps([np.asarray(result, float).tolist() for result in results]))
+"""
+
+
+def test_they_are_right_where_no_process_has_all_data(tmp_path: Path) -> None:
+    names = ["incomes", "kelvin", "balances"]
+    deployment = Deployment(tmp_path)
+    try:
+        ended = deployment.run(deployment.script(APART.format(tests=str(Path(__file__).parent), names=names)))
+    finally:
+        deployment.stop()
+    assert [e.status for e in ended] == [0, 0, 0], ended
+    assert len({e.out for e in ended}) == 1
+    for name, line in zip(names, ended[0].out.splitlines(), strict=True):
+        x, y = on_the_grid(name)
+        for (statistic, of), got in zip(STATISTICS.items(), json.loads(line), strict=True):
+            assert _is_right(of, got, x, y), (name, statistic, got, of(x, y))
 
 
 def test_the_statistic_that_was_wrong() -> None:

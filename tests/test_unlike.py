@@ -49,7 +49,7 @@ print(*mpc.reveal_all(x, y, z))
 DIFFERENT = {
     "public numbers": (
         "x + (5 if mpc.me == 2 else 4)",
-        r"it is constant of \(\) int\(64\) at script.py:5 at both, with other public numbers",
+        r"it is constant of \(2,\) int\(64\) at script.py:5 at both, with other public numbers",
     ),
     "a shape of a stranger's values": (
         "mpc.input([1, 2] if mpc.me < 2 else [1, 2, 3], owner=0) + 1",

@@ -194,8 +194,19 @@ impl Dtype {
     /// What is lost where `values` were encoded as `units`: the first that is not 0 and became 0, or changed by
     /// more than 2^-8 of itself.
     pub fn lost(self, values: &[f64], units: &[i128]) -> Option<Fault> {
-        let lossy = |(&value, &units): (&f64, &i128)| (self.decode(units) - value).abs() > value.abs() / 256.0;
-        let index = values.iter().zip(units).position(lossy)?;
+        self.lost_in_columns(1, usize::MAX, values, units)
+    }
+
+    /// The same of the first column of `width` ones in which more than one value of `among` that are not 0 is lost: few
+    /// values that are nearly 0 beside others lose digits in any data.
+    pub fn lost_in_columns(self, width: usize, among: usize, values: &[f64], units: &[i128]) -> Option<Fault> {
+        let is_lost = |i: usize| (self.decode(units[i]) - values[i]).abs() > values[i].abs() / 256.0;
+        let column = |first: usize| (first..values.len()).step_by(width);
+        let lost = |&first: &usize| {
+            let lost = column(first).filter(|&i| is_lost(i)).count();
+            lost.saturating_mul(among) > column(first).filter(|&i| values[i] != 0.0).count()
+        };
+        let index = column((0..width).find(lost)?).find(|&i| is_lost(i))?;
         let (given, becomes) = (shown(values[index]), shown(self.decode(units[index])));
         Some(Fault::Rounded { index, given, becomes, dtype: self })
     }

@@ -3,7 +3,7 @@
 //! Vectors are asked for in a way that can fail ([`memory`](crate::memory)), and where it does, the work ends by
 //! [`OutOfMemory`], which [`guarded`] catches; no hook sees it, and nothing is printed. Small pieces (names, lists, messages)
 //! are asked for by code that cannot fail: for these, [`Careful`] keeps a reserve, and gives it up when the system has
-//! nothing left. From then on the next vector that is asked for ends the work.
+//! nothing left. From then on the next vector that is asked for ends the work, unless there is enough for a reserve again.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -34,9 +34,9 @@ pub(crate) fn end(bytes: usize) -> ! {
     resume_unwind(Box::new(OutOfMemory { bytes }))
 }
 
-/// Ends the work if there was not enough memory for something small.
+/// Ends the work if there was not enough memory for something small, and there still is not.
 pub(crate) fn check() {
-    if RESERVE.is_short.load(Ordering::Relaxed) {
+    if RESERVE.is_short.load(Ordering::Relaxed) && !RESERVE.keep() {
         end(0);
     }
 }
@@ -55,10 +55,10 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
     })
 }
 
-/// Takes a reserve for small pieces of memory, where it is not there yet or was given up; whoever ran out of memory before
-/// may begin anew. For processes whose allocator is [`Careful`].
-pub fn keep_reserve() {
-    RESERVE.keep();
+/// Takes a reserve for small pieces of memory, where it is not there yet or was given up; returns whether there is one. For
+/// processes whose allocator is [`Careful`].
+pub fn keep_reserve() -> bool {
+    RESERVE.keep()
 }
 
 impl Reserve {
@@ -68,17 +68,21 @@ impl Reserve {
         Reserve { piece: AtomicPtr::new(std::ptr::null_mut()), is_short: AtomicBool::new(false) }
     }
 
-    fn keep(&self) {
+    fn keep(&self) -> bool {
         if self.piece.load(Ordering::Acquire).is_null() {
             // SAFETY: the layout is not empty.
             let piece = unsafe { System.alloc(Self::LAYOUT) };
+            if piece.is_null() {
+                return false;
+            }
             let kept = self.piece.compare_exchange(std::ptr::null_mut(), piece, Ordering::AcqRel, Ordering::Acquire);
-            if kept.is_err() && !piece.is_null() {
+            if kept.is_err() {
                 // SAFETY: taken above with the same layout, and nobody else has it.
                 unsafe { System.dealloc(piece, Self::LAYOUT) };
             }
         }
         self.is_short.store(false, Ordering::Relaxed);
+        true
     }
 
     /// Whether it is worth asking the system again for so many bytes: because the reserve was given up for them, or just now.
@@ -147,12 +151,11 @@ mod tests {
     fn the_reserve_is_given_up_once_for_what_is_small_and_can_be_taken_again() {
         let reserve = Reserve::new();
         assert!(!reserve.give_up_for(100), "there is none");
-        reserve.keep();
-        reserve.keep();
+        assert!(reserve.keep() && reserve.keep());
         assert!(!reserve.give_up_for(RESERVE_BYTES) && !reserve.is_short.load(Ordering::Relaxed));
         assert!(reserve.give_up_for(100) && reserve.is_short.load(Ordering::Relaxed));
         assert!(reserve.give_up_for(100), "who comes second asks again, too");
-        reserve.keep();
+        assert!(reserve.keep());
         assert!(!reserve.is_short.load(Ordering::Relaxed) && !reserve.piece.load(Ordering::Relaxed).is_null());
         assert!(reserve.give_up_for(100));
     }

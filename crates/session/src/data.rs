@@ -86,6 +86,9 @@ pub(crate) fn constant(dtype: Dtype, units: &[i128], len: usize) -> Plain {
     }
 }
 
+/// An owner is told where more than one value of so many in a column loses digits.
+const LOST_AMONG: usize = 16;
+
 /// Checks the owner's values of an input node against its dtype and bound, and encodes them. For the owner's eyes: an
 /// error names a value.
 ///
@@ -114,7 +117,10 @@ pub fn encode_input(graph: &Graph, id: NodeId, data: &Data) -> Result<Encoded, B
     };
     let checked = graph.check_input(id, &units).map_err(at);
     let lost = match data {
-        Data::Reals(values) if checked.is_ok() => node.dtype.lost(values, &units),
+        Data::Reals(values) if checked.is_ok() => {
+            let width = if node.shape.len() > 1 { *node.shape.last().unwrap_or(&1) } else { 1 };
+            node.dtype.lost_in_columns(width, LOST_AMONG, values, &units)
+        }
         _ => None,
     };
     let range = Interval::spanning(&units);

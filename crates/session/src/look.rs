@@ -2,7 +2,7 @@
 //! dtype, and where. Nothing of that goes through the protocol but values of earlier runs, where they are in doubt.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use quorate_graph::{BuildError, Checked, Checker, Dtype, Graph, Interval, NodeId};
 
@@ -14,7 +14,7 @@ use crate::session::Session;
 #[derive(Default)]
 pub(crate) struct Look {
     checker: Checker,
-    given: BTreeMap<NodeId, (Arc<OwnInput>, Interval)>,
+    given: BTreeMap<NodeId, (Weak<OwnInput>, Interval)>,
     /// The user's arrays.
     held: BTreeSet<NodeId>,
     /// The run that was looked at last, until it has ended well.
@@ -23,8 +23,12 @@ pub(crate) struct Look {
 
 impl Look {
     /// Notes an input's values, which lie in `range`.
-    pub fn give(&mut self, id: NodeId, own: Arc<OwnInput>, range: Interval) {
-        self.given.insert(id, (own, range));
+    pub fn give(&mut self, id: NodeId, own: &Arc<OwnInput>, range: Interval) {
+        // Those whose arrays went before any run, now and then.
+        if self.given.len().is_power_of_two() {
+            self.given.retain(|_, (own, _)| own.strong_count() > 0);
+        }
+        self.given.insert(id, (Arc::downgrade(own), range));
     }
 
     /// There is an array more.
@@ -68,10 +72,11 @@ impl Look {
 
     /// Values in units: of inputs as they were given, of others from the parties.
     fn values(&self, session: &mut Session, graph: &Graph, ids: &[NodeId]) -> Result<Vec<Vec<i128>>, SessionError> {
-        let run: Vec<NodeId> = ids.iter().copied().filter(|id| !self.given.contains_key(id)).collect();
+        let given = |id: &NodeId| self.given.get(id).and_then(|(own, _)| own.upgrade());
+        let run: Vec<NodeId> = ids.iter().copied().filter(|id| given(id).is_none()).collect();
         let mut seen = if run.is_empty() { vec![] } else { session.peek(&run)? }.into_iter();
-        let of = |&id: &NodeId| match self.given.get(&id) {
-            Some((own, _)) => Ok(units(graph.node(id).dtype, &own.0)),
+        let of = |id: &NodeId| match given(id) {
+            Some(own) => Ok(units(graph.node(*id).dtype, &own.0)),
             None => seen.next().map(|data| integers(&data)).ok_or(SessionError::WorkerGone),
         };
         ids.iter().map(of).collect()

@@ -30,8 +30,8 @@ pub(crate) const LOCAL_STEP_BYTES: u64 = 160;
 pub(crate) const TALKING_STEP_BYTES: u64 = 1500;
 /// Bytes of the label of a garbled wire.
 const LABEL_BYTES: u64 = 16;
-/// Bytes of an opened element in the user's units.
-const OPENED_BYTES: u64 = 8;
+/// Bytes of an opened element in the user's units, of dtypes up to 64 bits and above.
+const OPENED_BYTES: [u64; 2] = [8, 16];
 /// Bytes of a position in a list, as it is put together.
 const POSITION_BYTES: u64 = 8;
 /// Bytes of a public number on its way into a ring.
@@ -183,7 +183,7 @@ pub(crate) fn plain_bytes(node: &Node) -> u64 {
 
 /// Bytes of a node's value as users have it.
 pub(crate) fn opened_bytes(node: &Node) -> u64 {
-    OPENED_BYTES * node.elements() as u64
+    OPENED_BYTES[usize::from(node.dtype.bits() > 64)] * node.elements() as u64
 }
 
 fn in_the_clear(dtype: Dtype, len: usize) -> u64 {

@@ -299,7 +299,7 @@ impl Session {
             Ok(Encoded { plain, range, lost }) => {
                 let own = Arc::new(OwnInput(plain));
                 if let Some(look) = &mut self.look {
-                    look.give(id, own.clone(), range);
+                    look.give(id, &own, range);
                 }
                 self.lost.extend(lost);
                 seat.inputs.insert(id, own);

@@ -239,7 +239,10 @@ impl<B: Backend> Worker<B> {
         }
         self.free = free;
         let need = rehearsal.need;
-        allowed.check(graph, &need, limit)?;
+        if let Err(refusal) = allowed.check(graph, &need, limit) {
+            run.finish(); // all parties know what this follows from, so nobody has to be told
+            return Err(refusal);
+        }
         let beside = |error| SessionError::beside_plan(error, need.total(limit));
         let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
         let own_seconds = decided.own_seconds;
