@@ -1,7 +1,7 @@
 //! `aby` behind the interface that gadgets are written in. Its futures are boxed where programs enter: gadgets nest deeply.
 
 use quorate_circuits::Program;
-use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing, TruncMasks};
+use quorate_engine::{Ctx, EdaBits, Form, Linear, LinearBits, Result, Sharing, TruncMasks, Update, UpdateBits};
 use quorate_gadgets::{Gadgets, Sign, Width, compare, select, trunc_prob, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -149,12 +149,12 @@ impl Sharing for Aby {
         self.plus_public(x, value)
     }
 
-    fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A {
-        x.map(map)
+    fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A {
+        x.map(|share| map.apply(share))
     }
 
-    fn update(&self, x: &mut Self::A, y: &Self::A, update: &dyn Fn(&mut Vector, &Vector)) {
-        update(x, y);
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update) {
+        update.apply(x, y);
     }
 
     fn concat(&self, parts: &[&Self::A]) -> Self::A {
@@ -169,12 +169,12 @@ impl Sharing for Aby {
         self.plus_public(x, value)
     }
 
-    fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B {
-        x.map(map)
+    fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B {
+        x.map(|share| map.apply(share))
     }
 
-    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &dyn Fn(&mut Bits, &Bits)) {
-        update(x, y);
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>) {
+        update.apply(x, y);
     }
 
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {

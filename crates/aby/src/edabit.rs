@@ -4,7 +4,7 @@
 //! gadget of this backend opens masked values, so none of these is drawn by one; who asks for them pays, where it asks, for
 //! the bits, the shift, and the conversions of a shared number.
 
-use quorate_engine::{Ctx, EdaBits, Misuse, Result, Sharing, TruncMasks};
+use quorate_engine::{Ctx, EdaBits, Linear, Misuse, Result, Sharing, TruncMasks};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -69,11 +69,7 @@ impl Aby {
             self.bit_to_ring(&ctx, &top, small).await
         };
         let (shifted, top) = ctx.join(async |ctx: Ctx| self.shift_unsigned(&ctx, &value, m, 0).await, top).await?;
-        let weighted = self.linear(&top, &|share: &Vector| {
-            let mut lifted = share.convert(ring);
-            lifted.shl(k - 1 - m);
-            lifted
-        });
+        let weighted = self.linear(&top, &Linear::Raise(ring, k - 1 - m));
         Ok(TruncMasks { shifted: self.sub(&shifted, &weighted), value, top })
     }
 }

@@ -1,7 +1,7 @@
 //! The primitives equal their ideal functionalities: all inputs of tiny rings.
 
 use crate::common::*;
-use quorate_engine::{Form, Sharing};
+use quorate_engine::{Form, Linear, LinearBits, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 #[test]
@@ -35,7 +35,7 @@ fn local_operations_on_all_pairs() {
         let low = aby.low_bit(&a);
         let top = open(aby, ctx, &aby.as_top_bit(&low, ring)).await?;
         let both = aby.concat(&[&a, &b]);
-        let tail = aby.linear(&both, &|v: &Vector| v.slice(x.len()..2 * x.len()));
+        let tail = aby.linear(&both, &Linear::Slice(x.len()..2 * x.len()));
         opened.extend([top, open(aby, ctx, &tail).await?]);
         Ok((opened, open_bits(aby, ctx, &low).await?))
     });
@@ -56,7 +56,7 @@ fn sums_of_products_and_matrix_products() {
         let (dot, matrix) = agreed(async |aby, ctx| {
             let (a, b) = (share(aby, ctx, ring, &x).await?, share(aby, ctx, ring, &y).await?);
             let dot = aby.bilinear(ctx, Form::Dot { outer, axis, inner }, &a, &b).await?;
-            let left = aby.linear(&a, &|v: &Vector| v.slice(0..rows * depth));
+            let left = aby.linear(&a, &Linear::Slice(0..rows * depth));
             let matrix = aby.bilinear(ctx, Form::MatMul { m: rows, k: depth, n: columns }, &left, &b).await?;
             Ok((open(aby, ctx, &dot).await?, open(aby, ctx, &matrix).await?))
         });
@@ -162,7 +162,7 @@ fn bits_of_every_shape() {
             let public = Bits::from_bools(rows, lanes, &y);
             let mixed = aby.xor(&aby.xor_public(&a, &public), &aby.public_bits(&public));
             let both = aby.concat_rows(&[&and, &aby.concat_lanes(&[&mixed])]);
-            let both = aby.linear_bits(&both, &|bits: &Bits| bits.slice_rows(rows..2 * rows));
+            let both = aby.linear_bits(&both, &LinearBits::Rows(rows..2 * rows));
             Ok((
                 open_bits(aby, ctx, &and).await?,
                 open_bits(aby, ctx, &aby.xor(&a, &b)).await?,

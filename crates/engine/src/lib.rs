@@ -22,6 +22,7 @@ mod handshake;
 #[cfg(test)]
 mod hostile;
 mod lane;
+mod linear;
 mod oneway;
 mod pace;
 mod party;
@@ -47,6 +48,7 @@ pub use error::{Cause, Error, Fault, Mismatch, Misuse, Result, Step};
 pub use fork::Join;
 pub use handshake::{Agreement, Greeting, Trace};
 pub use lane::LaneId;
+pub use linear::{Axis, Linear, LinearBits, Positions, RowStep, Update, UpdateBits};
 pub use oneway::Incoming;
 pub use pace::Pace;
 pub use party::{Party, Run};

@@ -1,13 +1,14 @@
 //! What every backend can do with shared values: the vocabulary that gadgets are written in.
 //!
 //! A backend has arithmetic shares `A` of vectors over Z_2^k, any k, and Boolean shares `B` of bit matrices (rows by lanes).
-//! Local operations are linear maps applied to every share; the async ones cost rounds. In a dry run all of them work on
+//! Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work on
 //! shapes. Public values are plain [`Vector`] and [`Bits`], shapes too in a dry run: nobody may branch on them.
 
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::ctx::Ctx;
 use crate::error::Result;
+use crate::linear::{Linear, LinearBits, Update, UpdateBits};
 
 /// A bilinear form on two vectors: what one multiplication round can compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,20 +104,20 @@ pub trait Sharing {
     fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A;
     /// x + value.
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
-    /// Applies a Z-linear map (slices, gathers, sums, public factors, reduction to a smaller ring) to every share.
-    fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A;
-    /// Applies a map that is Z-linear in both (copies, sums) to every share of `x` with that of `y`, in place.
-    fn update(&self, x: &mut Self::A, y: &Self::A, update: &dyn Fn(&mut Vector, &Vector));
+    /// A linear map of x.
+    fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A;
+    /// Changes x by y, in place.
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update);
     /// One vector after the other.
     fn concat(&self, parts: &[&Self::A]) -> Self::A;
     /// x xor y.
     fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B;
     /// x xor value.
     fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B;
-    /// Applies an F_2-linear map (slices, gathers, masks) to every share.
-    fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B;
-    /// Applies a map that is F_2-linear in both (xors and copies of rows) to every share of `x` with that of `y`, in place.
-    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &dyn Fn(&mut Bits, &Bits));
+    /// A linear map of x.
+    fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B;
+    /// Changes x by y, in place.
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>);
     /// Rows of all parts, one below the other.
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B;
     /// Lanes of all parts, side by side.

@@ -8,7 +8,7 @@
 //! that right where an AND reads it and at the end.
 
 use quorate_circuits::{And, Local, Order, Program, Slot};
-use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing};
+use quorate_engine::{Chunks, Ctx, LinearBits, Misuse, Result, RowStep, Sharing, UpdateBits};
 use quorate_ring::Bits;
 
 use crate::stream;
@@ -37,20 +37,14 @@ pub fn in_rounds(circuit: &quorate_circuits::Circuit) -> Program {
 }
 
 async fn run<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> Result<S::B> {
-    let lanes = s.bit_shape(inputs).1;
     let spare = program.slots() - program.input_wires();
-    let mut values = s.linear_bits(inputs, &|share: &Bits| {
-        let spare = if share.is_shape() { Bits::shape(spare, lanes) } else { Bits::zeros(spare, lanes) };
-        Bits::concat_rows(&[share, &spare])
-    });
+    let mut values = s.linear_bits(inputs, &LinearBits::ZerosBelow(spare));
     let mut inverted = vec![false; program.slots()];
     let (mut written, mut products): (Vec<Slot>, S::B) = (Vec::new(), rows(s, inputs, &[]));
     for step in program.steps() {
         written.iter().for_each(|&slot| inverted[slot as usize] = false);
-        s.update_bits(&mut values, &products, &|values, products| {
-            values.set_rows(&written, products, 0);
-            step.local.iter().for_each(|local| apply(values, local));
-        });
+        let local: Vec<RowStep> = step.local.iter().map(of_row).collect();
+        s.update_bits(&mut values, &products, &UpdateBits::Steps(&written, &local));
         step.local.iter().for_each(|local| note(&mut inverted, local));
         written = step.ands.iter().map(|and| and.out).collect();
         let operand = |slot: fn(&And) -> Slot| {
@@ -63,16 +57,16 @@ async fn run<S: Sharing>(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> 
         };
     }
     written.iter().for_each(|&slot| inverted[slot as usize] = false);
-    s.update_bits(&mut values, &products, &|values, products| values.set_rows(&written, products, 0));
+    s.update_bits(&mut values, &products, &UpdateBits::Steps(&written, &[]));
     Ok(upright(s, ctx, &values, &inverted, program.output_slots()))
 }
 
 /// What a local gate does to every share; inversions are noted elsewhere.
-fn apply(values: &mut Bits, local: &Local) {
+fn of_row(local: &Local) -> RowStep {
     match *local {
-        Local::Xor { out, a, b } => values.set_row_to_xor(out, a, b),
-        Local::Inv { out, a } => values.copy_row(out, a),
-        Local::Constant { out, .. } => values.clear_row(out),
+        Local::Xor { out, a, b } => RowStep::Xor { out, a, b },
+        Local::Inv { out, a } => RowStep::Copy { out, from: a },
+        Local::Constant { out, .. } => RowStep::Clear { out },
     }
 }
 
@@ -86,7 +80,7 @@ fn note(inverted: &mut [bool], local: &Local) {
 }
 
 fn rows<S: Sharing>(s: &S, x: &S::B, slots: &[Slot]) -> S::B {
-    s.linear_bits(x, &|share: &Bits| share.gather_rows(slots))
+    s.linear_bits(x, &LinearBits::GatherRows(slots))
 }
 
 /// The values of these slots, as they are meant.

@@ -13,8 +13,8 @@
 //!
 //! Timing depends on lengths, k and the proven width only.
 
-use quorate_engine::{Ctx, Result, Sharing};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_engine::{Ctx, Linear, LinearBits, Result, Sharing};
+use quorate_ring::{Bits, Ring};
 
 use crate::Gadgets;
 use crate::prefix::{self, Pairs, rows};
@@ -36,18 +36,10 @@ pub(crate) fn borrow_pairs<S: Sharing>(s: &S, c: &Bits, r: &S::B, swapped: bool)
     not_c.not_assign();
     let propagate = s.xor_public(r, &not_c);
     let generate = if swapped {
-        let masked = s.linear_bits(r, &|share: &Bits| {
-            let mut share = share.clone();
-            share.and_assign(c);
-            share
-        });
+        let masked = s.linear_bits(r, &LinearBits::Mask(c));
         s.xor_public(&masked, c)
     } else {
-        s.linear_bits(r, &|share: &Bits| {
-            let mut share = share.clone();
-            share.and_assign(&not_c);
-            share
-        })
+        s.linear_bits(r, &LinearBits::Mask(&not_c))
     };
     Pairs { generate, propagate }
 }
@@ -85,7 +77,7 @@ pub async fn lt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, width: Width) 
         Width::Difference(bits) if bits == ring.bits() => s.msb(ctx, &difference).await,
         Width::Difference(bits) if bits < ring.bits() => {
             let narrow = Ring::of(bits.max(1));
-            s.msb(ctx, &s.linear(&difference, &|share: &Vector| share.convert(narrow))).await
+            s.msb(ctx, &s.linear(&difference, &Linear::Reduce(narrow))).await
         }
         _ => {
             // Equal signs: the difference cannot wrap. Different signs: x < y exactly when x is the negative one.

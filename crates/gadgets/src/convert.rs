@@ -4,7 +4,7 @@
 //! (its low bit over Z_2): c = Open(x xor b), x = c + b - 2 c b. Correlations: 1 random bit mod 2^k. Online rounds: 1.
 //! Opened: 1 bit, where the paper opens k. **Model**: that of the sharing.
 
-use quorate_engine::{Ctx, Error, Misuse, Result, Sharing};
+use quorate_engine::{Ctx, Error, Linear, LinearBits, Misuse, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::{Gadgets, stream};
@@ -38,27 +38,12 @@ pub async fn compose<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Resu
 /// The numbers with these bits, lowest first, in any ring; the last one weighs -2^(rows - 1) where it is a sign. Rounds of
 /// [`Gadgets::bit_to_ring`].
 pub async fn weighed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, signed: bool, ring: Ring) -> Result<S::A> {
-    let (rows, lanes) = s.bit_shape(x);
+    let rows = s.bit_shape(x).0;
     if rows == 0 {
         return Err(NO_BITS);
     }
-    let row = |i: usize| s.linear_bits(x, &|share: &Bits| share.row(i));
-    let rows: Vec<S::B> = (0..rows).map(row).collect();
-    let ones = s.bit_to_ring(ctx, &s.concat_lanes(&rows.iter().collect::<Vec<_>>()), ring).await?;
-    Ok(s.linear(&ones, &|share: &Vector| {
-        let mut sum = share.slice(0..lanes);
-        for bit in 1..rows.len() {
-            let mut term = share.slice(bit * lanes..(bit + 1) * lanes);
-            term.shl(bit as u32);
-            sum.add_assign(&term);
-        }
-        if signed {
-            let mut sign = share.slice((rows.len() - 1) * lanes..rows.len() * lanes);
-            sign.shl(rows.len() as u32);
-            sum.sub_assign(&sign);
-        }
-        sum
-    }))
+    let ones = s.bit_to_ring(ctx, &s.linear_bits(x, &LinearBits::SideBySide), ring).await?;
+    Ok(s.linear(&ones, &Linear::Weigh { rows, signed }))
 }
 
 /// [`bits_to_ring`] with fresh random bits `b` of the caller's, in one piece.
@@ -71,11 +56,7 @@ pub async fn bits_to_ring_with<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, b: &S::A)
 pub(crate) fn flip<S: Sharing>(s: &S, b: &S::A, c: &Bits) -> S::A {
     let ring = s.shape(b).0;
     let signs = signs(c, ring);
-    let signed = s.linear(b, &|share: &Vector| {
-        let mut share = share.clone();
-        share.mul_assign(&signs);
-        share
-    });
+    let signed = s.linear(b, &Linear::Factors(&signs));
     s.add_public(&signed, &c.to_vector(ring))
 }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Ctx, Misuse, Result};
+use quorate_engine::{Ctx, Linear, Misuse, Positions, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::{Gadgets, Width, stream};
@@ -97,7 +97,7 @@ async fn play<S: Gadgets>(s: &S, ctx: &Ctx, field: Field<S::A>, best: Best, widt
     let side = |x: &S::A, odd: usize| {
         let indices: Vec<u32> =
             (0..pairs).flat_map(|i| (0..lanes).map(move |lane| ((2 * i + odd) * lanes + lane) as u32)).collect();
-        s.linear(x, &move |share: &Vector| share.gather(&indices))
+        s.linear(x, &Linear::Gather(Positions::Given(&indices)))
     };
     let (left, right) = (side(&field.values, 0), side(&field.values, 1));
     let replaced = match best {

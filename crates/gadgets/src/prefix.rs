@@ -8,8 +8,7 @@
 //! | [`group_with_propagate`] | generate and propagate of the group | 2 (w - 1) | ceil(log w) |
 //! | [`all`] | generate of every prefix (Sklansky) | see [`all`] | ceil(log w) |
 
-use quorate_engine::{Ctx, Result, Sharing};
-use quorate_ring::Bits;
+use quorate_engine::{Ctx, LinearBits, Result, Sharing, UpdateBits};
 
 /// Generate and propagate bits, one row per position, lowest first.
 pub struct Pairs<B> {
@@ -21,7 +20,7 @@ pub struct Pairs<B> {
 
 /// The rows at these positions, in this order.
 pub fn rows<S: Sharing>(s: &S, x: &S::B, indices: &[u32]) -> S::B {
-    s.linear_bits(x, &|share: &Bits| share.gather_rows(indices))
+    s.linear_bits(x, &LinearBits::GatherRows(indices))
 }
 
 /// Generate of the whole group.
@@ -56,10 +55,7 @@ async fn tree<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>, propagate: bool)
         let (generates, propagates): (Vec<u32>, Vec<u32>) =
             ((0..half).collect(), (next + skipped..next + half).collect());
         state = rows(s, &state, &kept);
-        s.update_bits(&mut state, &products, &|state, products| {
-            state.xor_rows(&generates, products, 0);
-            state.set_rows(&propagates, products, half as usize);
-        });
+        s.update_bits(&mut state, &products, &UpdateBits::Rows { xored: &generates, set: &propagates });
         width = next;
     }
     Ok(Pairs { generate: rows(s, &state, &[0]), propagate: rows(s, &state, &[1]) })
@@ -83,11 +79,8 @@ pub async fn all<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::
         let left: Vec<u32> = moved.iter().map(|i| width + i).chain(open_propagates.iter().copied()).collect();
         let right: Vec<u32> = moved.iter().map(below).chain(open.iter().map(|i| width + below(i))).collect();
         let products = s.and(ctx, &rows(s, &state, &left), &rows(s, &state, &right)).await?;
-        s.update_bits(&mut state, &products, &|state, products| {
-            state.xor_rows(&moved, products, 0);
-            state.set_rows(&open_propagates, products, moved.len());
-        });
+        s.update_bits(&mut state, &products, &UpdateBits::Rows { xored: &moved, set: &open_propagates });
         level += 1;
     }
-    Ok(s.linear_bits(&state, &|share: &Bits| share.slice_rows(0..width as usize)))
+    Ok(s.linear_bits(&state, &LinearBits::Rows(0..width as usize)))
 }

@@ -3,7 +3,7 @@
 //! **Source**: section 5 of rss-ring, after Dalskov et al.: with a public bound M on the secret m, x / 2^m = (x 2^(M-m)) / 2^M.
 //! Domain: |x| 2^(M-m) < 2^(k-2), M <= k - 2. Cost: a product and a probabilistic truncation. **Model**: that of the sharing.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::{Gadgets, convert, trunc_prob};
@@ -25,14 +25,10 @@ pub async fn trunc_private<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, factor: &S::A
 pub async fn power_of_two<S: Gadgets>(s: &S, ctx: &Ctx, exponent: &S::B, ring: Ring) -> Result<S::A> {
     let (rows, lanes) = s.bit_shape(exponent);
     let factor = async |ctx: Ctx, i: usize| {
-        let row = s.linear_bits(exponent, &|share| share.row(i));
+        let row = s.linear_bits(exponent, &LinearBits::Rows(i..i + 1));
         let bit = s.bit_to_ring(&ctx, &row, ring).await?;
         let weight = 1u128.checked_shl(1 << i.min(7)).unwrap_or(0).wrapping_sub(1) & ring.mask();
-        let scaled = s.linear(&bit, &|share: &Vector| {
-            let mut share = share.clone();
-            share.scale(weight);
-            share
-        });
+        let scaled = s.linear(&bit, &Linear::Scale(weight as i128));
         let mut one = if ctx.is_dry() { Vector::shape(ring, lanes) } else { Vector::zeros(ring, lanes) };
         one.add_scalar(1);
         Ok(s.add_public(&scaled, &one))

@@ -15,7 +15,7 @@
 //!
 //! Timing depends on lengths and on the public numbers only.
 
-use quorate_engine::{Ctx, Misuse, Result};
+use quorate_engine::{Ctx, Linear, Misuse, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::{Gadgets, Sign, stream};
@@ -67,14 +67,14 @@ pub async fn scale<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Re
     let most = (ring.mask() >> 1) as i128;
     let signed: Vec<i128> = by.whole.iter().map(|n| n.signum() * most).collect();
     // The largest element, or its negation for a negative x.
-    let flipped = times(s, &sign, &signed.iter().map(|most| -2 * most).collect::<Vec<_>>());
+    let flipped = times(s, ctx, &sign, &signed.iter().map(|most| -2 * most).collect::<Vec<_>>());
     let instead = s.add_public(&flipped, &numbers(ctx, ring, &signed, len));
     s.mux(ctx, &beyond, &instead, &scaled).await
 }
 
 /// n x + m x / 2^shift, right where it fits.
 async fn multiple<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
-    let whole = times(s, x, by.whole);
+    let whole = times(s, ctx, x, by.whole);
     match by.shift {
         0 => Ok(whole),
         _ => Ok(s.add(&whole, &fraction(s, ctx, x, by).await?)),
@@ -85,11 +85,11 @@ async fn multiple<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Res
 async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Result<S::A> {
     let (ring, len) = s.shape(x);
     let product = match by.ring.bits() > ring.bits() {
-        false => times(s, x, by.factors),
+        false => times(s, ctx, x, by.factors),
         true => {
             let narrow = Ring::of(by.bits.min(ring.bits()));
-            let narrow = s.linear(x, &|share: &Vector| share.convert(narrow));
-            times(s, &s.convert(ctx, &narrow, by.ring, Sign::Signed).await?, by.factors)
+            let narrow = s.linear(x, &Linear::Reduce(narrow));
+            times(s, ctx, &s.convert(ctx, &narrow, by.ring, Sign::Signed).await?, by.factors)
         }
     };
     let quotient = match by.rounding {
@@ -101,7 +101,7 @@ async fn fraction<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: &Scale<'_>) -> Res
         }
         Rounding::EitherWay => s.trunc_prob(ctx, &product, by.shift).await?,
     };
-    Ok(s.linear(&quotient, &|share: &Vector| share.convert(ring)))
+    Ok(s.linear(&quotient, &Linear::Reduce(ring)))
 }
 
 /// Whether x is beyond its limit, and its sign as an element.
@@ -124,16 +124,11 @@ async fn beyond<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, limits: &[i128]) -> Resu
     Ok((s.xor(&above, &chosen), lifted))
 }
 
-fn times<S: Gadgets>(s: &S, x: &S::A, factors: &[i128]) -> S::A {
-    s.linear(x, &|share: &Vector| {
-        let (mut share, ring) = (share.clone(), share.ring());
-        match factors {
-            [one] => share.scale(*one as u128 & ring.mask()),
-            _ if share.is_shape() => share.mul_assign(&Vector::shape(ring, share.len())),
-            all => share.mul_assign(&Vector::from_i128s(ring, all)),
-        }
-        share
-    })
+fn times<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, factors: &[i128]) -> S::A {
+    match factors {
+        [one] => s.linear(x, &Linear::Scale(*one)),
+        all => s.linear(x, &Linear::Factors(&numbers(ctx, s.shape(x).0, all, all.len()))),
+    }
 }
 
 /// Public numbers, for `len` elements.

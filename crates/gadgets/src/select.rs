@@ -4,7 +4,7 @@
 //! round; x v = c v + (1 - 2c) w. Correlations: 1 random bit mod 2^k. Online rounds: 1 (a conversion and a product would be
 //! 2). **Source**: B2A of Protocol 8 of rss-ring, with the product moved beside the opening. **Model**: that of the sharing.
 
-use quorate_engine::{Ctx, Result, Sharing};
+use quorate_engine::{Ctx, Linear, Result, Sharing};
 use quorate_ring::Vector;
 
 use crate::convert::signs;
@@ -31,9 +31,5 @@ pub async fn mux<S: Gadgets>(s: &S, ctx: &Ctx, bit: &S::B, x: &S::A, y: &S::A) -
 }
 
 fn times<S: Sharing>(s: &S, x: &S::A, factor: &Vector) -> S::A {
-    s.linear(x, &|share: &Vector| {
-        let mut share = share.clone();
-        share.mul_assign(factor);
-        share
-    })
+    s.linear(x, &Linear::Factors(factor))
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Error, Result, Sharing};
+use quorate_engine::{Chunks, Ctx, Error, Linear, LinearBits, Result, Sharing, Update, UpdateBits};
 use quorate_ring::{Bits, Vector};
 
 /// Bytes of working memory per element that a bit-wise gadget needs for each bit of the ring, all shares together.
@@ -15,12 +15,12 @@ pub fn chunks(len: usize, bits: u32) -> Chunks {
 
 /// The elements of a range.
 pub fn slice<S: Sharing>(s: &S, x: &S::A, range: Range<usize>) -> S::A {
-    s.linear(x, &move |share: &Vector| share.slice(range.clone()))
+    s.linear(x, &Linear::Slice(range.clone()))
 }
 
 /// The lanes of a range.
 pub fn slice_lanes<S: Sharing>(s: &S, x: &S::B, range: Range<usize>) -> S::B {
-    s.linear_bits(x, &move |share: &Bits| share.slice_lanes(range.clone()))
+    s.linear_bits(x, &LinearBits::Lanes(range.clone()))
 }
 
 /// Runs an element-wise gadget whose result is bits.
@@ -47,7 +47,7 @@ pub async fn to_lanes<S: Sharing>(
         s.public_bits(&if ctx.is_dry() { Bits::shape(shape.0, shape.1) } else { Bits::zeros(shape.0, shape.1) })
     };
     let write = |x: &mut S::B, at: usize, part: &S::B| {
-        s.update_bits(x, part, &|share, part| share.write_lanes_at(at, part));
+        s.update_bits(x, part, &UpdateBits::Write(at));
     };
     run(ctx, chunks, work, whole, write).await
 }
@@ -64,7 +64,7 @@ pub async fn to_vector<S: Sharing>(
         s.public(&if ctx.is_dry() { Vector::shape(ring, chunks.len) } else { Vector::zeros(ring, chunks.len) })
     };
     let write = |x: &mut S::A, at: usize, part: &S::A| {
-        s.update(x, part, &|share, part| share.write_at(at, part));
+        s.update(x, part, &Update::Write(at));
     };
     run(ctx, chunks, work, whole, write).await
 }

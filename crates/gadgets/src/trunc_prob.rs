@@ -9,7 +9,7 @@
 //! mask. Online rounds: 1. Opened: k bits. **Model**: that of the sharing; the rounding bit, [c mod 2^m < a mod 2^m], is
 //! part of what an opened result says: the ideal functionality gives it away. Truncation that does not is `trunc_exact`.
 
-use quorate_engine::{Ctx, Misuse, Result};
+use quorate_engine::{Ctx, Linear, Misuse, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::convert::flip;
@@ -49,11 +49,7 @@ async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, m: u32) -> Result<S
     offset.add_scalar(1 << (k - 2));
     let mut c = s.open(ctx, &s.add(&s.add_public(x, &offset), &masks.value)).await?;
     let wrapped = flip(s, &masks.top, &c.to_bits(k - 1..k));
-    let wrapped = s.linear(&wrapped, &|share: &Vector| {
-        let mut lifted = share.convert(ring);
-        lifted.shl(k - 1 - m);
-        lifted
-    });
+    let wrapped = s.linear(&wrapped, &Linear::Raise(ring, k - 1 - m));
     c = c.convert(Ring::of(k - 1)).convert(ring);
     c.shr_logical(m);
     c.add_scalar(ring.mask() + 1 - (1 << (k - 2 - m)));

@@ -9,7 +9,7 @@
 //! Correlations: edaBit(k) cut at d, a random bit mod 2^k and one mod 2^d. Online rounds: 2 + ceil(log2 max(d, k-d)) + 1.
 //! **Model**: that of the sharing. The result is exact, so nothing leaks beside it.
 
-use quorate_engine::{Ctx, Result, Sharing};
+use quorate_engine::{Ctx, Linear, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::compare::borrow_pairs;
@@ -50,11 +50,7 @@ async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, d: u32) -> Result<S
             async |ctx: Ctx| s.bit_to_ring(&ctx, &u, low_ring).await,
         )
         .await?;
-    let u = s.linear(&u, &|share: &Vector| {
-        let mut lifted = share.convert(ring);
-        lifted.shl(k - d);
-        lifted
-    });
+    let u = s.linear(&u, &Linear::Raise(ring, k - d));
     let mut constant = c;
     constant.shr_logical(d);
     constant.add_scalar(1 << (k - 1 - d));

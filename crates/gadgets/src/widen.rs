@@ -8,7 +8,7 @@
 //! Correlations: a wide edaBit(k, k') and a random bit mod 2^(k'-k). Online rounds: 2 + ceil(log2 k). Opened: k + 1 bits; 2 (k
 //! - 1) - ceil(log2 k) ANDs. The paper's: k conversions of k' bits each. **Model**: that of the sharing; c is uniform.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Linear, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::compare::bit_lt_public;
@@ -40,7 +40,7 @@ impl Sign {
 pub async fn convert<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, ring: Ring, sign: Sign) -> Result<S::A> {
     let (from, len) = s.shape(x);
     if ring.bits() <= from.bits() {
-        return Ok(s.linear(x, &|share: &Vector| share.convert(ring)));
+        return Ok(s.linear(x, &Linear::Reduce(ring)));
     }
     let work = async |ctx: Ctx, range| widen_chunk(s, &ctx, &stream::slice(s, x, range), ring, sign.offset(from)).await;
     stream::to_vector(s, ctx, stream::chunks(len, 2 * ring.bits()), work).await
@@ -52,15 +52,11 @@ async fn widen_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, wide: Ring, offset:
     let r = s.wide_edabits(ctx, ring, wide, len).await?;
     let mut moved = if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
     moved.add_scalar(offset);
-    let masked = s.add(&s.add_public(x, &moved), &s.linear(&r.value, &|share: &Vector| share.convert(ring)));
+    let masked = s.add(&s.add_public(x, &moved), &s.linear(&r.value, &Linear::Reduce(ring)));
     let c = s.open(ctx, &masked).await?;
     let borrow = bit_lt_public(s, ctx, &c.to_bits(0..k), &r.bits).await?;
     let borrow = s.bit_to_ring(ctx, &borrow, Ring::of(wide.bits() - k)).await?;
-    let borrow = s.linear(&borrow, &|share: &Vector| {
-        let mut lifted = share.convert(wide);
-        lifted.shl(k);
-        lifted
-    });
+    let borrow = s.linear(&borrow, &Linear::Raise(wide, k));
     let mut public = c.convert(wide);
     public.add_scalar(wide.mask() + 1 - offset);
     Ok(s.add_public(&s.sub(&borrow, &r.value), &public))

@@ -1,6 +1,6 @@
 //! `rss` behind the interface that gadgets are written in.
 
-use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result, Sharing, TruncMasks};
+use quorate_engine::{Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Result, Sharing, TruncMasks, Update, UpdateBits};
 use quorate_gadgets::{Gadgets, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -116,12 +116,12 @@ impl Sharing for Rss {
         self.plus_public(x, value)
     }
 
-    fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A {
-        x.map(map)
+    fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A {
+        x.map(|share| map.apply(share))
     }
 
-    fn update(&self, x: &mut Self::A, y: &Self::A, update: &dyn Fn(&mut Vector, &Vector)) {
-        x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| update(x, y));
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update) {
+        x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| update.apply(x, y));
         x.shape = x.shares[0].shape_of();
     }
 
@@ -137,12 +137,12 @@ impl Sharing for Rss {
         self.plus_public(x, value)
     }
 
-    fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B {
-        x.map(map)
+    fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B {
+        x.map(|share| map.apply(share))
     }
 
-    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &dyn Fn(&mut Bits, &Bits)) {
-        x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| update(x, y));
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>) {
+        x.shares.iter_mut().zip(&y.shares).for_each(|(x, y)| update.apply(x, y));
         x.shape = x.shares[0].shape_of();
     }
 

@@ -1,7 +1,7 @@
 //! What is counted on the wire = what a dry run says = the formulas of `cost`; the paper's tables are an upper bound.
 
 use crate::common::*;
-use quorate_engine::{Costs, Ctx, Form, Phase, Result, Sharing, Traffic, dry};
+use quorate_engine::{Costs, Ctx, Form, Linear, LinearBits, Phase, Positions, Result, Sharing, Traffic, dry};
 use quorate_gadgets::cost as uses;
 use quorate_gadgets::cost::Uses;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
@@ -361,14 +361,15 @@ fn multiples_cost_what_their_parts_do() {
         };
         let beyond = async |ctx: Ctx| {
             let signs = rss.msb(&ctx, &rss.concat(&[&x, &x, &x])).await?;
-            let sign = rss.linear_bits(&signs, &|share: &Bits| share.gather_lanes(&(0..100).collect::<Vec<u32>>()));
+            let sign =
+                rss.linear_bits(&signs, &LinearBits::GatherLanes(Positions::Given(&(0..100).collect::<Vec<u32>>())));
             let and = async |ctx: Ctx| rss.and(&ctx, &sign, &sign).await;
             let lifted = async |ctx: Ctx| rss.bit_to_ring(&ctx, &sign, Ring::of(64)).await;
             ctx.join(and, lifted).await
         };
         if limits {
             let (product, (beyond, _)) = ctx.join(product, beyond).await?;
-            let product = rss.linear(&product, &|share: &Vector| share.convert(Ring::of(64)));
+            let product = rss.linear(&product, &Linear::Reduce(Ring::of(64)));
             return rss.mux(ctx, &beyond, &x, &product).await;
         }
         Ok(ctx.join(product, async |_: Ctx| Ok(())).await?.0)

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::*;
 use quorate_engine::testing::parties;
-use quorate_engine::{Form, Phase, Sharing};
-use quorate_ring::{Ring, Vector};
+use quorate_engine::{Form, Linear, Phase, Sharing};
+use quorate_ring::Ring;
 use quorate_rss::Rss;
 
 /// Less than the result, more than the parties may be apart.
@@ -26,7 +26,7 @@ fn a_matrix_product_waits_for_a_slow_party() {
                 std::thread::sleep(Duration::from_millis(300));
             }
             let product = rss.bilinear(ctx, form, &x, &x).await?;
-            let tail = rss.linear(&product, &|share: &Vector| share.slice(side * (side - 1)..side * side));
+            let tail = rss.linear(&product, &Linear::Slice(side * (side - 1)..side * side));
             open(&rss, ctx, &tail).await
         });
         let rounds = run.finish().online.rounds;

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Barrier;
 
 use common::*;
-use quorate_engine::Sharing;
+use quorate_engine::{Linear, Sharing};
 use quorate_ring::Ring;
 
 const N: usize = 3;
@@ -34,8 +34,8 @@ fn long_products_stream() {
         let before = status("VmRSS");
         barrier.wait();
         let product = rss.mul(ctx, &x, &y).await?;
-        let tail = rss.linear(&product, &|share| share.slice(LEN - 100..LEN));
-        let factor = |v: &A| rss.linear(v, &|share| share.slice(LEN - 100..LEN));
+        let tail = rss.linear(&product, &Linear::Slice(LEN - 100..LEN));
+        let factor = |v: &A| rss.linear(v, &Linear::Slice(LEN - 100..LEN));
         let (x, y) = (open(rss, ctx, &factor(&x)).await?, open(rss, ctx, &factor(&y)).await?);
         let expected: Vec<u64> = x.iter().zip(&y).map(|(x, y)| x.wrapping_mul(*y)).collect();
         assert_eq!(open(rss, ctx, &tail).await?, expected);

@@ -1,7 +1,7 @@
 //! The primitives equal their ideal functionalities: all inputs of tiny rings, for 3, 5 and 7 parties.
 
 use crate::common::*;
-use quorate_engine::{Form, Sharing};
+use quorate_engine::{Form, Linear, LinearBits, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 #[test]
@@ -39,7 +39,7 @@ fn local_operations_on_all_pairs() {
             let low = rss.low_bit(&a);
             let top = open(rss, ctx, &rss.as_top_bit(&low, ring)).await?;
             let both = rss.concat(&[&a, &b]);
-            let tail = rss.linear(&both, &|v: &Vector| v.slice(x.len()..2 * x.len()));
+            let tail = rss.linear(&both, &Linear::Slice(x.len()..2 * x.len()));
             opened.extend([top, open(rss, ctx, &tail).await?]);
             Ok((opened, open_bits(rss, ctx, &low).await?))
         });
@@ -61,7 +61,7 @@ fn sums_of_products_and_matrix_products() {
         let (dot, matrix) = agreed(n, async |rss, ctx| {
             let (a, b) = (share(rss, ctx, ring, &x).await?, share(rss, ctx, ring, &y).await?);
             let dot = rss.bilinear(ctx, Form::Dot { outer, axis, inner }, &a, &b).await?;
-            let left = rss.linear(&a, &|v: &Vector| v.slice(0..rows * depth));
+            let left = rss.linear(&a, &Linear::Slice(0..rows * depth));
             let matrix = rss.bilinear(ctx, Form::MatMul { m: rows, k: depth, n: columns }, &left, &b).await?;
             Ok((open(rss, ctx, &dot).await?, open(rss, ctx, &matrix).await?))
         });
@@ -125,7 +125,7 @@ fn bits_of_every_shape() {
                 let public = Bits::from_bools(rows, lanes, &y);
                 let mixed = rss.xor(&rss.xor_public(&a, &public), &rss.public_bits(&public));
                 let both = rss.concat_rows(&[&and, &rss.concat_lanes(&[&mixed])]);
-                let both = rss.linear_bits(&both, &|bits: &Bits| bits.slice_rows(rows..2 * rows));
+                let both = rss.linear_bits(&both, &LinearBits::Rows(rows..2 * rows));
                 Ok((
                     open_bits(rss, ctx, &and).await?,
                     open_bits(rss, ctx, &rss.xor(&a, &b)).await?,

@@ -1,7 +1,7 @@
 //! Parties that compute on different numbers of threads: masks and products fit only where they are the same bytes.
 
 use crate::common::*;
-use quorate_engine::{Form, Sharing};
+use quorate_engine::{Form, Linear, Sharing};
 use quorate_ring::{Ring, threads};
 
 #[test]
@@ -13,7 +13,7 @@ fn results_do_not_depend_on_the_threads_of_any_party() {
             let (x, y): (A, A) = (rss.prandr(ctx, (ring, len)), rss.prandr(ctx, (ring, len)));
             let product = rss.mul(ctx, &x, &y).await?;
             let side = 80;
-            let square = |v: &A| rss.linear(v, &|share| share.slice(0..side * side));
+            let square = |v: &A| rss.linear(v, &Linear::Slice(0..side * side));
             let form = Form::MatMul { m: side, k: side, n: side };
             let matrix = rss.bilinear(ctx, form, &square(&x), &square(&y)).await?;
             let (p, q): (B, B) = (rss.prandr(ctx, (40, 30_001)), rss.prandr(ctx, (40, 30_001)));

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
 use quorate_gadgets::{Gadgets, Width};
 use quorate_graph::{Axis, NodeId, Op};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Ring};
 
 use crate::data::{Plain, ring_of};
 use crate::executor::{Executor, Value};
@@ -25,7 +25,7 @@ impl<S: Gadgets> Executor<'_, S> {
             }
             _ => {
                 let narrow = Ring::of(bits.min(ring.bits()));
-                let difference = self.s.linear(&self.s.sub(&x, &y), &|share: &Vector| share.convert(narrow));
+                let difference = self.s.linear(&self.s.sub(&x, &y), &Linear::Reduce(narrow));
                 self.s.eqz(ctx, &difference).await?
             }
         };
@@ -113,11 +113,7 @@ pub(crate) fn width(bits: u32, ring: Ring) -> Width {
 }
 
 fn masked<S: Gadgets>(s: &S, x: &S::B, mask: &Bits) -> S::B {
-    s.linear_bits(x, &|share: &Bits| {
-        let mut share = share.clone();
-        share.and_assign(mask);
-        share
-    })
+    s.linear_bits(x, &LinearBits::Mask(mask))
 }
 
 fn ones(ctx: &Ctx, rows: usize, lanes: usize) -> Bits {

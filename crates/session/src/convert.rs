@@ -1,9 +1,9 @@
 //! Numbers as bits, in other types, and their running sums.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_gadgets::{Gadgets, Sign};
 use quorate_graph::{Axis, Dtype, Interval, Node, NodeId};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::Ring;
 
 use crate::data::ring_of;
 use crate::executor::{Executor, Value};
@@ -13,14 +13,13 @@ impl<S: Gadgets> Executor<'_, S> {
     /// The bits of each element next to each other, lowest first.
     pub(crate) async fn bits_of(&self, ctx: &Ctx, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let rows = self.s.bit_decompose(ctx, &self.arith(operand)?).await?;
-        Ok(Value::Bits(self.s.linear_bits(&rows, &Bits::rows_to_lanes)))
+        Ok(Value::Bits(self.s.linear_bits(&rows, &LinearBits::RowsToLanes)))
     }
 
     /// Numbers from their bits, which lie next to each other, lowest first. One conversion of every bit.
     pub(crate) async fn composed(&self, ctx: &Ctx, id: NodeId, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let ring = ring_of(self.work.graph.node(id).dtype);
-        let rows = |share: &Bits| share.lanes_to_rows(ring.bits() as usize);
-        let bits = self.s.linear_bits(&self.bits(operand)?, &rows);
+        let bits = self.s.linear_bits(&self.bits(operand)?, &LinearBits::LanesToRows(ring.bits() as usize));
         Ok(Value::Arith(self.s.compose(ctx, &bits, ring).await?))
     }
 
@@ -71,7 +70,7 @@ impl<S: Gadgets> Executor<'_, S> {
             let values = Interval::new(values.lo() >> up, values.hi() >> up);
             let needed = values.signed_bits() - u32::from(from.is_unsigned());
             if (2..self.s.shape(&x).0.bits()).contains(&needed) {
-                x = self.s.linear(&x, &|share: &Vector| share.convert(Ring::of(needed)));
+                x = self.s.linear(&x, &Linear::Reduce(Ring::of(needed)));
             }
         }
         self.s.convert(ctx, &x, to, sign).await
@@ -81,20 +80,7 @@ impl<S: Gadgets> Executor<'_, S> {
     pub(crate) fn running_sums(&self, axis: Axis, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let rows = self.candidates_first(&self.arith(operand)?, axis);
         let lanes = axis.outer * axis.inner;
-        let sums = self.s.linear(&rows, &|share: &Vector| {
-            let mut sums = share.clone();
-            if share.is_shape() {
-                return sums;
-            }
-            let mut step = 1;
-            while step < axis.len {
-                let mut later = sums.slice(step * lanes..sums.len());
-                later.add_assign(&sums.slice(0..sums.len() - step * lanes));
-                sums.write_at(step * lanes, &later);
-                step *= 2;
-            }
-            sums
-        });
+        let sums = self.s.linear(&rows, &Linear::RunningSums { lanes });
         Ok(Value::Arith(self.candidates_back(&sums, axis)))
     }
 }

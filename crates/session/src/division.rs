@@ -1,6 +1,6 @@
 //! Quotients and remainders, and multiples by public reals.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Linear, Result};
 use quorate_gadgets::int_div::{self, Known};
 use quorate_gadgets::scale::{Rounding, Scale, scale};
 use quorate_gadgets::{Gadgets, floor_div};
@@ -63,17 +63,16 @@ impl<S: Gadgets> Executor<'_, S> {
     }
 
     /// x - q d: local.
-    pub(crate) fn remainder(&self, divisors: &[i128], pair: Pair<'_, S>) -> Result<Value<S>> {
+    pub(crate) fn remainder(&self, ctx: &Ctx, divisors: &[i128], pair: Pair<'_, S>) -> Result<Value<S>> {
         let (x, quotient) = self.ariths(pair)?;
-        let taken = self.s.linear(&quotient, &|share: &Vector| {
-            let mut share = share.clone();
-            match divisors {
-                [d] => share.scale(*d as u128 & share.ring().mask()),
-                _ if share.is_shape() => {}
-                all => share.mul_assign(&Vector::from_i128s(share.ring(), all)),
+        let taken = match divisors {
+            [d] => self.s.linear(&quotient, &Linear::Scale(*d)),
+            all => {
+                let ring = self.s.shape(&quotient).0;
+                let factors = if ctx.is_dry() { Vector::shape(ring, all.len()) } else { Vector::from_i128s(ring, all) };
+                self.s.linear(&quotient, &Linear::Factors(&factors))
             }
-            share
-        });
+        };
         Ok(Value::Arith(self.s.sub(&x, &taken)))
     }
 }

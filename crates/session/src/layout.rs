@@ -1,14 +1,12 @@
 //! Operations that only move elements: local.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::rc::Rc;
 
-use quorate_engine::Result;
+use quorate_engine::{Linear, LinearBits, Positions, Result};
 use quorate_gadgets::Gadgets;
 use quorate_graph::{Axis, Dtype, NodeId, Op, shape};
 use quorate_ring::memory::with_room;
-use quorate_ring::{Bits, Vector};
 
 use crate::executor::{Executor, Value};
 use crate::operations::KINDS;
@@ -40,22 +38,13 @@ impl<S: Gadgets> Executor<'_, S> {
                 _ => Cow::Owned(vec![0; len]),
             }
         };
-        // Shapes do not look at them.
-        let index = OnceCell::new();
-        let numbers = |share: &Vector| match share.is_shape() {
-            true => share.gathered_shape(len),
-            false => share.gather(index.get_or_init(positions)),
-        };
-        let bits = |share: &Bits| match share.is_shape() {
-            true => share.gathered_shape(len),
-            false => share.gather_lanes(index.get_or_init(positions)),
-        };
+        let positions = || Positions::later(len, &positions);
         let whole = matches!(op, Op::Reshape);
         match &*operands[0] {
             Value::Arith(x) if whole => Ok(Value::Arith(x.clone())),
             Value::Bits(x) if whole => Ok(Value::Bits(x.clone())),
-            Value::Arith(x) => Ok(Value::Arith(s.linear(x, &numbers))),
-            Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &bits))),
+            Value::Arith(x) => Ok(Value::Arith(s.linear(x, &Linear::Gather(positions())))),
+            Value::Bits(x) => Ok(Value::Bits(s.linear_bits(x, &LinearBits::GatherLanes(positions())))),
             Value::Public(_) | Value::Rows(_) | Value::Labels(_) | Value::Many(_) => Err(KINDS),
         }
     }
@@ -69,7 +58,7 @@ impl<S: Gadgets> Executor<'_, S> {
             .flat_map(|j| (0..axis.outer).map(move |o| (o, j)))
             .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((o * axis.len + j) * axis.inner + i) as u32))
             .collect();
-        self.s.linear(x, &|share: &Vector| share.gather(&index))
+        self.s.linear(x, &Linear::Gather(Positions::Given(&index)))
     }
 
     /// Undoes `candidates_first`.
@@ -81,6 +70,11 @@ impl<S: Gadgets> Executor<'_, S> {
             .flat_map(|o| (0..axis.len).map(move |j| (o, j)))
             .flat_map(|(o, j)| (0..axis.inner).map(move |i| ((j * axis.outer + o) * axis.inner + i) as u32))
             .collect();
-        self.s.linear(x, &|share: &Vector| share.gather(&index))
+        self.s.linear(x, &Linear::Gather(Positions::Given(&index)))
     }
+}
+
+/// An axis as the engine has it.
+pub(crate) fn axis_of(axis: Axis) -> quorate_engine::Axis {
+    quorate_engine::Axis { outer: axis.outer, len: axis.len, inner: axis.inner }
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use quorate_engine::{Ctx, Error, Form, Result};
+use quorate_engine::{Ctx, Error, Form, Linear, Result};
 use quorate_gadgets::Gadgets;
 use quorate_gadgets::extremum::Best;
 use quorate_graph::domains::Domain;
@@ -11,6 +11,7 @@ use quorate_ring::Vector;
 
 use crate::data::{Plain, ring_of};
 use crate::executor::{Executor, Value};
+use crate::layout::axis_of;
 
 pub(crate) const KINDS: Error = Error::Bug { what: "an operation met operands of a kind that building excludes" };
 
@@ -31,7 +32,7 @@ impl<S: Gadgets> Executor<'_, S> {
             Op::Constant(_) => Ok(self.constant(ctx, id, op)),
             Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat => self.layout(id, op, operands).map(Some),
             Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Some(Value::Arith(self.linear(op, pair)?))),
-            Op::Remainder(divisors) => self.remainder(divisors, pair).map(Some),
+            Op::Remainder(divisors) => self.remainder(ctx, divisors, pair).map(Some),
             Op::Xor | Op::Not => self.without_and(ctx, op, pair).map(Some),
             Op::Other => self.other(operands).map(Some),
             Op::CumSum(axis) => self.running_sums(*axis, first).map(Some),
@@ -127,12 +128,10 @@ impl<S: Gadgets> Executor<'_, S> {
                 s.add_public(x, &negative)
             }
             (Op::Sub, Some(Value::Public(Plain::Vector(v))), Some(Value::Arith(x))) => {
-                s.add_public(&s.linear(x, &negated), v)
+                s.add_public(&s.linear(x, &Linear::Neg), v)
             }
-            (Op::Neg, Some(Value::Arith(x)), _) => s.linear(x, &negated),
-            (Op::Sum(axis), Some(Value::Arith(x)), _) => {
-                s.linear(x, &|share: &Vector| share.sum_axis(axis.outer, axis.len, axis.inner))
-            }
+            (Op::Neg, Some(Value::Arith(x)), _) => s.linear(x, &Linear::Neg),
+            (Op::Sum(axis), Some(Value::Arith(x)), _) => s.linear(x, &Linear::SumAxis(axis_of(*axis))),
             (Op::Shl(shift), Some(Value::Arith(x)), _) => shifted(s, x, *shift),
             _ => return Err(KINDS),
         })
@@ -145,16 +144,6 @@ pub(crate) fn moved<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: u128) -> S::A {
     s.add_public(x, &if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, by, len) })
 }
 
-fn negated(share: &Vector) -> Vector {
-    let mut share = share.clone();
-    share.neg_assign();
-    share
-}
-
 pub(crate) fn shifted<S: Gadgets>(s: &S, x: &S::A, shift: u32) -> S::A {
-    s.linear(x, &|share: &Vector| {
-        let mut share = share.clone();
-        share.shl(shift);
-        share
-    })
+    s.linear(x, &Linear::Shl(shift))
 }

@@ -9,13 +9,14 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use quorate_engine::{Chunks, Ctx, Error, Result, Step};
+use quorate_engine::{Chunks, Ctx, Error, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
 use quorate_gadgets::Gadgets;
-use quorate_graph::{Axis, NodeId, Op};
+use quorate_graph::{NodeId, Op};
 use quorate_ring::{Bits, Vector};
 
 use crate::data::{Plain, constant, phantom};
 use crate::executor::{Executor, Value};
+use crate::layout::axis_of;
 use crate::operations::KINDS;
 use crate::split::{self, Piece, Put, Split, Take};
 
@@ -116,22 +117,18 @@ impl<S: Gadgets> Executor<'_, S> {
     }
 
     fn taken(&self, source: &Rc<Value<S>>, take: &Take) -> Result<Rc<Value<S>>> {
-        let vector = |share: &Vector| match take {
-            Take::Range(range) => share.slice(range.clone()),
-            Take::Positions(positions) => share.gather(positions),
-            Take::Whole => share.clone(),
-        };
-        let bits = |share: &Bits| match take {
-            Take::Range(range) => share.slice_lanes(range.clone()),
-            Take::Positions(positions) => share.gather_lanes(positions),
-            Take::Whole => share.clone(),
+        let (vector, bits) = match take {
+            Take::Range(range) => (Linear::Slice(range.clone()), LinearBits::Lanes(range.clone())),
+            Take::Positions(positions) => {
+                (Linear::Gather(Positions::Given(positions)), LinearBits::GatherLanes(Positions::Given(positions)))
+            }
+            Take::Whole => return Ok(source.clone()),
         };
         Ok(match &**source {
-            _ if *take == Take::Whole => source.clone(),
             Value::Arith(x) => Rc::new(Value::Arith(self.s.linear(x, &vector))),
             Value::Bits(x) => Rc::new(Value::Bits(self.s.linear_bits(x, &bits))),
-            Value::Public(Plain::Vector(v)) => Rc::new(Value::Public(Plain::Vector(vector(v)))),
-            Value::Public(Plain::Bits(b)) => Rc::new(Value::Public(Plain::Bits(bits(b)))),
+            Value::Public(Plain::Vector(v)) => Rc::new(Value::Public(Plain::Vector(vector.apply(v)))),
+            Value::Public(Plain::Bits(b)) => Rc::new(Value::Public(Plain::Bits(bits.apply(b)))),
             Value::Rows(_) | Value::Labels(_) | Value::Many(_) => return Err(KINDS),
         })
     }
@@ -139,13 +136,16 @@ impl<S: Gadgets> Executor<'_, S> {
     /// Puts a piece's result where it belongs.
     fn put(&self, whole: &mut Value<S>, part: &Value<S>, put: &Put) -> Result<()> {
         match (whole, part) {
-            (Value::Arith(whole), Value::Arith(part)) => self.s.update(whole, part, &|whole, part| match put {
-                Put::At(start) => whole.write_at(*start, part),
-                Put::Lanes(axis, lanes) => write_lanes(whole, part, *axis, lanes),
-                Put::Sums(axis, start) => add_sums(whole, part, *axis, *start),
-            }),
+            (Value::Arith(whole), Value::Arith(part)) => {
+                let update = match put {
+                    Put::At(start) => Update::Write(*start),
+                    Put::Lanes(axis, lanes) => Update::WriteLanes(axis_of(*axis), lanes.clone()),
+                    Put::Sums(axis, start) => Update::AddSums(axis_of(*axis), *start),
+                };
+                self.s.update(whole, part, &update);
+            }
             (Value::Bits(whole), Value::Bits(part)) => match put {
-                Put::At(start) => self.s.update_bits(whole, part, &|whole, part| whole.write_lanes_at(*start, part)),
+                Put::At(start) => self.s.update_bits(whole, part, &UpdateBits::Write(*start)),
                 Put::Lanes(..) | Put::Sums(..) => return Err(KINDS),
             },
             _ => return Err(KINDS),
@@ -159,44 +159,6 @@ fn phantom_or_zeros(ctx: &Ctx, dtype: quorate_graph::Dtype, len: usize) -> Plain
         shape if ctx.is_dry() => shape,
         Plain::Vector(shape) => Plain::Vector(Vector::zeros(shape.ring(), len)),
         Plain::Bits(_) => Plain::Bits(Bits::zeros(1, len)),
-    }
-}
-
-/// Writes rows of some lanes, of any outer blocks, into all rows.
-fn write_lanes(whole: &mut Vector, part: &Vector, axis: Axis, lanes: &Range<usize>) {
-    for row in 0..axis.len {
-        let mut lane = lanes.start;
-        while lane < lanes.end {
-            let (block, from) = (lane / axis.inner, lane % axis.inner);
-            let count = (axis.inner - from).min(lanes.end - lane);
-            let at = row * lanes.len() + lane - lanes.start;
-            whole.write_at((block * axis.len + row) * axis.inner + from, &part.slice(at..at + count));
-            lane += count;
-        }
-    }
-}
-
-/// Adds the elements from `start` on of an array to its sums along an axis.
-fn add_sums(sums: &mut Vector, part: &Vector, axis: Axis, start: usize) {
-    let (block, inner, mut at) = (axis.len * axis.inner, axis.inner, start);
-    let end = start + part.len();
-    while at < end {
-        let (from, lane, left) = (at % block, at % inner, end - at);
-        // Whole blocks, whole rows of one, or a part of a row.
-        let (count, outer, len, width) = match (from, lane) {
-            (0, _) if left >= block => (left / block * block, left / block, axis.len, inner),
-            (_, 0) if left.min(block - from) >= inner => {
-                let rows = left.min(block - from) / inner;
-                (rows * inner, 1, rows, inner)
-            }
-            _ => {
-                let width = (inner - lane).min(left);
-                (width, 1, 1, width)
-            }
-        };
-        let some = part.slice(at - start..at - start + count).sum_axis(outer, len, width);
-        sums.add_at(at / block * inner + lane, &some);
-        at += count;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Products of arrays, element by element and of matrices.
 
-use quorate_engine::{Ctx, Form, Result};
+use quorate_engine::{Ctx, Form, Linear, Result};
 use quorate_gadgets::Gadgets;
 use quorate_graph::NodeId;
 use quorate_ring::Vector;
@@ -19,24 +19,17 @@ impl<S: Gadgets> Executor<'_, S> {
     async fn raw_product(&self, ctx: &Ctx, form: Form, (first, second): Pair<'_, S>) -> Result<S::A> {
         let s = self.s;
         let by_public = |x: &S::A, v: &Vector, public_first: bool| {
-            s.linear(x, &|share: &Vector| {
-                let mut product = Vector::zeros(share.ring(), 0);
-                match form {
-                    Form::Product => {
-                        product = share.clone();
-                        product.mul_assign(v);
-                    }
-                    Form::MatMul { m, k, n } if public_first => product = Vector::matmul(v, share, (m, k, n)),
-                    Form::MatMul { m, k, n } => product = Vector::matmul(share, v, (m, k, n)),
-                    Form::Dot { .. } => {}
-                }
-                product
+            Ok(match form {
+                Form::Product => s.linear(x, &Linear::Factors(v)),
+                Form::MatMul { m, k, n } if public_first => s.linear(x, &Linear::MatrixLeft(v, (m, k, n))),
+                Form::MatMul { m, k, n } => s.linear(x, &Linear::MatrixRight(v, (m, k, n))),
+                Form::Dot { .. } => return Err(KINDS),
             })
         };
         match (first, second) {
             (Some(Value::Arith(x)), Some(Value::Arith(y))) => s.bilinear(ctx, form, x, y).await,
-            (Some(Value::Arith(x)), Some(Value::Public(Plain::Vector(v)))) => Ok(by_public(x, v, false)),
-            (Some(Value::Public(Plain::Vector(v))), Some(Value::Arith(x))) => Ok(by_public(x, v, true)),
+            (Some(Value::Arith(x)), Some(Value::Public(Plain::Vector(v)))) => by_public(x, v, false),
+            (Some(Value::Public(Plain::Vector(v))), Some(Value::Arith(x))) => by_public(x, v, true),
             _ => Err(KINDS),
         }
     }
@@ -70,13 +63,10 @@ impl<S: Gadgets> Executor<'_, S> {
 
     /// The i-th of `count` parts of equal length.
     fn part(&self, value: Option<&Value<S>>, count: usize, i: usize) -> Result<Value<S>> {
-        let part = |v: &Vector| {
-            let len = v.len() / count;
-            v.slice(i * len..(i + 1) * len)
-        };
+        let part = |len: usize| Linear::Slice(i * (len / count)..(i + 1) * (len / count));
         match value {
-            Some(Value::Arith(x)) => Ok(Value::Arith(self.s.linear(x, &part))),
-            Some(Value::Public(Plain::Vector(v))) => Ok(Value::Public(Plain::Vector(part(v)))),
+            Some(Value::Arith(x)) => Ok(Value::Arith(self.s.linear(x, &part(self.s.shape(x).1)))),
+            Some(Value::Public(Plain::Vector(v))) => Ok(Value::Public(Plain::Vector(part(v.len()).apply(v)))),
             _ => Err(KINDS),
         }
     }

@@ -4,11 +4,10 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Result};
+use quorate_engine::{Chunks, Ctx, Linear, Result};
 use quorate_gadgets::Gadgets;
 use quorate_gadgets::extremum::{Best, Field, places, tournament};
 use quorate_graph::{Axis, NodeId, Op};
-use quorate_ring::Vector;
 
 use crate::choices::width;
 use crate::data::ring_of;
@@ -38,7 +37,7 @@ impl<S: Gadgets> Executor<'_, S> {
         let width = width(bits, s.shape(&x).0);
         let work = async |ctx: Ctx, range: Range<usize>| {
             let candidates = range.start * lanes..range.end * lanes;
-            let values = s.linear(&x, &|share: &Vector| share.slice(candidates.clone()));
+            let values = s.linear(&x, &Linear::Slice(candidates.clone()));
             let values = self.with_sign(&ctx, node.inputs[0], bits, values);
             let places = place.then(|| places(s, &ctx, ring_of(node.dtype), range.clone(), lanes));
             tournament(s, &ctx, Field { values, places, rows: range.len() }, best, width).await

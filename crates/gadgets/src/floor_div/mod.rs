@@ -16,7 +16,7 @@ mod plan;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use quorate_engine::{Ctx, Misuse, Result};
+use quorate_engine::{Ctx, Linear, Misuse, Positions, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::{Gadgets, Sign, Width};
@@ -72,7 +72,7 @@ pub async fn floor_div<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, divisors: &[i128]
     places.iter().enumerate().for_each(|(i, &place)| back[place as usize] = i as u32);
     match parts.is_empty() {
         true => Ok(x.clone()),
-        false => Ok(s.linear(&s.concat(&parts.iter().collect::<Vec<_>>()), &|share: &Vector| share.gather(&back))),
+        false => Ok(s.linear(&s.concat(&parts.iter().collect::<Vec<_>>()), &Linear::Gather(Positions::Given(&back)))),
     }
 }
 
@@ -108,7 +108,7 @@ fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> Resul
     }
     let mut all = Vec::with_capacity(divisors.len());
     let of = |Gathered { places, plans, which }| {
-        let x = s.linear(x, &|share: &Vector| share.gather(&places));
+        let x = s.linear(x, &Linear::Gather(Positions::Given(&places)));
         all.extend(places);
         Batch { x, range, plans, which }
     };
@@ -185,12 +185,12 @@ impl<A: Clone> Batch<A> {
         let mut u = s.add_public(&self.x, &self.numbers(s, ctx, ring, |_| -center));
         if work != ring {
             let narrow = Ring::of(signed_bits(self.range.lo - center, self.range.hi - center).min(ring.bits()));
-            u = s.convert(ctx, &s.linear(&u, &|share: &Vector| share.convert(narrow)), work, Sign::Signed).await?;
+            u = s.convert(ctx, &s.linear(&u, &Linear::Reduce(narrow)), work, Sign::Signed).await?;
         }
         let product = times(s, &u, &self.numbers(s, ctx, work, |plan| of(plan).factor));
         let product = s.add_public(&product, &self.numbers(s, ctx, work, |plan| of(plan).addend));
         let quotient = s.trunc_exact(ctx, &product, shift).await?;
-        let quotient = s.linear(&quotient, &|share: &Vector| share.convert(ring));
+        let quotient = s.linear(&quotient, &Linear::Reduce(ring));
         let mut quotient = s.add_public(&quotient, &self.numbers(s, ctx, ring, |plan| of(plan).offset));
         if late {
             quotient = self.corrected(s, ctx, quotient).await?;
@@ -207,7 +207,7 @@ impl<A: Clone> Batch<A> {
         // From -D to D - 1: negative where nothing is to be corrected.
         let left = s.add_public(&s.sub(&self.x, &taken), &self.numbers(s, ctx, ring, extra));
         let bits = self.most_bits(|plan| signed_bits(-of(plan).divisor, of(plan).divisor - 1)).min(ring.bits());
-        let left = s.linear(&left, &|share: &Vector| share.convert(Ring::of(bits)));
+        let left = s.linear(&left, &Linear::Reduce(Ring::of(bits)));
         let right = s.bit_to_ring(ctx, &s.msb(ctx, &left).await?, ring).await?;
         Ok(s.add_public(&s.sub(&quotient, &right), &self.numbers(s, ctx, ring, |_| 1)))
     }
@@ -264,9 +264,5 @@ fn of(plan: &Plan) -> Multiply {
 }
 
 fn times<S: Gadgets>(s: &S, x: &S::A, factors: &Vector) -> S::A {
-    s.linear(x, &|share: &Vector| {
-        let mut share = share.clone();
-        share.mul_assign(factors);
-        share
-    })
+    s.linear(x, &Linear::Factors(factors))
 }

@@ -12,8 +12,8 @@
 //!
 //! y = 0 gives ones, which are masked.
 
-use quorate_engine::{Ctx, Result};
-use quorate_ring::{Ring, Vector};
+use quorate_engine::{Ctx, Linear, Result};
+use quorate_ring::Ring;
 
 use super::magnitudes::Magnitudes;
 use crate::prefix::{self, Pairs, rows};
@@ -107,10 +107,6 @@ async fn signed<S: Gadgets>(s: &S, ctx: &Ctx, found: &S::B, operands: &Magnitude
     let low = async |ctx: Ctx| word(s, &ctx, &magnitude, ring).await;
     let high = async |ctx: Ctx| s.bit_to_ring(&ctx, &sign, Ring::of(above)).await;
     let (low, high) = ctx.join(low, high).await?;
-    let high = s.linear(&high, &|share: &Vector| {
-        let mut share = share.convert(ring);
-        share.shl(kept as u32);
-        share
-    });
+    let high = s.linear(&high, &Linear::Raise(ring, kept as u32));
     Ok(s.sub(&low, &high))
 }

@@ -3,8 +3,7 @@
 //! With y negative, x and y are negated: the quotient is the same. With x negative after that, x becomes its one's
 //! complement, -x - 1, and so does the quotient.
 
-use quorate_engine::{Ctx, Result};
-use quorate_ring::Vector;
+use quorate_engine::{Ctx, Linear, Result};
 
 use super::{Known, magnitude_bits, narrowed};
 use crate::equality::and_all;
@@ -68,11 +67,7 @@ async fn dividend_signed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, known
 /// Rows of x and of -x.
 async fn both_ways<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
     let len = s.shape(x).1;
-    let minus = s.linear(x, &|share: &Vector| {
-        let mut share = share.clone();
-        share.neg_assign();
-        share
-    });
+    let minus = s.linear(x, &Linear::Neg);
     let both = s.bit_decompose(ctx, &s.concat(&[x, &minus])).await?;
     Ok((stream::slice_lanes(s, &both, 0..len), stream::slice_lanes(s, &both, len..2 * len)))
 }

@@ -11,8 +11,8 @@ mod magnitudes;
 
 use std::ops::Range as Span;
 
-use quorate_engine::{Ctx, Misuse, Result};
-use quorate_ring::{Ring, Vector};
+use quorate_engine::{Ctx, Linear, Misuse, Result};
+use quorate_ring::Ring;
 
 use crate::floor_div::{Range, signed_bits};
 use crate::real::local::not;
@@ -62,7 +62,7 @@ fn narrowed<S: Gadgets>(s: &S, x: &S::A, range: Range, signed: bool) -> S::A {
         false => magnitude_bits(range),
     };
     let ring = Ring::of(bits.min(s.shape(x).0.bits()));
-    s.linear(x, &|share: &Vector| share.convert(ring))
+    s.linear(x, &Linear::Reduce(ring))
 }
 
 /// floor(x / y) modulo 2^k; 0 where y is 0.

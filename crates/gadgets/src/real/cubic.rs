@@ -7,7 +7,7 @@
 //!
 //! Rounds: 4 (conversion; coefficients beside t^2; two products). Elements multiplied: 4 + 1, 3, 1.
 
-use quorate_engine::{Ctx, Form, Result, Sharing};
+use quorate_engine::{Axis, Ctx, Form, Linear, Result, Sharing};
 use quorate_ring::Vector;
 
 use super::local::{WIDE, combine, element_rows, lift, plus, times};
@@ -87,7 +87,7 @@ pub(super) async fn evaluate<S: Gadgets>(
 
 /// The rows with the one before them that makes their sum 1.
 fn complete<S: Sharing>(s: &S, rest: &S::A, len: usize) -> S::A {
-    let sum = s.linear(rest, &|share: &Vector| share.sum_axis(1, share.len() / len.max(1), len));
+    let sum = s.linear(rest, &Linear::SumAxis(Axis { outer: 1, len: s.shape(rest).1 / len.max(1), inner: len }));
     s.concat(&[&plus(s, &times(s, &sum, -1), 1), rest])
 }
 

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Ctx, Result, Sharing};
-use quorate_ring::{Ring, Vector};
+use quorate_engine::{Axis, Ctx, Linear, Result, Sharing};
+use quorate_ring::Ring;
 
 use super::cubic::{Argument, Place};
 use super::local::{combine, element_rows, lift, not, repeat_row, row_sums};
@@ -81,11 +81,7 @@ pub(super) async fn mantissa_argument<S: Gadgets>(
 pub(super) async fn magnitude<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<(S::B, S::B)> {
     let (ring, len) = s.shape(x);
     let k = ring.bits();
-    let minus = s.linear(x, &|share: &Vector| {
-        let mut share = share.clone();
-        share.neg_assign();
-        share
-    });
+    let minus = s.linear(x, &Linear::Neg);
     let both = s.bit_decompose(ctx, &s.concat(&[x, &minus])).await?;
     let (plus, minus) = (stream::slice_lanes(s, &both, 0..len), stream::slice_lanes(s, &both, len..2 * len));
     let sign = rows(s, &plus, &[k - 1]);
@@ -181,15 +177,11 @@ pub(crate) async fn word<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, ring: Ring) 
         let small = Ring::of(ring.bits() - from);
         let lifted = lift(s, &ctx, &rows(s, bits, &own), small).await?;
         let sum = combine(s, &lifted, &[own.iter().map(|i| 1 << (i - from)).collect()]);
-        Ok(s.linear(&sum, &|share: &Vector| {
-            let mut share = share.convert(ring);
-            share.shl(from);
-            share
-        }))
+        Ok(s.linear(&sum, &Linear::Raise(ring, from)))
     };
     let parts = ctx.join_all(groups, group).await?;
     let parts = s.concat(&parts.iter().collect::<Vec<_>>());
-    Ok(s.linear(&parts, &|share: &Vector| share.sum_axis(1, groups, len)))
+    Ok(s.linear(&parts, &Linear::SumAxis(Axis { outer: 1, len: groups, inner: len })))
 }
 
 /// The rows of lifted bits as one number: row i weighs 2^weights[i].

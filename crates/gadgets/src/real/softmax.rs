@@ -1,7 +1,6 @@
 //! Softmax along an axis: e^(x - max) over its sum, with 30 bits after the point inside.
 
-use quorate_engine::{Ctx, Form, Misuse, Result};
-use quorate_ring::Vector;
+use quorate_engine::{Axis, Ctx, Form, Linear, Misuse, Result};
 
 use super::cubic::evaluate;
 use super::float::{Exponent, MANTISSA, SEGMENT_ROWS, denormalise, mantissa_argument, normalise};
@@ -35,21 +34,17 @@ pub async fn softmax<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, rows: us
     }
     let lanes = len / rows;
     let largest = extremum(s, ctx, x, rows, Best::Largest, width).await?;
-    let repeat = |v: &S::A| s.linear(v, &|share: &Vector| repeated(share, rows));
+    let repeat = |v: &S::A| s.linear(v, &Linear::Repeat(rows));
     let below = plus(s, &s.sub(x, &repeat(&largest)), -1);
     let power = async |ctx: Ctx, range| exp_below(s, &ctx, &stream::slice(s, &below, range), frac, INNER_FRAC).await;
     let powers = stream::to_vector(s, ctx, chunks(len), power).await?;
-    let sums = s.linear(&powers, &|share: &Vector| share.sum_axis(1, rows, lanes));
+    let sums = s.linear(&powers, &Linear::SumAxis(Axis { outer: 1, len: rows, inner: lanes }));
     let inverse = async |ctx: Ctx, range| inverse_chunk(s, &ctx, &stream::slice(s, &sums, range)).await;
     let inverses = stream::to_vector(s, ctx, chunks(lanes), inverse).await?;
     let products = s.bilinear(ctx, Form::Product, &powers, &repeat(&inverses)).await?;
     let cut = 2 * INNER_FRAC - frac;
     let rounded = s.trunc_exact(ctx, &plus(s, &products, 1 << (cut - 1)), cut).await?;
     Ok(reduce(s, &rounded, ring))
-}
-
-fn repeated(share: &Vector, rows: usize) -> Vector {
-    Vector::concat(&vec![share; rows])
 }
 
 /// 1 / x for x >= 1, both with 30 bits after the point.

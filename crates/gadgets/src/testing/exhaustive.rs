@@ -1,6 +1,7 @@
 //! Gadgets over any sharing against plain arithmetic: all inputs of tiny rings. Cases are pairs of a number of parties and the
 //! bits of the largest ring, unless it is said.
 
+use quorate_engine::Linear;
 use quorate_ring::{Bits, Ring, Vector};
 
 use super::{Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
@@ -162,11 +163,7 @@ pub fn rings_wider_than_a_word<S: Tested>(parties: &[usize]) {
             let got = agreed::<S, _>(n, async |s, ctx| {
                 let x = share(s, ctx, Ring::of(64), &values).await?;
                 let x = s.convert(ctx, &x, Ring::of(wide), Sign::Signed).await?;
-                let scaled = s.linear(&x, &|share: &Vector| {
-                    let mut share = share.clone();
-                    share.shl(wide - 64);
-                    share
-                });
+                let scaled = s.linear(&x, &Linear::Shl(wide - 64));
                 let mut got = Vec::new();
                 for shift in shifts {
                     got.push(s.open(ctx, &s.trunc_exact(ctx, &scaled, shift).await?).await?.to_i128s());

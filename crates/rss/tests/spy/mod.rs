@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use quorate_engine::{Ctx, EdaBits, Form, Result, Sharing, TruncMasks};
+use quorate_engine::{Ctx, EdaBits, Form, Linear, LinearBits, Result, Sharing, TruncMasks, Update, UpdateBits};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
@@ -51,10 +51,10 @@ impl Sharing for Spy<'_> {
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A {
         self.rss.add_public(x, value)
     }
-    fn linear(&self, x: &Self::A, map: &dyn Fn(&Vector) -> Vector) -> Self::A {
+    fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A {
         self.rss.linear(x, map)
     }
-    fn update(&self, x: &mut Self::A, y: &Self::A, update: &dyn Fn(&mut Vector, &Vector)) {
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update) {
         self.rss.update(x, y, update);
     }
     fn concat(&self, parts: &[&Self::A]) -> Self::A {
@@ -66,10 +66,10 @@ impl Sharing for Spy<'_> {
     fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B {
         self.rss.xor_public(x, value)
     }
-    fn linear_bits(&self, x: &Self::B, map: &dyn Fn(&Bits) -> Bits) -> Self::B {
+    fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B {
         self.rss.linear_bits(x, map)
     }
-    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &dyn Fn(&mut Bits, &Bits)) {
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>) {
         self.rss.update_bits(x, y, update);
     }
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {

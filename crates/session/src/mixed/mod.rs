@@ -20,12 +20,12 @@ pub(crate) use in_bits::{garbled_bytes, moves, offered};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Linear, Result};
 use quorate_gadgets::{Gadgets, convert};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, Node, NodeId};
 use quorate_ring::meter::{Kernel, charge};
-use quorate_ring::{Bits, Ring, Vector, Wiped};
+use quorate_ring::{Bits, Ring, Wiped};
 
 use crate::data::Plain;
 use crate::executor::{Executor, Value};
@@ -152,7 +152,7 @@ pub(crate) async fn converted<S: Gadgets>(
     let dtype = graph.node(id).dtype;
     let (width, signed) = graph.width(id);
     let rows = dtype.bits() as usize;
-    let narrow = |x: &S::A| s.linear(x, &|share: &Vector| share.convert(Ring::of(width as u32)));
+    let narrow = |x: &S::A| s.linear(x, &Linear::Reduce(Ring::of(width as u32)));
     let number = |rows: S::B| if dtype == Dtype::Bit { Value::Bits(rows) } else { Value::Rows(rows) };
     Ok(Rc::new(match (&**value, to) {
         (Value::Arith(x), Domain::B) => {

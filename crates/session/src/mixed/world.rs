@@ -2,7 +2,7 @@
 
 use quorate_circuits::{Goal, Order, Program};
 use quorate_crypto::RUN;
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, LinearBits, Positions, Result};
 use quorate_gadgets::{Gadgets, Labels, circuit};
 use quorate_graph::Dtype;
 use quorate_ring::Bits;
@@ -63,11 +63,11 @@ impl<S: Gadgets> World<S> for OnBits {
     }
 
     fn gather_rows(s: &S, v: &S::B, rows: &[u32]) -> S::B {
-        s.linear_bits(v, &|share: &Bits| share.gather_rows(rows))
+        s.linear_bits(v, &LinearBits::GatherRows(rows))
     }
 
     fn gather_lanes(s: &S, v: &S::B, lanes: &[u32]) -> S::B {
-        s.linear_bits(v, &|share: &Bits| share.gather_lanes(lanes))
+        s.linear_bits(v, &LinearBits::GatherLanes(Positions::Given(lanes)))
     }
 
     fn concat_rows(s: &S, parts: &[&S::B]) -> S::B {
@@ -79,11 +79,11 @@ impl<S: Gadgets> World<S> for OnBits {
     }
 
     fn lanes_to_rows(s: &S, v: &S::B, rows: usize) -> S::B {
-        s.linear_bits(v, &|share: &Bits| share.lanes_to_rows(rows))
+        s.linear_bits(v, &LinearBits::LanesToRows(rows))
     }
 
     fn rows_to_lanes(s: &S, v: &S::B) -> S::B {
-        s.linear_bits(v, &Bits::rows_to_lanes)
+        s.linear_bits(v, &LinearBits::RowsToLanes)
     }
 
     async fn run(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> Result<S::B> {

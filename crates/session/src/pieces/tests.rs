@@ -283,39 +283,3 @@ fn approximations_are_what_they_are_without_pieces() {
     let expected = program.run(3, &Schedule::default());
     in_pieces(&program, 3, &[5], |opened| assert_eq!(opened, expected));
 }
-
-const SHAPES: [(usize, usize, usize); 8] =
-    [(1, 1, 1), (1, 13, 1), (3, 5, 1), (1, 4, 6), (3, 4, 5), (2, 1, 7), (4, 7, 2), (12, 1, 1)];
-
-#[test]
-fn sums_of_all_pieces_are_the_sums() {
-    for (outer, len, inner) in SHAPES {
-        let (axis, count) = (Axis { outer, len, inner }, outer * len * inner);
-        let all = Vector::from_u64s(Ring::of(64), &(0..count as u64).map(|i| i * i + 3).collect::<Vec<_>>());
-        let expected = all.sum_axis(outer, len, inner).to_u64s();
-        for piece in 1..=count {
-            let mut sums = Vector::zeros(all.ring(), outer * inner);
-            for start in (0..count).step_by(piece) {
-                add_sums(&mut sums, &all.slice(start..count.min(start + piece)), axis, start);
-            }
-            assert_eq!(sums.to_u64s(), expected, "{axis:?} in pieces of {piece}");
-        }
-    }
-}
-
-#[test]
-fn lanes_of_all_pieces_are_the_rows() {
-    for (outer, len, inner) in SHAPES {
-        let (axis, lanes) = (Axis { outer, len, inner }, outer * inner);
-        let all = Vector::from_u64s(Ring::of(64), &(0..(lanes * len) as u64).collect::<Vec<_>>());
-        for piece in 1..=lanes {
-            let mut whole = Vector::zeros(all.ring(), all.len());
-            for start in (0..lanes).step_by(piece) {
-                let range = start..lanes.min(start + piece);
-                let part = all.gather(&split::positions(axis, range.clone()));
-                write_lanes(&mut whole, &part, axis, &range);
-            }
-            assert_eq!(whole.to_u64s(), all.to_u64s(), "{axis:?} in pieces of {piece} lanes");
-        }
-    }
-}

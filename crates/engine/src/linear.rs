@@ -1,0 +1,480 @@
+//! Linear maps of shared values, as data: every family applies them to its shares, and to tags where it has some.
+//!
+//! A closed set, so that what a family does with shares in a larger ring than their value's is the family's own business: a
+//! slice is the same there, reducing to a smaller ring is not.
+
+use std::borrow::Cow;
+use std::cell::LazyCell;
+use std::ops::Range;
+
+use quorate_ring::{Bits, Ring, Vector};
+
+/// Positions to gather from. Those that are made later are made when they are first looked at; shapes never look.
+pub enum Positions<'a> {
+    /// They are there.
+    Given(&'a [u32]),
+    /// So many, of this maker.
+    Later(usize, LazyCell<Cow<'a, [u32]>, &'a dyn Fn() -> Cow<'a, [u32]>>),
+}
+
+impl<'a> Positions<'a> {
+    /// So many positions that `make` gives.
+    pub fn later(len: usize, make: &'a dyn Fn() -> Cow<'a, [u32]>) -> Self {
+        Positions::Later(len, LazyCell::new(make))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Positions::Given(list) => list.len(),
+            Positions::Later(len, _) => *len,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn list(&self) -> &[u32] {
+        match self {
+            Positions::Given(list) => list,
+            Positions::Later(_, list) => list,
+        }
+    }
+}
+
+/// An axis of an array that lies row by row: (outer, len, inner).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Positions of the axes before it.
+    pub outer: usize,
+    /// Its length.
+    pub len: usize,
+    /// Positions of the axes after it.
+    pub inner: usize,
+}
+
+/// A map of vectors over Z_2^k that is Z-linear.
+pub enum Linear<'a> {
+    /// The elements of a range.
+    Slice(Range<usize>),
+    /// The elements at these positions.
+    Gather(Positions<'a>),
+    /// The vector, so many times.
+    Repeat(usize),
+    /// -x.
+    Neg,
+    /// A public number times x.
+    Scale(i128),
+    /// Public numbers times x, element by element.
+    Factors(&'a Vector),
+    /// A public matrix times x.
+    MatrixLeft(&'a Vector, (usize, usize, usize)),
+    /// x times a public matrix.
+    MatrixRight(&'a Vector, (usize, usize, usize)),
+    /// 2^shift x.
+    Shl(u32),
+    /// x modulo the size of a ring that is not larger.
+    Reduce(Ring),
+    /// 2^shift x in this ring, of at most `shift` bits more than that of x: the wraps of x vanish there.
+    Raise(Ring, u32),
+    /// Sums over an axis.
+    SumAxis(Axis),
+    /// Of rows of so many lanes: each row plus all above it.
+    RunningSums {
+        /// Lanes of a row.
+        lanes: usize,
+    },
+    /// The sum of 2^i times row i; the last row weighs the negative of that where it is a sign.
+    Weigh {
+        /// How many rows there are.
+        rows: usize,
+        /// Whether the last one is a sign.
+        signed: bool,
+    },
+}
+
+impl Linear<'_> {
+    /// The map of one vector.
+    pub fn apply(&self, x: &Vector) -> Vector {
+        let changed = |change: &dyn Fn(&mut Vector)| {
+            let mut x = x.clone();
+            change(&mut x);
+            x
+        };
+        match self {
+            Linear::Slice(range) => x.slice(range.clone()),
+            Linear::Gather(positions) if x.is_shape() => x.gathered_shape(positions.len()),
+            Linear::Gather(positions) => x.gather(positions.list()),
+            Linear::Repeat(count) => Vector::concat(&vec![x; *count]),
+            Linear::Neg => changed(&Vector::neg_assign),
+            Linear::Scale(factor) => changed(&|x| x.scale(*factor as u128 & x.ring().mask())),
+            Linear::Factors(factors) => changed(&|x| x.mul_assign(factors)),
+            Linear::MatrixLeft(matrix, dims) => Vector::matmul(matrix, x, *dims),
+            Linear::MatrixRight(matrix, dims) => Vector::matmul(x, matrix, *dims),
+            Linear::Shl(shift) => changed(&|x| x.shl(*shift)),
+            Linear::Reduce(ring) => {
+                debug_assert!(ring.bits() <= x.ring().bits(), "wraps do not vanish in a larger ring");
+                x.convert(*ring)
+            }
+            Linear::Raise(ring, shift) => {
+                debug_assert!(ring.bits() <= x.ring().bits() + shift, "wraps do not vanish in a larger ring");
+                let mut raised = x.convert(*ring);
+                raised.shl(*shift);
+                raised
+            }
+            Linear::SumAxis(Axis { outer, len, inner }) => x.sum_axis(*outer, *len, *inner),
+            Linear::RunningSums { lanes } => running_sums(x, *lanes),
+            Linear::Weigh { rows, signed } => weigh(x, *rows, *signed),
+        }
+    }
+}
+
+/// In log2(rows) additions of everything.
+fn running_sums(x: &Vector, lanes: usize) -> Vector {
+    let mut sums = x.clone();
+    let mut step = lanes;
+    while step > 0 && step < x.len() && !x.is_shape() {
+        let mut later = sums.slice(step..sums.len());
+        later.add_assign(&sums.slice(0..sums.len() - step));
+        sums.write_at(step, &later);
+        step *= 2;
+    }
+    sums
+}
+
+fn weigh(x: &Vector, rows: usize, signed: bool) -> Vector {
+    let lanes = x.len() / rows.max(1);
+    let row = |i: usize, weight: usize| {
+        let mut term = x.slice(i * lanes..(i + 1) * lanes);
+        term.shl(weight as u32);
+        term
+    };
+    let mut sum = row(0, 0);
+    (1..rows).for_each(|i| sum.add_assign(&row(i, i)));
+    if signed {
+        sum.sub_assign(&row(rows - 1, rows));
+    }
+    sum
+}
+
+/// A map of matrices of bits that is F_2-linear.
+pub enum LinearBits<'a> {
+    /// The rows of a range.
+    Rows(Range<usize>),
+    /// These rows.
+    GatherRows(&'a [u32]),
+    /// The lanes of a range.
+    Lanes(Range<usize>),
+    /// The lanes at these positions.
+    GatherLanes(Positions<'a>),
+    /// x and public bits.
+    Mask(&'a Bits),
+    /// The only row, so many times.
+    RepeatRow(usize),
+    /// So many rows of zeros below x.
+    ZerosBelow(usize),
+    /// For each list the sum of the rows in it.
+    SumRows(&'a [Vec<u32>]),
+    /// All rows side by side, in one row.
+    SideBySide,
+    /// Lane by lane its bits, in one row.
+    RowsToLanes,
+    /// The inverse of that, for so many rows.
+    LanesToRows(usize),
+}
+
+impl LinearBits<'_> {
+    /// The map of one matrix.
+    pub fn apply(&self, x: &Bits) -> Bits {
+        match self {
+            LinearBits::Rows(range) => x.slice_rows(range.clone()),
+            LinearBits::GatherRows(rows) => x.gather_rows(rows),
+            LinearBits::Lanes(range) => x.slice_lanes(range.clone()),
+            LinearBits::GatherLanes(positions) if x.is_shape() => x.gathered_shape(positions.len()),
+            LinearBits::GatherLanes(positions) => x.gather_lanes(positions.list()),
+            LinearBits::Mask(mask) => {
+                let mut x = x.clone();
+                x.and_assign(mask);
+                x
+            }
+            LinearBits::RepeatRow(count) => x.broadcast_row(*count),
+            LinearBits::ZerosBelow(rows) => Bits::concat_rows(&[x, &zeros_like(x, *rows)]),
+            LinearBits::SumRows(lists) if x.is_shape() => Bits::shape(lists.len(), x.lanes()),
+            LinearBits::SumRows(lists) => {
+                let sum = |list: &Vec<u32>| {
+                    let mut sum = Bits::zeros(1, x.lanes());
+                    list.iter().for_each(|&row| sum.xor_assign(&x.row(row as usize)));
+                    sum
+                };
+                let sums: Vec<Bits> = lists.iter().map(sum).collect();
+                Bits::concat_rows(&sums.iter().collect::<Vec<_>>())
+            }
+            LinearBits::SideBySide => {
+                let rows: Vec<Bits> = (0..x.rows()).map(|row| x.row(row)).collect();
+                Bits::concat_lanes(&rows.iter().collect::<Vec<_>>())
+            }
+            LinearBits::RowsToLanes => x.rows_to_lanes(),
+            LinearBits::LanesToRows(rows) => x.lanes_to_rows(*rows),
+        }
+    }
+}
+
+fn zeros_like(x: &Bits, rows: usize) -> Bits {
+    if x.is_shape() { Bits::shape(rows, x.lanes()) } else { Bits::zeros(rows, x.lanes()) }
+}
+
+/// What becomes of a whole with a part of it: Z-linear in both.
+pub enum Update {
+    /// The part is written from here on.
+    Write(usize),
+    /// The part is (axis, lanes of a range) and is written to these lanes of all positions on an axis.
+    WriteLanes(Axis, Range<usize>),
+    /// The part is a piece of an array from here on, and is added to the array's sums along an axis.
+    AddSums(Axis, usize),
+}
+
+impl Update {
+    /// The update of one vector by another.
+    pub fn apply(&self, whole: &mut Vector, part: &Vector) {
+        match self {
+            Update::Write(start) => whole.write_at(*start, part),
+            Update::WriteLanes(axis, lanes) => write_lanes(whole, part, *axis, lanes),
+            Update::AddSums(axis, start) => add_sums(whole, part, *axis, *start),
+        }
+    }
+}
+
+fn write_lanes(whole: &mut Vector, part: &Vector, axis: Axis, lanes: &Range<usize>) {
+    for row in 0..axis.len {
+        let mut lane = lanes.start;
+        while lane < lanes.end {
+            let (block, from) = (lane / axis.inner, lane % axis.inner);
+            let count = (axis.inner - from).min(lanes.end - lane);
+            let at = row * lanes.len() + lane - lanes.start;
+            whole.write_at((block * axis.len + row) * axis.inner + from, &part.slice(at..at + count));
+            lane += count;
+        }
+    }
+}
+
+fn add_sums(sums: &mut Vector, part: &Vector, axis: Axis, start: usize) {
+    let (block, inner, mut at) = (axis.len * axis.inner, axis.inner, start);
+    let end = start + part.len();
+    while at < end {
+        let (from, lane, left) = (at % block, at % inner, end - at);
+        // Whole blocks, whole rows of one, or a part of a row.
+        let (count, outer, len, width) = match (from, lane) {
+            (0, _) if left >= block => (left / block * block, left / block, axis.len, inner),
+            (_, 0) if left.min(block - from) >= inner => {
+                let rows = left.min(block - from) / inner;
+                (rows * inner, 1, rows, inner)
+            }
+            _ => {
+                let width = (inner - lane).min(left);
+                (width, 1, 1, width)
+            }
+        };
+        let some = part.slice(at - start..at - start + count).sum_axis(outer, len, width);
+        sums.add_at(at / block * inner + lane, &some);
+        at += count;
+    }
+}
+
+/// What one row of a matrix of bits becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowStep {
+    /// Row `out` is row a xor row b.
+    Xor {
+        /// What is written.
+        out: u32,
+        /// One row.
+        a: u32,
+        /// The other.
+        b: u32,
+    },
+    /// Row `out` is row `from`.
+    Copy {
+        /// What is written.
+        out: u32,
+        /// What is read.
+        from: u32,
+    },
+    /// Row `out` is zero.
+    Clear {
+        /// What is written.
+        out: u32,
+    },
+}
+
+/// What becomes of a matrix of bits with another: F_2-linear in both.
+pub enum UpdateBits<'a> {
+    /// The part is written to the lanes from here on.
+    Write(usize),
+    /// The first rows of the part are added to the rows `xored`, the next ones written to the rows `set`.
+    Rows {
+        /// Rows that are added to.
+        xored: &'a [u32],
+        /// Rows that are written.
+        set: &'a [u32],
+    },
+    /// The rows of the part are written to these rows; then come steps of single rows.
+    Steps(&'a [u32], &'a [RowStep]),
+}
+
+impl UpdateBits<'_> {
+    /// The update of one matrix by another.
+    pub fn apply(&self, whole: &mut Bits, part: &Bits) {
+        match self {
+            UpdateBits::Write(start) => whole.write_lanes_at(*start, part),
+            UpdateBits::Rows { xored, set } => {
+                whole.xor_rows(xored, part, 0);
+                whole.set_rows(set, part, xored.len());
+            }
+            UpdateBits::Steps(set, steps) => {
+                whole.set_rows(set, part, 0);
+                steps.iter().for_each(|step| match *step {
+                    RowStep::Xor { out, a, b } => whole.set_row_to_xor(out, a, b),
+                    RowStep::Copy { out, from } => whole.copy_row(out, from),
+                    RowStep::Clear { out } => whole.clear_row(out),
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPES: [(usize, usize, usize); 8] =
+        [(1, 1, 1), (1, 13, 1), (3, 5, 1), (1, 4, 6), (3, 4, 5), (2, 1, 7), (4, 7, 2), (12, 1, 1)];
+
+    fn counted(k: u32, len: usize, seed: u64) -> Vector {
+        let word = |i: u64| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (i + seed) >> 3;
+        Vector::from_u64s(Ring::of(k), &(0..len as u64).map(word).collect::<Vec<_>>())
+    }
+
+    fn bits(rows: usize, lanes: usize, seed: usize) -> Bits {
+        let bit = |i: usize| (i + seed).wrapping_mul(0x9e37_79b9) >> 7 & 1 == 1;
+        Bits::from_bools(rows, lanes, &(0..rows * lanes).map(bit).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn maps_are_linear_and_those_of_shapes_are_shapes() {
+        let list = [4, 0, 0, 11];
+        let later = || Cow::Owned(vec![7, 2]);
+        let (factors, matrix) = (counted(20, 12, 5), counted(20, 6, 9));
+        let maps = [
+            Linear::Slice(3..9),
+            Linear::Gather(Positions::Given(&list)),
+            Linear::Gather(Positions::later(2, &later)),
+            Linear::Repeat(3),
+            Linear::Neg,
+            Linear::Scale(-5),
+            Linear::Factors(&factors),
+            Linear::MatrixLeft(&matrix, (2, 3, 4)),
+            Linear::MatrixRight(&matrix, (4, 3, 2)),
+            Linear::Shl(7),
+            Linear::Reduce(Ring::of(9)),
+            Linear::Raise(Ring::of(31), 11),
+            Linear::SumAxis(Axis { outer: 2, len: 3, inner: 2 }),
+            Linear::RunningSums { lanes: 4 },
+            Linear::Weigh { rows: 6, signed: true },
+        ];
+        for (i, map) in maps.iter().enumerate() {
+            let [x, y] = [1, 2].map(|seed| counted(20, 12, seed));
+            let mut sum = x.clone();
+            sum.add_assign(&y);
+            let mut apart = map.apply(&x);
+            apart.add_assign(&map.apply(&y));
+            assert_eq!(map.apply(&sum).to_u64s(), apart.to_u64s(), "map {i}");
+            if !matches!(map, Linear::Factors(_) | Linear::MatrixLeft(..) | Linear::MatrixRight(..)) {
+                let shape = map.apply(&Vector::shape(x.ring(), x.len()));
+                assert!(shape.is_shape() && (shape.ring(), shape.len()) == (apart.ring(), apart.len()), "map {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn maps_of_bits_are_linear_and_those_of_shapes_are_shapes() {
+        let (rows, list, lists) = ([2, 2, 0], [6, 0, 1], [vec![0, 2], vec![], vec![1]]);
+        let mask = bits(3, 8, 77);
+        let maps = [
+            LinearBits::Rows(1..3),
+            LinearBits::GatherRows(&rows),
+            LinearBits::Lanes(2..7),
+            LinearBits::GatherLanes(Positions::Given(&list)),
+            LinearBits::Mask(&mask),
+            LinearBits::ZerosBelow(2),
+            LinearBits::SumRows(&lists),
+            LinearBits::SideBySide,
+            LinearBits::RowsToLanes,
+        ];
+        for (i, map) in maps.iter().enumerate() {
+            let [x, y] = [1, 2].map(|seed| bits(3, 8, seed));
+            let mut sum = x.clone();
+            sum.xor_assign(&y);
+            let mut apart = map.apply(&x);
+            apart.xor_assign(&map.apply(&y));
+            assert_eq!(map.apply(&sum).to_bools(), apart.to_bools(), "map {i}");
+            if !matches!(map, LinearBits::Mask(_)) {
+                let shape = map.apply(&Bits::shape(3, 8));
+                assert!(shape.is_shape() && (shape.rows(), shape.lanes()) == (apart.rows(), apart.lanes()), "map {i}");
+            }
+        }
+        let back = LinearBits::LanesToRows(3).apply(&LinearBits::RowsToLanes.apply(&mask));
+        assert_eq!(back.to_bools(), mask.to_bools());
+    }
+
+    #[test]
+    fn numbers_that_are_raised_lose_their_wraps() {
+        let x = counted(5, 32, 0);
+        let raised = Linear::Raise(Ring::of(12), 7).apply(&x);
+        assert_eq!(raised.to_u64s(), x.to_u64s().iter().map(|x| x << 7).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn weighed_rows_are_the_number() {
+        let rows: Vec<u64> = [1, 0, 1, 1, 1, 0].into();
+        let rows = Vector::from_u64s(Ring::of(40), &rows);
+        assert_eq!(Linear::Weigh { rows: 3, signed: false }.apply(&rows).to_u64s(), [7, 2]);
+        assert_eq!(Linear::Weigh { rows: 3, signed: true }.apply(&rows).to_i64s(), [-1, 2]);
+    }
+
+    #[test]
+    fn sums_of_all_pieces_are_the_sums() {
+        for (outer, len, inner) in SHAPES {
+            let (axis, count) = (Axis { outer, len, inner }, outer * len * inner);
+            let all = counted(64, count, 3);
+            let expected = all.sum_axis(outer, len, inner).to_u64s();
+            for piece in 1..=count {
+                let mut sums = Vector::zeros(all.ring(), outer * inner);
+                for start in (0..count).step_by(piece) {
+                    Update::AddSums(axis, start).apply(&mut sums, &all.slice(start..count.min(start + piece)));
+                }
+                assert_eq!(sums.to_u64s(), expected, "{axis:?} in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_of_all_pieces_are_the_rows() {
+        for (outer, len, inner) in SHAPES {
+            let (axis, lanes) = (Axis { outer, len, inner }, outer * inner);
+            let all = counted(64, lanes * len, 0);
+            for piece in 1..=lanes {
+                let mut whole = Vector::zeros(all.ring(), all.len());
+                for start in (0..lanes).step_by(piece) {
+                    let range = start..lanes.min(start + piece);
+                    let of = |(row, lane): (usize, usize)| (lane / inner * len + row) * inner + lane % inner;
+                    let places = (0..len).flat_map(|row| range.clone().map(move |lane| (row, lane))).map(of);
+                    let part = all.gather(&places.map(|place| place as u32).collect::<Vec<_>>());
+                    Update::WriteLanes(axis, range.clone()).apply(&mut whole, &part);
+                }
+                assert_eq!(whole.to_u64s(), all.to_u64s(), "{axis:?} in pieces of {piece} lanes");
+            }
+        }
+    }
+}
