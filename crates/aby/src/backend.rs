@@ -1,7 +1,9 @@
 //! `aby` behind the interface that gadgets are written in. Its futures are boxed where programs enter: gadgets nest deeply.
 
 use quorate_circuits::Program;
-use quorate_engine::{Ctx, EdaBits, Form, Linear, LinearBits, Result, Sharing, TruncMasks, Update, UpdateBits};
+use quorate_engine::{
+    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
+};
 use quorate_gadgets::{Gadgets, Sign, Width, compare, select, trunc_prob, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -120,6 +122,8 @@ impl Sharing for Aby {
     type A = Share<Vector>;
     type B = Share<Bits>;
 
+    const CHECKED: bool = false;
+
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         x.shape_of()
     }
@@ -221,22 +225,38 @@ impl Sharing for Aby {
         Box::pin(self.multiply_bits(ctx, x, y)).await
     }
 
-    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Vector> {
-        self.open_long(ctx, x, None).await?.ok_or(NOT_OPENED)
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>> {
+        Ok(ctx.opened(self.open_long(ctx, x, None).await?.ok_or(NOT_OPENED)?))
     }
 
-    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Bits> {
-        self.open_share(ctx, x, None).await?.ok_or(NOT_OPENED)
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>> {
+        Ok(ctx.opened(self.open_share(ctx, x, None).await?.ok_or(NOT_OPENED)?))
     }
 
-    async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>> {
-        check_party(ctx, to)?;
-        self.open_long(ctx, x, Some(to)).await
+    async fn check(&self, _ctx: &Ctx) -> Result<Checked> {
+        Ok(Checked::unneeded())
     }
 
-    async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>> {
-        check_party(ctx, to)?;
-        self.open_share(ctx, x, Some(to)).await
+    async fn reveal(
+        &self,
+        ctx: &Ctx,
+        _checked: &Checked,
+        x: &Self::A,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Vector>>> {
+        to.map_or(Ok(()), |to| check_party(ctx, to))?;
+        Ok(self.open_long(ctx, x, to).await?.map(|value| ctx.opened(value)))
+    }
+
+    async fn reveal_bits(
+        &self,
+        ctx: &Ctx,
+        _checked: &Checked,
+        x: &Self::B,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Bits>>> {
+        to.map_or(Ok(()), |to| check_party(ctx, to))?;
+        Ok(self.open_share(ctx, x, to).await?.map(|bits| ctx.opened(bits)))
     }
 
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {

@@ -4,7 +4,7 @@ use crate::common::*;
 use quorate_aby::Aby;
 use quorate_aby::cost::{self, Cost, Plan, paper};
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic, dry};
+use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, Sign, Width};
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -53,7 +53,9 @@ fn primitives() {
             let x = |aby: &Aby, ctx: &Ctx| given(aby, ctx, k, len);
             check("mul", &cost::mul(k, len), async |s, ctx| s.mul(ctx, &x(s, ctx), &x(s, ctx)).await);
             check("open", &cost::open(k, len), async |s, ctx| s.open(ctx, &x(s, ctx)).await);
-            check("open to one", &cost::open_to_one(k, len), async |s, ctx| s.open_to(ctx, 1, &x(s, ctx)).await);
+            check("open to one", &cost::open_to_one(k, len), async |s, ctx| {
+                s.reveal(ctx, &Checked::unneeded(), &x(s, ctx), Some(1)).await
+            });
             check("random bits", &cost::random_bits(k, len), async |s, ctx| s.random_bits(ctx, Ring::of(k), len).await);
             let bits = |aby: &Aby, ctx: &Ctx| given_bits(aby, ctx, k as usize, len);
             check("and", &cost::and(k.into(), len), async |s, ctx| s.and(ctx, &bits(s, ctx), &bits(s, ctx)).await);

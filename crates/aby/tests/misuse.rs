@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use quorate_aby::Aby;
-use quorate_engine::{Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
+use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
 use quorate_gadgets::Width;
 use quorate_gadgets::extremum::{Best, extremum};
 use quorate_ring::{Ring, Vector};
@@ -33,8 +33,16 @@ fn parties_that_do_not_exist() {
     let absent = Misuse::NoSuchParty { party: 3, parties: 2 };
     assert_eq!(misuse(async |aby, ctx| aby.input(ctx, 3, (Ring::of(8), 1), None).await), absent);
     assert_eq!(misuse(async |aby, ctx| aby.input_bits(ctx, 3, (1, 1), None).await), absent);
-    assert_eq!(misuse(async |aby, ctx| aby.open_to(ctx, 3, &given(aby, 8, 1)).await), absent);
-    assert_eq!(misuse(async |aby, ctx| aby.open_bits_to(ctx, 3, &aby.low_bit(&given(aby, 8, 1))).await), absent);
+    assert_eq!(
+        misuse(async |aby, ctx| aby.reveal(ctx, &Checked::unneeded(), &given(aby, 8, 1), Some(3)).await),
+        absent
+    );
+    assert_eq!(
+        misuse(async |aby, ctx| aby
+            .reveal_bits(ctx, &Checked::unneeded(), &aby.low_bit(&given(aby, 8, 1)), Some(3))
+            .await),
+        absent
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The primitives equal their ideal functionalities: all inputs of tiny rings.
 
 use crate::common::*;
-use quorate_engine::{Form, Linear, LinearBits, Sharing};
+use quorate_engine::{Checked, Form, Linear, LinearBits, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 #[test]
@@ -137,8 +137,8 @@ fn every_owner_inputs_and_every_party_may_be_told() {
             assert_eq!(open(aby, ctx, &a).await?, values);
             assert_eq!(open_bits(aby, ctx, &b).await?, bools);
             for to in 0..2 {
-                let told = aby.open_to(ctx, to, &a).await?.map(|v| v.to_u64s());
-                let told_bits = aby.open_bits_to(ctx, to, &b).await?.map(|v| v.to_bools());
+                let told = aby.reveal(ctx, &Checked::unneeded(), &a, Some(to)).await?.map(|v| v.to_u64s());
+                let told_bits = aby.reveal_bits(ctx, &Checked::unneeded(), &b, Some(to)).await?.map(|v| v.to_bools());
                 seen.push((to == me, told == Some(values.clone()), told_bits == Some(bools.clone())));
                 assert_eq!((told.is_some(), told_bits.is_some()), (to == me, to == me));
             }

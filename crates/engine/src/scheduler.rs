@@ -56,6 +56,8 @@ pub(crate) struct Core {
     left: Vec<Cell<bool>>,
     plans: Plans,
     pub confirmed: Confirmed,
+    /// How many values were opened.
+    pub openings: Cell<u64>,
     failure: RefCell<Option<Error>>,
     #[cfg(any(test, feature = "testing"))]
     pub probe: RefCell<crate::testing::Probe>,
@@ -92,6 +94,7 @@ impl Core {
             left: vec![Cell::new(false); parties],
             plans: Plans::new(parties),
             confirmed: Confirmed::new(parties),
+            openings: Cell::new(0),
             failure: RefCell::default(),
             #[cfg(any(test, feature = "testing"))]
             probe: RefCell::default(),

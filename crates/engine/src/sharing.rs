@@ -9,6 +9,7 @@ use quorate_ring::{Bits, Ring, Vector};
 use crate::ctx::Ctx;
 use crate::error::Result;
 use crate::linear::{Linear, LinearBits, Update, UpdateBits};
+use crate::opened::{Checked, Opened};
 
 /// A bilinear form on two vectors: what one multiplication round can compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +90,9 @@ pub trait Sharing {
     /// Shares of a matrix of bits.
     type B: Clone;
 
+    /// Whether a party may cheat, so that openings have to be checked before anything is revealed.
+    const CHECKED: bool;
+
     /// Ring and number of elements.
     fn shape(&self, x: &Self::A) -> (Ring, usize);
     /// Rows and lanes.
@@ -140,14 +144,34 @@ pub trait Sharing {
     }
     /// x and y. One round.
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;
-    /// Opens x to all parties. One round.
-    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Vector>;
-    /// Opens bits to all parties. One round.
-    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Bits>;
-    /// Opens x to one party; the others get `None`. One round.
-    async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>>;
-    /// Opens bits to one party. One round.
-    async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>>;
+    /// Opens x to all parties, to compute on. One round.
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>>;
+    /// Opens bits to all parties, to compute on. One round.
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>>;
+    /// Checks all that was opened so far. Where [`Sharing::CHECKED`] is false, that is nothing: it ends at once, sends nothing,
+    /// and may be called anywhere. Elsewhere nothing else may be under way, and all parties call it after the same openings.
+    ///
+    /// # Errors
+    /// [`Error::Cheating`](crate::Error::Cheating) at every honest party if somebody opened something else than the protocol
+    /// says.
+    async fn check(&self, ctx: &Ctx) -> Result<Checked>;
+    /// Reveals x, a result, to all parties or to one; the others get `None`. One round. All that was opened before was checked;
+    /// what is revealed here is to be checked before it is handed out.
+    async fn reveal(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &Self::A,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Vector>>>;
+    /// The same for bits.
+    async fn reveal_bits(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &Self::B,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Bits>>>;
 
     /// Correlation: uniform bits as elements of Z_2^k.
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A>;

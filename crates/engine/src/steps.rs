@@ -100,8 +100,8 @@ impl<'a, T> Steps<'a, T> {
         Ok(done)
     }
 
-    /// The parent goes on where the deepest step ended.
-    pub fn join(self) {
+    /// The parent goes on where the deepest step ended, and steps that start later begin there.
+    pub fn join(&self) {
         self.parent.depth.set(self.deepest);
     }
 }

@@ -1,6 +1,8 @@
 //! `rss` behind the interface that gadgets are written in.
 
-use quorate_engine::{Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Result, Sharing, TruncMasks, Update, UpdateBits};
+use quorate_engine::{
+    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
+};
 use quorate_gadgets::{Gadgets, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -87,6 +89,8 @@ impl Rss {
 impl Sharing for Rss {
     type A = Shared<Vector>;
     type B = Shared<Bits>;
+
+    const CHECKED: bool = false;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         x.shape
@@ -190,22 +194,40 @@ impl Sharing for Rss {
         self.multiply_bits(ctx, x, y).await
     }
 
-    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Vector> {
-        self.open_long(ctx, x, |_| true).await?.ok_or(NOT_OPENED)
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>> {
+        Ok(ctx.opened(self.open_long(ctx, x, |_| true).await?.ok_or(NOT_OPENED)?))
     }
 
-    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Bits> {
-        self.open_where(ctx, x, |_| true).await?.ok_or(NOT_OPENED)
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>> {
+        Ok(ctx.opened(self.open_where(ctx, x, |_| true).await?.ok_or(NOT_OPENED)?))
     }
 
-    async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>> {
-        check_party(ctx, to)?;
-        self.open_long(ctx, x, |party| party == to).await
+    async fn check(&self, _ctx: &Ctx) -> Result<Checked> {
+        Ok(Checked::unneeded())
     }
 
-    async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>> {
-        check_party(ctx, to)?;
-        self.open_where(ctx, x, |party| party == to).await
+    async fn reveal(
+        &self,
+        ctx: &Ctx,
+        _checked: &Checked,
+        x: &Self::A,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Vector>>> {
+        to.map_or(Ok(()), |to| check_party(ctx, to))?;
+        let value = self.open_long(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
+        Ok(value.map(|value| ctx.opened(value)))
+    }
+
+    async fn reveal_bits(
+        &self,
+        ctx: &Ctx,
+        _checked: &Checked,
+        x: &Self::B,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Bits>>> {
+        to.map_or(Ok(()), |to| check_party(ctx, to))?;
+        let bits = self.open_where(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
+        Ok(bits.map(|bits| ctx.opened(bits)))
     }
 
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {

@@ -1,7 +1,7 @@
 //! What is counted on the wire = what a dry run says = the formulas of `cost`; the paper's tables are an upper bound.
 
 use crate::common::*;
-use quorate_engine::{Costs, Ctx, Form, Linear, LinearBits, Phase, Positions, Result, Sharing, Traffic, dry};
+use quorate_engine::{Checked, Costs, Ctx, Form, Linear, LinearBits, Phase, Positions, Result, Sharing, Traffic, dry};
 use quorate_gadgets::cost as uses;
 use quorate_gadgets::cost::Uses;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
@@ -82,7 +82,9 @@ fn primitives_pair_by_pair() {
                     measure(n, async |rss, ctx| rss.and(ctx, &bits(rss, ctx), &bits(rss, ctx)).await);
                 assert_eq!(online, cost::mul(n, k, len));
                 assert_pairs(&pairs, bytes, before.clone());
-                let (_, _, online) = measure(n, async |rss, ctx| rss.open_to(ctx, 1, &given(rss, ctx, k, len)).await);
+                let (_, _, online) = measure(n, async |rss, ctx| {
+                    rss.reveal(ctx, &Checked::unneeded(), &given(rss, ctx, k, len), Some(1)).await
+                });
                 assert_eq!(online, cost::open_to_one(n, k, len));
                 let (_, _, online) = measure(n, async |rss, ctx| {
                     let value = Vector::zeros(Ring::of(k), len);

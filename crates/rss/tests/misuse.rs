@@ -1,7 +1,7 @@
 //! What a caller may get wrong is an error of its own, before anything is sent.
 
 use crate::common::*;
-use quorate_engine::{Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
+use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
 use quorate_gadgets::Width;
 use quorate_gadgets::extremum::{Best, extremum};
 use quorate_ring::{Ring, Vector};
@@ -33,8 +33,16 @@ fn parties_that_do_not_exist() {
     let absent = Misuse::NoSuchParty { party: 3, parties: 3 };
     assert_eq!(misuse(async |rss, ctx| rss.input(ctx, 3, (Ring::of(8), 1), None).await), absent);
     assert_eq!(misuse(async |rss, ctx| rss.input_bits(ctx, 3, (1, 1), None).await), absent);
-    assert_eq!(misuse(async |rss, ctx| rss.open_to(ctx, 3, &given(rss, 8, 1)).await), absent);
-    assert_eq!(misuse(async |rss, ctx| rss.open_bits_to(ctx, 3, &rss.low_bit(&given(rss, 8, 1))).await), absent);
+    assert_eq!(
+        misuse(async |rss, ctx| rss.reveal(ctx, &Checked::unneeded(), &given(rss, 8, 1), Some(3)).await),
+        absent
+    );
+    assert_eq!(
+        misuse(async |rss, ctx| rss
+            .reveal_bits(ctx, &Checked::unneeded(), &rss.low_bit(&given(rss, 8, 1)), Some(3))
+            .await),
+        absent
+    );
 }
 
 #[test]

@@ -7,9 +7,10 @@
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use quorate_engine::{Ctx, Result, Step, Steps};
+use quorate_engine::{Checked, Ctx, Opened, Result, Step, Steps};
 use quorate_gadgets::Gadgets;
 use quorate_graph::NodeId;
 
@@ -22,7 +23,7 @@ use crate::order::{Item, Waiting};
 /// How far the walk is.
 struct Walk<'a, 'w, S: Gadgets> {
     executor: &'a Executor<'w, S>,
-    steps: Steps<'a, Option<Plain>>,
+    steps: Steps<'a, Option<Opened<Plain>>>,
     waiting: Waiting,
     /// Steps before this one were met; of them, those that have become ready since.
     met: usize,
@@ -31,7 +32,11 @@ struct Walk<'a, 'w, S: Gadgets> {
     at_row: BTreeSet<usize>,
     at_gate: BTreeSet<usize>,
     left: usize,
-    opened: Vec<Option<Plain>>,
+    opened: Vec<Option<Opened<Plain>>>,
+    /// Steps from here on wait for the next check.
+    end: usize,
+    /// Of all that was opened before the steps that are under way.
+    checked: Rc<Checked>,
 }
 
 impl<'w, S: Gadgets> Executor<'w, S> {
@@ -43,15 +48,29 @@ impl<'w, S: Gadgets> Executor<'w, S> {
     }
 
     async fn walk(&self, ctx: &Ctx) -> Result<Vec<Option<Plain>>> {
-        let left = self.order.len();
-        let waiting = Waiting::of(left, |step| self.reads(step, ctx.is_alone()));
-        let opened = self.work.reveals.iter().map(|_| None).collect();
+        let waiting = Waiting::of(self.order.len(), |step| self.reads(step, ctx.is_alone()));
         let (ready, at_row, at_gate) = Default::default();
-        let steps = ctx.steps();
-        let mut walk = Walk { executor: self, steps, waiting, met: 0, ready, at_row, at_gate, left, opened };
-        poll_fn(|context| walk.advance(context)).await?;
-        walk.steps.join();
-        Ok(walk.opened)
+        let mut walk = Walk {
+            executor: self,
+            steps: ctx.steps(),
+            waiting,
+            met: 0,
+            ready,
+            at_row,
+            at_gate,
+            left: 0,
+            opened: self.work.reveals.iter().map(|_| None).collect(),
+            end: 0,
+            checked: Rc::new(self.s.check(ctx).await?),
+        };
+        for end in self.order.stages() {
+            (walk.left, walk.end) = (end - walk.end, end);
+            poll_fn(|context| walk.advance(context)).await?;
+            walk.steps.join();
+            walk.checked = Rc::new(self.s.check(ctx).await?);
+        }
+        let Walk { opened, checked, .. } = walk;
+        opened.into_iter().map(|value| value.map(|value| value.believe(&checked)).transpose()).collect()
     }
 
     /// The steps whose values a step reads.
@@ -114,13 +133,13 @@ impl<'a, S: Gadgets> Walk<'a, '_, S> {
     }
 
     fn start_lane(&mut self, step: usize, item: Item, pass: Pass<'a>) {
-        let executor = self.executor;
+        let (executor, checked) = (self.executor, self.checked.clone());
         let turn = executor.row.begin(step);
         self.steps.start(step, executor.name(item), move |ctx: Ctx| async move {
             let _guards = (pass, turn);
             match item {
                 Item::Node(place) => executor.node(&ctx, place).await.map(|()| None),
-                Item::Reveal(i) => executor.reveal(&ctx, executor.work.reveals[i]).await,
+                Item::Reveal(i) => executor.reveal(&ctx, executor.work.reveals[i], &checked).await,
             }
         });
     }
@@ -166,8 +185,8 @@ impl<'a, S: Gadgets> Walk<'a, '_, S> {
 
     /// The next step in order that is ready when it is met.
     fn meet(&mut self) -> Option<usize> {
-        let ready = (self.met..self.executor.order.len()).find(|&step| self.waiting.is_ready(step));
-        self.met = ready.map_or(self.executor.order.len(), |step| step + 1);
+        let ready = (self.met..self.end).find(|&step| self.waiting.is_ready(step));
+        self.met = ready.map_or(self.end, |step| step + 1);
         ready
     }
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use quorate_engine::{Ctx, Error, Result};
+use quorate_engine::{Checked, Ctx, Error, Opened, Result};
 use quorate_gadgets::Gadgets;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, NodeId, Op};
@@ -69,6 +69,8 @@ pub(crate) struct Work<'g> {
     pub reveals: Vec<Reveal>,
     /// Where nodes run.
     pub domains: Domains,
+    /// Whether openings are checked: then results are revealed after all else.
+    pub is_checked: bool,
 }
 
 impl Work<'_> {
@@ -285,21 +287,19 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
     }
 
-    pub(crate) async fn reveal(&self, ctx: &Ctx, reveal: Reveal) -> Result<Option<Plain>> {
+    pub(crate) async fn reveal(&self, ctx: &Ctx, reveal: Reveal, checked: &Checked) -> Result<Option<Opened<Plain>>> {
         if ctx.is_alone() {
             return Ok(None);
         }
         let value = self.values.read(ctx, reveal.node)?;
         let to_me = reveal.to.is_none_or(|to| to == ctx.me());
         let open = async {
-            Ok::<_, Error>(match (&*value, reveal.to) {
-                (Value::Public(plain), _) => to_me.then(|| plain.clone()),
-                (Value::Arith(x), None) => Some(Plain::Vector(self.s.open(ctx, x).await?)),
-                (Value::Arith(x), Some(to)) => self.s.open_to(ctx, to, x).await?.map(Plain::Vector),
-                (Value::Bits(x), None) => Some(Plain::Bits(self.s.open_bits(ctx, x).await?)),
-                (Value::Bits(x), Some(to)) => self.s.open_bits_to(ctx, to, x).await?.map(Plain::Bits),
-                (Value::Rows(_) | Value::Labels(_), to) => self.open_in_bits(ctx, reveal.node, &value, to).await?,
-                (Value::Many(_), _) => return Err(KINDS),
+            Ok::<_, Error>(match &*value {
+                Value::Public(plain) => to_me.then(|| ctx.opened(plain.clone())),
+                Value::Arith(x) => self.s.reveal(ctx, checked, x, reveal.to).await?.map(|v| v.map(Plain::Vector)),
+                Value::Bits(x) => self.s.reveal_bits(ctx, checked, x, reveal.to).await?.map(|b| b.map(Plain::Bits)),
+                Value::Rows(_) | Value::Labels(_) => self.reveal_rows(ctx, reveal, &value, checked).await?,
+                Value::Many(_) => return Err(KINDS),
             })
         };
         let opened = self.clock.time(ctx, reveal.node.0, open).await?;

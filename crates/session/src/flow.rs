@@ -50,7 +50,13 @@ fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Pla
         if me == slow {
             std::thread::sleep(Duration::from_millis(150));
         }
-        let work = Work { graph: &graph, nodes: nodes.clone(), reveals: reveals.clone(), domains: Default::default() };
+        let work = Work {
+            graph: &graph,
+            nodes: nodes.clone(),
+            reveals: reveals.clone(),
+            domains: Default::default(),
+            is_checked: false,
+        };
         let rooms = nodes.iter().map(|&node| 16 * graph.node(node).elements() as u64);
         let schedule = Schedule::with_rooms(rooms);
         let known = Known::<Rss>::new();

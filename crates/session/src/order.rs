@@ -1,5 +1,5 @@
 //! The one order in which all parties go through the steps of a run: the program's, every reveal right behind the node that
-//! it opens; and which steps wait for which others.
+//! it opens, or, where openings are checked first, all reveals at the end; and which steps wait for which others.
 
 use std::collections::BTreeMap;
 
@@ -54,6 +54,7 @@ pub(crate) struct Order {
     nodes: usize,
     /// For each reveal, in order: how many nodes come before it, and which one it is.
     reveals: Vec<(usize, usize)>,
+    is_checked: bool,
 }
 
 /// What a step is.
@@ -68,14 +69,22 @@ pub(crate) enum Item {
 impl Order {
     pub fn of(work: &Work<'_>) -> Order {
         let places = Places(&work.nodes);
-        let before = |node: NodeId| places.of(node).map_or(0, |place| place + 1);
+        let before = |node: NodeId| match work.is_checked {
+            true => work.nodes.len(),
+            false => places.of(node).map_or(0, |place| place + 1),
+        };
         let reveals = work.reveals.iter().enumerate().map(|(i, reveal)| (before(reveal.node), i));
-        Order::with(work.nodes.len(), reveals.collect())
+        Order { is_checked: work.is_checked, ..Order::with(work.nodes.len(), reveals.collect()) }
     }
 
     fn with(nodes: usize, mut reveals: Vec<(usize, usize)>) -> Order {
         reveals.sort_unstable();
-        Order { nodes, reveals }
+        Order { nodes, reveals, is_checked: false }
+    }
+
+    /// Where stages end: all that was opened is checked before the next one begins. Results are revealed in the last one.
+    pub fn stages(&self) -> Vec<usize> {
+        if self.is_checked { vec![self.nodes, self.len()] } else { vec![self.len()] }
     }
 
     /// How many steps there are.

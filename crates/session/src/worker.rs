@@ -222,7 +222,7 @@ impl<B: Backend> Worker<B> {
         let number = run.agreement().run;
         let (free, notes) = free::shares(&run.agreement().notes)?;
         self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
-        let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let mut work = work::<B>(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let mut limit = Limit::named(self.options.max_memory);
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
@@ -303,7 +303,7 @@ impl<B: Backend> Worker<B> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let done = |id| self.store.has(id) || assumed.contains(&id);
-        let mut work = work(graph, reveals, done);
+        let mut work = work::<B>(graph, reveals, done);
         let parties = self.party.parties();
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
@@ -394,9 +394,15 @@ fn in_pieces<B: Backend>(work: &mut Work<'_>, store: &Store<B>) {
     }
 }
 
-fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
+fn work<'g, B: Backend>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
     let targets: Vec<NodeId> = reveals.iter().map(|r| r.node).collect();
-    Work { graph, nodes: graph.needed(&targets, done), reveals: reveals.to_vec(), domains: Domains::default() }
+    Work {
+        graph,
+        nodes: graph.needed(&targets, done),
+        reveals: reveals.to_vec(),
+        domains: Domains::default(),
+        is_checked: B::CHECKED,
+    }
 }
 
 /// The error; where the parties' requests differ, with that of this party, by the lines that made what it reveals.

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use quorate_engine::{Ctx, EdaBits, Form, Linear, LinearBits, Result, Sharing, TruncMasks, Update, UpdateBits};
+use quorate_engine::{
+    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
+};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
@@ -29,6 +31,7 @@ impl Gadgets for Spy<'_> {
 impl Sharing for Spy<'_> {
     type A = Shared<Vector>;
     type B = Shared<Bits>;
+    const CHECKED: bool = false;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         self.rss.shape(x)
@@ -102,21 +105,36 @@ impl Sharing for Spy<'_> {
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B> {
         self.rss.and(ctx, x, y).await
     }
-    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Vector> {
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>> {
         let value = self.rss.open(ctx, x).await?;
         self.note(&value.to_bits(0..value.ring().bits()));
         Ok(value)
     }
-    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Bits> {
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>> {
         let bits = self.rss.open_bits(ctx, x).await?;
         self.note(&bits);
         Ok(bits)
     }
-    async fn open_to(&self, ctx: &Ctx, to: usize, x: &Self::A) -> Result<Option<Vector>> {
-        self.rss.open_to(ctx, to, x).await
+    async fn check(&self, ctx: &Ctx) -> Result<Checked> {
+        self.rss.check(ctx).await
     }
-    async fn open_bits_to(&self, ctx: &Ctx, to: usize, x: &Self::B) -> Result<Option<Bits>> {
-        self.rss.open_bits_to(ctx, to, x).await
+    async fn reveal(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &Self::A,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Vector>>> {
+        self.rss.reveal(ctx, checked, x, to).await
+    }
+    async fn reveal_bits(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &Self::B,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Bits>>> {
+        self.rss.reveal_bits(ctx, checked, x, to).await
     }
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {
         self.rss.random_bits(ctx, ring, len).await

@@ -20,7 +20,7 @@ pub(crate) use in_bits::{garbled_bytes, moves, offered};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use quorate_engine::{Ctx, Linear, Result};
+use quorate_engine::{Checked, Ctx, Linear, Opened, Result};
 use quorate_gadgets::{Gadgets, convert};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, Node, NodeId};
@@ -28,7 +28,7 @@ use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Ring, Wiped};
 
 use crate::data::Plain;
-use crate::executor::{Executor, Value};
+use crate::executor::{Executor, Reveal, Value};
 use crate::operations::KINDS;
 use world::{OnBits, OnLabels, World};
 
@@ -114,24 +114,21 @@ impl<S: Gadgets> Executor<'_, S> {
         })
     }
 
-    /// Opens a value that is held as bits or labels.
-    pub(crate) async fn open_in_bits(
+    /// Reveals a value that is held as bits or labels.
+    pub(crate) async fn reveal_rows(
         &self,
         ctx: &Ctx,
-        id: NodeId,
+        Reveal { node, to }: Reveal,
         value: &Value<S>,
-        to: Option<usize>,
-    ) -> Result<Option<Plain>> {
+        checked: &Checked,
+    ) -> Result<Option<Opened<Plain>>> {
         let rows = match value {
             Value::Labels(labels) => self.s.labels_to_bits(labels)?,
             Value::Rows(rows) => rows.clone(),
             _ => return Err(KINDS),
         };
-        let bits = match to {
-            None => Some(self.s.open_bits(ctx, &rows).await?),
-            Some(to) => self.s.open_bits_to(ctx, to, &rows).await?,
-        };
-        Ok(bits.map(|bits| opened(&bits, self.work.graph.node(id).dtype)))
+        let bits = self.s.reveal_bits(ctx, checked, &rows, to).await?;
+        Ok(bits.map(|bits| bits.map(|bits| opened(&bits, self.work.graph.node(node).dtype))))
     }
 }
 

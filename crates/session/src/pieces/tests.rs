@@ -59,7 +59,7 @@ impl Program {
     fn work(&self) -> Work<'_> {
         let nodes = self.graph.needed(&self.reveals, |_| false);
         let reveals = self.reveals.iter().map(|&node| Reveal { node, to: None }).collect();
-        Work { graph: &self.graph, nodes, reveals, domains: Default::default() }
+        Work { graph: &self.graph, nodes, reveals, domains: Default::default(), is_checked: false }
     }
 
     /// What all parties open, in ring units.
