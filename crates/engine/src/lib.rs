@@ -38,6 +38,7 @@ mod stream;
 mod table;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod together;
 mod toss;
 mod wire;
 

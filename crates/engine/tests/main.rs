@@ -10,4 +10,5 @@ mod oneway;
 mod randomness;
 mod rounds;
 mod tcp;
+mod together;
 mod toss;
