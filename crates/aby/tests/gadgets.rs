@@ -85,7 +85,7 @@ fn probabilistic_truncation_of_all_elements() {
             let x = share(aby, ctx, ring, &repeated).await?;
             // What is shared by known summands is not random: zero is, and is added.
             let zero = aby.edabits(ctx, ring, None, repeated.len()).await?.value;
-            let zero = aby.add_public(&zero, &negated(&aby.open(ctx, &zero).await?));
+            let zero = aby.add_public(&zero, &negated(&*aby.open(ctx, &zero).await?));
             let x = aby.add(&x, &zero);
             let mut got = Vec::new();
             for shift in 0..=k - 2 {

@@ -4,13 +4,13 @@ use crate::common::*;
 use quorate_aby::{Aby, YaoLabels};
 use quorate_circuits::{Circuit, Direction, Extreme, Goal, Order, Program, Sign, catalog, from_rows, to_rows};
 use quorate_engine::testing::{Tampered, parties};
-use quorate_engine::{Ctx, Error, Phase, Result, Sharing};
+use quorate_engine::{Ctx, Error, Opened, Phase, Result, Sharing};
 use quorate_gadgets::{Gadgets, Labels};
 use quorate_ring::{Bits, Ring, Vector};
 
 const ORDER: Order = Order::Runs(16);
 
-async fn open_labels(aby: &Aby, ctx: &Ctx, labels: &YaoLabels) -> Result<Bits> {
+async fn open_labels(aby: &Aby, ctx: &Ctx, labels: &YaoLabels) -> Result<Opened<Bits>> {
     aby.open_bits(ctx, &aby.labels_to_bits(labels)?).await
 }
 
@@ -41,9 +41,9 @@ fn numbers_become_labels_and_numbers_again_in_all_summands() {
             let back = aby.compose(ctx, &bits, ring).await?;
             let decomposed = aby.bits_to_labels(ctx, &aby.bit_decompose(ctx, &sum).await?).await?;
             Ok((
-                elements(&aby.open_bits(ctx, &bits).await?),
+                elements(&*aby.open_bits(ctx, &bits).await?),
                 open(aby, ctx, &back).await?,
-                elements(&open_labels(aby, ctx, &decomposed).await?),
+                elements(&*open_labels(aby, ctx, &decomposed).await?),
             ))
         });
         for (i, (x, y)) in x.iter().zip(&y).enumerate() {
@@ -63,7 +63,7 @@ fn numbers_of_many_widths_and_lengths() {
             let labels = aby.ring_to_labels(ctx, &x).await?;
             assert_eq!(labels.shape(), (k as usize, len));
             let back = aby.compose(ctx, &aby.labels_to_bits(&labels)?, ring).await?;
-            Ok((aby.open(ctx, &back).await?.to_u128s(), elements(&open_labels(aby, ctx, &labels).await?)))
+            Ok((aby.open(ctx, &back).await?.to_u128s(), elements(&*open_labels(aby, ctx, &labels).await?)))
         });
         let whole =
             agreed(async |aby, ctx| Ok(aby.open(ctx, &share(aby, ctx, ring, &values).await?).await?.to_u128s()));

@@ -9,17 +9,20 @@ use std::ops::Range;
 
 use quorate_ring::{Bits, Ring, Vector};
 
+/// Makes positions.
+type Maker<'a> = &'a dyn Fn() -> Cow<'a, [u32]>;
+
 /// Positions to gather from. Those that are made later are made when they are first looked at; shapes never look.
 pub enum Positions<'a> {
     /// They are there.
     Given(&'a [u32]),
     /// So many, of this maker.
-    Later(usize, LazyCell<Cow<'a, [u32]>, &'a dyn Fn() -> Cow<'a, [u32]>>),
+    Later(usize, LazyCell<Cow<'a, [u32]>, Maker<'a>>),
 }
 
 impl<'a> Positions<'a> {
     /// So many positions that `make` gives.
-    pub fn later(len: usize, make: &'a dyn Fn() -> Cow<'a, [u32]>) -> Self {
+    pub fn later(len: usize, make: Maker<'a>) -> Self {
         Positions::Later(len, LazyCell::new(make))
     }
 

@@ -2,7 +2,7 @@
 //! bits of the largest ring, unless it is said.
 
 use quorate_engine::Linear;
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Ring, Vector};
 
 use super::{Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
 use crate::extremum::{Best, arg_extremum, extremum};
@@ -244,7 +244,7 @@ pub fn every_length<S: Tested>(cases: &[(usize, &[usize])]) {
             let (product, less, equal, bits, shifted, chosen) = agreed::<S, _>(n, async |s, ctx| {
                 let (a, b) = (share(s, ctx, ring, &x).await?, share(s, ctx, ring, &y).await?);
                 let less = s.lt(ctx, &a, &b, Width::Full).await?;
-                let bits: Bits = s.open_bits(ctx, &s.bit_decompose(ctx, &a).await?).await?;
+                let bits = s.open_bits(ctx, &s.bit_decompose(ctx, &a).await?).await?;
                 Ok((
                     open(s, ctx, &s.mul(ctx, &a, &b).await?).await?,
                     open_bits(s, ctx, &less).await?,

@@ -9,7 +9,6 @@ use quorate_graph::domains::Domain;
 use quorate_graph::{
     BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Operand, Real, Source, UnaryOp, eval_clear,
 };
-use quorate_ring::Ring;
 use quorate_rss::Rss;
 
 use super::*;
