@@ -153,7 +153,7 @@ pub enum Fault {
     #[error("{op} gives the stated saturation, not numpy's {numpy} (index {index}, of {of}): {advice}")]
     Saturates { op: &'static str, index: usize, of: String, numpy: &'static str, advice: &'static str },
     #[error(
-        "astype rounds towards minus infinity: {from} becomes {to} (index {index}), where numpy gives {numpy}; for numpy's, take mpc.where(x < 0, -(-x).astype(dtype), x.astype(dtype))"
+        "astype rounds towards minus infinity: {from} becomes {to} (index {index}), where numpy gives {numpy}; for numpy's, take y = abs(x).astype(dtype), and of that mpc.where(x < 0, -y, y)"
     )]
     RoundsDown { index: usize, from: String, to: f64, numpy: f64 },
     #[error(
