@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import quorate as qr
+from deploying import Deployment
 
 
 class Case(NamedTuple):
@@ -222,3 +224,21 @@ def test_what_a_message_advises_gives_the_right_result(what: str) -> None:
     np.testing.assert_allclose(np.array(result, float), np.array(case.right, float), rtol=1e-6, atol=2**-16)
     if not isinstance(np.ravel(case.right)[0], (float, np.floating)):
         assert np.array_equal(np.array(result, object), np.array(case.right, object))
+
+
+PRODUCT = (
+    "x = mpc.input([3, -4] if mpc.me == 0 else None, owner=0, shape=2, dtype=qr.int(64)BOUND)\nprint((x * x).reveal())"
+)
+
+
+def test_what_a_deployment_advises_ends_its_warning(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    try:
+        unbounded = deployment.run(deployment.script(PRODUCT.replace("BOUND", "")))
+        advice = re.search(r"state bound= of the inputs; up to (bound=\S+) it fits", unbounded[0].err)
+        assert advice is not None, unbounded
+        bounded = deployment.run(deployment.script(PRODUCT.replace("BOUND", f", {advice[1]}")))
+    finally:
+        deployment.stop()
+    assert {ended.out for ended in (*unbounded, *bounded)} == {"[ 9 16]\n"}
+    assert [ended.err for ended in bounded] == ["", "", ""]
