@@ -240,23 +240,25 @@ impl Sharing for Aby {
     async fn reveal(
         &self,
         ctx: &Ctx,
-        _checked: &Checked,
+        checked: &Checked,
         x: &Self::A,
         to: Option<usize>,
     ) -> Result<Option<Opened<Vector>>> {
+        checked.allows_reveals(ctx)?;
         to.map_or(Ok(()), |to| check_party(ctx, to))?;
-        Ok(self.open_long(ctx, x, to).await?.map(|value| ctx.opened(value)))
+        Ok(self.open_long(ctx, x, to).await?.map(|value| ctx.revealed(value)))
     }
 
     async fn reveal_bits(
         &self,
         ctx: &Ctx,
-        _checked: &Checked,
+        checked: &Checked,
         x: &Self::B,
         to: Option<usize>,
     ) -> Result<Option<Opened<Bits>>> {
+        checked.allows_reveals(ctx)?;
         to.map_or(Ok(()), |to| check_party(ctx, to))?;
-        Ok(self.open_share(ctx, x, to).await?.map(|bits| ctx.opened(bits)))
+        Ok(self.open_share(ctx, x, to).await?.map(|bits| ctx.revealed(bits)))
     }
 
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {

@@ -52,7 +52,7 @@ pub use handshake::{Agreement, Greeting, Trace};
 pub use lane::LaneId;
 pub use linear::{Axis, Linear, LinearBits, Positions, RowStep, Update, UpdateBits};
 pub use oneway::Incoming;
-pub use opened::{Checked, Opened};
+pub use opened::{Believed, Checked, Opened, Openings};
 pub use pace::Pace;
 pub use party::{Party, Run};
 pub use rates::Rates;

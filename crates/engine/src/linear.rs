@@ -118,11 +118,11 @@ impl Linear<'_> {
             Linear::MatrixRight(matrix, dims) => Vector::matmul(x, matrix, *dims),
             Linear::Shl(shift) => changed(&|x| x.shl(*shift)),
             Linear::Reduce(ring) => {
-                debug_assert!(ring.bits() <= x.ring().bits(), "wraps do not vanish in a larger ring");
+                assert!(ring.bits() <= x.ring().bits(), "wraps do not vanish in a larger ring");
                 x.convert(*ring)
             }
             Linear::Raise(ring, shift) => {
-                debug_assert!(ring.bits() <= x.ring().bits() + shift, "wraps do not vanish in a larger ring");
+                assert!(ring.bits() <= x.ring().bits() + shift, "wraps do not vanish in a larger ring");
                 let mut raised = x.convert(*ring);
                 raised.shl(*shift);
                 raised
@@ -154,7 +154,7 @@ fn weigh(x: &Vector, rows: usize, signed: bool) -> Vector {
         term.shl(weight as u32);
         term
     };
-    let mut sum = row(0, 0);
+    let mut sum = x.slice(0..lanes);
     (1..rows).for_each(|i| sum.add_assign(&row(i, i)));
     if signed {
         sum.sub_assign(&row(rows - 1, rows));
@@ -429,6 +429,30 @@ mod tests {
         }
         let back = LinearBits::LanesToRows(3).apply(&LinearBits::RowsToLanes.apply(&mask));
         assert_eq!(back.to_bools(), mask.to_bools());
+    }
+
+    #[test]
+    fn rows_are_repeated_summed_up_and_changed_in_their_places() {
+        let x = Vector::from_u64s(Ring::of(32), &[1, 2, 3, 4, 5, 6]);
+        assert_eq!(Linear::RunningSums { lanes: 2 }.apply(&x).to_u64s(), [1, 2, 4, 6, 9, 12]);
+        assert_eq!(Linear::RunningSums { lanes: 1 }.apply(&x).to_u64s(), [1, 3, 6, 10, 15, 21]);
+        let mut whole = x.clone();
+        Update::Write(2).apply(&mut whole, &Vector::from_u64s(Ring::of(32), &[8, 9]));
+        assert_eq!(whole.to_u64s(), [1, 2, 8, 9, 5, 6]);
+        let row = Bits::from_bools(1, 3, &[true, false, true]);
+        assert_eq!(LinearBits::RepeatRow(2).apply(&row).to_bools(), [true, false, true, true, false, true]);
+        let of = |rows: &[u8]| {
+            Bits::from_bools(rows.len(), 2, &rows.iter().flat_map(|r| [r & 2 != 0, r & 1 != 0]).collect::<Vec<_>>())
+        };
+        let part = of(&[3, 1, 2]);
+        let mut whole = of(&[1, 2, 3, 0]);
+        UpdateBits::Rows { xored: &[2], set: &[0, 3] }.apply(&mut whole, &part);
+        assert_eq!(whole.to_bools(), of(&[1, 2, 0, 2]).to_bools());
+        let steps = [RowStep::Xor { out: 1, a: 0, b: 3 }, RowStep::Copy { out: 0, from: 1 }, RowStep::Clear { out: 3 }];
+        UpdateBits::Steps(&[3], &steps).apply(&mut whole, &of(&[3]));
+        assert_eq!(whole.to_bools(), of(&[2, 2, 0, 0]).to_bools());
+        UpdateBits::Write(1).apply(&mut whole, &Bits::from_bools(4, 1, &[true; 4]));
+        assert_eq!(whole.to_bools(), of(&[3, 3, 1, 1]).to_bools());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! Where all follow the protocol there is nothing to check, and the checks here cost nothing.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
@@ -12,9 +12,13 @@ use crate::error::{Error, Result};
 /// that cheats may have changed it.
 pub struct Opened<T> {
     value: T,
-    /// Which of this party's openings it is.
+    /// Which of what this party opened or was shown it is.
     number: u64,
 }
+
+/// What was opened, and checked since: it may leave the party.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Believed<T>(T);
 
 impl<T> Opened<T> {
     /// What a function makes of it.
@@ -26,9 +30,9 @@ impl<T> Opened<T> {
     ///
     /// # Errors
     /// [`Error::Bug`] if it was opened after that check began.
-    pub fn believe(self, checked: &Checked) -> Result<T> {
-        match self.number < checked.openings {
-            true => Ok(self.value),
+    pub fn believe(self, checked: &Checked) -> Result<Believed<T>> {
+        match self.number < checked.all {
+            true => Ok(Believed(self.value)),
             false => Err(Error::Bug { what: "a value that was opened is handed out before it was checked" }),
         }
     }
@@ -42,43 +46,74 @@ impl<T> Deref for Opened<T> {
     }
 }
 
-impl<T> DerefMut for Opened<T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.value
+impl<T> Believed<T> {
+    /// The value.
+    pub fn into_inner(self) -> T {
+        self.0
     }
 }
 
-/// A check has accepted all openings of this party up to some one.
+/// How many values a party has opened so far, and how many in all with results that it was shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Openings {
+    opened: u64,
+    all: u64,
+}
+
+/// A check has accepted what this party opened up to some point. Only the check of a family makes one.
 #[derive(Debug)]
 pub struct Checked {
-    openings: u64,
+    opened: u64,
+    all: u64,
 }
 
 impl Checked {
     /// For families whose parties all follow the protocol: there is nothing to check.
     pub fn unneeded() -> Checked {
-        Checked { openings: u64::MAX }
+        Checked { opened: u64::MAX, all: u64::MAX }
     }
 
-    /// The end of a check that began with so many openings ([`Ctx::openings`]).
+    /// The end of a check that began with these openings ([`Ctx::openings`]).
     ///
     /// # Errors
     /// [`Error::Cheating`] unless it holds.
-    pub fn if_it_holds(check: &'static str, openings: u64, holds: bool) -> Result<Checked> {
-        if holds { Ok(Checked { openings }) } else { Err(Error::Cheating { check }) }
+    pub fn if_it_holds(check: &'static str, before: Openings, holds: bool) -> Result<Checked> {
+        match holds {
+            true => Ok(Checked { opened: before.opened, all: before.all }),
+            false => Err(Error::Cheating { check }),
+        }
+    }
+
+    /// Whether results may be revealed now.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] if something was opened to compute on since this check began.
+    pub fn allows_reveals(&self, ctx: &Ctx) -> Result<()> {
+        match ctx.openings().opened <= self.opened {
+            true => Ok(()),
+            false => Err(Error::Bug { what: "a result is revealed before all that was opened was checked" }),
+        }
     }
 }
 
 impl Ctx {
-    /// What a family has just opened.
+    /// What a family has just opened, to compute on.
     pub fn opened<T>(&self, value: T) -> Opened<T> {
-        let number = self.core.openings.get();
-        self.core.openings.set(number + 1);
-        Opened { value, number }
+        let before = self.openings();
+        self.core.openings.set(Openings { opened: before.opened + 1, all: before.all + 1 });
+        Opened { value, number: before.all }
     }
 
-    /// How many openings this party has made.
-    pub fn openings(&self) -> u64 {
+    /// A result that was just revealed to this party.
+    pub fn revealed<T>(&self, value: T) -> Opened<T> {
+        let before = self.openings();
+        self.core.openings.set(Openings { all: before.all + 1, ..before });
+        Opened { value, number: before.all }
+    }
+
+    /// What this party has opened so far. It follows the party's own schedule: what a check goes through in one order at all
+    /// parties needs lanes and their uses for names.
+    pub fn openings(&self) -> Openings {
         self.core.openings.get()
     }
 }
@@ -90,18 +125,24 @@ mod tests {
     use crate::dry;
 
     #[test]
-    fn nothing_is_believed_before_it_was_checked() {
+    fn nothing_is_believed_or_revealed_before_it_was_checked() {
         let run = async |ctx: &Ctx| {
             let (early, also) = (ctx.opened(1), ctx.opened(2).map(|x| x + 1));
             let checked = Checked::if_it_holds("a test", ctx.openings(), true)?;
+            checked.allows_reveals(ctx)?;
+            let shown = ctx.revealed(5);
+            checked.allows_reveals(ctx)?;
+            assert!(shown.believe(&checked).is_err());
             let late = ctx.opened(4);
-            assert_eq!((early.believe(&checked)?, also.believe(&checked)?), (1, 3));
-            assert_eq!(ctx.opened(8).believe(&Checked::unneeded())?, 8);
+            assert!(checked.allows_reveals(ctx).is_err());
+            assert_eq!((early.believe(&checked)?.into_inner(), also.believe(&checked)?.into_inner()), (1, 3));
+            assert_eq!(ctx.opened(8).believe(&Checked::unneeded())?, Believed(8));
+            Checked::unneeded().allows_reveals(ctx)?;
             late.believe(&checked).map(|_| ())
         };
         let error = dry::run(0, 2, Phase::Online, run).map(|_| ()).unwrap_err();
         assert!(matches!(error, Error::Bug { .. }), "{error}");
-        let cheated = Checked::if_it_holds("a test", 3, false).unwrap_err();
+        let cheated = Checked::if_it_holds("a test", Openings::default(), false).unwrap_err();
         assert_eq!(cheated, Error::Cheating { check: "a test" });
     }
 }

@@ -19,6 +19,7 @@ use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
+use crate::opened::Openings;
 use crate::plans::{Plan, Plans};
 use crate::table::{OVERHEAD_BYTES, Table};
 use crate::wire::{self, Abort, Kind, Tag};
@@ -56,8 +57,8 @@ pub(crate) struct Core {
     left: Vec<Cell<bool>>,
     plans: Plans,
     pub confirmed: Confirmed,
-    /// How many values were opened.
-    pub openings: Cell<u64>,
+    /// What was opened.
+    pub openings: Cell<Openings>,
     failure: RefCell<Option<Error>>,
     #[cfg(any(test, feature = "testing"))]
     pub probe: RefCell<crate::testing::Probe>,
@@ -94,7 +95,7 @@ impl Core {
             left: vec![Cell::new(false); parties],
             plans: Plans::new(parties),
             confirmed: Confirmed::new(parties),
-            openings: Cell::new(0),
+            openings: Cell::default(),
             failure: RefCell::default(),
             #[cfg(any(test, feature = "testing"))]
             probe: RefCell::default(),

@@ -102,6 +102,6 @@ impl<'a, T> Steps<'a, T> {
 
     /// The parent goes on where the deepest step ended, and steps that start later begin there.
     pub fn join(&self) {
-        self.parent.depth.set(self.deepest);
+        self.parent.depth.set(self.parent.depth.get().join(self.deepest));
     }
 }

@@ -18,7 +18,7 @@ impl Ctx {
     pub async fn toss(&self, session: &SessionId) -> Result<[u8; COIN_BYTES]> {
         let mut own = [0; COIN_BYTES];
         os_random(&mut own).map_err(|_| Error::bug("the operating system has no randomness to give"))?;
-        let all = self.commit_and_open(session, "quorate/engine/coin", &own, COIN_BYTES).await?;
+        let all = self.commit_and_open(session, "quorate/engine/coin", &own).await?;
         let mut coins = [0; COIN_BYTES];
         for one in all {
             coins.iter_mut().zip(&one).for_each(|(coin, byte)| *coin ^= byte);

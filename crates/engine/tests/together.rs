@@ -1,7 +1,7 @@
 //! What all parties say at once: alike at all, at the stated cost, and whoever says different things is caught by everybody.
 
 use crate::common::within_seconds;
-use quorate_crypto::SessionId;
+use quorate_crypto::{Context, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
 const DOMAIN: &str = "quorate/engine/test";
@@ -13,8 +13,8 @@ fn session() -> SessionId {
 async fn say(ctx: &Ctx, commits: bool) -> Result<Vec<Vec<u8>>> {
     let value = [ctx.me() as u8; 5];
     match commits {
-        true => ctx.commit_and_open(&session(), DOMAIN, &value, 5).await,
-        false => ctx.broadcast(&value, 5).await,
+        true => ctx.commit_and_open(&session(), DOMAIN, &value).await,
+        false => ctx.broadcast(&value).await,
     }
 }
 
@@ -35,57 +35,81 @@ fn all_hear_the_same_for_the_stated_cost() {
     }
 }
 
-/// Says other things to party `to` than to the rest, and echoes to each what it seems to have heard.
-async fn say_two_things(ctx: &Ctx, to: usize, commits: bool) -> Result<Vec<Vec<u8>>> {
+/// How a party says something.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    Broadcast,
+    Commit,
+    Toss,
+}
+
+/// Says one thing to party `to` and another one to the rest, opens to each what it committed to there, and echoes to each what
+/// that one has heard.
+async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
     let me = ctx.me();
-    let peers: Vec<usize> = (1..ctx.parties()).map(|by| ctx.next(by)).collect();
-    let length = if commits { 32 } else { 5 };
-    if commits {
-        let _ = ctx.randomness();
-    }
-    let value = |peer: usize| vec![if peer == to { 77 } else { 78 }; length];
-    let values: Vec<Vec<u8>> = peers.iter().map(|&peer| value(peer)).collect();
-    let outgoing: Vec<_> = peers.iter().zip(&values).map(|(&peer, value)| (peer, &value[..])).collect();
-    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, length)).collect();
-    let mut said = ctx.exchange_bytes(&outgoing, &incoming).await?;
-    said.insert(me, vec![]);
-    let more = if commits { 5 + 32 } else { 0 };
-    let echo = |peer: usize| {
-        let mut hasher = blake3::Hasher::new_derive_key("quorate engine 2026-11 echo of what all parties said");
-        let mut said = said.clone();
-        said[me] = value(peer);
-        said.iter().for_each(|value| {
+    let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != me).collect();
+    let (domain, length) = match how {
+        How::Toss => ("quorate/engine/coin", 32),
+        _ => (DOMAIN, 5),
+    };
+    let first = |peer: usize| vec![if peer == to { 77 } else { 78 }; length];
+    let (said, more): (Vec<Vec<u8>>, Vec<Vec<u8>>) = if how == How::Broadcast {
+        peers.iter().map(|&peer| (first(peer), vec![])).unzip()
+    } else {
+        let session = session();
+        let context = Context { session: &session, party: me as u32, domain, instance: ctx.randomness().instance() };
+        let two = [to, me].map(|one| (first(one), commit(&context, &first(one)).unwrap()));
+        let of = |peer: usize| &two[usize::from(peer != to)];
+        peers.iter().map(|&peer| (of(peer).1.0.0.to_vec(), [&of(peer).0[..], &of(peer).1.1.0].concat())).unzip()
+    };
+    let outgoing: Vec<_> = peers.iter().zip(&said).map(|(&peer, said)| (peer, &said[..])).collect();
+    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, said[0].len())).collect();
+    let heard = ctx.exchange_bytes(&outgoing, &incoming).await?;
+    let echo = |place: usize| {
+        let mut all = heard.clone();
+        all.insert(me, said[place].clone());
+        let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v1");
+        all.iter().for_each(|value| {
             hasher.update(&(value.len() as u64).to_le_bytes()).update(value);
         });
-        [hasher.finalize().as_bytes().to_vec(), vec![0; more]].concat()
+        [hasher.finalize().as_bytes().to_vec(), more[place].clone()].concat()
     };
-    let echoes: Vec<Vec<u8>> = peers.iter().map(|&peer| echo(peer)).collect();
+    let echoes: Vec<Vec<u8>> = (0..peers.len()).map(echo).collect();
     let outgoing: Vec<_> = peers.iter().zip(&echoes).map(|(&peer, echo)| (peer, &echo[..])).collect();
-    ctx.exchange_bytes(&outgoing, &peers.iter().map(|&peer| (peer, 32 + more)).collect::<Vec<_>>()).await
+    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, echoes[0].len())).collect();
+    ctx.exchange_bytes(&outgoing, &incoming).await.map(drop)
 }
 
 #[test]
 fn whoever_tells_parties_different_things_is_caught_by_everybody() {
     within_seconds(40, || {
-        for commits in [false, true] {
+        for how in [How::Broadcast, How::Commit, How::Toss] {
             for (n, cheater, to) in [(3, 0, 1), (3, 2, 0), (4, 1, 3)] {
                 let errors = testing::parties(n, |mut party| {
                     let me = party.me();
                     let mut run = party.begin_alone().unwrap();
-                    let work = async |ctx: &Ctx| match ctx.me() == cheater {
-                        true => say_two_things(ctx, to, commits).await,
-                        false => say(ctx, commits).await,
+                    let work = async |ctx: &Ctx| match how {
+                        _ if ctx.me() == cheater => say_two_things(ctx, to, how).await,
+                        How::Toss => ctx.toss(&session()).await.map(drop),
+                        how => say(ctx, how == How::Commit).await.map(drop),
                     };
                     let error = run.phase(Phase::Online, work).err();
                     std::mem::forget(run); // the cheater keeps quiet
                     assert!(me == cheater || party.is_over());
                     error
                 });
-                for (me, error) in errors.into_iter().enumerate().filter(|&(me, _)| me != cheater) {
-                    let caught =
-                        matches!(error, Some(Error::Cheating { .. } | Error::Aborted { cause: Cause::Cheating, .. }));
+                let honest: Vec<_> = errors.into_iter().enumerate().filter(|&(me, _)| me != cheater).collect();
+                for (me, error) in &honest {
+                    let caught = matches!(
+                        error,
+                        Some(
+                            Error::Cheating { check: "the echo of a broadcast" }
+                                | Error::Aborted { cause: Cause::Cheating, .. }
+                        )
+                    );
                     assert!(caught, "n {n}, party {me}: {error:?}");
                 }
+                assert!(honest.iter().any(|(_, error)| matches!(error, Some(Error::Cheating { .. }))));
             }
         }
     });

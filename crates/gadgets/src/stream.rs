@@ -15,12 +15,12 @@ pub fn chunks(len: usize, bits: u32) -> Chunks {
 
 /// The elements of a range.
 pub fn slice<S: Sharing>(s: &S, x: &S::A, range: Range<usize>) -> S::A {
-    s.linear(x, &Linear::Slice(range.clone()))
+    s.linear(x, &Linear::Slice(range))
 }
 
 /// The lanes of a range.
 pub fn slice_lanes<S: Sharing>(s: &S, x: &S::B, range: Range<usize>) -> S::B {
-    s.linear_bits(x, &LinearBits::Lanes(range.clone()))
+    s.linear_bits(x, &LinearBits::Lanes(range))
 }
 
 /// Runs an element-wise gadget whose result is bits.

@@ -47,11 +47,14 @@ async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, m: u32) -> Result<S
     let masks = s.trunc_masks(ctx, ring, m, len).await?;
     let mut offset = if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
     offset.add_scalar(1 << (k - 2));
-    let mut c = s.open(ctx, &s.add(&s.add_public(x, &offset), &masks.value)).await?;
+    let c = s.open(ctx, &s.add(&s.add_public(x, &offset), &masks.value)).await?;
     let wrapped = flip(s, &masks.top, &c.to_bits(k - 1..k));
     let wrapped = s.linear(&wrapped, &Linear::Raise(ring, k - 1 - m));
-    *c = c.convert(Ring::of(k - 1)).convert(ring);
-    c.shr_logical(m);
-    c.add_scalar(ring.mask() + 1 - (1 << (k - 2 - m)));
+    let c = c.map(|c| {
+        let mut c = c.convert(Ring::of(k - 1)).convert(ring);
+        c.shr_logical(m);
+        c.add_scalar(ring.mask() + 1 - (1 << (k - 2 - m)));
+        c
+    });
     Ok(s.add_public(&s.sub(&wrapped, &masks.shifted), &c))
 }

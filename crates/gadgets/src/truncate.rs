@@ -51,10 +51,12 @@ async fn trunc_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, d: u32) -> Result<S
         )
         .await?;
     let u = s.linear(&u, &Linear::Raise(ring, k - d));
-    let mut constant = c;
-    constant.shr_logical(d);
-    constant.add_scalar(1 << (k - 1 - d));
-    constant.neg_assign();
+    let constant = c.map(|mut c| {
+        c.shr_logical(d);
+        c.add_scalar(1 << (k - 1 - d));
+        c.neg_assign();
+        c
+    });
     let shifted = r.shifted.ok_or(quorate_engine::Error::Bug { what: "an edaBit without its cut" })?;
     Ok(s.add_public(&s.add(&s.sub(&shifted, &v), &u), &constant))
 }

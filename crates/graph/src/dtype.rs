@@ -201,12 +201,15 @@ impl Dtype {
     /// values that are nearly 0 beside others lose digits in any data.
     pub fn lost_in_columns(self, width: usize, among: usize, values: &[f64], units: &[i128]) -> Option<Fault> {
         let is_lost = |i: usize| (self.decode(units[i]) - values[i]).abs() > values[i].abs() / 256.0;
-        let column = |first: usize| (first..values.len()).step_by(width);
-        let lost = |&first: &usize| {
-            let lost = column(first).filter(|&i| is_lost(i)).count();
-            lost.saturating_mul(among) > column(first).filter(|&i| values[i] != 0.0).count()
-        };
-        let index = column((0..width).find(lost)?).find(|&i| is_lost(i))?;
+        let (mut lost, mut others) = (vec![0usize; width], vec![0usize; width]);
+        for row in (0..values.len()).step_by(width.max(1)) {
+            for column in 0..width {
+                lost[column] += usize::from(is_lost(row + column));
+                others[column] += usize::from(values[row + column] != 0.0);
+            }
+        }
+        let column = (0..width).find(|&column| lost[column].saturating_mul(among) > others[column])?;
+        let index = (column..values.len()).step_by(width).find(|&i| is_lost(i))?;
         let (given, becomes) = (shown(values[index]), shown(self.decode(units[index])));
         Some(Fault::Rounded { index, given, becomes, dtype: self })
     }

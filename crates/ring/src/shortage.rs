@@ -18,8 +18,8 @@ static RESERVE: Reserve = Reserve::new();
 
 struct Reserve {
     piece: AtomicPtr<u8>,
-    /// Whether it was given up.
-    is_short: AtomicBool,
+    /// Whether there ever was one: without a piece it was given up.
+    was_kept: AtomicBool,
 }
 
 /// A piece of memory of so many bytes could not be had.
@@ -36,7 +36,7 @@ pub(crate) fn end(bytes: usize) -> ! {
 
 /// Ends the work if there was not enough memory for something small, and there still is not.
 pub(crate) fn check() {
-    if RESERVE.is_short.load(Ordering::Relaxed) && !RESERVE.keep() {
+    if RESERVE.is_short() && !RESERVE.keep() {
         end(0);
     }
 }
@@ -65,7 +65,7 @@ impl Reserve {
     const LAYOUT: Layout = Layout::new::<[u8; RESERVE_BYTES]>();
 
     const fn new() -> Reserve {
-        Reserve { piece: AtomicPtr::new(std::ptr::null_mut()), is_short: AtomicBool::new(false) }
+        Reserve { piece: AtomicPtr::new(std::ptr::null_mut()), was_kept: AtomicBool::new(false) }
     }
 
     fn keep(&self) -> bool {
@@ -81,8 +81,13 @@ impl Reserve {
                 unsafe { System.dealloc(piece, Self::LAYOUT) };
             }
         }
-        self.is_short.store(false, Ordering::Relaxed);
+        self.was_kept.store(true, Ordering::Release);
         true
+    }
+
+    /// Whether it was given up.
+    fn is_short(&self) -> bool {
+        self.was_kept.load(Ordering::Acquire) && self.piece.load(Ordering::Acquire).is_null()
     }
 
     /// Whether it is worth asking the system again for so many bytes: because the reserve was given up for them, or just now.
@@ -92,9 +97,8 @@ impl Reserve {
         }
         let piece = self.piece.swap(std::ptr::null_mut(), Ordering::AcqRel);
         if piece.is_null() {
-            return self.is_short.load(Ordering::Relaxed);
+            return self.was_kept.load(Ordering::Acquire);
         }
-        self.is_short.store(true, Ordering::Relaxed);
         // SAFETY: taken by `keep` with the same layout; swapped out, so that nobody else frees it.
         unsafe { System.dealloc(piece, Self::LAYOUT) };
         true
@@ -152,11 +156,11 @@ mod tests {
         let reserve = Reserve::new();
         assert!(!reserve.give_up_for(100), "there is none");
         assert!(reserve.keep() && reserve.keep());
-        assert!(!reserve.give_up_for(RESERVE_BYTES) && !reserve.is_short.load(Ordering::Relaxed));
-        assert!(reserve.give_up_for(100) && reserve.is_short.load(Ordering::Relaxed));
+        assert!(!reserve.give_up_for(RESERVE_BYTES) && !reserve.is_short());
+        assert!(reserve.give_up_for(100) && reserve.is_short());
         assert!(reserve.give_up_for(100), "who comes second asks again, too");
         assert!(reserve.keep());
-        assert!(!reserve.is_short.load(Ordering::Relaxed) && !reserve.piece.load(Ordering::Relaxed).is_null());
+        assert!(!reserve.is_short() && !reserve.piece.load(Ordering::Relaxed).is_null());
         assert!(reserve.give_up_for(100));
     }
 

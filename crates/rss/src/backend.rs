@@ -209,25 +209,27 @@ impl Sharing for Rss {
     async fn reveal(
         &self,
         ctx: &Ctx,
-        _checked: &Checked,
+        checked: &Checked,
         x: &Self::A,
         to: Option<usize>,
     ) -> Result<Option<Opened<Vector>>> {
+        checked.allows_reveals(ctx)?;
         to.map_or(Ok(()), |to| check_party(ctx, to))?;
         let value = self.open_long(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
-        Ok(value.map(|value| ctx.opened(value)))
+        Ok(value.map(|value| ctx.revealed(value)))
     }
 
     async fn reveal_bits(
         &self,
         ctx: &Ctx,
-        _checked: &Checked,
+        checked: &Checked,
         x: &Self::B,
         to: Option<usize>,
     ) -> Result<Option<Opened<Bits>>> {
+        checked.allows_reveals(ctx)?;
         to.map_or(Ok(()), |to| check_party(ctx, to))?;
         let bits = self.open_where(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
-        Ok(bits.map(|bits| ctx.opened(bits)))
+        Ok(bits.map(|bits| ctx.revealed(bits)))
     }
 
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {

@@ -10,7 +10,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use quorate_engine::{Checked, Ctx, Opened, Result, Step, Steps};
+use quorate_engine::{Believed, Checked, Ctx, Opened, Result, Step, Steps};
 use quorate_gadgets::Gadgets;
 use quorate_graph::NodeId;
 
@@ -35,8 +35,8 @@ struct Walk<'a, 'w, S: Gadgets> {
     opened: Vec<Option<Opened<Plain>>>,
     /// Steps from here on wait for the next check.
     end: usize,
-    /// Of all that was opened before the steps that are under way.
-    checked: Rc<Checked>,
+    /// Of all that was opened before results are revealed.
+    checked: Option<Rc<Checked>>,
 }
 
 impl<'w, S: Gadgets> Executor<'w, S> {
@@ -47,7 +47,7 @@ impl<'w, S: Gadgets> Executor<'w, S> {
         Ok(Done { opened, kept: self.kept.into_inner(), steps: self.clock.into_steps() })
     }
 
-    async fn walk(&self, ctx: &Ctx) -> Result<Vec<Option<Plain>>> {
+    async fn walk(&self, ctx: &Ctx) -> Result<Vec<Option<Believed<Plain>>>> {
         let waiting = Waiting::of(self.order.len(), |step| self.reads(step, ctx.is_alone()));
         let (ready, at_row, at_gate) = Default::default();
         let mut walk = Walk {
@@ -61,16 +61,21 @@ impl<'w, S: Gadgets> Executor<'w, S> {
             left: 0,
             opened: self.work.reveals.iter().map(|_| None).collect(),
             end: 0,
-            checked: Rc::new(self.s.check(ctx).await?),
+            checked: None,
         };
         for end in self.order.stages() {
+            if end == self.order.len() && !ctx.is_alone() {
+                walk.checked = Some(Rc::new(self.s.check(ctx).await?));
+            }
             (walk.left, walk.end) = (end - walk.end, end);
             poll_fn(|context| walk.advance(context)).await?;
             walk.steps.join();
-            walk.checked = Rc::new(self.s.check(ctx).await?);
         }
-        let Walk { opened, checked, .. } = walk;
-        opened.into_iter().map(|value| value.map(|value| value.believe(&checked)).transpose()).collect()
+        if ctx.is_alone() {
+            return Ok(walk.opened.iter().map(|_| None).collect());
+        }
+        let checked = self.s.check(ctx).await?;
+        walk.opened.into_iter().map(|value| value.map(|value| value.believe(&checked)).transpose()).collect()
     }
 
     /// The steps whose values a step reads.
@@ -139,7 +144,7 @@ impl<'a, S: Gadgets> Walk<'a, '_, S> {
             let _guards = (pass, turn);
             match item {
                 Item::Node(place) => executor.node(&ctx, place).await.map(|()| None),
-                Item::Reveal(i) => executor.reveal(&ctx, executor.work.reveals[i], &checked).await,
+                Item::Reveal(i) => executor.reveal(&ctx, executor.work.reveals[i], checked.as_deref()).await,
             }
         });
     }

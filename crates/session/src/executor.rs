@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use quorate_engine::{Checked, Ctx, Error, Opened, Result};
+use quorate_engine::{Believed, Checked, Ctx, Error, Opened, Result};
 use quorate_gadgets::Gadgets;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, NodeId, Op};
@@ -69,8 +69,6 @@ pub(crate) struct Work<'g> {
     pub reveals: Vec<Reveal>,
     /// Where nodes run.
     pub domains: Domains,
-    /// Whether openings are checked: then results are revealed after all else.
-    pub is_checked: bool,
 }
 
 impl Work<'_> {
@@ -97,7 +95,7 @@ pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;
 
 /// What a run leaves: opened values by request, the values of all nodes that are to be kept, and what each step took.
 pub(crate) struct Done<S: Gadgets> {
-    pub opened: Vec<Option<Plain>>,
+    pub opened: Vec<Option<Believed<Plain>>>,
     pub kept: Known<S>,
     pub steps: Taken,
 }
@@ -129,9 +127,9 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         keep: &'a dyn Fn(NodeId) -> bool,
         (room, schedule): (Option<u64>, &'a Schedule),
     ) -> Self {
-        let (order, values) = (Order::of(work), Values::of(work, known));
+        let (order, values) = (Order::of(work, S::CHECKED), Values::of(work, known));
         let conversions = Conversions::of(work, |id| values.contains(id));
-        let (row, gate, clock) = (Row::new(work, schedule, AHEAD_BYTES), Gate::new(room), Clock::start());
+        let (row, gate, clock) = (Row::new(work, &order, schedule, AHEAD_BYTES), Gate::new(room), Clock::start());
         Executor {
             s,
             work,
@@ -287,15 +285,21 @@ impl<'a, S: Gadgets> Executor<'a, S> {
         }
     }
 
-    pub(crate) async fn reveal(&self, ctx: &Ctx, reveal: Reveal, checked: &Checked) -> Result<Option<Opened<Plain>>> {
+    pub(crate) async fn reveal(
+        &self,
+        ctx: &Ctx,
+        reveal: Reveal,
+        checked: Option<&Checked>,
+    ) -> Result<Option<Opened<Plain>>> {
         if ctx.is_alone() {
             return Ok(None);
         }
+        let checked = checked.ok_or(Error::Bug { what: "a result is revealed before a check" })?;
         let value = self.values.read(ctx, reveal.node)?;
         let to_me = reveal.to.is_none_or(|to| to == ctx.me());
         let open = async {
             Ok::<_, Error>(match &*value {
-                Value::Public(plain) => to_me.then(|| ctx.opened(plain.clone())),
+                Value::Public(plain) => to_me.then(|| ctx.revealed(plain.clone())),
                 Value::Arith(x) => self.s.reveal(ctx, checked, x, reveal.to).await?.map(|v| v.map(Plain::Vector)),
                 Value::Bits(x) => self.s.reveal_bits(ctx, checked, x, reveal.to).await?.map(|b| b.map(Plain::Bits)),
                 Value::Rows(_) | Value::Labels(_) => self.reveal_rows(ctx, reveal, &value, checked).await?,

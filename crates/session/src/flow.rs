@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_engine::{Phase, Result, testing};
+use quorate_engine::{Believed, Phase, Result, testing};
 use quorate_graph::{Dtype, Graph, NodeId, Source};
 use quorate_rss::Rss;
 
 use crate::data::{Data, OwnInput, Plain, encode_input};
 use crate::executor::{Executor, Known, Reveal, Work};
+use crate::order::Order;
 use crate::row::Row;
 use crate::schedule::Schedule;
 
@@ -50,21 +51,15 @@ fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Pla
         if me == slow {
             std::thread::sleep(Duration::from_millis(150));
         }
-        let work = Work {
-            graph: &graph,
-            nodes: nodes.clone(),
-            reveals: reveals.clone(),
-            domains: Default::default(),
-            is_checked: false,
-        };
+        let work = Work { graph: &graph, nodes: nodes.clone(), reveals: reveals.clone(), domains: Default::default() };
         let rooms = nodes.iter().map(|&node| 16 * graph.node(node).elements() as u64);
         let schedule = Schedule::with_rooms(rooms);
         let known = Known::<Rss>::new();
         let mut executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (Some(ROOM), &schedule));
-        executor.row = Row::new(&work, &schedule, ROOM);
+        executor.row = Row::new(&work, &Order::of(&work, false), &schedule, ROOM);
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         run.finish();
-        Ok(done.opened)
+        Ok(done.opened.into_iter().map(|value| value.map(Believed::into_inner)).collect())
     })
 }
 

@@ -73,13 +73,14 @@ impl Look {
     /// Values in units: of inputs as they were given, of others from the parties.
     fn values(&self, session: &mut Session, graph: &Graph, ids: &[NodeId]) -> Result<Vec<Vec<i128>>, SessionError> {
         let given = |id: &NodeId| self.given.get(id).and_then(|(own, _)| own.upgrade());
-        let run: Vec<NodeId> = ids.iter().copied().filter(|id| given(id).is_none()).collect();
+        let owned: Vec<Option<Arc<OwnInput>>> = ids.iter().map(given).collect();
+        let run: Vec<NodeId> = ids.iter().zip(&owned).filter(|(_, own)| own.is_none()).map(|(&id, _)| id).collect();
         let mut seen = if run.is_empty() { vec![] } else { session.peek(&run)? }.into_iter();
-        let of = |id: &NodeId| match given(id) {
+        let of = |(id, own): (&NodeId, &Option<Arc<OwnInput>>)| match own {
             Some(own) => Ok(units(graph.node(*id).dtype, &own.0)),
             None => seen.next().map(|data| integers(&data)).ok_or(SessionError::WorkerGone),
         };
-        ids.iter().map(of).collect()
+        ids.iter().zip(&owned).map(of).collect()
     }
 }
 

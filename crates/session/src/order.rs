@@ -67,14 +67,15 @@ pub(crate) enum Item {
 }
 
 impl Order {
-    pub fn of(work: &Work<'_>) -> Order {
+    /// With all reveals at the end where openings are checked.
+    pub fn of(work: &Work<'_>, is_checked: bool) -> Order {
         let places = Places(&work.nodes);
-        let before = |node: NodeId| match work.is_checked {
+        let before = |node: NodeId| match is_checked {
             true => work.nodes.len(),
             false => places.of(node).map_or(0, |place| place + 1),
         };
         let reveals = work.reveals.iter().enumerate().map(|(i, reveal)| (before(reveal.node), i));
-        Order { is_checked: work.is_checked, ..Order::with(work.nodes.len(), reveals.collect()) }
+        Order { is_checked, ..Order::with(work.nodes.len(), reveals.collect()) }
     }
 
     fn with(nodes: usize, mut reveals: Vec<(usize, usize)>) -> Order {

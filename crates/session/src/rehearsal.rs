@@ -205,7 +205,7 @@ impl OneStep<'_> {
                 for &input in &graph.node(id).inputs {
                     domains.set(input, native(domain, graph.node(input).dtype));
                 }
-                let work = Work { graph, nodes: vec![id], reveals: vec![], domains, is_checked: B::CHECKED };
+                let work = Work { graph, nodes: vec![id], reveals: vec![], domains };
                 let (known, inputs, schedule) = (shapes(dry, &work)?, BTreeMap::new(), Schedule::default());
                 let mut executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
                 apart = set_apart(dry, &mut executor);

@@ -57,9 +57,8 @@ pub(crate) struct Turn<'r> {
 }
 
 impl Row {
-    /// The steps of a program: nodes that talk, and reveals right behind their nodes.
-    pub fn new(work: &Work<'_>, schedule: &Schedule, ahead: u64) -> Row {
-        let order = Order::of(work);
+    /// The steps of a program that talk, in this order.
+    pub fn new(work: &Work<'_>, order: &Order, schedule: &Schedule, ahead: u64) -> Row {
         let elements = |id: NodeId| work.graph.node(id).elements() as u64;
         let mut steps = vec![SILENT; order.len()];
         let mut bytes = Vec::new();

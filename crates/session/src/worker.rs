@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use quorate_aby::Garbling;
 use quorate_crypto::Seed;
-use quorate_engine::{Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run, Trace};
+use quorate_engine::{Believed, Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run, Trace};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId};
 use quorate_ring::memory::guarded;
@@ -222,7 +222,7 @@ impl<B: Backend> Worker<B> {
         let number = run.agreement().run;
         let (free, notes) = free::shares(&run.agreement().notes)?;
         self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
-        let mut work = work::<B>(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let mut limit = Limit::named(self.options.max_memory);
         let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
@@ -240,7 +240,10 @@ impl<B: Backend> Worker<B> {
         self.free = free;
         let need = rehearsal.need;
         if let Err(refusal) = allowed.check(graph, &need, limit) {
-            run.finish(); // all parties know what this follows from, so nobody has to be told
+            // All parties know what this follows from, so nobody has to be told; plans were not compared yet.
+            if self.prices.is_none() {
+                run.finish();
+            }
             return Err(refusal);
         }
         let beside = |error| SessionError::beside_plan(error, need.total(limit));
@@ -269,7 +272,7 @@ impl<B: Backend> Worker<B> {
         let mut executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
         executor.ahead = made;
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await).map_err(beside)?;
-        let revealed = decoded(graph, &work.reveals, &done.opened, job.units);
+        let revealed = decoded(graph, &work.reveals, done.opened, job.units);
         // From here on this party can finish the run, and says so: it keeps what was computed until all tell what became of it.
         self.store.prepared(number, done.kept, after, graph.len());
         if work.confirms() {
@@ -303,7 +306,7 @@ impl<B: Backend> Worker<B> {
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
         let graph = &program.graph;
         let done = |id| self.store.has(id) || assumed.contains(&id);
-        let mut work = work::<B>(graph, reveals, done);
+        let mut work = work(graph, reveals, done);
         let parties = self.party.parties();
         let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
         let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
@@ -394,15 +397,9 @@ fn in_pieces<B: Backend>(work: &mut Work<'_>, store: &Store<B>) {
     }
 }
 
-fn work<'g, B: Backend>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
+fn work<'g>(graph: &'g Graph, reveals: &[Reveal], done: impl Fn(NodeId) -> bool) -> Work<'g> {
     let targets: Vec<NodeId> = reveals.iter().map(|r| r.node).collect();
-    Work {
-        graph,
-        nodes: graph.needed(&targets, done),
-        reveals: reveals.to_vec(),
-        domains: Domains::default(),
-        is_checked: B::CHECKED,
-    }
+    Work { graph, nodes: graph.needed(&targets, done), reveals: reveals.to_vec(), domains: Domains::default() }
 }
 
 /// The error; where the parties' requests differ, with that of this party, by the lines that made what it reveals.
@@ -460,10 +457,10 @@ fn measured(costs: &Costs, mut steps: Taken, rehearsed: Taken) -> Taken {
     steps
 }
 
-fn decoded(graph: &Graph, reveals: &[Reveal], opened: &[Option<Plain>], units: bool) -> Vec<Option<Data>> {
+fn decoded(graph: &Graph, reveals: &[Reveal], opened: Vec<Option<Believed<Plain>>>, units: bool) -> Vec<Option<Data>> {
     let decode = if units { decode_units } else { decode };
-    let one = |(reveal, plain): (&Reveal, &Option<Plain>)| {
-        plain.as_ref().map(|plain| decode(graph.node(reveal.node).dtype, plain))
+    let one = |(reveal, value): (&Reveal, Option<Believed<Plain>>)| {
+        value.map(|value| decode(graph.node(reveal.node).dtype, &value.into_inner()))
     };
     reveals.iter().zip(opened).map(one).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use quorate_circuits::{Circuit, Gate};
-use quorate_engine::{Phase, dry, testing};
+use quorate_engine::{Believed, Phase, dry, testing};
 use quorate_graph::domains::Domain;
 use quorate_graph::{
     BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Operand, Real, Source, UnaryOp, eval_clear,
@@ -58,7 +58,7 @@ impl Program {
     fn work(&self) -> Work<'_> {
         let nodes = self.graph.needed(&self.reveals, |_| false);
         let reveals = self.reveals.iter().map(|&node| Reveal { node, to: None }).collect();
-        Work { graph: &self.graph, nodes, reveals, domains: Default::default(), is_checked: false }
+        Work { graph: &self.graph, nodes, reveals, domains: Default::default() }
     }
 
     /// What all parties open, in ring units.
@@ -78,7 +78,7 @@ impl Program {
             let executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (None, schedule));
             let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
             run.finish();
-            Result::Ok(done.opened)
+            Result::Ok(done.opened.into_iter().map(|value| value.map(Believed::into_inner)).collect::<Vec<_>>())
         });
         let opened = all.into_iter().map(|opened| self.units(&opened.unwrap())).collect::<Vec<_>>();
         assert!(opened.windows(2).all(|pair| pair[0] == pair[1]));

@@ -13,7 +13,7 @@ const MB: u64 = 1_000_000;
 /// A program, what it reveals, and how its steps go without a limit.
 fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedule, Schedule)> {
     let reveals = vec![Reveal { node: result, to: None }];
-    let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains, is_checked: false };
+    let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
     let (dry, held) = (Rss::dry(3, 0)?, BTreeSet::new());
     let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false };
     Ok((Schedule::of(&given, Limit::None), given.walk(&Rule::WHOLE, &BTreeSet::new())))
