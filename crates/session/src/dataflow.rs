@@ -64,7 +64,7 @@ impl<'w, S: Gadgets> Executor<'w, S> {
             checked: None,
         };
         for end in self.order.stages() {
-            if end == self.order.len() && !ctx.is_alone() {
+            if end == self.order.len() && !self.work.reveals.is_empty() && !ctx.is_alone() {
                 walk.checked = Some(Rc::new(self.s.check(ctx).await?));
             }
             (walk.left, walk.end) = (end - walk.end, end);

@@ -44,6 +44,8 @@ mod seen;
 mod session;
 mod shuffle;
 mod split;
+#[cfg(test)]
+mod staged;
 mod stats;
 mod store;
 mod truncation;

@@ -85,7 +85,8 @@ impl Order {
 
     /// Where stages end: all that was opened is checked before the next one begins. Results are revealed in the last one.
     pub fn stages(&self) -> Vec<usize> {
-        if self.is_checked { vec![self.nodes, self.len()] } else { vec![self.len()] }
+        let apart = self.is_checked && !self.reveals.is_empty();
+        if apart { vec![self.nodes, self.len()] } else { vec![self.len()] }
     }
 
     /// How many steps there are.
