@@ -247,7 +247,7 @@ fn edabits() {
             1 if from <= t => rows,
             _ => carry,
         };
-        // Recorded is what makes the edaBit; its value is the sum of what the contributors drew.
+        // That its value depends on what each contributor drew is tested beside other masks.
         let seen = case.observe(&plan, layout, async |rss, ctx| {
             rss.edabits(ctx, Ring::of(k), None, lanes).await.map(|_| Vec::new())
         });
