@@ -1,8 +1,8 @@
 //! Privacy by exhaustion for every coalition of 3, 5 and 7 parties, over Z_2 and Z_4.
 //!
-//! A coalition of t parties holds every key but one, that of the share which all of them miss. This key, the shares that it
-//! gives, and the others' own coins are enumerated, one assignment a lane of one batch; what the coalition knows is fixed, at
-//! zeros and at ones. What it receives must have one distribution for all shares of the inputs that give one output.
+//! A coalition of t parties holds every key but one, that of the share which all of them miss. This key, the shares that
+//! it gives, and the others' own coins are enumerated, one assignment a lane of one batch; what the coalition knows is
+//! fixed, at zeros and at ones. What it receives must have one distribution for all shares that give one output.
 
 use crate::common::*;
 use crate::privacy::{Layout, Plan, Source, Var, leaks};
@@ -264,8 +264,8 @@ fn edabits() {
     assert_eq!(looked_at, 4 + 6 + 20 + 6);
 }
 
-/// Two rows: neither what they hold nor whether they changed places is learned, whatever the coalition knows of the passes
-/// in which it takes part.
+/// Two rows: neither what they hold nor whether they changed places is learned, whatever the coalition knows of the
+/// passes in which it takes part.
 #[test]
 fn shuffles_of_two_rows() {
     for case in Case::all(3) {

@@ -13,7 +13,7 @@ use quorate_rss::Rss;
 /// Elements of a long batch: several parts of 8 KiB.
 const LEN: usize = 2500;
 
-/// Runs `work` at all parties with the key of one set as it comes and with zeros of every other; by party, what each sent.
+/// Runs `work` at all parties with the key of one set as it comes and zeros of every other; by party, what each sent.
 fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<Vec<Vec<u8>>> {
     let transcripts = parties(n, |mut party| {
         let zeros = || Seed::insecure_from_tape(Tape::new(Vec::new()));
@@ -40,8 +40,8 @@ fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Resu
     (0..n).map(from).collect()
 }
 
-/// Runs a protocol on zeros under every key in turn: whoever holds the key and sends another share masks its first message
-/// by fresh elements of that key, and nobody else sends anything but zeros in it.
+/// Runs a protocol on zeros under every key in turn: whoever holds the key and sends another share masks its first
+/// message by fresh elements of that key, and nobody else sends anything but zeros in it.
 fn every_key_masks<T: Send>(what: &str, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) {
     for n in [3, 5, 7] {
         let (mut keys, mut words_seen) = (0, 0);
