@@ -9,7 +9,7 @@ STAMPS := $(VENV)/.stamps
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml .cargo/config.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench docs wheel lock clean check-python check-cargo
+.PHONY: help demo test mutants lint format bench docs wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -21,6 +21,9 @@ demo: $(STAMPS)/extension ## the main job on real data: three parties score a sc
 
 test: $(STAMPS)/extension $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py
+
+mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
+	$(PYTHON) tests/mutants.py $(ONLY)
 
 lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy
 	cargo fmt --all --check

@@ -319,6 +319,19 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_goes_on_after_a_long_draw() {
+        let stream = || Seed::from_bytes([1; 32]).prg("quorate/crypto/test", b"");
+        for long in [16 * (THREADED - 1), 16 * THREADED, 16 * THREADED + 5] {
+            let (mut whole, mut parts) = (vec![0; 2 * long + 100], vec![0; 2 * long + 100]);
+            let mut prg = stream();
+            whole.chunks_mut(16 * CHUNK).for_each(|part| prg.fill(part));
+            let mut prg = stream();
+            parts.chunks_mut(long).for_each(|part| prg.fill(part));
+            assert!(parts == whole, "after a draw of {long} bytes");
+        }
+    }
+
+    #[test]
     fn streams_separate() {
         let seed = Seed::from_bytes([1; 32]);
         let first = |mut prg: Prg| prg.next_u64();

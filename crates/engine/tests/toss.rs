@@ -1,7 +1,7 @@
 //! Coins that all parties agree on and nobody steers.
 
 use crate::common::within_seconds;
-use quorate_crypto::SessionId;
+use quorate_crypto::{Context, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
 fn session() -> SessionId {
@@ -29,13 +29,19 @@ fn everybody_gets_the_same_fresh_coins_for_the_stated_cost() {
 /// A party that sends a commitment and an opening of its choice, in step with [`Ctx::toss`].
 async fn cheat(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 96]) -> Result<[u8; 32]> {
     let _ = ctx.randomness();
+    say(ctx, commitment, opening).await?;
+    Ok([0; 32])
+}
+
+/// The messages of a toss.
+async fn say(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 64]) -> Result<()> {
     let peers: Vec<usize> = (1..ctx.parties()).map(|by| ctx.next(by)).collect();
     for message in [&commitment[..], &opening[..]] {
         let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, message)).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, message.len())).collect();
         ctx.exchange_bytes(&outgoing, &incoming).await?;
     }
-    Ok([0; 32])
+    Ok(())
 }
 
 #[test]
@@ -62,6 +68,35 @@ fn whoever_opens_something_else_is_caught_by_everybody() {
                 assert!(caught, "party {me}: {error:?}");
             }
         }
+    });
+}
+
+#[test]
+fn a_commitment_of_an_earlier_toss_is_caught() {
+    within_seconds(20, || {
+        // Party 2 commits and opens honestly, and does so again in the next toss: it would know its coins before.
+        let errors = testing::online(3, async |ctx| {
+            if ctx.me() != 2 {
+                let first = ctx.toss(&session()).await.expect("an honest toss");
+                return Ok((first, ctx.toss(&session()).await));
+            }
+            let instance = ctx.randomness().instance();
+            let context = Context { session: &session(), party: 2, domain: "quorate/engine/coin", instance };
+            let (commitment, opening) = commit(&context, &[9; 32]).unwrap();
+            let words: [u8; 64] = [[9; 32], opening.0].concat().try_into().unwrap();
+            say(ctx, commitment.0, words).await?;
+            Ok(([0; 32], cheat(ctx, commitment.0, words).await))
+        });
+        let seconds: Vec<_> = errors.into_iter().map(|result| result.map(|((_, second), _)| second)).collect();
+        let caught = |error: &Error| {
+            matches!(error, Error::Cheating { check: "coin toss" } | Error::Aborted { cause: Cause::Cheating, .. })
+        };
+        let mut looked_at = 0;
+        for error in seconds[..2].iter().map(|second| second.as_ref().map_or_else(Some, |toss| toss.as_ref().err())) {
+            assert!(error.is_some_and(caught), "{error:?}");
+            looked_at += 1;
+        }
+        assert_eq!(looked_at, 2);
     });
 }
 

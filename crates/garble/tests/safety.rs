@@ -33,6 +33,14 @@ fn shapes_deltas_and_tweaks_are_checked() {
 }
 
 #[test]
+fn every_bit_of_delta_but_the_lowest_is_a_coin() {
+    // A bit that is a coin stays as it is over 128 draws with probability 2^-127.
+    let deltas: Vec<u128> = (0..128).map(|_| Delta::random().unwrap().expose()).collect();
+    let (ever, always) = deltas.iter().fold((0, u128::MAX), |(ever, always), delta| (ever | delta, always & delta));
+    assert_eq!((ever, always), (u128::MAX, 1));
+}
+
+#[test]
 fn labels_travel_as_bytes() {
     let labels = Sides::new(2).labels(3, 5);
     let mut bytes = vec![0; 3 * 5 * 16];

@@ -1,7 +1,9 @@
 //! The prefix hash sees everything that the parties must agree on, and nothing else.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use quorate_circuits::{Circuit, Gate};
 use quorate_graph::{
     BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Hash, Layer, NodeId, Operand, Real, Side,
     Source, UnaryOp, first_difference,
@@ -156,6 +158,56 @@ fn the_shape_of_a_matrix_product_counts() {
     };
     let all = [product(&[2, 2], &[2, 2]), product(&[2, 2], &[2]), product(&[2], &[2, 2]), product(&[1, 2], &[2, 2])];
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 4);
+}
+
+/// Circuits that differ in one gate, in its kind or in a wire, or in what goes out.
+#[test]
+fn every_gate_of_a_circuit_counts() {
+    let hash = |gate: Gate, output: u32| {
+        let circuit = Circuit::new(vec![2, 1], vec![Gate::Inv(0), gate], vec![1, 1], vec![3, output]).unwrap();
+        let mut graph = Graph::new();
+        let mut input =
+            |width| graph.at(Source::new("a.py", 1)).input(0, 3, &[4, width], Dtype::Bit, None).unwrap().into();
+        let inputs: [Operand<'_>; 2] = [input(2), input(1)];
+        let id = graph.at(Source::new("a.py", 1)).circuit(&Arc::new(circuit), &inputs).unwrap();
+        [graph.prefix_hash(id), graph.step_hash(id)]
+    };
+    let gates = [
+        Gate::And(0, 1),
+        Gate::And(0, 2),
+        Gate::And(1, 2),
+        Gate::Xor(0, 1),
+        Gate::Xor(0, 2),
+        Gate::Inv(0),
+        Gate::Inv(1),
+        Gate::Constant(false),
+        Gate::Constant(true),
+    ];
+    let hashes: Vec<_> = gates.into_iter().flat_map(|gate| [hash(gate, 4), hash(gate, 3)]).collect();
+    for i in 0..2 {
+        let distinct: BTreeSet<Hash> = hashes.iter().map(|both| both[i]).collect();
+        assert_eq!(distinct.len(), 2 * gates.len());
+    }
+}
+
+/// Steps of one hash share what was found out about one of them: a public operand takes other protocols than a secret one.
+#[test]
+fn the_hash_of_a_step_says_which_operands_are_public() {
+    let mut graph = Graph::new();
+    let at = || Source::new("a.py", 1);
+    let fits = Some(Bound::Int(5));
+    let x = graph.at(at()).input(0, 3, &[2], INT8, fits).unwrap();
+    let secret = graph.at(at()).input(1, 3, &[2], INT8, fits).unwrap();
+    let public = graph.at(at()).constant_ints(&[2], &[-5, 5], INT8).unwrap();
+    let (a, b) = (graph.node(secret), graph.node(public));
+    assert_eq!((&a.shape, a.dtype, a.interval), (&b.shape, b.dtype, b.interval), "they differ in nothing else");
+    let mut step = |left, right| {
+        let id = graph.at(at()).binary(B::Mul, left, right).unwrap();
+        graph.step_hash(id)
+    };
+    let steps = [step(x, secret), step(x, public), step(public, x)];
+    assert_eq!(steps.iter().collect::<BTreeSet<_>>().len(), 3, "{steps:?}");
+    assert_eq!(step(x, secret), steps[0]);
 }
 
 #[test]

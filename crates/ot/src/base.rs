@@ -221,6 +221,34 @@ mod tests {
         assert!(pairs.iter().flatten().all(|key| own.iter().all(|mine| **mine != **key)));
     }
 
+    /// Without the transcript in it, one key would serve for several messages: who turns a peer's points about would know it.
+    #[test]
+    fn keys_depend_on_all_that_was_said_in_their_ot() {
+        let (sent, received, shared) = ([1; 32], [2; 64], RistrettoPoint::mul_base(&Scalar::from(7u8)));
+        let key = |number, j, sent: &[u8], received: &[u8], shared: &RistrettoPoint| {
+            *direction(1).key(number, j, sent, received, shared)
+        };
+        let mut all = vec![
+            key(0, 0, &sent, &received, &shared),
+            key(1, 0, &sent, &received, &shared),
+            key(0, 1, &sent, &received, &shared),
+            key(0, 0, &sent, &received, &(shared + shared)),
+            *direction(2).key(0, 0, &sent, &received, &shared),
+        ];
+        for byte in 0..SENDER_BYTES {
+            let mut other = sent;
+            other[byte] ^= 1;
+            all.push(key(0, 0, &other, &received, &shared));
+        }
+        for byte in 0..RECEIVER_BYTES {
+            let mut other = received;
+            other[byte] ^= 1;
+            all.push(key(0, 0, &sent, &other, &shared));
+        }
+        assert!((0..all.len()).all(|i| !all[..i].contains(&all[i])));
+        assert_eq!(all.len(), 5 + SENDER_BYTES + RECEIVER_BYTES);
+    }
+
     #[test]
     fn bad_points_are_refused() {
         // The identity, a negative field element, one beyond the prime, and one that is no point.

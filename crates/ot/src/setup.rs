@@ -241,3 +241,16 @@ async fn agree(ctx: &Ctx, peer: usize, options: Options, coins: &mut Prg) -> Res
 pub(crate) fn fits(what: &'static str, left: usize, right: usize) -> Result<()> {
     if left == right { Ok(()) } else { Err(Misuse::Length { what, left, right }.into()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_of_delta_but_the_lowest_is_a_coin() {
+        let mut coins = Seed::from_bytes([5; 32]).prg("quorate/ot/test", b"");
+        let deltas: Vec<u128> = (0..64).map(|_| *draw_delta(&mut coins)).collect();
+        let (ever, always) = deltas.iter().fold((0, u128::MAX), |(ever, always), delta| (ever | delta, always & delta));
+        assert_eq!((ever, always), (u128::MAX, 1));
+    }
+}

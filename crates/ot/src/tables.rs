@@ -181,6 +181,27 @@ mod tests {
         }
     }
 
+    /// Blocks that two batches have in common give pads that have nothing in common: no tweak repeats under a key.
+    #[test]
+    fn every_batch_has_pads_of_its_own() {
+        let (ot, len) = (Ot::dry(1, crate::Options::default()), 20);
+        let blocks = Blocks::new((0..2 * len as u128).map(|i| i << 64 | 5 * i).collect());
+        let index = Bits::zeros(2, len);
+        let pads = |instance| {
+            let sent = Sent { blocks: blocks.clone(), instance };
+            let received = Received { choices: Bits::zeros(1, 2 * len), blocks: blocks.clone(), instance };
+            let all = ot.table_pads(&sent, 4, len).as_slice().to_vec();
+            // A dry run's ends have one key for both directions.
+            let own = ot.entry_pads(&received, &index, 4).as_slice().to_vec();
+            assert!(all.iter().step_by(4).eq(&own));
+            all
+        };
+        let mut all: Vec<u128> = [0, 1, 1 << 64, u128::MAX].into_iter().flat_map(pads).collect();
+        all.sort_unstable();
+        assert_eq!(all.len(), 4 * 4 * len);
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+
     #[test]
     fn every_entry_is_selected_by_its_index() {
         for bits in 1..=4usize {

@@ -3,9 +3,12 @@
 
 use crate::common::*;
 use crate::spy::Spy;
-use quorate_engine::{Ctx, Sharing};
+use quorate_crypto::Seed;
+use quorate_engine::testing::parties;
+use quorate_engine::{Ctx, Phase, Sharing};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
+use quorate_rss::Rss;
 
 /// Repetitions: a position that is right all the same stays constant in one of 2^-REPEATS cases.
 const REPEATS: usize = 48;
@@ -64,6 +67,47 @@ fn correlations_vary_at_every_position_in_every_ring() {
         edabits.assert_all("bits of an edaBit", k);
         random.assert_all("random bits", k);
         fresh.assert_all("random elements", k);
+    }
+}
+
+/// Masks of a run in which the coins of one contributor were other ones, or none were.
+fn masks_with(n: usize, changed: Option<usize>, cut: Option<u32>) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
+    let results = parties(n, |mut party| {
+        let me = party.me();
+        let private = Seed::from_bytes([me as u8; 32]).derive("test", &[u8::from(changed == Some(me))]);
+        let rss = Rss::insecure_with_seeds(n, me, |set| Seed::from_bytes([set; 32]), private).unwrap();
+        let mut run = party.begin_alone().unwrap();
+        let work = async |ctx: &Ctx| {
+            let (ring, wide) = (Ring::of(32), Ring::of(64));
+            let eda = rss.edabits(ctx, ring, cut, LEN).await?;
+            let long = rss.wide_edabits(ctx, ring, wide, LEN).await?;
+            let trunc = rss.trunc_masks(ctx, ring, 7, LEN).await?;
+            let value = open(&rss, ctx, &eda.value).await?;
+            Ok((value, open(&rss, ctx, &long.value).await?, open(&rss, ctx, &trunc.value).await?))
+        };
+        let masks = run.phase(Phase::Online, work).unwrap();
+        run.finish();
+        party.leave(false);
+        masks
+    });
+    results.into_iter().next().unwrap()
+}
+
+/// t + 1 parties contribute, so that one of them is honest: a mask to which one of them adds nothing may be known.
+#[test]
+fn masks_depend_on_the_coins_of_every_contributor() {
+    for (n, cut) in [(3, None), (5, Some(5)), (5, None), (7, None)] {
+        let first = masks_with(n, None, cut);
+        assert!(masks_with(n, None, cut) == first, "nothing else is random");
+        for contributor in 0..=(n - 1) / 2 {
+            let other = masks_with(n, Some(contributor), cut);
+            for (first, other) in [(&first.0, &other.0), (&first.1, &other.1), (&first.2, &other.2)] {
+                assert_eq!(first.len(), LEN);
+                let alike = first.iter().zip(other).filter(|(a, b)| a == b).count();
+                // Of 77 elements of 32 bits.
+                assert_eq!(alike, 0, "n {n}: masks without the coins of party {contributor}");
+            }
+        }
     }
 }
 

@@ -14,40 +14,44 @@ const N: usize = 3;
 
 /// A variable of the enumeration: `width` bits of the lane's number, from bit `at` on.
 #[derive(Clone, Copy)]
-struct Var {
+pub(crate) struct Var {
     at: u32,
     width: u32,
 }
 
 impl Var {
-    fn of(self, lane: usize) -> u64 {
+    pub(crate) fn of(self, lane: usize) -> u64 {
         lane as u64 >> self.at & mask(self.width)
     }
 }
 
 /// How values of a lane lie in memory and in messages.
 #[derive(Clone, Copy)]
-enum Layout {
+pub(crate) enum Layout {
     /// An element of Z_2^k.
     Element { k: u32 },
     /// So many rows of bits.
     Rows { rows: usize },
     /// Rows of bits of the lanes of one block: the batch holds every assignment three times, once for each block.
     Block { rows: usize, block: usize },
+    /// So many bytes that are alike in every lane.
+    Same { byte: u8, count: usize },
 }
 
 /// Who draws a variable.
 #[derive(Clone, Copy, PartialEq)]
-enum Source {
+pub(crate) enum Source {
     /// The key of the share that only this party misses.
     Missed { by: usize },
     /// A party's own coins.
     Private { party: usize },
+    /// The one key that the coalition under test lacks.
+    Key,
 }
 
 /// All inputs and all draws, each draw in the order of its source.
 #[derive(Default)]
-struct Plan {
+pub(crate) struct Plan {
     bits: u32,
     /// How often the batch holds every assignment, less one.
     copies: usize,
@@ -55,15 +59,16 @@ struct Plan {
 }
 
 impl Plan {
-    fn var(&mut self, width: u32) -> Var {
+    pub(crate) fn var(&mut self, width: u32) -> Var {
         self.bits += width;
         Var { at: self.bits - width, width }
     }
 
-    fn draw(&mut self, source: Source, layout: Layout) -> Var {
+    pub(crate) fn draw(&mut self, source: Source, layout: Layout) -> Var {
         let width = match layout {
             Layout::Element { k } => k,
             Layout::Rows { rows } | Layout::Block { rows, .. } => rows as u32,
+            Layout::Same { .. } => 0,
         };
         self.draw_some(source, layout, width)
     }
@@ -87,7 +92,12 @@ impl Plan {
         }
     }
 
-    fn lanes(&self) -> usize {
+    /// The variables that come from these sources, in the order of their draws.
+    pub(crate) fn vars_of(&self, from: impl Fn(Source) -> bool) -> Vec<Var> {
+        self.draws.iter().filter(|(source, _, _)| from(*source)).map(|(_, _, var)| *var).collect()
+    }
+
+    pub(crate) fn lanes(&self) -> usize {
         (1 + self.copies) << self.bits
     }
 
@@ -109,7 +119,7 @@ impl Plan {
         (0..self.lanes()).map(|lane| var.of(lane)).collect()
     }
 
-    fn vector(&self, var: Var, k: u32) -> Vector {
+    pub(crate) fn vector(&self, var: Var, k: u32) -> Vector {
         Vector::from_u64s(Ring::of(k), &self.values(var))
     }
 
@@ -117,20 +127,40 @@ impl Plan {
         self.vector(var, var.width).to_bits(0..var.width)
     }
 
-    fn tape(&self, source: Source) -> Vec<u8> {
+    pub(crate) fn tape(&self, source: Source) -> Vec<u8> {
         let own = self.draws.iter().filter(|(from, _, _)| *from == source);
         own.flat_map(|&(_, layout, var)| match layout {
             Layout::Element { k } => self.vector(var, k).bytes_mut().to_vec(),
             Layout::Rows { .. } => self.bits(var).bytes_mut().to_vec(),
             Layout::Block { block, .. } => self.bits(var).slice_lanes(self.block(block)).bytes_mut().to_vec(),
+            Layout::Same { byte, count } => vec![byte; count],
         })
         .collect()
+    }
+
+    /// A message, lane by lane.
+    pub(crate) fn unpack(&self, layout: Layout, bytes: &[u8]) -> Vec<u64> {
+        let lanes = self.lanes();
+        match layout {
+            Layout::Element { k } => Vector::unpack(Ring::of(k), lanes, bytes).unwrap().to_u64s(),
+            Layout::Rows { rows } => {
+                Bits::unpack(rows, lanes, bytes).unwrap().to_vector(Ring::of(rows as u32)).to_u64s()
+            }
+            Layout::Block { rows, block } => {
+                let range = self.block(block);
+                let mut bits = Bits::zeros(rows, lanes);
+                bits.write_lanes_at(range.start, &Bits::unpack(rows, range.len(), bytes).unwrap());
+                bits.to_vector(Ring::of(rows as u32)).to_u64s()
+            }
+            Layout::Same { .. } => vec![0; lanes],
+        }
     }
 
     fn knows(&self, party: usize, source: Source) -> bool {
         match source {
             Source::Missed { by } => by != party,
             Source::Private { party: owner } => owner == party,
+            Source::Key => false,
         }
     }
 }
@@ -189,26 +219,13 @@ fn decode(
             transcript.iter().filter(|m| m.from == from && m.phase == Phase::Offline).collect();
         let layouts = messages(me, from);
         assert_eq!(received.len(), layouts.len(), "messages from {from} to {me}");
-        for (message, layout) in received.into_iter().zip(layouts) {
-            columns.push(match layout {
-                Layout::Element { k } => Vector::unpack(Ring::of(k), lanes, &message.bytes).unwrap().to_u64s(),
-                Layout::Rows { rows } => {
-                    Bits::unpack(rows, lanes, &message.bytes).unwrap().to_vector(Ring::of(rows as u32)).to_u64s()
-                }
-                Layout::Block { rows, block } => {
-                    let range = plan.block(block);
-                    let mut bits = Bits::zeros(rows, lanes);
-                    bits.write_lanes_at(range.start, &Bits::unpack(rows, range.len(), &message.bytes).unwrap());
-                    bits.to_vector(Ring::of(rows as u32)).to_u64s()
-                }
-            });
-        }
+        columns.extend(received.into_iter().zip(layouts).map(|(message, layout)| plan.unpack(layout, &message.bytes)));
     }
     (0..lanes).map(|lane| columns.iter().map(|column| column[lane]).collect()).collect()
 }
 
 /// Whether some view is likelier for one value of `hidden` than for another that goes with the same `allowed`.
-fn leaks(views: &[Vec<u64>], allowed: impl Fn(usize) -> u64, hidden: impl Fn(usize) -> u64) -> bool {
+pub(crate) fn leaks(views: &[Vec<u64>], allowed: impl Fn(usize) -> u64, hidden: impl Fn(usize) -> u64) -> bool {
     let mut lanes: Vec<(u64, &[u64], u64)> =
         views.iter().enumerate().map(|(lane, view)| (allowed(lane), &view[..], hidden(lane))).collect();
     lanes.sort_unstable();

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::coalitions::coalitions;
 use crate::common::*;
-use quorate_engine::{Error, Sharing};
+use quorate_crypto::Seed;
+use quorate_engine::testing::parties;
+use quorate_engine::{Ctx, Error, Phase, Sharing};
 use quorate_ring::{Ring, Vector};
-use quorate_rss::cost;
+use quorate_rss::{Rss, cost};
 
 #[test]
 fn rows_of_all_columns_move_together_and_none_is_lost() {
@@ -38,8 +41,7 @@ fn every_order_is_as_likely() {
         let values: Vec<u64> = (0..rows).collect();
         let orders = agreed(n, async |rss, ctx| {
             let x = share(rss, ctx, Ring::of(8), &values).await?;
-            let shuffle =
-                async |ctx: quorate_engine::Ctx, _| Ok(rss.shuffle(&ctx, &[&x], rows as usize).await?.remove(0));
+            let shuffle = async |ctx: Ctx, _| Ok(rss.shuffle(&ctx, &[&x], rows as usize).await?.remove(0));
             let moved = ctx.join_all(repeats, shuffle).await?;
             open(rss, ctx, &rss.concat(&moved.iter().collect::<Vec<_>>())).await
         });
@@ -51,6 +53,35 @@ fn every_order_is_as_likely() {
         let chi: f64 = counts.values().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
         let freedom = kinds as f64 - 1.0;
         assert!(chi < freedom + 8.0 * (2.0 * freedom).sqrt() + 10.0, "n {n} rows {rows}: chi-square {chi}");
+    }
+}
+
+/// Every key but one is known to some coalition: the order must be open to whoever lacks only that one.
+#[test]
+fn the_order_depends_on_every_key() {
+    for (n, rows) in [(3, 20), (5, 20), (7, 20)] {
+        let values: Vec<u64> = (0..rows).collect();
+        let order = |changed: Option<u8>| {
+            let seed_of = |set: u8| Seed::from_bytes([set; 32]).derive("test", &[u8::from(changed == Some(set))]);
+            let orders = parties(n, |mut party| {
+                let private = Seed::from_bytes([0xee; 32]);
+                let rss = Rss::insecure_with_seeds(n, party.me(), seed_of, private).unwrap();
+                let mut run = party.begin_alone().unwrap();
+                let work = async |ctx: &Ctx| {
+                    let x = rss.public(&Vector::from_u64s(Ring::of(8), &values));
+                    open(&rss, ctx, &rss.shuffle(ctx, &[&x], values.len()).await?.remove(0)).await
+                };
+                let order = run.phase(Phase::Online, work).unwrap();
+                run.finish();
+                party.leave(false);
+                order
+            });
+            orders.into_iter().next().unwrap()
+        };
+        let unchanged = order(None);
+        assert_eq!(order(None), unchanged, "nothing else is random");
+        let changed: Vec<u8> = coalitions(n).filter(|&set| order(Some(set)) != unchanged).collect();
+        assert_eq!(changed, coalitions(n).collect::<Vec<_>>(), "n {n}: keys that move rows");
     }
 }
 

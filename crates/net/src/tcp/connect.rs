@@ -433,6 +433,8 @@ fn is_open(stream: &TcpStream) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::keygen;
+    use super::super::keys::tests::scratch;
     use super::*;
 
     #[test]
@@ -441,6 +443,47 @@ mod tests {
         assert_eq!(resolve("127.0.0.1:80", &never), Some(vec!["127.0.0.1:80".parse().unwrap()]));
         assert!(resolve("localhost:80", &never).is_some_and(|found| found.iter().all(|a| a.port() == 80)));
         assert_eq!(resolve("no port", &never), None);
+    }
+
+    /// What party 1 gets as an answer, and what party 0 makes of it, where the hello of party 1 names this version.
+    fn hello_of_version(version: u32) -> (Hello, Result<(), NetError>) {
+        let dir = scratch(&format!("hello-{version}"));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let party = |i: usize| {
+            keygen(&dir, i).unwrap();
+            PartyConfig { address: address.to_string(), certificate: dir.join(format!("party{i}.crt")) }
+        };
+        let parties: Vec<PartyConfig> = (0..2).map(party).collect();
+        let config = |me: usize| TcpConfig::new(me, parties.clone(), dir.join(format!("party{me}.key")));
+        let pinned = |me: usize| Pinned::load(me, &parties, &dir.join(format!("party{me}.key"))).unwrap();
+        let (caller, trust) = (pinned(1), Trust::Pinned(pinned(0)));
+        std::fs::remove_dir_all(&dir).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        thread::scope(|scope| {
+            let called = scope.spawn(|| connect_all(&config(0), &listener, &trust, [1; 16], deadline).map(drop));
+            let stream = TcpStream::connect(address).unwrap();
+            let never = AtomicBool::new(false);
+            let mut talk = Talk::begin(stream, caller.dial(0).unwrap(), deadline, &never).unwrap();
+            let (from, to, nonce) = (1, 0, [2; 16]);
+            let hello = Hello { version, verdict: Verdict::Welcome, from, to, parties: 2, nonce };
+            talk.say(&hello).unwrap();
+            let answer = talk.hear().unwrap();
+            let _ = talk.say(&hello); // who was refused need not listen any more
+            (answer, called.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn a_caller_of_another_version_is_told_so_and_named() {
+        let (answer, met) = hello_of_version(VERSION);
+        assert!(answer.verdict == Verdict::Welcome && met.is_ok(), "{met:?}");
+        for theirs in [VERSION - 1, VERSION + 1] {
+            let (answer, met) = hello_of_version(theirs);
+            assert_eq!((answer.version, answer.verdict), (VERSION, Verdict::OtherVersion));
+            let named = |error: &NetError| matches!(error, NetError::VersionMismatch { peer: 1, theirs: t, ours: VERSION, .. } if *t == theirs);
+            assert!(met.as_ref().is_err_and(named), "{met:?}");
+        }
     }
 
     #[test]

@@ -136,10 +136,11 @@ pub(crate) fn bad(path: &Path, what: KeyProblem) -> NetError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn scratch(name: &str) -> PathBuf {
+    /// An empty directory for a test's keys; its caller removes it.
+    pub(in crate::tcp) fn scratch(name: &str) -> PathBuf {
         let dir = std::env::temp_dir().join(format!("quorate-keys-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&dir);
         dir

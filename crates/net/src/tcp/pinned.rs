@@ -195,3 +195,102 @@ impl ClientCertVerifier for Verifier {
         self.algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::keys::keygen;
+    use super::super::keys::tests::scratch;
+    use super::*;
+
+    const PARTIES: usize = 3;
+
+    /// What every party has loaded; and the key of a stranger.
+    fn loaded(name: &str) -> (Vec<Pinned>, Arc<dyn rustls::sign::SigningKey>) {
+        let dir = scratch(name);
+        for party in 0..=PARTIES {
+            keygen(&dir, party).unwrap();
+        }
+        let party = |i: usize| PartyConfig { address: String::new(), certificate: dir.join(format!("party{i}.crt")) };
+        let parties: Vec<PartyConfig> = (0..PARTIES).map(party).collect();
+        let load = |me: usize| Pinned::load(me, &parties, &dir.join(format!("party{me}.key"))).unwrap();
+        let pinned: Vec<Pinned> = (0..PARTIES).map(load).collect();
+        let stranger = load_key(&dir.join(format!("party{PARTIES}.key"))).unwrap();
+        let stranger = pinned[0].provider.key_provider.load_private_key(stranger).unwrap();
+        fs::remove_dir_all(&dir).unwrap();
+        (pinned, stranger)
+    }
+
+    /// Somebody who shows the certificate of party `as_party` and signs with another key.
+    fn impostor(honest: &Pinned, as_party: usize, key: &Arc<dyn rustls::sign::SigningKey>) -> Pinned {
+        let certificates = honest.certificates.clone();
+        let shown = CertifiedKey::new(vec![certificates[as_party].clone()], Arc::clone(key));
+        assert!(shown.keys_match().is_err(), "the key belongs to the certificate");
+        let identity = Arc::new(SingleCertAndKey::from(shown));
+        let mut server = (*honest.server).clone();
+        server.cert_resolver = Arc::clone(&identity) as _;
+        Pinned { certificates, identity, provider: Arc::clone(&honest.provider), server: Arc::new(server) }
+    }
+
+    /// Takes in what the other end has sent, and adds what this end answers to `answer`.
+    fn take(channel: &mut Channel, bytes: &mut Vec<u8>, answer: &mut Vec<u8>) -> Result<bool, TlsError> {
+        channel.room()[..bytes.len()].copy_from_slice(bytes);
+        channel.filled(bytes.len());
+        bytes.clear();
+        channel.open(&mut |_| panic!("nobody says anything"), answer)
+    }
+
+    /// The ends of a handshake: what each is left with, or why it refused the other.
+    fn meet(caller: &Pinned, called: usize, answering: &Pinned) -> [Result<Channel, TlsError>; 2] {
+        let (mut client, mut server) = (caller.dial(called).unwrap(), answering.accept().unwrap());
+        let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
+        let (mut dialled, mut accepted) = (Ok(false), Ok(false));
+        for _ in 0..10 {
+            dialled = dialled.and_then(|_| take(&mut client, &mut to_client, &mut to_server));
+            accepted = accepted.and_then(|_| take(&mut server, &mut to_server, &mut to_client));
+        }
+        assert!(dialled.is_err() || client.is_ready(), "the caller waits");
+        assert!(accepted.is_err() || dialled.is_err() || server.is_ready(), "the called party waits");
+        [dialled.map(|_| client), accepted.map(|_| server)]
+    }
+
+    #[test]
+    fn holders_of_pinned_keys_meet() {
+        let (parties, _) = loaded("meet");
+        for (caller, called) in [(1, 0), (2, 0), (2, 1)] {
+            let [client, server] = meet(&parties[caller], called, &parties[called]).map(Result::unwrap);
+            assert_eq!(client.peer_certificate().and_then(|shown| parties[0].party_of(shown)), Some(called));
+            assert_eq!(server.peer_certificate().and_then(|shown| parties[0].party_of(shown)), Some(caller));
+        }
+    }
+
+    /// A certificate is public: everybody can show it. Only its key proves whose it is.
+    #[test]
+    fn a_pinned_certificate_without_its_key_is_refused_on_either_side() {
+        let (parties, stranger) = loaded("impostor");
+        let bad_signature = |result: &Result<Channel, TlsError>| {
+            let error = result.as_ref().err();
+            matches!(error, Some(TlsError::InvalidCertificate(CertificateError::BadSignature)))
+        };
+        let [client, _] = meet(&parties[1], 0, &impostor(&parties[0], 0, &stranger));
+        assert!(bad_signature(&client), "{:?}", client.err());
+        let [_, server] = meet(&impostor(&parties[1], 1, &stranger), 0, &parties[0]);
+        assert!(bad_signature(&server), "{:?}", server.err());
+    }
+
+    /// Party 2 is known, and it is not party 1.
+    #[test]
+    fn another_party_than_the_one_dialled_is_refused() {
+        let (parties, _) = loaded("another");
+        let refusal = TlsError::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
+        for (caller, called, answers) in [(0, 1, 2), (1, 0, 2), (2, 0, 1), (2, 1, 0), (2, 1, 2)] {
+            let [client, _] = meet(&parties[caller], called, &parties[answers]);
+            assert_eq!(
+                client.err(),
+                Some(refusal.clone()),
+                "party {answers} answers party {caller}, who called {called}"
+            );
+        }
+    }
+}

@@ -142,6 +142,13 @@ mod tests {
         assert!(holds(9, delta, columns.clone(), &good));
         assert!(!holds(8, delta, columns.clone(), &good) && !holds(9, delta, columns.clone(), &good[..20]));
         assert!(!holds(9, delta, columns.clone(), &[]));
+        for j in 0..columns.len() {
+            for i in 0..2 {
+                let mut other = columns.clone();
+                other[j][i] ^= 1 << (j % 64);
+                assert!(!holds(9, delta, other, &good), "digest {i} of column {j}");
+            }
+        }
         for bit in 0..8 * good.len() {
             let mut bad = good;
             bad[bit / 8] ^= 1 << (bit % 8);

@@ -120,3 +120,30 @@ pub(super) fn charge_work(batch: Batch, options: Options) {
     charge(Kernel::Draw, leaves * batch.all_groups() * (GROUP / 8));
     charge(Kernel::Transpose, batch.groups * GROUP * (2 * 40 + COLUMNS));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// A function that is evaluated twice at one input gives OTs twice, or a mask of the check that is known.
+    #[test]
+    fn no_two_groups_have_one_input_the_mask_of_the_check_included() {
+        for options in [Options::default(), Options::MALICIOUS] {
+            let mut scratch = Scratch::new(options);
+            let (mut inputs, mut groups) = (BTreeSet::new(), 0);
+            for instance in [1u128 << 100, 7 << 64, u128::MAX - 3] {
+                let batch = Batch::new((2 * TILE_GROUPS + 3) * GROUP, options);
+                for tile in batch.tiles() {
+                    scratch.begin(instance, tile);
+                    assert_eq!(scratch.inputs.len(), tile.1);
+                    inputs.extend(scratch.inputs.iter().copied());
+                }
+                groups += batch.all_groups();
+            }
+            assert_eq!(inputs.len(), groups, "{options:?}");
+            assert_eq!(groups, 3 * (2 * TILE_GROUPS + 3 + usize::from(options.is_malicious())));
+        }
+    }
+}

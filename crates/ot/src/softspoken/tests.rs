@@ -1,11 +1,13 @@
 //! Correlations hold for every field and length; every tampered message is found or harmless; costs are those of the
 //! wire.
 
-use quorate_engine::testing::{Tampered, online, parties};
+use quorate_engine::testing::{Received, Tampered, online, parties};
 use quorate_engine::{Costs, Ctx, Error, Party, Phase, Result, dry};
 use quorate_ring::Bits;
 
+use super::check;
 use crate::cost::{self, Cost};
+use crate::source::Sent;
 use crate::{Adversary, Blocks, Options, Ot};
 
 /// Every choice of options.
@@ -185,6 +187,64 @@ fn session(party: &mut Party, options: Options, tampered: Option<Tampered>) -> R
     })?;
     run.finish();
     Ok(ends)
+}
+
+/// Who knows the challenge before its corrections are fixed passes the check with any of them.
+#[test]
+fn every_batch_has_a_challenge_of_its_own() {
+    let received = parties(2, |mut party| {
+        party.insecure_record();
+        let mut run = party.begin_alone().unwrap();
+        let work = async |ctx: &Ctx| {
+            let ot = Ot::setup(ctx, 1 - ctx.me(), Options::MALICIOUS).await?;
+            for _ in 0..16 {
+                one_batch(ctx, &ot, 200).await?;
+            }
+            Ok(())
+        };
+        run.phase(Phase::Offline, work).unwrap();
+        run.finish();
+        party.insecure_transcript()
+    });
+    let lengths = |messages: &[Received]| messages.iter().map(|message| message.bytes.len()).collect::<Vec<_>>();
+    // After the three messages of setup the receiver hears challenges only.
+    assert_eq!(lengths(&received[1][3..]), [check::CHALLENGE_BYTES; 16]);
+    let points: Vec<&[u8]> = received[1][3..].iter().flat_map(|message| message.bytes.chunks_exact(8)).collect();
+    assert!((0..points.len()).all(|i| !points[..i].contains(&points[i])), "a point of the check came twice");
+    // 2048 fair bits: 1024 +- 23; beyond 10 deviations never.
+    let ones: u32 = points.iter().flat_map(|point| point.iter()).map(|byte| byte.count_ones()).sum();
+    assert!(ones.abs_diff(1024) < 230, "{ones} ones of 2048");
+}
+
+/// Blocks that batches have in common are hashed to messages that have nothing in common: no tweak repeats under a key.
+#[test]
+fn every_batch_is_hashed_under_a_key_of_its_own() {
+    let ot = Ot::dry(1, Options::default());
+    let blocks = Blocks::new((0..40u128).map(|i| i << 64 | 5 * i).collect());
+    let sent = |instance| Sent { blocks: blocks.clone(), instance };
+    let received = |instance| {
+        let choices = Bits::zeros(1, blocks.len());
+        crate::source::Received { choices, blocks: blocks.clone(), instance }
+    };
+    let instances = [0, 1, 2, 1 << 64, u128::MAX];
+    let mut seen: Vec<Vec<u128>> = Vec::new();
+    let mut note = |blocks: &Blocks, what: &str| {
+        assert!(!seen.iter().any(|earlier| earlier == blocks.as_slice()), "{what} came twice");
+        seen.push(blocks.as_slice().to_vec());
+    };
+    instances.iter().for_each(|&instance| note(&ot.pads(sent(instance)).each[0], "pads of a sender"));
+    for &instance in &instances {
+        let mut own = received(instance);
+        ot.hash_received(&mut own);
+        // A dry run's ends have one key for both directions: a receiver who chose 0 has the sender's first pad.
+        assert!(own.blocks.as_slice() == ot.pads(sent(instance)).each[0].as_slice());
+    }
+    let tall = |&instance: &u128| ot.tall_pads(&sent(instance), 70).map(|pads| pads.to_bools());
+    let tall: Vec<[Vec<bool>; 2]> = instances.iter().map(tall).collect();
+    for (i, pads) in tall.iter().enumerate() {
+        assert!(tall[..i].iter().all(|earlier| earlier[0] != pads[0] && earlier[1] != pads[1]), "tall pads");
+        assert_eq!(ot.tall_pad(&received(instances[i]), 70).to_bools(), pads[0]);
+    }
 }
 
 /// Messages of a session: 3 of setup; of each batch the corrections and the answer one way, the challenge the other.

@@ -1,0 +1,125 @@
+//! What one key does, where all others give zeros: its masks are seen on the wire, every one of them fresh.
+
+use std::collections::BTreeSet;
+
+use crate::coalitions::{coalitions, sent_by};
+use crate::common::*;
+use quorate_crypto::{Seed, Tape};
+use quorate_engine::testing::parties;
+use quorate_engine::{Ctx, Form, Phase, Result, Sharing};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_rss::Rss;
+
+/// Elements of a long batch: several parts of 8 KiB.
+const LEN: usize = 2500;
+
+/// Runs `work` at all parties with the key of one set as it comes and zeros of every other; by party, what each sent.
+fn sent_under<T: Send>(n: usize, key: u8, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<Vec<Vec<u8>>> {
+    let transcripts = parties(n, |mut party| {
+        let zeros = || Seed::insecure_from_tape(Tape::new(Vec::new()));
+        let seed_of = |set: u8| if set == key { Seed::from_bytes([set; 32]) } else { zeros() };
+        let rss = Rss::insecure_with_seeds(n, party.me(), seed_of, zeros()).unwrap();
+        party.insecure_record();
+        let mut run = party.begin_alone().unwrap();
+        run.phase(Phase::Online, async |ctx| work(&rss, ctx).await).unwrap();
+        run.finish();
+        let transcript = party.insecure_transcript();
+        party.leave(false);
+        transcript
+    });
+    let from = |sender: usize| {
+        // Whoever hears from a party hears the same.
+        let heard: BTreeSet<Vec<Vec<u8>>> = transcripts
+            .iter()
+            .map(|all| all.iter().filter(|m| m.from == sender).map(|m| m.bytes.clone()).collect::<Vec<_>>())
+            .filter(|messages| !messages.is_empty())
+            .collect();
+        assert_eq!(heard.len(), 1, "party {sender} tells all the same");
+        heard.into_iter().next().unwrap()
+    };
+    (0..n).map(from).collect()
+}
+
+/// Runs a protocol on zeros under every key in turn: whoever holds the key and sends another share masks its first
+/// message by fresh elements of that key, and nobody else sends anything but zeros in it.
+fn every_key_masks<T: Send>(what: &str, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) {
+    for n in [3, 5, 7] {
+        let (mut keys, mut words_seen) = (0, 0);
+        for key in coalitions(n) {
+            let mut words: Vec<u64> = Vec::new();
+            for (party, messages) in sent_under(n, key, &work).into_iter().enumerate() {
+                let bytes = &messages[0];
+                assert!(!bytes.is_empty(), "{what}: party {party} of {n} sends nothing");
+                if key >> party & 1 == 1 || sent_by(n, party) == key {
+                    assert!(bytes.iter().all(|&byte| byte == 0), "{what}: party {party} of {n} lacks key {key:b}");
+                    continue;
+                }
+                words.extend(bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())));
+            }
+            let distinct: BTreeSet<u64> = words.iter().copied().collect();
+            assert!(!distinct.contains(&0), "{what}: something is not masked, n {n}, key {key:b}");
+            assert_eq!(distinct.len(), words.len(), "{what}: a mask came twice, n {n}, key {key:b}");
+            (keys, words_seen) = (keys + 1, words_seen + words.len());
+        }
+        assert!(
+            keys == coalitions(n).count() && words_seen > 100 * keys,
+            "{what}: {words_seen} words under {keys} keys"
+        );
+    }
+}
+
+const RING: Ring = Ring::of(64);
+
+fn zeros(rss: &Rss, len: usize) -> A {
+    rss.public(&Vector::zeros(RING, len))
+}
+
+#[test]
+fn products_are_masked() {
+    every_key_masks("a product", async |rss, ctx| rss.mul(ctx, &zeros(rss, LEN), &zeros(rss, LEN)).await);
+}
+
+#[test]
+fn products_of_bits_are_masked() {
+    every_key_masks("an AND", async |rss, ctx| {
+        let zeros = rss.public_bits(&Bits::zeros(3, 64 * 700));
+        rss.and(ctx, &zeros, &zeros).await
+    });
+}
+
+#[test]
+fn sums_of_products_are_masked() {
+    let (dot, matrix) = (Form::Dot { outer: 10, axis: 3, inner: 20 }, Form::MatMul { m: 10, k: 3, n: 20 });
+    every_key_masks("a dot product", async |rss, ctx| rss.bilinear(ctx, dot, &zeros(rss, 600), &zeros(rss, 600)).await);
+    every_key_masks("a matrix product", async |rss, ctx| {
+        rss.bilinear(ctx, matrix, &zeros(rss, 30), &zeros(rss, 60)).await
+    });
+}
+
+/// The first pass: in later ones parties send what they know of the masks before.
+#[test]
+fn passes_of_a_shuffle_are_masked() {
+    every_key_masks("a shuffle", async |rss, ctx| rss.shuffle(ctx, &[&zeros(rss, 200)], 20).await);
+}
+
+/// Only long vectors go in chunks: one key of three parties and one of five.
+#[test]
+fn chunks_of_a_long_product_are_masked() {
+    let mut looked_at = 0;
+    for (n, key) in [(3, 0b100), (5, 0b01010)] {
+        let len = 200_000;
+        let (dot, x) = (Form::Dot { outer: len, axis: 1, inner: 1 }, |rss: &Rss| zeros(rss, len));
+        let products = sent_under(n, key, async |rss, ctx| rss.mul(ctx, &x(rss), &x(rss)).await);
+        let sums = sent_under(n, key, async |rss, ctx| rss.bilinear(ctx, dot, &x(rss), &x(rss)).await);
+        for messages in [products, sums] {
+            assert!(messages.iter().any(|messages| messages.len() > 1), "it goes in one chunk");
+            let senders = messages.iter().enumerate().filter(|(p, _)| key >> p & 1 == 0 && sent_by(n, *p) != key);
+            let bytes = senders.flat_map(|(_, messages)| messages.concat()).collect::<Vec<u8>>();
+            let words: Vec<u64> = bytes.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
+            let distinct: BTreeSet<u64> = words.iter().copied().collect();
+            assert!(!distinct.contains(&0) && distinct.len() == words.len() && words.len() >= len, "n {n}");
+            looked_at += 1;
+        }
+    }
+    assert_eq!(looked_at, 4);
+}

@@ -1,0 +1,189 @@
+"""Breaks the code in places that security rests on, one at a time, and reports what no test notices.
+
+    make mutants                   # every mutation of tests/mutations.txt
+    make mutants ONLY="tls stock"  # those whose names have one of these words
+
+Each mutation is made in a copy of the working tree under target/, where the tests that have to notice it are run. This
+takes long: it is not part of the tests, and CI does not run it. `tests/mutants.md` says which survivors are expected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "tests" / "mutations.txt"
+COPY = ROOT / "target" / "mutants"
+
+# A mutation that makes the parties wait for each other is noticed too, by whoever waits for the tests.
+LONGEST_SECONDS = 900
+
+PASSED = re.compile(r"^test result: ok\. (\d+) passed", re.MULTILINE)
+
+
+class Edit(NamedTuple):
+    """Lines that are in a file exactly once, and those that take their place."""
+
+    file: str
+    old: list[str]
+    new: list[str]
+
+    def count(self, text: str) -> int:
+        """How often the lines are in a text."""
+        return f"\n{text}".count("\n".join(["", *self.old, ""]))
+
+    def apply(self, text: str) -> str:
+        """The text with the other lines."""
+        return f"\n{text}".replace("\n".join(["", *self.old, ""]), "\n".join(["", *self.new, ""]))[1:]
+
+
+class Mutation(NamedTuple):
+    """One thing that goes wrong, and what `cargo test` is told to run."""
+
+    name: str
+    tests: str
+    edits: list[Edit]
+
+
+def git(*arguments: str, where: Path = ROOT) -> str:
+    """What git says."""
+    done = subprocess.run(["git", *arguments], cwd=where, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def copy_of_the_tree() -> None:
+    """Brings the copy to what is in the working tree now, files that git does not know yet included."""
+    state = git("stash", "create") or git("rev-parse", "HEAD")
+    if not (COPY / ".git").exists():
+        git("worktree", "prune")
+        git("worktree", "add", "--detach", str(COPY), state)
+    git("checkout", "--force", "--detach", state, where=COPY)
+    git("clean", "--force", "-d", where=COPY)
+    for name in git("ls-files", "--others", "--exclude-standard").splitlines():
+        (COPY / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, COPY / name)
+
+
+def read(text: str) -> list[Mutation]:
+    """The mutations of a table."""
+    mutations: list[Mutation] = []
+    for line in text.splitlines():
+        sign, rest = line[:1], line[1:]
+        if sign == "=":
+            mutations.append(Mutation(rest.strip(), "", []))
+        elif sign == "$":
+            mutations[-1] = mutations[-1]._replace(tests=rest.strip())
+        elif sign == "@":
+            mutations[-1].edits.append(Edit(rest.strip(), [], []))
+        elif sign != "#" and mutations and mutations[-1].edits:
+            edit = mutations[-1].edits[-1]
+            edit.old.extend([] if sign == "+" else [rest])
+            edit.new.extend([] if sign == "-" else [rest])
+    for edit in (edit for mutation in mutations for edit in mutation.edits):
+        while edit.old and edit.new and not edit.old[-1] and not edit.new[-1]:
+            # An empty line between two mutations.
+            edit.old.pop()
+            edit.new.pop()
+    return mutations
+
+
+def misplaced(mutations: list[Mutation], tree: Path) -> list[str]:
+    """The mutations that say too little, and the edits whose lines are not in their file exactly once."""
+    found = [
+        f"{mutation.name}: no tests, or no edits" for mutation in mutations if not (mutation.tests and mutation.edits)
+    ]
+    for mutation in mutations:
+        for edit in mutation.edits:
+            times = edit.count((tree / edit.file).read_text(encoding="utf-8"))
+            if times != 1 or edit.old == edit.new:
+                found.append(f"{mutation.name}: its lines are {times} times in {edit.file}")
+    return found
+
+
+def cargo(tests: str, *more: str) -> tuple[int, str]:
+    """Builds, and runs unless told otherwise, these tests in the copy; the status, and what was said."""
+    # What is built of other people's crates is shared with the working tree.
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
+    what, _, which = tests.partition(" -- ")
+    command = ["cargo", "test", "--locked", "--quiet", *what.split(), *more, "--", *which.split()]
+    limit = None if "--no-run" in more else LONGEST_SECONDS
+    with subprocess.Popen(
+        command,
+        cwd=COPY,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return 124, "the tests wait for ever"
+    return process.returncode, said
+
+
+def check_unbroken(mutations: list[Mutation]) -> list[str]:
+    """The commands that fail, or run no test, where nothing is broken."""
+    wrong = []
+    for tests in sorted({mutation.tests for mutation in mutations}):
+        cargo(tests, "--no-run")
+        status, said = cargo(tests)
+        ran = sum(int(count) for count in PASSED.findall(said))
+        print(f"unbroken: {ran} tests pass: cargo test {tests}", flush=True)
+        if status != 0 or ran == 0:
+            wrong.append(f"cargo test {tests}: status {status}, {ran} passed\n{said[-2000:]}")
+    return wrong
+
+
+def try_one(mutation: Mutation) -> str:
+    """Makes a mutation, runs its tests, and takes it back: `caught`, `survived` or `does not build`."""
+    before = {edit.file: (COPY / edit.file).read_text(encoding="utf-8") for edit in mutation.edits}
+    try:
+        for edit in mutation.edits:
+            file = COPY / edit.file
+            file.write_text(edit.apply(file.read_text(encoding="utf-8")), encoding="utf-8")
+        built, said = cargo(mutation.tests, "--no-run")
+        if built != 0:
+            print(said[-3000:])
+            return "does not build"
+        return "survived" if cargo(mutation.tests)[0] == 0 else "caught"
+    finally:
+        for name, text in before.items():
+            (COPY / name).write_text(text, encoding="utf-8")
+
+
+def main(words: list[str]) -> int:
+    """Tries the mutations that are asked for; the exit status is 0 only if all were caught."""
+    everything = read(TABLE.read_text(encoding="utf-8"))
+    chosen = [m for m in everything if not words or any(word in m.name for word in words)]
+    if not chosen:
+        print("no mutation has such a name")
+        return 2
+    wrong = misplaced(everything, ROOT)
+    if not wrong:
+        copy_of_the_tree()
+        wrong = check_unbroken(chosen)
+    if wrong:
+        print("\n".join(["refused:", *wrong]))
+        return 2
+    results: dict[str, list[str]] = {}
+    for mutation in chosen:
+        result = try_one(mutation)
+        print(f"{result}: {mutation.name}", flush=True)
+        results.setdefault(result, []).append(mutation.name)
+    counts = ", ".join(f"{len(names)} {result}" for result, names in results.items())
+    print(f"{len(chosen)} of {len(everything)} mutations: {counts}")
+    return 0 if set(results) == {"caught"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
