@@ -4,7 +4,7 @@
     make mutants ONLY="tls stock"  # those whose names have one of these words
 
 Each mutation is made in a copy of the working tree under target/, where the tests that have to notice it are run. This
-takes long: it is not part of the tests, and CI does not run it. `tests/mutants.md` says which survivors are expected.
+takes long: it is not part of the tests, and CI does not run it. A survivor wants a test.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 //! What all parties say at once: alike at all, at the stated cost, and whoever says different things is caught by everybody.
 
-use crate::common::within_seconds;
+use crate::common::{echo_of, within_seconds};
 use quorate_crypto::{Context, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
@@ -68,11 +68,7 @@ async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
     let echo = |place: usize| {
         let mut all = heard.clone();
         all.insert(me, said[place].clone());
-        let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v1");
-        all.iter().for_each(|value| {
-            hasher.update(&(value.len() as u64).to_le_bytes()).update(value);
-        });
-        [hasher.finalize().as_bytes().to_vec(), more[place].clone()].concat()
+        [&echo_of(&all)[..], &more[place]].concat()
     };
     let echoes: Vec<Vec<u8>> = (0..peers.len()).map(echo).collect();
     let outgoing: Vec<_> = peers.iter().zip(&echoes).map(|(&peer, echo)| (peer, &echo[..])).collect();

@@ -1,6 +1,6 @@
 //! Coins that all parties agree on and nobody steers.
 
-use crate::common::within_seconds;
+use crate::common::{echo_of, within_seconds};
 use quorate_crypto::{Context, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
@@ -27,21 +27,23 @@ fn everybody_gets_the_same_fresh_coins_for_the_stated_cost() {
 }
 
 /// A party that sends a commitment and an opening of its choice, in step with [`Ctx::toss`].
-async fn cheat(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 96]) -> Result<[u8; 32]> {
+async fn cheat(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 64]) -> Result<[u8; 32]> {
     let _ = ctx.randomness();
     say(ctx, commitment, opening).await?;
     Ok([0; 32])
 }
 
-/// The messages of a toss.
+/// The messages of a toss, with the echo of what it has heard.
 async fn say(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 64]) -> Result<()> {
-    let peers: Vec<usize> = (1..ctx.parties()).map(|by| ctx.next(by)).collect();
-    for message in [&commitment[..], &opening[..]] {
-        let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, message)).collect();
-        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, message.len())).collect();
-        ctx.exchange_bytes(&outgoing, &incoming).await?;
-    }
-    Ok(())
+    let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != ctx.me()).collect();
+    let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &commitment[..])).collect();
+    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 32)).collect();
+    let mut said = ctx.exchange_bytes(&outgoing, &incoming).await?;
+    said.insert(ctx.me(), commitment.to_vec());
+    let words = [&echo_of(&said)[..], &opening].concat();
+    let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &words[..])).collect();
+    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 96)).collect();
+    ctx.exchange_bytes(&outgoing, &incoming).await.map(drop)
 }
 
 #[test]
@@ -53,7 +55,7 @@ fn whoever_opens_something_else_is_caught_by_everybody() {
                 let mut run = party.begin_alone().unwrap();
                 let error = run
                     .phase(Phase::Online, async |ctx| match ctx.me() == cheater {
-                        true => cheat(ctx, [7; 32], [8; 96]).await,
+                        true => cheat(ctx, [7; 32], [8; 64]).await,
                         false => ctx.toss(&session()).await,
                     })
                     .err();
@@ -89,7 +91,10 @@ fn a_commitment_of_an_earlier_toss_is_caught() {
         });
         let seconds: Vec<_> = errors.into_iter().map(|result| result.map(|((_, second), _)| second)).collect();
         let caught = |error: &Error| {
-            matches!(error, Error::Cheating { check: "coin toss" } | Error::Aborted { cause: Cause::Cheating, .. })
+            matches!(
+                error,
+                Error::Cheating { check: "an opened commitment" } | Error::Aborted { cause: Cause::Cheating, .. }
+            )
         };
         let mut looked_at = 0;
         for error in seconds[..2].iter().map(|second| second.as_ref().map_or_else(Some, |toss| toss.as_ref().err())) {

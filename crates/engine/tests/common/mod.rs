@@ -68,3 +68,12 @@ pub fn within_seconds<T: Send + 'static>(seconds: u64, body: impl FnOnce() -> T 
     }
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
+
+/// The echo of what all parties said, by party.
+pub fn echo_of(said: &[Vec<u8>]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v1");
+    said.iter().for_each(|value| {
+        hasher.update(&(value.len() as u64).to_le_bytes()).update(value);
+    });
+    hasher.finalize().into()
+}
