@@ -71,6 +71,36 @@ fn numbers_of_many_widths_and_lengths() {
     }
 }
 
+/// Tweaks that repeat under a key would make the tables of one circuit on the same labels alike.
+#[test]
+fn tables_of_one_circuit_on_the_same_labels_differ() {
+    let program = Program::new(&catalog::mul(8, Goal::Size), ORDER);
+    let transcripts = parties(2, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await).unwrap();
+        let labels = async |ctx: &Ctx| aby.bits_to_labels(ctx, &aby.public_bits(&Bits::constant(true, 16, 16))).await;
+        let labels = run.phase(Phase::Online, labels).unwrap();
+        run.finish();
+        party.insecure_record();
+        let mut run = party.begin_alone().unwrap();
+        let garble = async |ctx: &Ctx| {
+            for _ in 0..3 {
+                aby.garble(ctx, &program, &labels).await?;
+            }
+            Ok(())
+        };
+        run.phase(Phase::Online, garble).unwrap();
+        run.finish();
+        let transcript = party.insecure_transcript();
+        party.leave(false);
+        transcript
+    });
+    let blocks: Vec<&[u8]> = transcripts[1].iter().flat_map(|tables| tables.bytes.chunks_exact(16)).collect();
+    assert_eq!(blocks.len() as u64, 3 * 16 * 2 * program.and_count());
+    let distinct: std::collections::BTreeSet<&[u8]> = blocks.iter().copied().collect();
+    assert_eq!(distinct.len(), blocks.len(), "a block of a table came twice");
+}
+
 #[test]
 fn bits_of_anybody_become_labels() {
     let values: Vec<bool> = noise(3, 3 * 130).into_iter().map(|x| x & 1 == 1).collect();

@@ -358,3 +358,71 @@ fn hash_of<'a>(ids: impl Iterator<Item = &'a NodeId>) -> u64 {
     short.copy_from_slice(&hash.finalize().as_bytes()[..8]);
     u64::from_le_bytes(short)
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_ring::{Ring, Vector};
+    use quorate_rss::Rss;
+
+    use super::*;
+    use crate::data::Plain;
+    use crate::executor::Value;
+
+    /// Values of these nodes.
+    fn known(ids: &[u32]) -> Known<Rss> {
+        let value = || Rc::new(Value::Public(Plain::Vector(Vector::zeros(Ring::of(8), 1))));
+        ids.iter().map(|&id| (NodeId(id), value())).collect()
+    }
+
+    fn keeping(ids: &[u32]) -> Kept {
+        Kept { values: ids.iter().map(|&id| NodeId(id)).collect(), ..Kept::default() }
+    }
+
+    /// A party that holds these values, after a run of which it keeps those, if it was prepared for one.
+    fn party(committed: &[u32], pending: Option<(&[u32], &[u32])>) -> Store<Rss> {
+        let mut store = Store::new(2);
+        store.values = known(committed);
+        if let Some((computed, kept)) = pending {
+            store.prepared(1, known(computed), keeping(kept), 10);
+        }
+        store
+    }
+
+    /// What the parties say of each other at the next run, and what each holds then.
+    fn meet(mut parties: [Store<Rss>; 2]) -> [Result<Vec<u32>>; 2] {
+        let notes: Vec<Vec<u8>> = parties.iter_mut().map(Store::note).collect();
+        let mut settled = parties.iter_mut().enumerate().map(|(me, store)| {
+            let settled = store.settle(me, 2, &notes, 10);
+            settled.map(|()| store.values.keys().map(|id| id.0).collect())
+        });
+        std::array::from_fn(|_| settled.next().unwrap())
+    }
+
+    fn told_of(peer: usize) -> Result<Vec<u32>> {
+        Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }))
+    }
+
+    #[test]
+    fn parties_that_hold_other_values_are_told_so() {
+        let others = [
+            [party(&[1, 2], None), party(&[1, 3], None)],
+            [party(&[1, 2], None), party(&[1], None)],
+            [party(&[], None), party(&[7], None)],
+            // Both were prepared for the last run, which left other values; or before which they held other ones.
+            [party(&[1], Some((&[4], &[1, 4]))), party(&[1], Some((&[5], &[1, 5])))],
+            [party(&[1], Some((&[4], &[1, 4]))), party(&[1], Some((&[4], &[4])))],
+            // Only one was prepared: the run never happened, and what was there before differs.
+            [party(&[1], Some((&[4], &[1, 4]))), party(&[2], None)],
+        ];
+        for parties in others {
+            assert_eq!(meet(parties), [told_of(1), told_of(0)]);
+        }
+    }
+
+    #[test]
+    fn a_run_counts_if_all_were_prepared_for_it() {
+        let prepared = || party(&[1, 2], Some((&[4, 5], &[2, 5])));
+        assert_eq!(meet([prepared(), prepared()]), [Ok(vec![2, 5]), Ok(vec![2, 5])]);
+        assert_eq!(meet([prepared(), party(&[1, 2], None)]), [Ok(vec![1, 2]), Ok(vec![1, 2])]);
+    }
+}

@@ -464,3 +464,41 @@ fn decoded(graph: &Graph, reveals: &[Reveal], opened: Vec<Option<Believed<Plain>
     };
     reveals.iter().zip(opened).map(one).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_graph::{BinaryOp, Dtype, Source};
+
+    use super::*;
+
+    /// Parties that would make other correlations must not begin: they would wait for each other, or draw what does not
+    /// fit.
+    #[test]
+    fn the_hash_of_a_plan_sees_all_that_a_party_decides() {
+        let mut graph = Graph::new();
+        let x = graph.at(Source::new("a.py", 1)).input(0, 2, &[2], Dtype::INT64, None).unwrap();
+        let y = graph.at(Source::new("a.py", 1)).binary(BinaryOp::Mul, x, x).unwrap();
+        let hash = |nodes: &[NodeId], in_y: bool, garbling, made: &[(&str, u64)]| {
+            let mut domains = Domains::default();
+            if in_y {
+                domains.set(y, Domain::Y);
+            }
+            let reveals = vec![Reveal { node: y, to: None }];
+            let correlations = made.iter().map(|&(kind, count)| (kind.to_owned(), count)).collect();
+            plan_hash(&Work { graph: &graph, nodes: nodes.to_vec(), reveals, domains }, garbling, &correlations)
+        };
+        let plain = |made: &[(&str, u64)]| hash(&[x, y], false, Garbling::Streamed, made);
+        let plans = [
+            plain(&[]),
+            plain(&[("triple", 2)]),
+            plain(&[("triple", 3)]),
+            plain(&[("label", 2)]),
+            plain(&[("triple", 2), ("label", 2)]),
+            hash(&[x], false, Garbling::Streamed, &[]),
+            hash(&[x, y], true, Garbling::Streamed, &[]),
+            hash(&[x, y], false, Garbling::Ahead, &[]),
+        ];
+        assert!((0..plans.len()).all(|i| !plans[..i].contains(&plans[i])));
+        assert_eq!(plain(&[("triple", 2)]), plans[1]);
+    }
+}

@@ -228,11 +228,12 @@ mod tests {
         }
     }
 
-    /// The square of a public number on labels, five times.
+    /// The square of a public number on labels, five times; all of it twice, on the same labels.
     async fn square(aby: &Aby, ctx: &Ctx) -> Result<YaoLabels> {
         let program = Program::new(&catalog::mul(8, Goal::Size), Order::Runs(16));
         let bits = if ctx.is_dry() { Bits::shape(16, 5) } else { Bits::constant(true, 16, 5) };
         let labels = aby.bits_to_labels(ctx, &aby.public_bits(&bits)).await?;
+        aby.garble(ctx, &program, &labels).await?;
         aby.garble(ctx, &program, &labels).await
     }
 
@@ -283,8 +284,8 @@ mod tests {
         });
         // 255 squared is 1 modulo 2^8.
         let expected: Vec<bool> = (0..8 * 5).map(|i| i < 5).collect();
-        // Labels of 16 bits, and a table of two blocks an AND, five times.
-        let each = [5 * 16, 5 * 2 * catalog::mul(8, Goal::Size).counts().and as usize];
+        // Labels of 16 bits, and twice a table of two blocks an AND, five times.
+        let each = [5 * 16, 2 * 5 * 2 * catalog::mul(8, Goal::Size).counts().and as usize];
         for (me, (opened, blocks)) in all.into_iter().enumerate() {
             assert_eq!(opened, expected);
             assert!(blocks.len() >= 2 * each[me], "{} blocks", blocks.len());
