@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn every_batch_has_pads_of_its_own() {
         let (ot, len) = (Ot::dry(1, crate::Options::default()), 20);
-        let blocks = Blocks::new((0..2 * len as u128).map(|i| i << 64 | 5 * i).collect());
+        let blocks = Blocks::new((0..2 * len as u128).map(|i| (i << 64) | (5 * i)).collect());
         let index = Bits::zeros(2, len);
         let pads = |instance| {
             let sent = Sent { blocks: blocks.clone(), instance };

@@ -220,7 +220,7 @@ fn every_batch_has_a_challenge_of_its_own() {
 #[test]
 fn every_batch_is_hashed_under_a_key_of_its_own() {
     let ot = Ot::dry(1, Options::default());
-    let blocks = Blocks::new((0..40u128).map(|i| i << 64 | 5 * i).collect());
+    let blocks = Blocks::new((0..40u128).map(|i| (i << 64) | (5 * i)).collect());
     let sent = |instance| Sent { blocks: blocks.clone(), instance };
     let received = |instance| {
         let choices = Bits::zeros(1, blocks.len());
