@@ -1,16 +1,13 @@
-"""Sessions that applications are tested in: every protocol that runs them."""
+"""Sessions that applications are tested in: every protocol, and one with more parties."""
 
 from __future__ import annotations
 
 import quorate as qr
+from protocols import USUAL, Place
 
-SMALLEST = {"rss": 3}
-"""Protocols, and how many parties each has at least."""
-
-SESSIONS = [*SMALLEST.items(), ("rss", 5)]
+SESSIONS = [*USUAL, Place("rss", 5)]
 
 
-def opened(case: tuple[str, int], **options: object) -> qr.Session:
+def opened(place: Place, **options: object) -> qr.Session:
     """A session of a protocol and so many parties."""
-    protocol, parties = case
-    return qr.local(protocol, parties=parties, **options)
+    return qr.local(place.protocol, parties=place.parties, **options)

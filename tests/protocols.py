@@ -1,18 +1,49 @@
-"""Which protocol a test runs on, by the number of parties: what holds for one must hold for all."""
+"""Where tests run: every protocol that the package offers, with every number of parties that it is tested with. What
+holds for one must hold for all, so a new family is tested everywhere by being there."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import quorate as qr
+from quorate._families import FAMILIES
 from quorate._public import as_numbers
 
 
-def among(parties: int, **options: Any) -> qr.Session:
-    """A local session of so many parties: two under `aby`, more under `rss`; see `stated`."""
-    return stated("aby" if parties == 2 else "rss", parties=parties, **options)
+class Place(NamedTuple):
+    """A protocol, and so many parties."""
+
+    protocol: str
+    parties: int
+
+    def __str__(self) -> str:
+        return f"{self.protocol}-{self.parties}"
+
+
+def places(most: int = 7) -> list[Place]:
+    """Every protocol with every number of parties that it is tested with, up to `most`; at least with its usual one."""
+    return [
+        Place(name, parties)
+        for name, family in FAMILIES.items()
+        for parties in family.parties
+        if parties <= max(most, family.parties[0])
+    ]
+
+
+def usual(protocol: str) -> Place:
+    """A protocol with its usual number of parties."""
+    return Place(protocol, FAMILIES[protocol].parties[0])
+
+
+USUAL = [usual(name) for name in FAMILIES]
+"""Every protocol, with its usual number of parties."""
+
+
+def among(place: Place, **options: Any) -> qr.Session:
+    """A local session there; see `stated`."""
+    return stated(place.protocol, parties=place.parties, **options)
 
 
 def stated(protocol: str = "rss", **options: Any) -> qr.Session:

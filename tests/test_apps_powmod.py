@@ -11,22 +11,23 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from applications import SESSIONS, SMALLEST, opened
+from applications import SESSIONS, opened
+from protocols import USUAL
 
 SECRET = [which for which in itertools.product([False, True], repeat=3) if any(which)]
 """Which of base, exponent and modulus are secret."""
 
 
-@pytest.fixture(scope="module", params=SESSIONS, ids=lambda case: f"{case[0]}-{case[1]}")
+@pytest.fixture(scope="module", params=SESSIONS, ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     with opened(request.param) as session, warnings.catch_warnings():
         warnings.simplefilter("error")
         yield session
 
 
-@pytest.fixture(scope="module", params=SMALLEST)
+@pytest.fixture(scope="module", params=USUAL, ids=str)
 def smallest(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
-    with opened((request.param, SMALLEST[request.param])) as session:
+    with opened(request.param) as session:
         yield session
 
 

@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from applications import SESSIONS, SMALLEST, opened
+from applications import SESSIONS, opened
+from protocols import USUAL
 from quorate.apps._merge import layers
 
 MANY = 120
 
 
-@pytest.fixture(scope="module", params=SESSIONS, ids=lambda case: f"{case[0]}-{case[1]}")
+@pytest.fixture(scope="module", params=SESSIONS, ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     with opened(request.param) as session:
         yield session
 
 
-@pytest.fixture(scope="module", params=SMALLEST)
+@pytest.fixture(scope="module", params=USUAL, ids=str)
 def smallest(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
-    with opened((request.param, SMALLEST[request.param])) as session:
+    with opened(request.param) as session:
         yield session
 
 

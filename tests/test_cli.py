@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import quorate as qr
+from protocols import Place, places
 from quorate._options import OPTIONS
 from quorate.cli import _options, exit_status
 
@@ -123,12 +124,12 @@ def test_other_options_are_the_scripts() -> None:
     assert _options(["explain", "x.py", *own]).arguments == own
 
 
-@pytest.mark.parametrize("parties", [2, 3, 5, 7])
-def test_run_starts_a_process_for_each(tmp_path: Path, parties: int) -> None:
-    which = ["--protocol", "aby"] if parties == 2 else ["--parties", str(parties)]
+@pytest.mark.parametrize("place", places(), ids=str)
+def test_run_starts_a_process_for_each(tmp_path: Path, place: Place) -> None:
+    which = ["--protocol", place.protocol, "--parties", str(place.parties)]
     done = quorate("run", script(tmp_path), *which, "--depth", "3", "file.csv")
     assert done.returncode == 0, done.stderr
-    wanted = {f"[party {i}] {i} ['--depth', '3', 'file.csv'] [4 9]" for i in range(parties)}
+    wanted = {f"[party {i}] {i} ['--depth', '3', 'file.csv'] [4 9]" for i in range(place.parties)}
     assert set(done.stdout.splitlines()) == wanted
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import among
+from protocols import USUAL, Place, among
 from quorate import _quorate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,24 +59,26 @@ def chain(mpc: qr.Session, length: int) -> qr.SecretArray:
     return x
 
 
-WORKLOADS: dict[str, tuple[Callable[[qr.Session], qr.SecretArray], int, qr.Network | None]] = {
-    "product of a thousand": (lambda mpc: product(mpc, 1000), 3, None),
-    "product of a million": (lambda mpc: product(mpc, 10**6), 3, None),
-    "product of five parties": (lambda mpc: product(mpc, 10**5), 5, None),
-    "matrices": (lambda mpc: matrix(mpc, 256), 3, None),
-    "less-than": (lambda mpc: less(mpc, 10**5), 3, None),
-    "less-than of five parties": (lambda mpc: less(mpc, 2000), 5, None),
-    "equality": (lambda mpc: equal(mpc, 10**5), 3, None),
-    "exact truncation": (lambda mpc: reals(mpc, 50000) * reals(mpc, 50000), 3, None),
-    "product of two parties": (lambda mpc: product(mpc, 10**4), 2, None),
-    "less-than of two parties": (lambda mpc: less(mpc, 3000), 2, None),
-    "argmax of two parties": (lambda mpc: two(mpc, 300)[0].argmax(), 2, None),
-    "sort": (lambda mpc: two(mpc, 64)[0].sort(), 3, None),
-    "argmax": (lambda mpc: two(mpc, 10**4)[0].argmax(), 3, None),
-    "sigmoid": (lambda mpc: qr.sigmoid(reals(mpc, 10**4)), 3, None),
-    "chain": (lambda mpc: chain(mpc, 50), 3, None),
-    "slow network": (lambda mpc: product(mpc, 50000), 3, qr.Network(rtt_ms=5, mbit=100)),
-    "far network": (lambda mpc: less(mpc, 1000), 3, qr.Network(rtt_ms=20, mbit=50)),
+TWO, THREE, FIVE = Place("aby", 2), Place("rss", 3), Place("rss", 5)
+
+WORKLOADS: dict[str, tuple[Callable[[qr.Session], qr.SecretArray], Place, qr.Network | None]] = {
+    "product of a thousand": (lambda mpc: product(mpc, 1000), THREE, None),
+    "product of a million": (lambda mpc: product(mpc, 10**6), THREE, None),
+    "product of five parties": (lambda mpc: product(mpc, 10**5), FIVE, None),
+    "matrices": (lambda mpc: matrix(mpc, 256), THREE, None),
+    "less-than": (lambda mpc: less(mpc, 10**5), THREE, None),
+    "less-than of five parties": (lambda mpc: less(mpc, 2000), FIVE, None),
+    "equality": (lambda mpc: equal(mpc, 10**5), THREE, None),
+    "exact truncation": (lambda mpc: reals(mpc, 50000) * reals(mpc, 50000), THREE, None),
+    "product of two parties": (lambda mpc: product(mpc, 10**4), TWO, None),
+    "less-than of two parties": (lambda mpc: less(mpc, 3000), TWO, None),
+    "argmax of two parties": (lambda mpc: two(mpc, 300)[0].argmax(), TWO, None),
+    "sort": (lambda mpc: two(mpc, 64)[0].sort(), THREE, None),
+    "argmax": (lambda mpc: two(mpc, 10**4)[0].argmax(), THREE, None),
+    "sigmoid": (lambda mpc: qr.sigmoid(reals(mpc, 10**4)), THREE, None),
+    "chain": (lambda mpc: chain(mpc, 50), THREE, None),
+    "slow network": (lambda mpc: product(mpc, 50000), THREE, qr.Network(rtt_ms=5, mbit=100)),
+    "far network": (lambda mpc: less(mpc, 1000), THREE, qr.Network(rtt_ms=20, mbit=50)),
 }
 
 
@@ -90,10 +92,10 @@ def taken(phase: str, before: qr.Stats, after: qr.Stats) -> tuple[float, float]:
 def ratios(name: str) -> tuple[list[float], list[float]]:
     """Predicted over measured seconds of a few runs, each with rates that were measured just before it: those in which
     the parties compute, and all by the wall clock."""
-    workload, parties, network = WORKLOADS[name]
+    workload, place, network = WORKLOADS[name]
     computing, everything = [], []
     # Products in a row wrap, which costs what others cost.
-    with qr.local("rss" if parties > 2 else "aby", parties=parties, network=network, check=False) as mpc:
+    with qr.local(place.protocol, parties=place.parties, network=network, check=False) as mpc:
         for _ in range(1 + RUNS):
             _quorate.recalibrate()
             array = workload(mpc)
@@ -170,10 +172,12 @@ def test_lines_say_what_they_draw_and_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parties", "options"), [(3, {}), (2, {}), (2, {"sharings": "Y"}), (2, {"max_memory": "1GB"})], ids=str
+    ("place", "options"),
+    [*((place, {}) for place in USUAL), (TWO, {"sharings": "Y"}), (TWO, {"max_memory": "1GB"})],
+    ids=str,
 )
-def test_a_measured_network_is_the_simulated_one(parties: int, options: dict[str, str]) -> None:
-    with among(parties, network=qr.Network(rtt_ms=10, mbit=200), **options) as mpc:
+def test_a_measured_network_is_the_simulated_one(place: Place, options: dict[str, str]) -> None:
+    with among(place, network=qr.Network(rtt_ms=10, mbit=200), **options) as mpc:
         network = mpc.measure_network()
         assert 8 < network.rtt_ms < 40
         assert 20 < network.mbit < 400

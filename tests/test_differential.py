@@ -7,14 +7,17 @@ wraps to k bits, and shares no code with the package.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
-from protocols import among
+from protocols import USUAL, Place, among, places
+from quorate._families import FAMILIES
 
 SHAPES: list[tuple[int, ...]] = [(), (1,), (3,), (2, 3), (2, 1), (1, 3), (0, 3), (4, 2, 3)]
 
@@ -429,12 +432,15 @@ STEPS = [
 ]  # fmt: skip
 
 
-#: The sharings that the planner may use, by the number of parties.
-MIXES = {3: ["auto", "A+B", "B"], 2: ["auto", "auto", "A", "B", "Y", "A+B", "A+Y", "B+Y"]}
+def mixes(place: Place) -> list[str]:
+    """The sharings that the planner may use there: what it likes, each alone, and some together."""
+    there = FAMILIES[place.protocol].sharings
+    pairs = ["+".join(pair) for pair in itertools.combinations(there, 2)]
+    return ["auto", "auto", *(there if len(there) > 2 else there[1:]), *pairs] if place in USUAL else ["auto"]
 
 
-def run(data: Any, parties: int, k: int, f: int, bounded: bool) -> None:
-    with among(parties, sharings=data.draw(st.sampled_from(MIXES.get(parties, ["auto"])))) as mpc:
+def run(data: Any, place: Place, k: int, f: int, bounded: bool) -> None:
+    with among(place, sharings=data.draw(st.sampled_from(mixes(place)))) as mpc:
         drawer = Drawer(data, mpc, k, f, bounded)
         drawer.input()
         drawer.input()
@@ -448,25 +454,22 @@ SETTINGS = settings(
 )
 
 
-@settings(SETTINGS)
+@pytest.mark.parametrize("place", USUAL, ids=str)
+@settings(SETTINGS, max_examples=450)
 @given(data=st.data(), k=st.integers(2, 64), bounded=st.booleans())
-def test_integers_three_parties(data: Any, k: int, bounded: bool) -> None:
-    run(data, 3, k, 0, bounded)
+def test_integers(place: Place, data: Any, k: int, bounded: bool) -> None:
+    run(data, place, k, 0, bounded)
 
 
-@settings(SETTINGS, max_examples=300)
-@given(data=st.data(), k=st.integers(2, 64), bounded=st.booleans())
-def test_integers_two_parties(data: Any, k: int, bounded: bool) -> None:
-    run(data, 2, k, 0, bounded)
-
-
-@settings(SETTINGS, max_examples=140)
+@pytest.mark.parametrize("place", [place for place in places() if place not in USUAL], ids=str)
+@settings(SETTINGS, max_examples=70)
 @given(data=st.data(), k=st.sampled_from([2, 3, 8, 31, 32, 33, 63, 64]), bounded=st.booleans())
-def test_integers_five_and_seven_parties(data: Any, k: int, bounded: bool) -> None:
-    run(data, data.draw(st.sampled_from([5, 5, 7])), k, 0, bounded)
+def test_integers_among_more_parties(place: Place, data: Any, k: int, bounded: bool) -> None:
+    run(data, place, k, 0, bounded)
 
 
-@settings(SETTINGS, max_examples=350)
+@pytest.mark.parametrize("place", USUAL, ids=str)
+@settings(SETTINGS, max_examples=180)
 @given(data=st.data(), k=st.integers(3, 64), bounded=st.booleans())
-def test_fixed_point(data: Any, k: int, bounded: bool) -> None:
-    run(data, data.draw(st.sampled_from([2, 3, 3])), k, data.draw(st.integers(1, min(k - 1, 30))), bounded)
+def test_fixed_point(place: Place, data: Any, k: int, bounded: bool) -> None:
+    run(data, place, k, data.draw(st.integers(1, min(k - 1, 30))), bounded)

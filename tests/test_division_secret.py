@@ -17,7 +17,7 @@ from applications import SESSIONS, opened
 PLENTY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.fixture(scope="module", params=SESSIONS, ids=lambda case: f"{case[0]}-{case[1]}")
+@pytest.fixture(scope="module", params=SESSIONS, ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     # The least number divided by -1 wraps, which is compared.
     with opened(request.param, check=False) as session:

@@ -16,7 +16,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
-from protocols import among
+from protocols import Place, among, places, usual
 from quorate.demo import breast_cancer_jobs, compare
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
@@ -47,17 +47,17 @@ def test_the_main_job(job: Any) -> None:
     assert outcome.accuracy_private == outcome.accuracy_clear
 
 
-@pytest.mark.parametrize("parties", [2, 3, 5])
+@pytest.mark.parametrize("place", places(5), ids=str)
 @pytest.mark.parametrize("name", ESTIMATORS, ids=str)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_binary_and_multi_class(name: str, classes: int, parties: int) -> None:
+def test_binary_and_multi_class(name: str, classes: int, place: Place) -> None:
     X, y = load_iris(return_X_y=True)
     X, y = X[y < classes], np.array(["setosa", "versicolor", "virginica"])[y[y < classes]]
     estimator = fitted(name, X, y)
     model = qr.models.from_sklearn(estimator, bounds=8)
-    records = X[:: 5 if parties == 3 else 25]
-    with among(parties) as mpc:
-        predicted = model.predict(mpc, records, model_owner=parties - 1, data_owner=0, reveal_to=1)
+    records = X[:: 5 if place == usual("rss") else 25]
+    with among(place) as mpc:
+        predicted = model.predict(mpc, records, model_owner=place.parties - 1, data_owner=0, reveal_to=1)
     assert predicted.tolist() == estimator.predict(records).tolist()
 
 

@@ -19,7 +19,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
 import quorate as qr
-from protocols import among
+from protocols import Place, among, places, usual
 from quorate.models import Shape, from_sklearn
 from quorate.models._ensemble import value_bits
 from quorate.models._network import Layer, layers_of, shifts_of
@@ -138,8 +138,11 @@ def test_tables_from_elsewhere(name: str) -> None:
 # ---- among parties -----------------------------------------------------------------------------------------------
 
 
-def among_parties(model: Any, records: np.ndarray, parties: int = 3) -> tuple[np.ndarray, Any]:
-    with among(parties, strict=True) as mpc:
+RSS = usual("rss")
+
+
+def among_parties(model: Any, records: np.ndarray, place: Place = RSS) -> tuple[np.ndarray, Any]:
+    with among(place, strict=True) as mpc:
         return model.predict(mpc, records), mpc.stats().online
 
 
@@ -162,10 +165,10 @@ def test_networks_among_parties(activation: str, target: str) -> None:
 def test_other_numbers_of_parties() -> None:
     X, y, fresh = split("iris")
     for estimator in (RandomForestClassifier(5, random_state=0), GradientBoostingClassifier(n_estimators=3)):
-        predicted, _ = among_parties(from_sklearn(estimator.fit(X, y)), fresh[:10], parties=5)
-        predicted_by_two, _ = among_parties(from_sklearn(estimator.fit(X, y)), fresh[:10], parties=2)
-        assert (predicted_by_two == predicted).all()
-        assert (predicted == estimator.predict(fresh[:10])).all()
+        wanted = estimator.fit(X, y).predict(fresh[:10])
+        for place in places(5):
+            predicted, _ = among_parties(from_sklearn(estimator), fresh[:10], place)
+            assert (predicted == wanted).all(), place
 
 
 def test_rounds_do_not_grow_with_trees_or_records() -> None:

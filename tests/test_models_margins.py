@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
 from deploying import Deployment
-from protocols import among
+from protocols import Place, among, usual
 
 
 def fitted(estimator: Any, X: np.ndarray, y: np.ndarray) -> Any:
@@ -27,9 +27,12 @@ def fitted(estimator: Any, X: np.ndarray, y: np.ndarray) -> Any:
         return estimator.fit(X, y)
 
 
-def told(model: Any, X: np.ndarray, parties: int = 3) -> tuple[np.ndarray, list[str]]:
+RSS = usual("rss")
+
+
+def told(model: Any, X: np.ndarray, place: Place = RSS) -> tuple[np.ndarray, list[str]]:
     """Predictions, and what was said of them."""
-    with among(parties) as mpc, warnings.catch_warnings(record=True) as caught:
+    with among(place) as mpc, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         predicted = model.predict(mpc, X)
     return predicted, [str(w.message) for w in caught if issubclass(w.category, qr.ModelWarning)]
@@ -55,7 +58,7 @@ def test_a_network_on_digits(digits: tuple[np.ndarray, np.ndarray], seed: int) -
     assert 0 < close < 297
     for model in (qr.models.from_sklearn(network, bounds=1), qr.models.from_sklearn(network, sample=X[:1500])):
         assert model.margin_bound < 0.002
-        predicted, words = told(model, X[1500:], parties=2 if seed == 1 else 3)
+        predicted, words = told(model, X[1500:], place=usual("aby") if seed == 1 else RSS)
         assert words == [] and (predicted == network.predict(X[1500:])).all()
 
 

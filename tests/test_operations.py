@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import among, stated
+from protocols import USUAL, Place, among, places, stated
 from quorate._network import layers
 
 
-@pytest.fixture(scope="module", params=[2, 3, 5])
+@pytest.fixture(scope="module", params=places(5), ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     with among(request.param) as session:
         yield session
@@ -294,13 +294,13 @@ def test_sorting_other_numbers(three: qr.Session) -> None:
 
 @pytest.mark.parametrize("shape", [(1,), (3, 1), (1, 2), (0,), (1, 0)], ids=str)
 @pytest.mark.parametrize("shadow", [False, True])
-@pytest.mark.parametrize("parties", [2, 3])
+@pytest.mark.parametrize("place", USUAL, ids=str)
 def test_positions_along_short_axes_are_what_they_are_along_long_ones(
-    parties: int, shadow: bool, shape: tuple[int, ...]
+    place: Place, shadow: bool, shape: tuple[int, ...]
 ) -> None:
     a = some(*shape, reach=4)
     dtypes = [(qr.int(8), a), (qr.uint(16), abs(a).astype(np.uint64)), (qr.fixed(32, 8), a / 4), (qr.bit, a > 0)]
-    with among(parties, shadow=shadow) as mpc:
+    with among(place, shadow=shadow) as mpc:
         for dtype, values in dtypes:
             x = mpc.input(values, owner=0, dtype=dtype)
             for axis in (None, *range(len(shape))):

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
-from protocols import among
+from protocols import USUAL, Place, among, places
 from quorate._explain import Placeholder
 from quorate.demo import breast_cancer_jobs
 
@@ -92,10 +92,10 @@ def program(data: Any, mpc: qr.Session, dtype: qr.Dtype, bound: int | None) -> l
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data(), parties=st.sampled_from([2, 2, 3, 3, 3, 5, 7]), k=st.integers(4, 64), bounded=st.booleans())
-def test_plans_of_random_programs_are_exact(data: Any, parties: int, k: int, bounded: bool) -> None:
+@given(data=st.data(), place=st.sampled_from([*USUAL, *USUAL, *places()]), k=st.integers(4, 64), bounded=st.booleans())
+def test_plans_of_random_programs_are_exact(data: Any, place: Place, k: int, bounded: bool) -> None:
     dtype = qr.fixed(k, k // 3) if data.draw(st.booleans()) else qr.int(k)
-    with among(parties) as mpc:
+    with among(place) as mpc:
         pool = program(data, mpc, dtype, 1 if bounded else None)
         first = data.draw(st.sampled_from(pool))
         assert_exact(mpc, first)
@@ -103,12 +103,12 @@ def test_plans_of_random_programs_are_exact(data: Any, parties: int, k: int, bou
         assert_exact(mpc, pool[-1])
 
 
-@pytest.mark.parametrize("parties", [2, 3, 5])
-def test_plans_of_array_operations_are_exact(parties: int) -> None:
-    with among(parties) as mpc:
+@pytest.mark.parametrize("place", places(5), ids=str)
+def test_plans_of_array_operations_are_exact(place: Place) -> None:
+    with among(place) as mpc:
         x = mpc.input(np.arange(-6, 6), owner=0)
         short = mpc.input(np.arange(12), owner=1, bound=100)
-        u = mpc.input(np.arange(12), owner=parties - 1, dtype=qr.uint(40))
+        u = mpc.input(np.arange(12), owner=place.parties - 1, dtype=qr.uint(40))
         z = mpc.input(np.arange(12) / 4, owner=0)
         assert_exact(mpc, *divmod(x, 7), short // 10, u // 3, z // 2, x // np.arange(1, 13), x % -5)
         assert_exact(mpc, u < 5, u >> 3, u.max(), u.astype(qr.fixed(64, 16)), u.astype(qr.int(8)))

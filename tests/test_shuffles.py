@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import among
+from protocols import among, places
 
 
-@pytest.fixture(scope="module", params=[2, 3, 5, 7])
+@pytest.fixture(scope="module", params=places(), ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     with among(request.param) as session:
         yield session

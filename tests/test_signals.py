@@ -81,9 +81,10 @@ def test_a_script_that_is_told_to_end_cleans_up(deployment: Deployment) -> None:
 
 
 def test_handlers_of_the_user_stay(deployment: Deployment) -> None:
-    heard = "    signal.signal(signal.SIGTERM, lambda *_: print('heard', flush=True))\n"
-    script = deployment.script("print('up')\nsignal.pause()\n" + PRODUCT)
-    script.write_text(script.read_text().replace("with qr", heard.strip() + "\nwith qr"))
+    heard = "heard = []\nsignal.signal(signal.SIGTERM, lambda *_: heard.append(print('heard', flush=True)))\n"
+    # The signal may come before the script waits for it.
+    script = deployment.script("print('up')\nwhile not heard: time.sleep(0.01)\n" + PRODUCT)
+    script.write_text(script.read_text().replace("with qr", heard + "with qr"))
     running = deployment.start_all(script)
     for party in running:
         party.wait_for("up")

@@ -13,6 +13,7 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment
+from quorate._families import FAMILIES
 
 RECORDS = 40
 UNIT = 2.0**-16
@@ -136,12 +137,12 @@ def _is_right(of: Callable[[Any, Any], Any], got: Any, x: np.ndarray, y: np.ndar
     return bool((np.abs(got - meant) <= np.maximum(1e-6 * np.abs(meant), _resolution(of, x, y))).all())
 
 
-@pytest.mark.parametrize("parties", [2, 3])
-def test_usual_statistics_of_usual_data_are_right(parties: int) -> None:
+@pytest.mark.parametrize("protocol", FAMILIES)
+def test_usual_statistics_of_usual_data_are_right(protocol: str) -> None:
     refused, wrong, checked = [], [], 0
     for name in DATA:
         x, y = on_the_grid(name)
-        with qr.local("aby" if parties == 2 else "rss") as mpc, warnings.catch_warnings():
+        with qr.local(protocol) as mpc, warnings.catch_warnings():
             warnings.simplefilter("ignore", qr.RangeWarning)  # values of 10^-3 lose bits, which is said
             warnings.filterwarnings("error", ".*saturation", qr.RangeWarning)  # a divisor that is rounded to 0
             a, b = mpc.input(x, owner=0), mpc.input(y, owner=1)
@@ -231,7 +232,7 @@ def test_random_programs_are_right_or_refused(seed: int) -> None:
     else:
         x, y = (np.rint(v / UNIT) * UNIT for v in (x, y))
     dtype = None if kind == "real" else eval(f"qr.{kind}")  # of the list above
-    protocol = "rss" if seed % 2 else "aby"
+    protocol = list(FAMILIES)[seed % len(FAMILIES)]
     whole = "int" in kind
     with qr.local(protocol) as mpc, warnings.catch_warnings():
         warnings.simplefilter("ignore", qr.RangeWarning)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import quorate as qr
 from deploying import Deployment
-from protocols import among, stated
+from protocols import Place, among, places, stated
 from quorate.plan import Truncations
 
 
@@ -58,7 +58,7 @@ def units(value: np.ndarray, frac: int) -> np.ndarray:
     return np.rint(np.asarray(value) * 2.0**frac).astype(np.int64)
 
 
-@pytest.fixture(scope="module", params=[2, 3, 5, 7], ids="{} parties".format)
+@pytest.fixture(scope="module", params=places(), ids=str)
 def rounding(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     """Sessions that round products either way."""
     with among(request.param, trunc="probabilistic") as mpc:
@@ -125,11 +125,11 @@ def test_the_plan_says_what_is_rounded_how_and_what_it_risks() -> None:
         assert "rounds fixed point: 1 down, exactly" in str(plan)
 
 
-@pytest.mark.parametrize("parties", [2, 3, 5])
-def test_rounding_either_way_costs_less_and_what_was_planned(parties: int) -> None:
+@pytest.mark.parametrize("place", places(5), ids=str)
+def test_rounding_either_way_costs_less_and_what_was_planned(place: Place) -> None:
     costs = {}
     for trunc in ("exact", "probabilistic"):
-        with among(parties, trunc=trunc) as mpc:
+        with among(place, trunc=trunc) as mpc:
             x, y = (mpc.input(np.ones(1000), owner=i, bound=100) for i in range(2))
             product = x * y
             plan = mpc.explain(product)

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
-from protocols import among
+from protocols import among, places
 
 PLENTY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.fixture(scope="module", params=[2, 3, 5, 7])
+@pytest.fixture(scope="module", params=places(), ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     with among(request.param) as session:
         yield session

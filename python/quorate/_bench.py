@@ -66,8 +66,8 @@ def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: 
 
 def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int:
     """`quorate bench scaling`."""
-    if protocol != "rss":
-        raise ConfigError(f'no benchmarks of scaling for protocol "{protocol}"; this release has rss')
+    if protocol != _scaling.PROTOCOL:
+        raise ConfigError(f'no benchmarks of scaling for protocol "{protocol}"; this release has {_scaling.PROTOCOL}')
     rows: dict[_scaling.Point, _scaling.Figures] = {}
     _say(*_preamble()[:2], "", _scaling.HEAD)
     for point in _scaling.points():

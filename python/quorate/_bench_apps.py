@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from quorate import apps
+from quorate._families import FAMILIES
 from quorate.dtypes import uint
 from quorate.errors import QuorateError
 from quorate.session import Network, Session, local
@@ -116,7 +117,7 @@ def rows(names: Sequence[str], protocol: str) -> Iterator[dict[str, Any]]:
     for name in names:
         application = _MADE[name]()
         for link, network in LINKS.items():
-            for sharings in MIXES[name] if protocol == "aby" else ("auto",):
+            for sharings in MIXES[name] if "Y" in FAMILIES[protocol].sharings else ("auto",):
                 called = name if sharings == "auto" else f"{name} in {sharings}"
                 with local(protocol, network=network, sharings=sharings, check=False) as mpc:
                     yield _row(called, application, link, mpc)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from quorate import _network, _source
+from quorate._families import FAMILIES
 from quorate._public import whole_axis
 from quorate._source import at
 from quorate.dtypes import Dtype
@@ -180,6 +181,8 @@ class Composed:
             [ 4 -4]
         """
         x = self._me()
-        if sharing == "Y" and x._session.protocol != "aby":
-            raise ConfigError(at(f'the protocol "{x._session.protocol}" has no Yao sharing ("Y"): use qr.local("aby")'))
+        having = [name for name, family in FAMILIES.items() if sharing in family.sharings]
+        if having and x._session.protocol not in having:
+            others = " or ".join(f'qr.local("{name}")' for name in having)
+            raise ConfigError(at(f'the protocol "{x._session.protocol}" has no sharing "{sharing}": use {others}'))
         return x._new(x._session._native.to(x._node, str(sharing), _source.line()))

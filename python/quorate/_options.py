@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from quorate._families import choices
 from quorate._source import at
 from quorate.errors import ConfigError
 
 __all__ = ["LOCAL", "OPTIONS", "Options"]
 
-# What sessions of every place have, and local ones alone.
-OPTIONS = ("strict", "trunc", "forms", "threads", "max_memory", "sharings", "offline_weight", "triples")
+# What sessions of every place have, with the options of some families, and what local ones have alone.
+OPTIONS = ("strict", "trunc", "threads", "max_memory", "sharings", "offline_weight", *choices())
 LOCAL = ("seed", "shadow", "check")
 
 # Options of later releases: the value that says what holds without them.
@@ -34,14 +35,13 @@ class Options:
     Attributes:
         strict: refuse a program whose values may leave their dtype; inputs then need a bound.
         trunc: "exact" or "probabilistic", how products of fixed point are rounded.
-        forms: "auto", "edabits" or "randbits", which of several protocols with one result run.
         threads: on which a party computes; each party may choose its own.
         max_memory: bytes that a party may use for what it holds and computes, as a number or as "4GB" (also 4e9, kB,
             MB, KiB, MiB, GiB); None for what is free where the parties run. Alike at all parties. Large steps run in
             pieces; what cannot, and does not fit, is refused before anything is sent.
         sharings: "auto", or the sharings that the planner may use, as in "A+Y".
         offline_weight: what a second of the offline phase counts beside one of the online phase, for the planner.
-        triples: "ot", "paillier" or "dgk", what multiplication triples of two parties are made with.
+        family: options that families have of their own, by name; only what was asked for.
         seed: of all coins; None for the operating system's. Local sessions only.
         shadow: whether numpy runs beside the protocol. Local sessions only.
         check: whether values are held to their dtypes before a run. Local sessions only.
@@ -49,12 +49,11 @@ class Options:
 
     strict: bool = False
     trunc: str = "exact"
-    forms: str = "auto"
     threads: int = 1
     max_memory: int | None = None
     sharings: str = "auto"
     offline_weight: float = 1.0
-    triples: str = "ot"
+    family: dict[str, str] = dataclasses.field(default_factory=dict)
     seed: int | None = None
     shadow: bool = False
     check: bool = True
@@ -72,9 +71,12 @@ class Options:
             ConfigError: naming the options that there are, or why one is not for deployments.
         """
         known = OPTIONS + (LOCAL if local else ())
-        chosen: dict[str, Any] = {}
+        chosen: dict[str, Any] = {"family": {}}
+        own = choices()
         for name, value in given.items():
-            if name in known:
+            if name in own:
+                chosen["family"][name] = _one_of(*own[name].values)(name, value)
+            elif name in known:
                 chosen[name] = _CHECKS[name](name, value)
             elif name in LOCAL and value in (None, False):
                 continue
@@ -175,12 +177,10 @@ def _number(value: Any) -> float | None:
 _CHECKS = {
     "sharings": _sharings,
     "offline_weight": _weight,
-    "triples": _one_of("ot", "paillier", "dgk"),
     "strict": _flag,
     "threads": _threads,
     "max_memory": _bytes,
     "trunc": _one_of("exact", "probabilistic"),
-    "forms": _one_of("auto", "edabits", "randbits"),
     "seed": _seed,
     "shadow": _flag,
     "check": _flag,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate._families import FAMILIES
 from quorate.dtypes import int as int_dtype
 from quorate.errors import QuorateError
 from quorate.session import local
@@ -18,7 +19,8 @@ __all__ = ["HEAD", "Point", "draw", "line", "measure", "points"]
 BATCHES = (1, 100, 10_000, 100_000)
 NETWORKS = (None, "lan", "wan")
 BITS = (8, 16, 32, 64)
-PARTIES = (3, 5, 7)
+PROTOCOL = "rss"
+PARTIES = FAMILIES[PROTOCOL].parties
 #: Runs of a point, of which the median counts; a first one of more seconds than `LONG` is the only one.
 RUNS = 3
 LONG = 1.0
@@ -77,7 +79,7 @@ def measure(point: Point) -> Figures:
         exact = work(x, y)
     if exact.dtype.kind == "i":
         exact = exact << (64 - point.bits) >> (64 - point.bits)
-    with local("rss", parties=point.parties, network=point.network, check=False) as mpc:
+    with local(PROTOCOL, parties=point.parties, network=point.network, check=False) as mpc:
         a, b = mpc.input(x, owner=0, dtype=kind), mpc.input(y, owner=1, dtype=kind)
         mpc.reveal_all(a[:1], b[:1])
         taken = []

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from quorate._families import DEFAULT
 from quorate.session import Session, connect, local
 
 __all__ = ["Settings", "session", "settings"]
@@ -13,9 +14,9 @@ __all__ = ["Settings", "session", "settings"]
 
 @dataclasses.dataclass
 class Settings:
-    """What the command line said; a script that is run by itself gets a local `rss` session."""
+    """What the command line said; a script that is run by itself gets a local session of the first family."""
 
-    protocol: str = "rss"
+    protocol: str = DEFAULT
     parties: int | None = None
     network: str | None = None
     config: str | None = None

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quorate._families import DEFAULT, FAMILIES, choices, listed, table
 from quorate._options import LOCAL, OPTIONS
 from quorate._signals import TERMINATED, Terminated
 from quorate.errors import (
@@ -52,14 +53,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="the main job on this machine: score a model privately")
-    demo.add_argument("--protocol", default="rss", help="rss or aby")
+    demo.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
     demo.add_argument("--plot", type=Path, default=Path("quorate-demo.png"), help="where the picture goes")
     _add_options(demo)
 
     run = commands.add_parser("run", help="all parties of a script here, as separate processes over TLS", **_SCRIPT)
     run.add_argument("script", type=Path)
-    run.add_argument("--protocol", default="rss", help="rss or aby")
-    run.add_argument("--parties", type=int, default=None, help="3, 5 or 7 for rss, 2 for aby")
+    run.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
+    run.add_argument("--parties", type=int, default=None, help=_parties())
     run.add_argument("--network", default=None, help="lan, wan or RTT_MS,MBIT: simulated, in one process")
 
     add_file_options(run, one_party=False)
@@ -78,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="the plan of a script and its cost; nothing is sent", **_SCRIPT)
     explain.add_argument("script", type=Path)
-    explain.add_argument("--protocol", default="rss", help="rss or aby")
+    explain.add_argument("--protocol", default=DEFAULT, help=listed(tuple(FAMILIES)))
     explain.add_argument("--parties", type=int, default=None)
     explain.add_argument("--network", default="lan", help="lan, wan or RTT_MS,MBIT: prices the plan")
     explain.add_argument("--plot", type=Path, default=None, help="also draw it: FILE.png, .svg, .pdf or .html")
@@ -89,12 +90,17 @@ def _parser() -> argparse.ArgumentParser:
 
     bench = commands.add_parser("bench", help="the standard workloads, with peers' published figures")
     bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
-    bench.add_argument("--protocol", default="rss", help="rss, aby, or ot: oblivious transfers of two parties")
+    bench.add_argument("--protocol", default=DEFAULT, help=f"{', '.join(FAMILIES)}, or ot: transfers of two parties")
     bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")
     bench.add_argument("--plot", type=Path, default=None, help="also draw them")
 
     commands.add_parser("models", help="what qr.models.from_sklearn supports")
+    commands.add_parser("protocols", help="the protocols, how many parties each takes, and their options")
     return parser
+
+
+def _parties() -> str:
+    return ", ".join(f"{family.takes} for {name}" for name, family in FAMILIES.items())
 
 
 def _add_options(command: argparse.ArgumentParser) -> None:
@@ -106,12 +112,15 @@ def _add_options(command: argparse.ArgumentParser) -> None:
         "--max-memory", metavar="BYTES", default=absent, help='what a party may use, such as "4GB" (default: no bound)'
     )
     command.add_argument("--trunc", default=absent, help="exact or probabilistic: how products are rounded")
-    command.add_argument("--forms", default=absent, help="auto, edabits or randbits: which correlations serve")
-    command.add_argument("--sharings", default=absent, help='auto, or some of A, B and Y as in "A+Y", with aby')
+    command.add_argument("--sharings", default=absent, help='auto, or some of A, B and Y as in "A+Y"')
     command.add_argument(
         "--offline-weight", metavar="W", default=absent, help="what an offline second counts beside an online one"
     )
-    command.add_argument("--triples", default=absent, help="ot, paillier or dgk: what makes triples, with aby")
+    for option in choices().values():
+        families = listed(tuple(name for name, family in FAMILIES.items() if option in family.options), "and")
+        command.add_argument(
+            f"--{option.name}", default=absent, help=f"{option.listed}, with {families}: {option.help}"
+        )
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:
@@ -265,6 +274,11 @@ def _models(_: argparse.Namespace) -> int:
     return OK
 
 
+def _protocols(_: argparse.Namespace) -> int:
+    print(table())
+    return OK
+
+
 _COMMANDS = {
     "demo": _demo,
     "run": _run,
@@ -273,6 +287,7 @@ _COMMANDS = {
     "explain": _explain,
     "bench": _bench,
     "models": _models,
+    "protocols": _protocols,
 }
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _quorate, _signals, _source
+from quorate._families import DEFAULT
 from quorate._joint import Joint
 from quorate._measure import measure
 from quorate._options import Options
@@ -68,7 +69,7 @@ class Session(Joint, Files):
     Attributes:
         me: this party's number in a deployment; None in a local session.
         parties: how many there are.
-        protocol: "rss" or "aby".
+        protocol: as in `qr.local`.
     """
 
     def __init__(self, native: _quorate.Session, network: str | None = None, options: Options | None = None) -> None:
@@ -345,7 +346,7 @@ def _shown(value: tuple[str, bytes], array: SecretArray) -> Any:
 
 
 def local(
-    protocol: str = "rss",
+    protocol: str = DEFAULT,
     parties: int | None = None,
     network: str | Network | None = None,
     **options: Any,

@@ -4,7 +4,7 @@ use quorate_circuits::Program;
 use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
 };
-use quorate_gadgets::{Gadgets, Sign, Width, compare, select, trunc_prob, widen};
+use quorate_gadgets::{Functions, Gadgets, Garbles, Sign, Width, compare, select, trunc_prob, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::input::check_party;
@@ -13,33 +13,12 @@ use crate::setup::Aby;
 use crate::share::Share;
 use crate::yao::YaoLabels;
 
-impl Gadgets for Aby {
+impl Functions for Aby {}
+
+impl Garbles for Aby {
     type Y = YaoLabels;
 
     const GARBLES: bool = true;
-
-    async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Box::pin(self.msb_of_summands(ctx, x)).await
-    }
-
-    async fn lt(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, width: Width) -> Result<Self::B> {
-        match width {
-            Width::Difference(bits) if bits <= x.ring().bits() => compare::lt(self, ctx, x, y, width).await,
-            _ => Box::pin(self.less_of_summands(ctx, x, y)).await,
-        }
-    }
-
-    async fn eqz(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Box::pin(self.eqz_of_summands(ctx, x)).await
-    }
-
-    async fn bit_decompose(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Box::pin(self.decompose_summands(ctx, x)).await
-    }
-
-    async fn compose(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
-        Box::pin(self.compose_bits(ctx, x, ring)).await
-    }
 
     fn public_labels(&self, bits: &Bits) -> Result<Self::Y> {
         self.labels_known_to_garbler(bits)
@@ -69,6 +48,31 @@ impl Gadgets for Aby {
 
     async fn garble(&self, ctx: &Ctx, program: &Program, inputs: &Self::Y) -> Result<Self::Y> {
         Box::pin(self.run_garbled(ctx, program, inputs)).await
+    }
+}
+
+impl Gadgets for Aby {
+    async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        Box::pin(self.msb_of_summands(ctx, x)).await
+    }
+
+    async fn lt(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, width: Width) -> Result<Self::B> {
+        match width {
+            Width::Difference(bits) if bits <= x.ring().bits() => compare::lt(self, ctx, x, y, width).await,
+            _ => Box::pin(self.less_of_summands(ctx, x, y)).await,
+        }
+    }
+
+    async fn eqz(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        Box::pin(self.eqz_of_summands(ctx, x)).await
+    }
+
+    async fn bit_decompose(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        Box::pin(self.decompose_summands(ctx, x)).await
+    }
+
+    async fn compose(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
+        Box::pin(self.compose_bits(ctx, x, ring)).await
     }
 
     async fn trunc_exact(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {

@@ -25,6 +25,7 @@ mod carry;
 pub mod cost;
 mod digits;
 mod edabit;
+mod family;
 mod input;
 mod lookup;
 mod make;

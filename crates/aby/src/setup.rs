@@ -7,6 +7,7 @@ use std::cell::RefCell;
 
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
+use quorate_gadgets::Family;
 use quorate_he::He;
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
@@ -40,10 +41,7 @@ impl Aby {
     /// # Errors
     /// [`Misuse::Parties`] unless 2.
     pub fn check_parties(parties: usize) -> Result<()> {
-        match parties {
-            2 => Ok(()),
-            parties => Err(Misuse::Parties { protocol: "aby", takes: "2", parties }.into()),
-        }
+        Self::DESCRIPTOR.check_parties(parties)
     }
 
     /// Agrees on a session id and a common seed, and sets up oblivious transfer.

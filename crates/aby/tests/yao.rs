@@ -5,7 +5,7 @@ use quorate_aby::{Aby, YaoLabels};
 use quorate_circuits::{Circuit, Direction, Extreme, Goal, Order, Program, Sign, catalog, from_rows, to_rows};
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Error, Opened, Phase, Result, Sharing};
-use quorate_gadgets::{Gadgets, Labels};
+use quorate_gadgets::{Gadgets, Garbles, Labels};
 use quorate_ring::{Bits, Ring, Vector};
 
 const ORDER: Order = Order::Runs(16);

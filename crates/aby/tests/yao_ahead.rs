@@ -5,7 +5,7 @@ use quorate_aby::{Aby, Garbling, YaoLabels};
 use quorate_circuits::{Goal, Order, Program, Sign, catalog};
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing};
-use quorate_gadgets::{Gadgets, Labels};
+use quorate_gadgets::{Gadgets, Garbles, Labels};
 use quorate_ring::{Bits, Ring, Vector};
 
 const ORDER: Order = Order::Runs(16);

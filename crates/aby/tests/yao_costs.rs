@@ -6,7 +6,7 @@ use quorate_aby::cost::yao::{self as cost, Cost};
 use quorate_aby::{Aby, Garbling, Kind, YaoLabels};
 use quorate_circuits::{Goal, Order, Program, catalog};
 use quorate_engine::{Costs, Ctx, Result, Sharing};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::{Gadgets, Garbles};
 use quorate_ring::{Bits, Ring, Vector};
 
 const KAPPA: f64 = 128.0;

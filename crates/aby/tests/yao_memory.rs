@@ -4,7 +4,7 @@ mod common;
 
 use common::run;
 use quorate_circuits::{Builder, Goal, Order, Program, catalog};
-use quorate_gadgets::{Gadgets, Labels};
+use quorate_gadgets::{Garbles, Labels};
 use quorate_ring::Bits;
 
 /// A line of this process's status, in KiB.

@@ -1,14 +1,16 @@
 //! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
-//! [--parties 2,3,5,7] [--links memory,tls,tcp] [--most BATCH]`. `tcp` is without encryption and needs `--features testing`.
+//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,tcp] [--most BATCH]`. `tcp` is without encryption and needs `--features testing`.
 
 use std::error::Error;
 
-use quorate_bench::{Bench, Cell, Limits, Link, Machine, Measured, Outcome, Workload, cells, peers, select};
+use quorate_bench::{Bench, Cell, Limits, Link, Machine, Measured, Outcome, Set, Workload, cells, everywhere, peers, select};
 
 /// What the command line asks for.
 struct Options {
     names: Vec<String>,
-    parties: Vec<usize>,
+    /// `None`: all that there is.
+    parties: Option<Vec<usize>>,
+    protocols: Option<Vec<String>>,
     links: Vec<Link>,
     most: usize,
 }
@@ -25,12 +27,13 @@ fn link(name: &str) -> Result<Link, String> {
 
 fn options() -> Result<Options, Box<dyn Error>> {
     let links = vec![Link::Memory, Link::Tls];
-    let mut options = Options { names: Vec::new(), parties: vec![2, 3, 5, 7], links, most: usize::MAX };
+    let mut options = Options { names: Vec::new(), parties: None, protocols: None, links, most: usize::MAX };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
         match argument.as_str() {
-            "--parties" => options.parties = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
+            "--parties" => options.parties = Some(value()?.split(',').map(str::parse).collect::<Result<_, _>>()?),
+            "--protocols" => options.protocols = Some(value()?.split(',').map(str::to_owned).collect()),
             "--links" => options.links = value()?.split(',').map(link).collect::<Result<_, _>>()?,
             "--most" => options.most = value()?.parse()?,
             _ => options.names.push(argument),
@@ -47,7 +50,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("inputs are shared before the clock starts and results opened after it stopped");
     println!("{}\n", peers::CONDITIONS);
     let mut bench = Bench::new(Limits::default());
-    for cell in cells(&workloads, &options.parties, &options.links) {
+    let is_wanted = |(set, parties): &(Set, usize)| {
+        options.parties.as_ref().is_none_or(|wanted| wanted.contains(parties))
+            && options.protocols.as_ref().is_none_or(|wanted| wanted.iter().any(|name| name == set.name()))
+    };
+    let places: Vec<(Set, usize)> = everywhere().into_iter().filter(is_wanted).collect();
+    for cell in cells(&workloads, &places, &options.links) {
         if cell.batch > options.most && cell.workload != Workload::MatMul {
             continue;
         }

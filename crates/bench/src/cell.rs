@@ -4,6 +4,8 @@ use std::fmt;
 
 use quorate_he::{Level, Options, Scheme};
 
+use crate::set::Set;
+
 /// A standard workload. Operands are shared before the clock starts, and results are opened after it stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Workload {
@@ -78,6 +80,8 @@ pub enum Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
     pub workload: Workload,
+    /// What it is listed under.
+    pub set: Set,
     /// Bits of the ring.
     pub bits: u32,
     pub parties: usize,
@@ -192,7 +196,7 @@ impl Workload {
 
     /// Whether two parties make it of oblivious transfers or ciphertexts alone.
     pub fn is_transfer(self) -> bool {
-        self.protocols() == ["ot"] || self.family() == "triples"
+        Set::Transfers.has(self) || self.family() == "triples"
     }
 
     /// The cryptosystem that it takes.
@@ -211,29 +215,6 @@ impl Workload {
             _ => None,
         }
     }
-
-    /// The protocols under which `quorate bench` lists it.
-    pub fn protocols(self) -> &'static [&'static str] {
-        match self {
-            Workload::OtCot | Workload::OtCotMalicious | Workload::OtTriples | Workload::OtBitTriples => &["ot"],
-            Workload::Mul | Workload::MatMul | Workload::LessThanBounded | Workload::LessThanFull => &["rss", "aby"],
-            Workload::Chain => &["rss", "aby"],
-            Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => &["aby"],
-            _ if self.is_conversion() || self.is_circuit() => &["aby"],
-            _ => &["rss"],
-        }
-    }
-}
-
-/// Every protocol that has workloads, in the table's order.
-pub(crate) fn protocols() -> Vec<&'static str> {
-    let mut protocols: Vec<&str> = Vec::new();
-    for protocol in Workload::ALL.iter().flat_map(|workload| workload.protocols()) {
-        if !protocols.contains(protocol) {
-            protocols.push(protocol);
-        }
-    }
-    protocols
 }
 
 /// Every name that selects workloads.
@@ -268,12 +249,8 @@ impl Cell {
     }
 
     /// What its parties set up.
-    pub fn protocol(&self) -> &'static str {
-        match self.parties {
-            2 if self.workload.is_transfer() => "ot",
-            2 => "aby",
-            _ => "rss",
-        }
+    pub fn runs(&self) -> Set {
+        if self.workload.is_transfer() { Set::Transfers } else { self.set }
     }
 
     /// Single results: the unit of throughput. Of circuits that is their ANDs.
@@ -294,7 +271,7 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cell { workload, bits, parties, batch, link } = self;
-        write!(f, "{}, k = {bits}, {parties} parties, batch {batch}, {}", workload.name(), link.name())
+        let Cell { workload, set, bits, parties, batch, link } = self;
+        write!(f, "{}, {set}, k = {bits}, {parties} parties, batch {batch}, {}", workload.name(), link.name())
     }
 }

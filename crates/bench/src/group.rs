@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use quorate_aby::Aby;
 use quorate_engine::{Costs, Ctx, Demand, Error, Party, Phase, Result, dry};
+use quorate_gadgets::{Choices, Family};
 use quorate_net::{Interrupt, Net};
+use quorate_protocols::Visit;
 use quorate_ring::Vector;
-use quorate_rss::Rss;
 
 use crate::cell::{Cell, Link};
 use crate::error::BenchError;
 use crate::links;
 use crate::operands::{Numbers, Operands};
-use crate::sharing::Measurable;
+use crate::set::Set;
 use crate::task::{Expected, Output, Task};
 use crate::transfers::Transfers;
 
@@ -82,7 +82,7 @@ impl Stopper {
 pub(crate) struct Group {
     pub link: Link,
     pub parties: usize,
-    pub protocol: &'static str,
+    pub set: Set,
     jobs: Vec<Sender<Job>>,
     replies: Receiver<Reply>,
     threads: Vec<JoinHandle<()>>,
@@ -90,28 +90,21 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Opens links and sets `parties` parties up under a protocol that [`Cell::protocol`] names.
-    pub fn open(
-        link: Link,
-        parties: usize,
-        protocol: &'static str,
-        stopper: &Stopper,
-    ) -> std::result::Result<Group, BenchError> {
-        match protocol {
-            "rss" => Rss::check_parties(parties),
-            _ => Aby::check_parties(parties),
+    /// Opens links and sets `parties` parties up for what [`Cell::runs`] says.
+    pub fn open(link: Link, parties: usize, set: Set, stopper: &Stopper) -> std::result::Result<Group, BenchError> {
+        if let Set::Of(protocol) = set {
+            protocol.check_parties(parties).map_err(BenchError::Setup)?;
         }
-        .map_err(BenchError::Setup)?;
         let ends = links::open(link, parties)?;
         stopper.watch(ends.iter().map(|net| net.interrupt_handle()).collect());
         let (reply, replies) = channel();
         let start = |(me, net): (usize, Box<dyn Net>)| {
             let (sender, jobs) = channel();
             let reply = reply.clone();
-            (sender, thread::spawn(move || serve(protocol, me, net, &jobs, &reply)))
+            (sender, thread::spawn(move || serve(set, me, net, &jobs, &reply)))
         };
         let (jobs, threads) = ends.into_iter().enumerate().map(start).unzip();
-        let group = Group { link, parties, protocol, jobs, replies, threads, stopper: stopper.clone() };
+        let group = Group { link, parties, set, jobs, replies, threads, stopper: stopper.clone() };
         group.collect().map_err(|(party, error)| group.explain(party, error, BenchError::Setup))?;
         Ok(group)
     }
@@ -185,9 +178,9 @@ impl Drop for Group {
 }
 
 /// A party's thread: sets up, then does jobs until there are no more.
-fn serve(protocol: &str, me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
+fn serve(set: Set, me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
     const PANICKED: Error = Error::Bug { what: "a party's thread panicked" };
-    let opened = catch_unwind(AssertUnwindSafe(|| Served::open(protocol, Party::new(net)))).unwrap_or(Err(PANICKED));
+    let opened = catch_unwind(AssertUnwindSafe(|| open(set, Party::new(net)))).unwrap_or(Err(PANICKED));
     let mut worker = match opened {
         Ok(worker) => worker,
         Err(error) => return drop(reply.send((me, Err(error)))),
@@ -204,46 +197,45 @@ fn serve(protocol: &str, me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, rep
 }
 
 /// What a party has for the task at hand.
-struct Shares<S: Measurable> {
+struct Shares<S: Family> {
     task: Task,
     operands: Operands<S>,
     demand: Demand<S::Kind>,
     output: Option<Output<S>>,
 }
 
-/// A party, by its protocol.
-enum Served {
-    Transfers(Box<Transfers>),
-    Aby(Box<Worker<Aby>>),
-    Rss(Box<Worker<Rss>>),
+/// A party at work.
+trait Works {
+    fn work(&mut self, job: Job) -> Result<Answer>;
 }
 
-impl Served {
-    fn open(protocol: &str, party: Party) -> Result<Served> {
-        match protocol {
-            "ot" => Transfers::open(party).map(Box::new).map(Served::Transfers),
-            "aby" => Worker::open(party).map(Box::new).map(Served::Aby),
-            _ => Worker::open(party).map(Box::new).map(Served::Rss),
+fn open(set: Set, party: Party) -> Result<Box<dyn Works>> {
+    struct Open(Party);
+    impl Visit for Open {
+        type Out = Result<Box<dyn Works>>;
+        fn family<F: Family>(self) -> Self::Out {
+            Ok(Box::new(Worker::<F>::open(self.0)?))
         }
     }
+    match set {
+        Set::Of(protocol) => protocol.visit(Open(party)),
+        Set::Transfers => Ok(Box::new(Transfers::open(party)?)),
+    }
+}
 
+impl Works for Transfers {
     fn work(&mut self, job: Job) -> Result<Answer> {
-        let two = match self {
-            Served::Transfers(two) => two,
-            Served::Aby(worker) => return worker.work(job),
-            Served::Rss(worker) => return worker.work(job),
-        };
         match job {
-            Job::Share(task, _) => two.begin(task)?,
-            Job::Run => return two.run().map(|sample| Answer::Ran(Box::new(sample))),
-            Job::Check(_) => return two.check().map(|wrong| wrong.map_or(Answer::Done, Answer::Wrong)),
-            Job::Forget => two.forget(),
+            Job::Share(task, _) => self.begin(task)?,
+            Job::Run => return self.run().map(|sample| Answer::Ran(Box::new(sample))),
+            Job::Check(_) => return self.check().map(|wrong| wrong.map_or(Answer::Done, Answer::Wrong)),
+            Job::Forget => self.forget(),
         }
         Ok(Answer::Done)
     }
 }
 
-struct Worker<S: Measurable> {
+struct Worker<S: Family> {
     party: Party,
     sharing: S,
     shares: Option<Shares<S>>,
@@ -251,14 +243,7 @@ struct Worker<S: Measurable> {
 
 pub(crate) const NO_TASK: Error = Error::Bug { what: "a benchmark's jobs came out of order" };
 
-impl<S: Measurable> Worker<S> {
-    fn open(mut party: Party) -> Result<Worker<S>> {
-        let mut run = party.begin_alone()?;
-        let sharing = run.phase(Phase::Offline, async |ctx| S::setup(ctx).await)?;
-        run.finish();
-        Ok(Worker { party, sharing, shares: None })
-    }
-
+impl<S: Family> Works for Worker<S> {
     fn work(&mut self, job: Job) -> Result<Answer> {
         match job {
             Job::Share(task, numbers) => self.share(task, &numbers).map(|()| Answer::Done),
@@ -270,12 +255,21 @@ impl<S: Measurable> Worker<S> {
             }
         }
     }
+}
+
+impl<S: Family> Worker<S> {
+    fn open(mut party: Party) -> Result<Worker<S>> {
+        let mut run = party.begin_alone()?;
+        let sharing = run.phase(Phase::Offline, async |ctx| S::setup(ctx, None, &Choices::default()).await)?;
+        run.finish();
+        Ok(Worker { party, sharing, shares: None })
+    }
 
     fn share(&mut self, task: Task, numbers: &Numbers) -> Result<()> {
         self.shares = None;
         let (me, parties, sharing) = (self.party.me(), self.party.parties(), &self.sharing);
         let demand = rehearse::<S>(task, me, parties)?;
-        sharing.choose(task);
+        choose(sharing, task);
         let mut run = self.party.begin_alone()?;
         let operands = run.phase(Phase::Online, async |ctx| task.share(sharing, ctx, numbers).await)?;
         run.finish();
@@ -292,10 +286,7 @@ impl<S: Measurable> Worker<S> {
         let mut made = None;
         if !demand.totals().is_empty() {
             let circuits = async |ctx: &Ctx| shares.task.run(sharing, ctx, &shares.operands).await;
-            made = run.phase(Phase::Offline, async |ctx| {
-                sharing.prepare(ctx, demand).await?;
-                sharing.garble_ahead(ctx, circuits).await
-            })?;
+            made = run.phase(Phase::Offline, async |ctx| sharing.prepare(ctx, demand, circuits).await)?;
         }
         let (middle, wire_offline) = (Instant::now(), run.wire_bytes());
         let output = run.phase(Phase::Online, async |ctx| shares.task.run(sharing, ctx, &shares.operands).await)?;
@@ -317,10 +308,16 @@ impl<S: Measurable> Worker<S> {
     }
 }
 
+/// Chooses which of several protocols with one result a task runs.
+fn choose<S: Family>(sharing: &S, task: Task) {
+    sharing.choose(&task.choices(&S::DESCRIPTOR));
+    sharing.set_ahead(task.garbles_ahead());
+}
+
 /// The correlations that a task wants.
-fn rehearse<S: Measurable>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
-    let twin = S::dry(parties, me)?;
-    twin.choose(task);
+fn rehearse<S: Family>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
+    let twin = S::dry(parties, me, &Choices::default())?;
+    choose(&twin, task);
     let (ring, len) = task.operand_shape();
     let shapes = (Vector::shape(ring, len), Vector::shape(ring, len));
     let (phantom, _) = dry::run(me, parties, Phase::Online, async |ctx| task.share(&twin, ctx, &shapes).await)?;

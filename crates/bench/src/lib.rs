@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `cell`, `plan` | what is measured: workload, ring, parties, batch, link |
+//! | `cell`, `set`, `plan` | what is measured: workload, protocol, ring, parties, batch, link |
 //! | `task`, `operands` | a workload as a protocol and as plain arithmetic; what it works on |
 //! | `transfers` | workloads of two parties, by oblivious transfer |
 //! | `links`, `group` | the parties: a thread each, over memory links or loopback |
@@ -23,7 +23,7 @@ mod operands;
 pub mod peers;
 mod pingpong;
 mod plan;
-mod sharing;
+mod set;
 mod task;
 mod transfers;
 
@@ -32,4 +32,5 @@ pub use error::BenchError;
 pub use group::Stopper;
 pub use machine::Machine;
 pub use measure::{Bench, Limits, Measured, Outcome, PhaseFigures, Seconds, Skip};
-pub use plan::{cells, parties_of, select, select_under};
+pub use plan::{cells, everywhere, select, select_under};
+pub use set::Set;

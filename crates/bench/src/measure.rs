@@ -190,16 +190,13 @@ impl Bench {
 
     fn group(&mut self, cell: Cell) -> Result<&Group, BenchError> {
         let Cell { link, parties, .. } = cell;
-        let protocol = cell.protocol();
-        if self
-            .group
-            .as_ref()
-            .is_some_and(|group| (group.link, group.parties, group.protocol) != (link, parties, protocol))
-        {
+        let set = cell.runs();
+        let is_other = |group: &Group| (group.link, group.parties, group.set) != (link, parties, set);
+        if self.group.as_ref().is_some_and(is_other) {
             self.group = None;
         }
         if self.group.is_none() {
-            self.group = Some(Group::open(link, parties, protocol, &self.stopper)?);
+            self.group = Some(Group::open(link, parties, set, &self.stopper)?);
         }
         self.group.as_ref().ok_or(BenchError::PartyGone { party: 0 })
     }

@@ -3,7 +3,7 @@
 use quorate_circuits::{Order, Program, catalog};
 use quorate_crypto::RUN;
 use quorate_engine::{Ctx, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_gadgets::circuit::in_rounds;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -14,7 +14,7 @@ use crate::task::{Task, scramble};
 pub(crate) type Numbers = (Vector, Vector);
 
 /// Operands as they are shared before the clock starts, and the circuit where there is one.
-pub(crate) enum Operands<S: Gadgets> {
+pub(crate) enum Operands<S: Computes> {
     Values(S::A, S::A),
     Bits(S::B),
     Labels(S::Y),
@@ -69,7 +69,7 @@ impl Task {
     }
 
     /// Shares the operands: the first party knows x, the last one y. In a dry run they are shapes.
-    pub async fn share<S: Gadgets>(&self, s: &S, ctx: &Ctx, numbers: &Numbers) -> Result<Operands<S>> {
+    pub async fn share<S: Computes>(&self, s: &S, ctx: &Ctx, numbers: &Numbers) -> Result<Operands<S>> {
         let (me, last, shape) = (ctx.me(), ctx.parties() - 1, self.operand_shape());
         let (knows_x, knows_y) = (me == 0, me == last);
         match self.cell.workload {

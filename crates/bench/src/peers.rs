@@ -145,30 +145,41 @@ const fn within(ms: f64, megabytes: Option<f64>) -> Option<Target> {
 /// A comparison of two parties, of which 30 ms are online.
 const LESS_THAN_TARGET: Target = Target::Cost { seconds: 0.9, online: Some(0.03), bytes_per_party: Some(30e6) };
 
+/// Whose figures compare with a cell: a protocol, and a number of parties.
+fn of(cell: &Cell) -> (&'static str, usize) {
+    (cell.set.name(), cell.parties)
+}
+
+const TWO: (&str, usize) = ("aby", 2);
+const THREE: (&str, usize) = ("rss", 3);
+const FIVE: (&str, usize) = ("rss", 5);
+const SEVEN: (&str, usize) = ("rss", 7);
+const TRANSFERS: (&str, usize) = ("ot", 2);
+
 /// The target of a cell, where there is one. Those of correlations and comparisons hold for any link.
 pub fn target(cell: &Cell) -> Option<Target> {
     let encrypted = cell.link == Link::Tls;
-    match (cell.workload, cell.parties, cell.bits, cell.batch) {
-        (Workload::Mul, 3, 64, 1_000_000) => within(if encrypted { 45.0 } else { 30.0 }, Some(8.0)),
-        (Workload::LessThanBounded, 3, 64, 100_000) => within(25.0, Some(2.6)),
-        (Workload::LessThanBoundedGeneral, 3, 64, 100_000) => within(100.0, Some(11.6)),
-        (Workload::LessThanFull, 3, 64, 100_000) => within(70.0, Some(7.8)),
-        (Workload::RandomBit, 3, 60, 100_000) => within(25.0, None),
-        (Workload::RandomBit, 3, 64, 100_000) => within(40.0, None),
-        (Workload::EdaBit, 3, 60, 100_000) => within(60.0, None),
-        (Workload::MatMul, 3, 64, 512) => within(90.0, None),
-        (Workload::Mul, 5, 64, 100_000) => within(20.0, None),
-        (Workload::Mul, 7, 64, 100_000) => within(60.0, None),
-        (Workload::Chain, 3, 64, 1) if encrypted => Some(Target::RoundTrips(2.0)),
-        (Workload::OtCot | Workload::OtCotMalicious, 2, _, 10_000_000) => within(250.0, Some(19.5)),
-        (Workload::OtTriples, 2, 64, 100_000) => within(400.0, Some(51.2)),
-        (Workload::OtTriples, 2, 32, 100_000) => within(222.0, None),
-        (Workload::OtBitTriples, 2, _, 1_000_000) => within(83.3, None),
-        (Workload::LessThanBounded, 2, 64, 100_000) => Some(LESS_THAN_TARGET),
+    match (cell.workload, of(cell), cell.bits, cell.batch) {
+        (Workload::Mul, THREE, 64, 1_000_000) => within(if encrypted { 45.0 } else { 30.0 }, Some(8.0)),
+        (Workload::LessThanBounded, THREE, 64, 100_000) => within(25.0, Some(2.6)),
+        (Workload::LessThanBoundedGeneral, THREE, 64, 100_000) => within(100.0, Some(11.6)),
+        (Workload::LessThanFull, THREE, 64, 100_000) => within(70.0, Some(7.8)),
+        (Workload::RandomBit, THREE, 60, 100_000) => within(25.0, None),
+        (Workload::RandomBit, THREE, 64, 100_000) => within(40.0, None),
+        (Workload::EdaBit, THREE, 60, 100_000) => within(60.0, None),
+        (Workload::MatMul, THREE, 64, 512) => within(90.0, None),
+        (Workload::Mul, FIVE, 64, 100_000) => within(20.0, None),
+        (Workload::Mul, SEVEN, 64, 100_000) => within(60.0, None),
+        (Workload::Chain, THREE, 64, 1) if encrypted => Some(Target::RoundTrips(2.0)),
+        (Workload::OtCot | Workload::OtCotMalicious, TRANSFERS, _, 10_000_000) => within(250.0, Some(19.5)),
+        (Workload::OtTriples, TRANSFERS, 64, 100_000) => within(400.0, Some(51.2)),
+        (Workload::OtTriples, TRANSFERS, 32, 100_000) => within(222.0, None),
+        (Workload::OtBitTriples, TRANSFERS, _, 1_000_000) => within(83.3, None),
+        (Workload::LessThanBounded, TWO, 64, 100_000) => Some(LESS_THAN_TARGET),
         // Thirty million ANDs a second, of 32 bytes.
-        (Workload::YaoAes, 2, _, 1000) => within(213.3, Some(102.4)),
-        (Workload::GmwAes, 2, _, 1000) => within(750.0, None),
-        (Workload::Mul, 2, 64, 100_000) => within(400.0, None),
+        (Workload::YaoAes, TWO, _, 1000) => within(213.3, Some(102.4)),
+        (Workload::GmwAes, TWO, _, 1000) => within(750.0, None),
+        (Workload::Mul, TWO, 64, 100_000) => within(400.0, None),
         _ => None,
     }
 }
@@ -215,33 +226,33 @@ pub struct Figures {
 
 /// The figures for a cell; those of a chain are per round.
 pub fn figures(cell: &Cell) -> &'static [Peer] {
-    match (cell.workload, cell.parties, cell.bits, cell.batch) {
-        (Workload::Mul, 3, 64, 1_000_000) => MUL,
-        (Workload::Mul, 5, 64, 100_000) => MUL_OF_FIVE,
-        (Workload::Mul, 7, 64, 100_000) => MUL_OF_SEVEN,
-        (Workload::LessThanBounded | Workload::LessThanBoundedGeneral, 3, 64, 100_000) => LESS_THAN_BOUNDED,
-        (Workload::LessThanFull | Workload::LessThanFullGeneral, 3, 64, 100_000) => LESS_THAN_FULL,
-        (Workload::RandomBit, 3, 60, 100_000) => RANDOM_BIT,
-        (Workload::EdaBit, 3, 60, 100_000) => EDABIT,
-        (Workload::MatMul, 3, 64, 512) => MATMUL,
-        (Workload::Chain, 3, 64, 1) => CHAIN,
-        (Workload::OtCot, 2, _, 10_000_000) => COTS,
-        (Workload::OtCotMalicious, 2, _, 10_000_000) => COTS_CHECKED,
-        (Workload::OtTriples, 2, 64, 100_000) => TRIPLES_64,
-        (Workload::OtTriples, 2, 32, 100_000) => TRIPLES_32,
-        (Workload::OtBitTriples, 2, _, 1_000_000) => BIT_TRIPLES,
-        (Workload::LessThanBounded, 2, 64, 100_000) => LESS_THAN_OF_TWO,
-        (Workload::A2B | Workload::A2Y, 2, 64, 100_000) => A2B_64,
-        (Workload::A2B | Workload::A2Y, 2, 32, 100_000) => A2B_32,
-        (Workload::B2A | Workload::Y2A, 2, 64, 100_000) => B2A_64,
-        (Workload::B2A | Workload::Y2A, 2, 32, 100_000) => B2A_32,
-        (Workload::B2Y, 2, 64, 100_000) => B2Y_64,
-        (Workload::B2Y, 2, 32, 100_000) => B2Y_32,
-        (Workload::YaoAes, 2, _, 1000) => YAO_AES,
-        (Workload::GmwAes, 2, _, 1000) => GMW_AES,
-        (Workload::Mul, 2, 64, 100_000) => TRIPLES_64,
-        (Workload::Mul, 2, 32, 100_000) => TRIPLES_32,
-        (_, 2, ..) => table_ii(cell),
+    match (cell.workload, of(cell), cell.bits, cell.batch) {
+        (Workload::Mul, THREE, 64, 1_000_000) => MUL,
+        (Workload::Mul, FIVE, 64, 100_000) => MUL_OF_FIVE,
+        (Workload::Mul, SEVEN, 64, 100_000) => MUL_OF_SEVEN,
+        (Workload::LessThanBounded | Workload::LessThanBoundedGeneral, THREE, 64, 100_000) => LESS_THAN_BOUNDED,
+        (Workload::LessThanFull | Workload::LessThanFullGeneral, THREE, 64, 100_000) => LESS_THAN_FULL,
+        (Workload::RandomBit, THREE, 60, 100_000) => RANDOM_BIT,
+        (Workload::EdaBit, THREE, 60, 100_000) => EDABIT,
+        (Workload::MatMul, THREE, 64, 512) => MATMUL,
+        (Workload::Chain, THREE, 64, 1) => CHAIN,
+        (Workload::OtCot, TRANSFERS, _, 10_000_000) => COTS,
+        (Workload::OtCotMalicious, TRANSFERS, _, 10_000_000) => COTS_CHECKED,
+        (Workload::OtTriples, TRANSFERS, 64, 100_000) => TRIPLES_64,
+        (Workload::OtTriples, TRANSFERS, 32, 100_000) => TRIPLES_32,
+        (Workload::OtBitTriples, TRANSFERS, _, 1_000_000) => BIT_TRIPLES,
+        (Workload::LessThanBounded, TWO, 64, 100_000) => LESS_THAN_OF_TWO,
+        (Workload::A2B | Workload::A2Y, TWO, 64, 100_000) => A2B_64,
+        (Workload::A2B | Workload::A2Y, TWO, 32, 100_000) => A2B_32,
+        (Workload::B2A | Workload::Y2A, TWO, 64, 100_000) => B2A_64,
+        (Workload::B2A | Workload::Y2A, TWO, 32, 100_000) => B2A_32,
+        (Workload::B2Y, TWO, 64, 100_000) => B2Y_64,
+        (Workload::B2Y, TWO, 32, 100_000) => B2Y_32,
+        (Workload::YaoAes, TWO, _, 1000) => YAO_AES,
+        (Workload::GmwAes, TWO, _, 1000) => GMW_AES,
+        (Workload::Mul, TWO, 64, 100_000) => TRIPLES_64,
+        (Workload::Mul, TWO, 32, 100_000) => TRIPLES_32,
+        (_, TWO, ..) => table_ii(cell),
         _ => &[],
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, Link, Workload};
 use crate::error::BenchError;
+use crate::set::Set;
 
 const BATCHES: [usize; 5] = [1, 100, 10_000, 100_000, 1_000_000];
 /// Batches of what is made by the million.
@@ -28,39 +29,36 @@ pub fn select(names: &[String]) -> Result<Vec<Workload>, BenchError> {
     Ok(Workload::ALL.into_iter().filter(chosen).collect())
 }
 
-/// The numbers of parties with which a protocol is measured.
-pub fn parties_of(protocol: &str) -> &'static [usize] {
-    if protocol == "rss" { &[3, 5, 7] } else { &[2] }
-}
-
-/// [`select`] among the workloads of one protocol.
+/// [`select`] among the workloads of one set, and the set.
 ///
 /// # Errors
 /// [`BenchError::UnknownWorkload`] also for those of another, and [`BenchError::UnknownProtocol`].
-pub fn select_under(protocol: &str, names: &[String]) -> Result<Vec<Workload>, BenchError> {
-    if !Workload::ALL.iter().any(|workload| workload.protocols().contains(&protocol)) {
-        return Err(BenchError::UnknownProtocol { name: protocol.to_owned() });
-    }
-    let selected = select(names)?;
-    let chosen: Vec<Workload> =
-        selected.into_iter().filter(|workload| workload.protocols().contains(&protocol)).collect();
+pub fn select_under(protocol: &str, names: &[String]) -> Result<(Set, Vec<Workload>), BenchError> {
+    let set = Set::named(protocol).ok_or_else(|| BenchError::UnknownProtocol { name: protocol.to_owned() })?;
+    let chosen: Vec<Workload> = select(names)?.into_iter().filter(|&workload| set.has(workload)).collect();
     match (chosen.is_empty(), names.first()) {
         (true, Some(name)) => Err(BenchError::UnderAnother { name: name.clone(), protocol: protocol.to_owned() }),
-        _ => Ok(chosen),
+        _ => Ok((set, chosen)),
     }
 }
 
-/// The cells of some workloads: parties and links on the outside, since opening links takes time; batches ascend.
-pub fn cells(workloads: &[Workload], parties: &[usize], links: &[Link]) -> Vec<Cell> {
+/// Every set with every number of parties that it is measured with.
+pub fn everywhere() -> Vec<(Set, usize)> {
+    Set::all().into_iter().flat_map(|set| set.parties().iter().map(move |&parties| (set, parties))).collect()
+}
+
+/// The cells of some workloads, in a set with so many parties each: those and links on the outside, since opening links takes
+/// time; batches ascend.
+pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for &parties in parties {
+    for &(set, parties) in places {
         for &link in links {
-            for &workload in workloads {
+            for &workload in workloads.iter().filter(|&&workload| set.has(workload)) {
                 // What is slow by its arithmetic is as slow on any link.
                 if workload.cryptosystem().is_some() && link != Link::Memory {
                     continue;
                 }
-                let add = |&(bits, batch): &(u32, usize)| Cell { workload, bits, parties, batch, link };
+                let add = |&(bits, batch): &(u32, usize)| Cell { workload, set, bits, parties, batch, link };
                 cells.extend(points(workload, parties).iter().map(add));
             }
         }
@@ -70,10 +68,6 @@ pub fn cells(workloads: &[Workload], parties: &[usize], links: &[Link]) -> Vec<C
 
 /// (k, batch) of a workload.
 fn points(workload: Workload, parties: usize) -> Vec<(u32, usize)> {
-    let offered = workload.protocols().iter().any(|&protocol| (protocol == "rss") != (parties == 2));
-    if !offered {
-        return Vec::new();
-    }
     let batches: &[usize] = match workload {
         Workload::Chain => return vec![(64, 1)],
         Workload::OtCot | Workload::OtCotMalicious => return TRANSFERS.map(|batch| (128, batch)).to_vec(),
@@ -110,7 +104,7 @@ mod tests {
         assert_eq!(select(&[]).unwrap(), Workload::ALL);
         assert_eq!(select(&["less-than"]).unwrap(), &Workload::ALL[4..8]);
         assert_eq!(select(&["chain", "mul"]).unwrap(), [Workload::Mul, Workload::Chain]);
-        let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]);
+        let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]).map(|found| found.1);
         assert_eq!(under("ot", "ot-cot").unwrap(), [Workload::OtCot, Workload::OtCotMalicious]);
         assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::YaoAesAhead, Workload::GmwAes]);
         assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[9..15]);
@@ -119,14 +113,14 @@ mod tests {
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);
         let none = under("bgw", "mul").unwrap_err().to_string();
         assert!(none.ends_with("there are some for rss, aby, ot"), "{none}");
-        assert_eq!(select_under("ot", &[]).unwrap().len(), 4);
+        assert_eq!(select_under("ot", &[]).unwrap().1.len(), 4);
         let error = select(&["multiply"]).unwrap_err().to_string();
         assert!(error.contains("\"multiply\"") && error.contains("less-than-full"), "{error}");
     }
 
     #[test]
     fn every_series_ascends_so_that_it_can_be_predicted() {
-        let cells = cells(&Workload::ALL, &[2, 3, 5, 7], &[Link::Memory, Link::Tls]);
+        let cells = cells(&Workload::ALL, &everywhere(), &[Link::Memory, Link::Tls]);
         assert!(cells.len() > 300);
         for (i, cell) in cells.iter().enumerate() {
             assert!(cells[..i].iter().all(|earlier| !earlier.same_series(cell) || earlier.batch < cell.batch));

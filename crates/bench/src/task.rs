@@ -1,10 +1,8 @@
 //! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
 
-use quorate_aby::Garbling;
 use quorate_circuits::catalog;
 use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result};
-use quorate_gadgets::{Gadgets, Width, circuit};
-use quorate_rss::{BitForm, Forms};
+use quorate_gadgets::{Choices, Computes, Descriptor, Width, circuit};
 
 use crate::cell::{Cell, Workload};
 use crate::operands::Operands;
@@ -20,7 +18,7 @@ pub(crate) struct Task {
 }
 
 /// What a workload leaves behind, still shared.
-pub(crate) enum Output<S: Gadgets> {
+pub(crate) enum Output<S: Computes> {
     Values(S::A),
     Bits(S::B),
     Labels(S::Y),
@@ -41,18 +39,21 @@ pub(crate) enum Expected {
 
 impl Task {
     /// Which protocols with one result run.
-    pub fn forms(&self) -> Forms {
-        let bits = if self.cell.workload.is_general() { BitForm::Masked } else { Forms::default().bits };
-        Forms { bits, ..Forms::default() }
+    pub fn choices(&self, family: &Descriptor) -> Choices {
+        let mut choices = Choices::default();
+        if let Some(forms) = family.option("forms").filter(|_| self.cell.workload.is_general()) {
+            choices.choose(forms, "edabits");
+        }
+        choices
     }
 
-    /// When circuits are garbled.
-    pub fn garbling(&self) -> Garbling {
-        if self.cell.workload == Workload::YaoAesAhead { Garbling::Ahead } else { Garbling::Streamed }
+    /// Whether circuits are garbled in the offline phase.
+    pub fn garbles_ahead(&self) -> bool {
+        self.cell.workload == Workload::YaoAesAhead
     }
 
     /// The protocol.
-    pub async fn run<S: Gadgets>(&self, s: &S, ctx: &Ctx, operands: &Operands<S>) -> Result<Output<S>> {
+    pub async fn run<S: Computes>(&self, s: &S, ctx: &Ctx, operands: &Operands<S>) -> Result<Output<S>> {
         match operands {
             Operands::Values(x, y) => self.run_on_values(s, ctx, x, y).await,
             Operands::Bits(x) if self.cell.workload == Workload::B2A => {
@@ -72,7 +73,7 @@ impl Task {
         }
     }
 
-    async fn run_on_values<S: Gadgets>(&self, s: &S, ctx: &Ctx, x: &S::A, y: &S::A) -> Result<Output<S>> {
+    async fn run_on_values<S: Computes>(&self, s: &S, ctx: &Ctx, x: &S::A, y: &S::A) -> Result<Output<S>> {
         let (ring, len) = self.operand_shape();
         let side = self.cell.batch;
         Ok(match self.cell.workload {
@@ -134,7 +135,7 @@ impl Task {
     }
 }
 
-impl<S: Gadgets> Output<S> {
+impl<S: Computes> Output<S> {
     /// Opens the result; the first element that is not as expected.
     pub async fn first_wrong(&self, s: &S, ctx: &Ctx, expected: &Expected) -> Result<Option<usize>> {
         Ok(match (self, expected) {
@@ -199,9 +200,10 @@ pub(crate) fn scramble(index: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::cell::Link;
+    use crate::set::Set;
 
     fn task(workload: Workload, bits: u32, batch: usize) -> Task {
-        Task { cell: Cell { workload, bits, parties: 3, batch, link: Link::Memory }, rounds: 3 }
+        Task { cell: Cell { workload, set: Set::all()[0], bits, parties: 3, batch, link: Link::Memory }, rounds: 3 }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Every workload on small batches: right results, exact costs; limits; failures.
 
-use quorate_bench::{Bench, BenchError, Cell, KeySize, Limits, Link, Measured, Outcome, Skip, Workload, cells};
+use quorate_bench::{Bench, BenchError, Cell, KeySize, Limits, Link, Measured, Outcome, Set, Skip, Workload, cells, everywhere};
 use quorate_rss::{Kind, Made, cost};
 
 fn measured(bench: &mut Bench, cell: Cell) -> Measured {
@@ -11,13 +11,20 @@ fn measured(bench: &mut Bench, cell: Cell) -> Measured {
 }
 
 fn cell(workload: Workload, bits: u32, parties: usize, batch: usize) -> Cell {
-    Cell { workload, bits, parties, batch, link: Link::Memory }
+    let lists = |&(set, n): &(Set, usize)| n == parties && set.has(workload);
+    let (set, _) = everywhere().into_iter().find(lists).unwrap_or((Set::all()[0], parties));
+    Cell { workload, set, bits, parties, batch, link: Link::Memory }
+}
+
+/// One protocol with the numbers of parties that it is measured with.
+fn under(name: &str) -> Vec<(Set, usize)> {
+    everywhere().into_iter().filter(|(set, _)| set.name() == name).collect()
 }
 
 #[test]
 fn every_workload_measures_right_results() {
     let mut bench = Bench::new(Limits::default());
-    for cell in cells(&Workload::ALL, &[3, 5, 7], &[Link::Memory]).into_iter().filter(|cell| cell.batch <= 100) {
+    for cell in cells(&Workload::ALL, &under("rss"), &[Link::Memory]).into_iter().filter(|cell| cell.batch <= 100) {
         let figures = measured(&mut bench, cell);
         assert!(figures.runs >= 3 && figures.seconds.min > 0.0 && figures.seconds.min <= figures.seconds.median);
         let phases = (figures.offline.is_some(), figures.online.is_some());
@@ -53,8 +60,8 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
 fn two_parties_measure_what_three_do() {
     let mut bench = Bench::new(Limits::default());
     let small = |cell: &Cell| cell.batch <= 100 && !cell.workload.is_transfer();
-    let cells: Vec<Cell> = cells(&Workload::ALL, &[2], &[Link::Memory]).into_iter().filter(small).collect();
-    assert!(cells.iter().all(|cell| cell.protocol() == "aby") && cells.len() >= 28);
+    let cells: Vec<Cell> = cells(&Workload::ALL, &under("aby"), &[Link::Memory]).into_iter().filter(small).collect();
+    assert!(cells.iter().all(|cell| cell.runs().name() == "aby") && cells.len() >= 28);
     for cell in cells {
         let figures = measured(&mut bench, cell);
         let nothing_before = matches!(cell.workload, Workload::Y2B | Workload::YaoAes);
@@ -105,7 +112,7 @@ fn a_stop_ends_the_measurement_under_way() {
         std::thread::sleep(std::time::Duration::from_millis(300));
         stopper.stop();
     });
-    let cells = cells(&Workload::ALL, &[3], &[Link::Memory]);
+    let cells = cells(&Workload::ALL, &under("rss")[..1], &[Link::Memory]);
     let ended = cells.into_iter().find_map(|cell| bench.measure(cell).err());
     stop.join().unwrap();
     assert!(matches!(ended, Some(BenchError::Interrupted)), "{ended:?}");
@@ -157,7 +164,7 @@ fn triples_three_ways_cost_what_is_stated() {
 
 #[test]
 fn the_papers_table_stands_beside_ours() {
-    let of_two = cells(&Workload::ALL, &[2], &[Link::Memory]);
+    let of_two = cells(&Workload::ALL, &under("aby"), &[Link::Memory]);
     let compared: Vec<_> = of_two.iter().filter(|cell| cell.workload.family() == "triples").collect();
     assert_eq!(compared.len(), 28);
     for cell in compared {

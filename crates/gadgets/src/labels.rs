@@ -1,8 +1,12 @@
 //! Yao's sharing beside the others: labels of wires, on which circuits run in a constant number of rounds.
 //!
-//! A backend that garbles names its labels as [`Gadgets::Y`](crate::Gadgets::Y); one that does not, [`NoLabels`].
+//! A backend that garbles names its labels as [`Garbles::Y`]; one that does not, [`NoLabels`].
 
-use quorate_engine::{Error, Misuse};
+use quorate_circuits::Program;
+use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_ring::Bits;
+
+use crate::Gadgets;
 
 /// One party's labels of a matrix of wires: rows by lanes, as bits are.
 pub trait Labels: Clone {
@@ -22,8 +26,58 @@ pub trait Labels: Clone {
     fn rows_to_lanes(&self) -> Self;
 }
 
+/// Garbled circuits beside the sharing. The default bodies are those of a protocol that does not garble: all that makes labels
+/// fails.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub trait Garbles: Gadgets {
+    /// Labels of wires.
+    type Y: Labels;
+
+    /// Whether the protocol garbles.
+    const GARBLES: bool = false;
+
+    /// Public bits as labels.
+    ///
+    /// # Errors
+    /// [`Misuse`](quorate_engine::Misuse) where the protocol does not garble; so it is with all that follow.
+    fn public_labels(&self, _bits: &Bits) -> Result<Self::Y> {
+        Err(NO_LABELS)
+    }
+
+    /// What one party knows as labels; `value` is `Some` exactly at the owner (ignored in a dry run).
+    async fn input_labels(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: (usize, usize),
+        value: Option<&Bits>,
+    ) -> Result<Self::Y> {
+        self.bits_to_labels(ctx, &self.input_bits(ctx, owner, shape, value).await?).await
+    }
+
+    /// Bits as labels: B2Y.
+    async fn bits_to_labels(&self, _ctx: &Ctx, _x: &Self::B) -> Result<Self::Y> {
+        Err(NO_LABELS)
+    }
+
+    /// Labels as bits, which is local: Y2B.
+    fn labels_to_bits(&self, _x: &Self::Y) -> Result<Self::B> {
+        Err(NO_LABELS)
+    }
+
+    /// The bits of x as labels, one row for each: A2Y.
+    async fn ring_to_labels(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::Y> {
+        self.bits_to_labels(ctx, &self.bit_decompose(ctx, x).await?).await
+    }
+
+    /// The outputs of a circuit for inputs as labels: a row for each wire.
+    async fn garble(&self, _ctx: &Ctx, _program: &Program, _inputs: &Self::Y) -> Result<Self::Y> {
+        Err(NO_LABELS)
+    }
+}
+
 /// What a protocol says that does not garble.
-pub const NO_LABELS: Error =
+const NO_LABELS: Error =
     Error::Misuse { what: Misuse::Other { what: "Yao's sharing, which this protocol has not" } };
 
 /// The labels of a protocol that has none: there are no values of this type.

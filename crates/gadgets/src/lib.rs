@@ -14,7 +14,9 @@ pub mod cost;
 pub mod decompose;
 pub mod equality;
 pub mod extremum;
+pub mod family;
 pub mod floor_div;
+pub mod functions;
 pub mod int_div;
 pub mod labels;
 pub mod prefix;
@@ -29,23 +31,18 @@ pub mod trunc_prob;
 pub mod truncate;
 pub mod widen;
 
-use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result, Sharing};
-use quorate_ring::{Bits, Ring};
+use quorate_ring::Ring;
 
 pub use compare::Width;
-pub use labels::{Labels, NoLabels};
+pub use family::{Choice, Choices, Computes, Descriptor, Family, Parties};
+pub use functions::Functions;
+pub use labels::{Garbles, Labels, NoLabels};
 pub use widen::Sign;
 
 /// Gadgets over a sharing. The default bodies are the general protocols; costs are those of their primitives.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Gadgets: Sharing + Sized {
-    /// Labels of wires, where the protocol garbles.
-    type Y: Labels;
-
-    /// Whether it does; otherwise all that makes labels fails.
-    const GARBLES: bool = false;
-
     /// The top bit of each element of Z_2^k: whether it is negative as a two's complement number. One row of bits.
     async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
         compare::msb(self, ctx, x).await
@@ -74,45 +71,6 @@ pub trait Gadgets: Sharing + Sized {
     /// The number with these bits, lowest first, in a ring of as many bits.
     async fn compose(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
         convert::compose(self, ctx, x, ring).await
-    }
-
-    /// Public bits as labels.
-    ///
-    /// # Errors
-    /// [`Misuse`](quorate_engine::Misuse) where the protocol does not garble; so it is with all that follow.
-    fn public_labels(&self, _bits: &Bits) -> Result<Self::Y> {
-        Err(labels::NO_LABELS)
-    }
-
-    /// What one party knows as labels; `value` is `Some` exactly at the owner (ignored in a dry run).
-    async fn input_labels(
-        &self,
-        ctx: &Ctx,
-        owner: usize,
-        shape: (usize, usize),
-        value: Option<&Bits>,
-    ) -> Result<Self::Y> {
-        self.bits_to_labels(ctx, &self.input_bits(ctx, owner, shape, value).await?).await
-    }
-
-    /// Bits as labels: B2Y.
-    async fn bits_to_labels(&self, _ctx: &Ctx, _x: &Self::B) -> Result<Self::Y> {
-        Err(labels::NO_LABELS)
-    }
-
-    /// Labels as bits, which is local: Y2B.
-    fn labels_to_bits(&self, _x: &Self::Y) -> Result<Self::B> {
-        Err(labels::NO_LABELS)
-    }
-
-    /// The bits of x as labels, one row for each: A2Y.
-    async fn ring_to_labels(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::Y> {
-        self.bits_to_labels(ctx, &self.bit_decompose(ctx, x).await?).await
-    }
-
-    /// The outputs of a circuit for inputs as labels: a row for each wire.
-    async fn garble(&self, _ctx: &Ctx, _program: &Program, _inputs: &Self::Y) -> Result<Self::Y> {
-        Err(labels::NO_LABELS)
     }
 
     /// floor(x / 2^shift) for the full signed range of Z_2^k.

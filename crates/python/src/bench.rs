@@ -34,8 +34,9 @@ impl Bench {
     /// The workloads called `names` (all if there are none) under `protocol`.
     #[new]
     fn new(py: Python<'_>, names: Vec<String>, protocol: &str) -> PyResult<Self> {
-        let workloads = quorate_bench::select_under(protocol, &names).map_err(|error| raise(py, &error))?;
-        let cells = quorate_bench::cells(&workloads, quorate_bench::parties_of(protocol), &LINKS).into_iter();
+        let (set, workloads) = quorate_bench::select_under(protocol, &names).map_err(|error| raise(py, &error))?;
+        let places: Vec<_> = set.parties().iter().map(|&parties| (set, parties)).collect();
+        let cells = quorate_bench::cells(&workloads, &places, &LINKS).into_iter();
         Ok(Bench { state: Mutex::new(State { bench: Some(Inner::new(Limits::default())), cells }) })
     }
 

@@ -29,6 +29,7 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::read_config, module)?)?;
     module.add_function(wrap_pyfunction!(tools::check_network, module)?)?;
     module.add_function(wrap_pyfunction!(tools::check_protocol, module)?)?;
+    module.add_function(wrap_pyfunction!(tools::families, module)?)?;
     module.add_function(wrap_pyfunction!(tools::recalibrate, module)?)?;
     Ok(())
 }

@@ -11,8 +11,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use quorate_graph::{Network, NodeId};
 use quorate_session::{
-    Config, LocalOptions, Options, Protocol, Revealed, Session as Inner, SessionError, Setting, triple_source,
-    truncation,
+    Config, LocalOptions, Options, Revealed, Session as Inner, SessionError, Setting, protocol, truncation,
 };
 
 use crate::costs;
@@ -88,12 +87,12 @@ impl Session {
 struct Given {
     strict: bool,
     trunc: String,
-    forms: String,
     threads: usize,
     max_memory: Option<u64>,
     sharings: String,
     offline_weight: f64,
-    triples: String,
+    /// Those that the protocol has of its own.
+    family: BTreeMap<String, String>,
 }
 
 impl Given {
@@ -101,13 +100,13 @@ impl Given {
         Ok(Options {
             strict: self.strict,
             truncation: truncation(&self.trunc)?,
-            forms: self.forms.parse()?,
             network: None,
             threads: self.threads,
             max_memory: self.max_memory,
             sharings: self.sharings.parse()?,
             offline_weight: self.offline_weight,
-            triples: triple_source(&self.triples)?,
+            family: self.family,
+            ..Options::default()
         })
     }
 }
@@ -135,7 +134,7 @@ impl Session {
         check: bool,
     ) -> PyResult<Self> {
         let open = || -> Result<Inner, SessionError> {
-            let protocol: Protocol = protocol.parse()?;
+            let protocol = self::protocol(protocol)?;
             let network: Option<Network> = network.map(str::parse).transpose()?;
             let parties = parties.unwrap_or(protocol.default_parties());
             let options = Options { network, ..options.read()? };

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use quorate_graph::Network;
 use quorate_net::tcp;
-use quorate_session::{Config, Protocol, SessionError};
+use quorate_session::{Config, Descriptor, Protocol, SessionError};
 
 use crate::errors::raise;
 
@@ -29,12 +30,30 @@ pub(crate) fn read_config(py: Python<'_>, path: PathBuf) -> PyResult<(usize, Str
 #[pyo3(signature = (protocol, parties=None))]
 pub(crate) fn check_protocol(py: Python<'_>, protocol: &str, parties: Option<usize>) -> PyResult<usize> {
     let checked = || -> Result<usize, SessionError> {
-        let protocol: Protocol = protocol.parse()?;
+        let protocol = quorate_session::protocol(protocol)?;
         let parties = parties.unwrap_or(protocol.default_parties());
         protocol.check_parties(parties)?;
         Ok(parties)
     };
     checked().map_err(|error| raise(py, &error))
+}
+
+/// What users read of every family of protocols, and choose from it.
+#[pyfunction]
+pub(crate) fn families(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let one = |protocol: &Protocol| {
+        let Descriptor { name, about, parties, sharings, options, .. } = protocol.descriptor();
+        let family = PyDict::new(py);
+        family.set_item("name", name)?;
+        family.set_item("about", about)?;
+        family.set_item("parties", parties.usual)?;
+        family.set_item("takes", parties.takes)?;
+        family.set_item("sharings", sharings)?;
+        let options: Vec<_> = options.iter().map(|option| (option.name, option.values, option.help)).collect();
+        family.set_item("options", options)?;
+        Ok(family)
+    };
+    Protocol::ALL.iter().map(one).collect()
 }
 
 /// Checks the name of a network; (round-trip milliseconds, Mbit/s).

@@ -3,16 +3,20 @@
 use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
 };
-use quorate_gadgets::{Gadgets, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
+use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::setup::Rss;
 use crate::share::Shared;
 
+impl Functions for Rss {}
+
+impl Garbles for Rss {
+    type Y = NoLabels;
+}
+
 /// Three parties work on the summands that parties know, unless [`Forms`](crate::Forms) say otherwise.
 impl Gadgets for Rss {
-    type Y = NoLabels;
-
     async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
         match self.uses_summands() {
             true => self.msb_of_summands(ctx, x).await,

@@ -23,6 +23,7 @@ mod backend;
 pub mod client;
 pub mod cost;
 mod edabit;
+mod family;
 mod forms;
 mod input;
 mod maps;

@@ -7,7 +7,8 @@
 use std::cell::{Cell, RefCell};
 
 use quorate_crypto::{Prg, Seed, SessionId};
-use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
+use quorate_engine::{Ctx, Error, Ledger, Result};
+use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
 use crate::client::Accepted;
@@ -43,10 +44,7 @@ impl Rss {
     /// # Errors
     /// [`Misuse::Parties`] unless 3, 5 or 7.
     pub fn check_parties(parties: usize) -> Result<()> {
-        match parties {
-            3 | 5 | 7 => Ok(()),
-            parties => Err(Misuse::Parties { protocol: "rss", takes: "3, 5 or 7", parties }.into()),
-        }
+        Self::DESCRIPTOR.check_parties(parties)
     }
 
     /// Agrees on a session id and the seeds. Two rounds.

@@ -3,7 +3,7 @@
 use crate::common::*;
 use quorate_circuits::{Circuit, Gate, Goal, Program, Sign, catalog};
 use quorate_engine::{Error, Sharing};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::{Gadgets, Garbles};
 use quorate_gadgets::circuit::{evaluate, in_rounds};
 use quorate_ring::{Bits, Ring};
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
-use quorate_gadgets::{Gadgets, Width};
+use quorate_gadgets::{Computes, Width};
 use quorate_graph::{Axis, NodeId, Op};
 use quorate_ring::{Bits, Ring};
 
@@ -12,7 +12,7 @@ use crate::data::{Plain, ring_of};
 use crate::executor::{Executor, Value};
 use crate::operations::{KINDS, Pair, moved};
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     pub(crate) async fn compare(&self, ctx: &Ctx, id: NodeId, pair: Pair<'_, S>) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let (x, y) = self.ariths(pair)?;
@@ -112,7 +112,7 @@ pub(crate) fn width(bits: u32, ring: Ring) -> Width {
     if bits <= ring.bits() { Width::Difference(bits) } else { Width::Full }
 }
 
-fn masked<S: Gadgets>(s: &S, x: &S::B, mask: &Bits) -> S::B {
+fn masked<S: Computes>(s: &S, x: &S::B, mask: &Bits) -> S::B {
     s.linear_bits(x, &LinearBits::Mask(mask))
 }
 

@@ -11,7 +11,9 @@ use quorate_net::NetError;
 use quorate_net::tcp::{PartyConfig, TcpConfig};
 
 use crate::error::SessionError;
-use crate::protocol::Protocol;
+use quorate_protocols::Protocol;
+
+use crate::options::protocol;
 
 /// A deployment as one party sees it. Paths are relative to the file.
 #[derive(Clone, Debug, Deserialize)]
@@ -130,7 +132,7 @@ impl Config {
     /// # Errors
     /// [`SessionError::UnknownProtocol`].
     pub fn protocol(&self) -> Result<Protocol, SessionError> {
-        self.protocol.parse()
+        protocol(&self.protocol)
     }
 
     /// The network that the file names.

@@ -1,7 +1,7 @@
 //! Numbers as bits, in other types, and their running sums.
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
-use quorate_gadgets::{Gadgets, Sign};
+use quorate_gadgets::{Computes, Sign};
 use quorate_graph::{Axis, Dtype, Interval, Node, NodeId};
 use quorate_ring::Ring;
 
@@ -9,7 +9,7 @@ use crate::data::ring_of;
 use crate::executor::{Executor, Value};
 use crate::operations::{moved, shifted};
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// The bits of each element next to each other, lowest first.
     pub(crate) async fn bits_of(&self, ctx: &Ctx, operand: Option<&Value<S>>) -> Result<Value<S>> {
         let rows = self.s.bit_decompose(ctx, &self.arith(operand)?).await?;

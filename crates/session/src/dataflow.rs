@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use quorate_engine::{Believed, Checked, Ctx, Opened, Result, Step, Steps};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::NodeId;
 
 use crate::data::Plain;
@@ -21,7 +21,7 @@ use crate::memory::LANE_BYTES;
 use crate::order::{Item, Waiting};
 
 /// How far the walk is.
-struct Walk<'a, 'w, S: Gadgets> {
+struct Walk<'a, 'w, S: Computes> {
     executor: &'a Executor<'w, S>,
     steps: Steps<'a, Option<Opened<Plain>>>,
     waiting: Waiting,
@@ -39,7 +39,7 @@ struct Walk<'a, 'w, S: Gadgets> {
     checked: Option<Rc<Checked>>,
 }
 
-impl<'w, S: Gadgets> Executor<'w, S> {
+impl<'w, S: Computes> Executor<'w, S> {
     /// Runs everything; rounds merge wherever nodes do not depend on each other.
     pub async fn run(self, ctx: &Ctx) -> Result<Done<S>> {
         self.row.keep_together(ctx);
@@ -103,7 +103,7 @@ impl<'w, S: Gadgets> Executor<'w, S> {
     }
 }
 
-impl<'a, S: Gadgets> Walk<'a, '_, S> {
+impl<'a, S: Computes> Walk<'a, '_, S> {
     fn advance(&mut self, context: &Context<'_>) -> Poll<Result<()>> {
         loop {
             self.start(context.waker())?;

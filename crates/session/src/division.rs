@@ -3,14 +3,14 @@
 use quorate_engine::{Ctx, Linear, Result};
 use quorate_gadgets::int_div::{self, Known};
 use quorate_gadgets::scale::{Rounding, Scale, scale};
-use quorate_gadgets::{Gadgets, floor_div};
+use quorate_gadgets::{Computes, floor_div};
 use quorate_graph::{Division, Give, Interval, NodeId, Units};
 use quorate_ring::{Ring, Vector};
 
 use crate::executor::{Executor, Value};
 use crate::operations::Pair;
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     pub(crate) async fn floor_div(
         &self,
         ctx: &Ctx,

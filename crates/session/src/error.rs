@@ -18,11 +18,11 @@ pub enum SessionError {
     #[error("{0}")]
     Network(#[from] NetworkError),
     #[error("unknown protocol {name:?}; this release has {known}")]
-    UnknownProtocol { name: String, known: &'static str },
+    UnknownProtocol { name: String, known: String },
     #[error("{name}={given:?} is not known; there is {known}")]
-    Option { name: &'static str, given: String, known: &'static str },
-    #[error("{name}={given:?} is for the protocol {takes:?}; {protocol:?} has no use for it")]
-    OtherProtocol { name: &'static str, given: &'static str, takes: &'static str, protocol: &'static str },
+    Option { name: String, given: String, known: String },
+    #[error("{name}={given:?} is for the protocol {takes}; {protocol:?} has no use for it")]
+    OtherProtocol { name: String, given: String, takes: String, protocol: &'static str },
     #[error("{}: {what}", path.display())]
     ConfigFile { path: PathBuf, what: String },
     #[error("{}: `me` is {me}, but the file lists {parties} parties (numbered from 0)", path.display())]

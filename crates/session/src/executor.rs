@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use quorate_engine::{Believed, Checked, Ctx, Error, Opened, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, NodeId, Op};
 
@@ -27,7 +27,7 @@ use crate::schedule::{Schedule, Way};
 use crate::values::Values;
 
 /// What a node's value is at this party.
-pub(crate) enum Value<S: Gadgets> {
+pub(crate) enum Value<S: Computes> {
     /// Known to everybody.
     Public(Plain),
     Arith(S::A),
@@ -40,7 +40,7 @@ pub(crate) enum Value<S: Gadgets> {
     Many(Vec<Value<S>>),
 }
 
-impl<S: Gadgets> Clone for Value<S> {
+impl<S: Computes> Clone for Value<S> {
     fn clone(&self) -> Self {
         match self {
             Value::Public(plain) => Value::Public(plain.clone()),
@@ -94,13 +94,13 @@ impl Work<'_> {
 pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;
 
 /// What a run leaves: opened values by request, the values of all nodes that are to be kept, and what each step took.
-pub(crate) struct Done<S: Gadgets> {
+pub(crate) struct Done<S: Computes> {
     pub opened: Vec<Option<Believed<Plain>>>,
     pub kept: Known<S>,
     pub steps: Taken,
 }
 
-pub(crate) struct Executor<'a, S: Gadgets> {
+pub(crate) struct Executor<'a, S: Computes> {
     pub s: &'a S,
     pub work: &'a Work<'a>,
     /// This party's inputs, encoded.
@@ -118,7 +118,7 @@ pub(crate) struct Executor<'a, S: Gadgets> {
     pub ahead: Ahead<S>,
 }
 
-impl<'a, S: Gadgets> Executor<'a, S> {
+impl<'a, S: Computes> Executor<'a, S> {
     pub fn new(
         s: &'a S,
         work: &'a Work<'a>,

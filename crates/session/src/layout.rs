@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use quorate_engine::{Linear, LinearBits, Positions, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::{Axis, Dtype, NodeId, Op, shape};
 use quorate_ring::memory::with_room;
 
 use crate::executor::{Executor, Value};
 use crate::operations::KINDS;
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     pub(crate) fn layout(&self, id: NodeId, op: &Op, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let node = self.work.graph.node(id);
         let s = self.s;

@@ -2,7 +2,8 @@
 //!
 //! A [`Session`] holds the program being built, and a worker thread per party in this process. [`Session::run`] executes
 //! what a request needs, as data flow, on every worker; a dry run of the same code first tells the demand for correlations,
-//! which are made in the offline phase. This crate has the only match on the protocol.
+//! which are made in the offline phase. Which
+//! protocol that is, it does not ask: see `quorate-protocols`.
 #![forbid(unsafe_code)]
 
 mod allowed;
@@ -33,7 +34,6 @@ mod order;
 mod pieces;
 mod plan;
 mod products;
-mod protocol;
 mod real;
 mod rehearsal;
 mod rounds;
@@ -58,9 +58,10 @@ pub use effort::StepCost;
 pub use error::SessionError;
 pub use lines::{Line, LineCosts};
 pub use mixed::Chosen;
-pub use options::{FormChoice, Options, triple_source, truncation};
+pub use options::{Options, family_options, protocol, truncation};
 pub use plan::{Plan, Price, Pricing, Rehearsed, Setting, StepPlan};
-pub use protocol::Protocol;
+pub use quorate_gadgets::Descriptor;
+pub use quorate_protocols::Protocol;
 pub use rehearsal::PhaseDry;
 pub use session::{Leaving, LocalOptions, Revealed, Running, Session};
 pub use stats::{PhaseStats, Progress, RunStats, Stats};

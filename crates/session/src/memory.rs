@@ -8,7 +8,7 @@ use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, Node, NodeId, Op, Real};
 
 use crate::executor::Work;
-use crate::protocol::Backend;
+use quorate_gadgets::Family;
 use crate::schedule::Schedule;
 
 /// Room of a stream whose window is counted in bytes: inputs, products, openings.
@@ -153,12 +153,12 @@ impl Load {
 }
 
 /// Bytes of a node's value at one party.
-pub(crate) fn value_bytes<B: Backend>(backend: &B, node: &Node) -> u64 {
+pub(crate) fn value_bytes<B: Family>(backend: &B, node: &Node) -> u64 {
     bytes_of(backend, node, node.elements())
 }
 
 /// Bytes of a node's value at one party, in the sharing in which it is made.
-pub(crate) fn held_bytes<B: Backend>(backend: &B, work: &Work<'_>, id: NodeId) -> u64 {
+pub(crate) fn held_bytes<B: Family>(backend: &B, work: &Work<'_>, id: NodeId) -> u64 {
     let node = work.graph.node(id);
     let bits = node.elements() as u64 * u64::from(node.dtype.bits());
     match work.domains.of(id) {
@@ -169,7 +169,7 @@ pub(crate) fn held_bytes<B: Backend>(backend: &B, work: &Work<'_>, id: NodeId) -
 }
 
 /// Bytes of so many elements of a node's value at one party.
-pub(crate) fn bytes_of<B: Backend>(backend: &B, node: &Node, len: usize) -> u64 {
+pub(crate) fn bytes_of<B: Family>(backend: &B, node: &Node, len: usize) -> u64 {
     match node.is_public() {
         true => in_the_clear(node.dtype, len),
         false => backend.value_bytes(node.dtype.bits(), len),
@@ -195,7 +195,7 @@ fn in_the_clear(dtype: Dtype, len: usize) -> u64 {
 }
 
 /// Bytes that an operation works with beside its operands and its result.
-pub(crate) fn working_bytes<B: Backend>(backend: &B, graph: &Graph, id: NodeId, load: &Load) -> u64 {
+pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, load: &Load) -> u64 {
     let node = graph.node(id);
     let result = bytes_of(backend, node, load.result);
     let elements = load.result as u64;
@@ -236,7 +236,7 @@ pub(crate) fn working_bytes<B: Backend>(backend: &B, graph: &Graph, id: NodeId, 
 
 /// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with
 /// correlations made where they are drawn.
-fn streamed<B: Backend>(backend: &B, graph: &Graph, id: NodeId, longest: u64) -> u64 {
+fn streamed<B: Family>(backend: &B, graph: &Graph, id: NodeId, longest: u64) -> u64 {
     let node = graph.node(id);
     let is_cut = graph.cut(id).is_some();
     // A comparison takes up to three signs, in one stream.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use quorate_engine::{Ctx, Error, Form, Linear, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_gadgets::extremum::Best;
 use quorate_graph::domains::Domain;
 use quorate_graph::{NodeId, Op};
@@ -18,7 +18,7 @@ pub(crate) const KINDS: Error = Error::Bug { what: "an operation met operands of
 /// The operands of an operation on two arrays, as far as they are there.
 pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// What [`Executor::operation`] gives where that takes no message and no waiting, of most such operations.
     pub(crate) fn local_operation(
         &self,
@@ -139,11 +139,11 @@ impl<S: Gadgets> Executor<'_, S> {
 }
 
 /// x plus a public number.
-pub(crate) fn moved<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, by: u128) -> S::A {
+pub(crate) fn moved<S: Computes>(s: &S, ctx: &Ctx, x: &S::A, by: u128) -> S::A {
     let (ring, len) = s.shape(x);
     s.add_public(x, &if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, by, len) })
 }
 
-pub(crate) fn shifted<S: Gadgets>(s: &S, x: &S::A, shift: u32) -> S::A {
+pub(crate) fn shifted<S: Computes>(s: &S, x: &S::A, shift: u32) -> S::A {
     s.linear(x, &Linear::Shl(shift))
 }

@@ -1,14 +1,16 @@
 //! What users choose for a session: alike at all parties where a choice changes messages.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_aby::TripleSource;
+use quorate_gadgets::cost::Link;
+use quorate_gadgets::{Choice, Choices};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Network, Truncation};
+use quorate_protocols::Protocol;
 
 use crate::error::SessionError;
-use crate::protocol::Protocol;
 
 /// The choices of a session that hold for local ones and deployments alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,9 +19,7 @@ pub struct Options {
     pub strict: bool,
     /// How products of fixed point lose their surplus bits. Shared.
     pub truncation: Truncation,
-    /// Which of several protocols with one result run. Shared.
-    pub forms: FormChoice,
-    /// The network that costs are predicted for where `forms` leave a choice. Shared.
+    /// The network that costs are predicted for. Shared.
     pub network: Option<Network>,
     /// Threads on which a party computes.
     pub threads: usize,
@@ -29,8 +29,10 @@ pub struct Options {
     pub sharings: Sharings,
     /// What a second of the offline phase counts beside one of the online phase. Shared.
     pub offline_weight: f64,
-    /// Where multiplication triples over rings of at most 64 bits come from, between two parties. Shared.
-    pub triples: TripleSource,
+    /// What was asked for of the options that families have of their own. Shared.
+    pub family: BTreeMap<String, String>,
+    /// The same, read for the protocol, with the network: what holds for its family.
+    pub(crate) choices: Choices,
 }
 
 impl Default for Options {
@@ -38,13 +40,13 @@ impl Default for Options {
         Options {
             strict: false,
             truncation: Truncation::default(),
-            forms: FormChoice::default(),
             network: None,
             threads: 1,
             max_memory: None,
             sharings: Sharings::default(),
             offline_weight: 1.0,
-            triples: TripleSource::default(),
+            family: BTreeMap::new(),
+            choices: Choices::default(),
         }
     }
 }
@@ -101,44 +103,21 @@ impl FromStr for Sharings {
         let mut allowed = [false; 3];
         for name in text.split('+') {
             let known = "\"auto\", or some of A, B and Y as in \"A+Y\"";
-            let unknown = |_| SessionError::Option { name: "sharings", given: text.into(), known };
+            let unknown =
+                |_| SessionError::Option { name: "sharings".into(), given: text.into(), known: known.into() };
             allowed[name.parse::<Domain>().map_err(unknown)? as usize] = true;
         }
         Ok(Sharings { allowed, is_auto: false })
     }
 }
 
-/// Which of several protocols with one result run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FormChoice {
-    /// By predicted cost where a network is named; the backend's own otherwise.
-    #[default]
-    Auto,
-    /// What opens masked values takes edaBits, made of contributions.
-    EdaBits,
-    /// What opens masked values takes random bits.
-    RandomBits,
-}
-
-impl FormChoice {
-    fn name(self) -> &'static str {
-        match self {
-            FormChoice::Auto => "auto",
-            FormChoice::EdaBits => "edabits",
-            FormChoice::RandomBits => "randbits",
-        }
-    }
-}
-
-impl FromStr for FormChoice {
-    type Err = SessionError;
-
-    fn from_str(text: &str) -> Result<FormChoice, SessionError> {
-        let all = [FormChoice::Auto, FormChoice::EdaBits, FormChoice::RandomBits];
-        let known = "\"auto\", \"edabits\", \"randbits\"";
-        let found = all.into_iter().find(|choice| choice.name() == text);
-        found.ok_or_else(|| SessionError::Option { name: "forms", given: text.into(), known })
-    }
+/// The protocol that users call so.
+///
+/// # Errors
+/// [`SessionError::UnknownProtocol`], naming what there is.
+pub fn protocol(name: &str) -> Result<Protocol, SessionError> {
+    let known = || Protocol::ALL.iter().map(|protocol| protocol.name()).collect::<Vec<_>>().join(", ");
+    Protocol::named(name).ok_or_else(|| SessionError::UnknownProtocol { name: name.into(), known: known() })
 }
 
 /// Reads the option `trunc`.
@@ -151,40 +130,61 @@ pub fn truncation(text: &str) -> Result<Truncation, SessionError> {
         "probabilistic" => Ok(Truncation::Probabilistic),
         other => {
             let known = "\"exact\", \"probabilistic\"";
-            Err(SessionError::Option { name: "trunc", given: other.into(), known })
+            Err(SessionError::Option { name: "trunc".into(), given: other.into(), known: known.into() })
         }
     }
 }
 
-/// Reads the option `triples`.
-///
-/// # Errors
-/// [`SessionError::Option`], naming what there is.
-pub fn triple_source(text: &str) -> Result<TripleSource, SessionError> {
-    let known = "\"ot\", \"paillier\", \"dgk\"";
-    let found = TripleSource::ALL.into_iter().find(|source| source.name() == text);
-    found.ok_or_else(|| SessionError::Option { name: "triples", given: text.into(), known })
+/// The families' own options that any protocol has, each once.
+pub fn family_options() -> Vec<&'static Choice> {
+    let mut found: Vec<&Choice> = Vec::new();
+    for option in Protocol::ALL.iter().flat_map(|protocol| protocol.descriptor().options) {
+        if !found.iter().any(|known| known.name == option.name) {
+            found.push(option);
+        }
+    }
+    found
 }
 
 impl Options {
-    /// Refuses what a protocol has no use for.
+    /// These options, with those of the protocol's family read.
     ///
     /// # Errors
-    /// [`SessionError::OtherProtocol`].
-    pub(crate) fn check(&self, protocol: Protocol) -> Result<(), SessionError> {
-        match (protocol, self.triples) {
-            (Protocol::Aby, _) | (_, TripleSource::Transfers) => Ok(()),
-            (protocol, source) => Err(SessionError::OtherProtocol {
-                name: "triples",
-                given: source.name(),
-                takes: Protocol::Aby.name(),
-                protocol: protocol.name(),
-            }),
+    /// [`SessionError::OtherProtocol`] for what another family has, [`SessionError::Option`] for what none has.
+    pub(crate) fn read_for(mut self, protocol: Protocol) -> Result<Options, SessionError> {
+        let mut choices = Choices::default();
+        choices.link = self.network.map(link);
+        for (name, value) in &self.family {
+            let unknown = |known: &[&str]| {
+                let known = known.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(", ");
+                SessionError::Option { name: name.clone(), given: value.clone(), known }
+            };
+            if let Some(option) = protocol.descriptor().option(name) {
+                if !choices.choose(option, value) {
+                    return Err(unknown(option.values));
+                }
+                continue;
+            }
+            let Some(option) = family_options().into_iter().find(|option| option.name == name) else {
+                return Err(unknown(&[]));
+            };
+            // What holds without asking for it is no wish.
+            if option.values[0] != value {
+                let takes = Protocol::ALL.iter().filter(|family| family.descriptor().option(name).is_some());
+                return Err(SessionError::OtherProtocol {
+                    name: name.clone(),
+                    given: value.clone(),
+                    takes: takes.map(|family| format!("{:?}", family.name())).collect::<Vec<_>>().join(" and "),
+                    protocol: protocol.name(),
+                });
+            }
         }
+        self.choices = choices;
+        Ok(self)
     }
 
     /// The choices that all parties must share, as a line of `name=value` that they exchange before anything else.
-    pub(crate) fn shared(&self) -> String {
+    pub(crate) fn shared(&self, protocol: Protocol) -> String {
         let network = self.network.map_or("none".into(), |network| {
             let rate = network.bits_per_second.map_or("unlimited".into(), |bits| (bits / 1e6).to_string());
             format!("{} ms {rate} Mbit/s", network.rtt.as_secs_f64() * 1e3)
@@ -195,8 +195,17 @@ impl Options {
             Truncation::Probabilistic => "probabilistic",
         };
         let mixed = format!("sharings={}; offline_weight={}", self.sharings, self.offline_weight);
-        let (forms, triples) = (self.forms.name(), self.triples.name());
-        format!("trunc={trunc}; forms={forms}; network={network}; max_memory={memory}; {mixed}; triples={triples}")
+        let own: String =
+            protocol.descriptor().options.iter().map(|o| format!("; {}={}", o.name, self.choices.of(o))).collect();
+        format!("trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
+    }
+}
+
+/// A network as predictions of a family's costs take it.
+fn link(network: Network) -> Link {
+    Link {
+        round_trip_seconds: network.rtt.as_secs_f64(),
+        bytes_per_second: network.bits_per_second.map_or(f64::INFINITY, |bits| bits / 8.0),
     }
 }
 
@@ -204,41 +213,55 @@ impl Options {
 mod tests {
     use super::*;
 
+    fn asking(name: &str, value: &str) -> Options {
+        Options { family: BTreeMap::from([(name.into(), value.into())]), ..Options::default() }
+    }
+
     #[test]
     fn choices_change_the_line_where_they_change_messages() {
+        let shared = |options: Options, protocol| options.read_for(protocol).unwrap().shared(protocol);
         let plain = Options::default();
-        let shared = [
+        let different = [
             Options { truncation: Truncation::Probabilistic, ..plain.clone() },
-            Options { forms: FormChoice::RandomBits, ..plain.clone() },
             Options { network: Some(Network::WAN), ..plain.clone() },
             Options { max_memory: Some(1 << 30), ..plain.clone() },
             Options { sharings: "A+Y".parse().unwrap(), ..plain.clone() },
             Options { offline_weight: 0.0, ..plain.clone() },
-            Options { triples: TripleSource::Dgk, ..plain.clone() },
         ];
-        assert!(shared.iter().all(|options| options.shared() != plain.shared()));
         let own = [Options { strict: true, ..plain.clone() }, Options { threads: 4, ..plain.clone() }];
-        assert!(own.iter().all(|options| options.shared() == plain.shared()));
+        for &protocol in Protocol::ALL {
+            let same = shared(plain.clone(), protocol);
+            assert!(different.iter().all(|options| shared(options.clone(), protocol) != same));
+            assert!(own.iter().all(|options| shared(options.clone(), protocol) == same));
+            for option in protocol.descriptor().options {
+                assert_ne!(shared(asking(option.name, option.values[1]), protocol), same);
+            }
+        }
     }
 
     #[test]
-    fn triples_are_for_two_parties() {
-        let options = Options { triples: TripleSource::Paillier, ..Options::default() };
-        assert!(options.check(Protocol::Aby).is_ok() && Options::default().check(Protocol::Rss).is_ok());
-        let refused = options.check(Protocol::Rss).unwrap_err().to_string();
+    fn options_are_for_the_families_that_have_them() {
+        for &protocol in Protocol::ALL {
+            for option in family_options() {
+                let has = protocol.descriptor().option(option.name).is_some();
+                for &value in option.values {
+                    let read = asking(option.name, value).read_for(protocol);
+                    assert_eq!(read.is_ok(), has || value == option.values[0], "{protocol:?}, {option:?}, {value}");
+                }
+                assert!(asking(option.name, "nothing").read_for(protocol).is_err());
+            }
+        }
+        let refused = asking("triples", "paillier").read_for(Protocol::Rss).unwrap_err().to_string();
         assert_eq!(refused, "triples=\"paillier\" is for the protocol \"aby\"; \"rss\" has no use for it");
+        let unknown = asking("forms", "both").read_for(Protocol::Rss).unwrap_err().to_string();
+        assert!(unknown.contains("\"auto\", \"edabits\""), "{unknown}");
     }
 
     #[test]
     fn names_are_read() {
-        assert_eq!("randbits".parse::<FormChoice>().unwrap(), FormChoice::RandomBits);
-        assert!("both".parse::<FormChoice>().unwrap_err().to_string().contains("\"auto\", \"edabits\""));
         let sharings = |text: &str| text.parse::<Sharings>().map(|sharings| sharings.to_string());
         assert_eq!(["auto", "Y", "A+B+Y", "Y+A"].map(|text| sharings(text).unwrap()), ["auto", "Y", "A+B+Y", "A+Y"]);
         assert!(sharings("A+C").unwrap_err().to_string().contains("as in \"A+Y\""));
-        let sources = ["ot", "paillier", "dgk"].map(|text| triple_source(text).unwrap());
-        assert_eq!(sources, TripleSource::ALL);
-        assert!(triple_source("rsa").unwrap_err().to_string().contains("\"ot\", \"paillier\", \"dgk\""));
         assert_eq!(truncation("probabilistic").unwrap(), Truncation::Probabilistic);
         assert!(truncation("fast").unwrap_err().to_string().contains("\"exact\", \"probabilistic\""));
     }

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 
 use quorate_engine::{Chunks, Ctx, Error, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::{NodeId, Op};
 use quorate_ring::{Bits, Vector};
 
@@ -26,7 +26,7 @@ pub(crate) type Sources<S> = BTreeMap<NodeId, Rc<Value<S>>>;
 /// A value under way that may need others first.
 type Made<'a, S> = Pin<Box<dyn Future<Output = Result<Rc<Value<S>>>> + 'a>>;
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// Node `id`, as pieces of so many units.
     pub(crate) async fn in_pieces(
         &self,

@@ -1,7 +1,7 @@
 //! Products of arrays, element by element and of matrices.
 
 use quorate_engine::{Ctx, Form, Linear, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::NodeId;
 use quorate_ring::Vector;
 
@@ -9,7 +9,7 @@ use crate::data::{Plain, ring_of};
 use crate::executor::{Executor, Value};
 use crate::operations::{KINDS, Pair};
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     pub(crate) async fn product(&self, ctx: &Ctx, id: NodeId, form: Form, pair: Pair<'_, S>) -> Result<Value<S>> {
         let product = self.raw_product(ctx, form, pair).await?;
         self.truncated(ctx, id, product).await

@@ -1,14 +1,14 @@
 //! Real functions on shares of fixed point.
 
 use quorate_engine::{Ctx, Result};
-use quorate_gadgets::{Gadgets, real};
+use quorate_gadgets::Computes;
 use quorate_graph::{Axis, NodeId, Real};
 
 use crate::choices::width;
 use crate::executor::{Executor, Value};
 use crate::operations::Pair;
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     pub(crate) async fn real(
         &self,
         ctx: &Ctx,
@@ -20,14 +20,14 @@ impl<S: Gadgets> Executor<'_, S> {
         let node = self.work.graph.node(id);
         let frac = node.dtype.frac();
         Ok(Value::Arith(match function {
-            Real::Sigmoid => real::sigmoid(s, ctx, &x, frac).await?,
-            Real::Tanh => real::tanh(s, ctx, &x, frac).await?,
-            Real::Gelu => real::gelu(s, ctx, &x, frac).await?,
-            Real::Exp => real::exp(s, ctx, &x, frac).await?,
-            Real::Log => real::log(s, ctx, &x, frac).await?,
-            Real::Sqrt => real::sqrt(s, ctx, &x, frac, self.work.graph.value_bits(node.inputs[0])).await?,
-            Real::Rsqrt => real::rsqrt(s, ctx, &x, frac).await?,
-            Real::Reciprocal => real::reciprocal(s, ctx, &x, frac).await?,
+            Real::Sigmoid => s.sigmoid(ctx, &x, frac).await?,
+            Real::Tanh => s.tanh(ctx, &x, frac).await?,
+            Real::Gelu => s.gelu(ctx, &x, frac).await?,
+            Real::Exp => s.exp(ctx, &x, frac).await?,
+            Real::Log => s.log(ctx, &x, frac).await?,
+            Real::Sqrt => s.sqrt(ctx, &x, frac, self.work.graph.value_bits(node.inputs[0])).await?,
+            Real::Rsqrt => s.rsqrt(ctx, &x, frac).await?,
+            Real::Reciprocal => s.reciprocal(ctx, &x, frac).await?,
         }))
     }
 
@@ -35,7 +35,7 @@ impl<S: Gadgets> Executor<'_, S> {
         let (x, y) = self.ariths(pair)?;
         let node = self.work.graph.node(id);
         let bits = self.work.graph.quotient_bits(node.inputs[0], node.inputs[1]);
-        Ok(Value::Arith(real::divide(self.s, ctx, &x, &y, node.dtype.frac(), bits).await?))
+        Ok(Value::Arith(self.s.divide(ctx, &x, &y, node.dtype.frac(), bits).await?))
     }
 
     pub(crate) async fn softmax(
@@ -48,7 +48,7 @@ impl<S: Gadgets> Executor<'_, S> {
         let node = self.work.graph.node(id);
         let x = self.candidates_first(&self.arith(operand)?, axis);
         let width = width(self.work.graph.difference_bits(node.inputs[0], node.inputs[0]), self.s.shape(&x).0);
-        let result = real::softmax(self.s, ctx, &x, node.dtype.frac(), axis.len, width).await?;
+        let result = self.s.softmax(ctx, &x, node.dtype.frac(), axis.len, width).await?;
         Ok(Value::Arith(self.candidates_back(&result, axis)))
     }
 }

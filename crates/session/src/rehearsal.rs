@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use quorate_aby::Garbling;
 use quorate_engine::clock::own_seconds;
 use quorate_engine::{Ctx, Demand, Phase, Result, Traffic, dry};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::Bits;
@@ -20,7 +19,7 @@ use crate::memory::{self, Limit, Need};
 use crate::mixed::{Ahead, Domains, converted, native};
 use crate::options::Options;
 use crate::order::Places;
-use crate::protocol::Backend;
+use quorate_gadgets::Family;
 use crate::schedule::{Given, Schedule};
 
 /// One phase at one party, rehearsed.
@@ -42,22 +41,22 @@ pub(crate) struct Rehearsal<K> {
     pub steps: Taken,
     pub need: Need,
     pub schedule: Schedule,
-    /// When circuits are garbled.
-    pub garbling: Garbling,
+    /// Whether circuits are garbled in the offline phase.
+    pub garbles_ahead: bool,
 }
 
 /// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
 /// everything else are made where they are drawn, chunk by chunk, and their work is that of the online phase.
-pub(crate) fn rehearse<B: Backend>(
+pub(crate) fn rehearse<B: Family>(
     work: &Work<'_>,
     (parties, me): (usize, usize),
     held: &BTreeSet<NodeId>,
     keeps: &dyn Fn(NodeId) -> bool,
     (options, limit): (&Options, Limit),
 ) -> Result<Rehearsal<B::Kind>> {
-    let dry = B::dry(parties, me, options)?;
+    let dry = B::dry(parties, me, &options.choices)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
-    let ((mut online, mut steps, _), demand, garbling) =
+    let ((mut online, mut steps, _), demand, garbles_ahead) =
         recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
     let kinds: Vec<u64> = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).collect();
     let need = Need::of(&schedule, &kinds);
@@ -70,29 +69,28 @@ pub(crate) fn rehearse<B: Backend>(
     }
     price_memory(&dry, work, &demand, &schedule, &mut steps);
     let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
-    Ok(Rehearsal { demand, offline, online, correlations, steps, need, schedule, garbling })
+    Ok(Rehearsal { demand, offline, online, correlations, steps, need, schedule, garbles_ahead })
 }
 
-/// A dry run, what it demands, and when its circuits are garbled.
-fn recorded<B: Backend, T>(
+/// A dry run, what it demands, and whether its circuits are garbled in the offline phase.
+fn recorded<B: Family, T>(
     dry: &B,
     options: &Options,
     run: impl Fn() -> Result<T>,
-) -> Result<(T, Demand<B::Kind>, Garbling)> {
-    dry.set_garbling(Garbling::Ahead);
+) -> Result<(T, Demand<B::Kind>, bool)> {
+    dry.set_ahead(true);
     dry.record_demand();
     let (done, demand) = (run()?, dry.take_demand());
-    let garbling = dry.garbling_for(&demand, options.offline_weight);
-    if garbling == Garbling::Ahead {
-        return Ok((done, demand, garbling));
+    if B::worth_garbling_ahead(&demand, options.offline_weight) {
+        return Ok((done, demand, true));
     }
-    dry.set_garbling(garbling);
+    dry.set_ahead(false);
     dry.record_demand();
-    Ok((run()?, dry.take_demand(), garbling))
+    Ok((run()?, dry.take_demand(), false))
 }
 
 /// The online phase, dry: what it costs, its steps, and what it sends for correlations that are made where they are drawn.
-fn run_dry<B: Backend>(
+fn run_dry<B: Family>(
     dry: &B,
     work: &Work<'_>,
     schedule: &Schedule,
@@ -116,7 +114,7 @@ fn run_dry<B: Backend>(
 }
 
 /// The work of a dry run that the party does alone in the offline phase, where it does.
-fn set_apart<B: Backend>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effort>> {
+fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effort>> {
     let apart = Rc::new(Cell::default());
     if dry.garbles_alone() {
         executor.ahead = Ahead::Apart(apart.clone());
@@ -124,13 +122,10 @@ fn set_apart<B: Backend>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Eff
     apart
 }
 
-fn prepare<B: Backend>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PhaseDry> {
+fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PhaseDry> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
-    let prepare = async |ctx: &Ctx| {
-        dry.prepare(ctx, again).await?;
-        dry.garble_ahead(ctx, async |_| Ok(())).await.map(|_| ())
-    };
+    let prepare = async |ctx: &Ctx| dry.prepare(ctx, again, async |_| Ok(())).await;
     let (_, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
     let control_seconds = own_seconds() - clock;
     Ok(PhaseDry { traffic: costs.offline, work: charged() - tally, control_seconds })
@@ -166,20 +161,20 @@ pub(crate) struct OneStep<'g> {
 const MANY_ROUNDS: u32 = 1 << 30;
 
 /// Dry runs of one step.
-pub(crate) fn rehearse_step<B: Backend>(
+pub(crate) fn rehearse_step<B: Family>(
     step: &OneStep<'_>,
     (parties, me): (usize, usize),
     options: &Options,
 ) -> Result<StepDry> {
-    let dry = B::dry(parties, me, options)?;
-    let ((online, uneven), demand, garbling) = recorded(&dry, options, || step.run(&dry, (parties, me), [0, 0]))?;
+    let dry = B::dry(parties, me, &options.choices)?;
+    let ((online, uneven), demand, garbles_ahead) = recorded(&dry, options, || step.run(&dry, (parties, me), [0, 0]))?;
     let offline = match demand.totals().is_empty() {
         true => PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() },
         false => prepare(&dry, &demand, parties, me)?,
     };
     let after = |ahead: [u32; 2]| -> Result<Option<u32>> {
-        let dry = B::dry(parties, me, options)?;
-        dry.set_garbling(garbling);
+        let dry = B::dry(parties, me, &options.choices)?;
+        dry.set_ahead(garbles_ahead);
         dry.record_demand();
         Ok(step.run(&dry, (parties, me), ahead)?.0.traffic.rounds.checked_sub(MANY_ROUNDS))
     };
@@ -195,7 +190,7 @@ pub(crate) fn rehearse_step<B: Backend>(
 impl OneStep<'_> {
     /// The online phase of a party, where it and the others have so many rounds behind them, and whether they may differ in
     /// what it adds.
-    fn run<B: Backend>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<(PhaseDry, bool)> {
+    fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<(PhaseDry, bool)> {
         let &OneStep { graph, id, domain, to } = self;
         let (tally, mut apart) = (charged(), Rc::default());
         let costs = match to {
@@ -225,7 +220,7 @@ impl OneStep<'_> {
 }
 
 /// Shapes in place of the values that exist before a run.
-fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
+fn shapes<B: Family>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
     let running = Places(&work.nodes);
     let operands = work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
     let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|&id| running.of(id).is_none());
@@ -233,7 +228,7 @@ fn shapes<B: Backend>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
 }
 
 /// The shape of a node's value in a sharing.
-pub(crate) fn shape_of<S: Gadgets>(dry: &S, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<S>> {
+pub(crate) fn shape_of<S: Computes>(dry: &S, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<S>> {
     let node = graph.node(id);
     if let Op::Shuffle { .. } = node.op {
         let each = node.inputs.iter().map(|&array| shape_of(dry, graph, array, Domain::A).map(secret(dry)));
@@ -249,7 +244,7 @@ pub(crate) fn shape_of<S: Gadgets>(dry: &S, graph: &Graph, id: NodeId, domain: D
 }
 
 /// A public shape as that of shares.
-fn secret<S: Gadgets>(dry: &S) -> impl Fn(Value<S>) -> Value<S> {
+fn secret<S: Computes>(dry: &S) -> impl Fn(Value<S>) -> Value<S> {
     |value| match value {
         Value::Public(Plain::Vector(v)) => Value::Arith(dry.public(&v)),
         Value::Public(Plain::Bits(b)) => Value::Bits(dry.public_bits(&b)),
@@ -258,7 +253,7 @@ fn secret<S: Gadgets>(dry: &S) -> impl Fn(Value<S>) -> Value<S> {
 }
 
 /// Notes what each step's value and correlations take, and how many it draws.
-fn price_memory<B: Backend>(
+fn price_memory<B: Family>(
     backend: &B,
     work: &Work<'_>,
     demand: &Demand<B::Kind>,

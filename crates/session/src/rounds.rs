@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_gadgets::extremum::{Best, Field, places, tournament};
 use quorate_graph::{Axis, NodeId, Op};
 
@@ -14,7 +14,7 @@ use crate::data::ring_of;
 use crate::executor::{Executor, Value};
 use crate::operations::KINDS;
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// The extremum node `id` of `operand`, so many rows at a time; there are no outer blocks.
     pub(crate) async fn in_rounds(
         &self,

@@ -22,7 +22,7 @@ use crate::memory::{
     value_bytes, working_bytes,
 };
 use crate::order::{Counts, Places};
-use crate::protocol::Backend;
+use quorate_gadgets::Family;
 use crate::split::{Split, is_elementwise};
 
 /// The fewest elements of a piece, where a unit is one element.
@@ -96,7 +96,7 @@ impl Schedule {
     /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their users'
     /// pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and pieces that
     /// save less than a quarter are not worth it.
-    pub fn of<B: Backend>(given: &Given<'_, B>, limit: Limit) -> Schedule {
+    pub fn of<B: Family>(given: &Given<'_, B>, limit: Limit) -> Schedule {
         let rule = match limit {
             Limit::None => Rule::BY_SIZE,
             Limit::Named(bytes) => Rule::under(bytes),
@@ -123,7 +123,7 @@ impl Schedule {
 
     /// Everything in pieces of so many units that can be; `within`: and all within others that can be.
     #[cfg(test)]
-    pub fn in_pieces<B: Backend>(given: &Given<'_, B>, units: usize, within: bool) -> Schedule {
+    pub fn in_pieces<B: Family>(given: &Given<'_, B>, units: usize, within: bool) -> Schedule {
         let mut inner = BTreeSet::new();
         if within {
             inner.extend(given.can_be_within(&given.uses(), &given.last_uses()).into_keys());
@@ -166,7 +166,7 @@ impl Schedule {
     }
 }
 
-impl<B: Backend> Given<'_, B> {
+impl<B: Family> Given<'_, B> {
     fn graph(&self) -> &Graph {
         self.work.graph
     }

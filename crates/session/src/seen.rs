@@ -11,7 +11,7 @@ use crate::data::Data;
 use crate::error::SessionError;
 use crate::held::{Came, Delay, Office, mesh};
 use crate::options::Options;
-use crate::protocol::Protocol;
+use quorate_protocols::Protocol;
 use crate::session::{Place, Session};
 
 /// Beyond this a test counts as hung.
@@ -98,9 +98,14 @@ fn numbers(data: Data) -> Vec<i64> {
     }
 }
 
+/// Every protocol, with the two smallest numbers of parties that it is tested with.
+fn places() -> impl Iterator<Item = (Protocol, usize)> {
+    let numbers = |protocol: Protocol| protocol.descriptor().parties.usual.iter().take(2);
+    Protocol::ALL.iter().flat_map(move |&protocol| numbers(protocol).map(move |&parties| (protocol, parties)))
+}
+
 /// Runs `program` as every party, over links that hold back what they are told to.
-fn among(parties: usize, program: fn(&mut Seat, &mut Log)) -> Vec<Log> {
-    let protocol = if parties == 2 { Protocol::Aby } else { Protocol::Rss };
+fn among((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) -> Vec<Log> {
     let options =
         Options { truncation: Truncation::Probabilistic, sharings: "A".parse().unwrap(), ..Options::default() };
     let (office, nets) = mesh(parties);
@@ -123,8 +128,8 @@ fn among(parties: usize, program: fn(&mut Seat, &mut Log)) -> Vec<Log> {
 }
 
 /// Every party was shown the same of each random thing, however often, and many runs were interrupted.
-fn check(parties: usize, program: fn(&mut Seat, &mut Log)) {
-    let logs = among(parties, program);
+fn check((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log)) {
+    let logs = among((protocol, parties), program);
     let faults: Vec<&String> = logs.iter().flat_map(|log| &log.faults).collect();
     assert!(faults.is_empty(), "{faults:#?}");
     let rounds = logs[0].shown.len();
@@ -134,7 +139,7 @@ fn check(parties: usize, program: fn(&mut Seat, &mut Log)) {
         let mut shown: Vec<&Vec<i64>> = logs.iter().flat_map(|log| &log.shown[round]).collect();
         assert!(shown.len() >= parties, "round {round}: nobody was shown anything");
         shown.dedup();
-        assert_eq!(shown.len(), 1, "round {round} of {rounds} among {parties} parties: more than one draw was seen");
+        assert_eq!(shown.len(), 1, "round {round} of {rounds}, {protocol:?}, {parties} parties: more than one draw was seen");
     }
 }
 
@@ -214,20 +219,20 @@ fn roundings(seat: &mut Seat, log: &mut Log) {
 
 #[test]
 fn rows_that_were_shuffled_together_stay_together() {
-    [2, 3, 5].into_iter().for_each(|parties| check(parties, rows));
+    places().for_each(|place| check(place, rows));
 }
 
 #[test]
 fn whoever_lets_go_of_what_it_saw_sees_rows_that_belong_to_it() {
-    [2, 3, 5].into_iter().for_each(|parties| check(parties, dropped));
+    places().for_each(|place| check(place, dropped));
 }
 
 #[test]
 fn one_random_record_is_one_record_however_often_it_is_asked_for() {
-    [2, 3, 5].into_iter().for_each(|parties| check(parties, one_record));
+    places().for_each(|place| check(place, one_record));
 }
 
 #[test]
 fn a_product_is_rounded_once() {
-    [2, 3, 5].into_iter().for_each(|parties| check(parties, roundings));
+    places().for_each(|place| check(place, roundings));
 }

@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use quorate_aby::{Aby, TripleSource};
 use quorate_crypto::Seed;
 use quorate_engine::{Error, Party};
+use quorate_gadgets::{Choices, Family};
 use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Rules, Source, Watch};
 use quorate_net::{Interrupt, Net};
 use quorate_ring::memory::{guarded, keep_reserve};
-use quorate_rss::Rss;
 
 use crate::config::Config;
 use crate::connect;
@@ -25,9 +24,9 @@ use crate::look::Look;
 use crate::mixed::Book;
 use crate::options::Options;
 use crate::plan::{Plan, Setting};
-use crate::protocol::Protocol;
+use quorate_protocols::{Protocol, Visit};
 use crate::stats::{Progress, Stats};
-use crate::worker::{Command, Desk, Job, Program, Reply, serve};
+use crate::worker::{Command, Desk, Job, Program, Reply, Serve};
 
 /// How long leaving may take a party that gave up before the process goes on.
 const GIVE_UP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -78,7 +77,7 @@ pub struct Session {
     protocol: Protocol,
     parties: usize,
     me: Option<usize>,
-    triples: TripleSource,
+    choices: Choices,
     /// The network between the parties, for predictions.
     network: Option<Network>,
     program: Arc<RwLock<Program>>,
@@ -127,7 +126,7 @@ impl Session {
     pub fn connect(config: &Config, options: Options, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
         let protocol = config.protocol()?;
         let options = Options { network: config.network()?.or(options.network), ..options };
-        options.check(protocol)?;
+        let options = options.read_for(protocol)?;
         let net = connect::deployed(config, stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
         let place = Place { parties, network, me, seed: None, check: false };
@@ -140,7 +139,7 @@ impl Session {
         nets: Vec<Box<dyn Net>>,
         options: Options,
     ) -> Result<Session, SessionError> {
-        options.check(protocol)?;
+        let options = options.read_for(protocol)?;
         keep_reserve();
         let Place { parties, network, me, seed, check } = place;
         let setting = match me {
@@ -170,10 +169,7 @@ impl Session {
             let serve_party = move || {
                 let party = Party::new(net);
                 let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
-                match protocol {
-                    Protocol::Rss => serve::<Rss>(party, protocol, options, (coins, setting), desk),
-                    Protocol::Aby => serve::<Aby>(party, protocol, options, (coins, setting), desk),
-                }
+                protocol.visit(Serve { party, protocol, options, coins, setting, desk });
             };
             let thread = std::thread::Builder::new()
                 .name(format!("party {party_number}"))
@@ -193,7 +189,7 @@ impl Session {
             protocol,
             parties,
             me,
-            triples: options.triples,
+            choices: options.choices,
             network,
             program,
             seats,
@@ -239,7 +235,14 @@ impl Session {
 
     /// Who may cheat, in words.
     pub fn security(&self) -> String {
-        self.protocol.security(self.parties, self.triples)
+        struct Security<'a>(usize, &'a Choices);
+        impl Visit for Security<'_> {
+            type Out = String;
+            fn family<F: Family>(self) -> String {
+                F::security(self.0, self.1)
+            }
+        }
+        self.protocol.visit(Security(self.parties, &self.choices))
     }
 
     /// This party's number in a deployment; `None` in a local session.

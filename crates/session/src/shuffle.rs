@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use quorate_engine::{Ctx, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_ring::Ring;
 
 use crate::data::Plain;
 use crate::executor::{Executor, Value};
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// The rows of all operands in one random order. Bits travel as elements of Z_2, which they are.
     pub(crate) async fn shuffle(&self, ctx: &Ctx, rows: usize, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let is_bits = |value: &Value<S>| matches!(value, Value::Bits(_) | Value::Public(Plain::Bits(_)));

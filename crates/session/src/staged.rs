@@ -9,7 +9,7 @@ use quorate_engine::{
     Believed, Cause, Checked, Costs, Ctx, EdaBits, Error, Form, Linear, LinearBits, Opened, Phase, Result, Sharing,
     TruncMasks, Update, UpdateBits, dry, testing,
 };
-use quorate_gadgets::{Gadgets, NoLabels};
+use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels};
 use quorate_graph::{BinaryOp, Dtype, Graph, NodeId, Operand, Source};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
@@ -33,7 +33,11 @@ impl Suspicious<'_> {
     }
 }
 
-impl Gadgets for Suspicious<'_> {
+impl Gadgets for Suspicious<'_> {}
+
+impl Functions for Suspicious<'_> {}
+
+impl Garbles for Suspicious<'_> {
     type Y = NoLabels;
 }
 

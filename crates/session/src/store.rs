@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use quorate_engine::{Error, Mismatch, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::{Graph, NodeId, Op};
 
 use crate::data::OwnInput;
@@ -27,7 +27,7 @@ use crate::order::Places;
 const DROPS_PER_RUN: usize = 50_000;
 const NOTE_HEAD_BYTES: usize = 4 + 8 + 8;
 
-pub(crate) struct Store<S: Gadgets> {
+pub(crate) struct Store<S: Computes> {
     /// Values of committed runs.
     pub values: Known<S>,
     /// This party's inputs that no committed run has used.
@@ -47,7 +47,7 @@ pub(crate) struct Store<S: Gadgets> {
 }
 
 /// What a run leaves that this party was prepared for, if it counts.
-struct Pending<S: Gadgets> {
+struct Pending<S: Computes> {
     run: u32,
     computed: Known<S>,
     after: Kept,
@@ -119,7 +119,7 @@ struct Note {
     dropped: Vec<Range>,
 }
 
-impl<S: Gadgets> Store<S> {
+impl<S: Computes> Store<S> {
     pub fn new(parties: usize) -> Self {
         Store {
             values: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! How fixed-point results lose their surplus bits: exactly, or rounded either way where that is known to be safe.
 
 use quorate_engine::{Ctx, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::{Cut, Graph, NodeId, Truncation};
 use quorate_ring::Ring;
 
@@ -35,7 +35,7 @@ enum How {
     },
 }
 
-fn how<S: Gadgets>(s: &S, graph: &Graph, cut: Cut) -> How {
+fn how<S: Computes>(s: &S, graph: &Graph, cut: Cut) -> How {
     if graph.rules().truncation == Truncation::Exact {
         return How::Exact;
     }
@@ -50,7 +50,7 @@ fn how<S: Gadgets>(s: &S, graph: &Graph, cut: Cut) -> How {
 
 impl Truncations {
     /// Those of `nodes`.
-    pub(crate) fn of<S: Gadgets>(s: &S, graph: &Graph, nodes: &[NodeId]) -> Truncations {
+    pub(crate) fn of<S: Computes>(s: &S, graph: &Graph, nodes: &[NodeId]) -> Truncations {
         let mut all = Truncations::default();
         for &id in nodes {
             let Some(cut) = graph.cut(id) else { continue };
@@ -68,7 +68,7 @@ impl Truncations {
     }
 }
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// Whether node `id` rounds down or up, and not to what is stated for it.
     pub(crate) fn rounds_either_way(&self, id: NodeId) -> bool {
         let cut = self.work.graph.cut(id);

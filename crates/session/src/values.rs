@@ -5,28 +5,28 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use quorate_engine::{Ctx, Depth, Error, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::NodeId;
 
 use crate::executor::{Known, Value, Work};
 use crate::order::Places;
 
 /// The values that are there: those of the run's nodes, and others from before.
-pub(crate) struct Values<'w, S: Gadgets> {
+pub(crate) struct Values<'w, S: Computes> {
     places: Places<'w>,
     /// Nodes from before that the run reads; they stand behind all others.
     known: Vec<NodeId>,
     entries: RefCell<Vec<Entry<S>>>,
 }
 
-struct Entry<S: Gadgets> {
+struct Entry<S: Computes> {
     value: Option<Rc<Value<S>>>,
     made: Depth,
     /// How many uses are to come.
     uses: u32,
 }
 
-impl<'w, S: Gadgets> Values<'w, S> {
+impl<'w, S: Computes> Values<'w, S> {
     pub fn of(work: &'w Work<'_>, known: &Known<S>) -> Self {
         let places = Places(&work.nodes);
         let operands = || work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());

@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, RwLock};
 
-use quorate_aby::Garbling;
 use quorate_crypto::Seed;
 use quorate_engine::{Believed, Costs, Ctx, Demand, Error, Greeting, Mismatch, Party, Phase, Result, Run, Trace};
 use quorate_graph::domains::Domain;
@@ -24,7 +23,8 @@ use crate::memory::Limit;
 use crate::mixed::{Ahead, Book, Decided, Deciding, Domains, Prices, assign, leaving, native, pin};
 use crate::options::Options;
 use crate::plan::{Plan, Pricing, Rehearsed, Setting, StepPlan};
-use crate::protocol::{Backend, Protocol};
+use quorate_gadgets::Family;
+use quorate_protocols::{Protocol, Visit};
 use crate::rehearsal::{Rehearsal, rehearse};
 use crate::schedule::Schedule;
 use crate::stats::{Progress, RunStats, Watch};
@@ -86,7 +86,7 @@ pub(crate) struct Reply {
     pub result: std::result::Result<Outcome, SessionError>,
 }
 
-pub(crate) struct Worker<B: Backend> {
+pub(crate) struct Worker<B: Family> {
     party: Party,
     backend: B,
     options: Options,
@@ -111,14 +111,27 @@ pub(crate) struct Desk {
     pub replies: Sender<Reply>,
 }
 
+/// What a party's thread does.
+pub(crate) struct Serve {
+    pub party: Party,
+    pub protocol: Protocol,
+    pub options: Options,
+    pub coins: Option<Seed>,
+    pub setting: Setting,
+    pub desk: Desk,
+}
+
+impl Visit for Serve {
+    type Out = ();
+
+    fn family<F: Family>(self) {
+        serve::<F>(self);
+    }
+}
+
 /// Sets the backend up, then serves commands until told to leave.
-pub(crate) fn serve<B: Backend>(
-    mut party: Party,
-    protocol: Protocol,
-    options: Options,
-    (coins, setting): (Option<Seed>, Setting),
-    desk: Desk,
-) {
+fn serve<B: Family>(serve: Serve) {
+    let Serve { mut party, protocol, options, coins, setting, desk } = serve;
     let Desk { program, progress, book, commands, ready, replies } = desk;
     let me = party.me();
     let threads = threads::set_threads(options.threads).map_err(SessionError::Threads);
@@ -176,7 +189,7 @@ pub(crate) fn serve<B: Backend>(
 
 /// What the parties must agree on before the first message: the release, the protocol, and the options that they share.
 /// Where sharings are mixed, they agree on what steps take, too.
-fn set_up<B: Backend>(
+fn set_up<B: Family>(
     party: &mut Party,
     protocol: Protocol,
     options: &Options,
@@ -185,12 +198,12 @@ fn set_up<B: Backend>(
 ) -> Result<(B, Option<Prices>)> {
     let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
     let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
-    let greeting = Greeting { program: hash.into(), terms: options.shared(), ..Greeting::default() };
+    let greeting = Greeting { program: hash.into(), terms: options.shared(protocol), ..Greeting::default() };
     let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;
     let mixes = if options.sharings.is_auto() { B::GARBLES } else { options.sharings.mix() };
     let mixes = mixes && options.max_memory.is_none();
     let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
-        let backend = B::setup(ctx, coins.as_ref(), options).await?;
+        let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
         if !mixes {
             return Ok((backend, None));
         }
@@ -199,12 +212,13 @@ fn set_up<B: Backend>(
     })?;
     run.finish();
     if let (Some(network), None) = (options.network, options.max_memory) {
-        backend.fill_line(network);
+        let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
+        backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));
     }
     Ok((backend, prices))
 }
 
-impl<B: Backend> Worker<B> {
+impl<B: Family> Worker<B> {
     fn run(&mut self, job: Job) -> std::result::Result<Outcome, SessionError> {
         let program = self.program.clone();
         let program = program.read().map_err(|_| SessionError::WorkerGone)?;
@@ -250,15 +264,15 @@ impl<B: Backend> Worker<B> {
         let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
         let own_seconds = decided.own_seconds;
         let predicted = Rehearsed::of(&rehearsal, &work, by_line(graph, &rehearsal.steps), own_seconds);
-        let Rehearsal { demand, correlations, steps, schedule, garbling, .. } = rehearsal;
+        let Rehearsal { demand, correlations, steps, schedule, garbles_ahead, .. } = rehearsal;
         if self.prices.is_some() {
-            run.compare(plan_hash(&work, garbling, &correlations))?;
+            run.compare(plan_hash(&work, garbles_ahead, &correlations))?;
         }
 
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
         self.progress.enter(Phase::Offline, expected);
         self.backend.clear_stock();
-        self.backend.set_garbling(garbling);
+        self.backend.set_ahead(garbles_ahead);
         let mut made = Ahead::Nothing;
         if !demand.totals().is_empty() && need.makes_ahead(limit) {
             let (known, needs) = (&self.store.values, (demand, &schedule));
@@ -346,7 +360,7 @@ impl<B: Backend> Worker<B> {
 }
 
 /// The offline phase: correlations, and the circuits that are garbled with them.
-fn make_ahead<B: Backend>(
+fn make_ahead<B: Family>(
     run: &mut Run<'_>,
     (backend, known): (&B, &Known<B>),
     work: &Work<'_>,
@@ -360,10 +374,7 @@ fn make_ahead<B: Backend>(
         executor.ahead = Ahead::only(work);
         executor.run(ctx).await
     };
-    let garbled = run.phase(Phase::Offline, async |ctx| {
-        backend.prepare(ctx, demand).await?;
-        backend.garble_ahead(ctx, circuits).await
-    })?;
+    let garbled = run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand, circuits).await)?;
     Ok(garbled.map_or(Ahead::Nothing, |garbled| Ahead::Done(garbled.kept)))
 }
 
@@ -371,7 +382,7 @@ fn make_ahead<B: Backend>(
 const MOST_PLANNED: usize = 20_000;
 
 /// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a choice.
-fn mix<B: Backend>(
+fn mix<B: Family>(
     work: &mut Work<'_>,
     store: &Store<B>,
     (limit, options): (Limit, &Options),
@@ -389,7 +400,7 @@ fn mix<B: Backend>(
 }
 
 /// Computes everything in the protocol's own sharing, whose steps can go in pieces; values that exist are where they are.
-fn in_pieces<B: Backend>(work: &mut Work<'_>, store: &Store<B>) {
+fn in_pieces<B: Family>(work: &mut Work<'_>, store: &Store<B>) {
     work.domains = Domains::default();
     for (&id, value) in store.known() {
         let elsewhere = |domain: &Domain| *domain != native(Domain::A, work.graph.node(id).dtype);
@@ -427,9 +438,9 @@ fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>)
 }
 
 /// Stands for what a party decided by itself: where steps run, when circuits are garbled, and all correlations that are made.
-fn plan_hash(work: &Work<'_>, garbling: Garbling, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
+fn plan_hash(work: &Work<'_>, garbles_ahead: bool, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
     let mut plan = blake3::Hasher::new_derive_key("quorate/session/plan");
-    plan.update(&[(garbling == Garbling::Ahead).into()]);
+    plan.update(&[garbles_ahead.into()]);
     for &id in &work.nodes {
         plan.update(&id.0.to_le_bytes()).update(&[work.domains.of(id) as u8]);
     }
@@ -478,25 +489,25 @@ mod tests {
         let mut graph = Graph::new();
         let x = graph.at(Source::new("a.py", 1)).input(0, 2, &[2], Dtype::INT64, None).unwrap();
         let y = graph.at(Source::new("a.py", 1)).binary(BinaryOp::Mul, x, x).unwrap();
-        let hash = |nodes: &[NodeId], in_y: bool, garbling, made: &[(&str, u64)]| {
+        let hash = |nodes: &[NodeId], in_y: bool, garbles_ahead: bool, made: &[(&str, u64)]| {
             let mut domains = Domains::default();
             if in_y {
                 domains.set(y, Domain::Y);
             }
             let reveals = vec![Reveal { node: y, to: None }];
             let correlations = made.iter().map(|&(kind, count)| (kind.to_owned(), count)).collect();
-            plan_hash(&Work { graph: &graph, nodes: nodes.to_vec(), reveals, domains }, garbling, &correlations)
+            plan_hash(&Work { graph: &graph, nodes: nodes.to_vec(), reveals, domains }, garbles_ahead, &correlations)
         };
-        let plain = |made: &[(&str, u64)]| hash(&[x, y], false, Garbling::Streamed, made);
+        let plain = |made: &[(&str, u64)]| hash(&[x, y], false, false, made);
         let plans = [
             plain(&[]),
             plain(&[("triple", 2)]),
             plain(&[("triple", 3)]),
             plain(&[("label", 2)]),
             plain(&[("triple", 2), ("label", 2)]),
-            hash(&[x], false, Garbling::Streamed, &[]),
-            hash(&[x, y], true, Garbling::Streamed, &[]),
-            hash(&[x, y], false, Garbling::Ahead, &[]),
+            hash(&[x], false, false, &[]),
+            hash(&[x, y], true, false, &[]),
+            hash(&[x, y], false, true, &[]),
         ];
         assert!((0..plans.len()).all(|i| !plans[..i].contains(&plans[i])));
         assert_eq!(plain(&[("triple", 2)]), plans[1]);

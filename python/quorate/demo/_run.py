@@ -23,7 +23,7 @@ def run_demo(protocol: str, plot: Path | None, options: Mapping[str, Any] | None
     """Scores the breast-cancer records with both models among as many parties as the protocol has where none are named.
 
     Args:
-        protocol: "rss" or "aby".
+        protocol: as in `qr.local`.
         plot: where a picture goes, if anywhere.
         options: those of `qr.local`.
 

@@ -209,7 +209,7 @@ mod tests {
     use quorate_circuits::{Goal, Order, catalog};
     use quorate_engine::testing::parties;
     use quorate_engine::{Misuse, Party, Sharing, dry};
-    use quorate_gadgets::Gadgets;
+    use quorate_gadgets::Garbles;
     use quorate_ring::Bits;
 
     use super::*;

@@ -24,9 +24,7 @@ impl<'r> Spy<'r> {
     }
 }
 
-impl Gadgets for Spy<'_> {
-    type Y = quorate_gadgets::NoLabels;
-}
+impl Gadgets for Spy<'_> {}
 
 impl Sharing for Spy<'_> {
     type A = Shared<Vector>;

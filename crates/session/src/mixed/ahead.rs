@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use quorate_engine::{Ctx, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::domains::Domain;
 use quorate_graph::{NodeId, Op};
 use quorate_ring::meter::{Work as Effort, charged};
@@ -14,7 +14,7 @@ use crate::executor::{Executor, Known, Value, Work};
 use crate::rehearsal::shape_of;
 
 /// What an executor has to do with it.
-pub(crate) enum Ahead<S: Gadgets> {
+pub(crate) enum Ahead<S: Computes> {
     /// It runs everything where it is used.
     Nothing,
     /// It runs ahead, and only these nodes; all others are shapes.
@@ -25,7 +25,7 @@ pub(crate) enum Ahead<S: Gadgets> {
     Apart(Rc<Cell<Effort>>),
 }
 
-impl<S: Gadgets> Ahead<S> {
+impl<S: Computes> Ahead<S> {
     /// The garbled part of a run: its nodes on labels, and of those that everybody knows what these read.
     pub fn only(work: &Work<'_>) -> Self {
         let mut nodes = BTreeSet::new();
@@ -47,7 +47,7 @@ pub(crate) fn leaving(work: &Work<'_>) -> BTreeSet<NodeId> {
     read.chain(work.reveals.iter().map(|reveal| reveal.node)).collect()
 }
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// Computes a node; or takes what was computed ahead, or its shape where nobody needs it any more. Inputs are not: their
     /// owners give them now.
     pub(crate) async fn whole_or_ahead(

@@ -16,7 +16,7 @@ use super::outline::Outline;
 use super::prices::{Book, Prices};
 use crate::executor::Work;
 use crate::options::Options;
-use crate::protocol::Backend;
+use quorate_gadgets::Family;
 
 /// What decides: prices, and what users allow.
 pub(crate) struct Deciding<'a> {
@@ -71,7 +71,7 @@ const SECONDS_OF_A_WAY: f64 = 0.2e-3;
 const SECONDS_OF_A_SEARCH: f64 = 5e-3;
 
 /// Decides where the nodes of `work` run; values that exist already are where `work.domains` says.
-pub(crate) fn assign<B: Backend>(work: &mut Work<'_>, deciding: &Deciding<'_>) -> Result<Decided> {
+pub(crate) fn assign<B: Family>(work: &mut Work<'_>, deciding: &Deciding<'_>) -> Result<Decided> {
     let started = own_seconds();
     let mut book = deciding.prices.open();
     let outline = Outline::of::<B>(work, &deciding.options.sharings);
@@ -99,7 +99,7 @@ impl<'a> Deciding<'a> {
     }
 
     /// The first way of each step, where planning would take more than it could save; otherwise the best that is found.
-    fn assignment<B: Backend>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Assignment> {
+    fn assignment<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Assignment> {
         let own = vec![0; outline.items.len()];
         if outline.items.iter().all(|item| item.choices.len() == 1) {
             return Ok(own);
@@ -134,7 +134,7 @@ impl<'a> Deciding<'a> {
 
     /// How many requests like it there are by now, if together they are predicted to take, each step in its first way, what
     /// planning takes. Planning is part of the offline phase and weighed like it.
-    fn worth_planning<B: Backend>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Option<f64>> {
+    fn worth_planning<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Option<f64>> {
         let planning = SECONDS_OF_A_SEARCH + outline.different_ways(work.graph) as f64 * SECONDS_OF_A_WAY;
         let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
         let each = problem.seconds(&vec![0; problem.items.len()]);
@@ -144,7 +144,7 @@ impl<'a> Deciding<'a> {
     }
 
     /// The steps with what each of their ways and conversions between them takes.
-    fn problem<B: Backend>(&self, book: &mut Book, graph: &Graph, outline: &Outline) -> Result<Problem> {
+    fn problem<B: Family>(&self, book: &mut Book, graph: &Graph, outline: &Outline) -> Result<Problem> {
         let mut items = outline.items.clone();
         for (place, item) in items.iter_mut().enumerate().filter(|&(place, _)| outline.computes[place]) {
             for choice in &mut item.choices {
@@ -160,7 +160,7 @@ impl<'a> Deciding<'a> {
 
     /// The best of a few, by dry runs of the whole: steps by themselves do not show what they save by being together. Among them is
     /// what would be found if users allowed fewer sharings.
-    fn by_the_whole<B: Backend>(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment> {
+    fn by_the_whole<B: Family>(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment> {
         let mut candidates = problem.candidates();
         let longest = NEAR * candidates[0].0;
         candidates.retain(|(seconds, _)| *seconds <= longest);

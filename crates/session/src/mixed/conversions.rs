@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use quorate_engine::{Ctx, Error, Result, Slot};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::NodeId;
 use quorate_graph::domains::Domain;
 
@@ -12,12 +12,12 @@ use super::{converted, native};
 use crate::executor::{Executor, Value, Work};
 
 /// The conversions that a run may need, by value and sharing.
-pub(crate) struct Conversions<S: Gadgets>(BTreeMap<(NodeId, Domain), Conversion<S>>);
+pub(crate) struct Conversions<S: Computes>(BTreeMap<(NodeId, Domain), Conversion<S>>);
 
 /// One of them: the step that makes it, and where it puts it.
 type Conversion<S> = (NodeId, Slot<Value<S>>);
 
-impl<S: Gadgets> Conversions<S> {
+impl<S: Computes> Conversions<S> {
     /// For every value that some step may want in a sharing: the first such step in the program's order makes it.
     pub fn of(work: &Work<'_>, is_value: impl Fn(NodeId) -> bool) -> Self {
         let mut all = BTreeMap::new();
@@ -40,7 +40,7 @@ impl<S: Gadgets> Conversions<S> {
     }
 }
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// The values of `reads`, each in the sharing in which step `id` wants it. What this step has to convert is converted
     /// side by side.
     pub(crate) async fn where_wanted(

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result};
-use quorate_gadgets::Gadgets;
+use quorate_gadgets::Computes;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Axis, Dtype, Graph, InBits, NodeId, Op, shape};
 use quorate_ring::Bits;
@@ -50,7 +50,7 @@ pub(crate) fn moves(op: &Op) -> bool {
     matches!(op, Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat)
 }
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// Computes node `id` from operands that are in world `W`, or public.
     pub(crate) async fn on_bits<W: World<S>>(
         &self,

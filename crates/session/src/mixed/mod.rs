@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use quorate_engine::{Checked, Ctx, Linear, Opened, Result};
-use quorate_gadgets::{Gadgets, convert};
+use quorate_gadgets::{Computes, convert};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, Graph, Node, NodeId};
 use quorate_ring::meter::{Kernel, charge};
@@ -58,7 +58,7 @@ impl Domains {
     }
 }
 
-impl<S: Gadgets> Value<S> {
+impl<S: Computes> Value<S> {
     /// The sharing that it is in; `None` where everybody knows it, and for the columns of a shuffle, each of which has its own.
     pub fn domain(&self) -> Option<Domain> {
         match self {
@@ -75,7 +75,7 @@ pub(crate) fn native(domain: Domain, dtype: Dtype) -> Domain {
     if domain == Domain::A && dtype == Dtype::Bit { Domain::B } else { domain }
 }
 
-impl<S: Gadgets> Executor<'_, S> {
+impl<S: Computes> Executor<'_, S> {
     /// Computes node `id` on bits or labels, from operands that are in that sharing, or public.
     pub(crate) async fn in_domain(
         &self,
@@ -133,7 +133,7 @@ impl<S: Gadgets> Executor<'_, S> {
 }
 
 /// The value of node `id` in another sharing; public ones stay. Only bits that its interval needs are taken out of a number.
-pub(crate) async fn converted<S: Gadgets>(
+pub(crate) async fn converted<S: Computes>(
     s: &S,
     ctx: &Ctx,
     value: &Rc<Value<S>>,
@@ -171,7 +171,7 @@ pub(crate) async fn converted<S: Gadgets>(
 
 /// The numbers with these bits, of which so many say all, in a ring of as many bits as there are rows. A bit in a whole ring
 /// costs twice what it does on average where it stands.
-async fn composed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, (width, signed): (usize, bool)) -> Result<S::A> {
+async fn composed<S: Computes>(s: &S, ctx: &Ctx, x: &S::B, (width, signed): (usize, bool)) -> Result<S::A> {
     let rows = s.bit_shape(x).0;
     let ring = Ring::of(rows as u32);
     if 2 * width > rows {
@@ -182,7 +182,7 @@ async fn composed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, (width, signed): (usiz
 }
 
 /// Numbers with so many rows more, which are the sign's or 0.
-fn extended<S: Gadgets, W: World<S>>(s: &S, ctx: &Ctx, x: &W::V, rows: usize, signed: bool) -> Result<W::V> {
+fn extended<S: Computes, W: World<S>>(s: &S, ctx: &Ctx, x: &W::V, rows: usize, signed: bool) -> Result<W::V> {
     let (width, lanes) = W::shape(s, x);
     if width == rows {
         return Ok(x.clone());

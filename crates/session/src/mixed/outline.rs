@@ -9,7 +9,7 @@ use super::prices::Key;
 use super::{moves, native, offered};
 use crate::executor::Work;
 use crate::options::Sharings;
-use crate::protocol::Backend;
+use quorate_gadgets::Family;
 
 /// Values that exist, then the nodes that run; public ones are in no sharing and not among them.
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub(crate) struct Outline {
 
 impl Outline {
     /// What `work` may run where, values being where it says.
-    pub fn of<B: Backend>(work: &Work<'_>, sharings: &Sharings) -> Outline {
+    pub fn of<B: Family>(work: &Work<'_>, sharings: &Sharings) -> Outline {
         let graph = work.graph;
         let mut outline = Outline::default();
         let mut places: BTreeMap<NodeId, usize> = BTreeMap::new();
@@ -114,7 +114,7 @@ impl Outline {
 }
 
 /// Puts the nodes where users put them by `to`, and leaves everything else in A.
-pub(crate) fn pin<B: Backend>(work: &mut Work<'_>) {
+pub(crate) fn pin<B: Family>(work: &mut Work<'_>) {
     let mut pinned: BTreeMap<NodeId, Domain> = BTreeMap::new();
     for &id in work.nodes.iter().filter(|&&id| !work.graph.node(id).is_public()) {
         let Some(domain) = pin_of(work.graph, id, &pinned) else { continue };
@@ -135,7 +135,7 @@ fn before(work: &Work<'_>) -> BTreeSet<NodeId> {
 }
 
 /// The ways to run a node that users allow, at least one.
-fn choices<B: Backend>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: &Sharings) -> Vec<Choice> {
+fn choices<B: Family>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: &Sharings) -> Vec<Choice> {
     let node = graph.node(id);
     let offers = offers::<B>(graph, id);
     let may = |domain: &Domain| pin.map_or(sharings.allows(*domain), |pin| pin == *domain);
@@ -153,7 +153,7 @@ fn choices<B: Backend>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings:
 }
 
 /// The sharings in which a node can run, the backend's own first.
-fn offers<B: Backend>(graph: &Graph, id: NodeId) -> Vec<Domain> {
+fn offers<B: Family>(graph: &Graph, id: NodeId) -> Vec<Domain> {
     let node = graph.node(id);
     if let Op::To(domain) = node.op {
         return vec![domain];

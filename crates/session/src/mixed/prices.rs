@@ -15,7 +15,7 @@ use crate::executor::Work;
 use crate::memory::Limit;
 use crate::options::Options;
 use crate::plan::{Pricing, Rehearsed};
-use crate::protocol::Backend;
+use quorate_gadgets::Family;
 use crate::rehearsal::{OneStep, StepDry, rehearse, rehearse_step};
 
 /// What parties of one process know of prices and plans, which are the same for all of them: the first to ask finds out.
@@ -79,7 +79,7 @@ impl Prices {
     }
 
     /// Node `id` in a sharing.
-    pub fn step<B: Backend>(&self, book: &mut Book, graph: &Graph, id: NodeId, domain: Domain) -> Result<Toll> {
+    pub fn step<B: Family>(&self, book: &mut Book, graph: &Graph, id: NodeId, domain: Domain) -> Result<Toll> {
         let key = (graph.step_hash(id), domain);
         let known = book.steps.get(&key).copied();
         let toll = known.map_or_else(|| self.priced::<B>(graph, id, domain, None), Ok)?;
@@ -88,7 +88,7 @@ impl Prices {
     }
 
     /// The value of node `id` from one sharing into another.
-    pub fn conversion<B: Backend>(
+    pub fn conversion<B: Family>(
         &self,
         book: &mut Book,
         (graph, id): (&Graph, NodeId),
@@ -109,7 +109,7 @@ impl Prices {
     }
 
     /// Predicted seconds of a run, weighed.
-    pub fn whole<B: Backend>(&self, work: &Work<'_>) -> Result<f64> {
+    pub fn whole<B: Family>(&self, work: &Work<'_>) -> Result<f64> {
         let (nothing, parties) = (BTreeSet::new(), self.parties);
         let rehearsed = |me: usize| -> Result<Rehearsed> {
             let mut all = rehearse::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, Limit::None))?;
@@ -124,7 +124,7 @@ impl Prices {
     }
 
     /// A step in a sharing, or the conversion of a node's value from there.
-    fn priced<B: Backend>(&self, graph: &Graph, id: NodeId, domain: Domain, to: Option<Domain>) -> Result<Toll> {
+    fn priced<B: Family>(&self, graph: &Graph, id: NodeId, domain: Domain, to: Option<Domain>) -> Result<Toll> {
         let parties = self.parties;
         let step = OneStep { graph, id, domain, to };
         let each: Vec<StepDry> =

@@ -3,7 +3,7 @@
 use quorate_circuits::{Goal, Order, Program};
 use quorate_crypto::RUN;
 use quorate_engine::{Ctx, LinearBits, Positions, Result};
-use quorate_gadgets::{Gadgets, Labels, circuit};
+use quorate_gadgets::{Computes, Labels, circuit};
 use quorate_graph::Dtype;
 use quorate_ring::Bits;
 
@@ -11,7 +11,7 @@ use crate::executor::Value;
 
 /// Matrices of bits, rows by lanes, in one sharing.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub(crate) trait World<S: Gadgets> {
+pub(crate) trait World<S: Computes> {
     type V: Clone;
     /// What its circuits should have little of, and how they are ordered.
     const CIRCUITS: (Goal, Order);
@@ -42,7 +42,7 @@ pub(crate) struct OnBits;
 /// Garbled: no rounds of its own.
 pub(crate) struct OnLabels;
 
-impl<S: Gadgets> World<S> for OnBits {
+impl<S: Computes> World<S> for OnBits {
     type V = S::B;
     const CIRCUITS: (Goal, Order) = ON_BITS;
 
@@ -91,7 +91,7 @@ impl<S: Gadgets> World<S> for OnBits {
     }
 }
 
-impl<S: Gadgets> World<S> for OnLabels {
+impl<S: Computes> World<S> for OnLabels {
     type V = S::Y;
     const CIRCUITS: (Goal, Order) = GARBLED;
 

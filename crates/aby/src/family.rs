@@ -1,0 +1,128 @@
+//! What users read of `aby`, and what sessions need of it.
+
+use quorate_crypto::Seed;
+use quorate_engine::{Ctx, Demand, Error, Result};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_ring::Ring;
+use quorate_ring::meter::Work;
+
+use crate::setup::Aby;
+use crate::stock::Kind;
+use crate::triples::TripleSource;
+use crate::yao::Garbling;
+
+const TRIPLES: Choice = Choice {
+    name: "triples",
+    values: &["ot", "paillier", "dgk"],
+    help: "what multiplication triples are made with: oblivious transfer, or homomorphic encryption of 3072 bits",
+};
+
+fn source(choices: &Choices) -> TripleSource {
+    let named = choices.of(&TRIPLES);
+    TripleSource::ALL.into_iter().find(|source| source.name() == named).unwrap_or_default()
+}
+
+impl Family for Aby {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "aby",
+        about: "2 parties, semi-honest",
+        parties: Parties { usual: &[2], or_more: false, takes: "2" },
+        sharings: &["A", "B", "Y"],
+        options: &[TRIPLES],
+        workloads: &["mul", "matmul", "less-than-bounded", "less-than-full", "chain", "conversions", "aes", "triples"],
+    };
+
+    type Kind = Kind;
+
+    fn security(_: usize, choices: &Choices) -> String {
+        let more = match source(choices) {
+            TripleSource::Transfers => "",
+            TripleSource::Paillier => "; triples from Paillier with 3072 bits, 2^-40 statistical for each answer",
+            TripleSource::Dgk => "; triples from DGK with 3072 bits and orders of 256",
+        };
+        format!(
+            "semi-honest: 1 party of 2 may try to learn more than the results from what it sees, but both follow the \
+             protocol; 128-bit computational security (oblivious transfer from the discrete logarithm in ristretto255 and \
+             AES-128, BLAKE3, TLS 1.3{more})"
+        )
+    }
+
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
+        let drawn =
+            Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
+        let own = coins.unwrap_or(&drawn);
+        let mut aby = Aby::setup_from(ctx, own).await?;
+        aby.set_up_triples(ctx, source(choices), own).await?;
+        Ok(aby)
+    }
+
+    fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
+        Aby::dry_with(parties, me, source(choices))
+    }
+
+    fn fill_line(&self, bytes: usize) {
+        Aby::fill_line(self, bytes);
+    }
+
+    fn record_demand(&self) {
+        Aby::record_demand(self);
+    }
+
+    fn take_demand(&self) -> Demand<Kind> {
+        Aby::take_demand(self)
+    }
+
+    async fn prepare<T>(
+        &self,
+        ctx: &Ctx,
+        demand: Demand<Kind>,
+        online: impl AsyncFnOnce(&Ctx) -> Result<T>,
+    ) -> Result<Option<T>> {
+        Aby::prepare(self, ctx, demand).await?;
+        self.garble_ahead(ctx, online).await
+    }
+
+    fn clear_stock(&self) {
+        Aby::clear_stock(self);
+    }
+
+    fn set_ahead(&self, ahead: bool) {
+        self.set_garbling(if ahead { Garbling::Ahead } else { Garbling::Streamed });
+    }
+
+    fn worth_garbling_ahead(demand: &Demand<Kind>, offline_weight: f64) -> bool {
+        Aby::garbling_for(demand, offline_weight) == Garbling::Ahead
+    }
+
+    fn garbles_alone(&self) -> bool {
+        Aby::garbles_alone(self)
+    }
+
+    fn defer(&self, work: &Work) {
+        Aby::defer(self, work);
+    }
+
+    fn shares(&self) -> u64 {
+        1
+    }
+
+    fn work_shares(&self) -> u64 {
+        8
+    }
+
+    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
+        let share = match bits {
+            1 => len.div_ceil(8),
+            _ => len * Ring::of(bits).carrier().bytes(),
+        };
+        share as u64
+    }
+
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        Aby::stock_bytes(self, kind, len)
+    }
+
+    fn held_bytes(&self) -> u64 {
+        Aby::held_bytes(self)
+    }
+}

@@ -1,0 +1,210 @@
+//! A family of protocols: one security model, one sharing. What users read of it is its [`Descriptor`]; what runs programs
+//! under it is a [`Family`]. Nothing outside a family's crate knows which families there are, but the crate that lists them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use quorate_crypto::Seed;
+use quorate_engine::{Ctx, Demand, Misuse, Result};
+use quorate_ring::meter::Work;
+
+use crate::cost::Link;
+use crate::functions::Functions;
+use crate::labels::Garbles;
+
+/// What users read of a family, and what chooses from it.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// How it is called.
+    pub name: &'static str,
+    /// Who computes, and who may cheat, in a line.
+    pub about: &'static str,
+    pub parties: Parties,
+    /// The sharings that programs are planned over: A, and some of B and Y.
+    pub sharings: &'static [&'static str],
+    /// The options that it has of its own.
+    pub options: &'static [Choice],
+    /// The workloads, or families of workloads, that `quorate bench` lists under it.
+    pub workloads: &'static [&'static str],
+}
+
+/// How many parties a family runs with.
+#[derive(Debug)]
+pub struct Parties {
+    /// Numbers that it is tested and measured with, the usual one first.
+    pub usual: &'static [usize],
+    /// Whether any larger number does, too.
+    pub or_more: bool,
+    /// The same in words.
+    pub takes: &'static str,
+}
+
+/// An option of a family: one of a few names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub name: &'static str,
+    /// The first holds where none is asked for.
+    pub values: &'static [&'static str],
+    /// What it chooses, in a line.
+    pub help: &'static str,
+}
+
+impl Descriptor {
+    /// Refuses a number of parties that the family cannot run with.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`].
+    pub fn check_parties(&self, parties: usize) -> Result<()> {
+        let Parties { usual, or_more, takes } = self.parties;
+        let runs = usual.contains(&parties) || or_more && usual.iter().any(|&known| parties > known);
+        if runs { Ok(()) } else { Err(Misuse::Parties { protocol: self.name, takes, parties }.into()) }
+    }
+
+    /// The option of this name.
+    pub fn option(&self, name: &str) -> Option<&'static Choice> {
+        self.options.iter().find(|option| option.name == name)
+    }
+}
+
+/// What a session chose of its family's options.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choices {
+    given: BTreeMap<&'static str, &'static str>,
+    /// The link that costs are predicted for, where protocols with one result are chosen between.
+    pub link: Option<Link>,
+}
+
+impl Choices {
+    /// Chooses; false where the option has no such value.
+    pub fn choose(&mut self, option: &'static Choice, value: &str) -> bool {
+        let known = option.values.iter().find(|&&known| known == value);
+        known.is_some_and(|known| {
+            self.given.insert(option.name, known);
+            true
+        })
+    }
+
+    /// What holds for an option.
+    pub fn of(&self, option: &Choice) -> &'static str {
+        self.given.get(option.name).copied().unwrap_or(option.values[0])
+    }
+}
+
+/// All that programs ask of a sharing.
+pub trait Computes: Functions + Garbles {}
+
+impl<S: Functions + Garbles> Computes for S {}
+
+/// One party's end of a family that sessions run programs on: set up once, with a twin for dry runs, and correlations that
+/// are made ahead of time.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub trait Family: Computes + 'static {
+    const DESCRIPTOR: Descriptor;
+
+    /// Kinds of correlations.
+    type Kind: Ord + Clone + fmt::Display;
+
+    /// Who may cheat, in words, and what that rests on.
+    fn security(parties: usize, choices: &Choices) -> String;
+
+    /// Agrees with the other parties on all that a session needs. With the party's own coins grown from `coins`, where they are given.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`]; whatever ends a run.
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self>;
+
+    /// The same party for dry runs, which take what its own take with these choices.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
+    fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self>;
+
+    /// Chooses anew between protocols with one result; what was agreed in the setup stays.
+    fn choose(&self, _choices: &Choices) {}
+
+    /// Has as many bytes under way as a line holds, which takes memory.
+    fn fill_line(&self, _bytes: usize) {}
+
+    /// From here on, what is drawn is noted and not made.
+    fn record_demand(&self);
+
+    /// What was noted.
+    fn take_demand(&self) -> Demand<Self::Kind>;
+
+    /// The offline phase: makes the correlations of a demand, and does what of `online` can be done with them ahead; what a
+    /// party has then that does not go online for it.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    async fn prepare<T>(
+        &self,
+        ctx: &Ctx,
+        demand: Demand<Self::Kind>,
+        online: impl AsyncFnOnce(&Ctx) -> Result<T>,
+    ) -> Result<Option<T>>;
+
+    /// Forgets correlations that were not used.
+    fn clear_stock(&self);
+
+    /// Whether circuits are garbled in the offline phase: alike at all parties and in dry runs.
+    fn set_ahead(&self, _ahead: bool) {}
+
+    /// Whether they shall be, for all that is demanded, if a byte of the offline phase counts so much.
+    fn worth_garbling_ahead(_demand: &Demand<Self::Kind>, _offline_weight: f64) -> bool {
+        true
+    }
+
+    /// Whether this party runs garbled circuits alone then, and leaves them out online.
+    fn garbles_alone(&self) -> bool {
+        false
+    }
+
+    /// Counts this work to what it does alone, in a dry run.
+    fn defer(&self, _work: &Work) {}
+
+    /// Shares of each value that a party holds.
+    fn shares(&self) -> u64;
+
+    /// What the room of gadgets grows with: shares, as often as correlations made on the way hold them, about.
+    fn work_shares(&self) -> u64;
+
+    /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1).
+    fn value_bytes(&self, bits: u32, len: usize) -> u64;
+
+    /// Bytes that a party keeps for the whole session, where they are many.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Bytes of one party's stock of correlations.
+    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLOURS: Choice = Choice { name: "colour", values: &["red", "blue"], help: "" };
+
+    fn of(parties: Parties) -> Descriptor {
+        Descriptor { name: "toy", about: "", parties, sharings: &["A"], options: &[COLOURS], workloads: &[] }
+    }
+
+    #[test]
+    fn a_number_of_parties_is_checked() {
+        let some = of(Parties { usual: &[3, 5], or_more: false, takes: "3 or 5" });
+        let many = of(Parties { usual: &[2, 3], or_more: true, takes: "2 or more" });
+        let runs = |family: &Descriptor| (0..8).filter(|&n| family.check_parties(n).is_ok()).collect::<Vec<_>>();
+        assert_eq!((runs(&some), runs(&many)), (vec![3, 5], vec![2, 3, 4, 5, 6, 7]));
+        assert!(some.check_parties(4).unwrap_err().to_string().contains("3 or 5"));
+    }
+
+    #[test]
+    fn options_have_the_values_that_they_state() {
+        let mut choices = Choices::default();
+        assert_eq!(choices.of(&COLOURS), "red");
+        assert!(!choices.choose(&COLOURS, "green"));
+        assert!(choices.choose(&COLOURS, "blue"));
+        assert_eq!(choices.of(&COLOURS), "blue");
+    }
+}

@@ -1,0 +1,61 @@
+//! Real functions as methods, so that a family may look them up instead.
+
+use quorate_engine::{Ctx, Result};
+
+use crate::compare::Width;
+use crate::{Gadgets, real};
+
+/// Real functions on fixed point with `frac` bits after the point. The default bodies are [`real`]'s, whose errors, domains
+/// and costs are stated there.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub trait Functions: Gadgets {
+    /// 1 / (1 + exp(-x)).
+    async fn sigmoid(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
+        real::sigmoid(self, ctx, x, frac).await
+    }
+
+    /// The hyperbolic tangent.
+    async fn tanh(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
+        real::tanh(self, ctx, x, frac).await
+    }
+
+    /// x Phi(x), with the normal distribution function Phi.
+    async fn gelu(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
+        real::gelu(self, ctx, x, frac).await
+    }
+
+    /// e^x.
+    async fn exp(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
+        real::exp(self, ctx, x, frac).await
+    }
+
+    /// The natural logarithm.
+    async fn log(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
+        real::log(self, ctx, x, frac).await
+    }
+
+    /// The square root, of an argument of at most so many bits.
+    async fn sqrt(&self, ctx: &Ctx, x: &Self::A, frac: u32, argument_bits: u32) -> Result<Self::A> {
+        real::sqrt(self, ctx, x, frac, argument_bits).await
+    }
+
+    /// 1 / sqrt(x).
+    async fn rsqrt(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
+        real::rsqrt(self, ctx, x, frac).await
+    }
+
+    /// 1 / x.
+    async fn reciprocal(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
+        real::reciprocal(self, ctx, x, frac).await
+    }
+
+    /// x / y, a quotient of at most so many bits.
+    async fn divide(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, frac: u32, quotient_bits: u32) -> Result<Self::A> {
+        real::divide(self, ctx, x, y, frac, quotient_bits).await
+    }
+
+    /// The softmax of each lane of a matrix of so many rows, whose elements differ by no more than `width` says.
+    async fn softmax(&self, ctx: &Ctx, x: &Self::A, frac: u32, rows: usize, width: Width) -> Result<Self::A> {
+        real::softmax(self, ctx, x, frac, rows, width).await
+    }
+}

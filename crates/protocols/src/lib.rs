@@ -1,0 +1,95 @@
+//! The families of protocols by name: the only match on the protocol. Who runs programs under a protocol that users name
+//! brings a [`Visit`], which works for every family.
+#![forbid(unsafe_code)]
+
+use quorate_aby::Aby;
+use quorate_engine::Result;
+use quorate_gadgets::{Descriptor, Family};
+use quorate_rss::Rss;
+
+/// A security model that this release can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// Replicated sharing: 3, 5 or 7 parties, semi-honest, honest majority.
+    Rss,
+    /// Additive and xor sharing, garbled circuits: 2 parties, semi-honest.
+    Aby,
+}
+
+/// What is done alike for every family.
+pub trait Visit {
+    /// What comes of it.
+    type Out;
+
+    /// For this one.
+    fn family<F: Family>(self) -> Self::Out;
+}
+
+impl Protocol {
+    /// All of them, the one first that holds where none is named.
+    pub const ALL: &[Protocol] = &[Protocol::Rss, Protocol::Aby];
+
+    /// Does something for its family.
+    pub fn visit<V: Visit>(self, visit: V) -> V::Out {
+        match self {
+            Protocol::Rss => visit.family::<Rss>(),
+            Protocol::Aby => visit.family::<Aby>(),
+        }
+    }
+
+    /// What users read of it.
+    pub fn descriptor(self) -> Descriptor {
+        struct Describe;
+        impl Visit for Describe {
+            type Out = Descriptor;
+            fn family<F: Family>(self) -> Descriptor {
+                F::DESCRIPTOR
+            }
+        }
+        self.visit(Describe)
+    }
+
+    /// The protocol that users call so.
+    pub fn named(name: &str) -> Option<Protocol> {
+        Protocol::ALL.iter().copied().find(|protocol| protocol.name() == name)
+    }
+
+    /// How users call it.
+    pub fn name(self) -> &'static str {
+        self.descriptor().name
+    }
+
+    /// Parties where the user names no number.
+    pub fn default_parties(self) -> usize {
+        self.descriptor().parties.usual[0]
+    }
+
+    /// Refuses a number of parties that the protocol cannot run with.
+    ///
+    /// # Errors
+    /// [`quorate_engine::Misuse::Parties`].
+    pub fn check_parties(self, parties: usize) -> Result<()> {
+        self.descriptor().check_parties(parties)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_family_can_be_told_from_the_others_and_chosen() {
+        let names: BTreeSet<&str> = Protocol::ALL.iter().map(|protocol| protocol.name()).collect();
+        assert_eq!(names.len(), Protocol::ALL.len());
+        for &protocol in Protocol::ALL {
+            let Descriptor { parties, sharings, options, about, .. } = protocol.descriptor();
+            assert_eq!(Protocol::named(protocol.name()), Some(protocol));
+            assert!(parties.usual.iter().all(|&n| protocol.check_parties(n).is_ok()) && !about.is_empty());
+            assert_eq!(sharings.first(), Some(&"A"));
+            assert!(options.iter().all(|option| option.values.len() > 1 && !option.help.is_empty()));
+        }
+        assert_eq!(Protocol::named("bgw"), None);
+    }
+}

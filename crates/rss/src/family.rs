@@ -1,0 +1,118 @@
+//! What users read of `rss`, and what sessions need of it.
+
+use quorate_crypto::Seed;
+use quorate_engine::{Ctx, Demand, Result};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_ring::Ring;
+
+use crate::forms::{BitForm, EdaBitForm, Forms};
+use crate::setup::Rss;
+use crate::stock::Kind;
+
+const AUTO: &str = "auto";
+const EDABITS: &str = "edabits";
+const RANDOM_BITS: &str = "randbits";
+
+const FORMS: Choice = Choice {
+    name: "forms",
+    values: &[AUTO, EDABITS, RANDOM_BITS],
+    help: "what runs of several protocols with one result: \"auto\" for the cheapest on the network that is named, or \
+           comparisons on masked values with edaBits, or with random bits",
+};
+
+/// Chooses between protocols with one result: alike at all parties and in dry runs.
+fn forms(choices: &Choices) -> Forms {
+    let chosen = choices.of(&FORMS);
+    let edabits = match (chosen, choices.link) {
+        (RANDOM_BITS, _) => EdaBitForm::RandomBits,
+        (AUTO, Some(link)) => EdaBitForm::Cheaper(link),
+        _ => EdaBitForm::Contributions,
+    };
+    // Three parties work on summands unless a form is asked for: that is cheaper on every link.
+    let bits = if chosen == AUTO { BitForm::Summands } else { BitForm::Masked };
+    Forms { bits, edabits }
+}
+
+impl Family for Rss {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "rss",
+        about: "3, 5 or 7 parties, semi-honest, honest majority",
+        parties: Parties { usual: &[3, 5, 7], or_more: false, takes: "3, 5 or 7" },
+        sharings: &["A", "B"],
+        options: &[FORMS],
+        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "chain"],
+    };
+
+    type Kind = Kind;
+
+    fn security(parties: usize, _: &Choices) -> String {
+        let t = (parties - 1) / 2;
+        let who = if t == 1 { "1 party".into() } else { format!("{t} parties together") };
+        format!(
+            "semi-honest: {who} of {parties} may try to learn more than the results from what they see, but all follow the \
+             protocol; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
+        )
+    }
+
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
+        let rss = match coins {
+            Some(coins) => Rss::setup_from(ctx, coins).await,
+            None => Rss::setup(ctx).await,
+        }?;
+        rss.choose(choices);
+        Ok(rss)
+    }
+
+    fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
+        let rss = Rss::dry(parties, me)?;
+        rss.choose(choices);
+        Ok(rss)
+    }
+
+    fn choose(&self, choices: &Choices) {
+        self.set_forms(forms(choices));
+    }
+
+    fn record_demand(&self) {
+        Rss::record_demand(self);
+    }
+
+    fn take_demand(&self) -> Demand<Kind> {
+        Rss::take_demand(self)
+    }
+
+    async fn prepare<T>(
+        &self,
+        ctx: &Ctx,
+        demand: Demand<Kind>,
+        _: impl AsyncFnOnce(&Ctx) -> Result<T>,
+    ) -> Result<Option<T>> {
+        Rss::prepare(self, ctx, demand).await.map(|()| None)
+    }
+
+    fn clear_stock(&self) {
+        Rss::clear_stock(self);
+    }
+
+    fn shares(&self) -> u64 {
+        self.shares_held() as u64
+    }
+
+    /// Those of the contributions of t + 1 parties.
+    fn work_shares(&self) -> u64 {
+        let contributions = self.threshold() as u64 + 1;
+        self.shares() * contributions / 2
+    }
+
+    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
+        let one_share = match bits {
+            1 => len.div_ceil(8),
+            _ => len * Ring::of(bits).carrier().bytes(),
+        };
+        (one_share * self.shares_held()) as u64
+    }
+
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        Rss::stock_bytes(self, *kind, len)
+    }
+}
