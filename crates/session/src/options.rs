@@ -31,8 +31,8 @@ pub struct Options {
     pub offline_weight: f64,
     /// What was asked for of the options that families have of their own. Shared.
     pub family: BTreeMap<String, String>,
-    /// The same, read for the protocol, with the network: what holds for its family.
-    pub(crate) choices: Choices,
+    /// The same, read for the protocol, with the network: a session fills it in.
+    pub choices: Choices,
 }
 
 impl Default for Options {
