@@ -99,3 +99,18 @@ def test_the_comparison_sees_each_kind_of_difference() -> None:
     assert differences(drawn, {"a": set(), "b": set(), "old": set()}) == ["drawn arrow a -> b is not in the code"]
     assert differences(drawn, {"a": {"b"}, "b": set()}) == ["crate old is drawn and does not exist"]
     assert differences({"a": {"b"}, "b": set()}, drawn) == ["crate old exists and is not drawn"]
+
+
+#: The rooms of `crates/session/src`, from the top: a file may use what is in its own room, and in rooms below.
+ROOMS = ("session", "party", "plan", "run", "memory", "work")
+
+
+def test_no_arrow_between_the_rooms_of_session_goes_up() -> None:
+    source = ROOT / "crates" / "session" / "src"
+    folders = {path.name for path in source.iterdir() if path.is_dir()}
+    assert folders == set(ROOMS)
+    for room in ROOMS:
+        above = ROOMS[: ROOMS.index(room)]
+        for path in (source / room).rglob("*.rs"):
+            used = re.findall(r"crate::(\w+)", path.read_text())
+            assert not set(used) & set(above), f"{path.relative_to(source)} uses what is above it"

@@ -3,7 +3,9 @@
 
 use std::error::Error;
 
-use quorate_bench::{Bench, Cell, Limits, Link, Machine, Measured, Outcome, Set, Workload, cells, everywhere, peers, select};
+use quorate_bench::{
+    Bench, Cell, Limits, Link, Machine, Measured, Outcome, Set, Workload, cells, everywhere, peers, select,
+};
 
 /// What the command line asks for.
 struct Options {

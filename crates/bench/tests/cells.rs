@@ -1,6 +1,8 @@
 //! Every workload on small batches: right results, exact costs; limits; failures.
 
-use quorate_bench::{Bench, BenchError, Cell, KeySize, Limits, Link, Measured, Outcome, Set, Skip, Workload, cells, everywhere};
+use quorate_bench::{
+    Bench, BenchError, Cell, KeySize, Limits, Link, Measured, Outcome, Set, Skip, Workload, cells, everywhere,
+};
 use quorate_rss::{Kind, Made, cost};
 
 fn measured(bench: &mut Bench, cell: Cell) -> Measured {

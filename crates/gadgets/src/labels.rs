@@ -77,8 +77,7 @@ pub trait Garbles: Gadgets {
 }
 
 /// What a protocol says that does not garble.
-const NO_LABELS: Error =
-    Error::Misuse { what: Misuse::Other { what: "Yao's sharing, which this protocol has not" } };
+const NO_LABELS: Error = Error::Misuse { what: Misuse::Other { what: "Yao's sharing, which this protocol has not" } };
 
 /// The labels of a protocol that has none: there are no values of this type.
 #[derive(Clone)]

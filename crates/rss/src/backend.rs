@@ -3,7 +3,9 @@
 use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
 };
-use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen};
+use quorate_gadgets::{
+    Functions, Gadgets, Garbles, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen,
+};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::setup::Rss;

@@ -3,8 +3,8 @@
 use crate::common::*;
 use quorate_circuits::{Circuit, Gate, Goal, Program, Sign, catalog};
 use quorate_engine::{Error, Sharing};
-use quorate_gadgets::{Gadgets, Garbles};
 use quorate_gadgets::circuit::{evaluate, in_rounds};
+use quorate_gadgets::{Gadgets, Garbles};
 use quorate_ring::{Bits, Ring};
 
 fn random_inputs(circuit: &Circuit, lanes: usize) -> Vec<bool> {

@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
-use toml::Spanned;
-
 use quorate_graph::Network;
 use quorate_net::NetError;
 use quorate_net::tcp::{PartyConfig, TcpConfig};
+use quorate_protocols::Protocol;
+use serde::Deserialize;
+use toml::Spanned;
 
 use crate::error::SessionError;
-use quorate_protocols::Protocol;
-
 use crate::options::protocol;
 
 /// A deployment as one party sees it. Paths are relative to the file.

@@ -65,6 +65,20 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    /// This error of a party, or an earlier one of another that tells more about the reason: an abort only says who stopped.
+    pub(crate) fn or_more_telling(self, earlier: Option<SessionError>) -> SessionError {
+        let rank = |error: &SessionError| match error {
+            SessionError::Engine(Error::Aborted { .. }) => 3,
+            SessionError::Engine(Error::Net { reported_by: Some(_), .. }) => 2,
+            SessionError::Engine(Error::Net { .. }) => 1,
+            _ => 0,
+        };
+        match earlier {
+            Some(earlier) if rank(&earlier) <= rank(&self) => earlier,
+            _ => self,
+        }
+    }
+
     /// An error of a run whose plan was so many bytes at a party.
     pub(crate) fn beside_plan(error: Error, planned_bytes: u64) -> Self {
         match error {

@@ -6,63 +6,28 @@
 //! protocol that is, it does not ask: see `quorate-protocols`.
 #![forbid(unsafe_code)]
 
-mod allowed;
-mod choices;
 mod config;
 mod connect;
-mod convert;
-mod data;
-mod dataflow;
-mod division;
-mod effort;
 mod error;
-mod executor;
-#[cfg(test)]
-mod flow;
-mod free;
-mod gate;
-#[cfg(test)]
-mod held;
-mod layout;
-mod lines;
-mod look;
 mod memory;
-mod mixed;
-mod operations;
 mod options;
-mod order;
-mod pieces;
+mod party;
 mod plan;
-mod products;
-mod real;
-mod rehearsal;
-mod rounds;
-mod row;
-mod schedule;
-#[cfg(test)]
-mod seen;
+mod run;
 mod session;
-mod shuffle;
-mod split;
-#[cfg(test)]
-mod staged;
-mod stats;
-mod store;
-mod truncation;
-mod values;
-mod worker;
+mod work;
 
 pub use config::{Config, Limits, PartyEntry};
-pub use data::{Data, Plain};
-pub use effort::StepCost;
 pub use error::SessionError;
-pub use lines::{Line, LineCosts};
-pub use mixed::Chosen;
 pub use options::{Options, family_options, protocol, truncation};
+pub use party::stats::{PhaseStats, Progress, RunStats, Stats};
+pub use plan::lines::{Line, LineCosts};
+pub use plan::rehearsal::PhaseDry;
+pub use plan::sharings::assign::Chosen;
 pub use plan::{Plan, Price, Pricing, Rehearsed, Setting, StepPlan};
 pub use quorate_gadgets::Descriptor;
 pub use quorate_protocols::Protocol;
-pub use rehearsal::PhaseDry;
+pub use run::operations::truncation::Truncations;
 pub use session::{Leaving, LocalOptions, Revealed, Running, Session};
-pub use stats::{PhaseStats, Progress, RunStats, Stats};
-pub use truncation::Truncations;
+pub use work::data::{Data, Plain};
+pub use work::effort::StepCost;

@@ -103,8 +103,7 @@ impl FromStr for Sharings {
         let mut allowed = [false; 3];
         for name in text.split('+') {
             let known = "\"auto\", or some of A, B and Y as in \"A+Y\"";
-            let unknown =
-                |_| SessionError::Option { name: "sharings".into(), given: text.into(), known: known.into() };
+            let unknown = |_| SessionError::Option { name: "sharings".into(), given: text.into(), known: known.into() };
             allowed[name.parse::<Domain>().map_err(unknown)? as usize] = true;
         }
         Ok(Sharings { allowed, is_auto: false })

@@ -1,8 +1,15 @@
 //! Sessions of parties that plan, forget and go on.
 
-use super::*;
+use quorate_engine::Error;
 use quorate_engine::Mismatch;
 use quorate_graph::{BinaryOp, Dtype, Operand};
+use quorate_net::Net;
+use quorate_protocols::Protocol;
+
+use super::start::Place;
+use super::*;
+use crate::connect;
+use crate::options::Options;
 
 /// One party of a deployment, which goes by a network of its own.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {

@@ -1,0 +1,71 @@
+//! The bound on the memory of a request.
+
+use quorate_graph::NodeId;
+
+use crate::memory::limit::Limit;
+use crate::memory::schedule::Schedule;
+
+/// What is under way while correlations of a kind are made ahead, and the same for each byte of few of them.
+const MAKING_BYTES: u64 = 24 << 20;
+const MAKING_BYTES_PER_BYTE: u64 = 8;
+
+/// The bound for one request at one party, alike at all parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// Bytes at the worst moment, without correlations made ahead.
+    pub peak_bytes: u64,
+    /// The step at that moment; `None` where it is the values that the session held before.
+    pub at: Option<NodeId>,
+    /// Bytes of the values that the session holds already.
+    pub held_bytes: u64,
+    /// Bytes that are held before anything is computed.
+    pub base_bytes: u64,
+    /// Bytes of the correlations, if all were made ahead, and what making them takes beside.
+    pub stock_bytes: u64,
+    pub making_bytes: u64,
+}
+
+impl Need {
+    /// What these correlations take, whose bytes are given kind by kind: all kinds are made side by side, in streams.
+    pub fn of(schedule: &Schedule, kinds: &[u64]) -> Need {
+        let making = kinds.iter().map(|&bytes| MAKING_BYTES.min(MAKING_BYTES_PER_BYTE * bytes));
+        Need {
+            peak_bytes: schedule.peak_bytes,
+            at: schedule.at,
+            held_bytes: schedule.held_bytes,
+            base_bytes: schedule.base_bytes,
+            stock_bytes: kinds.iter().sum(),
+            making_bytes: making.sum(),
+        }
+    }
+
+    /// Bytes at the worst moment if correlations are made ahead.
+    fn with_stock(&self) -> u64 {
+        self.peak_bytes.max(self.base_bytes + self.making_bytes).saturating_add(self.stock_bytes)
+    }
+
+    /// Whether correlations can be made ahead under this limit.
+    pub fn makes_ahead(&self, limit: Limit) -> bool {
+        limit.bytes().is_none_or(|limit| self.with_stock() <= limit)
+    }
+
+    /// Bytes at the worst moment, with the correlations where they are made ahead.
+    pub fn total(&self, limit: Limit) -> u64 {
+        if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes }
+    }
+
+    /// Whether the run fits.
+    pub fn fits(&self, limit: Limit) -> bool {
+        limit.bytes().is_none_or(|limit| self.peak_bytes <= limit)
+    }
+
+    /// What a run takes beside what is there already.
+    pub fn more(&self, limit: Limit) -> u64 {
+        self.total(limit).saturating_sub(self.held_bytes)
+    }
+
+    /// What the limit leaves for steps before their turn.
+    pub fn room(&self, limit: Limit) -> Option<u64> {
+        limit.bytes().map(|most| most.saturating_sub(self.total(limit)))
+    }
+}

@@ -1,0 +1,359 @@
+//! How the steps of a run go under a limit on memory: whole, in pieces, or within the pieces of the step that uses them.
+//!
+//! The bound is that of running the steps one after another, in the program's order: everything that the session holds,
+//! each value from its step to its last use, and the step's own working room. Where that exceeds the limit, a step that can
+//! be cut works on a piece at a time. Where the values between the steps are too large still, one that only one step uses is
+//! never whole: each piece of that step makes its piece of it, if holding what it is made of takes no more. What the limit
+//! leaves beside the bound is for steps out of order (see [`gate`](crate::memory::gate)).
+//!
+//! Where users name no limit, a program whose bound exceeds [`Rule::BY_SIZE`] goes in pieces in the same way: large pieces,
+//! and only of what is large.
+//!
+//! All this depends on the program, the number of parties and the limit, so that all parties come to the same answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_gadgets::Family;
+use quorate_graph::domains::Domain;
+use quorate_graph::{Graph, Node, NodeId, Op};
+
+use crate::memory::limit::Limit;
+use crate::memory::sizes::{
+    LANE_BYTES, LOCAL_STEP_BYTES, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
+    value_bytes, working_bytes,
+};
+use crate::memory::split::{Split, is_elementwise};
+use crate::work::Work;
+use crate::work::order::{Counts, Places};
+
+/// The fewest elements of a piece, where a unit is one element.
+const LEAST_ELEMENTS: usize = 1 << 10;
+/// The longest chain of steps that make pieces for each other.
+const MOST_DEEP: usize = 16;
+/// Pieces under way at a time, where the limit has room for them: one is computed while another's messages travel.
+const WINDOW: usize = 2;
+
+/// How one step goes that does not go whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As pieces of so many units, so many at a time.
+    Pieces { units: usize, window: usize },
+    /// Not at all by itself: its only user's pieces make what they need of it.
+    Within,
+}
+
+/// When steps go in pieces, and in which.
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    /// Bytes that the bound shall not exceed.
+    limit: u64,
+    /// Bytes that a step may work with, whatever is held beside it.
+    step: u64,
+    /// Values of fewer bytes stay whole.
+    value: u64,
+    /// The most elements of a piece.
+    elements: usize,
+}
+
+impl Rule {
+    /// All whole.
+    const WHOLE: Rule = Rule { limit: u64::MAX, ..Rule::BY_SIZE };
+    /// Where nobody named a limit: what takes a gigabyte need not, and pieces are so large that nobody waits for their rounds.
+    const BY_SIZE: Rule = Rule { limit: 1 << 30, step: 256 << 20, value: 64 << 20, elements: 1 << 20 };
+
+    /// Under a limit everything counts.
+    fn under(limit: u64) -> Rule {
+        Rule { limit, step: 0, value: 0, elements: 1 << 16 }
+    }
+}
+
+/// How the steps of a run go, and what that takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    ways: BTreeMap<NodeId, Way>,
+    /// Bytes that the steps work with at one party, their results included, by their place.
+    rooms: Vec<u64>,
+    /// Bytes at one party of the values that exist before.
+    pub held_bytes: u64,
+    /// Bytes at one party before anything is computed.
+    pub base_bytes: u64,
+    /// Bytes at one party at the worst moment, without correlations made ahead.
+    pub peak_bytes: u64,
+    /// The step at that moment; `None` where it is the values that the session held before.
+    pub at: Option<NodeId>,
+}
+
+/// What a schedule is made for.
+pub(crate) struct Given<'a, B> {
+    pub backend: &'a B,
+    pub work: &'a Work<'a>,
+    /// Values that exist before.
+    pub held: &'a BTreeSet<NodeId>,
+    /// Which stay afterwards.
+    pub keeps: &'a dyn Fn(NodeId) -> bool,
+}
+
+impl Schedule {
+    /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their users'
+    /// pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and pieces that
+    /// save less than a quarter are not worth it.
+    pub fn of<B: Family>(given: &Given<'_, B>, limit: Limit) -> Schedule {
+        let rule = match limit {
+            Limit::None => Rule::BY_SIZE,
+            Limit::Named(bytes) => Rule::under(bytes),
+            Limit::Free(bytes) => Rule { elements: Rule::BY_SIZE.elements, ..Rule::under(bytes) },
+        };
+        let whole = given.walk(&Rule::WHOLE, &BTreeSet::new());
+        if whole.peak_bytes <= rule.limit {
+            return whole;
+        }
+        let mut best = given.walk(&rule, &BTreeSet::new());
+        if best.peak_bytes > rule.limit {
+            let fused = given.walk(&rule, &given.within(&rule));
+            best = if fused.peak_bytes < best.peak_bytes { fused } else { best };
+        }
+        let saves = limit != Limit::None || best.peak_bytes <= whole.peak_bytes / 4 * 3;
+        if saves { best } else { whole }
+    }
+
+    /// Every step whole, and these bytes for it.
+    #[cfg(test)]
+    pub fn with_rooms(rooms: impl Iterator<Item = u64>) -> Schedule {
+        Schedule { rooms: rooms.collect(), ..Schedule::default() }
+    }
+
+    /// Everything in pieces of so many units that can be; `within`: and all within others that can be.
+    #[cfg(test)]
+    pub fn in_pieces<B: Family>(given: &Given<'_, B>, units: usize, within: bool) -> Schedule {
+        let mut inner = BTreeSet::new();
+        if within {
+            inner.extend(given.can_be_within(&given.uses(), &given.last_uses()).into_keys());
+        }
+        let cut = given.work.nodes.iter().filter(|&id| !inner.contains(id) && Split::of(given.graph(), *id).is_some());
+        let cut = cut.map(|&id| (id, Way::Pieces { units, window: 2 }));
+        let ways = cut.chain(inner.iter().map(|&id| (id, Way::Within))).collect();
+        Schedule { ways, ..Schedule::default() }
+    }
+
+    pub fn way(&self, id: NodeId) -> Option<Way> {
+        self.ways.get(&id).copied()
+    }
+
+    pub fn is_within(&self, id: NodeId) -> bool {
+        self.way(id) == Some(Way::Within)
+    }
+
+    /// Bytes that the step at a place takes beside its operands.
+    pub fn step_bytes(&self, place: usize) -> u64 {
+        self.rooms.get(place).copied().unwrap_or(0)
+    }
+
+    /// Whether a step may exchange messages. Outside of A, sums do, and operands may have to be converted.
+    pub fn talks(&self, work: &Work<'_>, id: NodeId) -> bool {
+        self.talks_in_a(work.graph, id) || !work.is_in_a(id)
+    }
+
+    /// Whether a step exchanges messages: its own, or those of what its pieces make.
+    fn talks_in_a(&self, graph: &Graph, id: NodeId) -> bool {
+        let within =
+            || graph.node(id).inputs.iter().any(|&input| self.is_within(input) && self.talks_in_a(graph, input));
+        !self.is_within(id) && graph.node(id).op.talks() || within()
+    }
+
+    /// What a step reads: its operands, and in place of those within its pieces what these are made of.
+    pub fn sources(&self, graph: &Graph, id: NodeId) -> Vec<NodeId> {
+        let mut sources = Vec::new();
+        for &input in &graph.node(id).inputs {
+            match self.is_within(input) {
+                true => sources.extend(self.sources(graph, input)),
+                false => sources.push(input),
+            }
+        }
+        sources
+    }
+}
+
+impl<B: Family> Given<'_, B> {
+    fn graph(&self) -> &Graph {
+        self.work.graph
+    }
+
+    /// How often each node's value is used.
+    fn uses(&self) -> Counts<'_> {
+        let mut uses = Counts::none(Places(&self.work.nodes));
+        let operands = self.work.nodes.iter().flat_map(|&id| self.graph().node(id).inputs.iter().copied());
+        let reveals = self.work.reveals.iter().map(|reveal| reveal.node);
+        operands.chain(reveals).for_each(|id| *uses.of(id) += 1);
+        uses
+    }
+
+    /// Which step uses each node's value last.
+    fn last_uses(&self) -> BTreeMap<NodeId, NodeId> {
+        let operands = |&id: &NodeId| self.graph().node(id).inputs.iter().map(move |&input| (input, id));
+        self.work.nodes.iter().flat_map(operands).collect()
+    }
+
+    /// Follows the steps in order; those that do not fit the limit go in pieces.
+    fn walk(&self, rule: &Rule, within: &BTreeSet<NodeId>) -> Schedule {
+        let (graph, work) = (self.graph(), self.work);
+        let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
+        let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
+        let held_bytes = self.held.iter().map(|&id| bytes(id)).sum::<u64>();
+        let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>() + self.backend.held_bytes();
+        live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
+        let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
+        schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();
+        let mut uses = self.uses();
+        let mut opened: BTreeMap<NodeId, u64> = BTreeMap::new();
+        work.reveals.iter().for_each(|reveal| *opened.entry(reveal.node).or_default() += 1);
+        schedule.rooms = vec![0; work.nodes.len()];
+        for (place, &id) in work.nodes.iter().enumerate().filter(|(_, id)| !within.contains(id)) {
+            live += bytes(id);
+            let mut room = self.settle(&mut schedule, id, (rule, rule.limit.saturating_sub(live).max(rule.step)));
+            if schedule.talks(work, id) {
+                (live, room) = (live + TALKING_STEP_BYTES, room.max(LANE_BYTES));
+            }
+            schedule.rooms[place] = bytes(id) + room;
+            schedule.peak(live + room, id);
+            for input in schedule.sources(graph, id).into_iter().chain(std::iter::once(id)) {
+                let left = uses.of(input);
+                *left = left.saturating_sub(u32::from(input != id));
+                if *left == 0 && !self.held.contains(&input) && !(self.keeps)(input) {
+                    live -= bytes(input);
+                }
+            }
+            // Opened, perhaps, while others still run.
+            live += opened.remove(&id).unwrap_or(0) * plain_bytes(graph.node(id));
+        }
+        live += opened.iter().map(|(&id, times)| times * plain_bytes(graph.node(id))).sum::<u64>();
+        for reveal in &work.reveals {
+            live += opened_bytes(graph.node(reveal.node));
+            schedule.peak(live + LANE_BYTES, reveal.node);
+        }
+        schedule
+    }
+
+    /// Decides how a step goes that has so many bytes beside its result; what it works with.
+    fn settle(&self, schedule: &mut Schedule, id: NodeId, (rule, left): (&Rule, u64)) -> u64 {
+        let graph = self.graph();
+        let whole = working_bytes(self.backend, graph, id, &Load::whole(graph, id));
+        let must = graph.node(id).inputs.iter().any(|&input| schedule.is_within(input));
+        let can = self.work.domains.of(id) == Domain::A;
+        let Some(split) = Split::of(graph, id).filter(|_| must || can && whole > left) else { return whole };
+        let all = split.units(graph.node(id)).max(1);
+        let rooms = sizes(split, graph.node(id), rule.elements).map(|units| units.min(all)).map(|units| {
+            let window = WINDOW.min(all.div_ceil(units)) as u64;
+            (units, window, self.room(schedule, id, &split.load(graph, id, units)) + self.afterwards(id, split, units))
+        });
+        // As many at a time as the window has; one at a time; and if that is too much still, the smallest.
+        let rooms: Vec<(usize, u64, u64)> = rooms.collect();
+        let fits = |&&(_, window, room): &&(usize, u64, u64)| room.saturating_mul(window) <= left;
+        let one = |&(units, _, room): &(usize, u64, u64)| (units, 1, room);
+        let alone = || rooms.iter().map(one).find(|&(_, _, room)| room <= left).or(rooms.last().map(one));
+        let Some((units, window, room)) = rooms.iter().find(fits).copied().or_else(alone) else { return whole };
+        let room = room.saturating_mul(window);
+        if !must && room >= whole {
+            return whole;
+        }
+        let window = window as usize;
+        schedule.ways.insert(id, Way::Pieces { units, window });
+        room
+    }
+
+    /// What is left to do when pieces of so many units are done: the winners' own tournament.
+    fn afterwards(&self, id: NodeId, split: Split, units: usize) -> u64 {
+        let Split::Rounds(axis) = split else { return 0 };
+        let winners = Load::elements(self.graph().node(id), axis.len.div_ceil(units) * axis.inner);
+        2 * winners.result as u64 * self.backend.shares() * 8 + working_bytes(self.backend, self.graph(), id, &winners)
+    }
+
+    /// What a piece takes: what is made for it, copies of what it reads, its own work and its result.
+    fn room(&self, schedule: &Schedule, id: NodeId, load: &Load) -> u64 {
+        let graph = self.graph();
+        let node = graph.node(id);
+        let (mut making, mut made) = (0, 0);
+        for (&input, operand) in node.inputs.iter().zip(&load.operands) {
+            let source = graph.node(input);
+            made += if operand.copied { bytes_of(self.backend, source, operand.len) } else { 0 };
+            if schedule.is_within(input) {
+                making += self.room(schedule, input, &Load::elements(source, operand.len));
+            }
+        }
+        let own = working_bytes(self.backend, graph, id, load) + bytes_of(self.backend, node, load.result);
+        making.max(made + own)
+    }
+
+    /// The values that shall never be whole: used by one step, which can make them piece by piece, and taking no less room
+    /// than what would have to be held to make them there.
+    fn within(&self, rule: &Rule) -> BTreeSet<NodeId> {
+        let graph = self.graph();
+        let uses = self.uses();
+        let last = self.last_uses();
+        let can = self.can_be_within(&uses, &last);
+        // For what is within, the bytes that must be held in its place.
+        let mut within: BTreeMap<NodeId, u64> = BTreeMap::new();
+        for &id in self.work.nodes.iter().filter(|id| can.contains_key(id)) {
+            let node = graph.node(id);
+            let held_for = |&input: &NodeId| match within.get(&input) {
+                Some(&held) => held,
+                None if last.get(&input) != Some(&id) || self.held.contains(&input) || (self.keeps)(input) => 0,
+                None => value_bytes(self.backend, graph.node(input)),
+            };
+            let held = node.inputs.iter().map(held_for).sum();
+            let own = value_bytes(self.backend, node);
+            if (held <= own || matches!(node.op, Op::Reshape)) && own >= rule.value {
+                within.insert(id, held);
+            }
+        }
+        within.into_keys().collect()
+    }
+
+    /// Whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted for it.
+    fn is_in_a(&self, id: NodeId) -> bool {
+        let inputs = self.graph().node(id).inputs.iter();
+        std::iter::once(&id).chain(inputs).all(|&id| self.work.domains.of(id) == Domain::A)
+    }
+
+    /// Nodes that one step alone uses, which takes them by ranges; and how far they are from a step that has pieces.
+    fn can_be_within(&self, uses: &Counts<'_>, last: &BTreeMap<NodeId, NodeId>) -> BTreeMap<NodeId, usize> {
+        let graph = self.graph();
+        let mut can = BTreeMap::new();
+        for &id in self.work.nodes.iter().rev() {
+            let op = &graph.node(id).op;
+            let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
+            let apart = (is_elementwise(op) || moves) && self.is_in_a(id);
+            let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
+            let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
+            let depth = can.get(user).map_or(1, |depth| depth + 1);
+            let takes = self.work.domains.of(*user) == Domain::A
+                && match graph.node(*user).op {
+                    Op::Reshape => can.contains_key(user),
+                    _ => Split::of(graph, *user).is_some_and(|split| split.takes_ranges(place)),
+                };
+            if takes && depth <= MOST_DEEP && !(self.keeps)(id) {
+                can.insert(id, depth);
+            }
+        }
+        can
+    }
+}
+
+/// Units of a piece, from the most on down: powers of two.
+fn sizes(split: Split, node: &Node, most: usize) -> impl Iterator<Item = usize> {
+    let each = split.elements_per_unit(node).next_power_of_two();
+    // The winners of single rows would be all rows.
+    let fewest = if matches!(split, Split::Rounds(_)) { 16 } else { 1 };
+    let [most, least] = [most, LEAST_ELEMENTS].map(|elements| (elements / each).max(fewest));
+    std::iter::successors(Some(most), move |&units| (units > least).then_some(units / 2))
+}
+
+impl Schedule {
+    fn peak(&mut self, bytes: u64, at: NodeId) {
+        if bytes > self.peak_bytes {
+            (self.peak_bytes, self.at) = (bytes, Some(at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What goes in pieces where nobody named a limit.
+
+use quorate_engine::Result;
+use quorate_graph::{BinaryOp, Dtype, Operand, Source};
+use quorate_rss::Rss;
+
+use super::*;
+use crate::work::Reveal;
+use crate::work::domains::Domains;
+
+const MB: u64 = 1_000_000;
+
+/// A program, what it reveals, and how its steps go without a limit.
+fn scheduled(graph: &Graph, result: NodeId, domains: Domains) -> Result<(Schedule, Schedule)> {
+    let reveals = vec![Reveal { node: result, to: None }];
+    let work = Work { graph, nodes: graph.needed(&[result], |_| false), reveals, domains };
+    let (dry, held) = (Rss::dry(3, 0)?, BTreeSet::new());
+    let given = Given { backend: &dry, work: &work, held: &held, keeps: &|_| false };
+    Ok((Schedule::of(&given, Limit::None), given.walk(&Rule::WHOLE, &BTreeSet::new())))
+}
+
+/// The operation on all pairs of so many secret rows and public numbers, summed over the rows; the operation itself.
+fn sum_of_pairs(graph: &mut Graph, op: BinaryOp, rows: usize, numbers: usize) -> (NodeId, NodeId) {
+    let at = || Source::new("schedule.rs", 1);
+    let x = graph.at(at()).input(0, 3, &[rows, 1], Dtype::INT64, None).unwrap();
+    let values: Vec<i128> = (0..numbers as i128).collect();
+    let pairs = graph.at(at()).binary(op, x, Operand::Ints { shape: &[numbers], values: &values }).unwrap();
+    (graph.at(at()).sum(pairs, Some(0), false).unwrap(), pairs)
+}
+
+#[test]
+fn sums_of_many_pairs_go_in_pieces_by_themselves() {
+    for op in [BinaryOp::Eq, BinaryOp::Lt, BinaryOp::Mul] {
+        let mut graph = Graph::default();
+        let (sums, pairs) = sum_of_pairs(&mut graph, op, 200_000, 500);
+        let (schedule, whole) = scheduled(&graph, sums, Domains::default()).unwrap();
+        assert!(whole.peak_bytes > 3000 * MB && schedule.peak_bytes < 700 * MB, "{op:?}: {}", schedule.peak_bytes);
+        let way = schedule.way(pairs);
+        match op {
+            BinaryOp::Mul => assert_eq!(way, Some(Way::Within), "products are made within the pieces of their sums"),
+            _ => assert!(matches!(way, Some(Way::Pieces { units, .. }) if units >= 1 << 18), "{op:?}: {way:?}"),
+        }
+        let operands = &graph.node(pairs).inputs;
+        assert!(operands.iter().any(|&input| schedule.is_within(input)), "{op:?}: what is broadcast is never whole");
+    }
+}
+
+#[test]
+fn what_takes_less_than_a_gigabyte_goes_whole() {
+    let mut graph = Graph::default();
+    let (sums, _) = sum_of_pairs(&mut graph, BinaryOp::Eq, 2000, 500);
+    let (schedule, whole) = scheduled(&graph, sums, Domains::default()).unwrap();
+    assert!(schedule == whole && schedule.ways.is_empty());
+}
+
+#[test]
+fn what_pieces_save_too_little_of_goes_whole() {
+    let mut graph = Graph::default();
+    let at = || Source::new("schedule.rs", 1);
+    let x = graph.at(at()).input(0, 3, &[30_000_000], Dtype::INT64, None).unwrap();
+    let sum = graph.at(at()).binary(BinaryOp::Add, x, Operand::int(&1)).unwrap();
+    let (schedule, whole) = scheduled(&graph, sum, Domains::default()).unwrap();
+    assert!(whole.peak_bytes > Rule::BY_SIZE.limit && schedule == whole);
+}
+
+#[test]
+fn steps_in_other_sharings_stay_whole() {
+    let mut graph = Graph::default();
+    let (sums, pairs) = sum_of_pairs(&mut graph, BinaryOp::Lt, 200_000, 500);
+    let mut domains = Domains::default();
+    domains.set(pairs, Domain::B);
+    let (schedule, _) = scheduled(&graph, sums, domains).unwrap();
+    assert_eq!(schedule.way(pairs), None);
+    assert!(graph.node(pairs).inputs.iter().all(|&input| !schedule.is_within(input)));
+}

@@ -1,0 +1,319 @@
+//! Where a step can be cut into pieces that need nothing of each other: what each does, takes and gives.
+//!
+//! A cut counts in units, of which a piece has a row: elements of the result, or of the operand where they are summed or
+//! become several; rows or columns of a product; lanes of a reduction. Nothing here depends on shares.
+
+use std::ops::Range;
+
+use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, shape};
+
+use crate::memory::sizes::{Load, OperandLoad};
+
+/// Blocks of a reduction are cut by lanes where they have more elements than this.
+const BLOCK_ELEMENTS: usize = 1 << 16;
+
+/// How a step is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// Elements of the result, each of the same ones of all operands.
+    Elements,
+    /// Elements of the result, each of any of the operand's.
+    Positions,
+    /// Elements of the operand, each of which becomes so many.
+    Spread(usize),
+    /// Elements of the result, each made of so many of the operand's.
+    Gathered(usize),
+    /// Runs of a circuit, of whose wires each operand has some.
+    Runs,
+    /// Elements of the operand, which are summed.
+    Sums(Axis),
+    /// Rows of a product and of its left operand.
+    Rows { m: usize, k: usize, n: usize },
+    /// Columns of a product and of its right operand.
+    Columns { m: usize, k: usize, n: usize },
+    /// Products of many.
+    Products { batch: usize, m: usize, k: usize, n: usize },
+    /// Rows of candidates, whose winners meet afterwards.
+    Rounds(Axis),
+    /// Outer blocks of a reduction.
+    Blocks(Axis),
+    /// Lanes of a reduction.
+    Lanes(Axis),
+}
+
+/// What a piece takes of an operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Take {
+    Range(Range<usize>),
+    Positions(Vec<u32>),
+    Whole,
+}
+
+/// Where a piece's result belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// From this element on.
+    At(usize),
+    /// In these lanes of every row, all outer blocks' lanes counted.
+    Lanes(Axis, Range<usize>),
+    /// Added up: these are the operand's elements from this one on.
+    Sums(Axis, usize),
+}
+
+/// One piece of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Piece {
+    pub op: Op,
+    pub takes: Vec<Take>,
+    pub put: Put,
+}
+
+impl Split {
+    /// How node `id` is cut, if it can be.
+    pub fn of(graph: &Graph, id: NodeId) -> Option<Split> {
+        let node = graph.node(id);
+        Some(match node.op {
+            Op::Gather(_) | Op::Broadcast => Split::Positions,
+            Op::Bits => Split::Spread(graph.node(node.inputs[0]).dtype.bits() as usize),
+            Op::Compose => Split::Gathered(node.dtype.bits() as usize),
+            Op::Circuit(ref circuit) if !circuit.inputs().is_empty() => Split::Runs,
+            Op::Sum(axis) => Split::Sums(axis),
+            Op::MatMul { batch: 1, m, k, n } if m < n && k.max(n) > BLOCK_ELEMENTS => Split::Columns { m, k, n },
+            Op::MatMul { batch: 1, m, k, n } => Split::Rows { m, k, n },
+            Op::MatMul { batch, m, k, n } => Split::Products { batch, m, k, n },
+            Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) | Op::ArgMin(axis)
+                if axis.outer == 1 && axis.inner <= BLOCK_ELEMENTS =>
+            {
+                Split::Rounds(axis)
+            }
+            Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) | Op::ArgMin(axis) | Op::Softmax(axis) => {
+                let small = axis.len * axis.inner <= BLOCK_ELEMENTS;
+                if axis.inner == 1 || (axis.outer > 1 && small) { Split::Blocks(axis) } else { Split::Lanes(axis) }
+            }
+            ref op if is_elementwise(op) => Split::Elements,
+            _ => return None,
+        })
+    }
+
+    /// Units of the whole step.
+    pub fn units(self, node: &Node) -> usize {
+        match self {
+            Split::Elements | Split::Positions | Split::Gathered(_) => node.elements(),
+            Split::Spread(each) => node.elements() / each,
+            Split::Runs => node.shape[..node.shape.len().saturating_sub(1)].iter().product(),
+            Split::Sums(axis) => axis.outer * axis.len * axis.inner,
+            Split::Rows { m, .. } => m,
+            Split::Columns { n, .. } => n,
+            Split::Products { batch, .. } => batch,
+            Split::Rounds(axis) => axis.len,
+            Split::Blocks(axis) => axis.outer,
+            Split::Lanes(axis) => axis.outer * axis.inner,
+        }
+    }
+
+    /// The most elements of an operand or of the result that go into a unit.
+    pub fn elements_per_unit(self, node: &Node) -> usize {
+        let most = match self {
+            Split::Runs => wires(node).into_iter().max().unwrap_or(1),
+            Split::Elements | Split::Positions | Split::Spread(_) | Split::Gathered(_) | Split::Sums(_) => 1,
+            Split::Rows { k, n, .. } => k.max(n),
+            Split::Columns { m, k, .. } => m.max(k),
+            Split::Products { m, k, n, .. } => (m * k).max(k * n).max(m * n),
+            Split::Rounds(axis) => axis.inner,
+            Split::Blocks(axis) => axis.len * axis.inner,
+            Split::Lanes(axis) => axis.len,
+        };
+        most.max(1)
+    }
+
+    /// What a piece of so many units works on.
+    pub fn load(self, graph: &Graph, id: NodeId, units: usize) -> Load {
+        let node = graph.node(id);
+        let of = |lens: &[usize], result: usize| {
+            let operands = lens.iter().map(|&len| OperandLoad { len, copied: true }).collect();
+            Load { operands, result }
+        };
+        let whole = |len: usize| OperandLoad { len, copied: false };
+        match self {
+            Split::Elements => Load::elements(node, units),
+            Split::Positions => Load { operands: vec![whole(units)], result: units },
+            Split::Spread(each) => of(&[units], units * each),
+            Split::Gathered(each) => of(&[units * each], units),
+            Split::Runs => {
+                let wires = wires(node);
+                let (inputs, outputs) = wires.split_at(node.inputs.len());
+                of(&inputs.iter().map(|width| units * width).collect::<Vec<_>>(), units * outputs[0])
+            }
+            Split::Sums(_) => of(&[units], units),
+            Split::Rows { k, n, .. } => {
+                let left = OperandLoad { len: units * k, copied: true };
+                Load { operands: vec![left, whole(k * n)], result: units * n }
+            }
+            Split::Columns { m, k, .. } => {
+                let right = OperandLoad { len: k * units, copied: true };
+                Load { operands: vec![whole(m * k), right], result: m * units }
+            }
+            Split::Products { m, k, n, .. } => of(&[units * m * k, units * k * n], units * m * n),
+            Split::Rounds(axis) => of(&[units * axis.inner], axis.inner),
+            Split::Blocks(axis) => {
+                let each = if keeps_axis(&node.op) { axis.len * axis.inner } else { axis.inner };
+                of(&[units * axis.len * axis.inner], units * each)
+            }
+            Split::Lanes(axis) => of(&[units * axis.len], units * if keeps_axis(&node.op) { axis.len } else { 1 }),
+        }
+    }
+
+    /// Whether a piece takes a range of the operand at this place, so that the operand can be made piece by piece.
+    pub fn takes_ranges(self, place: usize) -> bool {
+        match self {
+            Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
+            Split::Runs | Split::Products { .. } | Split::Blocks(_) => true,
+            Split::Rows { .. } => place == 0,
+            Split::Positions | Split::Columns { .. } | Split::Lanes(_) | Split::Rounds(_) => false,
+        }
+    }
+
+    /// The piece of node `id` that has these units.
+    pub fn piece(self, graph: &Graph, id: NodeId, units: Range<usize>, dry: bool) -> Piece {
+        let node = graph.node(id);
+        let times = |each: usize| Take::Range(units.start * each..units.end * each);
+        let scaled = |op: Op, each: usize, result: usize| Piece {
+            op,
+            takes: vec![times(each)],
+            put: Put::At(units.start * result),
+        };
+        match self {
+            Split::Elements | Split::Positions => {
+                let (op, takes) = part(graph, node, units.clone(), dry);
+                Piece { op, takes, put: Put::At(units.start) }
+            }
+            Split::Spread(each) => scaled(node.op.clone(), 1, each),
+            Split::Gathered(each) => scaled(node.op.clone(), each, 1),
+            Split::Runs => {
+                let wires = wires(node);
+                let (inputs, outputs) = wires.split_at(node.inputs.len());
+                let takes = inputs.iter().map(|&width| times(width)).collect();
+                Piece { op: node.op.clone(), takes, put: Put::At(units.start * outputs[0]) }
+            }
+            Split::Sums(axis) => Piece { op: Op::Reshape, takes: vec![times(1)], put: Put::Sums(axis, units.start) },
+            Split::Rows { k, n, .. } => {
+                let op = Op::MatMul { batch: 1, m: units.len(), k, n };
+                Piece { op, takes: vec![times(k), Take::Whole], put: Put::At(units.start * n) }
+            }
+            Split::Columns { m, k, n } => {
+                let right = Take::Positions(positions(Axis { outer: 1, len: k, inner: n }, units.clone()));
+                let op = Op::MatMul { batch: 1, m, k, n: units.len() };
+                let put = Put::Lanes(Axis { outer: 1, len: m, inner: n }, units);
+                Piece { op, takes: vec![Take::Whole, right], put }
+            }
+            Split::Products { m, k, n, .. } => {
+                let op = Op::MatMul { batch: units.len(), m, k, n };
+                Piece { op, takes: vec![times(m * k), times(k * n)], put: Put::At(units.start * m * n) }
+            }
+            // What the rows' winners are is for their tournament to say.
+            Split::Rounds(axis) => scaled(along(&node.op, Axis { len: units.len(), ..axis }), axis.inner, 0),
+            Split::Blocks(axis) => {
+                let block = Axis { outer: units.len(), ..axis };
+                let each = axis.len * axis.inner;
+                scaled(along(&node.op, block), each, if keeps_axis(&node.op) { each } else { axis.inner })
+            }
+            Split::Lanes(axis) => {
+                let op = along(&node.op, Axis { outer: 1, len: axis.len, inner: units.len() });
+                let takes = vec![Take::Positions(positions(axis, units.clone()))];
+                let put = if keeps_axis(&op) { Put::Lanes(axis, units) } else { Put::At(units.start) };
+                Piece { op, takes, put }
+            }
+        }
+    }
+}
+
+/// The elements `range` of a node that is made element by element, or moves elements: its operation on these, and what it
+/// takes. A dry run does not look at positions.
+pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -> (Op, Vec<Take>) {
+    let of_range = |divisors: &[i128]| match divisors {
+        [one] => [*one].into(),
+        all => all[range.clone()].into(),
+    };
+    let op = match &node.op {
+        Op::Gather(_) | Op::Broadcast if dry => return (Op::Gather(Index::of_len(range.len())), vec![Take::Whole]),
+        Op::Gather(index) => return (Op::Gather(list(index.part(range))), vec![Take::Whole]),
+        Op::Broadcast => {
+            let from = &graph.node(node.inputs[0]).shape;
+            return (Op::Gather(list(shape::broadcast_part(from, &node.shape, range))), vec![Take::Whole]);
+        }
+        Op::Constant(units) => Op::Constant(units.part(range.clone()).as_slice().into()),
+        Op::FloorDiv(divisors) => Op::FloorDiv(of_range(divisors)),
+        Op::Remainder(divisors) => Op::Remainder(of_range(divisors)),
+        Op::Scale(scale) => Op::Scale(scale.part(range.clone()).into()),
+        other => other.clone(),
+    };
+    (op, vec![Take::Range(range); node.inputs.len()])
+}
+
+/// Wires of a circuit: of each operand, and of the result.
+fn wires(node: &Node) -> Vec<usize> {
+    match &node.op {
+        Op::Circuit(circuit) => {
+            let inputs = circuit.inputs().iter().map(|&width| width as usize);
+            inputs.chain(std::iter::once(circuit.output_wires().len())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn list(positions: Vec<u32>) -> Index {
+    Index::List(positions.into())
+}
+
+/// Whether each element of the result is made of the same elements of all operands.
+pub(crate) fn is_elementwise(op: &Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Add | Sub
+            | Neg
+            | Mul
+            | Shl(_)
+            | Shr(_)
+            | FloorDiv(_)
+            | Scale(_)
+            | To(_)
+            | Remainder(_)
+            | Lt
+            | Eq
+            | And
+            | Or
+            | Xor
+            | Not
+            | Select
+            | Other
+            | IntDivide(_)
+            | Cast
+            | Convert
+            | Real(_)
+            | Divide
+    )
+}
+
+/// Whether the result of an operation along an axis has that axis still.
+fn keeps_axis(op: &Op) -> bool {
+    matches!(op, Op::Softmax(_))
+}
+
+/// The operation along another axis.
+fn along(op: &Op, axis: Axis) -> Op {
+    match op {
+        Op::Max(_) => Op::Max(axis),
+        Op::Min(_) => Op::Min(axis),
+        Op::ArgMax(_) => Op::ArgMax(axis),
+        Op::ArgMin(_) => Op::ArgMin(axis),
+        Op::Softmax(_) => Op::Softmax(axis),
+        other => other.clone(),
+    }
+}
+
+/// The elements of lanes, row by row.
+pub(crate) fn positions(axis: Axis, lanes: Range<usize>) -> Vec<u32> {
+    let place = |row: usize, lane: usize| (lane / axis.inner * axis.len + row) * axis.inner + lane % axis.inner;
+    (0..axis.len).flat_map(|row| lanes.clone().map(move |lane| place(row, lane) as u32)).collect()
+}

@@ -1,0 +1,92 @@
+//! What the parties compare before a run.
+
+use std::collections::BTreeMap;
+
+use quorate_engine::{Error, Greeting, Mismatch};
+use quorate_graph::Graph;
+
+use crate::work::{Reveal, Work};
+
+/// The error; where the parties' requests differ, with that of this party, by the lines that made what it reveals.
+pub(super) fn naming(error: Error, graph: &Graph, reveals: &[Reveal]) -> Error {
+    let Error::Mismatch(Mismatch::Request { peer, .. }) = error else { return error };
+    let one = |reveal: &Reveal| {
+        let to = reveal.to.map_or(String::new(), |party| format!(", to party {party}"));
+        format!("the reveal of {}{to}", graph.describe(reveal.node))
+    };
+    let here: Vec<String> = reveals.iter().take(3).map(one).collect();
+    let more = if reveals.len() > here.len() { " and others" } else { "" };
+    Error::Mismatch(Mismatch::Request { peer, here: format!("{}{more}", here.join(" and ")).into() })
+}
+
+/// What the parties compare before a run: the program, which of it are arrays, and what is revealed to whom.
+pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], note: Vec<u8>) -> Greeting {
+    let mut request = blake3::Hasher::new_derive_key("quorate/session/request");
+    for reveal in reveals {
+        request.update(&reveal.node.0.to_le_bytes());
+        request.update(&reveal.to.map_or(u64::MAX, |to| to as u64).to_le_bytes());
+    }
+    request.update(arrays);
+    let program = graph.hashes().last().map_or([0; 32], |hash| hash.0);
+    Greeting { program, request: request.finalize().into(), note, ..Greeting::default() }
+}
+
+/// Stands for what a party decided by itself: where steps run, when circuits are garbled, and all correlations that are made.
+pub(super) fn plan_hash(work: &Work<'_>, garbles_ahead: bool, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
+    let mut plan = blake3::Hasher::new_derive_key("quorate/session/plan");
+    plan.update(&[garbles_ahead.into()]);
+    for &id in &work.nodes {
+        plan.update(&id.0.to_le_bytes()).update(&[work.domains.of(id) as u8]);
+    }
+    plan.update(&u32::MAX.to_le_bytes());
+    for (kind, count) in correlations {
+        plan.update(&(kind.len() as u64).to_le_bytes()).update(kind.as_bytes()).update(&count.to_le_bytes());
+    }
+    plan.finalize().into()
+}
+
+pub(super) fn short_hash(hash: &quorate_graph::Hash) -> u64 {
+    let mut short = [0; 8];
+    short.copy_from_slice(&hash.0[..8]);
+    u64::from_le_bytes(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_graph::domains::Domain;
+    use quorate_graph::{BinaryOp, Dtype, NodeId, Source};
+
+    use super::*;
+    use crate::work::domains::Domains;
+
+    /// Parties that would make other correlations must not begin: they would wait for each other, or draw what does not
+    /// fit.
+    #[test]
+    fn the_hash_of_a_plan_sees_all_that_a_party_decides() {
+        let mut graph = Graph::new();
+        let x = graph.at(Source::new("a.py", 1)).input(0, 2, &[2], Dtype::INT64, None).unwrap();
+        let y = graph.at(Source::new("a.py", 1)).binary(BinaryOp::Mul, x, x).unwrap();
+        let hash = |nodes: &[NodeId], in_y: bool, garbles_ahead: bool, made: &[(&str, u64)]| {
+            let mut domains = Domains::default();
+            if in_y {
+                domains.set(y, Domain::Y);
+            }
+            let reveals = vec![Reveal { node: y, to: None }];
+            let correlations = made.iter().map(|&(kind, count)| (kind.to_owned(), count)).collect();
+            plan_hash(&Work { graph: &graph, nodes: nodes.to_vec(), reveals, domains }, garbles_ahead, &correlations)
+        };
+        let plain = |made: &[(&str, u64)]| hash(&[x, y], false, false, made);
+        let plans = [
+            plain(&[]),
+            plain(&[("triple", 2)]),
+            plain(&[("triple", 3)]),
+            plain(&[("label", 2)]),
+            plain(&[("triple", 2), ("label", 2)]),
+            hash(&[x], false, false, &[]),
+            hash(&[x, y], true, false, &[]),
+            hash(&[x, y], false, true, &[]),
+        ];
+        assert!((0..plans.len()).all(|i| !plans[..i].contains(&plans[i])));
+        assert_eq!(plain(&[("triple", 2)]), plans[1]);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a session asks of its parties, and what comes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, RwLock};
+
+use quorate_graph::{Graph, NodeId};
+
+use crate::error::SessionError;
+use crate::party::stats::{Progress, RunStats};
+use crate::party::store::Arrays;
+use crate::plan::Plan;
+use crate::plan::sharings::prices::Book;
+use crate::work::Reveal;
+use crate::work::data::{Data, OwnInput};
+
+/// The program as built so far.
+#[derive(Default)]
+pub(crate) struct Program {
+    pub graph: Graph,
+    pub arrays: Arrays,
+}
+
+/// A request to run what some reveals need.
+pub(crate) struct Job {
+    /// Its number at this session; replies carry it.
+    pub number: u64,
+    pub reveals: Vec<Reveal>,
+    /// Whether fixed point is revealed in units of the ring.
+    pub units: bool,
+    /// This party's inputs since the last run.
+    pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
+    /// Arrays that this party let go of since the last run.
+    pub dropped: Vec<NodeId>,
+}
+
+pub(crate) enum Command {
+    Run(Job),
+    /// A dry run of these reveals, as if the nodes `assumed` had been run already.
+    Plan {
+        reveals: Vec<Reveal>,
+        assumed: BTreeSet<NodeId>,
+        /// Arrays that this party let go of since the last run.
+        dropped: Vec<NodeId>,
+        reply: Sender<std::result::Result<Plan, SessionError>>,
+    },
+    /// The steps that a run of these nodes would take.
+    Needed {
+        targets: Vec<NodeId>,
+        reply: Sender<Vec<NodeId>>,
+    },
+    Leave {
+        gave_up: bool,
+    },
+}
+
+/// A finished run at one party.
+pub(crate) struct Outcome {
+    pub revealed: Vec<Option<Data>>,
+    pub stats: RunStats,
+    /// Where it is worth forgetting others: the nodes that this party may still need.
+    pub needs: Option<BTreeSet<NodeId>>,
+}
+
+/// What came of a job at one party.
+pub(crate) struct Reply {
+    pub job: u64,
+    pub party: usize,
+    pub result: std::result::Result<Outcome, SessionError>,
+}
+
+/// A worker's ends of what it shares with its session.
+pub(crate) struct Desk {
+    pub program: Arc<RwLock<Program>>,
+    pub progress: Arc<Progress>,
+    pub book: Arc<Mutex<Book>>,
+    pub commands: Receiver<Command>,
+    pub ready: Sender<std::result::Result<usize, SessionError>>,
+    pub replies: Sender<Reply>,
+}

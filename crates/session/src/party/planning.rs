@@ -1,0 +1,77 @@
+//! What a request would cost, as one party knows it for all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_gadgets::Family;
+use quorate_graph::NodeId;
+
+use super::mixing::{in_pieces, mix, work};
+use super::worker::Worker;
+use crate::error::SessionError;
+use crate::memory::allowed::Allowed;
+use crate::memory::free;
+use crate::memory::limit::Limit;
+use crate::plan::lines::by_line;
+use crate::plan::rehearsal::rehearse;
+use crate::plan::sharings::assign::Deciding;
+use crate::plan::{Plan, Rehearsed, StepPlan};
+use crate::run::operations::truncation::Truncations;
+use crate::work::{Reveal, Work};
+
+impl<B: Family> Worker<B> {
+    /// What a run may take that began now, as far as this party knows.
+    fn allowed(&self) -> Allowed {
+        let here = free::share_of_process(self.sharing);
+        let mut free = if self.sharing > 1 { vec![here; self.free.len()] } else { self.free.clone() };
+        free[self.party.me()] = here;
+        Allowed { named: self.options.max_memory, free, sharing: self.sharing }
+    }
+
+    /// What the reveals would cost every party.
+    pub(super) fn plan(
+        &self,
+        reveals: &[Reveal],
+        assumed: &BTreeSet<NodeId>,
+        dropped: &[NodeId],
+    ) -> std::result::Result<Plan, SessionError> {
+        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
+        let graph = &program.graph;
+        let done = |id| self.store.has(id) || assumed.contains(&id);
+        let mut work = work(graph, reveals, done);
+        let parties = self.party.parties();
+        let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
+        let deciding = deciding.map(|deciding| Deciding { with_rivals: true, ..deciding });
+        let mut limit = Limit::named(self.options.max_memory);
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
+        let truncations = Truncations::of(&self.backend, graph, &work.nodes);
+        let mut plan = Plan { executed: work.nodes.clone(), truncations, chosen: decided.chosen, ..Plan::default() };
+        let allowed = self.allowed();
+        let assumed = assumed.iter().copied().filter(|&id| graph.get(id).is_ok());
+        let held: BTreeSet<NodeId> = self.store.held().chain(assumed).collect();
+        let running = held.iter().chain(&work.nodes).copied().collect();
+        let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
+        let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
+        for party in 0..parties {
+            let again = |work: &Work<'_>, limit: Limit| {
+                let keeps = |id| after.values.contains(&id);
+                rehearse::<B>(work, (parties, party), &held, &keeps, (&self.options, limit))
+            };
+            let mut rehearsal = again(&work, limit)?;
+            if let Some(less) = allowed.less_for(&rehearsal.need).filter(|_| party == 0) {
+                (limit, plan.chosen) = (less, BTreeMap::new());
+                in_pieces(&mut work, &self.store);
+                rehearsal = again(&work, limit)?;
+            }
+            let lines = by_line(graph, &rehearsal.steps);
+            plan.parties.push(Rehearsed::of(&rehearsal, &work, lines, decided.own_seconds));
+            plan.memory_bytes = rehearsal.need.total(limit);
+            plan.refusal = allowed.check(graph, &rehearsal.need, limit).err().map(|e| e.to_string());
+            plan.correlations = rehearsal.correlations;
+            for (id, cost) in rehearsal.steps.talking.into_iter().filter(|(_, cost)| cost.talks()) {
+                steps.entry(id).or_insert_with(|| StepPlan::at(graph, id, parties)).take(party, cost);
+            }
+        }
+        plan.steps = steps.into_values().collect();
+        Ok(plan)
+    }
+}

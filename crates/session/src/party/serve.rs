@@ -1,0 +1,126 @@
+//! A party's thread: sets the party up, then does what the session asks until it is told to leave.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use quorate_crypto::Seed;
+use quorate_engine::{Error, Greeting, Party, Phase, Result, Trace};
+use quorate_gadgets::Family;
+use quorate_protocols::{Protocol, Visit};
+use quorate_ring::memory::guarded;
+use quorate_ring::threads;
+
+use super::job::{Command, Desk, Reply};
+use super::worker::Worker;
+use crate::error::SessionError;
+use crate::options::Options;
+use crate::party::store::Store;
+use crate::plan::sharings::prices::{Book, Prices};
+use crate::plan::{Pricing, Setting};
+
+/// What a party's thread does.
+pub(crate) struct Serve {
+    pub party: Party,
+    pub protocol: Protocol,
+    pub options: Options,
+    pub coins: Option<Seed>,
+    pub setting: Setting,
+    pub desk: Desk,
+}
+
+impl Visit for Serve {
+    type Out = ();
+
+    fn family<F: Family>(self) {
+        serve::<F>(self);
+    }
+}
+
+/// Sets the backend up, then serves commands until told to leave.
+fn serve<B: Family>(serve: Serve) {
+    let Serve { mut party, protocol, options, coins, setting, desk } = serve;
+    let Desk { program, progress, book, commands, ready, replies } = desk;
+    let me = party.me();
+    let threads = threads::set_threads(options.threads).map_err(SessionError::Threads);
+    let (backend, prices) =
+        match threads.and_then(|()| Ok(set_up::<B>(&mut party, protocol, &options, coins, (setting, book))?)) {
+            Ok(set_up) => set_up,
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
+    let _ = ready.send(Ok(me));
+    let store = Store::new(party.parties());
+    let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
+    let free = vec![u64::MAX; party.parties()];
+    let mut worker = Worker { party, backend, options, store, program, progress, prices, sharing, free };
+    while let Ok(command) = commands.recv() {
+        match command {
+            Command::Run(job) => {
+                let number = job.number;
+                let result = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.run(job))));
+                let lost = !matches!(result, Ok(Ok(_)));
+                let result = result.map_or_else(
+                    |_| Err(Error::Bug { what: "a party's thread panicked" }.into()),
+                    |run| run.unwrap_or_else(|short| Err(short.into())),
+                );
+                worker.backend.clear_stock();
+                if worker.party.is_over() {
+                    // Nobody can ask for them any more.
+                    worker.store = Store::new(worker.party.parties());
+                }
+                if replies.send(Reply { job: number, party: me, result }).is_err() || lost {
+                    return;
+                }
+            }
+            Command::Plan { reveals, assumed, dropped, reply } => {
+                let plan = catch_unwind(AssertUnwindSafe(|| guarded(|| worker.plan(&reveals, &assumed, &dropped))));
+                let _ = reply.send(plan.map_or_else(
+                    |_| Err(Error::Bug { what: "a dry run panicked" }.into()),
+                    |plan| plan.unwrap_or_else(|short| Err(short.into())),
+                ));
+            }
+            Command::Needed { targets, reply } => {
+                let needed =
+                    worker.program.read().map(|program| program.graph.needed(&targets, |id| worker.store.has(id)));
+                let _ = reply.send(needed.unwrap_or_default());
+            }
+            Command::Leave { gave_up } => {
+                worker.party.leave(gave_up);
+                return;
+            }
+        }
+    }
+}
+
+/// What the parties must agree on before the first message: the release, the protocol, and the options that they share.
+/// Where sharings are mixed, they agree on what steps take, too.
+fn set_up<B: Family>(
+    party: &mut Party,
+    protocol: Protocol,
+    options: &Options,
+    coins: Option<Seed>,
+    (setting, book): (Setting, Arc<Mutex<Book>>),
+) -> Result<(B, Option<Prices>)> {
+    let text = format!("quorate {} {}", env!("CARGO_PKG_VERSION"), protocol.name());
+    let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
+    let greeting = Greeting { program: hash.into(), terms: options.shared(protocol), ..Greeting::default() };
+    let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;
+    let mixes = if options.sharings.is_auto() { B::GARBLES } else { options.sharings.mix() };
+    let mixes = mixes && options.max_memory.is_none();
+    let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
+        let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
+        if !mixes {
+            return Ok((backend, None));
+        }
+        let pricing = Pricing::agreed(ctx, setting).await?;
+        Ok((backend, Some(Prices::new(pricing, ctx.parties(), options.clone(), book))))
+    })?;
+    run.finish();
+    if let (Some(network), None) = (options.network, options.max_memory) {
+        let bits = network.bits_per_second.map(|bits| network.rtt.as_secs_f64() * bits);
+        backend.fill_line(bits.map_or(0, |bits| (bits / 8.0) as usize));
+    }
+    Ok((backend, prices))
+}

@@ -1,0 +1,117 @@
+//! What runs cost, measured; and how far the one under way is.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use quorate_engine::clock::own_seconds;
+use quorate_engine::{Phase, Traffic};
+
+use crate::plan::Rehearsed;
+use crate::plan::lines::{Line, LineCosts};
+
+/// One phase of one party, measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhaseStats {
+    pub seconds: f64,
+    /// For which the party's thread had a core.
+    pub own_seconds: f64,
+    pub rounds: u64,
+    /// Payload bytes.
+    pub bytes_sent: u64,
+    /// With framing, handshakes, credit and TLS.
+    pub wire_bytes: u64,
+}
+
+impl PhaseStats {
+    pub(crate) fn add(&mut self, traffic: &Traffic, (elapsed, own_seconds): (Duration, f64), wire_bytes: u64) {
+        self.seconds += elapsed.as_secs_f64();
+        self.own_seconds += own_seconds;
+        self.rounds += u64::from(traffic.rounds);
+        self.bytes_sent += traffic.bytes();
+        self.wire_bytes += wire_bytes;
+    }
+
+    fn merge(&mut self, other: &PhaseStats) {
+        self.seconds += other.seconds;
+        self.own_seconds += other.own_seconds;
+        self.rounds += other.rounds;
+        self.bytes_sent += other.bytes_sent;
+        self.wire_bytes += other.wire_bytes;
+    }
+}
+
+/// The clocks of a phase: the wall's and the thread's own.
+pub(crate) struct Watch {
+    started: Instant,
+    own_seconds: f64,
+}
+
+impl Watch {
+    pub fn start() -> Watch {
+        Watch { started: Instant::now(), own_seconds: own_seconds() }
+    }
+
+    pub fn read(&self) -> (Duration, f64) {
+        (self.started.elapsed(), own_seconds() - self.own_seconds)
+    }
+}
+
+/// One run at one party.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunStats {
+    pub offline: PhaseStats,
+    pub online: PhaseStats,
+    /// Correlations made, by kind.
+    pub correlations: BTreeMap<String, u64>,
+    /// The online phase by the user's line, measured.
+    pub by_line: BTreeMap<Line, LineCosts>,
+    /// What the rehearsals of the same runs foretold.
+    pub predicted: Rehearsed,
+}
+
+/// All runs of a session so far, by party of this process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    pub parties: BTreeMap<usize, RunStats>,
+    pub runs: u64,
+}
+
+impl Stats {
+    pub(crate) fn add(&mut self, party: usize, run: &RunStats) {
+        let total = self.parties.entry(party).or_default();
+        total.offline.merge(&run.offline);
+        total.online.merge(&run.online);
+        for (kind, count) in &run.correlations {
+            *total.correlations.entry(kind.clone()).or_default() += count;
+        }
+        for (line, costs) in &run.by_line {
+            total.by_line.entry(line.clone()).or_default().add(costs);
+        }
+        total.predicted.add(&run.predicted);
+    }
+}
+
+/// How far a run is, at one party; read by the thread that shows it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    phase: AtomicU8,
+    expected: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn enter(&self, phase: Phase, expected_bytes: u64) {
+        self.expected.store(expected_bytes, Ordering::Relaxed);
+        self.phase.store(1 + phase as u8, Ordering::Relaxed);
+    }
+
+    /// The phase under way and the payload bytes that the run will have sent at its end; `None` before the first.
+    pub fn read(&self) -> Option<(Phase, u64)> {
+        let phase = match self.phase.load(Ordering::Relaxed) {
+            0 => return None,
+            1 => Phase::Offline,
+            _ => Phase::Online,
+        };
+        Some((phase, self.expected.load(Ordering::Relaxed)))
+    }
+}

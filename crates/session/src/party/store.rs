@@ -1,0 +1,428 @@
+//! What a party keeps from run to run, so that all parties keep the same.
+//!
+//! A value is kept while its array lives at some party, or while an array that was not computed yet depends on it. Arrays
+//! die at different times at different parties (garbage collectors differ), so each party tells the others in the
+//! handshake of the next run, and a value goes once all have let go of it.
+//!
+//! A run may end well at one party and badly at another (an interrupt, at the last moment). So what a run computed is only
+//! *pending* until the next handshake, where each party says which run it was prepared for last, that is, had all that it
+//! needs of: runs that all were prepared for are committed, others never happened. A party hands nothing out before it has
+//! heard that all are prepared. So a run that is dropped is one of which nobody has seen anything, and what somebody has seen
+//! is committed everywhere, with the randomness with which it was seen. The parties then compare what they hold; a
+//! disagreement is an error, never a hang.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use quorate_engine::{Error, Mismatch, Result};
+use quorate_gadgets::Computes;
+use quorate_graph::{Graph, NodeId, Op};
+
+use crate::work::data::OwnInput;
+use crate::work::order::Places;
+use crate::work::value::{Known, Value};
+
+/// Ranges of arrays that a party can let go of in one handshake; more wait for the next.
+const DROPS_PER_RUN: usize = 50_000;
+const NOTE_HEAD_BYTES: usize = 4 + 8 + 8;
+
+pub(crate) struct Store<S: Computes> {
+    /// Values of committed runs.
+    pub values: Known<S>,
+    /// This party's inputs that no committed run has used.
+    pub inputs: BTreeMap<NodeId, Arc<OwnInput>>,
+    pending: Option<Pending<S>>,
+    /// The last run that this party was prepared for and that may count.
+    prepared: u32,
+    /// The user's arrays that some party still holds.
+    alive: BTreeSet<NodeId>,
+    /// How many of the program's arrays were taken over into `alive`, and their hash.
+    seen: usize,
+    arrays_hash: blake3::Hasher,
+    /// For each array that some party let go of: a bit per party.
+    dropped_by: BTreeMap<NodeId, u64>,
+    own_drops: OwnDrops,
+    parties: usize,
+}
+
+/// What a run leaves that this party was prepared for, if it counts.
+struct Pending<S: Computes> {
+    run: u32,
+    computed: Known<S>,
+    after: Kept,
+    /// Nodes of the program when it ran; inputs built since are not its business.
+    nodes: usize,
+}
+
+/// What is to be there after a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub values: BTreeSet<NodeId>,
+    pub inputs: BTreeSet<NodeId>,
+}
+
+/// Arrays that this party let go of, until all peers are known to have heard it.
+#[derive(Default)]
+struct OwnDrops {
+    waiting: Vec<NodeId>,
+    /// Sent in this run, or in one that failed (0).
+    sent: Vec<(u32, Vec<Range>)>,
+}
+
+/// All arrays from the first to the last.
+type Range = (NodeId, NodeId);
+
+/// The nodes that users hold, or held, as arrays, in the order in which they were built; those that all parties of this
+/// process know are forgotten.
+#[derive(Default)]
+pub(crate) struct Arrays {
+    first: usize,
+    ids: Vec<NodeId>,
+}
+
+impl Arrays {
+    pub fn push(&mut self, id: NodeId) {
+        self.ids.push(id);
+    }
+
+    /// Takes `id` back if it is the newest.
+    pub fn take_back(&mut self, id: NodeId) {
+        if self.ids.last() == Some(&id) {
+            self.ids.pop();
+        }
+    }
+
+    /// How many there were so far.
+    fn len(&self) -> usize {
+        self.first + self.ids.len()
+    }
+
+    /// All but the first `seen`.
+    fn since(&self, seen: usize) -> &[NodeId] {
+        &self.ids[seen.saturating_sub(self.first).min(self.ids.len())..]
+    }
+
+    /// All parties of this process have taken them over.
+    pub fn forget(&mut self) {
+        self.first += self.ids.len();
+        self.ids.clear();
+    }
+}
+
+/// What a party says of itself in the handshake.
+struct Note {
+    prepared: u32,
+    /// Hashes of the values it holds: without and with its pending run.
+    committed: u64,
+    with_pending: u64,
+    dropped: Vec<Range>,
+}
+
+impl<S: Computes> Store<S> {
+    pub fn new(parties: usize) -> Self {
+        Store {
+            values: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            pending: None,
+            prepared: 0,
+            alive: BTreeSet::new(),
+            seen: 0,
+            arrays_hash: blake3::Hasher::new_derive_key("quorate/session/arrays"),
+            dropped_by: BTreeMap::new(),
+            own_drops: OwnDrops::default(),
+            parties,
+        }
+    }
+
+    /// Whether a value exists, as far as this party knows.
+    pub fn has(&self, id: NodeId) -> bool {
+        self.values.contains_key(&id) || self.pending.as_ref().is_some_and(|p| p.computed.contains_key(&id))
+    }
+
+    /// The values that exist, as far as this party knows.
+    pub fn held(&self) -> impl Iterator<Item = NodeId> {
+        self.values.keys().chain(self.pending.iter().flat_map(|pending| pending.computed.keys())).copied()
+    }
+
+    /// They themselves.
+    pub fn known(&self) -> impl Iterator<Item = (&NodeId, &Rc<Value<S>>)> {
+        self.values.iter().chain(self.pending.iter().flat_map(|pending| &pending.computed))
+    }
+
+    /// Takes over what the session gathered since the last run; returns the hash of the program's arrays.
+    pub fn take_over(
+        &mut self,
+        arrays: &Arrays,
+        inputs: BTreeMap<NodeId, Arc<OwnInput>>,
+        dropped: Vec<NodeId>,
+    ) -> [u8; 32] {
+        for &id in arrays.since(self.seen) {
+            self.alive.insert(id);
+            self.arrays_hash.update(&id.0.to_le_bytes());
+        }
+        self.seen = arrays.len();
+        self.inputs.extend(inputs);
+        self.own_drops.waiting.extend(dropped);
+        self.arrays_hash.finalize().into()
+    }
+
+    /// What this party tells the others.
+    pub fn note(&mut self) -> Vec<u8> {
+        let with_pending: u64 = match &self.pending {
+            Some(pending) => hash_of(self.after(pending).iter()),
+            None => hash_of(self.values.keys()),
+        };
+        let mut note = Vec::new();
+        note.extend_from_slice(&self.prepared.to_le_bytes());
+        note.extend_from_slice(&hash_of(self.values.keys()).to_le_bytes());
+        note.extend_from_slice(&with_pending.to_le_bytes());
+        for (first, last) in self.own_drops.send(&self.alive) {
+            note.extend_from_slice(&first.0.to_le_bytes());
+            note.extend_from_slice(&last.0.to_le_bytes());
+        }
+        note
+    }
+
+    /// The nodes whose values exist after a pending run.
+    fn after(&self, pending: &Pending<S>) -> Vec<NodeId> {
+        let all: BTreeSet<NodeId> = self.values.keys().chain(pending.computed.keys()).copied().collect();
+        all.into_iter().filter(|id| pending.after.values.contains(id)).collect()
+    }
+
+    /// Settles the last run and takes in what the parties let go of. All parties do this alike.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`]; [`Mismatch::Request`] where a peer holds other values.
+    pub fn settle(&mut self, me: usize, run: u32, notes: &[Vec<u8>], nodes: usize) -> Result<()> {
+        let notes: Vec<Note> =
+            notes.iter().enumerate().map(|(p, note)| Note::read(p, note, nodes)).collect::<Result<_>>()?;
+        let agreed = notes.iter().map(|note| note.prepared).min().unwrap_or(0);
+        let holds = |note: &Note| if note.prepared <= agreed { note.with_pending } else { note.committed };
+        if let Some(peer) = notes.iter().position(|note| holds(note) != holds(&notes[me])) {
+            return Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }));
+        }
+        match self.pending.take() {
+            Some(pending) if pending.run <= agreed => self.commit(pending),
+            _ => {}
+        }
+        self.prepared = agreed;
+        self.own_drops.acknowledged(agreed, run);
+        for (party, note) in notes.iter().enumerate() {
+            self.note_dropped(party, &note.dropped);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, pending: Pending<S>) {
+        let Pending { computed, after, nodes, .. } = pending;
+        self.values.extend(computed);
+        self.values.retain(|id, _| after.values.contains(id));
+        self.inputs.retain(|id, _| id.index() >= nodes || after.inputs.contains(id));
+    }
+
+    fn note_dropped(&mut self, party: usize, dropped: &[Range]) {
+        for &(first, last) in dropped {
+            let arrays: Vec<NodeId> = self.alive.range(first..=last.max(first)).copied().collect();
+            for id in arrays {
+                let by = self.dropped_by.entry(id).or_default();
+                *by |= 1 << party;
+                if by.count_ones() as usize == self.parties {
+                    self.dropped_by.remove(&id);
+                    self.alive.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// What to keep after a run of `running`.
+    pub fn kept(&self, graph: &Graph, running: &[NodeId]) -> Kept {
+        let running = Places(running);
+        kept(graph, &self.alive, |id: NodeId| self.values.contains_key(&id) || running.of(id).is_some())
+    }
+
+    /// What a run of `running` would keep if it came now, where all parties let go of the same arrays: of these, the
+    /// program's `arrays` that were not taken over yet, and `dropped`, of which nobody was told.
+    pub fn would_keep(&self, graph: &Graph, arrays: &Arrays, dropped: &[NodeId], running: &BTreeSet<NodeId>) -> Kept {
+        let mut alive = self.alive.clone();
+        alive.extend(arrays.since(self.seen));
+        for id in dropped.iter().chain(&self.own_drops.waiting) {
+            alive.remove(id);
+        }
+        for &(first, last) in self.own_drops.sent.iter().flat_map(|(_, ranges)| ranges) {
+            let mut later = alive.split_off(&first);
+            alive.extend(later.split_off(&NodeId(last.0 + 1)));
+        }
+        kept(graph, &alive, |id: NodeId| self.has(id) || running.contains(&id))
+    }
+
+    /// The nodes that may be needed from now on, whether the pending run counts or not: arrays, values, and what it takes to
+    /// compute the arrays that have none.
+    pub fn needs(&self, graph: &Graph) -> BTreeSet<NodeId> {
+        let mut needs = self.alive.clone();
+        needs.extend(self.held());
+        let before = |id: NodeId| self.values.contains_key(&id);
+        let stays = |id: &NodeId| self.pending.as_ref().is_none_or(|pending| pending.after.values.contains(id));
+        let after = |id: NodeId| self.has(id) && stays(&id);
+        let waiting = |done: &dyn Fn(NodeId) -> bool| -> Vec<NodeId> {
+            self.alive.iter().copied().filter(|&id| !done(id)).collect()
+        };
+        needs.extend(graph.needed(&waiting(&before), before));
+        needs.extend(graph.needed(&waiting(&after), after));
+        needs
+    }
+
+    /// Notes a run of which this party has all that it needs, before it says so; the next handshake decides whether it counts.
+    pub fn prepared(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
+        self.prepared = run;
+        self.pending = Some(Pending { run, computed, after, nodes });
+    }
+}
+
+/// What lives on if the arrays `alive` do, and what others that are not `done` need of it.
+fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) -> Kept {
+    let waiting: Vec<NodeId> = alive.iter().copied().filter(|&id| !done(id)).collect();
+    let needed = graph.needed(&waiting, &done);
+    let operands = needed.iter().flat_map(|&id| graph.node(id).inputs.iter().copied()).filter(|&id| done(id));
+    let values = alive.iter().copied().filter(|&id| done(id)).chain(operands).collect();
+    let is_input = |id: &NodeId| matches!(graph.node(*id).op, Op::Input { .. });
+    Kept { values, inputs: needed.into_iter().filter(is_input).collect() }
+}
+
+impl OwnDrops {
+    /// What the next note names: all that some peer may not have heard, and as much of the rest as fits. Neighbours make a
+    /// range where no other array that is `alive` lies between them.
+    fn send(&mut self, alive: &BTreeSet<NodeId>) -> impl Iterator<Item = Range> + '_ {
+        self.waiting.sort_unstable();
+        let mut ranges: Vec<Range> = Vec::new();
+        let mut taken = 0;
+        for &id in &self.waiting {
+            let is_next = |last: NodeId| id <= last || alive.range(NodeId(last.0 + 1)..id).next().is_none();
+            match ranges.pop() {
+                Some((first, last)) if is_next(last) => ranges.push((first, id)),
+                before => {
+                    ranges.extend(before);
+                    if ranges.len() == DROPS_PER_RUN {
+                        break;
+                    }
+                    ranges.push((id, id));
+                }
+            }
+            taken += 1;
+        }
+        self.waiting.drain(..taken);
+        if !ranges.is_empty() {
+            self.sent.push((0, ranges));
+        }
+        self.sent.iter().flat_map(|(_, ranges)| ranges.iter().copied()).take(2 * DROPS_PER_RUN)
+    }
+
+    /// Forgets what was named in runs that all parties were prepared for; everything else was named in `run` now.
+    fn acknowledged(&mut self, agreed: u32, run: u32) {
+        self.sent.retain(|&(sent_in, _)| sent_in == 0 || sent_in > agreed);
+        let mut room = 2 * DROPS_PER_RUN;
+        for (sent_in, ids) in &mut self.sent {
+            if *sent_in == 0 && ids.len() <= room {
+                *sent_in = run;
+            }
+            room = room.saturating_sub(ids.len());
+        }
+    }
+}
+
+impl Note {
+    fn read(peer: usize, note: &[u8], nodes: usize) -> Result<Note> {
+        let malformed = Error::Malformed { peer, what: "note of a wrong length" };
+        if note.len() < NOTE_HEAD_BYTES || !(note.len() - NOTE_HEAD_BYTES).is_multiple_of(8) {
+            return Err(malformed);
+        }
+        let (head, ids) = note.split_at(NOTE_HEAD_BYTES);
+        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or_default());
+        let (ranges, _) = ids.as_chunks::<8>();
+        let range = |b: &[u8; 8]| {
+            let both = u64::from_le_bytes(*b);
+            (NodeId(both as u32), NodeId((both >> 32) as u32))
+        };
+        let dropped = ranges.iter().map(range).filter(|(_, last)| last.index() < nodes).collect();
+        let prepared = u32::from_le_bytes(head[..4].try_into().unwrap_or_default());
+        Ok(Note { prepared, committed: word(4), with_pending: word(12), dropped })
+    }
+}
+
+fn hash_of<'a>(ids: impl Iterator<Item = &'a NodeId>) -> u64 {
+    let mut hash = blake3::Hasher::new_derive_key("quorate/session/values");
+    ids.for_each(|id| {
+        hash.update(&id.0.to_le_bytes());
+    });
+    let mut short = [0; 8];
+    short.copy_from_slice(&hash.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_ring::{Ring, Vector};
+    use quorate_rss::Rss;
+
+    use super::*;
+    use crate::work::data::Plain;
+    use crate::work::value::Value;
+
+    /// Values of these nodes.
+    fn known(ids: &[u32]) -> Known<Rss> {
+        let value = || Rc::new(Value::Public(Plain::Vector(Vector::zeros(Ring::of(8), 1))));
+        ids.iter().map(|&id| (NodeId(id), value())).collect()
+    }
+
+    fn keeping(ids: &[u32]) -> Kept {
+        Kept { values: ids.iter().map(|&id| NodeId(id)).collect(), ..Kept::default() }
+    }
+
+    /// A party that holds these values, after a run of which it keeps those, if it was prepared for one.
+    fn party(committed: &[u32], pending: Option<(&[u32], &[u32])>) -> Store<Rss> {
+        let mut store = Store::new(2);
+        store.values = known(committed);
+        if let Some((computed, kept)) = pending {
+            store.prepared(1, known(computed), keeping(kept), 10);
+        }
+        store
+    }
+
+    /// What the parties say of each other at the next run, and what each holds then.
+    fn meet(mut parties: [Store<Rss>; 2]) -> [Result<Vec<u32>>; 2] {
+        let notes: Vec<Vec<u8>> = parties.iter_mut().map(Store::note).collect();
+        let mut settled = parties.iter_mut().enumerate().map(|(me, store)| {
+            let settled = store.settle(me, 2, &notes, 10);
+            settled.map(|()| store.values.keys().map(|id| id.0).collect())
+        });
+        std::array::from_fn(|_| settled.next().unwrap())
+    }
+
+    fn told_of(peer: usize) -> Result<Vec<u32>> {
+        Err(Error::Mismatch(Mismatch::Request { peer, here: "".into() }))
+    }
+
+    #[test]
+    fn parties_that_hold_other_values_are_told_so() {
+        let others = [
+            [party(&[1, 2], None), party(&[1, 3], None)],
+            [party(&[1, 2], None), party(&[1], None)],
+            [party(&[], None), party(&[7], None)],
+            // Both were prepared for the last run, which left other values; or before which they held other ones.
+            [party(&[1], Some((&[4], &[1, 4]))), party(&[1], Some((&[5], &[1, 5])))],
+            [party(&[1], Some((&[4], &[1, 4]))), party(&[1], Some((&[4], &[4])))],
+            // Only one was prepared: the run never happened, and what was there before differs.
+            [party(&[1], Some((&[4], &[1, 4]))), party(&[2], None)],
+        ];
+        for parties in others {
+            assert_eq!(meet(parties), [told_of(1), told_of(0)]);
+        }
+    }
+
+    #[test]
+    fn a_run_counts_if_all_were_prepared_for_it() {
+        let prepared = || party(&[1, 2], Some((&[4, 5], &[2, 5])));
+        assert_eq!(meet([prepared(), prepared()]), [Ok(vec![2, 5]), Ok(vec![2, 5])]);
+        assert_eq!(meet([prepared(), party(&[1, 2], None)]), [Ok(vec![1, 2]), Ok(vec![1, 2])]);
+    }
+}

@@ -1,0 +1,169 @@
+//! One party's thread: owns the party, its shares and its correlations, and serves runs.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use quorate_engine::{Believed, Costs, Ctx, Demand, Party, Phase, Result, Run, Trace};
+use quorate_gadgets::Family;
+use quorate_graph::{Graph, NodeId};
+
+use super::agreement::{greeting, naming, plan_hash, short_hash};
+use super::job::{Job, Outcome, Program};
+use super::mixing::{in_pieces, mix, work};
+use crate::error::SessionError;
+use crate::memory::allowed::Allowed;
+use crate::memory::free;
+use crate::memory::limit::Limit;
+use crate::memory::schedule::Schedule;
+use crate::options::Options;
+use crate::party::stats::{Progress, RunStats, Watch};
+use crate::party::store::Store;
+use crate::plan::Rehearsed;
+use crate::plan::lines::by_line;
+use crate::plan::rehearsal::{Rehearsal, rehearse};
+use crate::plan::sharings::assign::Deciding;
+use crate::plan::sharings::prices::Prices;
+use crate::run::ahead::{Ahead, leaving};
+use crate::run::executor::Executor;
+use crate::work::data::{Data, Plain, decode, decode_units};
+use crate::work::effort::Taken;
+use crate::work::value::Known;
+use crate::work::{Reveal, Work};
+
+pub(crate) struct Worker<B: Family> {
+    pub(super) party: Party,
+    pub(super) backend: B,
+    pub(super) options: Options,
+    pub(super) store: Store<B>,
+    pub(super) program: Arc<RwLock<Program>>,
+    pub(super) progress: Arc<Progress>,
+    /// What steps take where the parties run, as they agreed; where a protocol has several sharings.
+    pub(super) prices: Option<Prices>,
+    /// How many parties share this process.
+    pub(super) sharing: usize,
+    /// What each party had free when the last run began.
+    pub(super) free: Vec<u64>,
+}
+
+impl<B: Family> Worker<B> {
+    pub(super) fn run(&mut self, job: Job) -> std::result::Result<Outcome, SessionError> {
+        let program = self.program.clone();
+        let program = program.read().map_err(|_| SessionError::WorkerGone)?;
+        let graph = &program.graph;
+        let (me, parties) = (self.party.me(), self.party.parties());
+        let arrays = self.store.take_over(&program.arrays, job.inputs, job.dropped);
+        let wire_before = self.party.wire_bytes();
+        let note = free::with_share(free::share_of_process(self.sharing), self.store.note());
+        let greeting = greeting(graph, &job.reveals, &arrays, note);
+        let trace = || Trace { first: graph.first(), hashes: graph.hashes().iter().map(short_hash).collect() };
+        let describe = |i: usize| graph.describe(NodeId(i as u32));
+        let asked = |error| naming(error, graph, &job.reveals);
+        let mut run = self.party.begin(&greeting, &trace, &describe).map_err(asked)?;
+        let started = Watch::start(); // waiting for the others to come here is no part of the run
+        let number = run.agreement().run;
+        let (free, notes) = free::shares(&run.agreement().notes)?;
+        self.store.settle(me, number, &notes, graph.len()).map_err(asked)?;
+        let mut work = work(graph, &job.reveals, |id| self.store.values.contains_key(&id));
+        let deciding = self.prices.as_ref().map(|prices| Deciding::of(prices, &self.options));
+        let mut limit = Limit::named(self.options.max_memory);
+        let decided = mix::<B>(&mut work, &self.store, (limit, &self.options), deciding.as_ref())?;
+        let after = self.store.kept(graph, &work.nodes);
+        // From here on an error tells the peers, who would wait for this party otherwise.
+        let keep_node = |id: NodeId| after.values.contains(&id);
+        let held = self.store.values.keys().copied().collect();
+        let mut rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
+        let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
+        if let Some(less) = allowed.less_for(&rehearsal.need) {
+            limit = less;
+            in_pieces(&mut work, &self.store);
+            rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
+        }
+        self.free = free;
+        let need = rehearsal.need;
+        if let Err(refusal) = allowed.check(graph, &need, limit) {
+            // All parties know what this follows from, so nobody has to be told; plans were not compared yet.
+            if self.prices.is_none() {
+                run.finish();
+            }
+            return Err(refusal);
+        }
+        let beside = |error| SessionError::beside_plan(error, need.total(limit));
+        let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
+        let own_seconds = decided.own_seconds;
+        let predicted = Rehearsed::of(&rehearsal, &work, by_line(graph, &rehearsal.steps), own_seconds);
+        let Rehearsal { demand, correlations, steps, schedule, garbles_ahead, .. } = rehearsal;
+        if self.prices.is_some() {
+            run.compare(plan_hash(&work, garbles_ahead, &correlations))?;
+        }
+
+        let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
+        self.progress.enter(Phase::Offline, expected);
+        self.backend.clear_stock();
+        self.backend.set_ahead(garbles_ahead);
+        let mut made = Ahead::Nothing;
+        if !demand.totals().is_empty() && need.makes_ahead(limit) {
+            let (known, needs) = (&self.store.values, (demand, &schedule));
+            made = make_ahead(&mut run, (&self.backend, known), &work, needs, &keep_node).map_err(beside)?;
+        }
+        let offline_time = started.read();
+        let started = Watch::start();
+        let wire_middle = run.wire_bytes();
+        self.progress.enter(Phase::Online, expected);
+        let how = (allowed.room(&need, limit), &schedule);
+        let mut executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
+        executor.ahead = made;
+        let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await).map_err(beside)?;
+        let revealed = decoded(graph, &work.reveals, done.opened, job.units);
+        // From here on this party can finish the run, and says so: it keeps what was computed until all tell what became of it.
+        self.store.prepared(number, done.kept, after, graph.len());
+        if work.confirms() {
+            run.confirm()?;
+        }
+        let wire_after = run.wire_bytes();
+        let costs = run.finish();
+
+        stats.offline.add(&costs.offline, offline_time, wire_middle - wire_before);
+        stats.online.add(&costs.online, started.read(), wire_after - wire_middle);
+        stats.by_line = by_line(graph, &measured(&costs, done.steps, steps));
+        let needs = graph.may_forget().then(|| self.store.needs(graph));
+        Ok(Outcome { revealed, stats, needs })
+    }
+}
+
+/// The offline phase: correlations, and the circuits that are garbled with them.
+fn make_ahead<B: Family>(
+    run: &mut Run<'_>,
+    (backend, known): (&B, &Known<B>),
+    work: &Work<'_>,
+    (demand, schedule): (Demand<B::Kind>, &Schedule),
+    keeps: &dyn Fn(NodeId) -> bool,
+) -> Result<Ahead<B>> {
+    let (nothing, leaves) = (BTreeMap::new(), leaving(work));
+    let keep = |id| leaves.contains(&id) || keeps(id);
+    let circuits = async |ctx: &Ctx| {
+        let mut executor = Executor::new(backend, work, known, &nothing, &keep, (None, schedule));
+        executor.ahead = Ahead::only(work);
+        executor.run(ctx).await
+    };
+    let garbled = run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand, circuits).await)?;
+    Ok(garbled.map_or(Ahead::Nothing, |garbled| Ahead::Done(garbled.kept)))
+}
+
+/// What the steps of a run took, with the bytes that were counted for them and the correlations that they drew.
+fn measured(costs: &Costs, mut steps: Taken, rehearsed: Taken) -> Taken {
+    for (id, sent) in &costs.by_step {
+        steps.talking.entry(*id).or_default().bytes = sent.bytes;
+    }
+    for (id, planned) in rehearsed.talking {
+        steps.talking.entry(id).or_default().correlations = planned.correlations;
+    }
+    steps
+}
+
+fn decoded(graph: &Graph, reveals: &[Reveal], opened: Vec<Option<Believed<Plain>>>, units: bool) -> Vec<Option<Data>> {
+    let decode = if units { decode_units } else { decode };
+    let one = |(reveal, value): (&Reveal, Option<Believed<Plain>>)| {
+        value.map(|value| decode(graph.node(reveal.node).dtype, &value.into_inner()))
+    };
+    reveals.iter().zip(opened).map(one).collect()
+}

@@ -1,0 +1,285 @@
+//! What a request will cost, before anything is sent: rehearsals of every party, priced where they shall run.
+
+pub(crate) mod lines;
+pub(crate) mod rehearsal;
+pub(crate) mod sharings;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_engine::{Ctx, Phase, Rates, Result};
+use quorate_graph::{Graph, Network, NodeId};
+use quorate_ring::meter::Work;
+
+use crate::plan::lines::{Line, LineCosts};
+use crate::plan::rehearsal::{PhaseDry, Rehearsal};
+use crate::plan::sharings::assign::Chosen;
+use crate::run::operations::truncation::Truncations;
+use crate::work::Work as ToDo;
+use crate::work::effort::StepCost;
+
+/// Where parties run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Setting {
+    /// All in this process, in threads that share its cores; over memory, or over a network that is simulated.
+    Here { parties: usize, network: Option<Network> },
+    /// Each on a machine like this one. Without a network, rounds take what they take among threads.
+    Apart { network: Option<Network> },
+}
+
+/// Seconds of a phase or of a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// In which parties compute.
+    pub compute_seconds: f64,
+    /// In which they wait for messages.
+    pub network_seconds: f64,
+    /// Those among `compute_seconds` in which they plan, rehearse and schedule, as a clock had them. All others follow from what
+    /// they are going to do, and are foretold alike whenever and by whom.
+    pub bookkeeping_seconds: f64,
+}
+
+impl Price {
+    /// Both: computing and waiting are taken not to overlap.
+    pub fn seconds(&self) -> f64 {
+        self.compute_seconds + self.network_seconds
+    }
+}
+
+/// Prices work and messages in one setting.
+pub struct Pricing {
+    setting: Setting,
+    rates: Rates,
+}
+
+impl Pricing {
+    /// Measures this machine if that was not done yet (about 50 ms).
+    pub fn at(setting: Setting) -> Pricing {
+        let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
+        Pricing { setting, rates: Rates::of_this_machine(sharing) }
+    }
+
+    /// The same at all parties: the slowest one's rates. Parties of one process ask, too, since what one of them has
+    /// measured may be forgotten before the next one asks.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    pub(crate) async fn agreed(ctx: &Ctx, setting: Setting) -> Result<Pricing> {
+        let rates = Pricing::at(setting).rates.slowest(ctx).await?;
+        Ok(Pricing { setting, rates })
+    }
+
+    /// Seconds of what every party does: work, and seconds of bookkeeping.
+    pub fn compute(&self, parties: impl Iterator<Item = (Work, f64)>) -> f64 {
+        let each: Vec<f64> = parties.map(|(work, control)| self.rates.seconds(&work) + control).collect();
+        match self.setting {
+            Setting::Here { .. } => Rates::shared(&each),
+            Setting::Apart { .. } => each.into_iter().fold(0.0, f64::max),
+        }
+    }
+
+    /// The measured seconds beside those of [`Pricing::compute`], given the ones for which each party's thread had a core.
+    pub fn computed(&self, own_seconds: impl Iterator<Item = f64>) -> f64 {
+        self.compute(own_seconds.map(|own| (Work::default(), own)))
+    }
+
+    /// Seconds of so many rounds, in which a party sends these bytes to all and to its busiest peer.
+    pub fn network(&self, rounds: u64, bytes: u64, bytes_of_link: u64) -> f64 {
+        let among_threads = rounds as f64 * self.rates.round_seconds;
+        match self.setting {
+            // Simulated links are independent of each other.
+            Setting::Here { network: Some(network), .. } => network.price(rounds, bytes_of_link, among_threads),
+            Setting::Apart { network: Some(network) } => network.price(rounds, bytes, 0.0),
+            _ => among_threads,
+        }
+    }
+
+    /// Seconds of a round of so many parties in which nothing much is sent, with what each takes to wake up.
+    pub(crate) fn round(&self, parties: usize) -> f64 {
+        let waking = (0..parties).map(|_| (Work::default(), self.rates.wake_seconds));
+        self.network(1, 0, 0) + self.compute(waking)
+    }
+
+    /// What a line would take by itself. Lines that do not depend on each other share rounds, so that a program may take
+    /// less than the sum of its lines.
+    pub fn line(&self, parties: &[&LineCosts]) -> Price {
+        let rounds = parties.iter().map(|line| line.rounds).max().unwrap_or(0);
+        let bytes = parties.iter().map(|line| line.bytes).max().unwrap_or(0);
+        let waking = |line: &LineCosts| line.rounds as f64 * self.rates.wake_seconds;
+        let compute_seconds = self.compute(parties.iter().map(|line| (line.work, line.busy_seconds + waking(line))));
+        Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes), bookkeeping_seconds: 0.0 }
+    }
+
+    /// What a phase takes; that in which a run ends has its confirmation. The rehearsal itself, of both phases, is part of the offline phase, as are decisions before it.
+    pub fn phase(&self, phase: Phase, parties: &[&Rehearsed]) -> Price {
+        let of = |party: &Rehearsed| party.phase(phase).clone();
+        let waits =
+            |party: &Rehearsed| f64::from(party.phase(phase).traffic.rounds) + party.confirmations(phase) as f64;
+        let waking = |party: &Rehearsed| waits(party) * self.rates.wake_seconds;
+        let control = |party: &Rehearsed| match phase {
+            Phase::Offline => {
+                let rehearsing = party.deciding_seconds + party.offline.control_seconds + party.online.control_seconds;
+                rehearsing + party.offline.control_seconds
+            }
+            Phase::Online => party.online.control_seconds,
+        };
+        let confirmations = parties.iter().map(|party| party.confirmations(phase)).max().unwrap_or(0);
+        let compute_seconds = self.compute(parties.iter().map(|p| (of(p).work, control(p) + waking(p))));
+        let bookkeeping_seconds = compute_seconds - self.compute(parties.iter().map(|p| (of(p).work, waking(p))));
+        let most = |count: fn(&PhaseDry) -> u64| parties.iter().map(|p| count(p.phase(phase))).max().unwrap_or(0);
+        let rounds = most(|dry| u64::from(dry.traffic.rounds));
+        let link = most(|dry| dry.traffic.sent.iter().copied().max().unwrap_or(0));
+        let network_seconds = self.network(rounds + confirmations, most(|dry| dry.traffic.bytes()), link);
+        Price { compute_seconds, network_seconds, bookkeeping_seconds }
+    }
+}
+
+/// One or more runs of one party, rehearsed and added up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rehearsed {
+    pub offline: PhaseDry,
+    pub online: PhaseDry,
+    pub by_line: BTreeMap<Line, LineCosts>,
+    /// Seconds in which the party decided in which sharings steps run.
+    pub deciding_seconds: f64,
+    /// Runs at whose end the parties tell each other that they have all that they need, in half a round trip.
+    pub confirmed: u64,
+}
+
+impl Rehearsed {
+    pub(crate) fn of<K>(
+        rehearsal: &Rehearsal<K>,
+        work: &ToDo<'_>,
+        by_line: BTreeMap<Line, LineCosts>,
+        deciding_seconds: f64,
+    ) -> Rehearsed {
+        let (offline, online) = (rehearsal.offline.clone(), rehearsal.online.clone());
+        Rehearsed { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
+    }
+
+    pub fn phase(&self, phase: Phase) -> &PhaseDry {
+        match phase {
+            Phase::Offline => &self.offline,
+            Phase::Online => &self.online,
+        }
+    }
+
+    /// The confirmations that are waited for in a phase.
+    fn confirmations(&self, phase: Phase) -> u64 {
+        if phase == Phase::Online { self.confirmed } else { 0 }
+    }
+
+    pub(crate) fn add(&mut self, run: &Rehearsed) {
+        self.deciding_seconds += run.deciding_seconds;
+        self.confirmed += run.confirmed;
+        for (total, phase) in [(&mut self.offline, &run.offline), (&mut self.online, &run.online)] {
+            total.traffic.rounds += phase.traffic.rounds;
+            total.traffic.sent.resize(phase.traffic.sent.len(), 0);
+            total.traffic.sent.iter_mut().zip(&phase.traffic.sent).for_each(|(sum, more)| *sum += more);
+            total.work += phase.work;
+            total.control_seconds += phase.control_seconds;
+        }
+        for (line, costs) in &run.by_line {
+            self.by_line.entry(line.clone()).or_default().add(costs);
+        }
+    }
+}
+
+/// One program step: who it is, and what it costs every party in the online phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepPlan {
+    pub node: u32,
+    pub what: String,
+    pub file: String,
+    pub line: u32,
+    /// Payload bytes sent, by party.
+    pub bytes_sent: Vec<u64>,
+    /// The rounds after which it begins and is done; a value and its reveal may lie apart.
+    pub rounds: Vec<(u32, u32)>,
+    pub correlations: BTreeMap<String, u64>,
+    /// By party.
+    pub work: Vec<(Work, f64)>,
+}
+
+/// The plan of a request.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Every party.
+    pub parties: Vec<Rehearsed>,
+    /// Correlations by kind.
+    pub correlations: BTreeMap<String, u64>,
+    /// The steps that exchange messages.
+    pub steps: Vec<StepPlan>,
+    /// Bytes that a party holds at the worst moment, if steps run one after another: what the session holds, correlations
+    /// that are made ahead, values from their step to their last use, and the step's working room.
+    pub memory_bytes: u64,
+    /// Why it would be refused, where it does not fit the session's limit on memory.
+    pub refusal: Option<String>,
+    /// How fixed-point results are truncated.
+    pub truncations: Truncations,
+    /// The nodes that would be run.
+    pub executed: Vec<NodeId>,
+    /// For steps that could run in several sharings, the one that was chosen.
+    pub chosen: BTreeMap<NodeId, Chosen>,
+}
+
+impl StepPlan {
+    /// A step that costs nobody anything yet.
+    pub(crate) fn at(graph: &Graph, node: u32, parties: usize) -> StepPlan {
+        let source = &graph.node(NodeId(node)).source;
+        StepPlan {
+            node,
+            what: graph.describe(NodeId(node)),
+            file: source.file.to_string(),
+            line: source.line,
+            bytes_sent: vec![0; parties],
+            rounds: Vec::new(),
+            correlations: BTreeMap::new(),
+            work: vec![Default::default(); parties],
+        }
+    }
+
+    /// Takes in what the step costs one party; its rounds are the same for all.
+    pub(crate) fn take(&mut self, party: usize, cost: StepCost) {
+        self.bytes_sent[party] = cost.bytes;
+        self.work[party] = (cost.work, cost.busy_seconds);
+        self.correlations = cost.correlations;
+        self.rounds = cost.rounds;
+    }
+}
+
+impl Plan {
+    /// The lines of the program that run, in order.
+    pub fn lines(&self) -> Vec<Line> {
+        let all: BTreeSet<&Line> = self.parties.iter().flat_map(|party| party.by_line.keys()).collect();
+        all.into_iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_engine::testing;
+
+    #[test]
+    fn parties_of_a_process_agree_whatever_was_forgotten() {
+        let setting = Setting::Here { parties: 2, network: None };
+        let all = testing::online(2, async |ctx: &Ctx| {
+            if ctx.me() == 1 {
+                Pricing::at(setting);
+                Rates::forget();
+            }
+            Ok(Pricing::agreed(ctx, setting).await?.rates)
+        });
+        let rates: Vec<Rates> = all.into_iter().map(|each| each.unwrap().0).collect();
+        assert_eq!(rates[0], rates[1]);
+    }
+
+    #[test]
+    fn waking_up_counts_for_each_round() {
+        let pricing = Pricing::at(Setting::Apart { network: None });
+        let mut line = LineCosts { rounds: 10, ..LineCosts::default() };
+        let ten = pricing.line(&[&line]).compute_seconds;
+        line.rounds = 30;
+        assert!(ten > 0.0 && (pricing.line(&[&line]).compute_seconds / ten - 3.0).abs() < 1e-9);
+    }
+}

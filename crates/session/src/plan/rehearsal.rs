@@ -1,0 +1,254 @@
+//! The rehearsal of a run: dry runs of both phases as one party, which tell what it will do before anything is sent.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use quorate_engine::clock::own_seconds;
+use quorate_engine::{Ctx, Demand, Phase, Result, Traffic, dry};
+use quorate_gadgets::Family;
+use quorate_graph::domains::Domain;
+use quorate_graph::{Graph, NodeId};
+use quorate_ring::meter::{Work as Effort, charged};
+
+use crate::memory::limit::Limit;
+use crate::memory::need::Need;
+use crate::memory::schedule::{Given, Schedule};
+use crate::memory::sizes;
+use crate::options::Options;
+use crate::run::ahead::Ahead;
+use crate::run::executor::Executor;
+use crate::run::operations::sharings::converted;
+use crate::run::shapes::shape_of;
+use crate::work::Work;
+use crate::work::domains::{Domains, native};
+use crate::work::effort::Taken;
+use crate::work::order::Places;
+use crate::work::value::Known;
+
+/// One phase at one party, rehearsed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhaseDry {
+    pub traffic: Traffic,
+    pub work: Effort,
+    /// Seconds that the dry run took: what scheduling and bookkeeping take of a real one, too.
+    pub control_seconds: f64,
+}
+
+/// What one party will do, rehearsed.
+pub(crate) struct Rehearsal<K> {
+    pub demand: Demand<K>,
+    pub offline: PhaseDry,
+    pub online: PhaseDry,
+    pub correlations: BTreeMap<String, u64>,
+    /// The nodes that run, and nodes that are revealed.
+    pub steps: Taken,
+    pub need: Need,
+    pub schedule: Schedule,
+    /// Whether circuits are garbled in the offline phase.
+    pub garbles_ahead: bool,
+}
+
+/// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
+/// everything else are made where they are drawn, chunk by chunk, and their work is that of the online phase.
+pub(crate) fn rehearse<B: Family>(
+    work: &Work<'_>,
+    (parties, me): (usize, usize),
+    held: &BTreeSet<NodeId>,
+    keeps: &dyn Fn(NodeId) -> bool,
+    (options, limit): (&Options, Limit),
+) -> Result<Rehearsal<B::Kind>> {
+    let dry = B::dry(parties, me, &options.choices)?;
+    let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
+    let ((mut online, mut steps, _), demand, garbles_ahead) =
+        recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
+    let kinds: Vec<u64> = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).collect();
+    let need = Need::of(&schedule, &kinds);
+    let mut offline = PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() };
+    if !demand.totals().is_empty() && need.makes_ahead(limit) {
+        offline = prepare(&dry, &demand, parties, me)?;
+    } else if !demand.totals().is_empty() {
+        dry.clear_stock();
+        (online, steps, offline.traffic) = run_dry(&dry, work, &schedule, (parties, me))?;
+    }
+    price_memory(&dry, work, &demand, &schedule, &mut steps);
+    let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
+    Ok(Rehearsal { demand, offline, online, correlations, steps, need, schedule, garbles_ahead })
+}
+
+/// A dry run, what it demands, and whether its circuits are garbled in the offline phase.
+fn recorded<B: Family, T>(
+    dry: &B,
+    options: &Options,
+    run: impl Fn() -> Result<T>,
+) -> Result<(T, Demand<B::Kind>, bool)> {
+    dry.set_ahead(true);
+    dry.record_demand();
+    let (done, demand) = (run()?, dry.take_demand());
+    if B::worth_garbling_ahead(&demand, options.offline_weight) {
+        return Ok((done, demand, true));
+    }
+    dry.set_ahead(false);
+    dry.record_demand();
+    Ok((run()?, dry.take_demand(), false))
+}
+
+/// The online phase, dry: what it costs, its steps, and what it sends for correlations that are made where they are drawn.
+fn run_dry<B: Family>(
+    dry: &B,
+    work: &Work<'_>,
+    schedule: &Schedule,
+    (parties, me): (usize, usize),
+) -> Result<(PhaseDry, Taken, Traffic)> {
+    let known = shapes(dry, work)?;
+    let inputs = BTreeMap::new();
+    let keep = |_| false;
+    let mut executor = Executor::new(dry, work, &known, &inputs, &keep, (None, schedule));
+    let apart = set_apart(dry, &mut executor);
+    let (tally, clock) = (charged(), own_seconds());
+    let (done, costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
+    let control_seconds = own_seconds() - clock;
+    let mut steps = done.steps;
+    for (id, sent) in &costs.by_step {
+        steps.talking.entry(*id).or_default().bytes = sent.bytes;
+    }
+    dry.defer(&apart.get());
+    let work = charged() - tally - apart.get();
+    Ok((PhaseDry { traffic: costs.online, work, control_seconds }, steps, costs.offline))
+}
+
+/// The work of a dry run that the party does alone in the offline phase, where it does.
+fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effort>> {
+    let apart = Rc::new(Cell::default());
+    if dry.garbles_alone() {
+        executor.ahead = Ahead::Apart(apart.clone());
+    }
+    apart
+}
+
+fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PhaseDry> {
+    let again = demand.clone();
+    let (tally, clock) = (charged(), own_seconds());
+    let prepare = async |ctx: &Ctx| dry.prepare(ctx, again, async |_| Ok(())).await;
+    let (_, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
+    let control_seconds = own_seconds() - clock;
+    Ok(PhaseDry { traffic: costs.offline, work: charged() - tally, control_seconds })
+}
+
+/// One step, or one conversion, at one party.
+pub(crate) struct StepDry {
+    pub offline: PhaseDry,
+    pub online: PhaseDry,
+    /// Rounds between what this party, and what the others have before, and what this party has after it; `None`: it
+    /// needs nothing of theirs.
+    pub waits: [Option<u32>; 2],
+}
+
+impl StepDry {
+    pub fn phase(&self, phase: Phase) -> &PhaseDry {
+        match phase {
+            Phase::Offline => &self.offline,
+            Phase::Online => &self.online,
+        }
+    }
+}
+
+/// Node `id` alone in a sharing, operands there; or the conversion of its value from there, where `to` says so.
+pub(crate) struct OneStep<'g> {
+    pub graph: &'g Graph,
+    pub id: NodeId,
+    pub domain: Domain,
+    pub to: Option<Domain>,
+}
+
+/// More rounds than any step takes.
+const MANY_ROUNDS: u32 = 1 << 30;
+
+/// Dry runs of one step.
+pub(crate) fn rehearse_step<B: Family>(
+    step: &OneStep<'_>,
+    (parties, me): (usize, usize),
+    options: &Options,
+) -> Result<StepDry> {
+    let dry = B::dry(parties, me, &options.choices)?;
+    let ((online, uneven), demand, garbles_ahead) = recorded(&dry, options, || step.run(&dry, (parties, me), [0, 0]))?;
+    let offline = match demand.totals().is_empty() {
+        true => PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() },
+        false => prepare(&dry, &demand, parties, me)?,
+    };
+    let after = |ahead: [u32; 2]| -> Result<Option<u32>> {
+        let dry = B::dry(parties, me, &options.choices)?;
+        dry.set_ahead(garbles_ahead);
+        dry.record_demand();
+        Ok(step.run(&dry, (parties, me), ahead)?.0.traffic.rounds.checked_sub(MANY_ROUNDS))
+    };
+    let rounds = online.traffic.rounds;
+    let waits = match (uneven && parties == 2, rounds) {
+        (_, 0) => [Some(0), None],
+        (true, _) => [Some(after([MANY_ROUNDS, 0])?.unwrap_or(0)), after([0, MANY_ROUNDS])?],
+        (false, _) => [Some(rounds); 2],
+    };
+    Ok(StepDry { offline, online, waits })
+}
+
+impl OneStep<'_> {
+    /// The online phase of a party, where it and the others have so many rounds behind them, and whether they may differ in
+    /// what it adds.
+    fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<(PhaseDry, bool)> {
+        let &OneStep { graph, id, domain, to } = self;
+        let (tally, mut apart) = (charged(), Rc::default());
+        let costs = match to {
+            None => {
+                let mut domains = Domains::default();
+                domains.set(id, domain);
+                for &input in &graph.node(id).inputs {
+                    domains.set(input, native(domain, graph.node(input).dtype));
+                }
+                let work = Work { graph, nodes: vec![id], reveals: vec![], domains };
+                let (known, inputs, schedule) = (shapes(dry, &work)?, BTreeMap::new(), Schedule::default());
+                let mut executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
+                apart = set_apart(dry, &mut executor);
+                let run = async |ctx: &Ctx| executor.run(ctx).await;
+                dry::run_after(me, parties, Phase::Online, ahead, run)?.1
+            }
+            Some(to) => {
+                let value = Rc::new(shape_of(dry, graph, id, domain)?);
+                let convert = async |ctx: &Ctx| converted(dry, ctx, &value, (graph, id), to).await.map(|_| ());
+                dry::run_after(me, parties, Phase::Online, ahead, convert)?.1
+            }
+        };
+        dry.defer(&apart.get());
+        let work = charged() - tally - apart.get();
+        Ok((PhaseDry { traffic: costs.online, work, control_seconds: 0.0 }, costs.uneven))
+    }
+}
+
+/// Shapes in place of the values that exist before a run.
+fn shapes<B: Family>(dry: &B, work: &Work<'_>) -> Result<Known<B>> {
+    let running = Places(&work.nodes);
+    let operands = work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
+    let used = operands.chain(work.reveals.iter().map(|r| r.node)).filter(|&id| running.of(id).is_none());
+    used.map(|id| Ok((id, Rc::new(shape_of(dry, work.graph, id, work.domains.of(id))?)))).collect()
+}
+
+/// Notes what each step's value and correlations take, and how many it draws.
+fn price_memory<B: Family>(
+    backend: &B,
+    work: &Work<'_>,
+    demand: &Demand<B::Kind>,
+    schedule: &Schedule,
+    steps: &mut Taken,
+) {
+    for &id in work.nodes.iter().filter(|&&id| !schedule.is_within(id)) {
+        let bytes = sizes::held_bytes(backend, work, id);
+        match steps.talking.get_mut(&id.0) {
+            Some(step) => step.memory_bytes += bytes,
+            None => steps.line(&work.graph.node(id).source).memory_bytes += bytes,
+        }
+    }
+    for (&id, drawn) in demand.by_step() {
+        let step = steps.talking.entry(id).or_default();
+        step.memory_bytes += drawn.iter().map(|(kind, &len)| backend.stock_bytes(kind, len)).sum::<u64>();
+        step.correlations = drawn.iter().map(|(kind, &len)| (kind.to_string(), len as u64)).collect();
+    }
+}

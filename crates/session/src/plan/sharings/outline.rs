@@ -1,0 +1,182 @@
+//! The steps of a run and the sharings in which each may be: what there is to plan, before anything is priced.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_gadgets::Family;
+use quorate_graph::domains::{Choice, Domain, Item, Toll};
+use quorate_graph::{Dtype, Graph, Node, NodeId, Op};
+
+use super::prices::Key;
+use crate::options::Sharings;
+use crate::run::operations::in_bits::{moves, offered};
+use crate::work::Work;
+use crate::work::domains::native;
+
+/// Values that exist, then the nodes that run; public ones are in no sharing and not among them.
+#[derive(Default)]
+pub(crate) struct Outline {
+    /// Each with its choices, the backend's own first. Nothing takes anything yet.
+    pub items: Vec<Item>,
+    /// The node of each.
+    pub nodes: Vec<NodeId>,
+    /// Whether it computes, and does not only exist or move.
+    pub computes: Vec<bool>,
+}
+
+impl Outline {
+    /// What `work` may run where, values being where it says.
+    pub fn of<B: Family>(work: &Work<'_>, sharings: &Sharings) -> Outline {
+        let graph = work.graph;
+        let mut outline = Outline::default();
+        let mut places: BTreeMap<NodeId, usize> = BTreeMap::new();
+        let mut pinned: BTreeMap<NodeId, Domain> = BTreeMap::new();
+        let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+        for id in before(work) {
+            places.insert(id, outline.items.len());
+            let at = native(work.domains.of(id), graph.node(id).dtype);
+            let here = Choice { domain: at, takes: vec![], gives: at, toll: Toll::default() };
+            outline.push(id, Item { choices: vec![here], ..Item::default() }, false);
+        }
+        for &id in work.nodes.iter().filter(|&&id| !graph.node(id).is_public()) {
+            let node = graph.node(id);
+            let inputs: Vec<usize> = node.inputs.iter().filter_map(|input| places.get(input).copied()).collect();
+            let pin = pin_of(graph, id, &pinned);
+            let choices = choices::<B>(graph, id, pin, sharings);
+            if let Some(pin) = pin.filter(|&pin| choices[0].gives == native(pin, node.dtype)) {
+                pinned.insert(id, pin);
+            }
+            places.insert(id, outline.items.len());
+            // Lines of the script are no part of what the parties compare; operations are.
+            let kind = format!("{} {}", node.op.name(), node.dtype);
+            let kinds = groups.len();
+            let group = *groups.entry(kind).or_insert(kinds);
+            let is_free = moves(&node.op) || matches!(node.op, Op::To(_));
+            outline.push(id, Item { inputs, choices, group, ..Item::default() }, !is_free);
+        }
+        outline
+    }
+
+    fn push(&mut self, id: NodeId, item: Item, computes: bool) {
+        self.items.push(item);
+        self.nodes.push(id);
+        self.computes.push(computes);
+    }
+
+    /// The same with the first choice of each only.
+    pub fn first_ways(&self) -> Outline {
+        let first = |item: &Item| Item { choices: item.choices[..1].to_vec(), ..item.clone() };
+        let items = self.items.iter().map(first).collect();
+        Outline { items, nodes: self.nodes.clone(), computes: self.computes.clone() }
+    }
+
+    /// The steps that compute and have a choice.
+    pub fn choosing(&self) -> impl Iterator<Item = (&Item, NodeId)> {
+        let all = self.items.iter().zip(&self.nodes).zip(&self.computes);
+        all.filter(|((item, _), computes)| **computes && item.choices.len() > 1).map(|((item, &id), _)| (item, id))
+    }
+
+    /// The ways of all different steps that compute and have a choice.
+    pub fn different_ways(&self, graph: &Graph) -> usize {
+        let mut seen = BTreeSet::new();
+        let different = self.choosing().filter(|&(_, id)| seen.insert(graph.step_hash(id)));
+        different.map(|(item, _)| item.choices.len()).sum()
+    }
+
+    /// What a plan depends on beside prices: the steps, how they hang together, what users allow, and what is revealed to whom.
+    pub fn key(&self, work: &Work<'_>) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        let mut numbers = vec![work.reveals.len(), self.items.len()];
+        for reveal in &work.reveals {
+            let place = self.nodes.iter().position(|&id| id == reveal.node).map_or(0, |place| place + 1);
+            numbers.extend([place, reveal.to.map_or(0, |to| to + 1)]);
+        }
+        for (item, &id) in self.items.iter().zip(&self.nodes) {
+            hasher.update(&work.graph.step_hash(id).0);
+            numbers.push(item.inputs.len());
+            numbers.extend(&item.inputs);
+            numbers.push(item.choices.len());
+            numbers.extend(item.choices.iter().map(|choice| choice.domain as usize));
+        }
+        for number in numbers {
+            hasher.update(&(number as u64).to_le_bytes());
+        }
+        hasher.finalize().into()
+    }
+
+    /// Puts the nodes where an assignment says.
+    pub fn put(&self, work: &mut Work<'_>, assignment: &[usize]) {
+        for ((&id, item), &choice) in self.nodes.iter().zip(&self.items).zip(assignment) {
+            match item.choices[choice].domain {
+                Domain::A => {}
+                domain => work.domains.set(id, domain),
+            }
+        }
+    }
+}
+
+/// Puts the nodes where users put them by `to`, and leaves everything else in A.
+pub(crate) fn pin<B: Family>(work: &mut Work<'_>) {
+    let mut pinned: BTreeMap<NodeId, Domain> = BTreeMap::new();
+    for &id in work.nodes.iter().filter(|&&id| !work.graph.node(id).is_public()) {
+        let Some(domain) = pin_of(work.graph, id, &pinned) else { continue };
+        if offers::<B>(work.graph, id).contains(&domain) {
+            pinned.insert(id, domain);
+            if domain != Domain::A {
+                work.domains.set(id, domain);
+            }
+        }
+    }
+}
+
+/// The secret values that a run needs and does not compute.
+fn before(work: &Work<'_>) -> BTreeSet<NodeId> {
+    let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
+    let is_before = |id: &NodeId| work.nodes.binary_search(id).is_err() && !work.graph.node(*id).is_public();
+    operands.filter(is_before).collect()
+}
+
+/// The ways to run a node that users allow, at least one.
+fn choices<B: Family>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: &Sharings) -> Vec<Choice> {
+    let node = graph.node(id);
+    let offers = offers::<B>(graph, id);
+    let may = |domain: &Domain| pin.map_or(sharings.allows(*domain), |pin| pin == *domain);
+    let mut domains: Vec<Domain> = offers.iter().copied().filter(may).collect();
+    if domains.is_empty() {
+        domains = vec![offers[0]];
+    }
+    let secret = |&input: &NodeId| Some(graph.node(input)).filter(|input| !input.is_public());
+    let operands: Vec<&Node> = node.inputs.iter().filter_map(secret).collect();
+    let choice = |domain: Domain| {
+        let takes = operands.iter().map(|input| native(domain, input.dtype)).collect();
+        Choice { domain, takes, gives: native(domain, node.dtype), toll: Toll::default() }
+    };
+    domains.into_iter().map(choice).collect()
+}
+
+/// The sharings in which a node can run, the backend's own first.
+fn offers<B: Family>(graph: &Graph, id: NodeId) -> Vec<Domain> {
+    let node = graph.node(id);
+    if let Op::To(domain) = node.op {
+        return vec![domain];
+    }
+    let mut domains = vec![Domain::A];
+    let is_input = matches!(node.op, Op::Input { .. });
+    if is_input || offered(graph, id) {
+        // Bits are in B already, whichever way they are called.
+        let same = node.inputs.iter().chain([&id]).all(|&id| graph.node(id).dtype == Dtype::Bit);
+        domains.extend((!same).then_some(Domain::B));
+        domains.extend(B::GARBLES.then_some(Domain::Y));
+    }
+    domains
+}
+
+/// Where a node must run: where a user put all of its secret operands, as far as it can.
+fn pin_of(graph: &Graph, id: NodeId, pinned: &BTreeMap<NodeId, Domain>) -> Option<Domain> {
+    let node = graph.node(id);
+    if let Op::To(domain) = node.op {
+        return Some(domain);
+    }
+    let mut pins = node.inputs.iter().filter(|&&input| !graph.node(input).is_public()).map(|input| pinned.get(input));
+    let first = pins.next()??;
+    pins.all(|pin| pin == Some(first)).then_some(*first)
+}

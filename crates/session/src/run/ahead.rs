@@ -1,0 +1,88 @@
+//! Circuits that are garbled in the offline phase, by a party that runs the garbled part of a program alone.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use quorate_engine::{Ctx, Result};
+use quorate_gadgets::Computes;
+use quorate_graph::domains::Domain;
+use quorate_graph::{NodeId, Op};
+use quorate_ring::meter::{Work as Effort, charged};
+
+use crate::run::executor::Executor;
+use crate::run::shapes::shape_of;
+use crate::work::Work;
+use crate::work::value::{Known, Value};
+
+/// What an executor has to do with it.
+pub(crate) enum Ahead<S: Computes> {
+    /// It runs everything where it is used.
+    Nothing,
+    /// It runs ahead, and only these nodes; all others are shapes.
+    Only(BTreeSet<NodeId>),
+    /// Nodes on labels were run before; these are the ones whose values are still needed.
+    Done(Known<S>),
+    /// A dry run of that, in which the work of those nodes is set apart: it is offline.
+    Apart(Rc<Cell<Effort>>),
+}
+
+impl<S: Computes> Ahead<S> {
+    /// The garbled part of a run: its nodes on labels, and of those that everybody knows what these read.
+    pub fn only(work: &Work<'_>) -> Self {
+        let mut nodes = BTreeSet::new();
+        for &id in work.nodes.iter().rev() {
+            let node = work.graph.node(id);
+            if work.domains.of(id) == Domain::Y || nodes.contains(&id) {
+                nodes.insert(id);
+                nodes.extend(node.inputs.iter().filter(|&&input| work.graph.node(input).is_public()));
+            }
+        }
+        Ahead::Only(nodes)
+    }
+}
+
+/// The nodes whose labels are needed outside the garbled part: by other nodes, and to be revealed.
+pub(crate) fn leaving(work: &Work<'_>) -> BTreeSet<NodeId> {
+    let others = work.nodes.iter().filter(|&&id| work.domains.of(id) != Domain::Y);
+    let read = others.flat_map(|&id| &work.graph.node(id).inputs).copied();
+    read.chain(work.reveals.iter().map(|reveal| reveal.node)).collect()
+}
+
+impl<S: Computes> Executor<'_, S> {
+    /// Computes a node; or takes what was computed ahead, or its shape where nobody needs it any more. Inputs are not: their
+    /// owners give them now.
+    pub(crate) async fn whole_or_ahead(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        operands: Vec<Rc<Value<S>>>,
+    ) -> Result<Rc<Value<S>>> {
+        let is_input = matches!(self.work.graph.node(id).op, Op::Input { .. });
+        let is_garbled = self.work.domains.of(id) == Domain::Y && !is_input;
+        match &self.ahead {
+            Ahead::Done(made) if is_garbled => match made.get(&id) {
+                Some(value) => Ok(value.clone()),
+                None => self.shape(id),
+            },
+            Ahead::Apart(apart) if is_garbled => {
+                let before = charged();
+                let value = self.whole(ctx, id, operands).await?;
+                let mut sum = apart.get();
+                sum += charged() - before;
+                apart.set(sum);
+                Ok(Rc::new(value))
+            }
+            _ => self.whole(ctx, id, operands).await.map(Rc::new),
+        }
+    }
+
+    /// Whether a node is no part of what runs ahead: its shape stands for it.
+    pub(crate) fn is_left_out(&self, id: NodeId) -> bool {
+        matches!(&self.ahead, Ahead::Only(nodes) if !nodes.contains(&id))
+    }
+
+    pub(crate) fn shape(&self, id: NodeId) -> Result<Rc<Value<S>>> {
+        shape_of(self.s, self.work.graph, id, self.work.domains.of(id)).map(Rc::new)
+    }
+}

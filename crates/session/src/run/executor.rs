@@ -1,0 +1,249 @@
+//! Runs the nodes of a program as data flow, on any sharing.
+//!
+//! A node starts when its operands are there (see [`dataflow`](crate::run::dataflow)), so that independent work shares rounds.
+//! The same code runs live and dry; a value is freed after its last use unless the session keeps it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use quorate_engine::{Believed, Checked, Ctx, Error, Opened, Result};
+use quorate_gadgets::Computes;
+use quorate_graph::domains::Domain;
+use quorate_graph::{Dtype, NodeId, Op};
+
+use crate::memory::gate::Gate;
+use crate::memory::schedule::{Schedule, Way};
+use crate::run::ahead::Ahead;
+use crate::run::conversions::Conversions;
+use crate::run::row::{AHEAD_BYTES, Row};
+use crate::run::values::Values;
+use crate::work::data::{OwnInput, Plain, constant, phantom};
+use crate::work::domains::native;
+use crate::work::effort::{Clock, Taken};
+use crate::work::order::Order;
+use crate::work::value::{KINDS, Known, Value};
+use crate::work::{Reveal, Work};
+
+/// What a run leaves: opened values by request, the values of all nodes that are to be kept, and what each step took.
+pub(crate) struct Done<S: Computes> {
+    pub opened: Vec<Option<Believed<Plain>>>,
+    pub kept: Known<S>,
+    pub steps: Taken,
+}
+
+pub(crate) struct Executor<'a, S: Computes> {
+    pub s: &'a S,
+    pub work: &'a Work<'a>,
+    /// This party's inputs, encoded.
+    pub inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
+    pub keep: &'a dyn Fn(NodeId) -> bool,
+    pub order: Order,
+    pub values: Values<'a, S>,
+    pub kept: RefCell<Known<S>>,
+    pub conversions: Conversions<S>,
+    /// How far the parties may be apart.
+    pub row: Row,
+    pub gate: Gate,
+    schedule: &'a Schedule,
+    pub clock: Clock,
+    pub ahead: Ahead<S>,
+}
+
+impl<'a, S: Computes> Executor<'a, S> {
+    pub fn new(
+        s: &'a S,
+        work: &'a Work<'a>,
+        known: &Known<S>,
+        inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
+        keep: &'a dyn Fn(NodeId) -> bool,
+        (room, schedule): (Option<u64>, &'a Schedule),
+    ) -> Self {
+        let (order, values) = (Order::of(work, S::CHECKED), Values::of(work, known));
+        let conversions = Conversions::of(work, |id| values.contains(id));
+        let (row, gate, clock) = (Row::new(work, &order, schedule, AHEAD_BYTES), Gate::new(room), Clock::start());
+        Executor {
+            s,
+            work,
+            inputs,
+            keep,
+            order,
+            values,
+            kept: RefCell::default(),
+            conversions,
+            row,
+            gate,
+            schedule,
+            clock,
+            ahead: Ahead::Nothing,
+        }
+    }
+
+    /// Whether the node at a place is not computed by a step of its own: within others, or left out.
+    pub(crate) fn is_absent(&self, id: NodeId) -> bool {
+        self.schedule.is_within(id) || self.is_left_out(id)
+    }
+
+    /// Whether the step at a place sends nothing and waits for nobody.
+    pub(crate) fn is_local(&self, place: usize) -> bool {
+        let id = self.work.nodes[place];
+        self.is_absent(id) || self.schedule.way(id).is_none() && !self.schedule.talks(self.work, id)
+    }
+
+    /// What a step reads.
+    pub(crate) fn sources(&self, id: NodeId) -> Vec<NodeId> {
+        self.schedule.sources(self.work.graph, id)
+    }
+
+    /// Bytes that a step takes beside its operands.
+    pub(crate) fn step_bytes(&self, place: usize) -> u64 {
+        if self.is_absent(self.work.nodes[place]) { 0 } else { self.schedule.step_bytes(place) }
+    }
+
+    /// A step that sends nothing.
+    pub(crate) fn local(&self, ctx: &Ctx, place: usize) -> Result<()> {
+        let id = self.work.nodes[place];
+        if self.schedule.is_within(id) {
+            return Ok(());
+        }
+        if self.is_left_out(id) {
+            self.values.set(ctx, place, self.shape(id)?);
+            return Ok(());
+        }
+        let reads = self.sources(id);
+        let sources = self.read(ctx, &reads)?;
+        let line = &self.work.graph.node(id).source;
+        let value = self.clock.time_local(line, || self.at_once(ctx, id, sources))?;
+        self.is_done(ctx, place, Rc::new(value), &reads);
+        Ok(())
+    }
+
+    /// A step that may talk.
+    pub(crate) async fn node(&self, ctx: &Ctx, place: usize) -> Result<()> {
+        let id = self.work.nodes[place];
+        let reads = self.sources(id);
+        let mut sources = self.read(ctx, &reads)?;
+        if !self.work.domains.is_plain() {
+            sources = Box::pin(self.where_wanted(ctx, id, &reads, sources)).await?;
+        }
+        let value = match self.schedule.way(id) {
+            Some(Way::Pieces { units, window }) => {
+                let sources = reads.iter().copied().zip(sources).collect();
+                Rc::new(Box::pin(self.in_pieces(ctx, id, (units, window), &sources)).await?)
+            }
+            _ => self.clock.time(ctx, id.0, self.whole_or_ahead(ctx, id, sources)).await?,
+        };
+        self.is_done(ctx, place, value, &reads);
+        Ok(())
+    }
+
+    fn read(&self, ctx: &Ctx, reads: &[NodeId]) -> Result<Vec<Rc<Value<S>>>> {
+        reads.iter().map(|&read| self.values.read(ctx, read)).collect()
+    }
+
+    /// A step is done: its value is there for others, and its operands may go.
+    fn is_done(&self, ctx: &Ctx, place: usize, value: Rc<Value<S>>, reads: &[NodeId]) {
+        let id = self.work.nodes[place];
+        reads.iter().for_each(|&read| self.used(read));
+        if (self.keep)(id) {
+            self.kept.borrow_mut().insert(id, value.clone());
+        }
+        self.values.set(ctx, place, value);
+    }
+
+    fn at_once(&self, ctx: &Ctx, id: NodeId, operands: Vec<Rc<Value<S>>>) -> Result<Value<S>> {
+        let op = &self.work.graph.node(id).op;
+        if let Some(value) = self.local_operation(ctx, id, op, &operands)? {
+            return Ok(value);
+        }
+        match pin!(self.whole(ctx, id, operands)).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => Err(Error::Bug { what: "a step that sends nothing waits" }),
+        }
+    }
+
+    pub(crate) async fn whole(&self, ctx: &Ctx, id: NodeId, operands: Vec<Rc<Value<S>>>) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        match &node.op {
+            Op::Constant(_) => self.constant(ctx, id, &node.op).ok_or(KINDS),
+            Op::Input { owner } => self.input(ctx, id, *owner).await,
+            _ if self.work.domains.of(id) != Domain::A => {
+                Box::pin(self.in_domain(ctx, id, self.work.domains.of(id), &operands)).await
+            }
+            op => Box::pin(self.operation(ctx, id, op, &operands)).await,
+        }
+    }
+
+    /// Public numbers.
+    pub(crate) fn constant(&self, ctx: &Ctx, id: NodeId, op: &Op) -> Option<Value<S>> {
+        let node = self.work.graph.node(id);
+        let Op::Constant(units) = op else { return None };
+        Some(Value::Public(match ctx.is_dry() {
+            true => phantom(node.dtype, node.elements()),
+            false => constant(node.dtype, &units.to_vec(), node.elements()),
+        }))
+    }
+
+    /// Notes one use; after the last one the value goes, and so do its conversions.
+    fn used(&self, id: NodeId) {
+        if self.values.used(id) {
+            self.conversions.clear(id);
+        }
+    }
+
+    async fn input(&self, ctx: &Ctx, id: NodeId, owner: usize) -> Result<Value<S>> {
+        let node = self.work.graph.node(id);
+        let mine = match (owner == ctx.me(), self.inputs.get(&id)) {
+            (true, None) if !ctx.is_dry() && !ctx.is_alone() => {
+                return Err(Error::Bug { what: "the values of an own input are missing" });
+            }
+            (true, plain) => plain,
+            (false, _) => None,
+        };
+        let len = node.elements();
+        let domain = native(self.work.domains.of(id), node.dtype);
+        if domain == Domain::Y || domain == Domain::B && node.dtype != Dtype::Bit {
+            return self.input_in_bits(ctx, owner, (node, domain), mine.map(|plain| &plain.0)).await;
+        }
+        match phantom(node.dtype, len) {
+            Plain::Bits(_) => {
+                let bits = mine.and_then(|plain| if let Plain::Bits(bits) = &plain.0 { Some(bits) } else { None });
+                Ok(Value::Bits(self.s.input_bits(ctx, owner, (1, len), bits).await?))
+            }
+            Plain::Vector(shape) => {
+                let vector = mine.and_then(|plain| if let Plain::Vector(v) = &plain.0 { Some(v) } else { None });
+                Ok(Value::Arith(self.s.input(ctx, owner, (shape.ring(), len), vector).await?))
+            }
+        }
+    }
+
+    pub(crate) async fn reveal(
+        &self,
+        ctx: &Ctx,
+        reveal: Reveal,
+        checked: Option<&Checked>,
+    ) -> Result<Option<Opened<Plain>>> {
+        if ctx.is_alone() {
+            return Ok(None);
+        }
+        let checked = checked.ok_or(Error::Bug { what: "a result is revealed before a check" })?;
+        let value = self.values.read(ctx, reveal.node)?;
+        let to_me = reveal.to.is_none_or(|to| to == ctx.me());
+        let open = async {
+            Ok::<_, Error>(match &*value {
+                Value::Public(plain) => to_me.then(|| ctx.revealed(plain.clone())),
+                Value::Arith(x) => self.s.reveal(ctx, checked, x, reveal.to).await?.map(|v| v.map(Plain::Vector)),
+                Value::Bits(x) => self.s.reveal_bits(ctx, checked, x, reveal.to).await?.map(|b| b.map(Plain::Bits)),
+                Value::Rows(_) | Value::Labels(_) => self.reveal_rows(ctx, reveal, &value, checked).await?,
+                Value::Many(_) => return Err(KINDS),
+            })
+        };
+        let opened = self.clock.time(ctx, reveal.node.0, open).await?;
+        self.used(reveal.node);
+        Ok(opened)
+    }
+}

@@ -1,0 +1,95 @@
+//! Nobody floods anybody: what a fast party sends ahead of a slow one stays bounded, whatever the steps are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_engine::{Believed, Phase, Result, testing};
+use quorate_graph::{Dtype, Graph, NodeId, Source};
+use quorate_rss::Rss;
+
+use crate::memory::schedule::Schedule;
+use crate::run::executor::Executor;
+use crate::run::row::Row;
+use crate::work::data::{Data, OwnInput, Plain, encode_input};
+use crate::work::order::Order;
+use crate::work::value::Known;
+use crate::work::{Reveal, Work};
+
+const PARTIES: usize = 5;
+const LEN: usize = 1000;
+/// Room for a few of the inputs, how far parties may be apart, and a bound for what may be parked that a tenth exceeds.
+const ROOM: u64 = 64 << 10;
+const LIMIT: usize = 256 << 10;
+
+/// Many inputs of a slow party, then many of a fast one. Who receives those of the slow one fills its gate with them.
+fn program(slow: usize, fast: usize) -> (Graph, Vec<NodeId>) {
+    let mut graph = Graph::new();
+    let nodes = (0..240).map(|i| {
+        let owner = if i < 40 { slow } else { fast };
+        graph.at(Source::new("flow.rs", i)).input(owner, PARTIES, &[LEN], Dtype::int(64).unwrap(), None).unwrap()
+    });
+    let nodes = nodes.collect();
+    (graph, nodes)
+}
+
+/// The inputs of both are revealed to `to`, or only the last one to all.
+fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Plain>>>> {
+    let (graph, nodes) = program(slow, fast);
+    let reveals = match to {
+        Some(to) => nodes.iter().map(|&node| Reveal { node, to: Some(to) }).collect(),
+        None => vec![Reveal { node: nodes[239], to: None }],
+    };
+    let values = |node: NodeId| Data::Ints(vec![i64::from(node.0); LEN]);
+    let inputs: BTreeMap<NodeId, Arc<OwnInput>> = nodes
+        .iter()
+        .map(|&node| (node, Arc::new(OwnInput(encode_input(&graph, node, &values(node)).unwrap().plain))))
+        .collect();
+    testing::parties(PARTIES, |mut party| {
+        party.insecure_limit(LIMIT);
+        let me = party.me();
+        let mut run = party.begin_alone()?;
+        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
+        if me == slow {
+            std::thread::sleep(Duration::from_millis(150));
+        }
+        let work = Work { graph: &graph, nodes: nodes.clone(), reveals: reveals.clone(), domains: Default::default() };
+        let rooms = nodes.iter().map(|&node| 16 * graph.node(node).elements() as u64);
+        let schedule = Schedule::with_rooms(rooms);
+        let known = Known::<Rss>::new();
+        let mut executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (Some(ROOM), &schedule));
+        executor.row = Row::new(&work, &Order::of(&work, false), &schedule, ROOM);
+        let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
+        run.finish();
+        Ok(done.opened.into_iter().map(|value| value.map(Believed::into_inner)).collect())
+    })
+}
+
+fn check(slow: usize, fast: usize, to: Option<usize>) {
+    for (me, opened) in run(slow, fast, to).into_iter().enumerate() {
+        let opened = opened.unwrap_or_else(|error| panic!("slow {slow}, fast {fast}, party {me}: {error}"));
+        let first = 240 - opened.len();
+        for (place, plain) in opened.iter().enumerate() {
+            match plain {
+                Some(Plain::Vector(v)) => assert!(v.to_u64s() == vec![(first + place) as u64; LEN]),
+                _ => assert!(to.is_some_and(|to| to != me)),
+            }
+        }
+    }
+}
+
+#[test]
+fn an_owner_of_many_inputs_does_not_overtake_who_waits_for_another() {
+    for slow in 0..PARTIES {
+        for by in 1..PARTIES {
+            check(slow, (slow + by) % PARTIES, None);
+        }
+    }
+}
+
+#[test]
+fn nor_do_those_who_reveal_to_it() {
+    for to in 0..PARTIES {
+        check(0, 1, Some(to));
+    }
+}

@@ -1,0 +1,15 @@
+//! A run of a program as data flow, on any sharing, live or dry.
+
+pub(crate) mod ahead;
+pub(crate) mod conversions;
+mod dataflow;
+pub(crate) mod executor;
+#[cfg(test)]
+mod flow;
+pub(crate) mod operations;
+mod pieces;
+pub(crate) mod row;
+pub(crate) mod shapes;
+#[cfg(test)]
+mod staged;
+mod values;

@@ -1,0 +1,161 @@
+//! What each operation of a program means on shares.
+
+pub(crate) mod choices;
+mod convert;
+mod division;
+pub(crate) mod in_bits;
+pub(crate) mod layout;
+mod products;
+mod real;
+mod rounds;
+pub(crate) mod sharings;
+mod shuffle;
+pub(crate) mod truncation;
+mod world;
+
+use std::rc::Rc;
+
+use quorate_engine::{Ctx, Form, Linear, Result};
+use quorate_gadgets::Computes;
+use quorate_gadgets::extremum::Best;
+use quorate_graph::domains::Domain;
+use quorate_graph::{NodeId, Op};
+use quorate_ring::Vector;
+
+use crate::run::executor::Executor;
+use crate::run::operations::layout::axis_of;
+use crate::work::data::{Plain, ring_of};
+use crate::work::value::{KINDS, Value};
+
+/// The operands of an operation on two arrays, as far as they are there.
+pub(crate) type Pair<'v, S> = (Option<&'v Value<S>>, Option<&'v Value<S>>);
+
+impl<S: Computes> Executor<'_, S> {
+    /// What [`Executor::operation`] gives where that takes no message and no waiting, of most such operations.
+    pub(crate) fn local_operation(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        op: &Op,
+        operands: &[Rc<Value<S>>],
+    ) -> Result<Option<Value<S>>> {
+        let pair @ (first, _) = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
+        match op {
+            Op::Constant(_) => Ok(self.constant(ctx, id, op)),
+            Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat => self.layout(id, op, operands).map(Some),
+            Op::Add | Op::Sub | Op::Neg | Op::Sum(_) | Op::Shl(_) => Ok(Some(Value::Arith(self.linear(op, pair)?))),
+            Op::Remainder(divisors) => self.remainder(ctx, divisors, pair).map(Some),
+            Op::Xor | Op::Not => self.without_and(ctx, op, pair).map(Some),
+            Op::Other => self.other(operands).map(Some),
+            Op::CumSum(axis) => self.running_sums(*axis, first).map(Some),
+            Op::To(_) => operands.first().map(|value| Some((**value).clone())).ok_or(KINDS),
+            Op::Part { index, .. } => match first {
+                Some(Value::Many(all)) => all.get(*index).cloned().map(Some).ok_or(KINDS),
+                _ => Err(KINDS),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// Computes node `id` from its operands' values; or a piece of it, from pieces of these, for which `op` stands.
+    pub(crate) async fn operation(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        op: &Op,
+        operands: &[Rc<Value<S>>],
+    ) -> Result<Value<S>> {
+        if let Some(value) = self.local_operation(ctx, id, op, operands)? {
+            return Ok(value);
+        }
+        let node = self.work.graph.node(id);
+        let pair @ (first, _) = (operands.first().map(|v| &**v), operands.get(1).map(|v| &**v));
+        match op {
+            Op::Mul => self.product(ctx, id, Form::Product, pair).await,
+            Op::MatMul { batch: 1, m, k, n } => self.product(ctx, id, Form::MatMul { m: *m, k: *k, n: *n }, pair).await,
+            Op::MatMul { batch, m, k, n } => {
+                self.matrices(ctx, id, *batch, Form::MatMul { m: *m, k: *k, n: *n }, pair).await
+            }
+            Op::Shr(shift) => self.shifted_right(ctx, id, *shift, first).await,
+            Op::FloorDiv(divisors) => self.floor_div(ctx, id, divisors, first).await,
+            Op::Scale(scale) => self.scale(ctx, id, scale, first).await,
+            Op::IntDivide(division) => self.int_divide(ctx, id, *division, pair).await,
+            Op::Lt | Op::Eq => self.compare(ctx, id, pair).await,
+            Op::And | Op::Or => self.logic(ctx, op, pair).await,
+            Op::Select => self.select(ctx, operands).await,
+            Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
+            Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
+            Op::ArgMax(axis) => self.extreme(ctx, id, *axis, Best::Largest, true, first).await,
+            Op::ArgMin(axis) => self.extreme(ctx, id, *axis, Best::Smallest, true, first).await,
+            Op::Bits => self.bits_of(ctx, first).await,
+            Op::Circuit(_) => self.in_domain(ctx, id, Domain::B, operands).await,
+            Op::Compose => self.composed(ctx, id, first).await,
+            Op::Convert => self.convert(ctx, id, first).await,
+            Op::Shuffle { rows } => self.shuffle(ctx, *rows, operands).await,
+            Op::Real(function) => self.real(ctx, id, *function, first).await,
+            Op::Divide => self.divide(ctx, id, pair).await,
+            Op::Softmax(axis) => self.softmax(ctx, id, *axis, first).await,
+            Op::Cast => {
+                let bits = self.bits(first)?;
+                let ring = ring_of(node.dtype);
+                let ones = self.s.bit_to_ring(ctx, &bits, ring).await?;
+                Ok(Value::Arith(shifted(self.s, &ones, node.dtype.frac())))
+            }
+            _ => Err(KINDS),
+        }
+    }
+
+    /// The operand as shares, public ones too.
+    pub(crate) fn arith(&self, value: Option<&Value<S>>) -> Result<S::A> {
+        match value {
+            Some(Value::Arith(x)) => Ok(x.clone()),
+            Some(Value::Public(Plain::Vector(v))) => Ok(self.s.public(v)),
+            _ => Err(KINDS),
+        }
+    }
+
+    /// Both operands as shares.
+    pub(crate) fn ariths(&self, (first, second): Pair<'_, S>) -> Result<(S::A, S::A)> {
+        Ok((self.arith(first)?, self.arith(second)?))
+    }
+
+    pub(crate) fn bits(&self, value: Option<&Value<S>>) -> Result<S::B> {
+        match value {
+            Some(Value::Bits(x)) => Ok(x.clone()),
+            Some(Value::Public(Plain::Bits(bits))) => Ok(self.s.public_bits(bits)),
+            _ => Err(KINDS),
+        }
+    }
+
+    fn linear(&self, op: &Op, (first, second): Pair<'_, S>) -> Result<S::A> {
+        let s = self.s;
+        Ok(match (op, first, second) {
+            (Op::Add, Some(Value::Arith(x)), Some(Value::Arith(y))) => s.add(x, y),
+            (Op::Add, Some(Value::Arith(x)), Some(Value::Public(Plain::Vector(v))))
+            | (Op::Add, Some(Value::Public(Plain::Vector(v))), Some(Value::Arith(x))) => s.add_public(x, v),
+            (Op::Sub, Some(Value::Arith(x)), Some(Value::Arith(y))) => s.sub(x, y),
+            (Op::Sub, Some(Value::Arith(x)), Some(Value::Public(Plain::Vector(v)))) => {
+                let mut negative = v.clone();
+                negative.neg_assign();
+                s.add_public(x, &negative)
+            }
+            (Op::Sub, Some(Value::Public(Plain::Vector(v))), Some(Value::Arith(x))) => {
+                s.add_public(&s.linear(x, &Linear::Neg), v)
+            }
+            (Op::Neg, Some(Value::Arith(x)), _) => s.linear(x, &Linear::Neg),
+            (Op::Sum(axis), Some(Value::Arith(x)), _) => s.linear(x, &Linear::SumAxis(axis_of(*axis))),
+            (Op::Shl(shift), Some(Value::Arith(x)), _) => shifted(s, x, *shift),
+            _ => return Err(KINDS),
+        })
+    }
+}
+
+/// x plus a public number.
+pub(crate) fn moved<S: Computes>(s: &S, ctx: &Ctx, x: &S::A, by: u128) -> S::A {
+    let (ring, len) = s.shape(x);
+    s.add_public(x, &if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, by, len) })
+}
+
+pub(crate) fn shifted<S: Computes>(s: &S, x: &S::A, shift: u32) -> S::A {
+    s.linear(x, &Linear::Shl(shift))
+}

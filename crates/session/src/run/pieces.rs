@@ -1,0 +1,167 @@
+//! Steps in pieces: what a limit on memory makes of those that do not fit whole.
+//!
+//! Pieces are lanes that begin at their step's depth, a few at a time, so that a step has the rounds of one piece. A piece
+//! makes what it needs of the values within it, and reads ranges of all others.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::ops::Range;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use quorate_engine::{Chunks, Ctx, Error, Linear, LinearBits, Positions, Result, Step, Update, UpdateBits};
+use quorate_gadgets::Computes;
+use quorate_graph::{NodeId, Op};
+use quorate_ring::{Bits, Vector};
+
+use crate::memory::split;
+use crate::memory::split::{Piece, Put, Split, Take};
+use crate::run::executor::Executor;
+use crate::run::operations::layout::axis_of;
+use crate::work::data::{Plain, constant, phantom};
+use crate::work::value::{KINDS, Value};
+
+/// What the pieces of a step read.
+pub(crate) type Sources<S> = BTreeMap<NodeId, Rc<Value<S>>>;
+
+/// A value under way that may need others first.
+type Made<'a, S> = Pin<Box<dyn Future<Output = Result<Rc<Value<S>>>> + 'a>>;
+
+impl<S: Computes> Executor<'_, S> {
+    /// Node `id`, as pieces of so many units.
+    pub(crate) async fn in_pieces(
+        &self,
+        ctx: &Ctx,
+        id: NodeId,
+        (units, window): (usize, usize),
+        sources: &Sources<S>,
+    ) -> Result<Value<S>> {
+        let graph = self.work.graph;
+        let node = graph.node(id);
+        let split = Split::of(graph, id).ok_or(Error::Bug { what: "a step in pieces that cannot be cut" })?;
+        if let (Split::Rounds(axis), Some(operand)) = (split, node.inputs.first().and_then(|input| sources.get(input)))
+        {
+            let compute = self.in_rounds(ctx, id, axis, (units, window), operand);
+            return self.clock.time(ctx, id.0, compute).await;
+        }
+        let mut whole = self.secret(phantom_or_zeros(ctx, node.dtype, node.elements()));
+        let chunks = Chunks { len: split.units(node), chunk: units, window };
+        let work = async |ctx: Ctx, units: Range<usize>| {
+            let Piece { op, takes, put } = split.piece(graph, id, units, ctx.is_dry());
+            Ok((self.piece(&ctx, id, &op, &takes, sources).await?, put))
+        };
+        let mut written = Ok(());
+        let write = |_, (part, put): (Value<S>, Put)| {
+            if written.is_ok() {
+                written = self.put(&mut whole, &part, &put);
+            }
+        };
+        ctx.stream(chunks, work, write).await?;
+        written.map(|()| whole)
+    }
+
+    /// One piece of node `id`: what it needs of the values within it first, side by side.
+    async fn piece(&self, ctx: &Ctx, id: NodeId, op: &Op, takes: &[Take], sources: &Sources<S>) -> Result<Value<S>> {
+        let inputs = &self.work.graph.node(id).inputs;
+        let within: Vec<usize> = (0..inputs.len()).filter(|&i| !sources.contains_key(&inputs[i])).collect();
+        let step = |i: usize| self.step_of(inputs[within[i]]);
+        let make = async |ctx: Ctx, i: usize| match &takes[within[i]] {
+            Take::Range(range) => self.make(ctx, inputs[within[i]], range.clone(), sources).await,
+            _ => Err(KINDS),
+        };
+        let made = match within.is_empty() {
+            true => Vec::new(),
+            false => ctx.join_steps(within.len(), step, make).await?,
+        };
+        let mut made = made.into_iter();
+        let compute = async {
+            let operand = |(input, take): (&NodeId, &Take)| match sources.get(input) {
+                Some(source) => self.taken(source, take),
+                None => made.next().ok_or(KINDS),
+            };
+            let operands = inputs.iter().zip(takes).map(operand).collect::<Result<Vec<_>>>()?;
+            match op {
+                Op::Reshape => operands.first().map(|operand| (**operand).clone()).ok_or(KINDS),
+                _ => Box::pin(self.operation(ctx, id, op, &operands)).await,
+            }
+        };
+        self.clock.time(ctx, id.0, compute).await
+    }
+
+    /// The elements `range` of the value of node `id`, which is within the step's pieces.
+    fn make<'a>(&'a self, ctx: Ctx, id: NodeId, range: Range<usize>, sources: &'a Sources<S>) -> Made<'a, S> {
+        Box::pin(async move {
+            let graph = self.work.graph;
+            let node = graph.node(id);
+            let len = range.len();
+            let (op, takes) = split::part(graph, node, range, ctx.is_dry());
+            Ok(Rc::new(match &op {
+                Op::Constant(_) if ctx.is_dry() => Value::Public(phantom(node.dtype, len)),
+                Op::Constant(units) => Value::Public(constant(node.dtype, &units.to_vec(), len)),
+                _ => self.piece(&ctx, id, &op, &takes, sources).await?,
+            }))
+        })
+    }
+
+    /// How messages call what is made within a piece.
+    fn step_of(&self, id: NodeId) -> Option<Step> {
+        let graph = self.work.graph;
+        let talks = graph.node(id).op.talks();
+        talks.then(|| Step { id: id.0, name: graph.describe(id).into() })
+    }
+
+    fn secret(&self, plain: Plain) -> Value<S> {
+        match plain {
+            Plain::Vector(vector) => Value::Arith(self.s.public(&vector)),
+            Plain::Bits(bits) => Value::Bits(self.s.public_bits(&bits)),
+        }
+    }
+
+    fn taken(&self, source: &Rc<Value<S>>, take: &Take) -> Result<Rc<Value<S>>> {
+        let (vector, bits) = match take {
+            Take::Range(range) => (Linear::Slice(range.clone()), LinearBits::Lanes(range.clone())),
+            Take::Positions(positions) => {
+                (Linear::Gather(Positions::Given(positions)), LinearBits::GatherLanes(Positions::Given(positions)))
+            }
+            Take::Whole => return Ok(source.clone()),
+        };
+        Ok(match &**source {
+            Value::Arith(x) => Rc::new(Value::Arith(self.s.linear(x, &vector))),
+            Value::Bits(x) => Rc::new(Value::Bits(self.s.linear_bits(x, &bits))),
+            Value::Public(Plain::Vector(v)) => Rc::new(Value::Public(Plain::Vector(vector.apply(v)))),
+            Value::Public(Plain::Bits(b)) => Rc::new(Value::Public(Plain::Bits(bits.apply(b)))),
+            Value::Rows(_) | Value::Labels(_) | Value::Many(_) => return Err(KINDS),
+        })
+    }
+
+    /// Puts a piece's result where it belongs.
+    fn put(&self, whole: &mut Value<S>, part: &Value<S>, put: &Put) -> Result<()> {
+        match (whole, part) {
+            (Value::Arith(whole), Value::Arith(part)) => {
+                let update = match put {
+                    Put::At(start) => Update::Write(*start),
+                    Put::Lanes(axis, lanes) => Update::WriteLanes(axis_of(*axis), lanes.clone()),
+                    Put::Sums(axis, start) => Update::AddSums(axis_of(*axis), *start),
+                };
+                self.s.update(whole, part, &update);
+            }
+            (Value::Bits(whole), Value::Bits(part)) => match put {
+                Put::At(start) => self.s.update_bits(whole, part, &UpdateBits::Write(*start)),
+                Put::Lanes(..) | Put::Sums(..) => return Err(KINDS),
+            },
+            _ => return Err(KINDS),
+        }
+        Ok(())
+    }
+}
+
+fn phantom_or_zeros(ctx: &Ctx, dtype: quorate_graph::Dtype, len: usize) -> Plain {
+    match phantom(dtype, len) {
+        shape if ctx.is_dry() => shape,
+        Plain::Vector(shape) => Plain::Vector(Vector::zeros(shape.ring(), len)),
+        Plain::Bits(_) => Plain::Bits(Bits::zeros(1, len)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! The parties keep together: nobody runs far ahead of the slowest, whatever the steps are.
+//!
+//! Room at one party (see `gate`) does not bound what it sends in steps that end for it once it has sent: an input, a value
+//! for another party. So all steps that talk form a row, numbered so that each comes after all that it needs, alike at all
+//! parties, and a step begins only if it lies less than [`AHEAD_BYTES`] behind the first step that some party has not
+//! finished, as far as is known. The parties tell each other how far they are.
+//!
+//! The first step that is unfinished anywhere is allowed everywhere, so no two parties can wait for each other: all before
+//! it are finished, so it has its operands, and what a party has not reported yet is a small part of what is allowed.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeSet;
+use std::task::{Poll, Waker};
+
+use quorate_engine::{Ctx, Pace, Result};
+use quorate_graph::NodeId;
+
+use crate::memory::schedule::Schedule;
+use crate::run::operations::in_bits::garbled_bytes;
+use crate::work::Work;
+use crate::work::order::{Item, Order};
+
+/// Bytes of shares, and of tables, that lie between the first step unfinished anywhere and the last one begun anywhere.
+pub(crate) const AHEAD_BYTES: u64 = 256 << 20;
+/// Bytes of an element, about.
+const SHARE_BYTES: u64 = 16;
+/// What a step counts for beside its shares: its lanes and messages, here and where they wait to be read.
+const STEP_BYTES: u64 = 2048;
+/// Reports go out whenever this part of [`AHEAD_BYTES`] was finished.
+const REPORTS: u64 = 8;
+
+/// A lane that sends nothing.
+const SILENT: u32 = u32::MAX;
+
+pub(crate) struct Row {
+    ahead: u64,
+    /// The step of each lane, or [`SILENT`].
+    steps: Vec<u32>,
+    /// Where each step begins in the row of all, in bytes.
+    starts: Vec<u64>,
+    /// Where the row is longer than parties may be apart.
+    pace: OnceCell<Pace>,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    finished: BTreeSet<usize>,
+    /// The first step that is not finished here.
+    done: usize,
+}
+
+/// A step under way; dropping it finishes it.
+pub(crate) struct Turn<'r> {
+    row: &'r Row,
+    step: usize,
+}
+
+impl Row {
+    /// The steps of a program that talk, in this order.
+    pub fn new(work: &Work<'_>, order: &Order, schedule: &Schedule, ahead: u64) -> Row {
+        let elements = |id: NodeId| work.graph.node(id).elements() as u64;
+        let mut steps = vec![SILENT; order.len()];
+        let mut bytes = Vec::new();
+        for (lane, step) in steps.iter_mut().enumerate() {
+            bytes.push(match order.item(lane) {
+                Item::Node(place) => {
+                    let id = work.nodes[place];
+                    if !schedule.talks(work, id) {
+                        continue;
+                    }
+                    let operands: u64 = work.graph.node(id).inputs.iter().map(|&input| elements(input)).sum();
+                    SHARE_BYTES * (elements(id) + operands) + garbled_bytes(work, id)
+                }
+                Item::Reveal(i) => SHARE_BYTES * elements(work.reveals[i].node),
+            });
+            *step = bytes.len() as u32 - 1;
+        }
+        Row::of(ahead, steps, bytes.into_iter())
+    }
+
+    fn of(ahead: u64, steps: Vec<u32>, bytes: impl Iterator<Item = u64>) -> Row {
+        let mut starts = vec![0];
+        let mut end = 0u64;
+        starts.extend(bytes.map(|bytes| {
+            end = end.saturating_add(bytes).saturating_add(STEP_BYTES);
+            end
+        }));
+        Row { ahead, steps, starts, pace: OnceCell::new(), state: RefCell::default() }
+    }
+
+    /// From now on the parties keep together.
+    pub fn keep_together(&self, ctx: &Ctx) {
+        let last = self.starts.len().saturating_sub(2);
+        if let Some(pace) = ctx.pace(self.needed(last)) {
+            let _ = self.pace.set(pace);
+        }
+    }
+
+    /// Whether the step of a lane may begin; where not, `waker` is woken when the slowest party has moved. Of those that wait
+    /// only the first is to be asked again.
+    ///
+    /// # Errors
+    /// The slowest party has left.
+    pub fn may_begin(&self, lane: usize, waker: &Waker) -> Result<bool> {
+        let (Some(step), Some(pace)) = (self.step(lane), self.pace.get()) else { return Ok(true) };
+        match pace.poll(self.needed(step), waker) {
+            Poll::Ready(ready) => ready.map(|()| true),
+            Poll::Pending => Ok(false),
+        }
+    }
+
+    /// The step of a lane begins; `None` where nobody waits for it.
+    pub fn begin(&self, lane: usize) -> Option<Turn<'_>> {
+        self.pace.get().and(self.step(lane)).map(|step| Turn { row: self, step })
+    }
+
+    /// Where the step of a lane that talks is in the row.
+    pub fn step(&self, lane: usize) -> Option<usize> {
+        self.steps.get(lane).filter(|&&step| step != SILENT).map(|&step| step as usize)
+    }
+
+    /// How many first steps all parties must have finished before this one begins.
+    fn needed(&self, step: usize) -> usize {
+        self.starts.partition_point(|start| start.saturating_add(self.ahead) <= self.starts[step])
+    }
+
+    fn finish(&self, step: usize) {
+        let mut state = self.state.borrow_mut();
+        state.finished.insert(step);
+        while state.finished.first() == Some(&state.done) {
+            state.finished.pop_first();
+            state.done += 1;
+        }
+        if let Some(pace) = self.pace.get()
+            && self.starts[state.done] - self.starts[pace.reported()] >= self.ahead / REPORTS
+        {
+            pace.report(state.done);
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.row.finish(self.step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ahead: u64, bytes: impl Iterator<Item = u64>) -> Row {
+        Row::of(ahead, vec![], bytes)
+    }
+
+    #[test]
+    fn what_a_step_needs_of_the_others_lies_less_than_the_bound_before_it() {
+        let row = row(100 * STEP_BYTES, (0..300).map(|i| STEP_BYTES * (i % 5)));
+        for step in 0..300 {
+            let needed = row.needed(step);
+            assert!(row.starts[needed] + row.ahead > row.starts[step]);
+            assert!(needed == 0 || row.starts[needed - 1] + row.ahead <= row.starts[step]);
+            assert!(needed <= step, "who has finished all before it holds nobody back");
+        }
+    }
+
+    #[test]
+    fn short_programs_keep_no_pace() {
+        assert_eq!(row(100 * STEP_BYTES, [0; 100].into_iter()).needed(99), 0);
+        assert_eq!(row(AHEAD_BYTES, std::iter::empty()).needed(0), 0);
+    }
+}

@@ -1,0 +1,258 @@
+//! Families whose openings are checked: results are revealed after all else, each stage is checked, and nothing leaves a party
+//! that was not.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quorate_engine::{
+    Believed, Cause, Checked, Costs, Ctx, EdaBits, Error, Form, Linear, LinearBits, Opened, Phase, Result, Sharing,
+    TruncMasks, Update, UpdateBits, dry, testing,
+};
+use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels};
+use quorate_graph::{BinaryOp, Dtype, Graph, NodeId, Operand, Source};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_rss::{Rss, Shared};
+
+use crate::memory::schedule::Schedule;
+use crate::run::executor::Executor;
+use crate::work::data::{OwnInput, Plain, constant};
+use crate::work::value::Known;
+use crate::work::{Reveal, Work};
+
+/// `rss` whose parties tell each other, two rounds a check, whether they have lied.
+struct Suspicious<'r> {
+    rss: &'r Rss,
+    /// Party 1 has lied before this check, counted from 1.
+    lies_before: Option<usize>,
+    events: RefCell<Vec<&'static str>>,
+}
+
+impl Suspicious<'_> {
+    fn note(&self, event: &'static str) -> Vec<&'static str> {
+        self.events.borrow_mut().push(event);
+        self.events.borrow().clone()
+    }
+}
+
+impl Gadgets for Suspicious<'_> {}
+
+impl Functions for Suspicious<'_> {}
+
+impl Garbles for Suspicious<'_> {
+    type Y = NoLabels;
+}
+
+impl Sharing for Suspicious<'_> {
+    type A = Shared<Vector>;
+    type B = Shared<Bits>;
+    const CHECKED: bool = true;
+
+    fn shape(&self, x: &Self::A) -> (Ring, usize) {
+        self.rss.shape(x)
+    }
+    fn bit_shape(&self, x: &Self::B) -> (usize, usize) {
+        self.rss.bit_shape(x)
+    }
+    fn public(&self, value: &Vector) -> Self::A {
+        self.rss.public(value)
+    }
+    fn public_bits(&self, value: &Bits) -> Self::B {
+        self.rss.public_bits(value)
+    }
+    fn add(&self, x: &Self::A, y: &Self::A) -> Self::A {
+        self.rss.add(x, y)
+    }
+    fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A {
+        self.rss.sub(x, y)
+    }
+    fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A {
+        self.rss.add_public(x, value)
+    }
+    fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A {
+        self.rss.linear(x, map)
+    }
+    fn update(&self, x: &mut Self::A, y: &Self::A, update: &Update) {
+        self.rss.update(x, y, update);
+    }
+    fn concat(&self, parts: &[&Self::A]) -> Self::A {
+        self.rss.concat(parts)
+    }
+    fn xor(&self, x: &Self::B, y: &Self::B) -> Self::B {
+        self.rss.xor(x, y)
+    }
+    fn xor_public(&self, x: &Self::B, value: &Bits) -> Self::B {
+        self.rss.xor_public(x, value)
+    }
+    fn linear_bits(&self, x: &Self::B, map: &LinearBits<'_>) -> Self::B {
+        self.rss.linear_bits(x, map)
+    }
+    fn update_bits(&self, x: &mut Self::B, y: &Self::B, update: &UpdateBits<'_>) {
+        self.rss.update_bits(x, y, update);
+    }
+    fn concat_rows(&self, parts: &[&Self::B]) -> Self::B {
+        self.rss.concat_rows(parts)
+    }
+    fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B {
+        self.rss.concat_lanes(parts)
+    }
+    fn low_bit(&self, x: &Self::A) -> Self::B {
+        self.rss.low_bit(x)
+    }
+    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A {
+        self.rss.as_top_bit(x, ring)
+    }
+    async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
+        self.rss.input(ctx, owner, shape, value).await
+    }
+    async fn input_bits(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: (usize, usize),
+        value: Option<&Bits>,
+    ) -> Result<Self::B> {
+        self.rss.input_bits(ctx, owner, shape, value).await
+    }
+    async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A> {
+        self.rss.bilinear(ctx, form, x, y).await
+    }
+    async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B> {
+        self.rss.and(ctx, x, y).await
+    }
+    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>> {
+        self.rss.open(ctx, x).await
+    }
+    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>> {
+        self.rss.open_bits(ctx, x).await
+    }
+    async fn check(&self, ctx: &Ctx) -> Result<Checked> {
+        let before = ctx.openings();
+        let number = self.note("check").iter().filter(|&&event| event == "check").count();
+        let said = ctx.broadcast(&[u8::from(self.lies_before == Some(number) && ctx.me() == 1)]).await?;
+        Checked::if_it_holds("a test", before, said.iter().all(|said| said[0] == 0))
+    }
+    async fn reveal(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &Self::A,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Vector>>> {
+        self.note("reveal");
+        checked.allows_reveals(ctx)?;
+        self.rss.reveal(ctx, &Checked::unneeded(), x, to).await
+    }
+    async fn reveal_bits(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &Self::B,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Bits>>> {
+        self.note("reveal");
+        checked.allows_reveals(ctx)?;
+        self.rss.reveal_bits(ctx, &Checked::unneeded(), x, to).await
+    }
+    async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {
+        self.rss.random_bits(ctx, ring, len).await
+    }
+    async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
+        self.rss.edabits(ctx, ring, cut, len).await
+    }
+    async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>> {
+        self.rss.trunc_masks(ctx, ring, shift, len).await
+    }
+    async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>> {
+        self.rss.shuffle(ctx, columns, rows).await
+    }
+
+    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
+        self.rss.wide_edabits(ctx, ring, wide, len).await
+    }
+}
+
+/// x < y of two parties' inputs, which opens something on the way, then a product with it.
+fn program() -> (Graph, [NodeId; 2], [NodeId; 2]) {
+    let mut graph = Graph::default();
+    let here = || Source::new("staged.py", 1);
+    let [x, y] = [0, 1].map(|owner| graph.at(here()).input(owner, 3, &[2], Dtype::INT64, None).unwrap());
+    let less = graph.at(here()).binary(BinaryOp::Lt, Operand::Node(x), Operand::Node(y)).unwrap();
+    let product = graph.at(here()).binary(BinaryOp::Mul, Operand::Node(less), Operand::Node(x)).unwrap();
+    (graph, [x, y], [less, product])
+}
+
+/// What a party has at the end: its results, its costs, and in which order it checked and revealed.
+type Ended = (Result<Vec<Option<Vec<i128>>>>, Costs, Vec<&'static str>);
+
+fn run(reveals: &[Reveal], lies_before: Option<usize>) -> Vec<Ended> {
+    let (graph, inputs, results) = program();
+    let values = [[3i128, -7], [5, -9]];
+    let plain = |i: usize| Arc::new(OwnInput(constant(Dtype::INT64, &values[i], 2)));
+    let inputs: [BTreeMap<NodeId, Arc<OwnInput>>; 2] = [0, 1].map(|i| [(inputs[i], plain(i))].into());
+    testing::parties(3, |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
+        let s = Suspicious { rss: &rss, lies_before, events: RefCell::default() };
+        let nodes = graph.needed(&results, |_| false);
+        let work = Work { graph: &graph, nodes, reveals: reveals.to_vec(), domains: Default::default() };
+        let (known, none, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
+        let own = inputs.get(me).unwrap_or(&none);
+        let executor = Executor::new(&s, &work, &known, own, &|_| false, (None, &schedule));
+        let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await);
+        let shown = |value: Option<Believed<Plain>>| {
+            value.map(|value| match value.into_inner() {
+                Plain::Bits(bits) => bits.to_bools().into_iter().map(i128::from).collect(),
+                Plain::Vector(vector) => vector.to_i128s(),
+            })
+        };
+        let opened = done.map(|done| done.opened.into_iter().map(shown).collect());
+        (opened, run.finish(), s.events.into_inner())
+    })
+}
+
+fn reveals() -> Vec<Reveal> {
+    let [less, product] = program().2;
+    vec![Reveal { node: less, to: None }, Reveal { node: product, to: Some(2) }]
+}
+
+#[test]
+fn results_are_revealed_between_two_checks_in_the_rounds_of_a_dry_run() {
+    for reveals in [reveals(), vec![]] {
+        for (me, (opened, costs, events)) in run(&reveals, None).into_iter().enumerate() {
+            let wanted = [Some(vec![1, 0]), (me == 2).then(|| vec![3, 0])];
+            assert_eq!(opened.unwrap(), wanted[..reveals.len()]);
+            let seen: &[_] = if reveals.is_empty() { &["check"] } else { &["check", "reveal", "reveal", "check"] };
+            assert_eq!(events, seen);
+            let dry = {
+                let (graph, _, results) = program();
+                let rss = Rss::dry(3, me).unwrap();
+                let s = Suspicious { rss: &rss, lies_before: None, events: RefCell::default() };
+                let nodes = graph.needed(&results, |_| false);
+                let work = Work { graph: &graph, nodes, reveals: reveals.clone(), domains: Default::default() };
+                let (known, inputs, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
+                let executor = Executor::new(&s, &work, &known, &inputs, &|_| false, (None, &schedule));
+                dry::run(me, 3, Phase::Online, async |ctx| executor.run(ctx).await.map(|_| ())).unwrap().1
+            };
+            assert_eq!(
+                (costs.online.rounds, costs.online.bytes()),
+                (dry.online.rounds, dry.online.bytes()),
+                "{reveals:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn whoever_lies_is_found_before_anything_is_revealed_and_nobody_believes_a_result_that_was_not_checked() {
+    for (lies_before, seen) in [(1, vec!["check"]), (2, vec!["check", "reveal", "reveal", "check"])] {
+        for (me, (opened, _, events)) in run(&reveals(), Some(lies_before)).into_iter().enumerate() {
+            let error = opened.err().unwrap();
+            let caught =
+                matches!(error, Error::Cheating { check: "a test" } | Error::Aborted { cause: Cause::Cheating, .. });
+            assert!(caught, "party {me}: {error}");
+            assert_eq!(events, seen);
+        }
+    }
+}

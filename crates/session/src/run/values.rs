@@ -1,0 +1,89 @@
+//! The values of a run, by the place of their step in the program's order, and how long each is needed.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use quorate_engine::{Ctx, Depth, Error, Result};
+use quorate_gadgets::Computes;
+use quorate_graph::NodeId;
+
+use crate::work::Work;
+use crate::work::order::Places;
+use crate::work::value::{Known, Value};
+
+/// The values that are there: those of the run's nodes, and others from before.
+pub(crate) struct Values<'w, S: Computes> {
+    places: Places<'w>,
+    /// Nodes from before that the run reads; they stand behind all others.
+    known: Vec<NodeId>,
+    entries: RefCell<Vec<Entry<S>>>,
+}
+
+struct Entry<S: Computes> {
+    value: Option<Rc<Value<S>>>,
+    made: Depth,
+    /// How many uses are to come.
+    uses: u32,
+}
+
+impl<'w, S: Computes> Values<'w, S> {
+    pub fn of(work: &'w Work<'_>, known: &Known<S>) -> Self {
+        let places = Places(&work.nodes);
+        let operands = || work.nodes.iter().flat_map(|&id| work.graph.node(id).inputs.iter().copied());
+        let read = || operands().chain(work.reveals.iter().map(|reveal| reveal.node));
+        let before: BTreeSet<NodeId> = read().filter(|&id| places.of(id).is_none()).collect();
+        let known_values = before.iter().map(|id| known.get(id).cloned());
+        let own = work.nodes.iter().map(|_| None);
+        let entry = |value| Entry { value, made: Depth::default(), uses: 0 };
+        let entries: Vec<Entry<S>> = own.chain(known_values).map(entry).collect();
+        let values = Values { places, known: before.into_iter().collect(), entries: RefCell::new(entries) };
+        {
+            let mut entries = values.entries.borrow_mut();
+            read().filter_map(|id| values.place(id)).for_each(|at| entries[at].uses += 1);
+        }
+        values
+    }
+
+    pub fn places(&self) -> Places<'w> {
+        self.places
+    }
+
+    fn place(&self, id: NodeId) -> Option<usize> {
+        let known = || self.known.binary_search(&id).ok().map(|at| self.places.0.len() + at);
+        self.places.of(id).or_else(known)
+    }
+
+    /// Whether the run has a value of this node, now or later.
+    pub fn contains(&self, id: NodeId) -> bool {
+        self.place(id).is_some_and(|at| at < self.places.0.len() || self.entries.borrow()[at].value.is_some())
+    }
+
+    /// The value, which is there; the lane goes on no earlier than it was made.
+    pub fn read(&self, ctx: &Ctx, id: NodeId) -> Result<Rc<Value<S>>> {
+        let missing = Error::Bug { what: "a program step needs a value that nothing computes" };
+        let at = self.place(id).ok_or(missing.clone())?;
+        let entry = &self.entries.borrow()[at];
+        ctx.read(entry.made);
+        entry.value.clone().ok_or(missing)
+    }
+
+    /// Puts the value of a step where others find it, if any will.
+    pub fn set(&self, ctx: &Ctx, place: usize, value: Rc<Value<S>>) {
+        let entry = &mut self.entries.borrow_mut()[place];
+        if entry.uses > 0 {
+            (entry.value, entry.made) = (Some(value), ctx.reached());
+        }
+    }
+
+    /// Notes one use; true after the last one, when the value is gone.
+    pub fn used(&self, id: NodeId) -> bool {
+        let Some(at) = self.place(id) else { return false };
+        let entry = &mut self.entries.borrow_mut()[at];
+        entry.uses -= 1;
+        if entry.uses == 0 {
+            entry.value = None;
+        }
+        entry.uses == 0
+    }
+}

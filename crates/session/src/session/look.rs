@@ -1,0 +1,104 @@
+//! What a local session looks at before it runs a program: it has all values, so it knows whether a result leaves its
+//! dtype, and where. Nothing of that goes through the protocol but values of earlier runs, where they are in doubt.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Weak};
+
+use quorate_graph::{BuildError, Checked, Checker, Dtype, Graph, Interval, NodeId};
+
+use crate::error::SessionError;
+use crate::session::Session;
+use crate::work::data::{Data, OwnInput, Plain};
+
+/// The values of inputs until they are run, and where the values of arrays lie.
+#[derive(Default)]
+pub(crate) struct Look {
+    checker: Checker,
+    given: BTreeMap<NodeId, (Weak<OwnInput>, Interval)>,
+    /// The user's arrays.
+    held: BTreeSet<NodeId>,
+    /// The run that was looked at last, until it has ended well.
+    under_way: Option<(Checked, Vec<NodeId>)>,
+}
+
+impl Look {
+    /// Notes an input's values, which lie in `range`.
+    pub fn give(&mut self, id: NodeId, own: &Arc<OwnInput>, range: Interval) {
+        // Those whose arrays went before any run, now and then.
+        if self.given.len().is_power_of_two() {
+            self.given.retain(|_, (own, _)| own.strong_count() > 0);
+        }
+        self.given.insert(id, (Arc::downgrade(own), range));
+    }
+
+    /// There is an array more.
+    pub fn hold(&mut self, id: NodeId) {
+        self.held.insert(id);
+    }
+
+    /// An array is gone.
+    pub fn forget(&mut self, id: NodeId) {
+        self.held.remove(&id);
+        self.checker.forget(id);
+    }
+
+    /// The run that was looked at last has ended well.
+    pub fn done(&mut self) {
+        let Some((checked, nodes)) = self.under_way.take() else { return };
+        nodes.iter().for_each(|id| {
+            self.given.remove(id);
+        });
+        self.checker.note(checked, |id| self.held.contains(&id));
+    }
+
+    /// Looks at a run of these reveals.
+    pub fn check(
+        &mut self,
+        session: &mut Session,
+        reveals: &[(NodeId, Option<usize>)],
+    ) -> Result<Vec<BuildError>, SessionError> {
+        self.under_way = None;
+        let nodes = session.needed(reveals)?;
+        let program = session.program();
+        let program = program.read().map_err(|_| SessionError::WorkerGone)?;
+        let graph = &program.graph;
+        let range = |id: NodeId| self.given.get(&id).map(|given| given.1);
+        let values = |ids: &[NodeId]| self.values(session, graph, ids);
+        let mut checked = self.checker.look(graph, &nodes, range, values)?;
+        let warnings = std::mem::take(&mut checked.warnings);
+        self.under_way = Some((checked, nodes));
+        Ok(warnings)
+    }
+
+    /// Values in units: of inputs as they were given, of others from the parties.
+    fn values(&self, session: &mut Session, graph: &Graph, ids: &[NodeId]) -> Result<Vec<Vec<i128>>, SessionError> {
+        let given = |id: &NodeId| self.given.get(id).and_then(|(own, _)| own.upgrade());
+        let owned: Vec<Option<Arc<OwnInput>>> = ids.iter().map(given).collect();
+        let run: Vec<NodeId> = ids.iter().zip(&owned).filter(|(_, own)| own.is_none()).map(|(&id, _)| id).collect();
+        let mut seen = if run.is_empty() { vec![] } else { session.peek(&run)? }.into_iter();
+        let of = |(id, own): (&NodeId, &Option<Arc<OwnInput>>)| match own {
+            Some(own) => Ok(units(graph.node(*id).dtype, &own.0)),
+            None => seen.next().map(|data| integers(&data)).ok_or(SessionError::WorkerGone),
+        };
+        ids.iter().zip(&owned).map(of).collect()
+    }
+}
+
+fn units(dtype: Dtype, plain: &Plain) -> Vec<i128> {
+    match plain {
+        Plain::Bits(bits) => bits.to_bools().into_iter().map(i128::from).collect(),
+        Plain::Vector(v) if dtype.is_unsigned() => v.to_u128s().into_iter().map(|value| value as i128).collect(),
+        Plain::Vector(v) => v.to_i128s(),
+    }
+}
+
+/// What was revealed in units.
+fn integers(data: &Data) -> Vec<i128> {
+    match data {
+        Data::Ints(all) => all.iter().map(|&v| v.into()).collect(),
+        Data::Uints(all) => all.iter().map(|&v| v.into()).collect(),
+        Data::Bools(all) => all.iter().map(|&v| v.into()).collect(),
+        Data::Wide(all) => all.clone(),
+        Data::Reals(_) => vec![],
+    }
+}

@@ -1,0 +1,160 @@
+//! A run under way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use quorate_engine::Error;
+use quorate_graph::NodeId;
+use quorate_net::Interrupt;
+
+use super::{Revealed, Session};
+use crate::error::SessionError;
+use crate::party::job::{Command, Job, Reply};
+use crate::work::Reveal;
+
+impl Session {
+    /// Starts running what the reveals need. Only one run at a time: `Running` borrows the session.
+    ///
+    /// # Errors
+    /// [`SessionError::Closed`]; [`SessionError::NoValues`] where an own input that is needed has no values.
+    pub fn run(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
+        self.start_run(reveals, false)
+    }
+
+    /// [`Session::run`] with fixed point revealed in units of its ring, so that nothing is rounded.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_in_units(&mut self, reveals: &[(NodeId, Option<usize>)]) -> Result<Running<'_>, SessionError> {
+        self.start_run(reveals, true)
+    }
+
+    pub(super) fn start_run(
+        &mut self,
+        reveals: &[(NodeId, Option<usize>)],
+        units: bool,
+    ) -> Result<Running<'_>, SessionError> {
+        self.check_open()?;
+        let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
+        for &Reveal { to, .. } in &reveals {
+            if let Some(party) = to.filter(|&to| to >= self.parties) {
+                let misuse = quorate_engine::Misuse::NoSuchParty { party, parties: self.parties };
+                return Err(Error::from(misuse).into());
+            }
+        }
+        let dropped = std::mem::take(&mut self.dropped);
+        self.jobs += 1;
+        for seat in &mut self.seats {
+            let inputs = std::mem::take(&mut seat.inputs);
+            let job = Job { number: self.jobs, reveals: reveals.clone(), units, inputs, dropped: dropped.clone() };
+            seat.commands.send(Command::Run(job)).map_err(|_| SessionError::WorkerGone)?;
+        }
+        let waiting = self.seats.len();
+        let interrupted = false;
+        let (revealed, needs) = Default::default();
+        Ok(Running { session: self, waiting, revealed, needs, error: None, interrupted })
+    }
+}
+
+/// A run under way.
+pub struct Running<'s> {
+    session: &'s mut Session,
+    waiting: usize,
+    revealed: BTreeMap<usize, Vec<Revealed>>,
+    needs: Vec<BTreeSet<NodeId>>,
+    error: Option<SessionError>,
+    interrupted: bool,
+}
+
+impl Running<'_> {
+    /// Waits up to `patience`; true once the run is over.
+    pub fn wait(&mut self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        while self.waiting > 0 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.session.replies.recv_timeout(left) {
+                Ok(reply) if reply.job != self.session.jobs => {}
+                Ok(Reply { party, result, .. }) => {
+                    self.waiting -= 1;
+                    match result {
+                        Ok(outcome) => {
+                            self.session.stats.add(party, &outcome.stats);
+                            self.revealed.insert(party, outcome.revealed);
+                            self.needs.extend(outcome.needs);
+                        }
+                        Err(error) => self.error = Some(error.or_more_telling(self.error.take())),
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.waiting = 0;
+                    self.error.get_or_insert(SessionError::WorkerGone);
+                }
+            }
+        }
+        true
+    }
+
+    /// Stops every party of this process; they tell the others.
+    pub fn interrupt(&mut self) {
+        self.interrupted = true;
+        self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(Interrupt::raise);
+    }
+
+    /// The phase, and the share of the run's bytes that were sent so far, at the first party of this process.
+    pub fn progress(&self) -> Option<(quorate_engine::Phase, f64)> {
+        let seat = self.session.seats.first()?;
+        let (phase, expected) = seat.progress.read()?;
+        let sent = seat.sent.load(Ordering::Relaxed) as f64;
+        Some((phase, if expected == 0 { 1.0 } else { (sent / expected as f64).min(1.0) }))
+    }
+
+    /// Waits for all parties of this process.
+    fn wait_for_all(&mut self) {
+        while !self.wait(Duration::from_secs(3600)) {}
+        if std::mem::take(&mut self.interrupted) {
+            // A party that had finished already never looked at its flag.
+            self.session.seats.iter().filter_map(|seat| seat.interrupt.as_ref()).for_each(|flag| {
+                flag.take();
+            });
+        }
+    }
+
+    /// The values, in the order of the reveals; in a local session those of whoever got them.
+    ///
+    /// # Errors
+    /// What ended the run. Values of earlier runs are untouched, and so are the inputs of this one.
+    pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
+        self.wait_for_all();
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        self.session.stats.runs += 1;
+        if let Some(look) = &mut self.session.look {
+            look.done();
+        }
+        self.session.forget(&std::mem::take(&mut self.needs));
+        let mut merged: Vec<Revealed> = Vec::new();
+        for (_, values) in std::mem::take(&mut self.revealed) {
+            merged.resize_with(values.len().max(merged.len()), || None);
+            merged.iter_mut().zip(values).for_each(|(slot, value)| {
+                if slot.is_none() {
+                    *slot = value;
+                }
+            });
+        }
+        Ok(merged)
+    }
+}
+
+impl Drop for Running<'_> {
+    /// A run that nobody waits for is stopped: its replies must not be taken for those of the next one.
+    fn drop(&mut self) {
+        if self.waiting > 0 {
+            self.interrupt();
+            self.wait_for_all();
+        }
+    }
+}

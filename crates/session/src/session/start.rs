@@ -1,0 +1,160 @@
+//! The beginning of a session: which parties are here, how they are set up.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, RwLock};
+
+use quorate_crypto::Seed;
+use quorate_engine::Party;
+use quorate_graph::{Graph, Network, Rules, Watch};
+use quorate_net::Net;
+use quorate_protocols::Protocol;
+use quorate_ring::memory::keep_reserve;
+
+use super::look::Look;
+use super::{Seat, Session};
+use crate::config::Config;
+use crate::connect;
+use crate::error::SessionError;
+use crate::options::Options;
+use crate::party::job::{Desk, Program};
+use crate::party::serve::Serve;
+use crate::party::stats::{Progress, Stats};
+use crate::plan::Setting;
+use crate::plan::sharings::prices::Book;
+
+/// How a local session is set up.
+#[derive(Clone, Debug)]
+pub struct LocalOptions {
+    pub protocol: Protocol,
+    pub parties: usize,
+    /// A network to simulate, with real delays; `None` for plain memory links.
+    pub network: Option<Network>,
+    /// **Insecure**: grows every party's coins from this, so that runs can be repeated.
+    pub insecure_seed: Option<String>,
+    /// Whether [`Session::check`] looks at values, which a local session has.
+    pub check: bool,
+    /// What deployments can choose, too.
+    pub options: Options,
+}
+
+/// Which of the parties are in this process: all, or `me`. A `seed` makes their coins known.
+pub(crate) struct Place {
+    pub parties: usize,
+    /// What a local session simulates.
+    pub network: Option<Network>,
+    pub me: Option<usize>,
+    pub seed: Option<Seed>,
+    /// Whether values are looked at before they are computed on.
+    pub check: bool,
+}
+
+impl Session {
+    /// All parties in this process, each in a thread of its own, with the real protocol between them.
+    ///
+    /// # Errors
+    /// A number of parties that the protocol cannot run with; whatever ends a setup.
+    pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
+        options.protocol.check_parties(options.parties)?;
+        let nets = connect::local(options.parties, options.network);
+        let seed = options
+            .insecure_seed
+            .as_ref()
+            .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
+        let (parties, network) = (options.parties, options.network);
+        let place = Place { parties, network, me: None, seed, check: options.check };
+        Session::start(options.protocol, place, nets, options.options)
+    }
+
+    /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
+    /// that of the options.
+    ///
+    /// # Errors
+    /// Those of connecting, each naming the side at fault; different protocols or releases at two parties.
+    pub fn connect(config: &Config, options: Options, stop: Arc<AtomicBool>) -> Result<Session, SessionError> {
+        let protocol = config.protocol()?;
+        let options = Options { network: config.network()?.or(options.network), ..options };
+        let options = options.read_for(protocol)?;
+        let net = connect::deployed(config, stop)?;
+        let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
+        let place = Place { parties, network, me, seed: None, check: false };
+        Session::start(protocol, place, vec![net], options)
+    }
+
+    pub(crate) fn start(
+        protocol: Protocol,
+        place: Place,
+        nets: Vec<Box<dyn Net>>,
+        options: Options,
+    ) -> Result<Session, SessionError> {
+        let options = options.read_for(protocol)?;
+        keep_reserve();
+        let Place { parties, network, me, seed, check } = place;
+        let setting = match me {
+            None => Setting::Here { parties, network },
+            Some(_) => Setting::Apart { network },
+        };
+        let watch = match me {
+            Some(_) => Watch::Program,
+            None if check => Watch::Values,
+            None => Watch::Stated,
+        };
+        let graph = Graph::with(Rules { strict: options.strict, truncation: options.truncation, watch });
+        let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
+        let book: Arc<Mutex<Book>> = Arc::default();
+        let (reply, replies) = channel();
+        let (ready, is_ready) = channel();
+        let mut seats = Vec::new();
+        for net in nets {
+            let (commands, inbox) = channel();
+            let progress = Arc::new(Progress::default());
+            let party_number = net.me();
+            let (program, replies, ready) = (program.clone(), reply.clone(), ready.clone());
+            let desk =
+                Desk { program, progress: progress.clone(), book: book.clone(), commands: inbox, ready, replies };
+            let coins = seed.as_ref().map(|seed| seed.derive("quorate/session/party", &[party_number as u8]));
+            let (options, (handles, handle)) = (options.clone(), channel());
+            let serve_party = move || {
+                let party = Party::new(net);
+                let _ = handles.send((party.interrupt_handle(), party.sent_counter()));
+                protocol.visit(Serve { party, protocol, options, coins, setting, desk });
+            };
+            let thread = std::thread::Builder::new()
+                .name(format!("party {party_number}"))
+                .spawn(serve_party)
+                .map_err(|_| SessionError::WorkerGone)?;
+            let (interrupt, sent) = handle.recv().map_err(|_| SessionError::WorkerGone)?;
+            let (inputs, thread) = (BTreeMap::new(), Some(thread));
+            seats.push(Seat { party: party_number, commands, interrupt, progress, sent, inputs, thread });
+        }
+        let mut worst: Option<SessionError> = None;
+        for _ in &seats {
+            if let Err(error) = is_ready.recv().map_err(|_| SessionError::WorkerGone).and_then(|r| r) {
+                worst = Some(error.or_more_telling(worst));
+            }
+        }
+        let session = Session {
+            protocol,
+            parties,
+            me,
+            choices: options.choices,
+            network,
+            program,
+            seats,
+            replies,
+            dropped: vec![],
+            jobs: 0,
+            look: check.then(Look::default),
+            lost: vec![],
+            peeking: false,
+            stats: Stats::default(),
+            closed: false,
+            process: std::process::id(),
+        };
+        match worst {
+            Some(error) => Err(error),
+            None => Ok(session),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The one order in which all parties go through the steps of a run: the program's, every reveal right behind the node that
+//! it opens, or, where openings are checked first, all reveals at the end; and which steps wait for which others.
+
+use std::collections::BTreeMap;
+
+use quorate_graph::NodeId;
+
+use crate::work::Work;
+
+/// Where nodes stand among those of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Places<'w>(pub &'w [NodeId]);
+
+impl Places<'_> {
+    /// The place of a node that runs. Nodes stand in the order of their numbers, most often with few gaps, so that little is
+    /// left to search.
+    pub fn of(&self, id: NodeId) -> Option<usize> {
+        let (first, last) = (self.0.first()?, self.0.last()?);
+        let (before, behind) = (id.0.checked_sub(first.0)? as usize, last.0.checked_sub(id.0)? as usize);
+        let from = self.0.len().saturating_sub(behind + 1);
+        let to = self.0.len().min(before + 1);
+        self.0.get(from..to)?.binary_search(&id).ok().map(|at| from + at)
+    }
+}
+
+/// A number for each node, whether it runs or is there already.
+pub(crate) struct Counts<'w> {
+    places: Places<'w>,
+    own: Vec<u32>,
+    others: BTreeMap<NodeId, u32>,
+}
+
+impl<'w> Counts<'w> {
+    /// All are 0.
+    pub fn none(places: Places<'w>) -> Self {
+        Counts { places, own: vec![0; places.0.len()], others: BTreeMap::new() }
+    }
+
+    pub fn of(&mut self, id: NodeId) -> &mut u32 {
+        match self.places.of(id) {
+            Some(place) => &mut self.own[place],
+            None => self.others.entry(id).or_default(),
+        }
+    }
+
+    pub fn get(&self, id: NodeId) -> u32 {
+        let other = || self.others.get(&id).copied().unwrap_or(0);
+        self.places.of(id).map_or_else(other, |place| self.own[place])
+    }
+}
+
+/// The steps of a run, numbered without gaps.
+pub(crate) struct Order {
+    nodes: usize,
+    /// For each reveal, in order: how many nodes come before it, and which one it is.
+    reveals: Vec<(usize, usize)>,
+    is_checked: bool,
+}
+
+/// What a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// The node at this place among those that run.
+    Node(usize),
+    /// The reveal of this number.
+    Reveal(usize),
+}
+
+impl Order {
+    /// With all reveals at the end where openings are checked.
+    pub fn of(work: &Work<'_>, is_checked: bool) -> Order {
+        let places = Places(&work.nodes);
+        let before = |node: NodeId| match is_checked {
+            true => work.nodes.len(),
+            false => places.of(node).map_or(0, |place| place + 1),
+        };
+        let reveals = work.reveals.iter().enumerate().map(|(i, reveal)| (before(reveal.node), i));
+        Order { is_checked, ..Order::with(work.nodes.len(), reveals.collect()) }
+    }
+
+    fn with(nodes: usize, mut reveals: Vec<(usize, usize)>) -> Order {
+        reveals.sort_unstable();
+        Order { nodes, reveals, is_checked: false }
+    }
+
+    /// Where stages end: all that was opened is checked before the next one begins. Results are revealed in the last one.
+    pub fn stages(&self) -> Vec<usize> {
+        let apart = self.is_checked && !self.reveals.is_empty();
+        if apart { vec![self.nodes, self.len()] } else { vec![self.len()] }
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.nodes + self.reveals.len()
+    }
+
+    /// The step of the node at a place.
+    pub fn of_node(&self, place: usize) -> usize {
+        place + self.reveals.partition_point(|&(before, _)| before <= place)
+    }
+
+    /// What a step is.
+    pub fn item(&self, step: usize) -> Item {
+        // The j-th reveal has so many nodes before it, and j reveals.
+        let (mut from, mut to) = (0, self.reveals.len());
+        while from < to {
+            let middle = (from + to) / 2;
+            if self.reveals[middle].0 + middle < step { from = middle + 1 } else { to = middle }
+        }
+        match self.reveals.get(from) {
+            Some(&(before, reveal)) if before + from == step => Item::Reveal(reveal),
+            _ => Item::Node(step - from),
+        }
+    }
+}
+
+/// Which steps wait for which others. Steps are numbered so that each comes after all that it reads.
+pub(crate) struct Waiting {
+    /// How many operands of each step are not there yet.
+    missing: Vec<u32>,
+    /// The steps that read each one, one after another, and where those of each begin.
+    readers: Vec<u32>,
+    first: Vec<u32>,
+}
+
+impl Waiting {
+    /// `reads` gives the places that the value of each of `steps` is made of.
+    pub fn of<R: IntoIterator<Item = usize>>(steps: usize, reads: impl Fn(usize) -> R) -> Waiting {
+        let (mut missing, mut first) = (vec![0; steps], vec![0; steps + 1]);
+        for (step, missing) in missing.iter_mut().enumerate() {
+            for read in reads(step) {
+                *missing += 1;
+                first[read + 1] += 1;
+            }
+        }
+        for at in 0..steps {
+            first[at + 1] += first[at];
+        }
+        let (mut next, mut readers) = (first.clone(), vec![0; first[steps] as usize]);
+        for step in 0..steps {
+            for read in reads(step) {
+                readers[next[read] as usize] = step as u32;
+                next[read] += 1;
+            }
+        }
+        Waiting { missing, readers, first }
+    }
+
+    /// Whether a step has all that it reads.
+    pub fn is_ready(&self, step: usize) -> bool {
+        self.missing[step] == 0
+    }
+
+    /// Notes that a step is done; the steps that have all that they read now.
+    pub fn done(&mut self, step: usize, mut ready: impl FnMut(usize)) {
+        for &reader in &self.readers[self.first[step] as usize..self.first[step + 1] as usize] {
+            let missing = &mut self.missing[reader as usize];
+            *missing -= 1;
+            if *missing == 0 {
+                ready(reader as usize);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found_whatever_the_gaps() {
+        let lists: [&[u32]; 5] = [&[], &[7], &[3, 4, 5, 6], &[0, 5, 6, 7, 100], &[1, 90, 91, 92, 95, 200]];
+        for list in lists {
+            let nodes: Vec<NodeId> = list.iter().copied().map(NodeId).collect();
+            for id in 0..210 {
+                assert_eq!(Places(&nodes).of(NodeId(id)), list.iter().position(|&n| n == id), "{id} in {list:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn reveals_stand_right_behind_their_nodes() {
+        let order = Order::with(4, vec![(3, 0), (0, 1), (1, 2), (3, 3), (4, 4)]);
+        let items: Vec<Item> = (0..order.len()).map(|step| order.item(step)).collect();
+        use Item::{Node, Reveal};
+        let wanted = [Reveal(1), Node(0), Reveal(2), Node(1), Node(2), Reveal(0), Reveal(3), Node(3), Reveal(4)];
+        assert_eq!(items, wanted);
+        for (step, item) in wanted.into_iter().enumerate() {
+            assert!(!matches!(item, Node(place) if order.of_node(place) != step));
+        }
+    }
+
+    #[test]
+    fn steps_are_ready_when_all_they_read_is_there() {
+        let reads: [&[usize]; 5] = [&[], &[0, 0], &[0, 1], &[], &[2, 3]];
+        let mut waiting = Waiting::of(5, |step| reads[step].iter().copied());
+        let is_ready = |waiting: &Waiting| (0..5).filter(|&step| waiting.is_ready(step)).collect::<Vec<_>>();
+        assert_eq!(is_ready(&waiting), [0, 3]);
+        for (step, then) in [(3, vec![]), (0, vec![1]), (1, vec![2]), (2, vec![4]), (4, vec![])] {
+            let mut ready = Vec::new();
+            waiting.done(step, |step| ready.push(step));
+            assert_eq!(ready, then);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What parties hold of a program's values.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use quorate_engine::Error;
+use quorate_gadgets::Computes;
+use quorate_graph::NodeId;
+use quorate_graph::domains::Domain;
+
+use crate::work::data::Plain;
+
+pub(crate) const KINDS: Error = Error::Bug { what: "an operation met operands of a kind that building excludes" };
+
+/// What a node's value is at this party.
+pub(crate) enum Value<S: Computes> {
+    /// Known to everybody.
+    Public(Plain),
+    Arith(S::A),
+    Bits(S::B),
+    /// Numbers by their bits, a row for each.
+    Rows(S::B),
+    /// Bits or numbers, by the labels of their bits.
+    Labels(S::Y),
+    /// Several arrays that one step makes.
+    Many(Vec<Value<S>>),
+}
+
+impl<S: Computes> Clone for Value<S> {
+    fn clone(&self) -> Self {
+        match self {
+            Value::Public(plain) => Value::Public(plain.clone()),
+            Value::Arith(x) => Value::Arith(x.clone()),
+            Value::Bits(x) => Value::Bits(x.clone()),
+            Value::Rows(x) => Value::Rows(x.clone()),
+            Value::Labels(x) => Value::Labels(x.clone()),
+            Value::Many(all) => Value::Many(all.clone()),
+        }
+    }
+}
+
+impl<S: Computes> Value<S> {
+    /// The sharing that it is in; `None` where everybody knows it, and for the columns of a shuffle, each of which has its own.
+    pub fn domain(&self) -> Option<Domain> {
+        match self {
+            Value::Public(_) | Value::Many(_) => None,
+            Value::Arith(_) => Some(Domain::A),
+            Value::Bits(_) | Value::Rows(_) => Some(Domain::B),
+            Value::Labels(_) => Some(Domain::Y),
+        }
+    }
+}
+
+/// Values that exist before the run.
+pub(crate) type Known<S> = BTreeMap<NodeId, Rc<Value<S>>>;
