@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate.dtypes import Dtype
+from quorate.errors import QuorateError
 
 if TYPE_CHECKING:
     from quorate import _quorate
@@ -93,8 +94,12 @@ def _pair(a: np.ndarray, b: np.ndarray, growth: int) -> tuple[np.ndarray, np.nda
     return (a, b) if growth < _SAFE else (a.astype(object), b.astype(object))
 
 
-def span(step: Step, operands: list[Operand], either_way: bool) -> Span | None:
-    """The right results of a step on these operands; None for one that numpy cannot tell, such as a shuffle."""
+def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
+    """The right results of a step on these operands.
+
+    Raises:
+        QuorateError: an operation that is not written down here, which would go unchecked.
+    """
     if step.op in ("mul", "matmul"):
         return _product(step, operands, either_way)
     if step.op == "astype":
@@ -107,8 +112,9 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span | None:
         return _quotient(step, operands)
     if step.op == "softmax":
         return _softmax(step, operands[0])
-    compute = _EXACT.get(step.op)
-    return None if compute is None else Span.exactly(compute(step, *(value for value, _ in operands)))
+    if step.op not in _EXACT:
+        raise QuorateError(f"shadow: numpy is not told what {step.what} means; please report this defect")
+    return Span.exactly(_EXACT[step.op](step, *(value for value, _ in operands)))
 
 
 def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:

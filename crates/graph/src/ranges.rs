@@ -38,74 +38,72 @@ impl Known {
 }
 
 /// The reach of `op` on `inputs`, its result having type `dtype`, where fixed point is truncated as `truncation` says.
+///
+/// Every operation says for itself what it proves: what is not proven here is [`Reach::Unknown`].
 pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncation) -> Reach {
+    let known = |place: usize| inputs.get(place).and_then(|input: &Known| input.interval);
+    let fits = |exact: Interval| match dtype.range().covers(exact) {
+        true => Reach::Fits(exact),
+        false => Reach::Leaves(exact),
+    };
+    let of_one = |law: &dyn Fn(Interval) -> Interval| known(0).map_or(Reach::Unknown, |x| fits(law(x)));
+    let of_two = |law: &dyn Fn(Interval, Interval) -> Interval| match (known(0), known(1)) {
+        (Some(x), Some(y)) => fits(law(x, y)),
+        _ => Reach::Unknown,
+    };
+    // What only moves or picks values.
+    let one_of = |values: &[Known]| {
+        let all: Option<Vec<Interval>> = values.iter().map(|value| value.interval).collect();
+        all.and_then(|all| all.into_iter().reduce(Interval::union)).map_or(Reach::Unknown, fits)
+    };
+    // A cut that may round up reaches the next unit.
+    let up = truncation == Truncation::Probabilistic && cut(op, inputs, dtype).is_some();
+    let down = |interval: Interval, bits: u32| if up { interval.shr_up(bits) } else { interval.shr(bits) };
     match op {
+        Op::Input { .. } | Op::Compose | Op::Shuffle { .. } => Reach::Unknown,
+        Op::Constant(values) => Reach::Fits(Interval::spanning(&values.to_vec())),
         Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Circuit(_) => {
-            return Reach::Fits(Interval::BIT);
+            Reach::Fits(Interval::BIT)
         }
-        Op::ArgMax(axis) | Op::ArgMin(axis) => return Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
-        Op::Cast => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
-        Op::Constant(values) => return Reach::Fits(Interval::spanning(&values.to_vec())),
-        Op::Input { .. } | Op::Compose | Op::Shuffle { .. } => return Reach::Unknown,
-        Op::Remainder(divisors) => return Reach::Fits(remainders(inputs[0].range(), divisors)),
+        Op::ArgMax(axis) | Op::ArgMin(axis) => Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
+        Op::Cast | Op::Softmax(_) => Reach::Fits(Interval::new(0, 1 << dtype.frac())),
+        Op::Remainder(divisors) => Reach::Fits(remainders(inputs[0].range(), divisors)),
         Op::IntDivide(Division { give: Give::Remainder, .. }) => {
-            return Reach::Fits(remainders_by_secrets(inputs[0].range(), inputs[1].range()));
+            Reach::Fits(remainders_by_secrets(inputs[0].range(), inputs[1].range()))
         }
         Op::IntDivide(Division { give: Give::Quotient, quotient_bits }) => {
             let quotient = quotients_by_secrets(inputs[0].range(), inputs[1].range(), *quotient_bits);
-            return match (inputs[0].interval, dtype.range().covers(quotient)) {
-                (None, _) => Reach::Unknown,
-                (_, true) => Reach::Fits(quotient),
-                (_, false) => Reach::Leaves(quotient),
-            };
+            if known(0).is_none() { Reach::Unknown } else { fits(quotient) }
         }
-        Op::Softmax(_) => return Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Divide => {
-            let known = inputs[0].interval.zip(inputs[1].interval);
-            let reach = known.and_then(|(x, y)| real::quotient_reach(x, y, dtype));
-            return reach.map_or(Reach::Unknown, Reach::Fits);
+            let reach = known(0).zip(known(1)).and_then(|(x, y)| real::quotient_reach(x, y, dtype));
+            reach.map_or(Reach::Unknown, Reach::Fits)
         }
-        Op::Real(function) => {
-            return function.reach(inputs[0].interval, dtype).map_or(Reach::Unknown, Reach::Fits);
-        }
-        _ => {}
-    }
-    // The condition of a selection does not count: it is not among the values. Nor does the one of two that is known.
-    let values = match op {
-        Op::Select => &inputs[1..],
-        Op::Other => &inputs[..2],
-        _ => inputs,
-    };
-    let Some(known) = values.iter().map(|node| node.interval).collect::<Option<Vec<Interval>>>() else {
-        return Reach::Unknown;
-    };
-    let Some(&first) = known.first() else { return Reach::Unknown };
-    let union = known.iter().copied().reduce(Interval::union).unwrap_or(first);
-    let last = known[known.len() - 1];
-    // A cut that may round up reaches the next unit.
-    let up = truncation == Truncation::Probabilistic && cut(op, inputs, dtype).is_some(); // of what is shifted below
-    let down = |interval: Interval, bits: u32| if up { interval.shr_up(bits) } else { interval.shr(bits) };
-    let exact = match op {
-        Op::Add => first.add(last),
-        Op::Sub => first.sub(last),
-        Op::Neg => first.neg(),
-        Op::Mul | Op::MatMul { .. } => product(op, first, last),
-        Op::Sum(axis) => first.times(axis.len),
-        Op::CumSum(axis) => first.union(first.times(axis.len)),
-        Op::Convert => match (inputs[0].dtype.frac(), dtype.frac()) {
-            (from, to) if to >= from => first.shl(to - from),
-            (from, to) => down(first, from - to),
+        Op::Real(function) => function.reach(known(0), dtype).map_or(Reach::Unknown, Reach::Fits),
+        Op::Add => of_two(&Interval::add),
+        Op::Sub => of_two(&Interval::sub),
+        Op::Neg => of_one(&Interval::neg),
+        // The ring must hold products whole, before the shift.
+        Op::Mul | Op::MatMul { .. } => match of_two(&|x, y| product(op, x, y)) {
+            Reach::Fits(whole) => Reach::Fits(down(whole, product_shift(op, inputs))),
+            other => other,
         },
-        Op::Shl(bits) => first.shl(*bits),
-        Op::Shr(bits) => first.shr(*bits),
-        Op::FloorDiv(divisors) => quotients(first, divisors),
-        Op::Scale(scale) => scale.reach(first, dtype, truncation),
-        _ => union, // what only moves or picks values
-    };
-    if !dtype.range().covers(exact) {
-        return Reach::Leaves(exact); // for products, before the shift: the ring must hold them whole
+        Op::Sum(axis) => of_one(&|x| x.times(axis.len)),
+        Op::CumSum(axis) => of_one(&|x| x.union(x.times(axis.len))),
+        Op::Convert => of_one(&|x| match (inputs[0].dtype.frac(), dtype.frac()) {
+            (from, to) if to >= from => x.shl(to - from),
+            (from, to) => down(x, from - to),
+        }),
+        Op::Shl(bits) => of_one(&|x| x.shl(*bits)),
+        Op::Shr(bits) => of_one(&|x| x.shr(*bits)),
+        Op::FloorDiv(divisors) => of_one(&|x| quotients(x, divisors)),
+        Op::Scale(scale) => of_one(&|x| scale.reach(x, dtype, truncation)),
+        // The condition does not count: it is not among the values. Nor does the one of two that is known.
+        Op::Select => one_of(inputs.get(1..).unwrap_or_default()),
+        Op::Other => one_of(inputs.get(..2).unwrap_or_default()),
+        Op::Gather(_) | Op::Reshape | Op::To(_) | Op::Broadcast | Op::Part { .. } => one_of(inputs),
+        Op::Concat | Op::Max(_) | Op::Min(_) => one_of(inputs),
     }
-    Reach::Fits(down(exact, product_shift(op, inputs)))
 }
 
 /// The reach of a product of an array with itself: nothing of it is negative.

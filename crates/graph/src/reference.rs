@@ -119,22 +119,24 @@ fn computed(
     result_shape: &[usize],
     (dtype, numbers): (Dtype, Numbers<'_>),
 ) -> Vec<i128> {
-    match (op, values) {
-        (Op::Add, [a, b]) => zip(a, b, |x, y| numbers.add(x, y)),
-        (Op::Sub, [a, b]) => zip(a, b, |x, y| numbers.add(x, -y)),
-        (Op::Neg, [a]) => map(a, |x| -x),
-        (Op::Mul, [a, b]) => zip(a, b, |x, y| numbers.mul(x, y) >> shift(nodes)),
-        (Op::MatMul { batch, m, k, n }, [a, b]) => {
+    let of = |place: usize| values.get(place).copied().unwrap_or_default();
+    let (a, b, c) = (of(0), of(1), of(2));
+    match op {
+        Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
+        Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
+        Op::Neg => map(a, |x| -x),
+        Op::Mul => zip(a, b, |x, y| numbers.mul(x, y) >> shift(nodes)),
+        Op::MatMul { batch, m, k, n } => {
             let sums = matmul(a, b, *batch, [*m, *k, *n], numbers);
             map(&sums, |sum| sum >> shift(nodes))
         }
-        (Op::Sum(axis), [a]) => along(a, axis, |line| numbers.sum(line)),
-        (Op::Shl(bits), [a]) => map(a, |x| numbers.mul(x, 1 << bits)),
-        (Op::Shr(bits), [a]) => map(a, |x| x >> bits),
-        (Op::FloorDiv(divisors), [a]) => zip(a, &expand(divisors, a.len()), floor_div),
-        (Op::Remainder(divisors), [a, _]) => zip(a, &expand(divisors, a.len()), |x, d| x - floor_div(x, d) * d),
-        (Op::Scale(scale), [a]) => scale.apply(a, dtype.range().hi()),
-        (Op::IntDivide(Division { give, .. }), [a, b]) => {
+        Op::Sum(axis) => along(a, axis, |line| numbers.sum(line)),
+        Op::Shl(bits) => map(a, |x| numbers.mul(x, 1 << bits)),
+        Op::Shr(bits) => map(a, |x| x >> bits),
+        Op::FloorDiv(divisors) => zip(a, &expand(divisors, a.len()), floor_div),
+        Op::Remainder(divisors) => zip(a, &expand(divisors, a.len()), |x, d| x - floor_div(x, d) * d),
+        Op::Scale(scale) => scale.apply(a, dtype.range().hi()),
+        Op::IntDivide(Division { give, .. }) => {
             let rest = |x: i128, y: i128| if y == 0 { 0 } else { x - floor_div(x, y) * y };
             let whole = |x: i128, y: i128| if y == 0 { 0 } else { floor_div(x, y) };
             match give {
@@ -142,46 +144,44 @@ fn computed(
                 Give::Remainder => zip(a, b, rest),
             }
         }
-        (Op::Lt, [a, b]) => zip(a, b, |x, y| i128::from(x < y)),
-        (Op::Eq, [a, b]) => zip(a, b, |x, y| i128::from(x == y)),
-        (Op::And, [a, b]) => zip(a, b, |x, y| x & y),
-        (Op::Or, [a, b]) => zip(a, b, |x, y| x | y),
-        (Op::Xor, [a, b]) => zip(a, b, |x, y| x ^ y),
-        (Op::Not, [a]) => map(a, |x| 1 - x),
-        (Op::Select, [c, a, b]) => (0..c.len()).map(|i| if c[i] == 1 { a[i] } else { b[i] }).collect(),
-        (Op::Other, [a, b, one]) => (0..a.len()).map(|i| a[i] + b[i] - one[i]).collect(),
-        (Op::Gather(index), [a]) => index.expand().iter().map(|&i| a[i as usize]).collect(),
-        (Op::Reshape | Op::To(_), [a]) => a.to_vec(),
-        (Op::Broadcast, [a]) => {
-            shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect()
-        }
-        (Op::Concat | Op::Shuffle { .. }, all) => all.concat(),
-        (Op::Part { before, .. }, [a]) => a[*before..before + shape::elements(result_shape).unwrap_or(0)].to_vec(),
-        (Op::Max(axis), [a]) => along(a, axis, |line| line.iter().copied().max().unwrap_or(0)),
-        (Op::Min(axis), [a]) => along(a, axis, |line| line.iter().copied().min().unwrap_or(0)),
-        (Op::ArgMax(axis), [a]) => along(a, axis, first_maximum),
-        (Op::ArgMin(axis), [a]) => along(a, axis, |line| first_maximum(&map(line, |x| -x))),
-        (Op::CumSum(axis), [a]) => lines(a, axis, |line| {
+        Op::Lt => zip(a, b, |x, y| i128::from(x < y)),
+        Op::Eq => zip(a, b, |x, y| i128::from(x == y)),
+        Op::And => zip(a, b, |x, y| x & y),
+        Op::Or => zip(a, b, |x, y| x | y),
+        Op::Xor => zip(a, b, |x, y| x ^ y),
+        Op::Not => map(a, |x| 1 - x),
+        Op::Select => (0..a.len()).map(|i| if a[i] == 1 { b[i] } else { c[i] }).collect(),
+        Op::Other => (0..a.len()).map(|i| a[i] + b[i] - c[i]).collect(),
+        Op::Gather(index) => index.expand().iter().map(|&i| a[i as usize]).collect(),
+        Op::Reshape | Op::To(_) => a.to_vec(),
+        Op::Broadcast => shape::broadcast_index(&nodes[0].shape, result_shape).iter().map(|&i| a[i as usize]).collect(),
+        Op::Concat | Op::Shuffle { .. } => values.concat(),
+        Op::Part { before, .. } => a[*before..before + shape::elements(result_shape).unwrap_or(0)].to_vec(),
+        Op::Max(axis) => along(a, axis, |line| line.iter().copied().max().unwrap_or(0)),
+        Op::Min(axis) => along(a, axis, |line| line.iter().copied().min().unwrap_or(0)),
+        Op::ArgMax(axis) => along(a, axis, first_maximum),
+        Op::ArgMin(axis) => along(a, axis, |line| first_maximum(&map(line, |x| -x))),
+        Op::CumSum(axis) => lines(a, axis, |line| {
             let mut sum = 0;
             map_with(line, |x| {
                 sum = numbers.add(sum, x);
                 sum
             })
         }),
-        (Op::Bits, [a]) => a.iter().flat_map(|x| (0..nodes[0].dtype.bits()).map(move |j| x >> j & 1)).collect(),
-        (Op::Circuit(circuit), all) => evaluate_circuit(circuit, all, result_shape),
-        (Op::Compose, [a]) => {
+        Op::Bits => a.iter().flat_map(|x| (0..nodes[0].dtype.bits()).map(move |j| x >> j & 1)).collect(),
+        Op::Circuit(circuit) => evaluate_circuit(circuit, values, result_shape),
+        Op::Compose => {
             a.chunks(dtype.bits() as usize).map(|bits| bits.iter().enumerate().map(|(j, bit)| bit << j).sum()).collect()
         }
-        (Op::Convert, [a]) => {
+        Op::Convert => {
             let (from, to) = (nodes[0].dtype.frac(), dtype.frac());
             map(a, |x| if to >= from { numbers.mul(x, 1 << (to - from)) } else { x >> (from - to) })
         }
-        (Op::Real(function), [a]) => map(a, |x| function.clear(x, dtype)),
-        (Op::Divide, [a, b]) => zip(a, b, |x, y| real::divide(x, y, dtype)),
-        (Op::Softmax(axis), [a]) => lines(a, axis, |line| real::softmax(line, dtype)),
-        (Op::Cast, [a]) => map(a, |x| x << dtype.frac()),
-        _ => unreachable!("{} with {} operands is never built", op.name(), values.len()),
+        Op::Real(function) => map(a, |x| function.clear(x, dtype)),
+        Op::Divide => zip(a, b, |x, y| real::divide(x, y, dtype)),
+        Op::Softmax(axis) => lines(a, axis, |line| real::softmax(line, dtype)),
+        Op::Cast => map(a, |x| x << dtype.frac()),
+        Op::Input { .. } | Op::Constant(_) => unreachable!("{} is made of nothing", op.name()),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::Fault;
 use crate::graph::{Graph, Truncation};
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
+use crate::properties::Wraps;
 use crate::ranges::{self, Known, Reach};
 
 /// How many steps before an operation are looked through for a bound that ends the warning.
@@ -18,11 +19,11 @@ const FEW_BITS: u32 = 32;
 /// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and differences of two
 /// numbers count where these are short, or have no sign: else they would have to be beyond what anybody computes with.
 pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
-    let counts = match op {
-        Op::Mul | Op::MatMul { .. } | Op::Sum(_) | Op::CumSum(_) | Op::Convert | Op::Scale(_) | Op::Shl(_) => true,
-        Op::Add => dtype.bits() < FEW_BITS,
-        Op::Sub | Op::Neg => dtype.bits() < FEW_BITS || dtype.is_unsigned(),
-        _ => false,
+    let counts = match op.properties().wraps {
+        Wraps::Never => false,
+        Wraps::Easily => true,
+        Wraps::AtTheEnds => dtype.bits() < FEW_BITS,
+        Wraps::Below => dtype.bits() < FEW_BITS || dtype.is_unsigned(),
     };
     if !counts {
         return false;

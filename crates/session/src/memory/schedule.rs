@@ -22,7 +22,7 @@ use crate::memory::sizes::{
     LANE_BYTES, LOCAL_STEP_BYTES, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
     value_bytes, working_bytes,
 };
-use crate::memory::split::{Split, is_elementwise};
+use crate::memory::split::Split;
 use crate::work::Work;
 use crate::work::order::{Counts, Places};
 
@@ -321,7 +321,7 @@ impl<B: Family> Given<'_, B> {
         for &id in self.work.nodes.iter().rev() {
             let op = &graph.node(id).op;
             let moves = matches!(op, Op::Gather(_) | Op::Broadcast | Op::Reshape | Op::Constant(_));
-            let apart = (is_elementwise(op) || moves) && self.is_in_a(id);
+            let apart = (op.is_elementwise() || moves) && self.is_in_a(id);
             let Some(user) = last.get(&id).filter(|_| apart && uses.get(id) == 1) else { continue };
             let place = graph.node(*user).inputs.iter().position(|&input| input == id).unwrap_or(0);
             let depth = can.get(user).map_or(1, |depth| depth + 1);

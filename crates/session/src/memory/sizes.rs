@@ -6,7 +6,7 @@
 
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
-use quorate_graph::{Dtype, Graph, Node, NodeId, Op, Real};
+use quorate_graph::{Dtype, Graph, Memory, Node, NodeId};
 
 use crate::work::Work;
 
@@ -110,66 +110,52 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     let node = graph.node(id);
     let result = bytes_of(backend, node, load.result);
     let elements = load.result as u64;
-    match node.op {
-        Op::Gather(_) | Op::Broadcast => return POSITION_BYTES * elements,
-        Op::Constant(_) => return NUMBER_BYTES * elements,
-        Op::CumSum(_) => return 2 * result,
-        ref op if !op.talks() => return 0,
-        _ => {}
-    }
     let longest = load.operands.iter().map(|operand| operand.len).max().unwrap_or(0).max(load.result) as u64;
     let operands = node.inputs.iter().zip(&load.operands);
     let operands = operands.map(|(&input, operand)| bytes_of(backend, graph.node(input), operand.len));
     let all: Vec<u64> = operands.collect();
     let (operand, shares) = (all.iter().copied().max().unwrap_or(0), backend.shares());
-    let whole = match node.op {
-        Op::Input { .. } => 0,
-        Op::Mul => {
-            if graph.cut(id).is_some() {
-                result
-            } else {
-                0
-            }
-        }
+    let is_cut = graph.cut(id).is_some();
+    let memory = node.op.properties().memory;
+    let whole = match memory {
+        Memory::Nothing => return 0,
+        Memory::Positions => return POSITION_BYTES * elements,
+        Memory::Numbers => return NUMBER_BYTES * elements,
+        Memory::RunningSums => return 2 * result,
+        Memory::Input => 0,
+        Memory::Product => result * u64::from(is_cut),
         // The product, a mask, what goes to and comes from the peers, and a sum of an operand's shares.
-        Op::MatMul { .. } => 3 * result + operand / shares,
+        Memory::Matrices => 3 * result + operand / shares,
         // All columns before and after a pass, and what is left of either to reshare.
-        Op::Shuffle { .. } => 3 * all.iter().sum::<u64>(),
+        Memory::Shuffle => 3 * all.iter().sum::<u64>(),
         // Products in a ring of up to twice the bits; what says where to saturate.
-        Op::FloorDiv(_) | Op::Scale(_) => 8 * longest * shares * 16,
+        Memory::WideProducts => 8 * longest * shares * 16,
         // Powers, their sums and products, in a ring of 64 bits.
-        Op::Softmax(_) => 8 * longest * shares * 8,
+        Memory::Softmax => 8 * longest * shares * 8,
         // Differences, joined operands, halves of a tree.
-        _ => 4 * operand + result,
+        Memory::Bits | Memory::Signs | Memory::Circuit => 4 * operand + result,
+        Memory::Bounded | Memory::Powers | Memory::Roots | Memory::Divisions => 4 * operand + result,
     };
-    STEP_BYTES + streamed(backend, graph, id, longest) + whole
+    STEP_BYTES + streamed(backend, memory, is_cut, longest) + whole
 }
 
 /// Bytes of what is under way in the streams of a step whose longest vector has so many elements. As measured, with
 /// correlations made where they are drawn.
-fn streamed<B: Family>(backend: &B, graph: &Graph, id: NodeId, longest: u64) -> u64 {
-    let node = graph.node(id);
-    let is_cut = graph.cut(id).is_some();
-    // A comparison takes up to three signs, in one stream.
-    let compares = matches!(node.op, Op::Lt | Op::Max(_) | Op::Min(_) | Op::ArgMax(_) | Op::ArgMin(_));
-    let signs = if compares { 3 } else { 1 };
-    let bytes_per_element = match node.op {
-        Op::Input { .. } | Op::Shuffle { .. } => 0,
-        Op::Circuit(_) => return 2 * WINDOW_BYTES,
-        Op::Mul | Op::MatMul { .. } if !is_cut => 0,
-        Op::FloorDiv(_) | Op::Scale(_) => 160,
-        Op::IntDivide(_) => 1400,
-        Op::Real(function) => match function {
-            Real::Sigmoid | Real::Tanh | Real::Gelu => 550,
-            Real::Exp | Real::Log => 650,
-            Real::Sqrt | Real::Rsqrt => 1000,
-            Real::Reciprocal => 1400,
-        },
-        Op::Divide | Op::Softmax(_) => 1400,
-        _ => 120,
-    };
-    match bytes_per_element {
-        0 => WINDOW_BYTES.min(WINDOW_BYTES_PER_ELEMENT * backend.shares() * longest),
-        _ => bytes_per_element * backend.work_shares() * (signs * longest).min(WINDOW_ELEMENTS),
+fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64) -> u64 {
+    let window = WINDOW_BYTES.min(WINDOW_BYTES_PER_ELEMENT * backend.shares() * longest);
+    let elements = |bytes: u64, count: u64| bytes * backend.work_shares() * count.min(WINDOW_ELEMENTS);
+    match memory {
+        Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums => 0,
+        Memory::Input | Memory::Shuffle => window,
+        Memory::Product | Memory::Matrices if !is_cut => window,
+        Memory::Product | Memory::Matrices | Memory::Bits => elements(120, longest),
+        // A comparison takes up to three signs, in one stream.
+        Memory::Signs => elements(120, 3 * longest),
+        Memory::Circuit => 2 * WINDOW_BYTES,
+        Memory::WideProducts => elements(160, longest),
+        Memory::Bounded => elements(550, longest),
+        Memory::Powers => elements(650, longest),
+        Memory::Roots => elements(1000, longest),
+        Memory::Divisions | Memory::Softmax => elements(1400, longest),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, shape};
+use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, Pieces, shape};
 
 use crate::memory::sizes::{Load, OperandLoad};
 
@@ -72,26 +72,22 @@ impl Split {
     /// How node `id` is cut, if it can be.
     pub fn of(graph: &Graph, id: NodeId) -> Option<Split> {
         let node = graph.node(id);
-        Some(match node.op {
-            Op::Gather(_) | Op::Broadcast => Split::Positions,
-            Op::Bits => Split::Spread(graph.node(node.inputs[0]).dtype.bits() as usize),
-            Op::Compose => Split::Gathered(node.dtype.bits() as usize),
-            Op::Circuit(ref circuit) if !circuit.inputs().is_empty() => Split::Runs,
-            Op::Sum(axis) => Split::Sums(axis),
-            Op::MatMul { batch: 1, m, k, n } if m < n && k.max(n) > BLOCK_ELEMENTS => Split::Columns { m, k, n },
-            Op::MatMul { batch: 1, m, k, n } => Split::Rows { m, k, n },
-            Op::MatMul { batch, m, k, n } => Split::Products { batch, m, k, n },
-            Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) | Op::ArgMin(axis)
-                if axis.outer == 1 && axis.inner <= BLOCK_ELEMENTS =>
-            {
-                Split::Rounds(axis)
-            }
-            Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) | Op::ArgMin(axis) | Op::Softmax(axis) => {
+        Some(match node.op.properties().pieces {
+            Pieces::Whole => return None,
+            Pieces::Elements => Split::Elements,
+            Pieces::Positions => Split::Positions,
+            Pieces::Spread => Split::Spread(graph.node(node.inputs[0]).dtype.bits() as usize),
+            Pieces::Gathered => Split::Gathered(node.dtype.bits() as usize),
+            Pieces::Runs => Split::Runs,
+            Pieces::Sums(axis) => Split::Sums(axis),
+            Pieces::Products { batch: 1, m, k, n } if m < n && k.max(n) > BLOCK_ELEMENTS => Split::Columns { m, k, n },
+            Pieces::Products { batch: 1, m, k, n } => Split::Rows { m, k, n },
+            Pieces::Products { batch, m, k, n } => Split::Products { batch, m, k, n },
+            Pieces::Best(axis) if axis.outer == 1 && axis.inner <= BLOCK_ELEMENTS => Split::Rounds(axis),
+            Pieces::Best(axis) | Pieces::Lines(axis) => {
                 let small = axis.len * axis.inner <= BLOCK_ELEMENTS;
                 if axis.inner == 1 || (axis.outer > 1 && small) { Split::Blocks(axis) } else { Split::Lanes(axis) }
             }
-            ref op if is_elementwise(op) => Split::Elements,
-            _ => return None,
         })
     }
 
@@ -211,14 +207,14 @@ impl Split {
                 Piece { op, takes: vec![times(m * k), times(k * n)], put: Put::At(units.start * m * n) }
             }
             // What the rows' winners are is for their tournament to say.
-            Split::Rounds(axis) => scaled(along(&node.op, Axis { len: units.len(), ..axis }), axis.inner, 0),
+            Split::Rounds(axis) => scaled(node.op.along(Axis { len: units.len(), ..axis }), axis.inner, 0),
             Split::Blocks(axis) => {
                 let block = Axis { outer: units.len(), ..axis };
                 let each = axis.len * axis.inner;
-                scaled(along(&node.op, block), each, if keeps_axis(&node.op) { each } else { axis.inner })
+                scaled(node.op.along(block), each, if keeps_axis(&node.op) { each } else { axis.inner })
             }
             Split::Lanes(axis) => {
-                let op = along(&node.op, Axis { outer: 1, len: axis.len, inner: units.len() });
+                let op = node.op.along(Axis { outer: 1, len: axis.len, inner: units.len() });
                 let takes = vec![Take::Positions(positions(axis, units.clone()))];
                 let put = if keeps_axis(&op) { Put::Lanes(axis, units) } else { Put::At(units.start) };
                 Piece { op, takes, put }
@@ -265,51 +261,9 @@ fn list(positions: Vec<u32>) -> Index {
     Index::List(positions.into())
 }
 
-/// Whether each element of the result is made of the same elements of all operands.
-pub(crate) fn is_elementwise(op: &Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Add | Sub
-            | Neg
-            | Mul
-            | Shl(_)
-            | Shr(_)
-            | FloorDiv(_)
-            | Scale(_)
-            | To(_)
-            | Remainder(_)
-            | Lt
-            | Eq
-            | And
-            | Or
-            | Xor
-            | Not
-            | Select
-            | Other
-            | IntDivide(_)
-            | Cast
-            | Convert
-            | Real(_)
-            | Divide
-    )
-}
-
 /// Whether the result of an operation along an axis has that axis still.
 fn keeps_axis(op: &Op) -> bool {
-    matches!(op, Op::Softmax(_))
-}
-
-/// The operation along another axis.
-fn along(op: &Op, axis: Axis) -> Op {
-    match op {
-        Op::Max(_) => Op::Max(axis),
-        Op::Min(_) => Op::Min(axis),
-        Op::ArgMax(_) => Op::ArgMax(axis),
-        Op::ArgMin(_) => Op::ArgMin(axis),
-        Op::Softmax(_) => Op::Softmax(axis),
-        other => other.clone(),
-    }
+    matches!(op.properties().pieces, Pieces::Lines(_))
 }
 
 /// The elements of lanes, row by row.

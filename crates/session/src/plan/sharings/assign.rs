@@ -15,7 +15,6 @@ use quorate_graph::{Graph, NodeId};
 use super::outline::Outline;
 use super::prices::{Book, Prices};
 use crate::options::Options;
-use crate::run::operations::in_bits::moves;
 use crate::work::Work;
 
 /// What decides: prices, and what users allow.
@@ -86,7 +85,7 @@ pub(crate) fn assign<B: Family>(work: &mut Work<'_>, deciding: &Deciding<'_>) ->
     for (place, (&id, rival)) in outline.nodes.iter().zip(rivals).enumerate() {
         let item = &outline.items[place];
         let domain = item.choices[assignment[place]].domain;
-        if item.choices.len() > 1 && !moves(&work.graph.node(id).op) {
+        if item.choices.len() > 1 && !work.graph.node(id).op.only_moves() {
             chosen.insert(id, Chosen { domain, rival: rival.map(|rival| (rival.domain, rival.more_seconds)) });
         }
     }

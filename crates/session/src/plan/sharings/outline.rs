@@ -8,7 +8,7 @@ use quorate_graph::{Dtype, Graph, Node, NodeId, Op};
 
 use super::prices::Key;
 use crate::options::Sharings;
-use crate::run::operations::in_bits::{moves, offered};
+use crate::run::operations::in_bits::offered;
 use crate::work::Work;
 use crate::work::domains::native;
 
@@ -50,7 +50,7 @@ impl Outline {
             let kind = format!("{} {}", node.op.name(), node.dtype);
             let kinds = groups.len();
             let group = *groups.entry(kind).or_insert(kinds);
-            let is_free = moves(&node.op) || matches!(node.op, Op::To(_));
+            let is_free = node.op.only_moves() || matches!(node.op, Op::To(_));
             outline.push(id, Item { inputs, choices, group, ..Item::default() }, !is_free);
         }
         outline

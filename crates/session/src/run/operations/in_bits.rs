@@ -20,7 +20,7 @@ use crate::work::value::{KINDS, Value};
 pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id).op {
         Op::Bits | Op::Compose | Op::To(_) => true,
-        ref op if moves(op) => true,
+        ref op if op.only_moves() => true,
         _ => graph.has_circuit(id),
     }
 }
@@ -46,11 +46,6 @@ pub(crate) fn garbled_bytes(work: &Work<'_>, id: NodeId) -> u64 {
     BYTES_PER_AND * (adders + circuits)
 }
 
-/// Whether an operation only moves elements, whatever sharing they are in.
-pub(crate) fn moves(op: &Op) -> bool {
-    matches!(op, Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat)
-}
-
 impl<S: Computes> Executor<'_, S> {
     /// Computes node `id` from operands that are in world `W`, or public.
     pub(crate) async fn on_bits<W: World<S>>(
@@ -63,7 +58,7 @@ impl<S: Computes> Executor<'_, S> {
         let operands = self.operands_in::<W>(id, values)?;
         let s = self.s;
         let result = match &node.op {
-            op if moves(op) => self.moved_in::<W>(id, &operands)?,
+            op if op.only_moves() => self.moved_in::<W>(id, &operands)?,
             Op::To(_) => operands[0].clone(),
             Op::Bits => W::rows_to_lanes(s, &operands[0]),
             Op::Compose => W::lanes_to_rows(s, &operands[0], node.dtype.bits() as usize),

@@ -1,0 +1,233 @@
+//! What holds of each operation wherever it runs: its name, whether it talks, how it can be cut, what it takes beside its
+//! operands, what becomes of results that are too large. A new operation says all of it here; its interval is in
+//! [`ranges`](crate::ranges), its meaning in [`reference`](crate::reference).
+
+use crate::node::{Axis, Division, Give, Op};
+use crate::real::Real;
+
+/// What holds of one operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Properties {
+    /// As messages and plans have it.
+    pub name: &'static str,
+    /// Whether it may exchange messages, on secret operands.
+    pub talks: bool,
+    pub pieces: Pieces,
+    pub memory: Memory,
+    pub wraps: Wraps,
+    pub result: Outcome,
+}
+
+/// Of what a part of the result is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pieces {
+    /// Nothing smaller than the whole.
+    Whole,
+    /// An element of the same ones of all operands.
+    Elements,
+    /// An element of any of the operand's.
+    Positions,
+    /// So many elements, the bits of one of the operand's.
+    Spread,
+    /// An element of as many of the operand's, its bits.
+    Gathered,
+    /// A run of a circuit of some wires of each operand.
+    Runs,
+    /// Sums over elements of the operand.
+    Sums(Axis),
+    /// Products of matrices.
+    Products { batch: usize, m: usize, k: usize, n: usize },
+    /// The best candidate of each line.
+    Best(Axis),
+    /// Each line of the same line of the operand.
+    Lines(Axis),
+}
+
+/// What an operation works with beside its operands and its result, where these are in the protocol's own sharing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    Nothing,
+    /// A list of positions.
+    Positions,
+    /// Public numbers on their way into a ring.
+    Numbers,
+    /// The sums so far.
+    RunningSums,
+    /// Messages of a stream.
+    Input,
+    /// A product before it is cut.
+    Product,
+    /// The product, its mask, what comes and goes.
+    Matrices,
+    /// All columns before and after a pass.
+    Shuffle,
+    /// Bits of each element.
+    Bits,
+    /// The same for up to three signs.
+    Signs,
+    /// Products in rings of up to twice the bits.
+    WideProducts,
+    /// Tables and powers, of a few sizes.
+    Bounded,
+    Powers,
+    Roots,
+    Divisions,
+    Softmax,
+    Circuit,
+}
+
+/// Whether results may leave their dtype for operands that nothing bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wraps {
+    Never,
+    /// For numbers that people have.
+    Easily,
+    /// For operands at the ends of their dtype.
+    AtTheEnds,
+    /// As that; where there is no sign, for small ones too.
+    Below,
+}
+
+/// How far the protocol's result is that of the evaluation in the clear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Exact,
+    /// Within a stated error.
+    Near,
+    /// One of many, drawn at random.
+    Random,
+}
+
+impl Op {
+    /// What holds of it.
+    pub fn properties(&self) -> Properties {
+        use Memory::{Bits, Nothing, Signs};
+        use Pieces::{Elements, Positions, Whole};
+        use Wraps::{AtTheEnds, Below, Easily, Never};
+        let of = |name, talks, pieces, memory, wraps| Properties {
+            name,
+            talks,
+            pieces,
+            memory,
+            wraps,
+            result: Outcome::Exact,
+        };
+        let local = |name, pieces, wraps| of(name, false, pieces, Nothing, wraps);
+        let near = |properties| Properties { result: Outcome::Near, ..properties };
+        match self {
+            Op::Input { .. } => of("input", true, Whole, Memory::Input, Never),
+            Op::Constant(_) => of("constant", false, Whole, Memory::Numbers, Never),
+            Op::Add => local("add", Elements, AtTheEnds),
+            Op::Sub => local("sub", Elements, Below),
+            Op::Neg => local("neg", Elements, Below),
+            Op::Mul => of("mul", true, Elements, Memory::Product, Easily),
+            &Op::MatMul { batch, m, k, n } => {
+                of("matmul", true, Pieces::Products { batch, m, k, n }, Memory::Matrices, Easily)
+            }
+            Op::Sum(axis) => local("sum", Pieces::Sums(*axis), Easily),
+            Op::CumSum(_) => of("cumsum", false, Whole, Memory::RunningSums, Easily),
+            Op::Shl(_) => local("shl", Elements, Easily),
+            Op::Shr(_) => of("shr", true, Elements, Bits, Never),
+            Op::FloorDiv(_) => of("floor_div", true, Elements, Memory::WideProducts, Never),
+            Op::Remainder(_) => local("remainder", Elements, Never),
+            Op::Scale(scale) if scale.shift > 0 || scale.limits.is_some() => {
+                of("scale", true, Elements, Memory::WideProducts, Easily)
+            }
+            Op::Scale(_) => local("scale", Elements, Easily),
+            Op::IntDivide(Division { give, .. }) => {
+                let name = match give {
+                    Give::Quotient => "quotient",
+                    Give::Remainder => "modulo",
+                };
+                of(name, true, Elements, Memory::Divisions, Never)
+            }
+            Op::Lt => of("lt", true, Elements, Signs, Never),
+            Op::Eq => of("eq", true, Elements, Bits, Never),
+            Op::And => of("and", true, Elements, Bits, Never),
+            Op::Or => of("or", true, Elements, Bits, Never),
+            Op::Xor => local("xor", Elements, Never),
+            Op::Not => local("not", Elements, Never),
+            Op::Select => of("select", true, Elements, Bits, Never),
+            Op::Other => local("other", Elements, Never),
+            Op::Gather(_) => of("gather", false, Positions, Memory::Positions, Never),
+            Op::Broadcast => of("broadcast", false, Positions, Memory::Positions, Never),
+            Op::Reshape => local("reshape", Whole, Never),
+            Op::To(_) => local("to", Elements, Never),
+            Op::Concat => local("concat", Whole, Never),
+            Op::Max(axis) => of("max", true, Pieces::Best(*axis), Signs, Never),
+            Op::Min(axis) => of("min", true, Pieces::Best(*axis), Signs, Never),
+            Op::ArgMax(axis) => of("argmax", true, Pieces::Best(*axis), Signs, Never),
+            Op::ArgMin(axis) => of("argmin", true, Pieces::Best(*axis), Signs, Never),
+            Op::Cast => of("cast", true, Elements, Bits, Never),
+            Op::Bits => of("bits", true, Pieces::Spread, Bits, Never),
+            Op::Circuit(circuit) => {
+                let pieces = if circuit.inputs().is_empty() { Whole } else { Pieces::Runs };
+                of("circuit", true, pieces, Memory::Circuit, Never)
+            }
+            Op::Compose => of("compose", true, Pieces::Gathered, Bits, Never),
+            Op::Convert => of("astype", true, Elements, Bits, Easily),
+            Op::Shuffle { .. } => {
+                Properties { result: Outcome::Random, ..of("shuffle", true, Whole, Memory::Shuffle, Never) }
+            }
+            Op::Part { .. } => local("part", Whole, Never),
+            Op::Real(function) => near(of(function.name(), true, Elements, function.memory(), Never)),
+            Op::Divide => near(of("divide", true, Elements, Memory::Divisions, Never)),
+            Op::Softmax(axis) => near(of("softmax", true, Pieces::Lines(*axis), Memory::Softmax, Never)),
+        }
+    }
+
+    /// Whether the operation may exchange messages, on secret operands.
+    pub fn talks(&self) -> bool {
+        self.properties().talks
+    }
+
+    /// The name in messages and plans.
+    pub fn name(&self) -> &'static str {
+        self.properties().name
+    }
+
+    /// Whether the result is drawn at random, so that protocols give one of many.
+    pub fn is_random(&self) -> bool {
+        self.properties().result == Outcome::Random
+    }
+
+    /// Whether the result is stated within an error only, so that protocols need not equal the evaluation in the clear.
+    pub fn is_approximate(&self) -> bool {
+        self.properties().result == Outcome::Near
+    }
+
+    /// Whether each element of the result is made of the same elements of all operands.
+    pub fn is_elementwise(&self) -> bool {
+        self.properties().pieces == Pieces::Elements
+    }
+
+    /// Whether it only moves elements, whatever sharing they are in.
+    pub fn only_moves(&self) -> bool {
+        matches!(self, Op::Reshape | Op::Gather(_) | Op::Broadcast | Op::Concat)
+    }
+
+    /// The same along another axis, where it is along one.
+    pub fn along(&self, axis: Axis) -> Op {
+        match self {
+            Op::Sum(_) => Op::Sum(axis),
+            Op::CumSum(_) => Op::CumSum(axis),
+            Op::Max(_) => Op::Max(axis),
+            Op::Min(_) => Op::Min(axis),
+            Op::ArgMax(_) => Op::ArgMax(axis),
+            Op::ArgMin(_) => Op::ArgMin(axis),
+            Op::Softmax(_) => Op::Softmax(axis),
+            other => unreachable!("{} is along no axis", other.name()),
+        }
+    }
+}
+
+impl Real {
+    fn memory(self) -> Memory {
+        match self {
+            Real::Sigmoid | Real::Tanh | Real::Gelu => Memory::Bounded,
+            Real::Exp | Real::Log => Memory::Powers,
+            Real::Sqrt | Real::Rsqrt => Memory::Roots,
+            Real::Reciprocal => Memory::Divisions,
+        }
+    }
+}
