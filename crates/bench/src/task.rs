@@ -2,7 +2,7 @@
 
 use quorate_circuits::catalog;
 use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result};
-use quorate_gadgets::{Choices, Computes, Descriptor, Width, circuit};
+use quorate_gadgets::{Choices, Computes, Descriptor, Width};
 
 use crate::cell::{Cell, Workload};
 use crate::operands::Operands;
@@ -64,7 +64,7 @@ impl Task {
                 Ok(Output::Values(s.compose(ctx, &s.labels_to_bits(x)?, self.ring()).await?))
             }
             Operands::Labels(x) => Ok(Output::Bits(s.labels_to_bits(x)?)),
-            Operands::Circuit(program, x) => Ok(Output::Bits(circuit::evaluate(s, ctx, program, x).await?)),
+            Operands::Circuit(program, x) => Ok(Output::Bits(s.circuit(ctx, program, x).await?)),
             Operands::Garbled(program, x) => Ok(Output::Labels(s.garble(ctx, program, x).await?)),
             Operands::Ahead(program, x) => {
                 let labels = s.bits_to_labels(ctx, x).await?;

@@ -22,7 +22,7 @@ pub enum Best {
 /// # Errors
 /// [`Misuse::Length`] without candidates, or where they are not of one length.
 pub async fn extremum<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, rows: usize, best: Best, width: Width) -> Result<S::A> {
-    Ok(tournament(s, ctx, Field { values: x.clone(), places: None, rows }, best, width).await?.values)
+    Ok(s.best(ctx, Field { values: x.clone(), places: None, rows }, best, width).await?.values)
 }
 
 /// The row of the first best candidate, lane by lane, as elements of `index_ring` (which must hold `rows - 1`).
@@ -40,7 +40,7 @@ pub async fn arg_extremum<S: Gadgets>(
 ) -> Result<S::A> {
     let lanes = check_rows(s.shape(x).1, rows)?;
     let places = Some(places(s, ctx, index_ring, 0..rows, lanes));
-    let field = tournament(s, ctx, Field { values: x.clone(), places, rows }, best, width).await?;
+    let field = s.best(ctx, Field { values: x.clone(), places, rows }, best, width).await?;
     field.places.ok_or(quorate_engine::Error::Bug { what: "a tournament lost its places" })
 }
 

@@ -31,6 +31,7 @@ pub mod trunc_prob;
 pub mod truncate;
 pub mod widen;
 
+use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::Ring;
 
@@ -111,5 +112,42 @@ pub trait Gadgets: Sharing + Sized {
     /// floor(x / y) modulo 2^k, of the numbers that are known; 0 where y is 0.
     async fn int_quotient(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, known: int_div::Known) -> Result<Self::A> {
         int_div::quotient(self, ctx, x, y, known).await
+    }
+
+    /// What a quotient of x by y leaves, with the sign of y; 0 where y is 0.
+    async fn int_remainder(
+        &self,
+        ctx: &Ctx,
+        (x, y): (&Self::A, &Self::A),
+        quotient: &Self::A,
+        known: int_div::Known,
+    ) -> Result<Self::A> {
+        int_div::remainder(self, ctx, x, y, quotient, known).await
+    }
+
+    /// floor(x / d) by public numbers, one for all or one for each.
+    async fn floor_div(&self, ctx: &Ctx, x: &Self::A, divisors: &[i128], range: floor_div::Range) -> Result<Self::A> {
+        floor_div::floor_div(self, ctx, x, divisors, range).await
+    }
+
+    /// Multiples by public reals.
+    async fn scale(&self, ctx: &Ctx, x: &Self::A, by: &scale::Scale<'_>) -> Result<Self::A> {
+        scale::scale(self, ctx, x, by).await
+    }
+
+    /// The best candidate of every lane: a field of one row.
+    async fn best(
+        &self,
+        ctx: &Ctx,
+        field: extremum::Field<Self::A>,
+        best: extremum::Best,
+        width: Width,
+    ) -> Result<extremum::Field<Self::A>> {
+        extremum::tournament(self, ctx, field, best, width).await
+    }
+
+    /// A circuit on shared bits, a round for each layer of ANDs.
+    async fn circuit(&self, ctx: &Ctx, program: &Program, inputs: &Self::B) -> Result<Self::B> {
+        circuit::evaluate(self, ctx, program, inputs).await
     }
 }

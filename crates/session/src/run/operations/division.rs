@@ -1,8 +1,8 @@
 //! Quotients and remainders, and multiples by public reals.
 
 use quorate_engine::{Ctx, Linear, Result};
-use quorate_gadgets::int_div::{self, Known};
-use quorate_gadgets::scale::{Rounding, Scale, scale};
+use quorate_gadgets::int_div::Known;
+use quorate_gadgets::scale::{Rounding, Scale};
 use quorate_gadgets::{Computes, floor_div};
 use quorate_graph::{Division, Give, Interval, NodeId, Units};
 use quorate_ring::{Ring, Vector};
@@ -20,7 +20,7 @@ impl<S: Computes> Executor<'_, S> {
         operand: Option<&Value<S>>,
     ) -> Result<Value<S>> {
         let range = range_of(self.work.graph.node(self.work.graph.node(id).inputs[0]).range());
-        Ok(Value::Arith(floor_div::floor_div(self.s, ctx, &self.arith(operand)?, divisors, range).await?))
+        Ok(Value::Arith(self.s.floor_div(ctx, &self.arith(operand)?, divisors, range).await?))
     }
 
     /// By secret numbers.
@@ -39,7 +39,7 @@ impl<S: Computes> Executor<'_, S> {
         if division.give == Give::Quotient {
             return Ok(Value::Arith(quotient));
         }
-        Ok(Value::Arith(int_div::remainder(s, ctx, &x, &y, &quotient, known).await?))
+        Ok(Value::Arith(s.int_remainder(ctx, (&x, &y), &quotient, known).await?))
     }
 
     pub(crate) async fn scale(
@@ -60,7 +60,7 @@ impl<S: Computes> Executor<'_, S> {
             rounding: if self.rounds_either_way(id) { Rounding::EitherWay } else { Rounding::Nearest },
             limits: &by.limits.as_ref().map(Units::to_vec).unwrap_or_default(),
         };
-        Ok(Value::Arith(scale(self.s, ctx, &self.arith(operand)?, &by).await?))
+        Ok(Value::Arith(self.s.scale(ctx, &self.arith(operand)?, &by).await?))
     }
 
     /// x - q d: local.

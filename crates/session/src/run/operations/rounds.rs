@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result};
 use quorate_gadgets::Computes;
-use quorate_gadgets::extremum::{Best, Field, places, tournament};
+use quorate_gadgets::extremum::{Best, Field, places};
 use quorate_graph::{Axis, NodeId, Op};
 
 use crate::run::executor::Executor;
@@ -40,7 +40,7 @@ impl<S: Computes> Executor<'_, S> {
             let values = s.linear(&x, &Linear::Slice(candidates.clone()));
             let values = self.with_sign(&ctx, node.inputs[0], bits, values);
             let places = place.then(|| places(s, &ctx, ring_of(node.dtype), range.clone(), lanes));
-            tournament(s, &ctx, Field { values, places, rows: range.len() }, best, width).await
+            s.best(&ctx, Field { values, places, rows: range.len() }, best, width).await
         };
         let mut winners: Vec<Field<S::A>> = Vec::new();
         let chunks = Chunks { len: axis.len, chunk: rows, window };
@@ -48,7 +48,7 @@ impl<S: Computes> Executor<'_, S> {
         let values = s.concat(&winners.iter().map(|winner| &winner.values).collect::<Vec<_>>());
         let places: Vec<&S::A> = winners.iter().filter_map(|winner| winner.places.as_ref()).collect();
         let places = (!places.is_empty()).then(|| s.concat(&places));
-        let best = tournament(s, ctx, Field { values, places, rows: winners.len() }, best, width).await?;
+        let best = s.best(ctx, Field { values, places, rows: winners.len() }, best, width).await?;
         Ok(Value::Arith(match best.places {
             Some(places) => places,
             None => self.with_sign(ctx, node.inputs[0], bits, best.values),

@@ -3,7 +3,7 @@
 use quorate_circuits::{Goal, Order, Program};
 use quorate_crypto::RUN;
 use quorate_engine::{Ctx, LinearBits, Positions, Result};
-use quorate_gadgets::{Computes, Labels, circuit};
+use quorate_gadgets::{Computes, Labels};
 use quorate_graph::Dtype;
 use quorate_ring::Bits;
 
@@ -87,7 +87,7 @@ impl<S: Computes> World<S> for OnBits {
     }
 
     async fn run(s: &S, ctx: &Ctx, program: &Program, inputs: &S::B) -> Result<S::B> {
-        circuit::evaluate(s, ctx, program, inputs).await
+        s.circuit(ctx, program, inputs).await
     }
 }
 
