@@ -114,7 +114,7 @@ pub enum FormChoice {
     /// By predicted cost where a network is named; the backend's own otherwise.
     #[default]
     Auto,
-    /// What opens masked values takes edaBits, made of contributions.
+    /// What opens masked values takes edaBits, made of contributions as the paper does.
     EdaBits,
     /// What opens masked values takes random bits.
     RandomBits,

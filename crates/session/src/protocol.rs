@@ -10,7 +10,7 @@ use quorate_gadgets::cost::Link;
 use quorate_graph::Network;
 use quorate_ring::Ring;
 use quorate_ring::meter::Work;
-use quorate_rss::{BitForm, EdaBitForm, Forms, Kind, Rss};
+use quorate_rss::{BitForm, CorrelationForm, Forms, Kind, Rss};
 
 use crate::error::SessionError;
 use crate::options::{FormChoice, Options};
@@ -143,14 +143,15 @@ fn forms(options: &Options) -> Forms {
         round_trip_seconds: network.rtt.as_secs_f64(),
         bytes_per_second: network.bits_per_second.map_or(f64::INFINITY, |bits| bits / 8.0),
     });
-    let edabits = match (options.forms, link) {
-        (FormChoice::RandomBits, _) => EdaBitForm::RandomBits,
-        (FormChoice::Auto, Some(link)) => EdaBitForm::Cheaper(link),
-        (FormChoice::EdaBits, _) | (FormChoice::Auto, None) => EdaBitForm::Contributions,
+    let correlations = match (options.forms, link) {
+        (FormChoice::EdaBits, _) => CorrelationForm::Contributions,
+        (FormChoice::RandomBits, _) => CorrelationForm::RandomBits,
+        (FormChoice::Auto, Some(link)) => CorrelationForm::Cheaper(link),
+        (FormChoice::Auto, None) => CorrelationForm::Summands,
     };
     // Three parties work on summands unless a form is asked for: that is cheaper on every link.
     let bits = if options.forms == FormChoice::Auto { BitForm::Summands } else { BitForm::Masked };
-    Forms { bits, edabits }
+    Forms { bits, correlations }
 }
 
 impl Backend for Rss {
