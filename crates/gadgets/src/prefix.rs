@@ -7,7 +7,7 @@
 //! | [`group`] | generate of the whole group | 2 (w - 1) - ceil(log w) | ceil(log w) |
 //! | [`group_with_propagate`] | generate and propagate of the group | 2 (w - 1) | ceil(log w) |
 //! | [`all`] | generate of every prefix (Sklansky) | see [`all`] | ceil(log w) |
-//! | [`all_by_pairs`] | the same (Ladner, Fischer) | see [`by_pairs`](crate::cost::by_pairs) | ceil(log w) + 1 at most |
+//! | [`all_by_pairs`] | the same (Ladner, Fischer) | `cost::by_pairs` | ceil(log w) + 1 at most |
 
 use quorate_engine::{Ctx, LinearBits, Result, Sharing, UpdateBits};
 
@@ -86,8 +86,9 @@ pub async fn all<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::
     Ok(s.linear_bits(&state, &LinearBits::Rows(0..width as usize)))
 }
 
-/// Generate of every prefix 0..=i with fewer ANDs and a round more than [`all`], of Ladner and Fischer: neighbours are combined,
-/// [`all`] gives the prefixes that end with a pair, and those that end within one take in the prefix below it.
+/// Generate of every prefix 0..=i with fewer ANDs and a round more than [`all`], of Ladner and Fischer: neighbours are
+/// combined, [`all`] gives the prefixes that end with a pair, and those that end within one take in the prefix below
+/// it.
 pub async fn all_by_pairs<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
     let width = s.bit_shape(&pairs.generate).0 as u32;
     if width == 1 {

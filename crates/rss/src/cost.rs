@@ -69,7 +69,8 @@ pub fn input(n: usize, k: u32, len: usize) -> Cost {
     round(threshold(n), k, len)
 }
 
-/// Random bits. RandBit: MulPub over Z_2^(k+2). Of three parties' summands: one is input, and multiplied with the other.
+/// Random bits. RandBit: MulPub over Z_2^(k+2). Of three parties' summands: one is input, and multiplied with the
+/// other.
 pub fn random_bit(n: usize, form: Made, k: u32, len: usize) -> Cost {
     match form {
         Made::OfSummands if k == 1 => Cost::default(),
@@ -124,8 +125,8 @@ pub fn shuffle(n: usize, k: u32, len: usize) -> Cost {
     (0..passes).map(|_| mul(n, k, len)).fold(Cost::default(), Cost::then)
 }
 
-/// edaBit(k): the words are shared over Z_2^k. With a cut, they are shared a second time, the sums have a carry out, and the 2t
-/// carries become elements by random bits made beside all that, over Z_2^k and Z_2^cut.
+/// edaBit(k): the words are shared over Z_2^k. With a cut, they are shared a second time, the sums have a carry out,
+/// and the 2t carries become elements by random bits made beside all that, over Z_2^k and Z_2^cut.
 pub fn edabit(n: usize, form: Made, k: u32, cut: Option<u32>, len: usize) -> Cost {
     match (form, cut) {
         (Made::OfRandomBits, _) => random_bit(n, form, k, k as usize * len),

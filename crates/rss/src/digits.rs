@@ -1,14 +1,16 @@
-//! Three parties: the sum of a number that one party knows and one that the others know, as bits and as an element. edaBits.
+//! Three parties: the sum of a number that one party knows and one that the others know, as bits and as an element.
+//! edaBits.
 //!
 //! **Source**: ours, on the summands of [`crate::split`]; the prefix network is that of Ladner and Fischer 1980.
 //! **Model**: semi-honest, 1 of 3. **Notation**: bits x = a xor b that all keys give (PRandR over Z_2); A and B are the
-//! numbers whose bits are a, which one party knows, and b, which the others know. r = A + B mod 2^k is uniform, since B is.
+//! numbers whose bits are a, which one party knows, and b, which the others know. r = A + B mod 2^k is uniform, since
+//! B is.
 //!
 //! 1. The words A and B are shared as elements, `recombined`; with a cut also those of A and B shifted.
 //! 2. Carries by digits of two bits, h above l. A digit generates a carry, or passes one on, by
 //!    g = a_h b_h + a_h a_l b_l + a_l b_h b_l and p = (a_h + b_h)(a_l + b_l), both bilinear in what the one party knows
-//!    (a_h, a_l, a_h a_l) and what the others know: `recombined` shares a_h a_l, and one exchange as in `paired` gives all g
-//!    and p. Of x the two shares that are a's are at hand: each is known to one of those who know b.
+//!    (a_h, a_l, a_h a_l) and what the others know: `recombined` shares a_h a_l, and one exchange as in `paired` gives
+//!    all g and p. Of x the two shares that are a's are at hand: each is known to one of those who know b.
 //! 3. The prefix network gives the carries out of all digits; one AND more those into their upper bits.
 //! 4. The bits of r are x xor the carries into them.
 //!
@@ -31,7 +33,8 @@ use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 use crate::split::Halves;
 
-/// Positions that carry, two by two: the lower ones of all digits, and the upper ones, of which the last may be missing.
+/// Positions that carry, two by two: the lower ones of all digits, and the upper ones, of which the last may be
+/// missing.
 #[derive(Clone, Copy)]
 struct Digits {
     lower: usize,
@@ -55,8 +58,8 @@ impl Digits {
         both.into_inner()
     }
 
-    /// What is bilinear in (a, a_h a_l) and (b, b_h b_l): the generates of lower bits, those of digits, and of the digits'
-    /// propagates the mixed terms a_h b_l + a_l b_h.
+    /// What is bilinear in (a, a_h a_l) and (b, b_h b_l): the generates of lower bits, those of digits, and of the
+    /// digits' propagates the mixed terms a_h b_l + a_l b_h.
     fn pairs(self, (a, a_both): (&Bits, &Bits), (b, b_both): (&Bits, &Bits)) -> Wiped<Bits> {
         let mut lower = every_second(a, 0, self.lower);
         lower.and_assign(&every_second(b, 0, self.lower));
@@ -119,7 +122,8 @@ impl Rss {
         Ok(Summed { value, shifted: words.next(), bits, carries })
     }
 
-    /// The carries into positions 1 to `positions` of A + B, for the bits x = a xor b; none where there are no such positions.
+    /// The carries into positions 1 to `positions` of A + B, for the bits x = a xor b; none where there are no such
+    /// positions.
     async fn carries_of_summands(
         &self,
         ctx: &Ctx,

@@ -1,8 +1,8 @@
 //! edaBit: a uniform element of Z_2^k together with its bits, shared over Z_2.
 //!
 //! **Source**: Protocol 7 (Appendix A.2); with a cut, the corrections of Protocol 3 (section 5). **Model**: semi-honest, t
-//! of n. Rounds: log(t+1) times those of an adder, + 1. Sent: inputs 2 t (t+1) elements in all, and t bits per AND. Three
-//! parties add up two summands by `digits` instead, unless this form is asked for.
+//! of n. Rounds: log(t+1) times those of an adder, + 1. Sent: inputs 2 t (t+1) elements in all, and t bits per AND.
+//! Three parties add up two summands by `digits` instead, unless this form is asked for.
 //!
 //! **Notation**: party p < t+1 contributes r^(p); r = sum r^(p) mod 2^k. With a cut m, the sum of floor(r^(p) / 2^m) lacks
 //! the carries into bit m (M of them over the t adders) and holds 2^(k-m) for each carry out of bit k-1 (K of them):

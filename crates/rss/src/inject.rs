@@ -1,7 +1,7 @@
 //! Three parties: a bit shared over Z_2 as an element of Z_2^k, and random bits that way.
 //!
-//! **Source**: ours, on the summands of [`crate::split`]; the product is that of bit injection in ABY3 (Mohassel, Rindal
-//! 2018), section 5.4. **Model**: semi-honest, 1 of 3. **Notation**: x = a xor b, a known to one party and b to the others.
+//! **Source**: ours, on the summands of [`crate::split`]. **Model**: semi-honest, 1 of 3. **Notation**: x = a xor b, a
+//! known to one party and b to the others.
 //!
 //! | operation | rounds | sent by all parties, per bit |
 //! |---|---|---|

@@ -15,8 +15,8 @@
 //! **owned** is Input: the share that j+1 lacks is sent to j+2, the one that j+2 lacks is drawn, the one that j lacks is 0.
 //! **paired**: with A = A' + A'' (A' drawn by j and j+1, A'' held by j and j+2) party j+1 sends A' B - r and party j+2 sends
 //! A'' B - s, each to the other; r and s are drawn from k_{j+2} and k_{j+1}. The result's shares are s, r, and the sum of
-//! what was sent. Each receiver lacks the key of the mask; party j receives nothing. Any bilinear form of A and B goes like that:
-//! [`Rss::sum_of_others`] of the form of A' and B at one party, of A'' and B at the other.
+//! what was sent. Each receiver lacks the key of the mask; party j receives nothing. Any bilinear form of A and B goes
+//! like that: [`Rss::sum_of_others`] of the form of A' and B at one party, of A'' and B at the other.
 
 use std::ops::Range;
 
@@ -185,14 +185,15 @@ impl Rss {
         self.sum_of_others(ctx, products, len).await
     }
 
-    /// This party's share A'' in the next block, and A' in the one after. The third share, which is B's, is not looked at.
+    /// This party's share A'' in the next block, and A' in the one after. The third share, which is B's, is not looked
+    /// at.
     pub(crate) fn shares_of_owned<M: Batch>(&self, owned: &Shared<M>, len: usize) -> [Wiped<M>; 2] {
         let [_, next, after] = self.turned_blocks(len);
         [Wiped(self.lacked(owned, 2).part(next)), Wiped(self.lacked(owned, 1).part(after))]
     }
 
-    /// In each block, a sharing of the sum of what the two others have: of what this party has in the next one and the one
-    /// after.
+    /// In each block, a sharing of the sum of what the two others have: of what this party has in the next one and the
+    /// one after.
     pub(crate) async fn sum_of_others<M: Batch>(
         &self,
         ctx: &Ctx,

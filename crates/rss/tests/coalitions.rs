@@ -265,7 +265,8 @@ fn edabits() {
     assert_eq!(looked_at, 4 + 6 + 20 + 6);
 }
 
-/// What one of three parties sees of each block, where it is the one that knows A, the next of those who know B, and the last.
+/// What one of three parties sees of each block, where it is the one that knows A, the next of those who know B, and
+/// the last.
 fn check_blocks(case: &Case, plan: &Plan, seen: &Seen, hidden: Var) {
     for block in 0..3 {
         let lanes = plan.block(block);
