@@ -42,7 +42,7 @@ impl Task {
     pub fn choices(&self, family: &Descriptor) -> Choices {
         let mut choices = Choices::default();
         if let Some(forms) = family.option("forms").filter(|_| self.cell.workload.is_general()) {
-            choices.choose(forms, "edabits");
+            choices.choose(forms, "masked");
         }
         choices
     }

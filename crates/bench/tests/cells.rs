@@ -48,7 +48,7 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
         let online = measured(&mut bench, cell(Workload::Mul, 64, n, 1000)).online.unwrap();
         assert_eq!((online.rounds, online.bytes_per_party), (1, cost::mul(n, 64, 1000).bytes as f64 / n as f64));
         let offline = measured(&mut bench, cell(Workload::EdaBit, 32, n, 1000)).offline.unwrap();
-        let formula = cost::correlation(n, Kind::EdaBit { bits: 32, cut: 0 }, Made::OfContributions, 1000);
+        let formula = cost::correlation(n, Kind::EdaBit { bits: 32, cut: 0 }, Made::by(n)[0], 1000);
         assert_eq!((offline.rounds, offline.bytes_per_party), (formula.rounds, formula.bytes as f64 / n as f64));
         assert!(offline.wire_bytes_per_party > offline.bytes_per_party);
         let chain = measured(&mut bench, cell(Workload::Chain, 64, n, 1));

@@ -95,6 +95,13 @@ pub fn sklansky(width: u64) -> Vec<u64> {
         .collect()
 }
 
+/// ANDs of [`all_by_pairs`](crate::prefix::all_by_pairs) over `width` positions, level by level.
+pub fn by_pairs(width: u64) -> Vec<u64> {
+    let (pairs, within) = (width / 2, width.div_ceil(2).saturating_sub(1));
+    let joined = (pairs > 0).then(|| 2 * pairs - 1);
+    joined.into_iter().chain(sklansky(pairs.max(1))).chain((within > 0).then_some(within)).collect()
+}
+
 /// ANDs of a tree over `width` positions, level by level; the lowest group's propagate only if it is wanted.
 pub fn carry_tree(mut width: u64, propagate: bool) -> Vec<u64> {
     let mut levels = Vec::new();

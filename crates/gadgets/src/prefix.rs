@@ -7,6 +7,7 @@
 //! | [`group`] | generate of the whole group | 2 (w - 1) - ceil(log w) | ceil(log w) |
 //! | [`group_with_propagate`] | generate and propagate of the group | 2 (w - 1) | ceil(log w) |
 //! | [`all`] | generate of every prefix (Sklansky) | see [`all`] | ceil(log w) |
+//! | [`all_by_pairs`] | the same (Ladner, Fischer) | `cost::by_pairs` | ceil(log w) + 1 at most |
 
 use quorate_engine::{Ctx, LinearBits, Result, Sharing, UpdateBits};
 
@@ -83,4 +84,39 @@ pub async fn all<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::
         level += 1;
     }
     Ok(s.linear_bits(&state, &LinearBits::Rows(0..width as usize)))
+}
+
+/// Generate of every prefix 0..=i with fewer ANDs and a round more than [`all`], of Ladner and Fischer: neighbours are
+/// combined, [`all`] gives the prefixes that end with a pair, and those that end within one take in the prefix below
+/// it.
+pub async fn all_by_pairs<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
+    let width = s.bit_shape(&pairs.generate).0 as u32;
+    if width == 1 {
+        return Ok(pairs.generate);
+    }
+    let mut state = s.concat_rows(&[&pairs.generate, &pairs.propagate]);
+    drop(pairs);
+    let half = width / 2;
+    let (lower, upper) = (|i: u32| 2 * i, |i: u32| 2 * i + 1);
+    let propagate = |i: u32| width + i;
+    // Nothing is below the lowest pair: whether it passes something on is never used.
+    let left: Vec<u32> = (0..half).chain(1..half).map(upper).map(propagate).collect();
+    let right: Vec<u32> = (0..half).map(lower).chain((1..half).map(lower).map(propagate)).collect();
+    let products = s.and(ctx, &rows(s, &state, &left), &rows(s, &state, &right)).await?;
+    let kept: Vec<u32> = (0..half).map(upper).chain((0..half).map(upper).map(propagate)).collect();
+    let mut joined = rows(s, &state, &kept);
+    let (generates, propagates): (Vec<u32>, Vec<u32>) = ((0..half).collect(), (half + 1..2 * half).collect());
+    s.update_bits(&mut joined, &products, &UpdateBits::Rows { xored: &generates, set: &propagates });
+    let of =
+        |rows: std::ops::Range<u32>| s.linear_bits(&joined, &LinearBits::Rows(rows.start as usize..rows.end as usize));
+    let ends = all(s, ctx, Pairs { generate: of(0..half), propagate: of(half..2 * half) }).await?;
+    let within: Vec<u32> = (1..width.div_ceil(2)).map(lower).collect();
+    if !within.is_empty() {
+        let passing: Vec<u32> = within.iter().copied().map(propagate).collect();
+        let below: Vec<u32> = (0..within.len() as u32).collect();
+        let products = s.and(ctx, &rows(s, &state, &passing), &rows(s, &ends, &below)).await?;
+        s.update_bits(&mut state, &products, &UpdateBits::Rows { xored: &within, set: &[] });
+    }
+    let order: Vec<u32> = (0..width).map(|i| if i % 2 == 1 { 2 * width + i / 2 } else { i }).collect();
+    Ok(rows(s, &s.concat_rows(&[&state, &ends]), &order))
 }

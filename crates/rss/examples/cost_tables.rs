@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use quorate_gadgets::cost::{self as uses, Uses};
+use quorate_rss::Made;
 use quorate_rss::cost::{self, Cost, gadget};
 
 /// Enough elements that rounding a message to whole bytes does not show.
@@ -14,6 +15,11 @@ const PARTIES: [usize; 3] = [3, 5, 7];
 /// Offline and online.
 type Both = (Cost, Cost);
 type Row<'a> = (&'a str, &'a dyn Fn(usize) -> Both);
+
+/// How correlations are made unless a form is asked for.
+fn default(n: usize) -> Made {
+    Made::by(n)[0]
+}
 
 /// Bytes per party for one element, with at most two digits after the point.
 fn per_party(n: usize, cost: Cost) -> String {
@@ -52,8 +58,8 @@ fn table(out: &mut String, k: u32) {
         ("open to all", &online(cost::open)),
         ("multiply, or any sum of products, per result", &online(cost::mul)),
         ("multiply and open", &online(cost::mulpub)),
-        ("random bit", &offline(cost::random_bit)),
-        ("edaBit", &offline(|n, k, len| cost::edabit(n, k, None, len))),
+        ("random bit", &offline(|n, k, len| cost::random_bit(n, default(n), k, len))),
+        ("edaBit", &offline(|n, k, len| cost::edabit(n, default(n), k, None, len))),
         ("top bit, or `<` where an interval proves the difference", &gadget(&gadget::msb)),
         ("`<` over the full signed range", &gadget(&gadget::lt_full)),
         ("`== 0`", &gadget(&gadget::eqz)),

@@ -2,7 +2,7 @@
 //!
 //! Bytes are those sent by all parties together; divide by n for the paper's average per party.
 
-use quorate_gadgets::cost::{self as gadgets, Uses};
+use quorate_gadgets::cost::{self as gadgets, Uses, layers};
 
 use crate::forms::Made;
 use crate::stock::Kind;
@@ -69,18 +69,50 @@ pub fn input(n: usize, k: u32, len: usize) -> Cost {
     round(threshold(n), k, len)
 }
 
-/// RandBit: MulPub over Z_2^(k+2).
-pub fn random_bit(n: usize, k: u32, len: usize) -> Cost {
-    mulpub(n, k + 2, len)
+/// Random bits. RandBit: MulPub over Z_2^(k+2). Of three parties' summands: one is input, and multiplied with the
+/// other.
+pub fn random_bit(n: usize, form: Made, k: u32, len: usize) -> Cost {
+    match form {
+        Made::OfSummands if k == 1 => Cost::default(),
+        Made::OfSummands => {
+            let input = Uses { rounds: 1, owned: vec![k.into()], ..Uses::default() };
+            online(n, &input.then(Uses { rounds: 1, paired: vec![k.into()], ..Uses::default() }), len)
+        }
+        Made::OfContributions | Made::OfRandomBits => mulpub(n, k + 2, len),
+    }
 }
 
-/// t+1 parties input `input_bits` bits each; their k bits are added up by t adders, in ceil(log2(t+1)) layers.
-fn contributions(n: usize, k: u32, carry_out: bool, input_bits: &[u32], len: usize) -> Cost {
+/// A uniform sum of k bits, and the words of its summands over rings of `words` bits.
+fn uniform_sum(n: usize, form: Made, k: u32, carry_out: bool, words: &[u32], len: usize) -> Cost {
+    match form {
+        Made::OfSummands => online(n, &summands(k, carry_out, words), len),
+        Made::OfContributions | Made::OfRandomBits => contributions(n, k, carry_out, words, len),
+    }
+}
+
+/// t+1 parties input their words, and k bits each; these are added up by t adders, in ceil(log2(t+1)) layers.
+fn contributions(n: usize, k: u32, carry_out: bool, words: &[u32], len: usize) -> Cost {
     let t = threshold(n);
-    let inputs = input_bits.iter().map(|&bits| round((t + 1) * t, bits, len)).fold(Cost::default(), Cost::beside);
+    let inputs =
+        words.iter().chain([&k]).map(|&bits| round((t + 1) * t, bits, len)).fold(Cost::default(), Cost::beside);
     let adder = gadgets::add(k, carry_out);
     let ands: u64 = adder.messages().map(|rows| packed(rows, len)).sum();
     inputs.then(Cost { rounds: log2(t + 1) * adder.rounds, bytes: t * n as u64 * t * ands })
+}
+
+/// Three parties: the words of one summand are input; digits of two bits give the carries.
+fn summands(k: u32, carry_out: bool, words: &[u32]) -> Uses {
+    let owned = |bits: u64| Uses { rounds: 1, owned: vec![bits], ..Uses::default() };
+    let words = words.iter().map(|&bits| owned(bits.into())).fold(Uses::default(), Uses::beside);
+    let positions = u64::from(k) - u64::from(!carry_out);
+    let (lower, upper) = (positions.div_ceil(2), positions / 2);
+    if positions == 0 {
+        return words;
+    }
+    let products = if upper > 0 { owned(upper) } else { Uses::default() };
+    let pairs = products.then(Uses { rounds: 1, paired: vec![lower + 2 * upper], ..Uses::default() });
+    let within = if lower > 1 { layers(vec![lower - 1]) } else { Uses::default() };
+    words.beside(pairs.then(layers(gadgets::by_pairs(upper))).then(within))
 }
 
 /// Shuffle: a resharing for each set of t parties, one after the other.
@@ -93,48 +125,51 @@ pub fn shuffle(n: usize, k: u32, len: usize) -> Cost {
     (0..passes).map(|_| mul(n, k, len)).fold(Cost::default(), Cost::then)
 }
 
-/// edaBit(k): the contributions are input over Z_2^k and as bits. With a cut, they input a third time, the adders have a
-/// carry out, and their 2t carries become elements by random bits made beside all that, over Z_2^k and Z_2^cut.
-pub fn edabit(n: usize, k: u32, cut: Option<u32>, len: usize) -> Cost {
-    match cut {
-        None => contributions(n, k, false, &[k, k], len),
-        Some(cut) => cut_sums(n, k, cut, threshold(n) as usize, len),
+/// edaBit(k): the words are shared over Z_2^k. With a cut, they are shared a second time, the sums have a carry out,
+/// and the 2t carries become elements by random bits made beside all that, over Z_2^k and Z_2^cut.
+pub fn edabit(n: usize, form: Made, k: u32, cut: Option<u32>, len: usize) -> Cost {
+    match (form, cut) {
+        (Made::OfRandomBits, _) => random_bit(n, form, k, k as usize * len),
+        (_, None) => uniform_sum(n, form, k, false, &[k], len),
+        (_, Some(cut)) => cut_sums(n, form, k, cut, threshold(n) as usize, len),
     }
 }
 
-/// Contributions with a cut; `small` bits converted into Z_2^small_ring beside the t carries into the cut.
-fn cut_sums(n: usize, k: u32, small_ring: u32, small: usize, len: usize) -> Cost {
+/// A sum with a cut; `small` bits converted into Z_2^small_ring beside the t carries into the cut.
+fn cut_sums(n: usize, form: Made, k: u32, small_ring: u32, small: usize, len: usize) -> Cost {
     let (into, out) = (threshold(n) as usize * len, small * len);
-    let random = random_bit(n, k, into).beside(random_bit(n, small_ring, out));
-    contributions(n, k, true, &[k, k, k], len).beside(random).then(open(n, 1, into).beside(open(n, 1, out)))
+    let random = random_bit(n, form, k, into).beside(random_bit(n, form, small_ring, out));
+    uniform_sum(n, form, k, true, &[k, k], len).beside(random).then(open(n, 1, into).beside(open(n, 1, out)))
 }
 
 /// A mask for TruncPr by `cut`: an edaBit with a cut, and its top bit converted with the carries, into Z_2^(cut+1).
-pub fn trunc_mask(n: usize, k: u32, cut: u32, len: usize) -> Cost {
-    cut_sums(n, k, cut + 1, threshold(n) as usize + 1, len)
+pub fn trunc_mask(n: usize, form: Made, k: u32, cut: u32, len: usize) -> Cost {
+    match form {
+        Made::OfRandomBits => random_bit(n, form, k, k as usize * len),
+        _ => cut_sums(n, form, k, cut + 1, threshold(n) as usize + 1, len),
+    }
 }
 
 /// An edaBit of k bits over Z_2^wide: t carries out, converted into Z_2^(wide-k).
-pub fn wide_edabit(n: usize, k: u32, wide: u32, len: usize) -> Cost {
+pub fn wide_edabit(n: usize, form: Made, k: u32, wide: u32, len: usize) -> Cost {
+    if form == Made::OfRandomBits {
+        return random_bit(n, form, wide, k as usize * len);
+    }
     let carries = threshold(n) as usize * len;
-    let sums = contributions(n, k, true, &[wide, k], len);
+    let sums = uniform_sum(n, form, k, true, &[wide], len);
     match wide - k {
         1 => sums,
-        bits => sums.beside(random_bit(n, bits, carries)).then(open(n, 1, carries)),
+        bits => sums.beside(random_bit(n, form, bits, carries)).then(open(n, 1, carries)),
     }
 }
 
 /// `len` correlations of one kind, made together.
 pub fn correlation(n: usize, kind: Kind, form: Made, len: usize) -> Cost {
-    match (kind, form) {
-        (Kind::RandBit { bits }, _) => random_bit(n, bits, len),
-        (Kind::EdaBit { bits, .. } | Kind::TruncMask { bits, .. }, Made::OfRandomBits) => {
-            random_bit(n, bits, bits as usize * len)
-        }
-        (Kind::WideEdaBit { bits, wide }, Made::OfRandomBits) => random_bit(n, wide, bits as usize * len),
-        (Kind::EdaBit { bits, cut }, _) => edabit(n, bits, (cut > 0).then_some(cut), len),
-        (Kind::TruncMask { bits, cut }, _) => trunc_mask(n, bits, cut, len),
-        (Kind::WideEdaBit { bits, wide }, _) => wide_edabit(n, bits, wide, len),
+    match kind {
+        Kind::RandBit { bits } => random_bit(n, form, bits, len),
+        Kind::EdaBit { bits, cut } => edabit(n, form, bits, (cut > 0).then_some(cut), len),
+        Kind::TruncMask { bits, cut } => trunc_mask(n, form, bits, cut, len),
+        Kind::WideEdaBit { bits, wide } => wide_edabit(n, form, bits, wide, len),
     }
 }
 
@@ -148,10 +183,10 @@ pub fn online(n: usize, uses: &Uses, len: usize) -> Cost {
 
 /// The offline part of a gadget: all correlations of a kind made at once, the kinds side by side.
 pub fn offline(n: usize, uses: &Uses, len: usize) -> Cost {
-    offline_by(n, uses, Made::OfContributions, len)
+    offline_by(n, uses, Made::by(n)[0], len)
 }
 
-/// [`offline`] with edaBits of either form.
+/// [`offline`] with correlations of any form.
 pub fn offline_by(n: usize, uses: &Uses, form: Made, len: usize) -> Cost {
     let random_bits = uses.random_bits.iter().map(|&bits| Kind::RandBit { bits });
     let edabits = uses.edabits.iter().map(|&(bits, cut)| Kind::EdaBit { bits, cut: cut.unwrap_or(0) });

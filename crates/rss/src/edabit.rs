@@ -2,6 +2,7 @@
 //!
 //! **Source**: Protocol 7 (Appendix A.2); with a cut, the corrections of Protocol 3 (section 5). **Model**: semi-honest, t
 //! of n. Rounds: log(t+1) times those of an adder, + 1. Sent: inputs 2 t (t+1) elements in all, and t bits per AND.
+//! Three parties add up two summands by `digits` instead, unless this form is asked for.
 //!
 //! **Notation**: party p < t+1 contributes r^(p); r = sum r^(p) mod 2^k. With a cut m, the sum of floor(r^(p) / 2^m) lacks
 //! the carries into bit m (M of them over the t adders) and holds 2^(k-m) for each carry out of bit k-1 (K of them):
@@ -17,12 +18,14 @@ use quorate_gadgets::adder;
 use quorate_gadgets::convert::bits_to_ring_with;
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::forms::Made;
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 use crate::three::lifted;
 
-/// What to make of the contributions.
+/// What to make of the contributions, or of the summands of three parties.
 pub(crate) struct Recipe {
+    pub form: Made,
     /// Z_2^k: what r^(p) is drawn from.
     pub ring: Ring,
     /// Where r^(p) is shared.
@@ -61,36 +64,39 @@ impl Rss {
     pub(crate) async fn make_edabits(
         &self,
         ctx: &Ctx,
+        form: Made,
         ring: Ring,
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {
         let Some(cut) = cut else {
-            let recipe = Recipe { ring, value_ring: ring, cut, carries: Vec::new(), len };
-            let sums = self.sum_contributions(ctx, &recipe).await?;
+            let recipe = Recipe { form, ring, value_ring: ring, cut, carries: Vec::new(), len };
+            let sums = self.sum_uniform(ctx, &recipe).await?;
             return Ok(EdaBits { value: sums.value, shifted: None, bits: sums.bits });
         };
-        let cut = self.cut_sums(ctx, ring, cut, Ring::of(cut), false, len).await?;
+        let cut = self.cut_sums(ctx, form, ring, cut, false, len).await?;
         Ok(EdaBits { value: cut.value, shifted: Some(cut.shifted), bits: cut.bits })
     }
 
     /// sum floor(r^(p) / 2^m) + M - 2^(k-m) K, and with `top` - 2^(k-1-m) r_{k-1}: without the top bit. K and that bit are
-    /// converted into `small` only, a ring of at least m and m + 1 bits: they are shifted that far up.
+    /// converted into a ring of m bits only, m + 1 with `top`: they are shifted up to the end of the other.
     pub(crate) async fn cut_sums(
         &self,
         ctx: &Ctx,
+        form: Made,
         ring: Ring,
         cut: u32,
-        small: Ring,
         top: bool,
         len: usize,
     ) -> Result<Cut> {
         let (k, t) = (ring.bits(), self.maps.threshold);
-        let recipe = Recipe { ring, value_ring: ring, cut: Some(cut), carries: vec![cut as usize, k as usize], len };
+        let small = Ring::of(cut + u32::from(top));
+        let recipe =
+            Recipe { form, ring, value_ring: ring, cut: Some(cut), carries: vec![cut as usize, k as usize], len };
         let rest = t + usize::from(top);
         let sums = async |ctx: Ctx| self.sum_beside_random_bits(&ctx, &recipe, ring, t * len).await;
         let ((sums, wide_bits), small_bits) =
-            ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, small, rest * len).await).await?;
+            ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, form, small, rest * len).await).await?;
         let into: Vec<&Shared<Bits>> = sums.carries.iter().step_by(2).collect();
         let top_row = top.then(|| sums.bits.map(|share| share.row(k as usize - 1)));
         let out: Vec<&Shared<Bits>> = sums.carries.iter().skip(1).step_by(2).chain(&top_row).collect();
@@ -122,12 +128,20 @@ impl Rss {
         bit_ring: Ring,
         count: usize,
     ) -> Result<(Summed, Shared<Vector>)> {
-        let sums = async |ctx: Ctx| self.sum_contributions(&ctx, recipe).await;
-        ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, bit_ring, count).await).await
+        let sums = async |ctx: Ctx| self.sum_uniform(&ctx, recipe).await;
+        ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, recipe.form, bit_ring, count).await).await
+    }
+
+    /// A uniform sum of numbers that no coalition knows all of.
+    pub(crate) async fn sum_uniform(&self, ctx: &Ctx, recipe: &Recipe) -> Result<Summed> {
+        match recipe.form {
+            Made::OfSummands => self.sum_summands(ctx, recipe).await,
+            Made::OfContributions | Made::OfRandomBits => self.sum_contributions(ctx, recipe).await,
+        }
     }
 
     /// Adds up the contributions.
-    pub(crate) async fn sum_contributions(&self, ctx: &Ctx, recipe: &Recipe) -> Result<Summed> {
+    async fn sum_contributions(&self, ctx: &Ctx, recipe: &Recipe) -> Result<Summed> {
         let contribute = async |ctx: Ctx, owner: usize| self.contribute(&ctx, owner, recipe).await;
         let mut parts = ctx.join_all(self.maps.threshold + 1, contribute).await?;
         let first = parts.remove(0);

@@ -5,32 +5,35 @@ use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 use quorate_ring::Ring;
 
-use crate::forms::{BitForm, EdaBitForm, Forms};
+use crate::forms::{BitForm, CorrelationForm, Forms};
 use crate::setup::Rss;
 use crate::stock::Kind;
 
 const AUTO: &str = "auto";
 const EDABITS: &str = "edabits";
 const RANDOM_BITS: &str = "randbits";
+const MASKED: &str = "masked";
 
 const FORMS: Choice = Choice {
     name: "forms",
-    values: &[AUTO, EDABITS, RANDOM_BITS],
-    help: "what runs of several protocols with one result: \"auto\" for the cheapest on the network that is named, or \
-           comparisons on masked values with edaBits, or with random bits",
+    values: &[AUTO, EDABITS, RANDOM_BITS, MASKED],
+    help: "what runs of several protocols with one result: \"auto\" for what is cheapest, on the network that is named; \
+           \"masked\" for comparisons on masked values, which take fewer rounds online; the paper's, of edaBits or of \
+           random bits",
 };
 
 /// Chooses between protocols with one result: alike at all parties and in dry runs.
 fn forms(choices: &Choices) -> Forms {
     let chosen = choices.of(&FORMS);
-    let edabits = match (chosen, choices.link) {
-        (RANDOM_BITS, _) => EdaBitForm::RandomBits,
-        (AUTO, Some(link)) => EdaBitForm::Cheaper(link),
-        _ => EdaBitForm::Contributions,
+    let correlations = match (chosen, choices.link) {
+        (EDABITS, _) => CorrelationForm::Contributions,
+        (RANDOM_BITS, _) => CorrelationForm::RandomBits,
+        (_, Some(link)) => CorrelationForm::Cheaper(link),
+        (_, None) => CorrelationForm::Summands,
     };
     // Three parties work on summands unless a form is asked for: that is cheaper on every link.
     let bits = if chosen == AUTO { BitForm::Summands } else { BitForm::Masked };
-    Forms { bits, edabits }
+    Forms { bits, correlations }
 }
 
 impl Family for Rss {

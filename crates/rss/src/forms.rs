@@ -7,8 +7,8 @@ use quorate_gadgets::cost::Link;
 pub struct Forms {
     /// How gadgets get at the bits of a shared element.
     pub bits: BitForm,
-    /// How edaBits are made.
-    pub edabits: EdaBitForm,
+    /// How random bits, edaBits and masks are made.
+    pub correlations: CorrelationForm,
 }
 
 /// How gadgets get at the bits of a shared element.
@@ -21,23 +21,38 @@ pub enum BitForm {
     Masked,
 }
 
-/// How edaBits are made: the forms of Table 3.
+/// How correlations are made. All but the first are the paper's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum EdaBitForm {
-    /// By t + 1 contributions and adders: few bytes.
+pub enum CorrelationForm {
+    /// Three parties: of two summands that parties know, half the bytes in a round more. Others: as
+    /// [`CorrelationForm::Contributions`].
     #[default]
+    Summands,
+    /// Random bits as square roots; edaBits by t + 1 contributions and adders: few bytes.
     Contributions,
-    /// By k random bits: one round, many bytes.
+    /// Random bits as square roots; edaBits by k random bits: one round, many bytes.
     RandomBits,
     /// Whichever is predicted to take less time on this link, for the number that is made together.
     Cheaper(Link),
 }
 
-/// How a batch of edaBits is made, once chosen.
+/// How a batch of correlations is made, once chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
+    /// Of what one of three parties knows and what the two others know.
+    OfSummands,
     /// By contributions and adders.
     OfContributions,
     /// By random bits.
     OfRandomBits,
+}
+
+impl Made {
+    /// Every form that so many parties have, the default first.
+    pub fn by(parties: usize) -> &'static [Made] {
+        match parties {
+            3 => &[Made::OfSummands, Made::OfContributions, Made::OfRandomBits],
+            _ => &[Made::OfContributions, Made::OfRandomBits],
+        }
+    }
 }

@@ -13,8 +13,10 @@
 //! | Input by a computing party (A.1) | `input` | 1 | t, by the owner |
 //! | RandBit (Protocol 6) | `randbit` | 1 | n - 1, over Z_2^(k+2) |
 //! | masks for truncation and for wider rings (Protocols 3, 4) | `masks` | as edaBit, + 1 | |
-//! | three parties: gadgets on summands | `split`, `three` | | |
 //! | edaBit (Protocol 7) | `edabit` | log(t+1) (log k + 1) + 1 | inputs, and the ANDs of its adders |
+//! | three parties: gadgets on summands | `split`, `three` | | |
+//! | three parties: random bits of keys | `inject` | 2 | 1 |
+//! | three parties: edaBits of summands | `digits` | about log k + 3 | 3.3 for k = 64 |
 //!
 //! The same text serves Z_2^k and packed bits (Z_2): it is generic over [`quorate_ring::Module`].
 #![forbid(unsafe_code)]
@@ -22,9 +24,11 @@
 mod backend;
 pub mod client;
 pub mod cost;
+mod digits;
 mod edabit;
 mod family;
 mod forms;
+mod inject;
 mod input;
 mod maps;
 mod masks;
@@ -41,7 +45,7 @@ mod split;
 mod stock;
 mod three;
 
-pub use forms::{BitForm, EdaBitForm, Forms, Made};
+pub use forms::{BitForm, CorrelationForm, Forms, Made};
 pub use setup::Rss;
 pub use share::Shared;
 pub use stock::Kind;

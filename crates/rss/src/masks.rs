@@ -3,7 +3,7 @@
 //! **Source**: TruncPr and Convert (Protocols 3 and 4, sections 5 and 6.1) and Table 3, whose rows name a RandBit form and an
 //! edaBit form of each. **Model**: semi-honest, t of n.
 //!
-//! | mask | from contributions | from random bits |
+//! | mask | from contributions, or summands | from random bits |
 //! |---|---|---|
 //! | r, bits, floor(r / 2^m) | see `edabit` | k RandBits over Z_2^k; one round |
 //! | r, top bit, floor((r mod 2^(k-1)) / 2^m) | as that, and one more bit converted | the same |
@@ -21,6 +21,7 @@ use quorate_gadgets::convert::bits_to_ring_with;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::edabit::Recipe;
+use crate::forms::Made;
 use crate::setup::Rss;
 use crate::share::Shared;
 use crate::three::lifted;
@@ -29,8 +30,15 @@ type A = Shared<Vector>;
 type B = Shared<Bits>;
 
 impl Rss {
-    pub(crate) async fn make_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<TruncMasks<A>> {
-        let made = self.cut_sums(ctx, ring, cut, Ring::of(cut + 1), true, len).await?;
+    pub(crate) async fn make_trunc_masks(
+        &self,
+        ctx: &Ctx,
+        form: Made,
+        ring: Ring,
+        cut: u32,
+        len: usize,
+    ) -> Result<TruncMasks<A>> {
+        let made = self.cut_sums(ctx, form, ring, cut, true, len).await?;
         let top = made.top.ok_or(Error::Bug { what: "a truncation mask lost its top bit" })?;
         Ok(TruncMasks { value: made.value, shifted: made.shifted, top })
     }
@@ -38,16 +46,17 @@ impl Rss {
     pub(crate) async fn make_wide_edabits(
         &self,
         ctx: &Ctx,
+        form: Made,
         ring: Ring,
         wide: Ring,
         len: usize,
     ) -> Result<EdaBits<A, B>> {
         let k = ring.bits();
-        let recipe = Recipe { ring, value_ring: wide, cut: None, carries: vec![k as usize], len };
+        let recipe = Recipe { form, ring, value_ring: wide, cut: None, carries: vec![k as usize], len };
         let (t, carry_ring) = (self.maps.threshold, Ring::of(wide.bits() - k));
         // Over Z_2 a carry is an element already.
         let (sums, carries) = if carry_ring.bits() == 1 {
-            let sums = self.sum_contributions(ctx, &recipe).await?;
+            let sums = self.sum_uniform(ctx, &recipe).await?;
             let carries = self.as_top_bit(&self.concat_lanes(&sums.carries.iter().collect::<Vec<_>>()), carry_ring);
             (sums, carries)
         } else {
@@ -65,7 +74,7 @@ impl Rss {
 
     /// Random bits, row i of `len` elements the bit of weight 2^i of r.
     async fn rows_of_random_bits(&self, ctx: &Ctx, ring: Ring, rows: u32, len: usize) -> Result<(A, B)> {
-        let elements = self.make_random_bits(ctx, ring, rows as usize * len).await?;
+        let elements = self.square_roots(ctx, ring, rows as usize * len).await?;
         let row = |i: u32| self.low_bit(&elements.slice(i as usize * len..(i as usize + 1) * len));
         let rows: Vec<B> = (0..rows).map(row).collect();
         Ok((elements, self.concat_rows(&rows.iter().collect::<Vec<_>>())))
@@ -92,7 +101,7 @@ impl Rss {
         len: usize,
     ) -> Result<TruncMasks<A>> {
         let k = ring.bits();
-        let elements = self.make_random_bits(ctx, ring, k as usize * len).await?;
+        let elements = self.square_roots(ctx, ring, k as usize * len).await?;
         let value = weighted_sum(&elements, 0..k, len);
         let small = Ring::of(cut + 1);
         let top = elements.slice((k as usize - 1) * len..k as usize * len).map(|share| share.convert(small));

@@ -1,7 +1,7 @@
 //! RandBit: a uniform bit as an element of Z_2^k.
 //!
 //! **Source**: Protocol 6 (Appendix A.2), after Damgard et al. 2019. **Model**: semi-honest, t of n. Rounds: 1.
-//! Sent per party: n - 1 elements of Z_2^(k+2).
+//! Sent per party: n - 1 elements of Z_2^(k+2). Three parties make them by `inject`, unless this form is asked for.
 //!
 //! **Notation**: `odd` is a = 2u + 1, `square` is e, (c, 1/c) its smallest root and that root's inverse modulo 2^(k+2).
 //! d = a/c + 1 is 0 or 2 modulo 2^(k+1); every share of it is even, because the public 1s went into one share T0.
@@ -9,11 +9,26 @@
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector};
 
+use crate::forms::Made;
 use crate::setup::Rss;
 use crate::share::Shared;
 
 impl Rss {
-    pub(crate) async fn make_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Shared<Vector>> {
+    /// Random bits of either form.
+    pub(crate) async fn make_random_bits(
+        &self,
+        ctx: &Ctx,
+        form: Made,
+        ring: Ring,
+        len: usize,
+    ) -> Result<Shared<Vector>> {
+        match form {
+            Made::OfSummands => self.inject_random_bits(ctx, ring, len).await,
+            Made::OfContributions | Made::OfRandomBits => self.square_roots(ctx, ring, len).await,
+        }
+    }
+
+    pub(crate) async fn square_roots(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Shared<Vector>> {
         let wide = Ring::of(ring.bits() + 2);
         let mut odd: Shared<Vector> = self.prandr(ctx, (wide, len));
         odd.shares.iter_mut().for_each(|u| u.shl(1));

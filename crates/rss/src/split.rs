@@ -9,12 +9,14 @@
 //! |---|---|---|
 //! | [`Rss::owned`]: a sharing of what the owner knows | 1 | 1 element |
 //! | [`Rss::placed`]: a sharing of what the others know | 0 | 0 |
+//! | [`Rss::recombined`]: a sharing of A + B, both | 1 | 1 element |
 //! | [`Rss::paired`]: owned times placed | 1 | 2 elements |
 //!
 //! **owned** is Input: the share that j+1 lacks is sent to j+2, the one that j+2 lacks is drawn, the one that j lacks is 0.
 //! **paired**: with A = A' + A'' (A' drawn by j and j+1, A'' held by j and j+2) party j+1 sends A' B - r and party j+2 sends
 //! A'' B - s, each to the other; r and s are drawn from k_{j+2} and k_{j+1}. The result's shares are s, r, and the sum of
-//! what was sent. Each receiver lacks the key of the mask; party j receives nothing.
+//! what was sent. Each receiver lacks the key of the mask; party j receives nothing. Any bilinear form of A and B goes
+//! like that: [`Rss::sum_of_others`] of the form of A' and B at one party, of A'' and B at the other.
 
 use std::ops::Range;
 
@@ -28,6 +30,8 @@ use crate::share::{Shared, Wiped};
 pub(crate) trait Batch: Module {
     /// The same shape with another number of elements.
     fn resized(shape: Self::Shape, len: usize) -> Self::Shape;
+    /// The number of elements.
+    fn len(shape: Self::Shape) -> usize;
     /// The elements of a range.
     fn part(&self, range: Range<usize>) -> Self;
     /// One after the other.
@@ -37,6 +41,9 @@ pub(crate) trait Batch: Module {
 impl Batch for Vector {
     fn resized((ring, _): Self::Shape, len: usize) -> Self::Shape {
         (ring, len)
+    }
+    fn len((_, len): Self::Shape) -> usize {
+        len
     }
     fn part(&self, range: Range<usize>) -> Self {
         self.slice(range)
@@ -49,6 +56,9 @@ impl Batch for Vector {
 impl Batch for Bits {
     fn resized((rows, _): Self::Shape, len: usize) -> Self::Shape {
         (rows, len)
+    }
+    fn len((_, lanes): Self::Shape) -> usize {
+        lanes
     }
     fn part(&self, range: Range<usize>) -> Self {
         self.slice_lanes(range)
@@ -117,21 +127,31 @@ impl Rss {
 
     /// A sharing of A for a batch of `len`.
     pub(crate) async fn owned<M: Batch>(&self, ctx: &Ctx, mine: &M, len: usize) -> Result<Shared<M>> {
+        let [_, next, after] =
+            self.turned_blocks(len).map(|block| self.blank(ctx, M::resized(mine.shape_of(), block.len())));
+        self.owned_beside(ctx, mine, [&next, &after], len).await
+    }
+
+    /// A sharing of A + B.
+    pub(crate) async fn recombined<M: Batch>(&self, ctx: &Ctx, halves: &Halves<M>, len: usize) -> Result<Shared<M>> {
+        self.owned_beside(ctx, &*halves.mine, [&*halves.theirs[0], &*halves.theirs[1]], len).await
+    }
+
+    /// A sharing of A, and in its third share, which is 0 for A, what the others know.
+    async fn owned_beside<M: Batch>(&self, ctx: &Ctx, mine: &M, theirs: [&M; 2], len: usize) -> Result<Shared<M>> {
         let shape = mine.shape_of();
-        let [_, next, after] = self.turned_blocks(len).map(|block| M::resized(shape, block.len()));
+        let [own, next, after] = self.turned_blocks(len).map(|block| M::resized(shape, block.len()));
         let mut streams = self.streams(ctx);
         let drawn_next: Wiped<M> = Wiped(streams[self.lacked_by(1)].draw(after));
-        let drawn_after: Wiped<M> = Wiped(streams[self.lacked_by(2)].draw(shape));
+        let drawn_after: Wiped<M> = Wiped(streams[self.lacked_by(2)].draw(own));
         let mut rest = Wiped(mine.clone());
         rest.sub_assign(&drawn_after);
-        let [own_len, next_len, _] = self.turned_blocks(len).map(|block| block.len());
         let outgoing = [(ctx.next(2), &*rest)];
         let incoming = [(ctx.next(1), next)];
-        let mut received =
-            ctx.exchange(&outgoing[..usize::from(own_len > 0)], &incoming[..usize::from(next_len > 0)]).await?;
+        let (sends, receives) = (usize::from(M::len(own) > 0), usize::from(M::len(next) > 0));
+        let mut received = ctx.exchange(&outgoing[..sends], &incoming[..receives]).await?;
         let received = Wiped(received.pop().unwrap_or_else(|| self.blank(ctx, next)));
-        let (no_next, no_after) = (self.blank(ctx, next), self.blank(ctx, after));
-        Ok(self.sharing_of_blocks([&*rest, &no_next, &*drawn_next], [&*drawn_after, &*received, &no_after]))
+        Ok(self.sharing_of_blocks([&*rest, theirs[0], &*drawn_next], [&*drawn_after, &*received, theirs[1]]))
     }
 
     /// A sharing of B.
@@ -139,6 +159,14 @@ impl Rss {
         let shape = theirs[0].shape_of();
         let [own, next, after] = self.turned_blocks(len).map(|block| self.blank(ctx, M::resized(shape, block.len())));
         self.sharing_of_blocks([&own, &*theirs[0], &after], [&own, &next, &*theirs[1]])
+    }
+
+    /// Adds B to a sharing.
+    pub(crate) fn add_placed(&self, x: &mut Shared<Vector>, theirs: &[Wiped<Vector>; 2]) {
+        let [_, next, after] = self.turned_blocks(x.shape.1);
+        for (by, start, theirs) in [(1, next.start, &theirs[0]), (2, after.start, &theirs[1])] {
+            x.shares[self.lacked_by(by)].add_at(start, theirs);
+        }
     }
 
     /// A B for an owned sharing of A.
@@ -149,8 +177,31 @@ impl Rss {
         theirs: &[Wiped<M>; 2],
         len: usize,
     ) -> Result<Shared<M>> {
+        let mut products = self.shares_of_owned(owned, len);
+        for (product, theirs) in products.iter_mut().zip(theirs) {
+            let share = std::mem::replace(product, Wiped(self.blank(ctx, theirs.shape_of())));
+            product.add_mul_assign(&share, theirs);
+        }
+        self.sum_of_others(ctx, products, len).await
+    }
+
+    /// This party's share A'' in the next block, and A' in the one after. The third share, which is B's, is not looked
+    /// at.
+    pub(crate) fn shares_of_owned<M: Batch>(&self, owned: &Shared<M>, len: usize) -> [Wiped<M>; 2] {
+        let [_, next, after] = self.turned_blocks(len);
+        [Wiped(self.lacked(owned, 2).part(next)), Wiped(self.lacked(owned, 1).part(after))]
+    }
+
+    /// In each block, a sharing of the sum of what the two others have: of what this party has in the next one and the
+    /// one after.
+    pub(crate) async fn sum_of_others<M: Batch>(
+        &self,
+        ctx: &Ctx,
+        summands: [Wiped<M>; 2],
+        len: usize,
+    ) -> Result<Shared<M>> {
         let blocks = self.turned_blocks(len);
-        let shapes = blocks.clone().map(|block| M::resized(owned.shape, block.len()));
+        let shapes = blocks.map(|block| M::resized(summands[0].shape_of(), block.len()));
         // Of each key two draws: first the one of the block before its lacking party's, then that of the block after.
         let mut streams = self.streams(ctx);
         let (own_next, masked_next): (M, Wiped<M>) = {
@@ -161,15 +212,10 @@ impl Rss {
             let stream = &mut streams[self.lacked_by(2)];
             (Wiped(stream.draw(shapes[1])), stream.draw(shapes[0]))
         };
-        let summand = |share: usize, theirs: &M, block: usize, mask: &M| {
-            let mut product = Wiped(self.blank::<M>(ctx, shapes[block]));
-            product.add_mul_assign(&Wiped(self.lacked(owned, share).part(blocks[block].clone())), theirs);
-            product.sub_assign(mask);
-            product
-        };
-        let mut to_after = summand(2, &theirs[0], 1, &masked_after);
-        let mut to_next = summand(1, &theirs[1], 2, &masked_next);
-        let used: Vec<bool> = blocks.iter().map(|block| !block.is_empty()).collect();
+        let [mut to_after, mut to_next] = summands;
+        to_after.sub_assign(&masked_after);
+        to_next.sub_assign(&masked_next);
+        let used = shapes.map(|shape| M::len(shape) > 0);
         let outgoing = [(used[1], ctx.next(2), &*to_after), (used[2], ctx.next(1), &*to_next)];
         let outgoing: Vec<_> = outgoing.into_iter().filter(|m| m.0).map(|m| (m.1, m.2)).collect();
         let incoming = [(used[1], ctx.next(2), shapes[1]), (used[2], ctx.next(1), shapes[2])];

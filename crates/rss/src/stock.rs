@@ -8,7 +8,7 @@ use quorate_gadgets::cost::cheaper;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::cost::{self, Cost};
-use crate::forms::{EdaBitForm, Made};
+use crate::forms::{CorrelationForm, Made};
 use crate::setup::Rss;
 use crate::share::Shared;
 
@@ -124,7 +124,7 @@ impl Rss {
         let share_bytes = match (kind, form) {
             (Kind::RandBit { .. }, _) => 16 * 4,
             (Kind::EdaBit { bits, .. } | Kind::TruncMask { bits, .. } | Kind::WideEdaBit { bits, .. }, form) => {
-                bits as usize * if form == Made::OfContributions { 2 } else { 16 * 4 }
+                bits as usize * if form == Made::OfRandomBits { 16 * 4 } else { 2 }
             }
         };
         let chunks = Chunks::of_bytes(len, share_bytes * self.share_count());
@@ -140,43 +140,44 @@ impl Rss {
     /// How correlations of a kind are made, when `len` are made together.
     fn form_for(&self, kind: Kind, len: usize) -> Made {
         let per_party = |cost: Cost| (cost.rounds, cost.bytes / self.maps.parties as u64);
-        match self.forms().edabits {
-            EdaBitForm::Contributions => Made::OfContributions,
-            EdaBitForm::RandomBits => Made::OfRandomBits,
-            EdaBitForm::Cheaper(link) => {
-                let forms = [Made::OfContributions, Made::OfRandomBits];
-                let costs = forms.map(|form| per_party(cost::correlation(self.maps.parties, kind, form, len)));
-                forms[cheaper(&costs, link)]
+        match self.forms().correlations {
+            CorrelationForm::Summands => Made::by(self.maps.parties)[0],
+            CorrelationForm::Contributions => Made::OfContributions,
+            CorrelationForm::RandomBits => Made::OfRandomBits,
+            CorrelationForm::Cheaper(link) => {
+                let forms = Made::by(self.maps.parties);
+                let costs = forms.iter().map(|&form| per_party(cost::correlation(self.maps.parties, kind, form, len)));
+                forms[cheaper(&costs.collect::<Vec<_>>(), link)]
             }
         }
     }
 
     async fn make(&self, ctx: &Ctx, kind: Kind, form: Made, len: usize) -> Result<Material> {
-        let contributed = form == Made::OfContributions;
+        let summed = form != Made::OfRandomBits;
         let edabits = match kind {
             Kind::RandBit { bits } => {
-                let bits = self.make_random_bits(ctx, Ring::of(bits), len).await?;
+                let bits = self.make_random_bits(ctx, form, Ring::of(bits), len).await?;
                 return Ok(Material { vectors: vec![bits], bits: None });
             }
             Kind::TruncMask { bits, cut } => {
                 let ring = Ring::of(bits);
-                let made = match contributed {
-                    true => self.make_trunc_masks(ctx, ring, cut, len).await?,
+                let made = match summed {
+                    true => self.make_trunc_masks(ctx, form, ring, cut, len).await?,
                     false => self.trunc_masks_of_random_bits(ctx, ring, cut, len).await?,
                 };
                 return Ok(Material { vectors: vec![made.value, made.shifted, made.top], bits: None });
             }
             Kind::EdaBit { bits, cut } => {
                 let (ring, cut) = (Ring::of(bits), (cut > 0).then_some(cut));
-                match contributed {
-                    true => self.make_edabits(ctx, ring, cut, len).await?,
+                match summed {
+                    true => self.make_edabits(ctx, form, ring, cut, len).await?,
                     false => self.edabits_of_random_bits(ctx, (ring, ring), cut, len).await?,
                 }
             }
             Kind::WideEdaBit { bits, wide } => {
                 let (ring, wide) = (Ring::of(bits), Ring::of(wide));
-                match contributed {
-                    true => self.make_wide_edabits(ctx, ring, wide, len).await?,
+                match summed {
+                    true => self.make_wide_edabits(ctx, form, ring, wide, len).await?,
                     false => self.edabits_of_random_bits(ctx, (ring, wide), None, len).await?,
                 }
             }

@@ -148,9 +148,7 @@ impl Rss {
     /// floor(A / 2^d) + floor(B / 2^d) as elements of `ring`, which may be larger than that of x.
     async fn sum_of_shifted(&self, ctx: &Ctx, x: &A, ring: Ring, d: u32) -> Result<A> {
         let len = x.shape.1;
-        let Halves { mine, theirs } = self.halves(x, len).map(|half| shifted_into(half, ring, d));
-        let a = self.owned(ctx, &*mine, len).await?;
-        Ok(self.add(&a, &self.placed(ctx, &theirs, len)))
+        self.recombined(ctx, &self.halves(x, len).map(|half| shifted_into(half, ring, d)), len).await
     }
 
     /// The same x in other summands: A + r and B - r, for an r that is uniform, fresh, and known to everybody.

@@ -249,6 +249,7 @@ fn edabits() {
         };
         // That its value depends on what each contributor drew is tested beside other masks.
         let seen = case.observe(&plan, layout, async |rss, ctx| {
+            rss.set_forms(PAPER);
             rss.edabits(ctx, Ring::of(k), None, lanes).await.map(|_| Vec::new())
         });
         if seen.views[0].is_empty() {
@@ -262,6 +263,80 @@ fn edabits() {
         check(&case, &seen, |lane| all_of(&drawn, lane));
     }
     assert_eq!(looked_at, 4 + 6 + 20 + 6);
+}
+
+/// What one of three parties sees of each block, where it is the one that knows A, the next of those who know B, and
+/// the last.
+fn check_blocks(case: &Case, plan: &Plan, seen: &Seen, hidden: Var) {
+    for block in 0..3 {
+        let lanes = plan.block(block);
+        let part = |all: &[u64]| all.get(lanes.clone()).unwrap_or_default().to_vec();
+        let seen = Seen { views: seen.views[lanes.clone()].to_vec(), revealed: part(&seen.revealed) };
+        check(case, &seen, |lane| hidden.of(lane));
+    }
+}
+
+/// Bits that all keys give, as elements: whoever lacks a key learns nothing of the bit, whichever summand it knows.
+#[test]
+fn injected_random_bits() {
+    for (case, k) in Case::all(3).flat_map(|case| [3, 4].map(|k| (case, k))) {
+        for opened in [false, true] {
+            let me = case.coalition.trailing_zeros() as usize;
+            let (next, after) = ((me + 1) % 3, (me + 2) % 3);
+            let piece = |block| Layout::Piece { k, block };
+            let mut plan = Plan::in_blocks();
+            let bit = plan.draw(Source::Key, Layout::Rows { rows: 1 });
+            let (input, mask) = (plan.var(k), plan.var(k));
+            for (block, var) in [(next, input), (after, mask), (next, mask)] {
+                plan.draw_var(Source::Key, piece(block), var);
+            }
+            let layout = |from, i| match (from == next, i) {
+                (true, 0) => piece(next),
+                (true, 1) => piece(after),
+                (true, _) => Layout::Element { k },
+                (false, _) => piece(next),
+            };
+            let seen = case.observe(&plan, layout, async |rss, ctx| {
+                let bits = rss.random_bits(ctx, Ring::of(k), plan.lanes()).await?;
+                if opened { open(rss, ctx, &bits).await } else { Ok(Vec::new()) }
+            });
+            // The other two shares are alike.
+            assert!(seen.revealed.iter().enumerate().all(|(lane, &got)| got == bit.of(lane)), "{case:?}");
+            check_blocks(&case, &plan, &seen, bit);
+        }
+    }
+}
+
+/// The sum of A and B with its bits: over Z_2^3 one digit, over Z_2^4 one and the AND that carries into the next.
+#[test]
+fn edabits_of_summands() {
+    for (case, k) in Case::all(3).flat_map(|case| [3, 4u32].map(|k| (case, k))) {
+        let me = case.coalition.trailing_zeros() as usize;
+        let (next, after) = ((me + 1) % 3, (me + 2) % 3);
+        let (word, product) = (Layout::Piece { k, block: next }, Layout::Block { rows: 1, block: next });
+        let rows = k as usize / 2 + 2;
+        let pairs = |block| Layout::Block { rows, block };
+        let mut plan = Plan::in_blocks();
+        let share = plan.draw(Source::Key, Layout::Rows { rows: k as usize });
+        plan.draw(Source::Key, word);
+        plan.draw(Source::Key, product);
+        let mask = plan.var(rows as u32);
+        [after, next].into_iter().for_each(|block| plan.draw_var(Source::Key, pairs(block), mask));
+        if k == 4 {
+            case.draw(&mut plan, Layout::Rows { rows: 1 }, case.masks());
+        }
+        let layout = |from, i| match (from == next, i) {
+            (true, 0) => word,
+            (true, 1) => product,
+            (true, 2) => pairs(after),
+            (true, _) => Layout::Rows { rows: 1 },
+            (false, _) => pairs(next),
+        };
+        let seen = case.observe(&plan, layout, async |rss, ctx| {
+            rss.edabits(ctx, Ring::of(k), None, plan.lanes()).await.map(|_| Vec::new())
+        });
+        check_blocks(&case, &plan, &seen, share);
+    }
 }
 
 /// Two rows: neither what they hold nor whether they changed places is learned, whatever the coalition knows of the

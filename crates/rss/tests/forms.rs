@@ -4,16 +4,18 @@
 use crate::common::*;
 use quorate_engine::{Ctx, Error, Result, Sharing};
 use quorate_gadgets::cost::Link;
+use quorate_gadgets::prefix::{self, Pairs};
 use quorate_gadgets::private_shift::{power_of_two, trunc_private};
 use quorate_gadgets::{Gadgets, Sign, Width};
 use quorate_ring::{Ring, Vector};
-use quorate_rss::{BitForm, EdaBitForm, Forms, Rss};
+use quorate_rss::{BitForm, CorrelationForm, Forms, Rss};
 
-const SUMMANDS: Forms = Forms { bits: BitForm::Summands, edabits: EdaBitForm::Contributions };
-const MASKED: Forms = Forms { bits: BitForm::Masked, edabits: EdaBitForm::Contributions };
-const RANDOM: Forms = Forms { bits: BitForm::Masked, edabits: EdaBitForm::RandomBits };
-const ALL: [(usize, Forms, u32); 6] =
-    [(3, SUMMANDS, 6), (3, MASKED, 6), (3, RANDOM, 5), (5, MASKED, 5), (5, RANDOM, 4), (7, RANDOM, 3)];
+const SUMMANDS: Forms = Forms { bits: BitForm::Summands, correlations: CorrelationForm::Summands };
+/// The default of more parties, and of three who are told to mask.
+const MASKED: Forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::Summands };
+const RANDOM: Forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::RandomBits };
+const ALL: [(usize, Forms, u32); 7] =
+    [(3, SUMMANDS, 6), (3, MASKED, 6), (3, PAPER, 6), (3, RANDOM, 5), (5, MASKED, 5), (5, RANDOM, 4), (7, RANDOM, 3)];
 
 async fn shared(rss: &Rss, ctx: &Ctx, forms: Forms, k: u32, values: &[u64]) -> Result<A> {
     rss.set_forms(forms);
@@ -101,7 +103,7 @@ fn truncation_rounds_down_or_up_and_never_far_off() {
 #[test]
 fn truncation_rounds_up_as_often_as_the_fraction_says() {
     let (k, shift, len) = (20, 4, 20_000);
-    for forms in [SUMMANDS, MASKED, RANDOM] {
+    for forms in [SUMMANDS, MASKED, PAPER, RANDOM] {
         for fraction in [1u64, 5, 8, 15] {
             let values = vec![(3 << shift) + fraction; len];
             let got = agreed(3, async |rss, ctx| {
@@ -196,13 +198,35 @@ fn conversion_between_all_small_rings() {
     }
 }
 
+/// Neighbours first or not, a network gives the carries of every prefix.
+#[test]
+fn prefixes_by_pairs_are_those_of_the_other_network() {
+    for width in 1..=33usize {
+        let (generate, propagate) = (noise(width as u64, 50 * width), noise(99, 50 * width));
+        let exclusive = |g: &[u64], p: &[u64]| p.iter().zip(g).map(|(p, g)| p & 1 & !g == 1).collect::<Vec<_>>();
+        let generates: Vec<bool> = generate.iter().map(|g| g & 1 == 1).collect();
+        let propagates = exclusive(&generate, &propagate);
+        let (one, other) = agreed(3, async |rss, ctx| {
+            let pairs = async || -> Result<Pairs<B>> {
+                let generate = share_bits(rss, ctx, width, 50, &generates).await?;
+                Ok(Pairs { generate, propagate: share_bits(rss, ctx, width, 50, &propagates).await? })
+            };
+            let (one, other) = (pairs().await?, pairs().await?);
+            let one = prefix::all(rss, ctx, one).await?;
+            let other = prefix::all_by_pairs(rss, ctx, other).await?;
+            Ok((open_bits(rss, ctx, &one).await?, open_bits(rss, ctx, &other).await?))
+        });
+        assert_eq!(one, other, "width {width}");
+    }
+}
+
 /// The form that is predicted to be cheaper is made, and the prediction follows the link and the batch.
 #[test]
 fn the_cheaper_form_of_edabits_is_made() {
     let far = Link { round_trip_seconds: 0.1, bytes_per_second: 1e9 };
     let thin = Link { round_trip_seconds: 1e-5, bytes_per_second: 1e6 };
-    for (link, len, rounds) in [(far, 10, 1), (thin, 1000, 7)] {
-        let forms = Forms { bits: BitForm::Masked, edabits: EdaBitForm::Cheaper(link) };
+    for (link, len, rounds) in [(far, 10, 1), (thin, 1000, 8)] {
+        let forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::Cheaper(link) };
         for (_, costs) in run(3, async |rss, ctx| {
             rss.set_forms(forms);
             let eda = rss.edabits(ctx, Ring::of(32), None, len).await?;

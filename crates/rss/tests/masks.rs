@@ -8,7 +8,7 @@ use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Phase, Sharing};
 use quorate_gadgets::Gadgets;
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_rss::Rss;
+use quorate_rss::{Forms, Rss};
 
 /// Repetitions: a position that is right all the same stays constant in one of 2^-REPEATS cases.
 const REPEATS: usize = 48;
@@ -70,12 +70,22 @@ fn correlations_vary_at_every_position_in_every_ring() {
     }
 }
 
-/// Masks of a run in which the coins of one contributor were other ones, or none were.
-fn masks_with(n: usize, changed: Option<usize>, cut: Option<u32>) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
+/// Whose coins are other ones.
+#[derive(Clone, Copy, PartialEq)]
+enum Changed {
+    Nothing,
+    Coins(usize),
+    Key(u8),
+}
+
+/// Masks of a run.
+fn masks_with(n: usize, forms: Forms, changed: Changed, cut: Option<u32>) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
     let results = parties(n, |mut party| {
         let me = party.me();
-        let private = Seed::from_bytes([me as u8; 32]).derive("test", &[u8::from(changed == Some(me))]);
-        let rss = Rss::insecure_with_seeds(n, me, |set| Seed::from_bytes([set; 32]), private).unwrap();
+        let seed = |of: u8, this: Changed| Seed::from_bytes([of; 32]).derive("test", &[u8::from(changed == this)]);
+        let private = seed(me as u8, Changed::Coins(me));
+        let rss = Rss::insecure_with_seeds(n, me, |set| seed(set, Changed::Key(set)), private).unwrap();
+        rss.set_forms(forms);
         let mut run = party.begin_alone().unwrap();
         let work = async |ctx: &Ctx| {
             let (ring, wide) = (Ring::of(32), Ring::of(64));
@@ -93,20 +103,37 @@ fn masks_with(n: usize, changed: Option<usize>, cut: Option<u32>) -> (Vec<u64>, 
     results.into_iter().next().unwrap()
 }
 
+/// No mask of the first is one of the others.
+fn assert_all_differ(first: &(Vec<u64>, Vec<u64>, Vec<u64>), other: &(Vec<u64>, Vec<u64>, Vec<u64>), without: &str) {
+    for (first, other) in [(&first.0, &other.0), (&first.1, &other.1), (&first.2, &other.2)] {
+        assert_eq!(first.len(), LEN);
+        let alike = first.iter().zip(other).filter(|(a, b)| a == b).count();
+        // Of 77 elements of 32 bits.
+        assert_eq!(alike, 0, "masks without {without}");
+    }
+}
+
 /// t + 1 parties contribute, so that one of them is honest: a mask to which one of them adds nothing may be known.
 #[test]
 fn masks_depend_on_the_coins_of_every_contributor() {
     for (n, cut) in [(3, None), (5, Some(5)), (5, None), (7, None)] {
-        let first = masks_with(n, None, cut);
-        assert!(masks_with(n, None, cut) == first, "nothing else is random");
+        let first = masks_with(n, PAPER, Changed::Nothing, cut);
+        assert!(masks_with(n, PAPER, Changed::Nothing, cut) == first, "nothing else is random");
         for contributor in 0..=(n - 1) / 2 {
-            let other = masks_with(n, Some(contributor), cut);
-            for (first, other) in [(&first.0, &other.0), (&first.1, &other.1), (&first.2, &other.2)] {
-                assert_eq!(first.len(), LEN);
-                let alike = first.iter().zip(other).filter(|(a, b)| a == b).count();
-                // Of 77 elements of 32 bits.
-                assert_eq!(alike, 0, "n {n}: masks without the coins of party {contributor}");
-            }
+            let other = masks_with(n, PAPER, Changed::Coins(contributor), cut);
+            assert_all_differ(&first, &other, &format!("the coins of party {contributor}, n {n}"));
+        }
+    }
+}
+
+/// Each of three parties lacks one key: a mask that does not depend on it is known to that party.
+#[test]
+fn masks_of_summands_depend_on_every_key() {
+    for cut in [None, Some(5)] {
+        let first = masks_with(3, Forms::default(), Changed::Nothing, cut);
+        for key in [1, 2, 4] {
+            let other = masks_with(3, Forms::default(), Changed::Key(key), cut);
+            assert_all_differ(&first, &other, &format!("key {key}"));
         }
     }
 }

@@ -32,6 +32,8 @@ pub(crate) enum Layout {
     Element { k: u32 },
     /// So many rows of bits.
     Rows { rows: usize },
+    /// An element of Z_2^k in the lanes of one block.
+    Piece { k: u32, block: usize },
     /// Rows of bits of the lanes of one block: the batch holds every assignment three times, once for each block.
     Block { rows: usize, block: usize },
     /// So many bytes that are alike in every lane.
@@ -59,6 +61,16 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Every assignment three times, once for each block.
+    pub(crate) fn in_blocks() -> Plan {
+        Plan { copies: N - 1, ..Plan::default() }
+    }
+
+    /// A draw of a variable that may be drawn in several blocks.
+    pub(crate) fn draw_var(&mut self, source: Source, layout: Layout, var: Var) {
+        self.draws.push((source, layout, var));
+    }
+
     pub(crate) fn var(&mut self, width: u32) -> Var {
         self.bits += width;
         Var { at: self.bits - width, width }
@@ -66,7 +78,7 @@ impl Plan {
 
     pub(crate) fn draw(&mut self, source: Source, layout: Layout) -> Var {
         let width = match layout {
-            Layout::Element { k } => k,
+            Layout::Element { k } | Layout::Piece { k, .. } => k,
             Layout::Rows { rows } | Layout::Block { rows, .. } => rows as u32,
             Layout::Same { .. } => 0,
         };
@@ -102,13 +114,13 @@ impl Plan {
     }
 
     /// The lanes of a block.
-    fn block(&self, block: usize) -> std::ops::Range<usize> {
+    pub(crate) fn block(&self, block: usize) -> std::ops::Range<usize> {
         block << self.bits..(block + 1) << self.bits
     }
 
     /// Zero where a layout has nothing.
     fn masked(&self, layout: Layout, mut values: Vec<u64>) -> Vec<u64> {
-        if let Layout::Block { block, .. } = layout {
+        if let Layout::Block { block, .. } | Layout::Piece { block, .. } = layout {
             let lanes = self.block(block);
             values.iter_mut().enumerate().filter(|(lane, _)| !lanes.contains(lane)).for_each(|(_, value)| *value = 0);
         }
@@ -131,6 +143,7 @@ impl Plan {
         let own = self.draws.iter().filter(|(from, _, _)| *from == source);
         own.flat_map(|&(_, layout, var)| match layout {
             Layout::Element { k } => self.vector(var, k).bytes_mut().to_vec(),
+            Layout::Piece { k, block } => self.vector(var, k).slice(self.block(block)).bytes_mut().to_vec(),
             Layout::Rows { .. } => self.bits(var).bytes_mut().to_vec(),
             Layout::Block { block, .. } => self.bits(var).slice_lanes(self.block(block)).bytes_mut().to_vec(),
             Layout::Same { byte, count } => vec![byte; count],
@@ -145,6 +158,13 @@ impl Plan {
             Layout::Element { k } => Vector::unpack(Ring::of(k), lanes, bytes).unwrap().to_u64s(),
             Layout::Rows { rows } => {
                 Bits::unpack(rows, lanes, bytes).unwrap().to_vector(Ring::of(rows as u32)).to_u64s()
+            }
+            Layout::Piece { k, block } => {
+                let range = self.block(block);
+                let mut values = vec![0; lanes];
+                let part = Vector::unpack(Ring::of(k), range.len(), bytes).unwrap().to_u64s();
+                values[range].copy_from_slice(&part);
+                values
             }
             Layout::Block { rows, block } => {
                 let range = self.block(block);
@@ -400,7 +420,10 @@ fn random_bits() {
         let messages = |me: usize, from: usize| (from != me).then(|| element(wide)).into_iter().collect();
         let ring = Ring::of(k);
         let lanes = plan.lanes();
-        let protocol = async |rss: &Rss, ctx: &Ctx| rss.random_bits(ctx, ring, lanes).await;
+        let protocol = async |rss: &Rss, ctx: &Ctx| {
+            rss.set_forms(PAPER);
+            rss.random_bits(ctx, ring, lanes).await
+        };
         let seen = observe(&plan, &messages, protocol, async |rss, ctx, bits| open(rss, ctx, &bits).await);
         for (me, seen) in seen.iter().enumerate() {
             assert!(seen.revealed.contains(&0) && seen.revealed.contains(&1));
@@ -429,7 +452,10 @@ fn edabits() {
             inputs.chain(from_next(me, from, carry).filter(|_| k == 2)).collect()
         };
         let lanes = plan.lanes();
-        let protocol = async |rss: &Rss, ctx: &Ctx| rss.edabits(ctx, Ring::of(k), None, lanes).await;
+        let protocol = async |rss: &Rss, ctx: &Ctx| {
+            rss.set_forms(PAPER);
+            rss.edabits(ctx, Ring::of(k), None, lanes).await
+        };
         let seen = observe(&plan, &messages, protocol, async |rss, ctx, eda| {
             let bits = rss.open_bits(ctx, &eda.bits).await?.to_vector(Ring::of(k)).to_u64s();
             assert_eq!(bits, open(rss, ctx, &eda.value).await?);
@@ -450,7 +476,7 @@ fn edabits() {
 fn top_bits_from_summands() {
     let k = 2;
     for opened in [false, true] {
-        let mut plan = Plan { copies: N - 1, ..Plan::default() };
+        let mut plan = Plan::in_blocks();
         let inputs = (plan.var(k), plan.var(k));
         plan.draw_input(0, element(k));
         plan.draw_input(1, element(k));
@@ -458,9 +484,9 @@ fn top_bits_from_summands() {
         // Of the key that q lacks: for the input of block q+1, then for the products of blocks q-1 and q+1.
         for by in 0..N {
             let (after, before) = ((by + 1) % N, (by + 2) % N);
-            plan.draws.push((Source::Missed { by }, Layout::Block { rows: 2, block: after }, drawn));
-            plan.draws.push((Source::Missed { by }, Layout::Block { rows: 1, block: before }, first));
-            plan.draws.push((Source::Missed { by }, Layout::Block { rows: 1, block: after }, second));
+            plan.draw_var(Source::Missed { by }, Layout::Block { rows: 2, block: after }, drawn);
+            plan.draw_var(Source::Missed { by }, Layout::Block { rows: 1, block: before }, first);
+            plan.draw_var(Source::Missed { by }, Layout::Block { rows: 1, block: after }, second);
         }
         let messages = |me: usize, from: usize| {
             let (next, after) = ((me + 1) % N, (me + 2) % N);

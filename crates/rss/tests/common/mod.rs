@@ -9,10 +9,13 @@ use quorate_gadgets::testing;
 #[allow(unused_imports)]
 pub use quorate_gadgets::testing::{all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
 use quorate_ring::{Bits, Vector};
-use quorate_rss::{Kind, Rss, Shared};
+use quorate_rss::{BitForm, CorrelationForm, Forms, Kind, Rss, Shared};
 
 pub type A = Shared<Vector>;
 pub type B = Shared<Bits>;
+
+/// The paper's gadgets and correlations at every number of parties.
+pub const PAPER: Forms = Forms { bits: BitForm::Masked, correlations: CorrelationForm::Contributions };
 
 /// [`testing::run`] over `rss`.
 pub fn run<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
