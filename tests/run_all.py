@@ -62,7 +62,7 @@ def main() -> int:
     """Runs both suites, also when the first fails."""
     outcomes = [
         run("rust", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], count_rust),
-        run("python", [sys.executable, "-m", "pytest", "-q"], count_pytest),
+        run("python", [sys.executable, "-m", "pytest", "-q", "--durations=0", "--durations-min=5"], count_pytest),
     ]
     print("\n== summary")
     for o in outcomes:

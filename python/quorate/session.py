@@ -367,9 +367,10 @@ def local(
             - `shadow=True`: numpy repeats every operation, and the first that differs is a `ShadowError` with its line
               and values. For finding faults: every value of the program is opened in this process.
             - `seed=7`: all coins grow from this number, so that runs are alike, byte for byte. Insecure.
-            - `forms="edabits" | "randbits"`: which correlations serve where values are opened masked, made as the paper
-              makes them; "auto" takes what is predicted to be faster on `network`, and three parties' own, in half the
-              bytes, where none is named.
+            - `forms="masked" | "edabits" | "randbits"`: with "rss", comparisons on values that are opened masked, which
+              takes fewer rounds online: with correlations of whichever kind is cheapest, or those of the paper. "auto"
+              takes what is predicted to be faster on `network`, and three parties' own, in half the bytes, where none
+              is named.
             - `triples="paillier" | "dgk"`: with "aby", multiplication triples from homomorphic encryption of 3072 bits
               instead of oblivious transfer ("ot"), which is faster by far: to compare them. It concerns products of two
               secrets and sums of such products (`*`, `dot` of vectors) over at most 64 bits. Products of matrices,
