@@ -112,7 +112,7 @@ impl Linear<'_> {
             Linear::Gather(positions) => x.gather(positions.list()),
             Linear::Repeat(count) => Vector::concat(&vec![x; *count]),
             Linear::Neg => changed(&Vector::neg_assign),
-            Linear::Scale(factor) => changed(&|x| x.scale(*factor as u128 & x.ring().mask())),
+            Linear::Scale(factor) => changed(&|x| x.scale_signed(*factor)),
             Linear::Factors(factors) => changed(&|x| x.mul_assign(factors)),
             Linear::MatrixLeft(matrix, dims) => Vector::matmul(matrix, x, *dims),
             Linear::MatrixRight(matrix, dims) => Vector::matmul(x, matrix, *dims),
