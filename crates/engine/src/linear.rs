@@ -365,6 +365,14 @@ mod tests {
     }
 
     #[test]
+    fn factors_may_be_negative_in_every_ring() {
+        for ring in [8, 64, 128, 190, 254].map(Ring::of) {
+            let x = Vector::from_i64s(ring, &[7, -3, 0]);
+            assert_eq!(Linear::Scale(-5).apply(&x).to_limbs(), Vector::from_i64s(ring, &[-35, 15, 0]).to_limbs());
+        }
+    }
+
+    #[test]
     fn maps_are_linear_and_those_of_shapes_are_shapes() {
         let list = [4, 0, 0, 11];
         let later = || Cow::Owned(vec![7, 2]);
