@@ -112,7 +112,7 @@ impl Linear<'_> {
             Linear::Gather(positions) => x.gather(positions.list()),
             Linear::Repeat(count) => Vector::concat(&vec![x; *count]),
             Linear::Neg => changed(&Vector::neg_assign),
-            Linear::Scale(factor) => changed(&|x| x.scale(*factor as u128 & x.ring().mask())),
+            Linear::Scale(factor) => changed(&|x| x.scale_signed(*factor)),
             Linear::Factors(factors) => changed(&|x| x.mul_assign(factors)),
             Linear::MatrixLeft(matrix, dims) => Vector::matmul(matrix, x, *dims),
             Linear::MatrixRight(matrix, dims) => Vector::matmul(x, matrix, *dims),
@@ -362,6 +362,14 @@ mod tests {
     fn bits(rows: usize, lanes: usize, seed: usize) -> Bits {
         let bit = |i: usize| (i + seed).wrapping_mul(0x9e37_79b9) >> 7 & 1 == 1;
         Bits::from_bools(rows, lanes, &(0..rows * lanes).map(bit).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn factors_may_be_negative_in_every_ring() {
+        for ring in [8, 64, 128, 190, 254].map(Ring::of) {
+            let x = Vector::from_i64s(ring, &[7, -3, 0]);
+            assert_eq!(Linear::Scale(-5).apply(&x).to_limbs(), Vector::from_i64s(ring, &[-35, 15, 0]).to_limbs());
+        }
     }
 
     #[test]

@@ -47,7 +47,11 @@ impl Blocks {
     }
 
     /// The low bits of each block as an element of the ring.
+    ///
+    /// # Panics
+    /// If the ring has more than 128 bits: the upper ones would not be random.
     pub fn to_vector(&self, ring: Ring) -> Vector {
+        assert!(ring.bits() <= 128, "a block of 128 bits is no element of {ring:?}");
         if self.is_shape() { Vector::shape(ring, self.len) } else { Vector::from_u128s(ring, &self.words) }
     }
 

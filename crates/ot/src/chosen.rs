@@ -12,7 +12,7 @@
 //!
 //! All over Z_2^l with l bits an element on the wire, l up to 128; columns of bits of any height.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Misuse, Result};
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
 use crate::blocks::Blocks;
@@ -23,16 +23,22 @@ use crate::source::{Received, Sender, Sent};
 /// Bits that one hash gives.
 const BLOCK_BITS: usize = 128;
 
+/// That a hash covers a whole element.
+fn check_ring(ring: Ring) -> Result<()> {
+    if ring.bits() as usize <= BLOCK_BITS { Ok(()) } else { Err(Misuse::RingBits { bits: ring.bits() }.into()) }
+}
+
 impl Ot {
     /// OTs of these messages: the peer gets one of each pair.
     ///
     /// # Errors
-    /// [`Misuse::Length`](quorate_engine::Misuse::Length) unless there are as many of either, over one ring; whatever
-    /// ends a run.
+    /// [`Misuse::Length`] unless there are as many of either, over one ring; [`Misuse::RingBits`] for one of more than
+    /// 128 bits; whatever ends a run.
     pub async fn send_chosen(&self, ctx: &Ctx, messages: [&Vector; 2]) -> Result<()> {
         fits("pairs of messages", messages[0].len(), messages[1].len())?;
         fits("rings of messages, in bits", bits_of(messages[0]), bits_of(messages[1]))?;
         let ring = messages[0].ring();
+        check_ring(ring)?;
         let sent = self.sender.extend(ctx, messages[0].len(), true).await?;
         let mut masked = self.pads(sent).each.map(|pad| Wiped(pad.to_vector(ring)));
         masked.iter_mut().zip(messages).for_each(|(pad, message)| pad.add_assign(message));
@@ -43,8 +49,9 @@ impl Ot {
     /// OTs with these choices, one row, of elements of the ring.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
     pub async fn receive_chosen(&self, ctx: &Ctx, choices: &Bits, ring: Ring) -> Result<Vector> {
+        check_ring(ring)?;
         let mut received = self.receive_for(ctx, choices).await?;
         self.hash_received(&mut received);
         let shape = (ring, choices.lanes());
@@ -61,9 +68,10 @@ impl Ot {
     /// Shares of c_i x_i for the peer's bits c_i: what this party and the peer get adds up to it.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
     pub async fn send_bit_products(&self, ctx: &Ctx, x: &Vector) -> Result<Vector> {
         let ring = x.ring();
+        check_ring(ring)?;
         let sent = self.sender.extend(ctx, x.len(), true).await?;
         let [mut zero, one] = self.pads(sent).each.map(|pad| Wiped(pad.to_vector(ring)));
         self.answer(ctx, &*zero, one, x).await?;
@@ -75,8 +83,9 @@ impl Ot {
     /// Shares of c_i x_i for the peer's x over the ring; the choices are one row.
     ///
     /// # Errors
-    /// Whatever ends a run.
+    /// [`Misuse::RingBits`] for a ring of more than 128 bits; whatever ends a run.
     pub async fn receive_bit_products(&self, ctx: &Ctx, choices: &Bits, ring: Ring) -> Result<Vector> {
+        check_ring(ring)?;
         let mut received = self.receive_for(ctx, choices).await?;
         self.hash_received(&mut received);
         let own = received.blocks.to_vector(ring);

@@ -267,7 +267,7 @@ fn nothing_repeats_over_lanes_and_runs() {
 
 #[test]
 fn mistakes_are_named_before_anything_is_sent() {
-    let ring = Ring::of(65);
+    let (ring, long) = (Ring::of(65), Vector::zeros(Ring::of(129), 3));
     let ot = Ot::dry(1, Options::default());
     let refused = |which: usize| -> Result<()> {
         let (_, costs) = dry::run(0, 2, Phase::Online, async |ctx| {
@@ -281,6 +281,11 @@ fn mistakes_are_named_before_anything_is_sent() {
                 5 => ot.send_chosen(ctx, [&x, &y]).await,
                 6 => ot.receive_cots_for(ctx, &Bits::zeros(2, 3)).await.map(drop),
                 7 => ot.products(ctx, &y, &Vector::zeros(Ring::of(8), 5)).await.map(drop),
+                // One hash does not cover such elements.
+                8 => ot.send_chosen(ctx, [&long, &long]).await,
+                9 => ot.receive_chosen(ctx, &Bits::zeros(1, 3), long.ring()).await.map(drop),
+                10 => ot.send_bit_products(ctx, &long).await.map(drop),
+                11 => ot.receive_bit_products(ctx, &Bits::zeros(1, 3), long.ring()).await.map(drop),
                 _ => ot.send_random_tables(ctx, 4, ring, 3).await.map(drop),
             };
             assert!(
@@ -295,5 +300,5 @@ fn mistakes_are_named_before_anything_is_sent() {
         assert_eq!(costs.online.bytes(), 0, "case {which}");
         Ok(())
     };
-    (0..9).for_each(|which| refused(which).unwrap());
+    (0..13).for_each(|which| refused(which).unwrap());
 }

@@ -25,25 +25,29 @@ fn filled(bits: u32, len: usize) -> Vector {
 
 fn elementwise() {
     let len = 1 << 14;
-    println!("{:<10} {:>10} {:>10} {:>10} {:>10}   million elements/s", "carrier", "add", "mul", "add_mul", "reduce");
-    for bits in [7, 15, 31, 63, 127] {
+    println!(
+        "{:<10} {:>10} {:>10} {:>10} {:>10} {:>10}   million elements/s",
+        "carrier", "add", "mul", "add_mul", "scale", "reduce"
+    );
+    for bits in [7, 15, 31, 63, 127, 190, 254] {
         let (mut x, y) = (filled(bits, len), filled(bits, len));
         let z = y.clone();
         let rate = |seconds: f64| len as f64 * 64.0 / seconds / 1e6;
         let add = rate(median(|| (0..64).for_each(|_| black_box(&mut x).add_assign(&y))));
         let mul = rate(median(|| (0..64).for_each(|_| black_box(&mut x).mul_assign(&y))));
         let fused = rate(median(|| (0..64).for_each(|_| black_box(&mut x).add_mul_assign(&y, &z))));
+        let scale = rate(median(|| (0..64).for_each(|i| black_box(&mut x).scale(u128::from(u64::MAX - i)))));
         let reduce = rate(median(|| (0..64).for_each(|_| black_box(&mut x).reduce())));
-        println!("k = {bits:<6} {add:>10.0} {mul:>10.0} {fused:>10.0} {reduce:>10.0}");
+        println!("k = {bits:<6} {add:>10.0} {mul:>10.0} {fused:>10.0} {scale:>10.0} {reduce:>10.0}");
     }
 }
 
 fn packing() {
     let len = 1 << 14;
     println!("\n{:<10} {:>10} {:>10} {:>10} {:>10}   million elements/s", "", "pack", "unpack", "to_bits", "to_vector");
-    for bits in [1, 3, 8, 13, 20, 32, 33, 48, 60, 63, 64, 66, 127, 128] {
+    for bits in [1, 3, 8, 13, 20, 32, 33, 48, 60, 63, 64, 66, 127, 128, 180, 190, 192, 254, 256] {
         let x = filled(bits, len);
-        let mut bytes = Vec::with_capacity(len * 16);
+        let mut bytes = Vec::with_capacity(len * 32);
         let rate = |seconds: f64| len as f64 / seconds / 1e6;
         let pack = rate(median(|| {
             bytes.clear();
@@ -59,7 +63,7 @@ fn packing() {
 
 fn products() {
     println!();
-    for bits in [8, 16, 32, 64, 128] {
+    for bits in [8, 16, 32, 64, 128, 192, 256] {
         let (a, b) = (filled(bits, 512 * 512), filled(bits, 512 * 512));
         let seconds = median(|| Vector::matmul(&a, &b, (512, 512, 512)));
         println!("matmul 512 x 512 x 512, k = {bits:<4} {:>10.1} ms", seconds * 1e3);

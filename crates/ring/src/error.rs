@@ -9,8 +9,8 @@ pub enum RingError {
         /// Threads asked for.
         count: usize,
     },
-    /// The bit length is not in 1..=128.
-    #[error("a ring has 1 to 128 bits, not {bits}")]
+    /// The bit length is not in 1..=256.
+    #[error("a ring has 1 to 256 bits, not {bits}")]
     BadWidth {
         /// The bit length asked for.
         bits: u32,
@@ -30,6 +30,12 @@ pub enum RingError {
         ring_bits: u32,
         /// Fractional bits asked for.
         frac_bits: u32,
+    },
+    /// A fixed-point format in a ring of more than 128 bits.
+    #[error("fixed-point numbers have at most 128 bits, not {ring_bits}")]
+    WideFormat {
+        /// Bits of the ring.
+        ring_bits: u32,
     },
     /// An input is NaN or infinite.
     #[error("the value at position {index} is not a finite number")]

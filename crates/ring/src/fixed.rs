@@ -13,8 +13,11 @@ impl Codec {
     /// `frac_bits` fractional bits in `ring`.
     ///
     /// # Errors
-    /// [`RingError::BadFraction`] unless frac_bits < k.
+    /// [`RingError::WideFormat`] unless k <= 128, [`RingError::BadFraction`] unless frac_bits < k.
     pub fn new(ring: Ring, frac_bits: u32) -> Result<Codec, RingError> {
+        if ring.bits() > 128 {
+            return Err(RingError::WideFormat { ring_bits: ring.bits() });
+        }
         if frac_bits >= ring.bits() {
             return Err(RingError::BadFraction { ring_bits: ring.bits(), frac_bits });
         }
@@ -69,7 +72,7 @@ fn overflow(index: usize, ring: Ring, frac_bits: u32) -> RingError {
 /// # Errors
 /// [`RingError::Overflow`] with the position of the first value outside -2^(k-1)..2^(k-1).
 pub fn encode_ints<T: Copy + Into<i128>>(ring: Ring, values: &[T]) -> Result<Vector, RingError> {
-    let unused_bits = 128 - ring.bits();
+    let unused_bits = 128u32.saturating_sub(ring.bits());
     let fits = |value: i128| value << unused_bits >> unused_bits == value;
     match values.iter().position(|&value| !fits(value.into())) {
         Some(index) => Err(overflow(index, ring, 0)),
@@ -82,8 +85,9 @@ pub fn encode_ints<T: Copy + Into<i128>>(ring: Ring, values: &[T]) -> Result<Vec
 /// # Errors
 /// [`RingError::Overflow`] with the position of the first value outside 0..2^k.
 pub fn encode_uints<T: Copy + TryInto<u128>>(ring: Ring, values: &[T]) -> Result<Vector, RingError> {
+    let most = if ring.bits() > 128 { u128::MAX } else { ring.mask() };
     let encode = |(index, &value): (usize, &T)| match value.try_into() {
-        Ok(value) if value <= ring.mask() => Ok(value),
+        Ok(value) if value <= most => Ok(value),
         _ => Err(overflow(index, ring, 0)),
     };
     let encoded: Result<Vec<u128>, RingError> = memory::tried(values.iter().enumerate().map(encode));

@@ -1,6 +1,6 @@
 //! Words of Z_2^k and packed bits: the numbers that every protocol computes on.
 //!
-//! * [`Ring`] is Z_2^k for a run-time k from 1 to 128; [`Vector`] a vector over it, held in the smallest carrier word.
+//! * [`Ring`] is Z_2^k for a run-time k from 1 to 256; [`Vector`] a vector over it, held in the smallest carrier word.
 //! * [`Bits`] is a matrix of bits, 64 to a word: rows by lanes.
 //! * [`Module`] is what both have in common, so that one protocol text serves Z_2^k and packed Z_2.
 //! * [`Codec`] and [`encode_ints`] turn numbers into ring elements and refuse those that do not fit.
@@ -46,6 +46,7 @@ mod bits;
 pub mod columns;
 mod error;
 mod fixed;
+mod limbs;
 mod matmul;
 pub mod memory;
 pub mod meter;

@@ -68,11 +68,13 @@ pub(crate) fn copied<W: Copy>(words: &[W]) -> Vec<W> {
     copy
 }
 
-/// So many times the same.
+/// So many times the same public word; zeros may cost nothing.
 pub(crate) fn filled<W: bytemuck::Zeroable + Copy + PartialEq>(word: W, len: usize) -> Vec<W> {
-    if word == W::zeroed() {
-        return zeros(len);
-    }
+    if word == W::zeroed() { zeros(len) } else { repeated(word, len) }
+}
+
+/// So many times the same word, in time that does not depend on it.
+pub(crate) fn repeated<W: Copy>(word: W, len: usize) -> Vec<W> {
     let mut words = with_room(len);
     words.resize(len, word);
     words
@@ -127,7 +129,8 @@ mod tests {
     #[test]
     fn vectors_are_what_was_asked_for() {
         assert_eq!(super::copied(&[3u8, 4]), [3, 4]);
-        assert_eq!(super::filled(7u64, 3), [7; 3]);
+        assert_eq!((super::filled(7u64, 3), super::filled(0u64, 2)), (vec![7; 3], vec![0; 2]));
+        assert_eq!(super::repeated(0u64, 3), [0; 3]);
         assert_eq!(super::collected([1, 2].iter().map(|x| x + 1)), [2, 3]);
         assert_eq!(super::tried([Ok(1), Ok(2)].into_iter()), Ok::<_, ()>(vec![1, 2]));
         assert_eq!(super::tried([Ok(1), Err(5), Err(6)].into_iter()), Err(5));

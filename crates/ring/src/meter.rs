@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
 
-use crate::memory;
+use crate::{Carrier, memory};
 
 /// A kind of work and the unit in which it is counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,7 +24,7 @@ pub enum Kernel {
     Piece,
     /// Products of words of at most 64 bits.
     Multiply,
-    /// Products of words of 128 bits.
+    /// Products of words of 128 bits; one of longer words is some of these.
     MultiplyWide,
     /// Multiply-adds of a product of matrices over words of at most 32 bits.
     MatrixNarrow,
@@ -42,7 +42,7 @@ pub enum Kernel {
     GatherBits,
     /// Newton steps of square roots over words of at most 64 bits.
     Root,
-    /// Newton steps of square roots over words of 128 bits.
+    /// Newton steps of square roots over words of 128 bits; one of longer words is some of these.
     RootWide,
     /// Products of words of 64 bits, each added with its carry, within products of long numbers; charged where those are.
     MultiplyLong,
@@ -169,6 +169,16 @@ pub fn fresh(bytes: usize) {
     }
     // Smaller pieces are kept when they are freed, and cleared for the next; larger ones the system clears when they are written.
     charge(if bytes < memory::LARGE_BYTES { Kernel::StreamFar } else { Kernel::FreshFar }, bytes);
+}
+
+/// What a product of elements is charged as: one of 192 or 256 bits takes as long as two or four of 128.
+pub(crate) fn product(carrier: Carrier) -> (Kernel, usize) {
+    match carrier {
+        Carrier::U128 => (Kernel::MultiplyWide, 1),
+        Carrier::U192 => (Kernel::MultiplyWide, 2),
+        Carrier::U256 => (Kernel::MultiplyWide, 4),
+        _ => (Kernel::Multiply, 1),
+    }
 }
 
 /// Charges a transposition between elements and so many rows of bits: loading an element counts as much as 40 rows.

@@ -13,21 +13,23 @@ pub(crate) fn pack<W: Word>(out: &mut Vec<u8>, words: &[W], bits: u32) {
     }
     let start = out.len();
     out.resize(start + (words.len() * bits as usize).div_ceil(8), 0);
-    if bits > 64 {
-        pack_wide(&mut out[start..], words, bits);
-    } else {
-        pack_narrow(&mut out[start..], words, bits);
+    let out = &mut out[start..];
+    match W::BITS {
+        192 => pack_limbs::<3>(out, bytemuck::cast_slice(words), bits),
+        256 => pack_limbs::<4>(out, bytemuck::cast_slice(words), bits),
+        128 => pack_wide(out, bytemuck::cast_slice(words), bits),
+        _ => pack_narrow(out, words, bits),
     }
 }
 
 /// Reads exactly `words.len()` elements of `bits` bits.
 pub(crate) fn unpack<W: Word>(words: &mut [W], bytes: &[u8], bits: u32) {
-    if bits == W::BITS {
-        bytemuck::cast_slice_mut(words).copy_from_slice(bytes);
-    } else if bits > 64 {
-        unpack_wide(words, bytes, bits);
-    } else {
-        unpack_narrow(words, bytes, bits);
+    match W::BITS {
+        full if bits == full => bytemuck::cast_slice_mut(words).copy_from_slice(bytes),
+        192 => unpack_limbs::<3>(bytemuck::cast_slice_mut(words), bytes, bits),
+        256 => unpack_limbs::<4>(bytemuck::cast_slice_mut(words), bytes, bits),
+        128 => unpack_wide(bytemuck::cast_slice_mut(words), bytes, bits),
+        _ => unpack_narrow(words, bytes, bits),
     }
 }
 
@@ -74,11 +76,11 @@ multiversion! {
 
 multiversion! {
     /// Elements of 65 to 127 bits through a 128-bit accumulator.
-    fn pack_wide[W: Word](out: &mut [u8], words: &[W], bits: u32) {
+    fn pack_wide[](out: &mut [u8], words: &[u128], bits: u32) {
         let mask = u128::MAX >> (128 - bits);
         let (mut acc, mut fill, mut at) = (0u128, 0u32, 0usize);
         for word in words {
-            let value = word.wide() & mask;
+            let value = *word & mask;
             acc |= value << fill;
             fill += bits;
             if fill >= 128 {
@@ -86,6 +88,33 @@ multiversion! {
                 at += 16;
                 fill -= 128;
                 acc = (value >> 1) >> (bits - fill - 1);
+            }
+        }
+        let rest = out.len() - at;
+        out[at..].copy_from_slice(&acc.to_le_bytes()[..rest]);
+    }
+}
+
+multiversion! {
+    /// Elements of more than 128 bits that leave some of their highest limb empty, limb by limb.
+    fn pack_limbs[const N: usize](out: &mut [u8], words: &[[u64; N]], bits: u32) {
+        let top = bits - 64 * (N as u32 - 1);
+        let mask = u64::MAX >> (64 - top);
+        let (mut acc, mut fill, mut at) = (0u64, 0u32, 0usize);
+        for word in words {
+            for limb in &word[..N - 1] {
+                out[at..at + 8].copy_from_slice(&(acc | (limb << fill)).to_le_bytes());
+                at += 8;
+                acc = (limb >> 1) >> (63 - fill);
+            }
+            let value = word[N - 1] & mask;
+            acc |= value << fill;
+            fill += top;
+            if fill >= 64 {
+                out[at..at + 8].copy_from_slice(&acc.to_le_bytes());
+                at += 8;
+                fill -= 64;
+                acc = (value >> 1) >> (top - fill - 1);
             }
         }
         let rest = out.len() - at;
@@ -130,7 +159,7 @@ multiversion! {
 
 multiversion! {
     /// Elements of 65 to 127 bits.
-    fn unpack_wide[W: Word](words: &mut [W], bytes: &[u8], bits: u32) {
+    fn unpack_wide[](words: &mut [u128], bytes: &[u8], bits: u32) {
         let mask = u128::MAX >> (128 - bits);
         for (i, word) in words.iter_mut().enumerate() {
             let bit = i * bits as usize;
@@ -138,7 +167,25 @@ multiversion! {
             let low = u128::from(load(bytes, at)) | u128::from(load(bytes, at + 8)) << 64;
             let high = bytes.get(at + 16).copied().unwrap_or(0);
             let value = (low >> shift) | ((u128::from(high) << 1) << (127 - shift));
-            *word = W::low(value & mask);
+            *word = value & mask;
+        }
+    }
+}
+
+multiversion! {
+    /// Elements of more than 128 bits that leave some of their highest limb empty.
+    fn unpack_limbs[const N: usize](words: &mut [[u64; N]], bytes: &[u8], bits: u32) {
+        let mask = u64::MAX >> (64 * N as u32 - bits);
+        for (i, word) in words.iter_mut().enumerate() {
+            let bit = i * bits as usize;
+            let (at, shift) = (bit / 8, (bit % 8) as u32);
+            let mut low = load(bytes, at);
+            for (j, limb) in word.iter_mut().enumerate() {
+                let high = load(bytes, at + 8 * (j + 1));
+                *limb = (low >> shift) | ((high << 1) << (63 - shift));
+                low = high;
+            }
+            word[N - 1] &= mask;
         }
     }
 }

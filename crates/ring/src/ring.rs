@@ -2,13 +2,13 @@
 
 use crate::RingError;
 
-/// The ring Z_2^k, k from 1 to 128.
+/// The ring Z_2^k, k from 1 to [`Ring::MOST_BITS`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ring {
-    bits: u8,
+    bits: u16,
 }
 
-/// The machine word that holds an element: the smallest that has k bits.
+/// The word that holds an element: the smallest that has k bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Carrier {
     /// k in 1..=8.
@@ -21,6 +21,10 @@ pub enum Carrier {
     U64,
     /// k in 65..=128.
     U128,
+    /// k in 129..=192.
+    U192,
+    /// k in 193..=256.
+    U256,
 }
 
 impl Carrier {
@@ -32,6 +36,8 @@ impl Carrier {
             Carrier::U32 => 32,
             Carrier::U64 => 64,
             Carrier::U128 => 128,
+            Carrier::U192 => 192,
+            Carrier::U256 => 256,
         }
     }
 
@@ -42,21 +48,29 @@ impl Carrier {
 }
 
 impl Ring {
+    /// The most bits that a ring has. Dtypes of users have fewer: elements of more than 128 bits are inner values of
+    /// protocols, such as tags, and have neither [`mask`](Self::mask) nor codec.
+    pub const MOST_BITS: u32 = Carrier::U256.bits();
+
     /// Z_2^bits.
     ///
     /// # Errors
-    /// [`RingError::BadWidth`] unless 1 <= bits <= 128.
+    /// [`RingError::BadWidth`] unless 1 <= bits <= [`MOST_BITS`](Self::MOST_BITS).
     pub const fn new(bits: u32) -> Result<Ring, RingError> {
-        if bits >= 1 && bits <= 128 { Ok(Ring { bits: bits as u8 }) } else { Err(RingError::BadWidth { bits }) }
+        if bits >= 1 && bits <= Self::MOST_BITS {
+            Ok(Ring { bits: bits as u16 })
+        } else {
+            Err(RingError::BadWidth { bits })
+        }
     }
 
     /// Z_2^bits, for constants and widths that the project itself derives.
     ///
     /// # Panics
-    /// Unless 1 <= bits <= 128.
+    /// Unless 1 <= bits <= [`MOST_BITS`](Self::MOST_BITS).
     pub const fn of(bits: u32) -> Ring {
-        assert!(bits >= 1 && bits <= 128, "a ring has 1 to 128 bits");
-        Ring { bits: bits as u8 }
+        assert!(bits >= 1 && bits <= Self::MOST_BITS, "a ring has 1 to 256 bits");
+        Ring { bits: bits as u16 }
     }
 
     /// k.
@@ -65,7 +79,11 @@ impl Ring {
     }
 
     /// 2^k - 1.
+    ///
+    /// # Panics
+    /// If k > 128: it does not fit the result.
     pub const fn mask(self) -> u128 {
+        assert!(self.bits <= 128, "only rings of at most 128 bits have a mask of 128 bits");
         u128::MAX >> (128 - self.bits())
     }
 
@@ -76,7 +94,9 @@ impl Ring {
             9..=16 => Carrier::U16,
             17..=32 => Carrier::U32,
             33..=64 => Carrier::U64,
-            _ => Carrier::U128,
+            65..=128 => Carrier::U128,
+            129..=192 => Carrier::U192,
+            _ => Carrier::U256,
         }
     }
 

@@ -60,11 +60,15 @@ fn available() -> SimdPath {
 ///
 /// The body is an inlined function of plain slices, so the three differ only in what the compiler may vectorise with;
 /// the portable one is the twin that tests compare the others with. With `limit avx2;` in front, processors with
-/// AVX-512 run the AVX2 version too: for bodies that the compiler makes slower with the wider registers.
+/// AVX-512 run the AVX2 version too: for bodies that the compiler makes slower with the wider registers. With `words W;`
+/// in front, carrier words W of more than 128 bits have one version with BMI2's multiplication instead of those two:
+/// their carries go from limb to limb, and compilers that put limbs into vectors make that slower.
 macro_rules! multiversion {
     (@widest $avx2:ident $avx512:ident) => { $avx512 };
     (@widest avx2 $avx2:ident $avx512:ident) => { $avx2 };
-    ($(#[$meta:meta])* $(limit $limit:ident;)? fn $name:ident [$($gen:tt)*] ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where [$($bound:tt)*])? $body:block) => {
+    (@long) => { false };
+    (@long $word:ident) => { <$word as crate::word::Word>::BITS > 128 };
+    ($(#[$meta:meta])* $(limit $limit:ident;)? $(words $word:ident;)? fn $name:ident [$($gen:tt)*] ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where [$($bound:tt)*])? $body:block) => {
         $(#[$meta])*
         pub(crate) fn $name<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
             #[inline(always)]
@@ -81,7 +85,18 @@ macro_rules! multiversion {
                 fn avx512<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
                     body($($arg),*)
                 }
+                #[target_feature(enable = "bmi1,bmi2")]
+                fn long<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
+                    body($($arg),*)
+                }
                 use crate::simd::multiversion;
+                if const { multiversion!(@long $($word)?) } {
+                    return match crate::simd::simd_path() {
+                        crate::simd::SimdPath::Portable => body($($arg),*),
+                        // SAFETY: `simd_path` gives another path only after it found these features here.
+                        _ => unsafe { long($($arg),*) },
+                    };
+                }
                 match crate::simd::simd_path() {
                     // SAFETY: `simd_path` gives a path only after it found each of these features on this processor.
                     crate::simd::SimdPath::Avx512 => return unsafe { multiversion!(@widest $($limit)? avx2 avx512)($($arg),*) },

@@ -12,6 +12,7 @@ const RUN: usize = 64;
 multiversion! {
     /// out = the sum over all terms of (the sum of some x) (the sum of some y), word by word, for any addition and
     /// multiplication. All slices have the length of `out`.
+    words W;
     fn set_terms[W: Word, A: Fn(W, W) -> W + Copy, M: Fn(W, W) -> W + Copy](
         out: &mut [W], x: &[&[W]], y: &[&[W]], terms: &Terms, add: A, mul: M
     ) {

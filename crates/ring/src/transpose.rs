@@ -44,7 +44,7 @@ multiversion! {
                 let (shift, live) = (first + low_row as u32, (rows - low_row).min(64));
                 for (column, lanes) in lanes.chunks(64).enumerate() {
                     for (to, word) in blocks.iter_mut().zip(lanes) {
-                        to[column] = (*word >> shift).wide64();
+                        to[column] = word.bits_from(shift);
                     }
                 }
                 // Rows from `live` on are not wanted: the wide exchanges come first, so that they drop out early.
@@ -80,7 +80,7 @@ multiversion! {
                 }
                 for (column, lanes) in lanes.chunks_mut(64).enumerate() {
                     for (to, words) in lanes.iter_mut().zip(&blocks) {
-                        *to = *to | (W::low64(words[column]) << low_row as u32);
+                        to.set_bits(low_row as u32, words[column]);
                     }
                 }
             }

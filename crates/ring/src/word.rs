@@ -3,7 +3,10 @@
 use crate::vector::Data;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
-/// An unsigned machine word with wrapping arithmetic.
+/// Limbs of 64 bits in the widest word.
+pub(crate) const MOST_LIMBS: usize = 4;
+
+/// An unsigned word with wrapping arithmetic.
 pub(crate) trait Word:
     bytemuck::Pod
     + Default
@@ -23,16 +26,57 @@ pub(crate) trait Word:
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn neg(self) -> Self;
-    /// The low bits of `value`.
-    fn low(value: u128) -> Self;
-    /// The low bits of `value`.
-    fn low64(value: u64) -> Self;
-    fn wide(self) -> u128;
-    /// The low 64 bits.
-    fn wide64(self) -> u64;
+    /// The word in limbs of 64 bits, the lowest first, zeros above.
+    fn limbs(self) -> [u64; MOST_LIMBS];
+    /// The low bits of a number in such limbs.
+    fn of_limbs(limbs: [u64; MOST_LIMBS]) -> Self;
     fn wrap(words: Vec<Self>) -> Data;
     /// The words of `data` if it has this carrier.
     fn of(data: &Data) -> Option<&[Self]>;
+
+    /// The low bits of `value`.
+    #[inline(always)]
+    fn low(value: u128) -> Self {
+        Self::of_limbs([value as u64, (value >> 64) as u64, 0, 0])
+    }
+    /// The low bits of `value` in two's complement.
+    #[inline(always)]
+    fn low_signed(value: i128) -> Self {
+        let sign = (value >> 127) as u64;
+        Self::of_limbs([value as u64, (value >> 64) as u64, sign, sign])
+    }
+    /// The low bits of `value`.
+    #[inline(always)]
+    fn low64(value: u64) -> Self {
+        Self::of_limbs([value, 0, 0, 0])
+    }
+    /// The low 128 bits.
+    #[inline(always)]
+    fn wide(self) -> u128 {
+        let [low, high, ..] = self.limbs();
+        u128::from(high) << 64 | u128::from(low)
+    }
+    /// The low 64 bits.
+    #[inline(always)]
+    fn wide64(self) -> u64 {
+        self.limbs()[0]
+    }
+    /// The product with a number of 64 bits.
+    #[inline(always)]
+    fn mul64(self, factor: u64) -> Self {
+        self.mul(Self::low64(factor))
+    }
+
+    /// 64 bits from a public place on, zeros above the word.
+    #[inline(always)]
+    fn bits_from(self, place: u32) -> u64 {
+        (self >> place).wide64()
+    }
+    /// Sets 64 bits from a public place on, a multiple of 64, where the word has zeros.
+    #[inline(always)]
+    fn set_bits(&mut self, place: u32, bits: u64) {
+        *self = *self | (Self::low64(bits) << place);
+    }
 
     /// 2^k - 1, k from 1 to `BITS`.
     #[inline(always)]
@@ -62,20 +106,12 @@ macro_rules! word {
                 self.wrapping_neg()
             }
             #[inline(always)]
-            fn low(value: u128) -> Self {
-                value as $word
+            fn limbs(self) -> [u64; MOST_LIMBS] {
+                [self as u64, (self as u128 >> 64) as u64, 0, 0]
             }
             #[inline(always)]
-            fn low64(value: u64) -> Self {
-                value as $word
-            }
-            #[inline(always)]
-            fn wide(self) -> u128 {
-                self as u128
-            }
-            #[inline(always)]
-            fn wide64(self) -> u64 {
-                self as u64
+            fn of_limbs([low, high, ..]: [u64; MOST_LIMBS]) -> Self {
+                (u128::from(high) << 64 | u128::from(low)) as $word
             }
             fn wrap(words: Vec<Self>) -> Data {
                 Data::$variant(words)

@@ -1,17 +1,18 @@
 //! Products of row-major matrices over wrapping words.
 //!
 //! Columns of b are packed into panels of `NR`; a tile of `MR` x `NR` sums stays in registers while it runs down a
-//! panel of at most `KC` rows. Thin products (few rows, or few columns) are streams of multiply-adds or dot products.
+//! panel of at most `KC` rows. Thin products (few rows, or few columns) are streams of multiply-adds or dot products;
+//! products of long words are dot products.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::Carrier;
-use crate::memory;
 use crate::meter::Kernel as Work;
 use crate::simd::multiversion;
 use crate::threads::{side_by_side, threads};
 use crate::word::Word;
+use crate::{memory, meter};
 
 /// m, k, n: a is m x k, b is k x n.
 pub(crate) type Dims = (usize, usize, usize);
@@ -30,6 +31,7 @@ type Kernel<W, const NR: usize> = fn(&[W], [&[W]; MR], &mut [[W; NR]; MR]);
 
 multiversion! {
     /// The generic kernel.
+    words W;
     fn tile[W: Word, const NR: usize](panel: &[W], rows: [&[W]; MR], sums: &mut [[W; NR]; MR]) {
         let mut local = *sums;
         let (lines, _) = panel.as_chunks::<NR>();
@@ -48,6 +50,7 @@ multiversion! {
 
 multiversion! {
     /// c += a b, a row of b at a time.
+    words W;
     fn by_rows[W: Word](c: &mut [W], a: &[W], b: &[W], k: usize, n: usize) {
         for (row, factors) in c.chunks_exact_mut(n).zip(a.chunks_exact(k)) {
             for (factor, line) in factors.iter().zip(b.chunks_exact(n)) {
@@ -61,6 +64,7 @@ multiversion! {
 
 multiversion! {
     /// c = a b, b given by columns.
+    words W;
     fn by_dots[W: Word](c: &mut [W], a: &[W], columns: &[W], k: usize, n: usize) {
         for (sums, row) in c.chunks_exact_mut(n).zip(a.chunks_exact(k)) {
             for (sum, column) in sums.iter_mut().zip(columns.chunks_exact(k)) {
@@ -77,6 +81,10 @@ pub(crate) fn work(carrier: Carrier, (m, k, n): Dims) -> (Work, usize) {
         Carrier::U32 => (Work::MatrixNarrow, Work::Multiply, 16),
         Carrier::U64 => (Work::Matrix, Work::Multiply, 8),
         Carrier::U128 => (Work::MatrixWide, Work::MultiplyWide, 2),
+        Carrier::U192 | Carrier::U256 => {
+            let (product, each) = meter::product(carrier);
+            return (product, m.saturating_mul(k).saturating_mul(n).saturating_mul(each));
+        }
     };
     if n < THIN || m < MR {
         return (thin, m.saturating_mul(k).saturating_mul(n));
@@ -120,25 +128,34 @@ pub(crate) fn product_u128(a: &[u128], b: &[u128], dims: Dims) -> Vec<u128> {
     product(a, b, dims, tile::<u128, 2>)
 }
 
+/// a b as dot products of rows and columns: for few columns, and for words so long that registers hold no tile.
+pub(crate) fn product_of_lines<W: Word>(a: &[W], b: &[W], (m, k, n): Dims) -> Vec<W> {
+    let mut columns = memory::with_room(b.len());
+    (0..n.min(b.len())).for_each(|j| columns.extend(b[j..].iter().step_by(n)));
+    in_parts(a, (m, k, n), |c, a| by_dots(c, a, &columns, k, n))
+}
+
 fn product<W: Word, const NR: usize>(a: &[W], b: &[W], dims: Dims, kernel: Kernel<W, NR>) -> Vec<W> {
-    let (m, k, n) = dims;
-    let mut c = memory::zeros(m * n);
-    if a.is_empty() || b.is_empty() {
-        return c;
+    let (_, k, n) = dims;
+    if n < THIN {
+        return product_of_lines(a, b, dims);
     }
-    let columns: Vec<W> = match n < THIN {
-        true => (0..n).flat_map(|j| b[j..].iter().step_by(n).copied()).collect(),
-        false => Vec::new(),
-    };
-    let work = |(c, a): (&mut [W], &[W])| match a.len() / k {
-        _ if n < THIN => by_dots(c, a, &columns, k, n),
+    in_parts(a, dims, |c, a| match a.len() / k {
         rows if rows < MR => by_rows(c, a, b, k, n),
         rows => by_tiles(c, a, b, (rows, k, n), kernel),
-    };
+    })
+}
+
+/// The product whose rows `work` computes from those of a, on as many threads as are worth it.
+fn in_parts<W: Word>(a: &[W], (m, k, n): Dims, work: impl Fn(&mut [W], &[W]) + Sync) -> Vec<W> {
+    let mut c = memory::zeros(m * n);
+    if a.is_empty() || c.is_empty() {
+        return c;
+    }
     // Each thread packs the panels that it needs; its rows are whole tiles.
     let threads = if m.saturating_mul(k).saturating_mul(n) < THREADED { 1 } else { threads() };
     let rows = m.div_ceil(threads).next_multiple_of(MR);
-    side_by_side(c.chunks_mut(rows * n).zip(a.chunks(rows * k)).collect(), work);
+    side_by_side(c.chunks_mut(rows * n).zip(a.chunks(rows * k)).collect(), |(c, a)| work(c, a));
     c
 }
 
@@ -178,6 +195,7 @@ fn pack_panel<W: Word, const NR: usize>(panel: &mut Vec<W>, b: &[W], n: usize, c
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limbs::{W192, W256};
     use crate::simd::forced::on_all;
 
     fn naive<W: Word>(a: &[W], b: &[W], (m, k, n): Dims) -> Vec<W> {
@@ -187,7 +205,9 @@ mod tests {
 
     fn words<W: Word>(len: usize, start: u128) -> Vec<W> {
         let step = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835u128;
-        (0..len as u128).map(|i| W::low((i + start).wrapping_mul(step).rotate_left(77))).collect()
+        let limbs =
+            |word: u128| [word as u64, (word >> 64) as u64, (word >> 32) as u64, (word >> 96) as u64 ^ word as u64];
+        (0..len as u128).map(|i| W::of_limbs(limbs((i + start).wrapping_mul(step).rotate_left(77)))).collect()
     }
 
     fn check<W: Word>(product: fn(&[W], &[W], Dims) -> Vec<W>) {
@@ -215,6 +235,9 @@ mod tests {
         check(product_u32);
         check(product_u64);
         check(product_u128);
+        check(product_of_lines::<u64>);
+        check(product_of_lines::<W192>);
+        check(product_of_lines::<W256>);
     }
 
     #[test]

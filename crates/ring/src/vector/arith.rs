@@ -8,6 +8,7 @@ use crate::{matmul, meter};
 
 multiversion! {
     /// a_i = f(a_i).
+    words W;
     fn map1[W: Word, F: Fn(W) -> W + Copy](a: &mut [W], f: F) {
         for x in a {
             *x = f(*x);
@@ -17,6 +18,7 @@ multiversion! {
 
 multiversion! {
     /// a_i = f(a_i, b_i).
+    words W;
     fn map2[W: Word, F: Fn(W, W) -> W + Copy](a: &mut [W], b: &[W], f: F) {
         for (x, y) in a.iter_mut().zip(b) {
             *x = f(*x, *y);
@@ -26,6 +28,7 @@ multiversion! {
 
 multiversion! {
     /// a_i += b_i c_i.
+    words W;
     fn add_products[W: Word](a: &mut [W], b: &[W], c: &[W]) {
         for ((x, y), z) in a.iter_mut().zip(b).zip(c) {
             *x = x.add(y.mul(*z));
@@ -35,6 +38,7 @@ multiversion! {
 
 multiversion! {
     /// Sums along the middle axis of `outer` x `axis` x `inner`; `out` starts as zeros.
+    words W;
     fn add_slabs[W: Word](out: &mut [W], words: &[W], axis: usize, inner: usize) {
         for (row, slab) in out.chunks_exact_mut(inner).zip(words.chunks_exact(axis * inner)) {
             for line in slab.chunks_exact(inner) {
@@ -48,6 +52,7 @@ multiversion! {
 
 multiversion! {
     /// Sums of consecutive runs of `axis` words.
+    words W;
     fn add_runs[W: Word](out: &mut [W], words: &[W], axis: usize) {
         for (sum, run) in out.iter_mut().zip(words.chunks_exact(axis)) {
             *sum = run.iter().fold(W::default(), |sum, word| sum.add(*word));
@@ -58,7 +63,18 @@ multiversion! {
 /// Keeps the low `bits` bits of each word and shifts them right.
 fn mask_and_shift<W: Word>(words: &mut [W], bits: u32, shift: u32) {
     let mask = W::mask(bits);
-    on_parts(words, |words| map1(words, move |x| (x & mask) >> shift));
+    match shift {
+        0 => on_parts(words, |words| map1(words, move |x| x & mask)),
+        _ => on_parts(words, |words| map1(words, move |x| (x & mask) >> shift)),
+    }
+}
+
+/// Multiplies each word by a public one, which takes less time for long words where it is `short`.
+fn scale_words<W: Word>(words: &mut [W], factor: W, short: Option<u64>) {
+    match short {
+        Some(short) if const { W::BITS > 128 } => on_parts(words, |words| map1(words, move |x| x.mul64(short))),
+        _ => on_parts(words, |words| map1(words, move |x| x.mul(factor))),
+    }
 }
 
 /// a_i = f(a_i, b_i) on whichever carrier both vectors have; a shape if either is.
@@ -159,10 +175,17 @@ impl Vector {
             self.charge_products(self.len());
             return self.charge_stream(2, self.len());
         }
-        on_words!(&mut self.data, words => {
-            let factor = Word::low(factor);
-            on_parts(words, |words| map1(words, move |x| x.mul(factor)))
-        }, _len => ());
+        let short = u64::try_from(factor).ok();
+        on_words!(&mut self.data, words => scale_words(words, Word::low(factor), short), _len => ());
+    }
+
+    /// The same by a public number that may be negative.
+    pub fn scale_signed(&mut self, factor: i128) {
+        if self.is_shape() {
+            return self.scale(0);
+        }
+        let short = u64::try_from(factor).ok();
+        on_words!(&mut self.data, words => scale_words(words, Word::low_signed(factor), short), _len => ());
     }
 
     /// Multiplies every element by 2^shift; zeros when shift >= k.
@@ -171,8 +194,7 @@ impl Vector {
             return self.charge_stream(2, self.len());
         }
         if shift >= self.ring.bits() {
-            on_words!(&mut self.data, words => words.fill(0), _len => ());
-            return;
+            return self.bytes_mut().fill(0);
         }
         on_words!(&mut self.data, words => on_parts(words, |words| map1(words, move |x| x << shift)), _len => ());
     }
@@ -183,8 +205,7 @@ impl Vector {
             return self.charge_stream(2, self.len());
         }
         if shift >= self.ring.bits() {
-            on_words!(&mut self.data, words => words.fill(0), _len => ());
-            return;
+            return self.bytes_mut().fill(0);
         }
         let bits = self.ring.bits();
         on_words!(&mut self.data, words => mask_and_shift(words, bits, shift), _len => ());
@@ -233,6 +254,8 @@ impl Vector {
             Data::U32(words) => Data::U32(matmul::product_u32(words, b.data.words(), (m, k, n))),
             Data::U64(words) => Data::U64(matmul::product_u64(words, b.data.words(), (m, k, n))),
             Data::U128(words) => Data::U128(matmul::product_u128(words, b.data.words(), (m, k, n))),
+            Data::U192(words) => Data::U192(matmul::product_of_lines(words, b.data.words(), (m, k, n))),
+            Data::U256(words) => Data::U256(matmul::product_of_lines(words, b.data.words(), (m, k, n))),
         };
         Vector { ring: a.ring, data }
     }

@@ -8,17 +8,19 @@ use std::ops::Range;
 
 multiversion! {
     /// The words in another carrier: masked, then widened or cut.
+    words T;
     fn recast[S: Word, T: Word](out: &mut [T], words: &[S], mask: S) {
         for (to, from) in out.iter_mut().zip(words) {
-            let from = *from & mask;
-            *to = if S::BITS <= 64 || T::BITS <= 64 { T::low64(from.wide64()) } else { T::low(from.wide()) };
+            *to = T::of_limbs((*from & mask).limbs());
         }
     }
 }
 
 multiversion! {
-    /// Adds 2^(k-1), an element's sign bit, as a sign: (x xor s) - s in the wider word.
-    fn extend[W: Word](words: &mut [W], sign: W) {
+    /// Reads the low `bits` bits as a signed number: (x xor s) - s for the sign bit s, in the wider word.
+    words W;
+    fn extend[W: Word](words: &mut [W], bits: u32) {
+        let sign = W::low(1) << (bits - 1);
         for word in words {
             *word = (*word ^ sign).sub(sign);
         }
@@ -38,9 +40,10 @@ impl Vector {
             return result;
         }
         let mut result = Self::zeros(ring, self.len());
-        let mask = self.ring.mask();
-        on_words!(&mut result.data, out => on_words!(&self.data, words => recast(out, words, Word::low(mask)), _len => ()),
-            _len => ());
+        let bits = self.ring.bits();
+        on_words!(&mut result.data, out => {
+            on_words!(&self.data, words => recast(out, words, Word::mask(bits)), _len => ());
+        }, _len => ());
         result
     }
 
@@ -53,8 +56,8 @@ impl Vector {
                 result.charge_stream(2, result.len());
                 return result;
             }
-            let sign = 1u128 << (self.ring.bits() - 1);
-            on_words!(&mut result.data, words => extend(words, Word::low(sign)), _len => ());
+            let bits = self.ring.bits();
+            on_words!(&mut result.data, words => extend(words, bits), _len => ());
         }
         result
     }

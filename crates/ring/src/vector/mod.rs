@@ -8,10 +8,13 @@ mod select;
 mod wire;
 
 #[cfg(test)]
+mod long_tests;
+#[cfg(test)]
 mod tests;
 
-use crate::word::Word;
-use crate::{Carrier, Ring, memory, meter};
+use crate::limbs::{W192, W256};
+use crate::word::{MOST_LIMBS, Word};
+use crate::{Ring, memory, meter};
 
 /// A vector over a [`Ring`], in carrier words; or, without data, the shape of one.
 ///
@@ -31,6 +34,8 @@ pub(crate) enum Data {
     U32(Vec<u32>),
     U64(Vec<u64>),
     U128(Vec<u128>),
+    U192(Vec<W192>),
+    U256(Vec<W256>),
 }
 
 /// Runs one expression on the words of a `Data`, whatever their carrier, or another on its shape.
@@ -43,6 +48,8 @@ macro_rules! on_words {
             crate::vector::Data::U32($words) => $body,
             crate::vector::Data::U64($words) => $body,
             crate::vector::Data::U128($words) => $body,
+            crate::vector::Data::U192($words) => $body,
+            crate::vector::Data::U256($words) => $body,
         }
     };
 }
@@ -72,6 +79,14 @@ macro_rules! on_carrier {
                 type $word = u128;
                 $body
             }
+            crate::Carrier::U192 => {
+                type $word = crate::limbs::W192;
+                $body
+            }
+            crate::Carrier::U256 => {
+                type $word = crate::limbs::W256;
+                $body
+            }
         }
     };
 }
@@ -99,66 +114,77 @@ impl Vector {
 
     /// `len` copies of `value` mod 2^k.
     pub fn constant(ring: Ring, value: u128, len: usize) -> Vector {
-        let value = value & ring.mask();
-        let data = on_carrier!(ring.carrier(), W => W::wrap(memory::filled(value as W, len)));
+        let bits = ring.bits();
+        let data = on_carrier!(ring.carrier(), W => W::wrap(memory::filled(W::low(value) & W::mask(bits), len)));
         Vector { ring, data }
     }
 
     /// The values mod 2^k.
     pub fn from_u64s(ring: Ring, values: &[u64]) -> Vector {
-        Self::from_fn(ring, values, u128::from)
+        on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::low64))
     }
 
     /// The values mod 2^k: two's complement.
     pub fn from_i64s(ring: Ring, values: &[i64]) -> Vector {
-        Self::from_fn(ring, values, |value| i128::from(value) as u128)
+        on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, |value| W::low_signed(value.into())))
     }
 
     /// The values mod 2^k.
     pub fn from_u128s(ring: Ring, values: &[u128]) -> Vector {
-        Self::from_fn(ring, values, |value| value)
+        on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::low))
     }
 
     /// The values mod 2^k: two's complement.
     pub fn from_i128s(ring: Ring, values: &[i128]) -> Vector {
-        Self::from_fn(ring, values, |value| value as u128)
+        on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::low_signed))
     }
 
-    fn from_fn<T: Copy>(ring: Ring, values: &[T], wide: impl Fn(T) -> u128) -> Vector {
-        let mask = ring.mask();
-        let data =
-            on_carrier!(ring.carrier(), W => W::wrap(memory::collected(values.iter().map(|&v| (wide(v) & mask) as W))));
-        Vector { ring, data }
+    /// The values mod 2^k, each in limbs of 64 bits, the lowest first.
+    pub fn from_limbs(ring: Ring, values: &[[u64; MOST_LIMBS]]) -> Vector {
+        on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::of_limbs))
+    }
+
+    fn from_fn<T: Copy, W: Word>(ring: Ring, values: &[T], word: impl Fn(T) -> W) -> Vector {
+        let mask = W::mask(ring.bits());
+        Self::of_words(ring, memory::collected(values.iter().map(|&value| word(value) & mask)))
     }
 
     /// The low 64 bits of each reduced element; nothing for a shape.
     pub fn to_u64s(&self) -> Vec<u64> {
-        self.to_fn(|value| value as u64)
+        let bits = self.ring.bits();
+        on_words!(&self.data, words => to_fn(words, bits, Word::wide64), _len => Vec::new())
     }
 
     /// Each element as a k-bit two's complement number, its low 64 bits; nothing for a shape.
     pub fn to_i64s(&self) -> Vec<i64> {
-        let sign = SignExtend::of(self.ring);
-        self.to_fn(|value| sign.apply(value) as i64)
+        self.to_signed(|value| value as i64)
     }
 
-    /// Each element, reduced; nothing for a shape.
+    /// The low 128 bits of each reduced element; nothing for a shape.
     pub fn to_u128s(&self) -> Vec<u128> {
-        self.to_fn(|value| value)
+        let bits = self.ring.bits();
+        on_words!(&self.data, words => to_fn(words, bits, Word::wide), _len => Vec::new())
     }
 
-    /// Each element as a k-bit two's complement number; nothing for a shape.
+    /// Each element as a k-bit two's complement number, its low 128 bits; nothing for a shape.
     pub fn to_i128s(&self) -> Vec<i128> {
-        let sign = SignExtend::of(self.ring);
-        self.to_fn(|value| sign.apply(value))
+        self.to_signed(|value| value)
     }
 
-    fn to_fn<T>(&self, narrow: impl Fn(u128) -> T) -> Vec<T> {
-        let mask = self.ring.mask();
-        on_words!(&self.data, words => memory::collected(words.iter().map(|&w| narrow(w.wide() & mask))), _len => Vec::new())
+    /// Each element, reduced, in limbs of 64 bits, the lowest first; nothing for a shape.
+    pub fn to_limbs(&self) -> Vec<[u64; MOST_LIMBS]> {
+        let bits = self.ring.bits();
+        on_words!(&self.data, words => to_fn(words, bits, Word::limbs), _len => Vec::new())
     }
 
-    /// The words of a vector over a ring of more than 64 bits, not reduced; none for another, or for a shape.
+    fn to_signed<T>(&self, narrow: impl Fn(i128) -> T) -> Vec<T> {
+        let bits = self.ring.bits();
+        let unused_bits = 128u32.saturating_sub(bits);
+        let signed = |value: u128| narrow((value << unused_bits) as i128 >> unused_bits);
+        on_words!(&self.data, words => to_fn(words, bits, |word| signed(word.wide())), _len => Vec::new())
+    }
+
+    /// The words of a vector over a ring of 65 to 128 bits, not reduced; none for another, or for a shape.
     pub fn wide_words(&self) -> &[u128] {
         if let Data::U128(words) = &self.data { words } else { &[] }
     }
@@ -201,8 +227,8 @@ impl Vector {
 
     /// What so many products of elements would cost.
     pub(crate) fn charge_products(&self, count: usize) {
-        let wide = self.ring.carrier() == Carrier::U128;
-        meter::charge(if wide { meter::Kernel::MultiplyWide } else { meter::Kernel::Multiply }, count);
+        let (kernel, each) = meter::product(self.ring.carrier());
+        meter::charge(kernel, count.saturating_mul(each));
     }
 
     pub(crate) fn of_words<W: Word>(ring: Ring, words: Vec<W>) -> Vector {
@@ -216,19 +242,10 @@ impl Vector {
     }
 }
 
-/// Reads a reduced element as a two's complement number.
-struct SignExtend {
-    unused_bits: u32,
-}
-
-impl SignExtend {
-    fn of(ring: Ring) -> SignExtend {
-        SignExtend { unused_bits: Carrier::U128.bits() - ring.bits() }
-    }
-
-    fn apply(&self, value: u128) -> i128 {
-        ((value << self.unused_bits) as i128) >> self.unused_bits
-    }
+/// Something of each word's low `bits` bits.
+fn to_fn<W: Word, T>(words: &[W], bits: u32, of: impl Fn(W) -> T) -> Vec<T> {
+    let mask = W::mask(bits);
+    memory::collected(words.iter().map(|&word| of(word & mask)))
 }
 
 impl Clone for Vector {

@@ -3,7 +3,7 @@
 use crate::meter::{self, Kernel};
 use crate::vector::on_words;
 use crate::word::Word;
-use crate::{Carrier, Vector};
+use crate::{Vector, memory};
 
 impl Vector {
     /// For each element e = a^2 with odd a: the smallest of its four square roots modulo 2^k, and that root's inverse.
@@ -17,18 +17,14 @@ impl Vector {
     pub fn odd_square_roots(&self) -> (Vector, Vector) {
         let bits = self.ring.bits();
         assert!(bits >= 3, "square roots need a ring of at least 3 bits");
-        let (mut roots, mut inverses) = (self.clone(), self.clone());
-        if self.is_shape() {
-            let wide = self.ring().carrier() == Carrier::U128;
-            meter::charge(
-                if wide { Kernel::RootWide } else { Kernel::Root },
-                self.len().saturating_mul(newton_steps(bits)),
-            );
-        }
+        let mut roots = self.clone();
         roots.reduce();
-        on_words!(&mut roots.data, words => {
-            on_words!(&mut inverses.data, others => smallest_roots(words, others, bits), _len => ());
-        }, _len => ());
+        let inverses = on_words!(&mut roots.data, words => Vector::of_words(self.ring, smallest_roots(words, bits)), len => {
+            let (product, each) = meter::product(self.ring.carrier());
+            let kernel = if product == Kernel::MultiplyWide { Kernel::RootWide } else { Kernel::Root };
+            meter::charge(kernel, len.saturating_mul(each * newton_steps(bits)));
+            self.clone()
+        });
         (roots, inverses)
     }
 }
@@ -42,10 +38,10 @@ fn newton_steps(bits: u32) -> usize {
     steps
 }
 
-/// Turns the squares in `words` into roots and puts their inverses into `others` (of the same carrier).
-fn smallest_roots<W: Word, V: Word>(words: &mut [W], others: &mut [V], bits: u32) {
-    let top = W::low(1 << (bits - 1));
-    for (root, other) in words.iter_mut().zip(others) {
+/// Turns the squares in `words` into roots and gives their inverses.
+fn smallest_roots<W: Word>(words: &mut [W], bits: u32) -> Vec<W> {
+    let top = W::low(1) << (bits - 1);
+    let one = |root: &mut W| {
         let (mut c, mut y) = root_and_inverse(*root, bits);
         let beyond = W::low(0).sub((c >> (bits - 1)) & W::low(1));
         c = c.add(top & beyond);
@@ -55,8 +51,9 @@ fn smallest_roots<W: Word, V: Word>(words: &mut [W], others: &mut [V], bits: u32
         c = (c & !upper) | (top.sub(c) & upper);
         y = (y & !upper) | (top.sub(y) & upper);
         *root = c & W::mask(bits);
-        *other = V::low((y & W::mask(bits)).wide());
-    }
+        y & W::mask(bits)
+    };
+    memory::collected(words.iter_mut().map(one))
 }
 
 #[inline(always)]

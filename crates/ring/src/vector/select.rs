@@ -106,6 +106,6 @@ impl Vector {
     /// Unless there is exactly one element.
     pub fn broadcast_scalar(&self, len: usize) -> Vector {
         assert!(self.len() == 1, "broadcasting a {self:?} as a scalar");
-        on_words!(&self.data, words => Self::of_words(self.ring, memory::filled(words[0], len)), _len => self.copied(len))
+        on_words!(&self.data, words => Self::of_words(self.ring, memory::repeated(words[0], len)), _len => self.copied(len))
     }
 }

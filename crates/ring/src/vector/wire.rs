@@ -51,6 +51,7 @@ fn charge(ring: Ring, len: usize) {
     if ring.bits() == ring.carrier().bits() {
         meter::stream(len.saturating_mul(2 * ring.carrier().bytes()));
     } else {
-        meter::charge(meter::Kernel::Pack, len);
+        let each = ring.carrier().bytes().div_ceil(16);
+        meter::charge(meter::Kernel::Pack, len.saturating_mul(each));
     }
 }
