@@ -1,5 +1,5 @@
-//! Times of two parties over memory links in this process: offline and online apart, the median of several runs, beside the
-//! processor time of party 0 and the bytes of both.
+//! Times of two parties over memory links in this process: offline and online apart, the median of several runs, beside
+//! the processor time of party 0 and the bytes of both.
 //!
 //! `cargo run --release -p quorate-aby --example speed [filter]`
 

@@ -1,4 +1,5 @@
-//! `aby` behind the interface that gadgets are written in. Its futures are boxed where programs enter: gadgets nest deeply.
+//! `aby` behind the interface that gadgets are written in. Its futures are boxed where programs enter: gadgets nest
+//! deeply.
 
 use quorate_circuits::Program;
 use quorate_engine::{

@@ -20,8 +20,8 @@ use crate::tree::rows;
 
 type B = Share<Bits>;
 
-/// Generates and propagates of whole digits, from the rows that were looked up. Where the lowest one has no propagate, any
-/// row stands for it: no prefix needs it.
+/// Generates and propagates of whole digits, from the rows that were looked up. Where the lowest one has no propagate,
+/// any row stands for it: no prefix needs it.
 fn pairs(digits: &[Digit], found: &B) -> Pairs<B> {
     let (mut generates, mut propagates, mut at) = (Vec::new(), Vec::new(), 0);
     for digit in digits {
@@ -87,8 +87,8 @@ impl Aby {
     }
 }
 
-/// Where the generates and propagates of prefixes of digits stand: rows of `all`, one for each bit. A prefix of one bit has
-/// the xor of the bits as its propagate, of which each party's own bit is a share.
+/// Where the generates and propagates of prefixes of digits stand: rows of `all`, one for each bit. A prefix of one bit
+/// has the xor of the bits as its propagate, of which each party's own bit is a share.
 struct Prefixes<'d> {
     digits: &'d [Digit],
     all: B,

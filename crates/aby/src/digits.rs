@@ -1,8 +1,8 @@
 //! Digits of up to four bits and what is looked up for them: functions of a digit of each party's.
 //!
-//! **Notation**: one party, the *sender*, knows a digit a, the other, the *chooser*, a digit b of as many bits w. A table
-//! lists, for all 2^w values j of b, some bits that depend on a and j. Everything is bit-sliced: a row for each bit of an
-//! entry, a lane for each element.
+//! **Notation**: one party, the *sender*, knows a digit a, the other, the *chooser*, a digit b of as many bits w. A
+//! table lists, for all 2^w values j of b, some bits that depend on a and j. Everything is bit-sliced: a row for each
+//! bit of an entry, a lane for each element.
 
 use quorate_ring::Bits;
 
@@ -16,7 +16,8 @@ pub enum Table {
     Carry { bits: u32 },
     /// For the carries out of the lower `low` bits and of all `low + high`.
     Carries { low: u32, high: u32 },
-    /// For the carries into all of `bits` positions above the lowest: generate and propagate of every prefix of each digit.
+    /// For the carries into all of `bits` positions above the lowest: generate and propagate of every prefix of each
+    /// digit.
     Prefixes { bits: u32 },
     /// Whether two numbers are equal: whether each digit is.
     Equal { bits: u32 },

@@ -1,8 +1,8 @@
 //! Random numbers with their bits: a number of each party's, whose sum nobody knows, taken apart as any shared number.
 //!
-//! **Source**: edaBits (Escudero et al. 2020), whose contributions are here summands. **Model**: semi-honest, 1 of 2. No
-//! gadget of this backend opens masked values, so none of these is drawn by one; who asks for them pays, where it asks, for
-//! the bits, the shift, and the conversions of a shared number.
+//! **Source**: edaBits (Escudero et al. 2020), whose contributions are here summands. **Model**: semi-honest, 1 of 2.
+//! No gadget of this backend opens masked values, so none of these is drawn by one; who asks for them pays, where it
+//! asks, for the bits, the shift, and the conversions of a shared number.
 
 use quorate_engine::{Ctx, EdaBits, Linear, Misuse, Result, Sharing, TruncMasks};
 use quorate_gadgets::Gadgets;

@@ -1,9 +1,9 @@
-//! Two parties, semi-honest: additive sharing over Z_2^k and xor sharing of bits, labels of garbled circuits, over one engine of oblivious
-//! transfers.
+//! Two parties, semi-honest: additive sharing over Z_2^k and xor sharing of bits, labels of garbled circuits, over one
+//! engine of oblivious transfers.
 //!
-//! **Source**: "ABY - A Framework for Efficient Mixed-Protocol Secure Two-Party Computation" (Demmler, Schneider, Zohner 2015),
-//! sections III and IV, with today's oblivious transfer. **Model**: one of two parties may try to learn more than the
-//! results; both follow the protocol. A value is x = x_0 + x_1 mod 2^k, a bit is b = b_0 xor b_1.
+//! **Source**: "ABY - A Framework for Efficient Mixed-Protocol Secure Two-Party Computation" (Demmler, Schneider,
+//! Zohner 2015), sections III and IV, with today's oblivious transfer. **Model**: one of two parties may try to learn
+//! more than the results; both follow the protocol. A value is x = x_0 + x_1 mod 2^k, a bit is b = b_0 xor b_1.
 //!
 //! | protocol | file | rounds | sent by both parties, per element |
 //! |---|---|---|---|
@@ -16,8 +16,9 @@
 //! | shuffle | `shuffle` | 2 | 2 elements |
 //! | Yao's sharing, garbled circuits | `yao` | see there | |
 //!
-//! Everything is made of correlations that a program's rehearsal foresees (`stock`) and that oblivious transfers make offline
-//! (`make`, `matrix`, `shuffle`); multiplication triples also ciphertexts, where they are asked for (`triples`).
+//! Everything is made of correlations that a program's rehearsal foresees (`stock`) and that oblivious transfers make
+//! offline (`make`, `matrix`, `shuffle`); multiplication triples also ciphertexts, where they are asked for
+//! (`triples`).
 #![forbid(unsafe_code)]
 
 mod backend;

@@ -1,13 +1,13 @@
 //! Looking up what two digits give: xor shares of an entry of one party's table, at the place that the other one knows.
 //!
-//! **Source**: 1-of-N oblivious transfer from a random one (Beaver 1995), on tables for digits as in Dessouky et al. 2017 and
-//! Rathee et al. 2020. **Model**: semi-honest, 1 of 2.
+//! **Source**: 1-of-N oblivious transfer from a random one (Beaver 1995), on tables for digits as in Dessouky et al.
+//! 2017 and Rathee et al. 2020. **Model**: semi-honest, 1 of 2.
 //!
-//! **Notation**: offline the sender got a random table R, and the chooser a random place c and R_c. Online the chooser, whose
-//! digit is b, sends d = b xor c, which c hides. The sender moves R by d, R'_j = R_{j xor d}, so that of R' the chooser knows
-//! the entry at b and no other. It takes z = T_0 xor R'_0 as its share and sends E_j = T_j xor z xor R'_j for j > 0, E_0
-//! being 0. The chooser's share is E_b xor R_c = T_b xor z. As R is uniform, each E_j with j not b hides T_j, and z is uniform
-//! beside all that the chooser sees.
+//! **Notation**: offline the sender got a random table R, and the chooser a random place c and R_c. Online the chooser,
+//! whose digit is b, sends d = b xor c, which c hides. The sender moves R by d, R'_j = R_{j xor d}, so that of R' the
+//! chooser knows the entry at b and no other. It takes z = T_0 xor R'_0 as its share and sends E_j = T_j xor z xor R'_j
+//! for j > 0, E_0 being 0. The chooser's share is E_b xor R_c = T_b xor z. As R is uniform, each E_j with j not b hides
+//! T_j, and z is uniform beside all that the chooser sees.
 //!
 //! In each half of a batch another party is the sender, so that both do and send alike.
 //!
@@ -94,8 +94,8 @@ fn choose(digits: &[Digit], own: &Bits, known: &Bits, answers: &Bits) -> Share<B
 }
 
 impl Aby {
-    /// Xor shares of the entries of `kind` for a number of each party's, given by its bits, a lane for each element. The rows
-    /// are those of one digit after the other.
+    /// Xor shares of the entries of `kind` for a number of each party's, given by its bits, a lane for each element.
+    /// The rows are those of one digit after the other.
     pub(crate) async fn look_up(&self, ctx: &Ctx, kind: Table, own: &Share<Bits>) -> Result<Share<Bits>> {
         let (digits, len) = (kind.digits(), own.lanes());
         let blocks = halves(len);

@@ -1,6 +1,7 @@
 //! Making correlations, from oblivious transfer; triples also from ciphertexts, where they were asked for.
 //!
-//! **Source**: aby, section III-A5 and III-B2 (triples), and what the users of each kind cite. **Model**: semi-honest, 1 of 2.
+//! **Source**: aby, section III-A5 and III-B2 (triples), and what the users of each kind cite. **Model**: semi-honest,
+//! 1 of 2.
 
 use quorate_engine::{Chunks, Ctx, Result, Sharing};
 use quorate_gadgets::convert::signs;

@@ -3,10 +3,11 @@
 //! **Source**: products by correlated oblivious transfer (Gilboa 1999), as in section III-A5 of aby; with a row as the
 //! message of a transfer, as in SecureML (Mohassel, Zhang 2017, section IV-C). **Model**: semi-honest, 1 of 2.
 //!
-//! **Notation**: of each of both products of one party's a with the other's b the *chooser* has the factor with fewer rows or
-//! columns beside the common side, bit by bit as its choices; the *sender* has rows of the other factor. For bit j of an
-//! element of a and row r of b: keys K_0, K_1 at the sender, K_c at the chooser, pads P from them; the sender sends r + P_0 -
-//! P_1 over Z_2^(bits-j). Shares of c r are -P_0 at the sender and P_c + c (what was sent) at the chooser; they count 2^j.
+//! **Notation**: of each of both products of one party's a with the other's b the *chooser* has the factor with fewer
+//! rows or columns beside the common side, bit by bit as its choices; the *sender* has rows of the other factor. For
+//! bit j of an element of a and row r of b: keys K_0, K_1 at the sender, K_c at the chooser, pads P from them; the
+//! sender sends r + P_0 - P_1 over Z_2^(bits-j). Shares of c r are -P_0 at the sender and P_c + c (what was sent) at
+//! the chooser; they count 2^j.
 //!
 //! | rounds | transfers | bits sent by each party |
 //! |---|---|---|

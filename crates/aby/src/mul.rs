@@ -1,7 +1,8 @@
 //! Products over Z_2^k and AND, with multiplication triples.
 //!
 //! **Source**: aby, sections III-A2 and III-B2; Beaver 1991; matrix triples as in SecureML (Mohassel, Zhang 2017).
-//! **Model**: semi-honest, 1 of 2. **Notation**: (a, b, c) the triple, d = x - a and e = y - b opened, z = d e + d b + a e + c.
+//! **Model**: semi-honest, 1 of 2. **Notation**: (a, b, c) the triple, d = x - a and e = y - b opened, z = d e + d b +
+//! a e + c.
 //!
 //! | operation | rounds | bits sent by each party | correlations |
 //! |---|---|---|---|

@@ -3,9 +3,9 @@
 //! **Source**: Waksman 1968, for any number of cells as in Beauquier and Darrot 2002 (AS-Waksman). n cells take
 //! sum ceil(log2 i) for i = 1..=n switches, which is n log2 n - n + 1 for powers of two, in 2 ceil(log2 n) - 1 layers.
 //!
-//! A network on n >= 3 cells: switches on pairs of inputs, a network on the upper cells of the pairs and one on the lower
-//! cells (and the last one, if it has no pair), switches on pairs of outputs, but for the last pair where n is even. Cells
-//! stay where they are: a network's result stands in the cells from which it came.
+//! A network on n >= 3 cells: switches on pairs of inputs, a network on the upper cells of the pairs and one on the
+//! lower cells (and the last one, if it has no pair), switches on pairs of outputs, but for the last pair where n is
+//! even. Cells stay where they are: a network's result stands in the cells from which it came.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,12 +1,12 @@
 //! Bits as elements: random bits, products of what each party knows, and a bit times an element.
 //!
-//! **Source**: random bits known over two rings as in daBits (Rotaru, Wood 2019), from one correlated oblivious transfer;
-//! the MUX of aby (section III-B2; Mohassel, Sadeghian 2013) moved offline. **Model**: semi-honest, 1 of 2.
+//! **Source**: random bits known over two rings as in daBits (Rotaru, Wood 2019), from one correlated oblivious
+//! transfer; the MUX of aby (section III-B2; Mohassel, Sadeghian 2013) moved offline. **Model**: semi-honest, 1 of 2.
 //!
-//! **Notation**: (u, v, w): a bit u of party 0, v of party 1, and shares of w = u v. For the parties' bits s and t, f = s xor
-//! u and g = t xor v are exchanged, and s t = g s + f (1 - 2g) v + (1 - 2f)(1 - 2g) w. Of u and v themselves u xor v = u + v -
-//! 2 w is a random bit. A selection is a random bit b, a random a, and a b: with f = bit xor b and g = x - a opened,
-//! bit x = f x + (1 - 2f)(a b + g b).
+//! **Notation**: (u, v, w): a bit u of party 0, v of party 1, and shares of w = u v. For the parties' bits s and t, f =
+//! s xor u and g = t xor v are exchanged, and s t = g s + f (1 - 2g) v + (1 - 2f)(1 - 2g) w. Of u and v themselves u
+//! xor v = u + v - 2 w is a random bit. A selection is a random bit b, a random a, and a b: with f = bit xor b and g =
+//! x - a opened, bit x = f x + (1 - 2f)(a b + g b).
 //!
 //! | operation | rounds | bits sent by each party |
 //! |---|---|---|
@@ -87,9 +87,9 @@ impl Aby {
         stream::to_vector(self, ctx, stream::chunks(x.lanes(), k), work).await
     }
 
-    /// Random bits b_i = u_i + v_i - 2 w_i modulo 2^(k-i), c_i = x_i xor b_i opened, all in one message; the number is the
-    /// sum of 2^i (c_i + (1 - 2 c_i) b_i), of which the part of u and v is a matter of this party's bits. The top bit of
-    /// a number is that of its shares' sum.
+    /// Random bits b_i = u_i + v_i - 2 w_i modulo 2^(k-i), c_i = x_i xor b_i opened, all in one message; the number is
+    /// the sum of 2^i (c_i + (1 - 2 c_i) b_i), of which the part of u and v is a matter of this party's bits. The top
+    /// bit of a number is that of its shares' sum.
     async fn compose_lanes(&self, ctx: &Ctx, x: &B, ring: Ring) -> Result<A> {
         let low = ring.bits() as usize - 1;
         let draw = async |ctx: Ctx, i: usize| self.draw_bit_products(&ctx, Ring::of((low - i) as u32), x.lanes()).await;

@@ -1,7 +1,7 @@
 //! A party of `aby`: what it shares with its peer, its oblivious transfers, its stock of correlations.
 //!
-//! Setup: both parties send 32 random bytes each; both lots name the session, and give a seed that both know. Beside it,
-//! base oblivious transfers in both directions, once for all that the session does (see [`quorate_ot`]).
+//! Setup: both parties send 32 random bytes each; both lots name the session, and give a seed that both know. Beside
+//! it, base oblivious transfers in both directions, once for all that the session does (see [`quorate_ot`]).
 
 use std::cell::RefCell;
 
@@ -53,7 +53,8 @@ impl Aby {
         Self::setup_from(ctx, &own).await
     }
 
-    /// [`Aby::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party hides.
+    /// [`Aby::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party
+    /// hides.
     ///
     /// # Errors
     /// As there.

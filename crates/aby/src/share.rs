@@ -5,8 +5,8 @@ use std::ops::{Deref, DerefMut};
 use quorate_engine::Ctx;
 use quorate_ring::Module;
 
-/// One vector or matrix of bits of this party's: its share of a value, or a secret of its own. Wiped when dropped; never
-/// printed.
+/// One vector or matrix of bits of this party's: its share of a value, or a secret of its own. Wiped when dropped;
+/// never printed.
 #[derive(Clone)]
 pub struct Share<M: Module>(pub(crate) M);
 

@@ -3,9 +3,9 @@
 //! **Source**: permute and share by a permutation network of oblivious transfers (Mohassel, Sadeghian 2013), as a share
 //! translation made offline (Chase, Ghosh, Poburinnaya 2020). **Model**: semi-honest, 1 of 2.
 //!
-//! **Notation**: pi is the mover's, uniform and its own. Offline the mover gets D and the other a and b with D + b = pi(a), a
-//! uniform. Online the other sends y = x - a for its share x, and keeps b; the mover's share is pi(its share + y) + D.
-//! Both parties move in turn: neither knows the composition, and the second pass shares afresh.
+//! **Notation**: pi is the mover's, uniform and its own. Offline the mover gets D and the other a and b with D + b =
+//! pi(a), a uniform. Online the other sends y = x - a for its share x, and keeps b; the mover's share is pi(its share +
+//! y) + D. Both parties move in turn: neither knows the composition, and the second pass shares afresh.
 //!
 //! | | rounds | sent |
 //! |---|---|---|
@@ -14,8 +14,8 @@
 //!
 //! Switches go through in parts, side by side, so that what is held beside the network does not grow with n log2 n.
 //!
-//! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v): one product of
-//! the mover's bit s with what the other knows of w - v.
+//! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v): one
+//! product of the mover's bit s with what the other knows of w - v.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -142,8 +142,8 @@ impl Aby {
         Ok(Material { vectors: masks.into_iter().chain(moved).collect(), bits: vec![] })
     }
 
-    /// The mover's shares of what stands in the cells after all switches. Switches go through as a stream, a part of them at
-    /// a time; their results are used in order.
+    /// The mover's shares of what stands in the cells after all switches. Switches go through as a stream, a part of
+    /// them at a time; their results are used in order.
     async fn follow_switches(
         &self,
         ctx: &Ctx,
@@ -207,8 +207,8 @@ impl Aby {
         Ok(own.into_iter().zip(corrections).zip(columns).map(column).collect())
     }
 
-    /// The other's shares of what stands in the cells after all switches, where it stood in `masks` before. Parts of a stream
-    /// take turns at the cells.
+    /// The other's shares of what stands in the cells after all switches, where it stood in `masks` before. Parts of a
+    /// stream take turns at the cells.
     async fn offer_switches(
         &self,
         ctx: &Ctx,
@@ -246,8 +246,8 @@ impl Aby {
         Ok(cells.into_inner().into_iter().map(|cells| cells.values).collect())
     }
 
-    /// For so many switches and each column, what is subtracted where a switch is straight, and straight - crossed, to which
-    /// the difference is added.
+    /// For so many switches and each column, what is subtracted where a switch is straight, and straight - crossed, to
+    /// which the difference is added.
     async fn offer_products(&self, ctx: &Ctx, count: usize, columns: &[(Ring, usize)]) -> Result<Vec<[A; 2]>> {
         let [keys, other_keys] = self.ot.send_random(ctx, count).await?;
         let flips = ctx.exchange::<Bits>(&[], &[(self.peer(), (1, count))]).await?.pop().ok_or(MISSING)?;
@@ -292,7 +292,8 @@ impl Cells {
         Cells { values, width }
     }
 
-    /// Switches, by layers: `product` gives a share of s (w - v) for this share of w - v, and which of all elements it is.
+    /// Switches, by layers: `product` gives a share of s (w - v) for this share of w - v, and which of all elements it
+    /// is.
     fn pass<'l>(
         &mut self,
         layers: impl Iterator<Item = &'l [Switch]>,

@@ -32,15 +32,15 @@ pub enum Kind {
     Selection { bits: u32 },
     /// Random tables at `sender`, and one entry of each at the other, who knows which.
     Tables { table: Table, sender: usize },
-    /// A block of party 0's, and at party 1 a bit and the same block, or where the bit is set the one that differs from it by
-    /// what the labels of 0 and 1 differ by: an input of a garbled circuit.
+    /// A block of party 0's, and at party 1 a bit and the same block, or where the bit is set the one that differs from
+    /// it by what the labels of 0 and 1 differ by: an input of a garbled circuit.
     InputLabel,
     /// A block of party 0's: the label of 0 of what enters a circuit that is garbled ahead.
     EntryLabel,
     /// The table of an AND that is garbled ahead.
     GarbledAnd,
-    /// A permutation of `rows` rows that `mover` knows, and shares of where it moves a mask that the other knows; a row has
-    /// so many elements of so many bits, column by column.
+    /// A permutation of `rows` rows that `mover` knows, and shares of where it moves a mask that the other knows; a row
+    /// has so many elements of so many bits, column by column.
     Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
 }
 
@@ -171,8 +171,8 @@ impl Aby {
         self.ledger.borrow_mut().take_demand()
     }
 
-    /// Makes everything that a program demands, but for circuits, which [`Aby::garble_ahead`] garbles; afterwards its draws are
-    /// served from this stock, each once.
+    /// Makes everything that a program demands, but for circuits, which [`Aby::garble_ahead`] garbles; afterwards its
+    /// draws are served from this stock, each once.
     ///
     /// # Errors
     /// Whatever ends a run.
@@ -193,8 +193,8 @@ impl Aby {
         self.garbled.clear();
     }
 
-    /// **Insecure**: serves the draws of a rehearsal from these vectors and matrices of bits, for tests that enumerate all
-    /// correlations.
+    /// **Insecure**: serves the draws of a rehearsal from these vectors and matrices of bits, for tests that enumerate
+    /// all correlations.
     #[cfg(feature = "testing")]
     pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
         let stock = made.into_iter().map(|(kind, (vectors, bits))| {
@@ -327,7 +327,8 @@ mod tests {
         }
     }
 
-    /// Every bit of what a party holds is 0 in some correlation and 1 in another: a mask that is not drawn hides nothing.
+    /// Every bit of what a party holds is 0 in some correlation and 1 in another: a mask that is not drawn hides
+    /// nothing.
     #[test]
     fn what_is_made_varies_in_every_bit() {
         const LEN: usize = 128; // a coin falls on one side so often with probability 2^-127

@@ -15,14 +15,14 @@
 //!
 //! D is the number of digits of four bits.
 //!
-//! **Less-than**: with X = x + 2^(k-1) and Y likewise, as numbers from 0 on, X - Y as a number of k + 1 bits is D_0 + D_1 -
-//! 2^k (w_x - w_y), where D_p is the difference of the party's summands and w_x, w_y are the carries out of those of X and Y.
-//! Its sign is the top bits of D_0 and D_1, the carry into them, w_x and w_y, all xored.
+//! **Less-than**: with X = x + 2^(k-1) and Y likewise, as numbers from 0 on, X - Y as a number of k + 1 bits is D_0 +
+//! D_1 - 2^k (w_x - w_y), where D_p is the difference of the party's summands and w_x, w_y are the carries out of those
+//! of X and Y. Its sign is the top bits of D_0 and D_1, the carry into them, w_x and w_y, all xored.
 //!
-//! **Probabilistic truncation**: a = x + 2^(k-2) lies below 2^(k-1), and a = A - B' mod 2^k for B' = -B. The difference wraps
-//! exactly when the top bit of B' is 1 and that of A is 0: one product of two bits, each known to a party, modulo 2^d. Then
-//! a / 2^d is floor(A / 2^d) - floor(B' / 2^d) + 2^(k-d) wrap, or that less one, which happens with probability
-//! (a mod 2^d) / 2^d where B' is uniform. It never fails where -2^(k-2) <= x < 2^(k-2).
+//! **Probabilistic truncation**: a = x + 2^(k-2) lies below 2^(k-1), and a = A - B' mod 2^k for B' = -B. The difference
+//! wraps exactly when the top bit of B' is 1 and that of A is 0: one product of two bits, each known to a party, modulo
+//! 2^d. Then a / 2^d is floor(A / 2^d) - floor(B' / 2^d) + 2^(k-d) wrap, or that less one, which happens with
+//! probability (a mod 2^d) / 2^d where B' is uniform. It never fails where -2^(k-2) <= x < 2^(k-2).
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::{Gadgets, equality, stream};

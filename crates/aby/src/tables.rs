@@ -1,12 +1,12 @@
 //! Random tables: 2^w random entries at the sender, and one of them at the chooser, who knows which.
 //!
-//! **Source**: 1-of-N oblivious transfer from log N ones (Naor, Pinkas 1999), for entries of few bits without a generator: **Deviation**,
-//! the keys' own bits are the pads. **Model**: semi-honest, 1 of 2.
+//! **Source**: 1-of-N oblivious transfer from log N ones (Naor, Pinkas 1999), for entries of few bits without a
+//! generator: **Deviation**, the keys' own bits are the pads. **Model**: semi-honest, 1 of 2.
 //!
-//! **Notation**: w random transfers of keys K_i^0, K_i^1 of 128 bits; every key has a slot of o bits for each of the 2^w entries, so
-//! 2^w o <= 128. Entry j is the xor over i of slot j of K_i^b, b bit i of j. The chooser has the keys of its choices c_i, and so the
-//! entry at c. For any other j it lacks some K_i^b whose slot j is in entry j and nowhere else: given what it has, the other
-//! entries are uniform and independent.
+//! **Notation**: w random transfers of keys K_i^0, K_i^1 of 128 bits; every key has a slot of o bits for each of the
+//! 2^w entries, so 2^w o <= 128. Entry j is the xor over i of slot j of K_i^b, b bit i of j. The chooser has the keys
+//! of its choices c_i, and so the entry at c. For any other j it lacks some K_i^b whose slot j is in entry j and
+//! nowhere else: given what it has, the other entries are uniform and independent.
 //!
 //! | rounds | transfers | sent |
 //! |---|---|---|

@@ -1,10 +1,10 @@
 //! Carries from generates and propagates, with one left operand for both products of a pair.
 //!
-//! **Source**: vector triples as in section III-B2 of aby (Mohassel, Sadeghian 2013): shares of a, b, b' and a b, a b'. The trees are
-//! those of [`quorate_gadgets::prefix`]. **Model**: semi-honest, 1 of 2.
+//! **Source**: vector triples as in section III-B2 of aby (Mohassel, Sadeghian 2013): shares of a, b, b' and a b, a b'.
+//! The trees are those of [`quorate_gadgets::prefix`]. **Model**: semi-honest, 1 of 2.
 //!
-//! (G, P) o (g, p) = (G xor P g, P p): 3 opened bits for both products instead of 4, and the transfers of one. A product whose
-//! propagate nobody needs is made all the same, but in the last level of a tree that has none.
+//! (G, P) o (g, p) = (G xor P g, P p): 3 opened bits for both products instead of 4, and the transfers of one. A
+//! product whose propagate nobody needs is made all the same, but in the last level of a tree that has none.
 //!
 //! | function | pairs of products, for w positions | ANDs | rounds |
 //! |---|---|---|---|

@@ -1,7 +1,8 @@
 //! Multiplication triples from homomorphic encryption instead of oblivious transfer.
 //!
-//! Those of products over Z_2^k and of sums of products ([`Kind::Triple`](crate::Kind::Triple)), over rings of at most 64 bits.
-//! Matrix triples, and all that bits take (selections, conversions, look-ups, ANDs), come from transfers always.
+//! Those of products over Z_2^k and of sums of products ([`Kind::Triple`](crate::Kind::Triple)), over rings of at most
+//! 64 bits. Matrix triples, and all that bits take (selections, conversions, look-ups, ANDs), come from transfers
+//! always.
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Misuse, Result};
@@ -67,8 +68,8 @@ impl Aby {
         Ok(aby)
     }
 
-    /// From now on triples over rings of at most 64 bits are made by homomorphic encryption: slowly, for comparisons. Both
-    /// parties do so, with keys of one setup, and a party of dry runs with those of dry runs.
+    /// From now on triples over rings of at most 64 bits are made by homomorphic encryption: slowly, for comparisons.
+    /// Both parties do so, with keys of one setup, and a party of dry runs with those of dry runs.
     ///
     /// # Errors
     /// [`Misuse::NoSuchParty`] for keys shared with another peer.

@@ -72,8 +72,8 @@ fn numbers_of_their_bits() {
     }
 }
 
-/// Probabilistic truncation gives the floor or one more, the floor exactly where nothing is cut off, and, over random shares, about
-/// as often as the rest says.
+/// Probabilistic truncation gives the floor or one more, the floor exactly where nothing is cut off, and, over random
+/// shares, about as often as the rest says.
 #[test]
 fn probabilistic_truncation_of_all_elements() {
     for k in 3..=8u32 {

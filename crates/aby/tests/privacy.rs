@@ -1,7 +1,7 @@
-//! Privacy by exhaustion over Z_2, Z_4 and Z_8: all shares and all correlations are enumerated, one assignment a lane of one
-//! batch. The exact distribution of a party's view (its part of the correlations, and what it receives) must be the same for all
-//! shares of the other party, whatever its own. What parties get is a fixed function of their views, so that nothing more is said
-//! when it is revealed. Transfers are ideal here: their own tests are about them.
+//! Privacy by exhaustion over Z_2, Z_4 and Z_8: all shares and all correlations are enumerated, one assignment a lane
+//! of one batch. The exact distribution of a party's view (its part of the correlations, and what it receives) must be
+//! the same for all shares of the other party, whatever its own. What parties get is a fixed function of their views,
+//! so that nothing more is said when it is revealed. Transfers are ideal here: their own tests are about them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -172,7 +172,8 @@ fn share<M: quorate_ring::Module>(value: M) -> Share<M> {
 fn products() {
     for k in [1, 2] {
         let mut batch = Batch::new(1);
-        // y is one bit: over Z_4 the enumeration is long enough without, and goes in two messages, one for x and one for y.
+        // y is one bit: over Z_4 the enumeration is long enough without, and goes in two messages, one for x and one
+        // for y.
         let x: [Var; 2] = batch.vars(k);
         let y: [Var; 2] = batch.vars(1);
         let a: [Var; 2] = batch.vars(k);

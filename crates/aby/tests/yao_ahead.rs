@@ -107,7 +107,8 @@ fn circuits_without_ands_and_without_instances() {
     assert!(results.iter().all(|(got, _)| *got == [0xf0; 3]), "{results:?}");
 }
 
-/// One product of two numbers of 4 bits, garbled ahead by `program`, if at all; what was opened, and messages sent online.
+/// One product of two numbers of 4 bits, garbled ahead by `program`, if at all; what was opened, and messages sent
+/// online.
 fn squares(garbled: Option<u32>, tampered: Option<(usize, Tampered)>) -> Vec<Result<(Vec<u64>, usize)>> {
     let ring = Ring::of(4);
     parties(2, |mut party| {

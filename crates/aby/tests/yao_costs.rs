@@ -104,8 +104,8 @@ fn labels_of_inputs_are_made_at_the_price_of_correlated_transfers() {
     }
 }
 
-/// Bits that both parties send for one element, making correlations included, and the rounds online: the more of what it is
-/// with circuits streamed and garbled ahead.
+/// Bits that both parties send for one element, making correlations included, and the rounds online: the more of what
+/// it is with circuits streamed and garbled ahead.
 fn bits_and_rounds(len: usize, work: impl AsyncFn(&Aby, &Ctx) -> Result<()> + Sync) -> (f64, u32) {
     let (mut most_bytes, mut rounds) = (0, 0);
     for garbling in [Garbling::Streamed, Garbling::Ahead] {

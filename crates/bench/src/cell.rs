@@ -26,15 +26,16 @@ pub enum Workload {
     LessThanFullGeneral,
     /// One multiplication of one element after another; the batch is 1.
     Chain,
-    /// Conversions between the sharings of two parties: numbers to bits, bits to numbers, either to labels and back. Of a
-    /// number that is held by its bits there are k bits.
+    /// Conversions between the sharings of two parties: numbers to bits, bits to numbers, either to labels and back. Of
+    /// a number that is held by its bits there are k bits.
     A2B,
     B2A,
     B2Y,
     Y2B,
     A2Y,
     Y2A,
-    /// AES-128 of shared keys and blocks, garbled, garbled ahead, and on shared bits; the batch is blocks, a result an AND.
+    /// AES-128 of shared keys and blocks, garbled, garbled ahead, and on shared bits; the batch is blocks, a result an
+    /// AND.
     YaoAes,
     YaoAesAhead,
     GmwAes,

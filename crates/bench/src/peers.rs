@@ -70,8 +70,8 @@ const BIT_TRIPLES: &[Peer] = &[peer("MP-SPDZ", 286.0, None, ""), peer("ABY", 244
 const LESS_THAN_OF_TWO: &[Peer] =
     &[peer("MP-SPDZ", 2000.0, Some(78.0), "online 70 ms"), peer("ABY", 3700.0, Some(147.0), "online 30 ms")];
 
-/// The rings of Table II of the paper, and for each way and key size, bytes (of both parties) and microseconds (local, two threads)
-/// of one triple over each.
+/// The rings of Table II of the paper, and for each way and key size, bytes (of both parties) and microseconds (local,
+/// two threads) of one triple over each.
 const TABLE_II_RINGS: [u32; 4] = [8, 16, 32, 64];
 const TABLE_II_TRIPLES: usize = 1_000;
 const TABLE_II: [[[Peer; 1]; 4]; 7] = [

@@ -47,8 +47,8 @@ pub fn everywhere() -> Vec<(Set, usize)> {
     Set::all().into_iter().flat_map(|set| set.parties().iter().map(move |&parties| (set, parties))).collect()
 }
 
-/// The cells of some workloads, in a set with so many parties each: those and links on the outside, since opening links takes
-/// time; batches ascend.
+/// The cells of some workloads, in a set with so many parties each: those and links on the outside, since opening links
+/// takes time; batches ascend.
 pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &(set, parties) in places {

@@ -1,8 +1,9 @@
 //! Oblivious transfers between two parties, and triples from homomorphic encryption beside them: what each makes of a
 //! task, and how they compare it.
 //!
-//! Sessions are set up, and keys made, before the clock starts. Correlated OTs are taken chunk by chunk, as a protocol takes them; what
-//! is checked of them is that all of them together are correlated, which any one that is not would spoil.
+//! Sessions are set up, and keys made, before the clock starts. Correlated OTs are taken chunk by chunk, as a protocol
+//! takes them; what is checked of them is that all of them together are correlated, which any one that is not would
+//! spoil.
 
 use std::ops::Range;
 use std::time::Instant;

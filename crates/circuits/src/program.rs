@@ -195,8 +195,8 @@ impl std::fmt::Debug for Program {
     }
 }
 
-/// The slots of a circuit whose gates run one after another in their own order, which is [`Order::Runs`] of one: the values
-/// alive at once, without the program.
+/// The slots of a circuit whose gates run one after another in their own order, which is [`Order::Runs`] of one: the
+/// values alive at once, without the program.
 pub(crate) fn slots_in_order(circuit: &Circuit) -> u32 {
     let mut reads = vec![0u32; circuit.wires() as usize];
     let read = circuit.gates().flat_map(|(_, gate)| operands(gate)).flatten();

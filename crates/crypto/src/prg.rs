@@ -184,7 +184,8 @@ impl std::fmt::Debug for Prg {
 
 /// Bytes that stand for all randomness of a test, read in order; zeros once they are used up.
 ///
-/// Several generators may share a tape. A first run on an empty tape tells by [`drawn`](Self::drawn) how long it must be.
+/// Several generators may share a tape. A first run on an empty tape tells by [`drawn`](Self::drawn) how long it must
+/// be.
 #[cfg(feature = "testing")]
 pub struct Tape {
     bytes: Vec<u8>,

@@ -1,5 +1,5 @@
-//! AES on 32 blocks in registers, for processors that encrypt four at a time: whole slices, TMMO, and the gates of garbled
-//! circuits around it.
+//! AES on 32 blocks in registers, for processors that encrypt four at a time: whole slices, TMMO, and the gates of
+//! garbled circuits around it.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::Vaes;
@@ -37,8 +37,8 @@ mod x86 {
             unsafe { encrypt_into(&self.keys, from, to) }
         }
 
-        /// Replaces x_i by pi(pi(x_i) xor t_i) xor pi(x_i) in both runs, where t_i = `tweaks` + i; no such sum may carry
-        /// beyond its low 64 bits.
+        /// Replaces x_i by pi(pi(x_i) xor t_i) xor pi(x_i) in both runs, where t_i = `tweaks` + i; no such sum may
+        /// carry beyond its low 64 bits.
         #[inline]
         pub(crate) fn hash_pair(&self, runs: &mut [Run; 2], tweaks: [u128; 2]) {
             // SAFETY: there is a `Vaes` only after `new` found AES, VAES and AVX-512 F on this processor.

@@ -1,7 +1,7 @@
 //! What a party does by itself, ahead of the phase to which it belongs: [`Ctx::alone`].
 //!
-//! Lanes, uses and randomness are those of that phase, and vectors have values, but nothing is sent: a garbler makes the
-//! circuits of the online phase while it is still offline.
+//! Lanes, uses and randomness are those of that phase, and vectors have values, but nothing is sent: a garbler makes
+//! the circuits of the online phase while it is still offline.
 
 use std::rc::Rc;
 
@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::scheduler::Core;
 
 impl Ctx {
-    /// Runs `work` as the first phase of this kind in this run, without the others and without a cost. Draws of correlations
-    /// leave them where they are, for that phase itself.
+    /// Runs `work` as the first phase of this kind in this run, without the others and without a cost. Draws of
+    /// correlations leave them where they are, for that phase itself.
     ///
     /// # Errors
     /// Those of `work`; [`Error::Bug`](crate::Error::Bug) where it wants to send or receive.

@@ -1,9 +1,9 @@
 //! Which attempt to run something this party is in, and which messages about attempts concern it.
 //!
-//! Every attempt has a number. A greeting carries its sender's; the run gets the largest. An abort carries the number with
-//! which its sender greeted (`own`) and the largest number that the attempt has for anybody (`number`): whoever is in an
-//! attempt up to that one will fail, too. Messages of one peer arrive in order. From this each party decides alone, and all
-//! alike, what an abort concerns:
+//! Every attempt has a number. A greeting carries its sender's; the run gets the largest. An abort carries the number
+//! with which its sender greeted (`own`) and the largest number that the attempt has for anybody (`number`): whoever is
+//! in an attempt up to that one will fail, too. Messages of one peer arrive in order. From this each party decides
+//! alone, and all alike, what an abort concerns:
 //!
 //! | this party | the abort concerns |
 //! |---|---|
@@ -101,8 +101,8 @@ impl Attempts {
         Ok(self.number)
     }
 
-    /// Of the aborts that came early, the one that counts: a session's end, then the oldest, to which the later ones are
-    /// the answers of others.
+    /// Of the aborts that came early, the one that counts: a session's end, then the oldest, to which the later ones
+    /// are the answers of others.
     fn first_abort(&self) -> Option<Abort> {
         self.early.iter().flatten().copied().min_by_key(|abort| (!abort.cause.is_final(), abort.number))
     }

@@ -21,7 +21,8 @@ use crate::rates::{Rates, cores};
 /// Elements of a vector that stays in a core's caches, and of one that does not.
 const NEAR: usize = 1 << 13;
 const FAR: usize = 1 << 20;
-/// Elements of a vector of a program, many of which are under way in turns; and of one that is no more than its piece of memory.
+/// Elements of a vector of a program, many of which are under way in turns; and of one that is no more than its piece
+/// of memory.
 const SOME: usize = 1 << 12;
 const FEW: usize = 8;
 /// Bytes that a party holds of vectors that are under way in turns.
@@ -245,8 +246,8 @@ struct Rounds {
     byte: f64,
 }
 
-/// One party's seconds: for a chain of rounds, by the wall's clock and its own; its own for short messages side by side, and
-/// for long ones.
+/// One party's seconds: for a chain of rounds, by the wall's clock and its own; its own for short messages side by
+/// side, and for long ones.
 #[derive(Default)]
 struct Spent {
     wall: f64,

@@ -3,8 +3,8 @@
 #[cfg(not(unix))]
 use std::cell::Cell;
 
-/// Seconds for which this thread had a core so far, from a start of its own: subtract two readings. What others do with the
-/// machine's cores is no part of it. Those of the wall clock where the system does not tell.
+/// Seconds for which this thread had a core so far, from a start of its own: subtract two readings. What others do with
+/// the machine's cores is no part of it. Those of the wall clock where the system does not tell.
 pub fn own_seconds() -> f64 {
     #[cfg(unix)]
     {

@@ -1,7 +1,8 @@
 //! Who uses which correlation: recorded in a dry run, made in bulk offline, used once online.
 //!
 //! A draw is named by (lane, use), which all parties compute alike; its place in the stock follows from the dry run. So
-//! the parties agree on every position whatever the timing, and a position can be drawn once only: its entry is removed.
+//! the parties agree on every position whatever the timing, and a position can be drawn once only: its entry is
+//! removed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

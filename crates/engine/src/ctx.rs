@@ -83,8 +83,8 @@ impl Stream {
 }
 
 impl Randomness {
-    /// A number for what is not a stream (a commitment, the tweaks of a hash), alike at all parties: unique to run, lane and
-    /// use, up to collisions of 128-bit hashes.
+    /// A number for what is not a stream (a commitment, the tweaks of a hash), alike at all parties: unique to run,
+    /// lane and use, up to collisions of 128-bit hashes.
     pub fn instance(&self) -> u128 {
         LaneId::of(&self.context).0
     }

@@ -1,7 +1,7 @@
 //! Dry runs: a program's own code on vectors without data, at one party, with nothing sent.
 //!
-//! Gives exact rounds and bytes, and (through a backend's [`Ledger`](crate::Ledger)) the demand for correlations. Costs of
-//! all parties take one dry run each, since a protocol may treat parties differently.
+//! Gives exact rounds and bytes, and (through a backend's [`Ledger`](crate::Ledger)) the demand for correlations. Costs
+//! of all parties take one dry run each, since a protocol may treat parties differently.
 
 use std::rc::Rc;
 
@@ -21,8 +21,8 @@ pub fn run<T>(
     run_after(me, parties, phase, [0, 0], work)
 }
 
-/// [`run`] where this party and the others have so many rounds behind them, which those counted include: how many come on top
-/// of whose tells whom a step waits for.
+/// [`run`] where this party and the others have so many rounds behind them, which those counted include: how many come
+/// on top of whose tells whom a step waits for.
 pub fn run_after<T>(
     me: usize,
     parties: usize,

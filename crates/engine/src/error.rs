@@ -247,7 +247,8 @@ pub enum Mismatch {
     },
 }
 
-/// A run may end well at one party and be interrupted at another: whatever that one asks for again, the first is beyond it.
+/// A run may end well at one party and be interrupted at another: whatever that one asks for again, the first is beyond
+/// it.
 const STEPS_APART: &str = "; where one party was interrupted at a step that others finished, and does it again, \
     interrupt all of them and start the script anew everywhere";
 

@@ -130,7 +130,8 @@ impl Ctx {
         Ctx::on(self.core.clone(), lane, depth, self.phase, self.step.clone())
     }
 
-    /// A child whose costs count as offline and whose rounds do not delay this lane's count: correlations made on demand.
+    /// A child whose costs count as offline and whose rounds do not delay this lane's count: correlations made on
+    /// demand.
     pub fn offline_child(&self) -> Ctx {
         let lane = self.fork_lane();
         Ctx::on(self.core.clone(), lane, Rc::default(), crate::Phase::Offline, self.step.clone())

@@ -1,9 +1,10 @@
-//! The start of a run: the parties agree on its number and on the program, before anything that depends on an input is sent.
+//! The start of a run: the parties agree on its number and on the program, before anything that depends on an input is
+//! sent.
 //!
 //! Each party proposes its next run number and says which program it is about to run; the run gets the maximum, and no
-//! number is ever used twice, failed runs included. Where the programs differ, the parties exchange the prefix hashes of
-//! their nodes, and then, with each peer whose program differs, what they have at the first node that does: its description,
-//! which holds shapes, dtypes and a line, and nothing that a party keeps to itself.
+//! number is ever used twice, failed runs included. Where the programs differ, the parties exchange the prefix hashes
+//! of their nodes, and then, with each peer whose program differs, what they have at the first node that does: its
+//! description, which holds shapes, dtypes and a line, and nothing that a party keeps to itself.
 
 use quorate_net::Wait;
 
@@ -64,8 +65,8 @@ impl<'b> Greeted<'b> {
     }
 }
 
-/// Short prefix hashes of a program's newest nodes, from number `first` on: programs whose older nodes are forgotten are alike
-/// up to there, as an earlier handshake has found.
+/// Short prefix hashes of a program's newest nodes, from number `first` on: programs whose older nodes are forgotten
+/// are alike up to there, as an earlier handshake has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// How many nodes come before.
@@ -180,8 +181,8 @@ fn presentable(bytes: &[u8]) -> String {
     text.chars().filter(|c| !c.is_control()).take(SHOWN).collect()
 }
 
-/// All parties see that some program differs, so all exchange their traces; each tells every peer whose program differs what
-/// it has where they part, and names the first such peer.
+/// All parties see that some program differs, so all exchange their traces; each tells every peer whose program differs
+/// what it has where they part, and names the first such peer.
 fn first_difference(
     core: &Core,
     candidate: u32,

@@ -249,8 +249,8 @@ impl Net for Late {
     }
 }
 
-/// Interrupts a party, and again while it gives up, whose frames come out so many milliseconds late. What its peer gets,
-/// and for how long the party stayed.
+/// Interrupts a party, and again while it gives up, whose frames come out so many milliseconds late. What its peer
+/// gets, and for how long the party stayed.
 fn gives_up(late: u64) -> (Vec<Kind>, std::time::Duration) {
     use std::time::{Duration, Instant};
     let mut nets = memory::mesh(2).into_iter();

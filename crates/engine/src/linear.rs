@@ -1,7 +1,7 @@
 //! Linear maps of shared values, as data: every family applies them to its shares, and to tags where it has some.
 //!
-//! A closed set, so that what a family does with shares in a larger ring than their value's is the family's own business: a
-//! slice is the same there, reducing to a smaller ring is not.
+//! A closed set, so that what a family does with shares in a larger ring than their value's is the family's own
+//! business: a slice is the same there, reducing to a smaller ring is not.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;

@@ -1,11 +1,11 @@
 //! Messages for which the sender does not wait: [`Ctx::send`] and [`Ctx::receive`].
 //!
-//! An exchange counts a round for both ends. Here the receiver's depth rises to one more than the sender's, and the sender
-//! goes on where it was: whoever only sends, however often, keeps the other waiting for one message only.
+//! An exchange counts a round for both ends. Here the receiver's depth rises to one more than the sender's, and the
+//! sender goes on where it was: whoever only sends, however often, keeps the other waiting for one message only.
 //!
-//! Both ends call it in step, one the one, the other the other. As in an exchange a sender waits for credit before it sends
-//! and for what it sent earlier only, so that it waits only for a party at an earlier step of the lane: nothing can wait in
-//! a circle. Between more than two parties the depths that a dry run reckons are upper bounds.
+//! Both ends call it in step, one the one, the other the other. As in an exchange a sender waits for credit before it
+//! sends and for what it sent earlier only, so that it waits only for a party at an earlier step of the lane: nothing
+//! can wait in a circle. Between more than two parties the depths that a dry run reckons are upper bounds.
 
 use std::ops::Deref;
 
@@ -43,7 +43,8 @@ impl Ctx {
     /// Receives what `from` sends.
     ///
     /// # Errors
-    /// Whatever ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length than its shape.
+    /// Whatever ends the run; [`Error::Malformed`](crate::Error::Malformed) if the message has another length than its
+    /// shape.
     pub async fn receive<M: Module>(&self, from: usize, shape: M::Shape) -> Result<M> {
         let bytes = self.next_one(from, M::packed_bytes(shape)).await?;
         if self.is_dry() {

@@ -1,5 +1,5 @@
-//! What was opened is not believed yet. Gadgets compute on with it; it leaves a party only when every opening up to it was
-//! checked.
+//! What was opened is not believed yet. Gadgets compute on with it; it leaves a party only when every opening up to it
+//! was checked.
 //!
 //! Where all follow the protocol there is nothing to check, and the checks here cost nothing.
 
@@ -8,8 +8,8 @@ use std::ops::Deref;
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
 
-/// What an opening gave. It is as public as any other number, so gadgets may do anything with it but hand it out: a party
-/// that cheats may have changed it.
+/// What an opening gave. It is as public as any other number, so gadgets may do anything with it but hand it out: a
+/// party that cheats may have changed it.
 pub struct Opened<T> {
     value: T,
     /// Which of what this party opened or was shown it is.
@@ -111,8 +111,8 @@ impl Ctx {
         Opened { value, number: before.all }
     }
 
-    /// What this party has opened so far. It follows the party's own schedule: what a check goes through in one order at all
-    /// parties needs lanes and their uses for names.
+    /// What this party has opened so far. It follows the party's own schedule: what a check goes through in one order
+    /// at all parties needs lanes and their uses for names.
     pub fn openings(&self) -> Openings {
         self.core.openings.get()
     }

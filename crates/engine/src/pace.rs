@@ -33,8 +33,8 @@ impl Pace {
         (enough > 0 && ctx.core.links.is_some()).then(open)
     }
 
-    /// Tells the peers that this party is done with the first `done` pieces of work. Says nothing once they know enough to
-    /// go on to the end: a report never arrives after the row has ended.
+    /// Tells the peers that this party is done with the first `done` pieces of work. Says nothing once they know enough
+    /// to go on to the end: a report never arrives after the row has ended.
     pub fn report(&self, done: usize) {
         if self.reported.get() < self.enough {
             let done = u32::try_from(done).unwrap_or(u32::MAX);
@@ -78,7 +78,8 @@ impl Drop for Pace {
 
 impl Ctx {
     /// A pace for a row of work that every party of this lane goes through. Nobody ever waits for more than the first
-    /// `enough` pieces of it; `None` where that is none, in a dry run, and where a party works alone. Every party calls it in step.
+    /// `enough` pieces of it; `None` where that is none, in a dry run, and where a party works alone. Every party calls
+    /// it in step.
     pub fn pace(&self, enough: usize) -> Option<Pace> {
         Pace::on(self, self.fork_lane(), enough)
     }

@@ -193,12 +193,13 @@ impl Run<'_> {
         &self.agreement
     }
 
-    /// Says what this party is going to do, as a hash that must be alike at all parties. It goes ahead of the first message to each
-    /// peer and takes no round: a peer that is going to do something else ends its run when it has come that far, and so does
-    /// this party when it hears of it. Once, before the first phase.
+    /// Says what this party is going to do, as a hash that must be alike at all parties. It goes ahead of the first
+    /// message to each peer and takes no round: a peer that is going to do something else ends its run when it has come
+    /// that far, and so does this party when it hears of it. Once, before the first phase.
     ///
     /// # Errors
-    /// [`Mismatch::Plan`](crate::Mismatch::Plan) where a peer has said something else already; the peers have been told.
+    /// [`Mismatch::Plan`](crate::Mismatch::Plan) where a peer has said something else already; the peers have been
+    /// told.
     pub fn compare(&mut self, plan: [u8; 32]) -> Result<()> {
         self.party.core.compare(plan).inspect_err(|error| {
             self.finished = true;
@@ -235,10 +236,10 @@ impl Run<'_> {
         result
     }
 
-    /// Says that this party has all that it needs of the run, and waits until every peer said the same: half a round trip
-    /// that counts no round and no payload. A party may hand out what it learned once this returned, and not before; from
-    /// the call on, and if it fails, it keeps what it computed until the next run's handshake tells whether all came here.
-    /// Then none of them draws the run's randomness anew. Once, after the last phase.
+    /// Says that this party has all that it needs of the run, and waits until every peer said the same: half a round
+    /// trip that counts no round and no payload. A party may hand out what it learned once this returned, and not
+    /// before; from the call on, and if it fails, it keeps what it computed until the next run's handshake tells
+    /// whether all came here. Then none of them draws the run's randomness anew. Once, after the last phase.
     ///
     /// # Errors
     /// Those of a link or of a peer, and this party's interrupt; the peers have been told.

@@ -1,7 +1,7 @@
 //! Uniform permutations from a stream.
 //!
-//! Fisher and Yates; a number below m is the first of a stream of words, masked to the bits of m - 1, that is below m: no
-//! bias. How many words that takes depends on the stream only.
+//! Fisher and Yates; a number below m is the first of a stream of words, masked to the bits of m - 1, that is below m:
+//! no bias. How many words that takes depends on the stream only.
 
 use quorate_ring::{Ring, Vector};
 use zeroize::Zeroizing;

@@ -1,8 +1,8 @@
 //! What each party of a run is going to do, as a hash, compared on the way.
 //!
-//! Parties that agreed on a program, and on all that they decide by, decide alike. Should they not, they would wait for messages
-//! that nobody sends, or take one for another. So each says its hash ahead of its first message to every peer: that takes no round,
-//! and ends the run before anything else of it is read.
+//! Parties that agreed on a program, and on all that they decide by, decide alike. Should they not, they would wait for
+//! messages that nobody sends, or take one for another. So each says its hash ahead of its first message to every peer:
+//! that takes no round, and ends the run before anything else of it is read.
 
 use std::cell::{Cell, RefCell};
 

@@ -1,7 +1,7 @@
 //! One party's scheduler: delivers whatever has arrived, polls until nothing moves, flushes, waits for any frame.
 //!
-//! It is single-threaded and knows no protocol. What has arrived lies in the [`Table`] by lane and peer, so nothing depends
-//! on the order in which different peers' frames come.
+//! It is single-threaded and knows no protocol. What has arrived lies in the [`Table`] by lane and peer, so nothing
+//! depends on the order in which different peers' frames come.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -317,8 +317,8 @@ impl Core {
         Ok(())
     }
 
-    /// Says what this party is going to do, ahead of its first message to each peer, and compares that with what peers said.
-    /// They are told also where theirs differs.
+    /// Says what this party is going to do, ahead of its first message to each peer, and compares that with what peers
+    /// said. They are told also where theirs differs.
     pub fn compare(&self, own: Plan) -> Result<()> {
         for to in self.peers() {
             let mut out = self.out.borrow_mut();

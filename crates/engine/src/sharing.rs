@@ -1,7 +1,7 @@
 //! What every backend can do with shared values: the vocabulary that gadgets are written in.
 //!
-//! A backend has arithmetic shares `A` of vectors over Z_2^k, any k, and Boolean shares `B` of bit matrices (rows by lanes).
-//! Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work on
+//! A backend has arithmetic shares `A` of vectors over Z_2^k, any k, and Boolean shares `B` of bit matrices (rows by
+//! lanes). Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work on
 //! shapes. Public values are plain [`Vector`] and [`Bits`], shapes too in a dry run: nobody may branch on them.
 
 use quorate_ring::{Bits, Ring, Vector};
@@ -148,15 +148,16 @@ pub trait Sharing {
     async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>>;
     /// Opens bits to all parties, to compute on. One round.
     async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>>;
-    /// Checks all that was opened so far. Where [`Sharing::CHECKED`] is false, that is nothing: it ends at once, sends nothing,
-    /// and may be called anywhere. Elsewhere nothing else may be under way, and all parties call it after the same openings.
+    /// Checks all that was opened so far. Where [`Sharing::CHECKED`] is false, that is nothing: it ends at once, sends
+    /// nothing, and may be called anywhere. Elsewhere nothing else may be under way, and all parties call it after the
+    /// same openings.
     ///
     /// # Errors
-    /// [`Error::Cheating`](crate::Error::Cheating) at every honest party if somebody opened something else than the protocol
-    /// says.
+    /// [`Error::Cheating`](crate::Error::Cheating) at every honest party if somebody opened something else than the
+    /// protocol says.
     async fn check(&self, ctx: &Ctx) -> Result<Checked>;
-    /// Reveals x, a result, to all parties or to one; the others get `None`. One round. All that was opened before was checked;
-    /// what is revealed here is to be checked before it is handed out.
+    /// Reveals x, a result, to all parties or to one; the others get `None`. One round. All that was opened before was
+    /// checked; what is revealed here is to be checked before it is handed out.
     async fn reveal(
         &self,
         ctx: &Ctx,
@@ -179,11 +180,11 @@ pub trait Sharing {
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
     /// Correlation: masks for probabilistic truncation by `shift` bits (0 < shift <= k - 2).
     async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>>;
-    /// Correlation: uniform elements r of Z_2^k, k the bits of `ring`, as elements of the larger ring `wide`, with their k
-    /// bits.
+    /// Correlation: uniform elements r of Z_2^k, k the bits of `ring`, as elements of the larger ring `wide`, with
+    /// their k bits.
     async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
 
-    /// The rows of all columns in one order, uniformly random and known to no coalition. A column has `rows` rows, of as many
-    /// elements each as go into its length.
+    /// The rows of all columns in one order, uniformly random and known to no coalition. A column has `rows` rows, of
+    /// as many elements each as go into its length.
     async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>>;
 }

@@ -1,7 +1,7 @@
 //! The lanes of a program's steps, started one by one as their operands are there: what is not under way takes no room.
 //!
-//! Step i has the lane of number i, whenever it starts and whoever else is under way, so that nothing depends on the order
-//! in which the parties start their steps.
+//! Step i has the lane of number i, whenever it starts and whoever else is under way, so that nothing depends on the
+//! order in which the parties start their steps.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -73,8 +73,8 @@ impl<'a, T> Steps<'a, T> {
         self.children.is_empty()
     }
 
-    /// Goes on with what something woke; those that are done now, in their order. Call it again until there are none: then
-    /// the caller is woken when there is more.
+    /// Goes on with what something woke; those that are done now, in their order. Call it again until there are none:
+    /// then the caller is woken when there is more.
     ///
     /// # Errors
     /// The first error of any; the others are to be given up.

@@ -1,7 +1,8 @@
 //! A long row of chunks, a bounded window at a time: [`Ctx::stream`].
 //!
-//! Every chunk is a lane forked at its parent's depth, so a streamed operation has the rounds of one chunk while sending
-//! overlaps with computing. Parties tell each other how far they are, so that nobody runs far ahead of the slowest.
+//! Every chunk is a lane forked at its parent's depth, so a streamed operation has the rounds of one chunk while
+//! sending overlaps with computing. Parties tell each other how far they are, so that nobody runs far ahead of the
+//! slowest.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -52,9 +53,9 @@ impl Chunks {
 impl Ctx {
     /// Runs `work` on every chunk, a bounded window at a time, and hands the results to `sink` in order.
     ///
-    /// All chunks start at this lane's depth: however long the row, its rounds are those of one chunk. Every party of the
-    /// session calls it in step, with the same chunks, also one that has nothing to do in `work`. No party runs ahead of
-    /// the slowest by more than two windows, so what is parked anywhere stays bounded.
+    /// All chunks start at this lane's depth: however long the row, its rounds are those of one chunk. Every party of
+    /// the session calls it in step, with the same chunks, also one that has nothing to do in `work`. No party runs
+    /// ahead of the slowest by more than two windows, so what is parked anywhere stays bounded.
     ///
     /// # Errors
     /// The first error of `work`; what else ends the run.

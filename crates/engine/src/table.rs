@@ -15,8 +15,8 @@ use crate::error::{Error, Result, Step};
 use crate::lane::LaneId;
 use crate::wire::Tag;
 
-/// Bytes of one peer that may be parked before its lanes read them. Honest peers stay far below: every lane has a window
-/// and so has every stream. A peer beyond it breaks the protocol.
+/// Bytes of one peer that may be parked before its lanes read them. Honest peers stay far below: every lane has a
+/// window and so has every stream. A peer beyond it breaks the protocol.
 const PARKED_LIMIT: usize = 1 << 30;
 /// What a parked message, or a lane that nobody reads yet, takes beside its payload.
 pub(crate) const OVERHEAD_BYTES: usize = 256;
@@ -151,7 +151,8 @@ impl Table {
         lane.clone()
     }
 
-    /// The lane for which a peer sends something; one that is new counts for all its channels until this party gets there.
+    /// The lane for which a peer sends something; one that is new counts for all its channels until this party gets
+    /// there.
     fn lane_for(&self, peer: usize, id: LaneId) -> Result<Rc<Lane>> {
         let held = self.lanes.borrow().get(&id).cloned();
         if let Some(lane) = held {
@@ -255,8 +256,8 @@ impl Table {
         Some(message)
     }
 
-    /// Takes in credit or progress. Credit is for what this party has sent, so where there is no lane it is one that has
-    /// done its work; progress may come before this party begins the stream, but never after it ended (see `pace`).
+    /// Takes in credit or progress. Credit is for what this party has sent, so where there is no lane it is one that
+    /// has done its work; progress may come before this party begins the stream, but never after it ended (see `pace`).
     pub fn control(&self, peer: usize, tag: Tag, id: LaneId, number: u32) -> Result<()> {
         if tag == Tag::Credit {
             let Some(lane) = self.lanes.borrow().get(&id).cloned() else { return Ok(()) };
@@ -309,8 +310,8 @@ impl Table {
         }
     }
 
-    /// Phase and step of the earliest lane that waits for the peer, or else of the earliest that waits at all, or else of
-    /// the one that has just been served.
+    /// Phase and step of the earliest lane that waits for the peer, or else of the earliest that waits at all, or else
+    /// of the one that has just been served.
     pub fn earliest_wait(&self, peer: usize) -> Option<(Phase, Option<Step>)> {
         let lanes = self.lanes.borrow();
         let waiting = lanes.values().filter_map(|lane| {

@@ -1,7 +1,9 @@
-//! What all parties say at once, so that all of them hear the same, and nobody can choose what it says by what others do.
+//! What all parties say at once, so that all of them hear the same, and nobody can choose what it says by what others
+//! do.
 //!
-//! **Source**: commit and open, and broadcast with an echo (Goldwasser, Lindell 2005), with abort. **Model**: malicious, all
-//! but one. Hash commitments; a party that dislikes what it hears can only abort. With two parties there is nothing to echo.
+//! **Source**: commit and open, and broadcast with an echo (Goldwasser, Lindell 2005), with abort. **Model**:
+//! malicious, all but one. Hash commitments; a party that dislikes what it hears can only abort. With two parties there
+//! is nothing to echo.
 //!
 //! | | rounds | bytes to each peer |
 //! |---|---|---|
@@ -18,8 +20,8 @@ const HASH_BYTES: usize = 32;
 const ECHO: &str = "quorate 2026 engine echo v1";
 
 impl Ctx {
-    /// Tells every peer `value`; what everybody said, by party. All values are equally long. Every party of the lane calls it
-    /// in step.
+    /// Tells every peer `value`; what everybody said, by party. All values are equally long. Every party of the lane
+    /// calls it in step.
     ///
     /// # Errors
     /// [`Error::Cheating`] if a party told different peers different things.
@@ -29,11 +31,12 @@ impl Ctx {
         Ok(said)
     }
 
-    /// The same, where nobody knows what others say before it has said its own: `value` is committed to before anything is
-    /// opened.
+    /// The same, where nobody knows what others say before it has said its own: `value` is committed to before anything
+    /// is opened.
     ///
     /// # Errors
-    /// [`Error::Cheating`] if a party opens something else than it committed to, or told different peers different things.
+    /// [`Error::Cheating`] if a party opens something else than it committed to, or told different peers different
+    /// things.
     pub async fn commit_and_open(
         &self,
         session: &SessionId,

@@ -1,7 +1,8 @@
 //! Coin tossing by commitment: nobody can steer the coins, and nobody knows them before all have committed.
 //!
-//! **Source**: Blum 1983, with hash commitments, echoed where there are more than two parties. **Model**: malicious, all but
-//! one. Rounds: 2; bytes to each peer: 96 for n = 2, 128 above. An adversary that dislikes the coins can only abort.
+//! **Source**: Blum 1983, with hash commitments, echoed where there are more than two parties. **Model**: malicious,
+//! all but one. Rounds: 2; bytes to each peer: 96 for n = 2, 128 above. An adversary that dislikes the coins can only
+//! abort.
 
 use quorate_crypto::{SessionId, os_random};
 

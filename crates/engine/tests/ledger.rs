@@ -1,4 +1,5 @@
-//! A correlation is used once: what a program draws is known before, has one place in the stock, and is gone when drawn.
+//! A correlation is used once: what a program draws is known before, has one place in the stock, and is gone when
+//! drawn.
 
 use quorate_engine::{Ctx, Demand, Draw, Error, Ledger, Phase, Result, dry, testing};
 use std::cell::RefCell;

@@ -1,4 +1,5 @@
-//! One way, a gigabyte to a slow reader: what waits anywhere stays below 64 MiB. Alone in its process, which it measures.
+//! One way, a gigabyte to a slow reader: what waits anywhere stays below 64 MiB. Alone in its process, which it
+//! measures.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Messages for which nobody but the receiver waits: rounds as they were, whatever the timing, in a dry run as on the wire.
+//! Messages for which nobody but the receiver waits: rounds as they were, whatever the timing, in a dry run as on the
+//! wire.
 
 use std::time::Duration;
 

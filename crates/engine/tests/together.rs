@@ -1,4 +1,5 @@
-//! What all parties say at once: alike at all, at the stated cost, and whoever says different things is caught by everybody.
+//! What all parties say at once: alike at all, at the stated cost, and whoever says different things is caught by
+//! everybody.
 
 use crate::common::{echo_of, within_seconds};
 use quorate_crypto::{Context, SessionId, commit};
@@ -43,8 +44,8 @@ enum How {
     Toss,
 }
 
-/// Says one thing to party `to` and another one to the rest, opens to each what it committed to there, and echoes to each what
-/// that one has heard.
+/// Says one thing to party `to` and another one to the rest, opens to each what it committed to there, and echoes to
+/// each what that one has heard.
 async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
     let me = ctx.me();
     let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != me).collect();

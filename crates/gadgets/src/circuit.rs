@@ -1,11 +1,11 @@
 //! Boolean circuits on shared bits: one round for every layer of ANDs.
 //!
 //! **Source**: GMW, as in section III-B of aby: XOR is local, an AND takes one multiplication over Z_2, and ANDs of one
-//! layer share a round. **Model**: that of the sharing. Correlations: those of its ANDs. Rounds: the circuit's AND-depth,
-//! whatever the batch. Timing depends on the circuit and the batch only.
+//! layer share a round. **Model**: that of the sharing. Correlations: those of its ANDs. Rounds: the circuit's
+//! AND-depth, whatever the batch. Timing depends on the circuit and the batch only.
 //!
-//! Inverters cost nothing and change no share: for every slot the party notes whether its value is held inverted, and puts
-//! that right where an AND reads it and at the end.
+//! Inverters cost nothing and change no share: for every slot the party notes whether its value is held inverted, and
+//! puts that right where an AND reads it and at the end.
 
 use quorate_circuits::{And, Local, Order, Program, Slot};
 use quorate_engine::{Chunks, Ctx, LinearBits, Misuse, Result, RowStep, Sharing, UpdateBits};
@@ -16,8 +16,8 @@ use crate::stream;
 /// Bytes per lane and slot that are worked with, all shares together.
 const BYTES_PER_SLOT: usize = 2;
 
-/// The outputs of the circuit for these inputs: row i is wire i of the inputs or outputs, a lane is an instance. Order the
-/// program by [`Order::Layers`]: every step is a round.
+/// The outputs of the circuit for these inputs: row i is wire i of the inputs or outputs, a lane is an instance. Order
+/// the program by [`Order::Layers`]: every step is a round.
 ///
 /// # Errors
 /// [`Misuse`] unless there is a row for every input wire, and whatever ends a run.

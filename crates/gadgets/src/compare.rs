@@ -1,9 +1,9 @@
 //! Comparison: BitLT with a public operand, the most significant bit, and less-than over the full signed range.
 //!
-//! **Source**: Protocol 8 of rss-ring (Appendix A.3). **Deviation**: the result stays a bit over Z_2: with c = Open(x + r),
-//! the top bit of x = c - r is c_{k-1} xor r_{k-1} xor borrow, so that no RandBit, no second opening and no k-bit word are
-//! needed; converting it to Z_2^k, where it is needed, opens one bit. **Model**: that of the sharing; what is opened is
-//! masked by a fresh uniform r.
+//! **Source**: Protocol 8 of rss-ring (Appendix A.3). **Deviation**: the result stays a bit over Z_2: with c = Open(x +
+//! r), the top bit of x = c - r is c_{k-1} xor r_{k-1} xor borrow, so that no RandBit, no second opening and no k-bit
+//! word are needed; converting it to Z_2^k, where it is needed, opens one bit. **Model**: that of the sharing; what is
+//! opened is masked by a fresh uniform r.
 //!
 //! | gadget | correlations | online rounds | opened, ANDs |
 //! |---|---|---|---|

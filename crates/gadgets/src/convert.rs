@@ -1,8 +1,8 @@
 //! B2A: a bit over Z_2 as an element of Z_2^k.
 //!
-//! **Source**: step 10 of Protocol 8 of rss-ring; Fig. 4 of spdz2k-primitives. With a random bit b known over both rings
-//! (its low bit over Z_2): c = Open(x xor b), x = c + b - 2 c b. Correlations: 1 random bit mod 2^k. Online rounds: 1.
-//! Opened: 1 bit, where the paper opens k. **Model**: that of the sharing.
+//! **Source**: step 10 of Protocol 8 of rss-ring; Fig. 4 of spdz2k-primitives. With a random bit b known over both
+//! rings (its low bit over Z_2): c = Open(x xor b), x = c + b - 2 c b. Correlations: 1 random bit mod 2^k. Online
+//! rounds: 1. Opened: 1 bit, where the paper opens k. **Model**: that of the sharing.
 
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Misuse, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
@@ -35,8 +35,8 @@ pub async fn compose<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Resu
     weighed(s, ctx, x, false, ring).await
 }
 
-/// The numbers with these bits, lowest first, in any ring; the last one weighs -2^(rows - 1) where it is a sign. Rounds of
-/// [`Gadgets::bit_to_ring`].
+/// The numbers with these bits, lowest first, in any ring; the last one weighs -2^(rows - 1) where it is a sign. Rounds
+/// of [`Gadgets::bit_to_ring`].
 pub async fn weighed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, signed: bool, ring: Ring) -> Result<S::A> {
     let rows = s.bit_shape(x).0;
     if rows == 0 {

@@ -1,5 +1,5 @@
-//! What gadgets use of a sharing's primitives, for one element. A backend turns this into bytes; tests hold it equal to dry
-//! runs and to the wire. These are the default bodies' costs: a backend that overrides a gadget has its own.
+//! What gadgets use of a sharing's primitives, for one element. A backend turns this into bytes; tests hold it equal to
+//! dry runs and to the wire. These are the default bodies' costs: a backend that overrides a gadget has its own.
 //!
 //! Where values lie side by side in a message their bits are added up, since bytes are rounded per message.
 
@@ -213,8 +213,8 @@ pub fn word(count: u32, k: u32) -> Uses {
     groups.fold(Uses::default(), Uses::beside)
 }
 
-/// A quotient, of so many digits, of integers without signs over Z_2^k that have so many bits and that take `operands` to
-/// become bits. Divisors may be 0.
+/// A quotient, of so many digits, of integers without signs over Z_2^k that have so many bits and that take `operands`
+/// to become bits. Divisors may be 0.
 pub fn int_quotient(y_bits: u32, digits: u32, k: u32, operands: Uses) -> Uses {
     let last = layers(vec![y_bits.into()]).then(layers(carry_tree(y_bits.into(), false)));
     let digit_by_digit = (1..digits).map(|_| add(y_bits + 1, false)).fold(Uses::default(), Uses::then).then(last);

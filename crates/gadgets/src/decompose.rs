@@ -1,7 +1,8 @@
 //! Bit decomposition (A2B): the bits of an element of Z_2^k.
 //!
 //! **Source**: the masked opening of Protocol 8 of rss-ring; x = c - r with c = Open(x + r) public, and a borrow prefix
-//! network. Correlations: edaBit(k). Online rounds: 1 + ceil(log2(k-1)). Opened: k bits. **Model**: that of the sharing.
+//! network. Correlations: edaBit(k). Online rounds: 1 + ceil(log2(k-1)). Opened: k bits. **Model**: that of the
+//! sharing.
 
 use quorate_engine::{Ctx, Result, Sharing};
 

@@ -1,8 +1,8 @@
 //! Equality with zero.
 //!
-//! **Source**: the masked-opening idea of Protocol 8 of rss-ring, with an AND tree (as EQZ of spdz2k-primitives, section
-//! IV). x = 0 exactly when c = Open(x + r) equals r bit by bit. Correlations: edaBit(k). Online rounds: 1 + ceil(log2 k).
-//! Opened: k bits; ANDs: k - 1. **Model**: that of the sharing.
+//! **Source**: the masked-opening idea of Protocol 8 of rss-ring, with an AND tree (as EQZ of spdz2k-primitives,
+//! section IV). x = 0 exactly when c = Open(x + r) equals r bit by bit. Correlations: edaBit(k). Online rounds: 1 +
+//! ceil(log2 k). Opened: k bits; ANDs: k - 1. **Model**: that of the sharing.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::Bits;

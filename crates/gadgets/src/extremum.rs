@@ -1,7 +1,8 @@
 //! Maximum, minimum and arg-max along an axis, as a tournament: log rounds of comparisons.
 //!
-//! Values come as `rows` candidates of `lanes` elements each (row-major). Of equal candidates the first wins: the right one
-//! replaces the left only if it is strictly better. Rounds: ceil(log2 rows) times those of a comparison and a selection.
+//! Values come as `rows` candidates of `lanes` elements each (row-major). Of equal candidates the first wins: the right
+//! one replaces the left only if it is strictly better. Rounds: ceil(log2 rows) times those of a comparison and a
+//! selection.
 
 use std::ops::Range;
 
@@ -53,8 +54,8 @@ pub fn places<S: Gadgets>(s: &S, ctx: &Ctx, index_ring: Ring, rows: Range<usize>
     s.public(&Vector::from_u64s(index_ring, &places))
 }
 
-/// The best candidate of every lane: a field of one row. A field of 2^m rows at a time, and then of their winners, is the
-/// same tournament: candidates meet in the same pairs, in as many rounds.
+/// The best candidate of every lane: a field of one row. A field of 2^m rows at a time, and then of their winners, is
+/// the same tournament: candidates meet in the same pairs, in as many rounds.
 ///
 /// # Errors
 /// Those of [`extremum`].

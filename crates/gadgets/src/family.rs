@@ -1,5 +1,6 @@
-//! A family of protocols: one security model, one sharing. What users read of it is its [`Descriptor`]; what runs programs
-//! under it is a [`Family`]. Nothing outside a family's crate knows which families there are, but the crate that lists them.
+//! A family of protocols: one security model, one sharing. What users read of it is its [`Descriptor`]; what runs
+//! programs under it is a [`Family`]. Nothing outside a family's crate knows which families there are, but the crate
+//! that lists them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -95,8 +96,8 @@ pub trait Computes: Functions + Garbles {}
 
 impl<S: Functions + Garbles> Computes for S {}
 
-/// One party's end of a family that sessions run programs on: set up once, with a twin for dry runs, and correlations that
-/// are made ahead of time.
+/// One party's end of a family that sessions run programs on: set up once, with a twin for dry runs, and correlations
+/// that are made ahead of time.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Family: Computes + 'static {
     const DESCRIPTOR: Descriptor;
@@ -107,7 +108,8 @@ pub trait Family: Computes + 'static {
     /// Who may cheat, in words, and what that rests on.
     fn security(parties: usize, choices: &Choices) -> String;
 
-    /// Agrees with the other parties on all that a session needs. With the party's own coins grown from `coins`, where they are given.
+    /// Agrees with the other parties on all that a session needs. With the party's own coins grown from `coins`, where
+    /// they are given.
     ///
     /// # Errors
     /// [`Misuse::Parties`]; whatever ends a run.
@@ -131,8 +133,8 @@ pub trait Family: Computes + 'static {
     /// What was noted.
     fn take_demand(&self) -> Demand<Self::Kind>;
 
-    /// The offline phase: makes the correlations of a demand, and does what of `online` can be done with them ahead; what a
-    /// party has then that does not go online for it.
+    /// The offline phase: makes the correlations of a demand, and does what of `online` can be done with them ahead;
+    /// what a party has then that does not go online for it.
     ///
     /// # Errors
     /// Whatever ends a run.

@@ -5,8 +5,8 @@ use quorate_engine::{Ctx, Result};
 use crate::compare::Width;
 use crate::{Gadgets, real};
 
-/// Real functions on fixed point with `frac` bits after the point. The default bodies are [`real`]'s, whose errors, domains
-/// and costs are stated there.
+/// Real functions on fixed point with `frac` bits after the point. The default bodies are [`real`]'s, whose errors,
+/// domains and costs are stated there.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Functions: Gadgets {
     /// 1 / (1 + exp(-x)).

@@ -1,7 +1,8 @@
 //! Protocols composed of a backend's basic operations: comparison, equality, bits, truncation, selection, extrema.
 //!
-//! Each gadget is one generic function on [`Sharing`]; [`Gadgets`] offers them as methods with default bodies, so that a
-//! backend may override one. Gadgets call each other through the trait, never the free functions, so overrides take part.
+//! Each gadget is one generic function on [`Sharing`]; [`Gadgets`] offers them as methods with default bodies, so that
+//! a backend may override one. Gadgets call each other through the trait, never the free functions, so overrides take
+//! part.
 //!
 //! Long vectors are cut into chunks that run side by side: rounds do not grow with the batch, memory stays bounded.
 #![forbid(unsafe_code)]
@@ -82,13 +83,14 @@ pub trait Gadgets: Sharing + Sized {
     /// x / 2^shift, rounded down or up: up with probability (x mod 2^shift) / 2^shift. Never off by more.
     ///
     /// # Errors
-    /// [`Misuse`](quorate_engine::Misuse) for a shift above k - 2. For -2^(k-2) <= x < 2^(k-2) only: this is not checked.
+    /// [`Misuse`](quorate_engine::Misuse) for a shift above k - 2. For -2^(k-2) <= x < 2^(k-2) only: this is not
+    /// checked.
     async fn trunc_prob(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
         trunc_prob::trunc_prob(self, ctx, x, shift).await
     }
 
-    /// At most how probable it is that one [`Gadgets::trunc_prob`] of a value of so many signed bits is off by more than a
-    /// unit. TruncPr never fails within its domain, and promises nothing (1) outside.
+    /// At most how probable it is that one [`Gadgets::trunc_prob`] of a value of so many signed bits is off by more
+    /// than a unit. TruncPr never fails within its domain, and promises nothing (1) outside.
     fn trunc_prob_failure(&self, ring: Ring, shift: u32, bits: u32) -> f64 {
         f64::from(u8::from(bits >= ring.bits() || trunc_prob::check_shift(ring, shift).is_err()))
     }

@@ -34,8 +34,8 @@ pub async fn group_with_propagate<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::
     tree(s, ctx, pairs, true).await
 }
 
-/// Combines neighbours until one is left. The lowest group's propagate is computed only if it is wanted. The state holds
-/// all generates above all propagates, so that each level copies every operand once.
+/// Combines neighbours until one is left. The lowest group's propagate is computed only if it is wanted. The state
+/// holds all generates above all propagates, so that each level copies every operand once.
 async fn tree<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>, propagate: bool) -> Result<Pairs<S::B>> {
     let mut width = s.bit_shape(&pairs.generate).0 as u32;
     let mut state = s.concat_rows(&[&pairs.generate, &pairs.propagate]);
@@ -62,8 +62,8 @@ async fn tree<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>, propagate: bool)
     Ok(Pairs { generate: rows(s, &state, &[0]), propagate: rows(s, &state, &[1]) })
 }
 
-/// Generate of every prefix 0..=i, by Sklansky's network: in level l, every position whose bit l is set takes in the group
-/// that ends just below its block. A propagate is kept only while the group does not reach position 0.
+/// Generate of every prefix 0..=i, by Sklansky's network: in level l, every position whose bit l is set takes in the
+/// group that ends just below its block. A propagate is kept only while the group does not reach position 0.
 pub async fn all<S: Sharing>(s: &S, ctx: &Ctx, pairs: Pairs<S::B>) -> Result<S::B> {
     let width = s.bit_shape(&pairs.generate).0 as u32;
     if width == 1 {

@@ -1,7 +1,8 @@
 //! TruncPriv: truncation by a secret number of bits.
 //!
-//! **Source**: section 5 of rss-ring, after Dalskov et al.: with a public bound M on the secret m, x / 2^m = (x 2^(M-m)) / 2^M.
-//! Domain: |x| 2^(M-m) < 2^(k-2), M <= k - 2. Cost: a product and a probabilistic truncation. **Model**: that of the sharing.
+//! **Source**: section 5 of rss-ring, after Dalskov et al.: with a public bound M on the secret m, x / 2^m = (x
+//! 2^(M-m)) / 2^M. Domain: |x| 2^(M-m) < 2^(k-2), M <= k - 2. Cost: a product and a probabilistic truncation.
+//! **Model**: that of the sharing.
 
 use quorate_engine::{Ctx, Linear, LinearBits, Result};
 use quorate_ring::{Ring, Vector};

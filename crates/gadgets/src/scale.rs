@@ -1,10 +1,10 @@
 //! Multiples by public numbers with fractional bits: n x + (m x) / 2^shift, over whatever ring the product m x needs.
 //!
-//! **Source**: none; Convert, a local product and a truncation. x is read with its sign and taken into the product's ring,
-//! if that is larger than its own; half of 2^shift is added and the product truncated exactly, which rounds to the nearest,
-//! or truncated probabilistically without, which rounds down or up. n x is added modulo 2^k, in which the sum is right
-//! whenever it fits. Where limits are given, the signs of x, x - L - 1 and x + L say whether x is beyond its limit: neither
-//! difference wraps for the sign of x with which it counts. **Model**: that of the sharing.
+//! **Source**: none; Convert, a local product and a truncation. x is read with its sign and taken into the product's
+//! ring, if that is larger than its own; half of 2^shift is added and the product truncated exactly, which rounds to
+//! the nearest, or truncated probabilistically without, which rounds down or up. n x is added modulo 2^k, in which the
+//! sum is right whenever it fits. Where limits are given, the signs of x, x - L - 1 and x + L say whether x is beyond
+//! its limit: neither difference wraps for the sign of x with which it counts. **Model**: that of the sharing.
 //!
 //! | | rounds | bytes |
 //! |---|---|---|
@@ -34,8 +34,8 @@ pub struct Scale<'a> {
     /// Bits of x with its sign, as far as it is proven.
     pub bits: u32,
     pub rounding: Rounding,
-    /// L: numbers of larger magnitude become the largest element, with the sign of n x. None are beyond the largest element
-    /// itself. Empty: no number is beyond.
+    /// L: numbers of larger magnitude become the largest element, with the sign of n x. None are beyond the largest
+    /// element itself. Empty: no number is beyond.
     pub limits: &'a [i128],
 }
 

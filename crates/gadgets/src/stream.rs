@@ -69,7 +69,8 @@ pub async fn to_vector<S: Sharing>(
     run(ctx, chunks, work, whole, write).await
 }
 
-/// The results of all chunks in their places, as they come. No elements make one chunk, of none: its shape is the result's.
+/// The results of all chunks in their places, as they come. No elements make one chunk, of none: its shape is the
+/// result's.
 async fn run<T>(
     ctx: &Ctx,
     chunks: Chunks,

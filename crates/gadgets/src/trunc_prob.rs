@@ -1,13 +1,14 @@
 //! Probabilistic truncation: x / 2^m rounded down or up, in one online round.
 //!
-//! **Source**: TruncPr, Protocol 3 of rss-ring (section 5), with its carries corrected (see the backend's `trunc_masks`).
-//! **Notation**: a = x + 2^(k-2), so that 0 <= a < 2^(k-1); r uniform in Z_2^k; c = Open(a + r); c' = c mod 2^(k-1).
-//! a + (r mod 2^(k-1)) = c' + 2^(k-1) b with b = c_{k-1} xor r_{k-1}, and
-//! floor(c' / 2^m) - floor((r mod 2^(k-1)) / 2^m) + 2^(k-1-m) b differs from a / 2^m by less than 1.
+//! **Source**: TruncPr, Protocol 3 of rss-ring (section 5), with its carries corrected (see the backend's
+//! `trunc_masks`). **Notation**: a = x + 2^(k-2), so that 0 <= a < 2^(k-1); r uniform in Z_2^k; c = Open(a + r); c' = c
+//! mod 2^(k-1). a + (r mod 2^(k-1)) = c' + 2^(k-1) b with b = c_{k-1} xor r_{k-1}, and floor(c' / 2^m) - floor((r mod
+//! 2^(k-1)) / 2^m) + 2^(k-1-m) b differs from a / 2^m by less than 1.
 //!
-//! Domain: -2^(k-2) <= x < 2^(k-2), m <= k - 2. Within it the result is never off by 2^(k-m). Correlations: one truncation
-//! mask. Online rounds: 1. Opened: k bits. **Model**: that of the sharing; the rounding bit, [c mod 2^m < a mod 2^m], is
-//! part of what an opened result says: the ideal functionality gives it away. Truncation that does not is `trunc_exact`.
+//! Domain: -2^(k-2) <= x < 2^(k-2), m <= k - 2. Within it the result is never off by 2^(k-m). Correlations: one
+//! truncation mask. Online rounds: 1. Opened: k bits. **Model**: that of the sharing; the rounding bit, [c mod 2^m < a
+//! mod 2^m], is part of what an opened result says: the ideal functionality gives it away. Truncation that does not is
+//! `trunc_exact`.
 
 use quorate_engine::{Ctx, Linear, Misuse, Result};
 use quorate_ring::{Ring, Vector};

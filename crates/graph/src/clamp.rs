@@ -7,8 +7,8 @@ use crate::node::{Node, NodeId, Op};
 /// How many selections inside each other are looked through.
 pub(crate) const DEPTH: u32 = 8;
 
-/// Where the selection of `[condition, a, b]` lies if it is a minimum or a maximum and that says more than its dtype does:
-/// so `clip` bounds even what nothing was known of.
+/// Where the selection of `[condition, a, b]` lies if it is a minimum or a maximum and that says more than its dtype
+/// does: so `clip` bounds even what nothing was known of.
 pub(crate) fn clamped(graph: &Graph, inputs: &[NodeId]) -> Option<Interval> {
     let found = extreme(graph, inputs, DEPTH)?;
     let dtype = graph.node(*inputs.get(1)?).dtype;

@@ -16,14 +16,15 @@ pub struct Cut {
     /// Bits of the smallest signed integer that holds the value before the shift (which may be more than the ring has),
     /// where its range is proven.
     pub proven_bits: Option<u32>,
-    /// Whether nothing but the value's dtype says how large it is. A product's ring must hold it whole anyway, so that its
-    /// author promised more.
+    /// Whether nothing but the value's dtype says how large it is. A product's ring must hold it whole anyway, so that
+    /// its author promised more.
     pub is_any_value: bool,
 }
 
 impl Graph {
-    /// Where node `id` drops fractional bits of a fixed-point result: products of fixed point, multiples by public reals, and
-    /// conversions into fixed point with fewer fractional bits. Integers and shifts that users write are always exact.
+    /// Where node `id` drops fractional bits of a fixed-point result: products of fixed point, multiples by public
+    /// reals, and conversions into fixed point with fewer fractional bits. Integers and shifts that users write are
+    /// always exact.
     pub fn cut(&self, id: NodeId) -> Option<Cut> {
         let node = self.node(id);
         let inputs = self.known(&node.inputs);

@@ -78,8 +78,8 @@ impl Dtype {
         }
     }
 
-    /// The same kind of numbers in the first usual width (8, 16, 32, 64, 96, 120 bits) that is no less than now and holds
-    /// `values`, ring units; `None` where none does.
+    /// The same kind of numbers in the first usual width (8, 16, 32, 64, 96, 120 bits) that is no less than now and
+    /// holds `values`, ring units; `None` where none does.
     pub(crate) fn holding(self, values: Interval) -> Option<Dtype> {
         if self.range().covers(values) {
             return Some(self);

@@ -2,7 +2,8 @@
 //!
 //! What is forgotten is each party's own business and changes nothing that parties compare: hashes stand for all nodes
 //! before, and whatever looks at nodes to decide something finds them at every party. Building looks at the operands of
-//! what users hold (through selections within selections, see `clamp`), planning at the newest nodes (see `repetitions`).
+//! what users hold (through selections within selections, see `clamp`), planning at the newest nodes (see
+//! `repetitions`).
 
 use std::collections::BTreeSet;
 
@@ -22,8 +23,8 @@ impl Graph {
         self.nodes.len() > NEWEST + MORE
     }
 
-    /// Forgets the nodes before the `end`-th, but for the newest of all: `roots` are needed on, with what it takes to build
-    /// more on them.
+    /// Forgets the nodes before the `end`-th, but for the newest of all: `roots` are needed on, with what it takes to
+    /// build more on them.
     pub fn forget(&mut self, end: usize, roots: &BTreeSet<NodeId>) {
         let end = end.min(self.len().saturating_sub(NEWEST)).max(self.first);
         let mut stay = BTreeSet::new();

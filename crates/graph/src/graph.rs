@@ -79,7 +79,8 @@ pub enum Watch {
     Stated,
     /// Whoever builds the program, once for each line.
     Program,
-    /// Whoever runs it, if a value leaves its dtype ([`Checker`](crate::Checker)): stated bounds are reported while building.
+    /// Whoever runs it, if a value leaves its dtype ([`Checker`](crate::Checker)): stated bounds are reported while
+    /// building.
     Values,
 }
 
@@ -162,8 +163,8 @@ impl Graph {
         self.hashes[id.index() - self.first]
     }
 
-    /// The hash of one step by itself: what it does, with which dtypes, sizes and bounds, and public numbers that all elements
-    /// of an operand have. Steps of one hash cost the same, and have the same circuits.
+    /// The hash of one step by itself: what it does, with which dtypes, sizes and bounds, and public numbers that all
+    /// elements of an operand have. Steps of one hash cost the same, and have the same circuits.
     pub fn step_hash(&self, id: NodeId) -> Hash {
         let node = self.node(id);
         self.steps.of(id, || Hash::of_step(node, &self.operands(&node.inputs)))
@@ -174,7 +175,8 @@ impl Graph {
         &self.hashes
     }
 
-    /// Results that may leave their dtype and public numbers that theirs changes, in the order in which they were built.
+    /// Results that may leave their dtype and public numbers that theirs changes, in the order in which they were
+    /// built.
     pub fn warnings(&self) -> &[RangeWarning] {
         &self.warnings
     }
@@ -234,8 +236,8 @@ impl Graph {
         128 - self.node(id).range().hi().max(0).leading_zeros()
     }
 
-    /// Bits of the largest magnitude, in ring units, of a quotient of values of `a` and values of `b` that are not 0, as
-    /// far as it is proven; the quotient need not fit the dtype.
+    /// Bits of the largest magnitude, in ring units, of a quotient of values of `a` and values of `b` that are not 0,
+    /// as far as it is proven; the quotient need not fit the dtype.
     pub fn quotient_bits(&self, a: NodeId, b: NodeId) -> u32 {
         let (a, b) = (self.node(a), self.node(b));
         128 - real::quotients(a.range(), b.range(), a.dtype.frac()).1.leading_zeros()
@@ -397,8 +399,8 @@ impl Graph {
         Ok(id)
     }
 
-    /// A public array of its own where `id` is one that others use, too; `before`: how many nodes there were before it was
-    /// asked for. Users let go of theirs, and ask for it anew, whenever they like.
+    /// A public array of its own where `id` is one that others use, too; `before`: how many nodes there were before it
+    /// was asked for. Users let go of theirs, and ask for it anew, whenever they like.
     pub fn own(&mut self, id: NodeId, before: usize, source: Source) -> Result<NodeId, BuildError> {
         let node = self.node(id);
         if id.index() >= before || !node.is_public() {

@@ -1,7 +1,7 @@
 //! Operations as Boolean circuits on one element, for sharings that hold numbers as bits.
 //!
-//! Proven intervals make them small: a number whose top bits are copies of lower ones has no wires for them, and what is
-//! computed is as wide as its result needs. Constants that all elements have are part of the circuit.
+//! Proven intervals make them small: a number whose top bits are copies of lower ones has no wires for them, and what
+//! is computed is as wide as its result needs. Constants that all elements have are part of the circuit.
 
 use std::sync::Arc;
 
@@ -103,15 +103,16 @@ fn aligned(x: &Number, y: &Number) -> (Vec<Bit>, Vec<Bit>, Sign) {
 }
 
 impl Graph {
-    /// The bits that hold every value of a node, at least one, and whether the last one is a sign; the dtype's other bits are
-    /// copies of it, or 0.
+    /// The bits that hold every value of a node, at least one, and whether the last one is a sign; the dtype's other
+    /// bits are copies of it, or 0.
     pub fn width(&self, id: NodeId) -> (usize, bool) {
         let node = self.node(id);
         let (width, signed) = width_of(node.dtype, node.interval);
         (width.max(1), signed)
     }
 
-    /// Whether there is an operation on bits for node `id`, that is, whether [`Graph::in_bits`] gives one; builds nothing.
+    /// Whether there is an operation on bits for node `id`, that is, whether [`Graph::in_bits`] gives one; builds
+    /// nothing.
     pub fn has_circuit(&self, id: NodeId) -> bool {
         match &self.node(id).op {
             Op::FloorDiv(divisors) | Op::Remainder(divisors) => single(divisors).is_some(),
@@ -124,8 +125,8 @@ impl Graph {
         }
     }
 
-    /// The operation of node `id` on bits; `None` where it is not done so. Operations that only move elements, and those
-    /// between numbers and arrays of bits, need no circuit and are `None`, too.
+    /// The operation of node `id` on bits; `None` where it is not done so. Operations that only move elements, and
+    /// those between numbers and arrays of bits, need no circuit and are `None`, too.
     pub fn in_bits(&self, id: NodeId, goal: Goal) -> Option<InBits> {
         let node = self.node(id);
         match &node.op {
@@ -316,7 +317,8 @@ fn scale_of_all(by: &Scale) -> Option<(i128, i128, Option<i128>)> {
     Some((single(&by.whole.to_vec())?, single(&by.factors.to_vec())?, limit))
 }
 
-/// n x + floor((m x + half) / 2^shift), saturated beyond a limit, in `width` bits; `None` where elements differ in n or m.
+/// n x + floor((m x + half) / 2^shift), saturated beyond a limit, in `width` bits; `None` where elements differ in n or
+/// m.
 fn scaled(b: &mut Builder, x: &Number, by: &Scale, (width, most): (usize, i128), goal: Goal) -> Option<Vec<Bit>> {
     let (n, m, limit) = scale_of_all(by)?;
     let mut result = b.mul(&x.at(width), &constant(n).at(width), goal);

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Two facts that an executor may rely on. A node is public exactly when it is an [`Op::Constant`]: operations on
-//! constants alone are evaluated while building, but for the approximate ones. And elementwise operations have operands of the node's own shape:
-//! broadcasting is a node of its own.
+//! constants alone are evaluated while building, but for the approximate ones. And elementwise operations have operands
+//! of the node's own shape: broadcasting is a node of its own.
 #![forbid(unsafe_code)]
 
 mod build;

@@ -67,8 +67,8 @@ pub enum Give {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     pub give: Give,
-    /// The program's promise that magnitudes of quotients by what is not 0 are below 2^bits; where it is broken, results are
-    /// any numbers.
+    /// The program's promise that magnitudes of quotients by what is not 0 are below 2^bits; where it is broken,
+    /// results are any numbers.
     pub quotient_bits: Option<u32>,
 }
 
@@ -142,8 +142,8 @@ pub enum Op {
     Cast,
     /// The bits of each element along a new last axis, lowest first: two's complement of the ring units.
     Bits,
-    /// A Boolean circuit: operands are bits, of which the last axis is the wires of one group of inputs and all before it the
-    /// batch; the result's last axis is the output wires.
+    /// A Boolean circuit: operands are bits, of which the last axis is the wires of one group of inputs and all before
+    /// it the batch; the result's last axis is the output wires.
     Circuit(Arc<Circuit>),
     /// Numbers from their bits along the last axis, lowest first: undoes [`Op::Bits`].
     Compose,

@@ -1,5 +1,5 @@
-//! What holds of each operation wherever it runs: its name, whether it talks, how it can be cut, what it takes beside its
-//! operands, what becomes of results that are too large. A new operation says all of it here; its interval is in
+//! What holds of each operation wherever it runs: its name, whether it talks, how it can be cut, what it takes beside
+//! its operands, what becomes of results that are too large. A new operation says all of it here; its interval is in
 //! [`ranges`](crate::ranges), its meaning in [`reference`](crate::reference).
 
 use crate::node::{Axis, Division, Give, Op};

@@ -1,13 +1,14 @@
 //! Real functions of fixed point: what they are, where their results lie, and their values in the clear.
 //!
-//! Intervals enter the program's hash, so they come from integers and correctly rounded arithmetic alone, which give the
-//! same on every machine.
+//! Intervals enter the program's hash, so they come from integers and correctly rounded arithmetic alone, which give
+//! the same on every machine.
 
 use crate::dtype::Dtype;
 use crate::interval::Interval;
 
 /// A function of one fixed-point number. Results are within two units of 2^-f, but for powers of arguments above 8,
-/// which are within a relative 2^-27 beside, and roots of more than 64 bits, within a relative 2^-28; outside its domain a function gives the value stated here, never an error.
+/// which are within a relative 2^-27 beside, and roots of more than 64 bits, within a relative 2^-28; outside its
+/// domain a function gives the value stated here, never an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Real {
     /// 1 / (1 + e^-x).
@@ -62,8 +63,8 @@ impl Real {
         }
     }
 
-    /// Whether the result of some argument in `interval` (ring units) fits the dtype: not that of every one is the largest
-    /// number in place of what the function's name says.
+    /// Whether the result of some argument in `interval` (ring units) fits the dtype: not that of every one is the
+    /// largest number in place of what the function's name says.
     pub fn fits_on(self, interval: Interval, dtype: Dtype) -> bool {
         let (one, most) = (1i128 << dtype.frac(), dtype.range().hi());
         let largest = interval.lo().unsigned_abs().max(interval.hi().unsigned_abs()).max(1) as i128;
@@ -173,8 +174,8 @@ pub(crate) fn quotient_reach(x: Interval, y: Interval, dtype: Dtype) -> Option<I
     (!y.contains(0) && dtype.range().covers(Interval::new(lo, hi))).then(|| Interval::new(lo, hi))
 }
 
-/// x / y in the clear: where y is 0 or the quotient does not fit, the largest number with the quotient's sign (that of x
-/// for y = 0); 0 / 0 is 0.
+/// x / y in the clear: where y is 0 or the quotient does not fit, the largest number with the quotient's sign (that of
+/// x for y = 0); 0 / 0 is 0.
 pub(crate) fn divide(x: i128, y: i128, dtype: Dtype) -> i128 {
     let most = dtype.range().hi();
     match (x.signum(), y) {

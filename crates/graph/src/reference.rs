@@ -23,8 +23,9 @@ pub enum EvalError {
 }
 
 /// The values of every node, in ring units, given those of the inputs. Results wrap into their dtype; shifts right and
-/// products of fixed point round towards minus infinity. Shuffles keep the order, one of those that protocols give. Real functions are rounded to the nearest unit: protocols give
-/// them within their stated error ([`Op::is_approximate`]).
+/// products of fixed point round towards minus infinity. Shuffles keep the order, one of those that protocols give.
+/// Real functions are rounded to the nearest unit: protocols give them within their stated error
+/// ([`Op::is_approximate`]).
 pub fn eval_clear(graph: &Graph, inputs: &BTreeMap<NodeId, Vec<i128>>) -> Result<Vec<Vec<i128>>, EvalError> {
     let mut results: Vec<Vec<i128>> = Vec::with_capacity(graph.nodes().len());
     for (i, node) in graph.nodes().iter().enumerate() {
@@ -62,8 +63,8 @@ pub(crate) fn evaluate(
     map(&result, |x| dtype.wrap(x))
 }
 
-/// The result of one operation on integers, which do not wrap; `None` where 128 bits do not hold it, or what it is made of.
-/// Where fewer bits are the operation's meaning, as for numbers made of bits, it has these.
+/// The result of one operation on integers, which do not wrap; `None` where 128 bits do not hold it, or what it is made
+/// of. Where fewer bits are the operation's meaning, as for numbers made of bits, it has these.
 pub(crate) fn exact(
     op: &Op,
     nodes: &[&Node],

@@ -10,9 +10,9 @@ use crate::node::NodeId;
 pub(crate) const WINDOW: usize = 10_000;
 
 impl Graph {
-    /// How often the program has had all of `steps` before, by the hashes of the single steps, not counting these themselves.
-    /// In order; looks back over some thousand nodes at most, and only for steps that are not much older than that. Alike
-    /// wherever the program is, whatever was run of it.
+    /// How often the program has had all of `steps` before, by the hashes of the single steps, not counting these
+    /// themselves. In order; looks back over some thousand nodes at most, and only for steps that are not much older
+    /// than that. Alike wherever the program is, whatever was run of it.
     pub fn repetitions(&self, steps: &[NodeId]) -> usize {
         let Some(&last) = steps.last() else { return 0 };
         if last.index() + WINDOW < self.len() {

@@ -1,10 +1,11 @@
-//! Multiples by public reals that no element of a dtype equals: as integers, so near that results are right to the unit.
+//! Multiples by public reals that no element of a dtype equals: as integers, so near that results are right to the
+//! unit.
 //!
-//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is
-//! floor((m x + 2^(s-1)) / 2^s), rounded to the nearest; what m is off by, at most 1/2, moves it by |x| / 2^(s+1). The
-//! smallest s is taken that keeps this at a quarter of a unit for every proven x, so that the result is within 3/4 of a
-//! unit, and is x c where that is a whole number of units; or the s at which m is exact, if that is less. Where nothing
-//! is left of r, n x is near enough by itself. A product m x may be wider than the dtype: then x goes into a larger ring.
+//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is floor((m x
+//! + 2^(s-1)) / 2^s), rounded to the nearest; what m is off by, at most 1/2, moves it by |x| / 2^(s+1). The smallest s
+//! is taken that keeps this at a quarter of a unit for every proven x, so that the result is within 3/4 of a unit, and
+//! is x c where that is a whole number of units; or the s at which m is exact, if that is less. Where nothing is left
+//! of r, n x is near enough by itself. A product m x may be wider than the dtype: then x goes into a larger ring.
 
 use std::ops::Range;
 
@@ -15,8 +16,8 @@ use crate::units::Units;
 
 const MOST_BITS: u32 = MAX_RING_BITS;
 
-/// How every element is multiplied: x becomes n x + floor((m x + half) / 2^shift), for 2^(shift-1) as the half (where results
-/// are rounded either way: for none). One n, m or limit for each element, or one for all.
+/// How every element is multiplied: x becomes n x + floor((m x + half) / 2^shift), for 2^(shift-1) as the half (where
+/// results are rounded either way: for none). One n, m or limit for each element, or one for all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     /// n.
@@ -29,8 +30,8 @@ pub struct Scale {
     pub product_bits: u32,
     /// Bits of the ring in which that is computed: the dtype's or more.
     pub ring_bits: u32,
-    /// Of larger magnitudes the result is the largest element, with the sign of n x; a limit that is the largest element
-    /// itself is none.
+    /// Of larger magnitudes the result is the largest element, with the sign of n x; a limit that is the largest
+    /// element itself is none.
     pub limits: Option<Units>,
 }
 
@@ -138,7 +139,8 @@ fn product_shr(x: i128, m: i128, e: u32) -> i128 {
 
 const MOST: i32 = MOST_BITS as i32;
 
-/// Fractional bits of a public number, not in it, move its product with a number of this size, not 0, by a quarter at most.
+/// Fractional bits of a public number, not in it, move its product with a number of this size, not 0, by a quarter at
+/// most.
 pub(crate) fn enough_bits(size: i128) -> u32 {
     129 - (size - 1).leading_zeros()
 }
@@ -348,8 +350,8 @@ mod tests {
         assert_eq!(inverted, 21);
     }
 
-    /// Checks the multiples of `xs` against the exact products with top / bottom, in quarters of units; how many there were
-    /// whose products have less than 128 bits.
+    /// Checks the multiples of `xs` against the exact products with top / bottom, in quarters of units; how many there
+    /// were whose products have less than 128 bits.
     fn check(scale: &Scale, xs: &[i128], (top, bottom): (i128, i128), dtype: Dtype, quarters: i128) -> usize {
         let most = dtype.range().hi();
         let mut checked = 0;

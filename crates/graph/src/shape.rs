@@ -1,4 +1,5 @@
-//! Numpy's rules for shapes, and the index lists that turn them into gathers. Indices count flattened elements in row-major order.
+//! Numpy's rules for shapes, and the index lists that turn them into gathers. Indices count flattened elements in
+//! row-major order.
 
 use std::ops::Range;
 

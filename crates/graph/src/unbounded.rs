@@ -16,8 +16,9 @@ const MOST_DIGITS: u32 = 36;
 /// Below so many bits, sums of two numbers wrap for numbers that people have.
 const FEW_BITS: u32 = 32;
 
-/// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and differences of two
-/// numbers count where these are short, or have no sign: else they would have to be beyond what anybody computes with.
+/// Whether results of this operation leave their dtype for some values of the operands' dtypes. Sums and differences of
+/// two numbers count where these are short, or have no sign: else they would have to be beyond what anybody computes
+/// with.
 pub(crate) fn may_wrap(op: &Op, inputs: &[Known], dtype: Dtype) -> bool {
     let counts = match op.properties().wraps {
         Wraps::Never => false,

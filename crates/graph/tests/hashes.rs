@@ -190,7 +190,8 @@ fn every_gate_of_a_circuit_counts() {
     }
 }
 
-/// Steps of one hash share what was found out about one of them: a public operand takes other protocols than a secret one.
+/// Steps of one hash share what was found out about one of them: a public operand takes other protocols than a secret
+/// one.
 #[test]
 fn the_hash_of_a_step_says_which_operands_are_public() {
     let mut graph = Graph::new();

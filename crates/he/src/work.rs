@@ -1,7 +1,7 @@
 //! What triples take of a party, in products of words: for predictions, so about.
 //!
-//! A product modulo a number of w words counts 2 w^2, its reduction by Montgomery included, and two more for each word; an
-//! entry of a table that is chosen among 16 is a loop over all of them.
+//! A product modulo a number of w words counts 2 w^2, its reduction by Montgomery included, and two more for each word;
+//! an entry of a table that is chosen among 16 is a loop over all of them.
 
 use quorate_ring::meter::{self, Kernel, charge};
 

@@ -1,5 +1,5 @@
-//! Latency and throughput of the links of this machine: `cargo run --release -p quorate-net --features testing --example
-//! pingpong`. Prints the median of several runs.
+//! Latency and throughput of the links of this machine: `cargo run --release -p quorate-net --features testing
+//! --example pingpong`. Prints the median of several runs.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

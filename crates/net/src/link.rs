@@ -25,8 +25,8 @@ pub enum Wait {
 ///
 /// Frames of one peer arrive in the order in which it sent them. A peer's failure is sticky: [`recv`](Net::recv)
 /// reports it once, after every frame that arrived before it; from then on [`send`](Net::send) to that peer repeats it.
-/// Until `recv` has reported the failure, frames sent to the dead peer vanish and `send` succeeds, so that what the peer
-/// said before it died is always read first.
+/// Until `recv` has reported the failure, frames sent to the dead peer vanish and `send` succeeds, so that what the
+/// peer said before it died is always read first.
 ///
 /// Dropping a `Net` closes its links: the peers see [`NetError::Lost`], after the frames sent before. An orderly end
 /// ("goodbye") is the caller's message; [`flush`](Net::flush) first.

@@ -1,8 +1,8 @@
 //! Links between the threads of one process that are as slow as a network: the delays are real.
 //!
-//! Each directed link is independent and full duplex. A frame occupies its link for size / bandwidth, beginning when the
-//! frames before it have left, and arrives half a round trip later. So a party that sends much to one peer does not slow
-//! down what it sends to another, nor what it receives.
+//! Each directed link is independent and full duplex. A frame occupies its link for size / bandwidth, beginning when
+//! the frames before it have left, and arrives half a round trip later. So a party that sends much to one peer does not
+//! slow down what it sends to another, nor what it receives.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use quorate_net::shaped::{self, Shape, ShapedNet};
 use quorate_net::{Net, NetError, Wait};
 
-/// A delay is never shorter than it should be. Machines that run tests are busy: one of so many attempts must be at most
-/// this many times as long.
+/// A delay is never shorter than it should be. Machines that run tests are busy: one of so many attempts must be at
+/// most this many times as long.
 const SLACK: u32 = 5;
 const ATTEMPTS: usize = 10;
 

@@ -221,7 +221,8 @@ mod tests {
         assert!(pairs.iter().flatten().all(|key| own.iter().all(|mine| **mine != **key)));
     }
 
-    /// Without the transcript in it, one key would serve for several messages: who turns a peer's points about would know it.
+    /// Without the transcript in it, one key would serve for several messages: who turns a peer's points about would
+    /// know it.
     #[test]
     fn keys_depend_on_all_that_was_said_in_their_ot() {
         let (sent, received, shared) = ([1; 32], [2; 64], RistrettoPoint::mul_base(&Scalar::from(7u8)));

@@ -1,8 +1,8 @@
 //! OTs of messages that the sender chooses, and of shared products with a bit.
 //!
-//! **Source**: Beaver 1995 for chosen messages from random ones; correlated OT after Asharov et al. 2013. **Model**: that of the
-//! extension. The receiver's choice bits cost a bit each (see `cot`), then the sender answers in one message, so 2
-//! rounds, 4 with checks. **Notation**: pads p_0, p_1 of a random OT; c the choice.
+//! **Source**: Beaver 1995 for chosen messages from random ones; correlated OT after Asharov et al. 2013. **Model**:
+//! that of the extension. The receiver's choice bits cost a bit each (see `cot`), then the sender answers in one
+//! message, so 2 rounds, 4 with checks. **Notation**: pads p_0, p_1 of a random OT; c the choice.
 //!
 //! | protocol | the sender sends | the receiver computes |
 //! |---|---|---|
@@ -152,7 +152,8 @@ fn bits_of(vector: &Vector) -> usize {
     vector.ring().bits() as usize
 }
 
-/// `rows` bits of each block's hashes: the blocks' first hashes have tweaks from 0 on, the second ones those that follow.
+/// `rows` bits of each block's hashes: the blocks' first hashes have tweaks from 0 on, the second ones those that
+/// follow.
 fn tall(hash: &quorate_crypto::Tccr, blocks: &Blocks, rows: usize) -> Bits {
     let part = |i: usize| {
         let mut hashed = blocks.clone();

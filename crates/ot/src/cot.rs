@@ -6,8 +6,8 @@
 //! | correlated, the receiver's choices | 1, 3 | 4 an OT |
 //! | random: both messages hashed | 1, 3 | 3.875 an OT |
 //!
-//! **Source**: Ishai et al. 2003 for the hashing; the hash and its tweaks are those of Guo, Katz, Wang, Yu 2020, under a
-//! key for each batch. Message b of OT i is H(q_i + b Delta, i).
+//! **Source**: Ishai et al. 2003 for the hashing; the hash and its tweaks are those of Guo, Katz, Wang, Yu 2020, under
+//! a key for each batch. Message b of OT i is H(q_i + b Delta, i).
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Bits;

@@ -1,10 +1,10 @@
 //! Products over Z_2^k from correlated OTs, bit by bit.
 //!
-//! **Source**: Gilboa, "Two Party RSA Key Generation", CRYPTO 1999; the shortened messages after Demmler, Schneider, Zohner
-//! (ABY), NDSS 2015, section III-A5. **Model**: that of the extension; a malicious party may make the product wrong,
-//! and a sender by different b for different bits learns bits of a where that shows. **Notation**: the receiver has a,
-//! the sender b. OT (i, e), i < k, e < len, has the choice bit a_(e,i) and is number i len + e; its pads p_0, p_1 are
-//! reduced to k - i bits.
+//! **Source**: Gilboa, "Two Party RSA Key Generation", CRYPTO 1999; the shortened messages after Demmler, Schneider,
+//! Zohner (ABY), NDSS 2015, section III-A5. **Model**: that of the extension; a malicious party may make the product
+//! wrong, and a sender by different b for different bits learns bits of a where that shows. **Notation**: the receiver
+//! has a, the sender b. OT (i, e), i < k, e < len, has the choice bit a_(e,i) and is number i len + e; its pads p_0,
+//! p_1 are reduced to k - i bits.
 //!
 //! | step | sender | receiver |
 //! |---|---|---|

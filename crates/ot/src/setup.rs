@@ -162,8 +162,8 @@ impl Ot {
         self.peer
     }
 
-    /// Keeps a line full that takes so many bytes each way before the first comes back, as far as memory allows. The parties say
-    /// the same.
+    /// Keeps a line full that takes so many bytes each way before the first comes back, as far as memory allows. The
+    /// parties say the same.
     pub fn fill(&self, line_bytes: usize) {
         self.window.set(window_of(line_bytes));
     }

@@ -1,5 +1,5 @@
-//! The families of protocols by name: the only match on the protocol. Who runs programs under a protocol that users name
-//! brings a [`Visit`], which works for every family.
+//! The families of protocols by name: the only match on the protocol. Who runs programs under a protocol that users
+//! name brings a [`Visit`], which works for every family.
 #![forbid(unsafe_code)]
 
 use quorate_aby::Aby;

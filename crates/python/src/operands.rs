@@ -10,8 +10,8 @@ use quorate_session::Data;
 
 use crate::errors::{raise, roomy};
 
-/// The kinds of numbers that cross the border: `i` for int64, `u` for uint64, `f` for float64, `?` for bool, `w` for integers of
-/// 128 bits, little endian.
+/// The kinds of numbers that cross the border: `i` for int64, `u` for uint64, `f` for float64, `?` for bool, `w` for
+/// integers of 128 bits, little endian.
 pub(crate) fn numbers(kind: &str, bytes: &[u8]) -> PyResult<Data> {
     let (words, _) = bytes.as_chunks::<8>();
     match kind {

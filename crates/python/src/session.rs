@@ -29,8 +29,8 @@ pub(crate) struct Session {
     process: u32,
 }
 
-/// Python's hold on the nodes. Behind a lock of its own: threads and the garbage collector let go of arrays at any time,
-/// during a run, too.
+/// Python's hold on the nodes. Behind a lock of its own: threads and the garbage collector let go of arrays at any
+/// time, during a run, too.
 #[derive(Default)]
 struct Arrays {
     /// How many arrays stand for a node.
@@ -242,8 +242,8 @@ impl Session {
         values.iter().map(shown).collect()
     }
 
-    /// What `targets` would cost, as a dictionary, as if the nodes `assumed` had been run: with every party on a machine of
-    /// its own where a network is named, and otherwise where this session's parties are.
+    /// What `targets` would cost, as a dictionary, as if the nodes `assumed` had been run: with every party on a
+    /// machine of its own where a network is named, and otherwise where this session's parties are.
     fn plan<'py>(
         &self,
         py: Python<'py>,

@@ -34,7 +34,8 @@
 //! from outside enter by `unpack` and numbers from outside by the codecs, which return [`RingError`].
 //!
 //! # Threads
-//! Long operations run on as many threads as [`threads::set_threads`] gave the calling one; what they compute is the same.
+//! Long operations run on as many threads as [`threads::set_threads`] gave the calling one; what they compute is the
+//! same.
 //!
 //! # Timing
 //! No kernel branches on a value or indexes by one; lengths, rings, ranges and index lists are public.

@@ -1,6 +1,6 @@
 //! Memory of long vectors. A page that the system has to give takes about as long as a thousand additions of words, so
-//! that long vectors take large pages, and shorter ones the memory that others of their length have left. What cannot be had
-//! ends the work in good order (see [`guarded`]).
+//! that long vectors take large pages, and shorter ones the memory that others of their length have left. What cannot
+//! be had ends the work in good order (see [`guarded`]).
 
 pub use crate::shortage::{Careful, OutOfMemory, guarded, keep_reserve};
 
@@ -9,12 +9,12 @@ use crate::shortage;
 /// Bytes from which on a vector is taken from the system by itself, in large pages, and given back when it is freed.
 pub const LARGE_BYTES: usize = 4 << 20;
 
-/// Has the system's allocator keep freed memory for the next vectors of less than [`LARGE_BYTES`] instead of giving it back
-/// and asking for it again; each of its arenas still gives back what is more than 64 MiB at its end.
+/// Has the system's allocator keep freed memory for the next vectors of less than [`LARGE_BYTES`] instead of giving it
+/// back and asking for it again; each of its arenas still gives back what is more than 64 MiB at its end.
 ///
 /// This is a setting of the process, for its owner to make, once. It does nothing where variables of the environment
-/// (`MALLOC_...`, `GLIBC_TUNABLES`) say how the allocator shall be, and nothing to the GNU C library's rivals, which keep
-/// memory by themselves.
+/// (`MALLOC_...`, `GLIBC_TUNABLES`) say how the allocator shall be, and nothing to the GNU C library's rivals, which
+/// keep memory by themselves.
 pub fn keep_freed() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -108,7 +108,8 @@ fn advise_large_pages<W>(words: &mut [W]) {
     let bytes = words.as_mut_ptr_range();
     let (start, end) = ((bytes.start as usize).next_multiple_of(PAGES), bytes.end as usize / PAGES * PAGES);
     let inside = bytes.start.cast::<u8>().wrapping_add(start - bytes.start as usize);
-    // SAFETY: the pages lie within `words`, which nobody else refers to; how they are backed changes, not what they hold.
+    // SAFETY: the pages lie within `words`, which nobody else refers to; how they are backed changes, not what they
+    // hold.
     unsafe { libc::madvise(inside.cast(), end.saturating_sub(start), libc::MADV_HUGEPAGE) };
 }
 

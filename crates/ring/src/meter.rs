@@ -1,7 +1,8 @@
-//! What operations on shapes would have cost: a thread's tally of work, in units of the kernels that would have done it.
+//! What operations on shapes would have cost: a thread's tally of work, in units of the kernels that would have done
+//! it.
 //!
-//! An operation on a shape charges the amount of work that it would be on data; one on data charges nothing and takes no
-//! time here. So a program's own code, run on shapes, counts its work. What a unit costs is measured elsewhere.
+//! An operation on a shape charges the amount of work that it would be on data; one on data charges nothing and takes
+//! no time here. So a program's own code, run on shapes, counts its work. What a unit costs is measured elsewhere.
 
 use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
@@ -44,7 +45,8 @@ pub enum Kernel {
     Root,
     /// Newton steps of square roots over words of 128 bits; one of longer words is some of these.
     RootWide,
-    /// Products of words of 64 bits, each added with its carry, within products of long numbers; charged where those are.
+    /// Products of words of 64 bits, each added with its carry, within products of long numbers; charged where those
+    /// are.
     MultiplyLong,
     /// Bytes drawn from generators; charged where they are drawn.
     Draw,
@@ -167,7 +169,8 @@ pub fn fresh(bytes: usize) {
     if bytes <= NEAR_BYTES {
         return charge(Kernel::Fresh, bytes);
     }
-    // Smaller pieces are kept when they are freed, and cleared for the next; larger ones the system clears when they are written.
+    // Smaller pieces are kept when they are freed, and cleared for the next; larger ones the system clears when they
+    // are written.
     charge(if bytes < memory::LARGE_BYTES { Kernel::StreamFar } else { Kernel::FreshFar }, bytes);
 }
 

@@ -1,9 +1,10 @@
 //! Memory that cannot be had: an error that unwinds to whoever can end the work in good order, never an abort.
 //!
 //! Vectors are asked for in a way that can fail ([`memory`](crate::memory)), and where it does, the work ends by
-//! [`OutOfMemory`], which [`guarded`] catches; no hook sees it, and nothing is printed. Small pieces (names, lists, messages)
-//! are asked for by code that cannot fail: for these, [`Careful`] keeps a reserve, and gives it up when the system has
-//! nothing left. From then on the next vector that is asked for ends the work, unless there is enough for a reserve again.
+//! [`OutOfMemory`], which [`guarded`] catches; no hook sees it, and nothing is printed. Small pieces (names, lists,
+//! messages) are asked for by code that cannot fail: for these, [`Careful`] keeps a reserve, and gives it up when the
+//! system has nothing left. From then on the next vector that is asked for ends the work, unless there is enough for a
+//! reserve again.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -55,8 +56,8 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
     })
 }
 
-/// Takes a reserve for small pieces of memory, where it is not there yet or was given up; returns whether there is one. For
-/// processes whose allocator is [`Careful`].
+/// Takes a reserve for small pieces of memory, where it is not there yet or was given up; returns whether there is one.
+/// For processes whose allocator is [`Careful`].
 pub fn keep_reserve() -> bool {
     RESERVE.keep()
 }
@@ -90,7 +91,8 @@ impl Reserve {
         self.was_kept.load(Ordering::Acquire) && self.piece.load(Ordering::Acquire).is_null()
     }
 
-    /// Whether it is worth asking the system again for so many bytes: because the reserve was given up for them, or just now.
+    /// Whether it is worth asking the system again for so many bytes: because the reserve was given up for them, or
+    /// just now.
     fn give_up_for(&self, bytes: usize) -> bool {
         if bytes > SMALL_BYTES {
             return false;

@@ -60,9 +60,9 @@ fn available() -> SimdPath {
 ///
 /// The body is an inlined function of plain slices, so the three differ only in what the compiler may vectorise with;
 /// the portable one is the twin that tests compare the others with. With `limit avx2;` in front, processors with
-/// AVX-512 run the AVX2 version too: for bodies that the compiler makes slower with the wider registers. With `words W;`
-/// in front, carrier words W of more than 128 bits have one version with BMI2's multiplication instead of those two:
-/// their carries go from limb to limb, and compilers that put limbs into vectors make that slower.
+/// AVX-512 run the AVX2 version too: for bodies that the compiler makes slower with the wider registers. With `words
+/// W;` in front, carrier words W of more than 128 bits have one version with BMI2's multiplication instead of those
+/// two: their carries go from limb to limb, and compilers that put limbs into vectors make that slower.
 macro_rules! multiversion {
     (@widest $avx2:ident $avx512:ident) => { $avx512 };
     (@widest avx2 $avx2:ident $avx512:ident) => { $avx2 };

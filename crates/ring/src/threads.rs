@@ -1,7 +1,7 @@
 //! The threads on which a party computes: long local work is cut into parts that run side by side.
 //!
-//! What is computed does not depend on their number: parts write to places of their own, and each is computed as it would
-//! be on one thread. Work that takes less than about 50 us stays on the calling thread.
+//! What is computed does not depend on their number: parts write to places of their own, and each is computed as it
+//! would be on one thread. Work that takes less than about 50 us stays on the calling thread.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -55,7 +55,8 @@ pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// The length of parts for so many words of `bytes` each, a multiple of `unit`; all of them where that is too little work.
+/// The length of parts for so many words of `bytes` each, a multiple of `unit`; all of them where that is too little
+/// work.
 pub(crate) fn part_len(words: usize, bytes: usize, unit: usize) -> usize {
     let threads = if words.saturating_mul(bytes) < GRAIN_BYTES { 1 } else { threads() };
     words.div_ceil(threads).next_multiple_of(unit).max(unit)

@@ -1,19 +1,21 @@
 //! Input by an outside client: the sharing arithmetic and the wire form; whatever carries packets is elsewhere.
 //!
-//! **Source**: Protocol 5 (Appendix A.1; Theorem 3). **Model**: semi-honest, t of n; the client is honest about its format
-//! only. Rounds: one message from the client to each party. Sent by the client: C(n-1, t) or C(n-1, t) - 1 seeds of 32
-//! bytes to each party, once a packet, and t + 1 elements for each element.
+//! **Source**: Protocol 5 (Appendix A.1; Theorem 3). **Model**: semi-honest, t of n; the client is honest about its
+//! format only. Rounds: one message from the client to each party. Sent by the client: C(n-1, t) or C(n-1, t) - 1 seeds
+//! of 32 bytes to each party, once a packet, and t + 1 elements for each element.
 //!
-//! For every set T but T* = {0, ..., t-1} the client draws a seed and sends it to the parties outside T, who expand it to
-//! x_T; x_{T*} is the value less all of those, and goes to the t + 1 parties outside T*. A coalition misses one share: either
-//! a stream under a fresh seed that it lacks, or x_{T*}, which is then masked by nothing that it lacks but is not sent to it.
+//! For every set T but T* = {0, ..., t-1} the client draws a seed and sends it to the parties outside T, who expand it
+//! to x_T; x_{T*} is the value less all of those, and goes to the t + 1 parties outside T*. A coalition misses one
+//! share: either a stream under a fresh seed that it lacks, or x_{T*}, which is then masked by nothing that it lacks
+//! but is not sent to it.
 //!
-//! **Wire**: `QRS1`, n, the receiver, k (a byte each), a zero byte, the number of elements (8 bytes, little-endian), the
-//! packet's number (16 bytes, random, alike in all packets of one input), seeds in the order of the sets that the receiver
-//! holds, then the packed elements of x_{T*} if the receiver holds it. Every length is checked before memory is taken.
+//! **Wire**: `QRS1`, n, the receiver, k (a byte each), a zero byte, the number of elements (8 bytes, little-endian),
+//! the packet's number (16 bytes, random, alike in all packets of one input), seeds in the order of the sets that the
+//! receiver holds, then the packed elements of x_{T*} if the receiver holds it. Every length is checked before memory
+//! is taken.
 //!
-//! A packet must travel to its party over a link that no other party reads. Its number is used once: an input that is used
-//! again would be a copy that its client never made, so a second packet of one number is refused within a session.
+//! A packet must travel to its party over a link that no other party reads. Its number is used once: an input that is
+//! used again would be a copy that its client never made, so a second packet of one number is refused within a session.
 
 use std::collections::BTreeSet;
 

@@ -173,7 +173,8 @@ pub fn correlation(n: usize, kind: Kind, form: Made, len: usize) -> Cost {
     }
 }
 
-/// The online part of a gadget: messages from each party to t others; of three parties also inputs and products by blocks.
+/// The online part of a gadget: messages from each party to t others; of three parties also inputs and products by
+/// blocks.
 pub fn online(n: usize, uses: &Uses, len: usize) -> Cost {
     let sum = |bits: &mut dyn Iterator<Item = u64>| bits.map(|bits| packed(bits, len)).sum::<u64>();
     let all = n as u64 * threshold(n) * sum(&mut uses.messages());

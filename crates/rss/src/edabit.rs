@@ -1,17 +1,18 @@
 //! edaBit: a uniform element of Z_2^k together with its bits, shared over Z_2.
 //!
-//! **Source**: Protocol 7 (Appendix A.2); with a cut, the corrections of Protocol 3 (section 5). **Model**: semi-honest, t
-//! of n. Rounds: log(t+1) times those of an adder, + 1. Sent: inputs 2 t (t+1) elements in all, and t bits per AND.
-//! Three parties add up two summands by `digits` instead, unless this form is asked for.
+//! **Source**: Protocol 7 (Appendix A.2); with a cut, the corrections of Protocol 3 (section 5). **Model**:
+//! semi-honest, t of n. Rounds: log(t+1) times those of an adder, + 1. Sent: inputs 2 t (t+1) elements in all, and t
+//! bits per AND. Three parties add up two summands by `digits` instead, unless this form is asked for.
 //!
-//! **Notation**: party p < t+1 contributes r^(p); r = sum r^(p) mod 2^k. With a cut m, the sum of floor(r^(p) / 2^m) lacks
-//! the carries into bit m (M of them over the t adders) and holds 2^(k-m) for each carry out of bit k-1 (K of them):
-//! floor(r / 2^m) = sum floor(r^(p) / 2^m) + M - 2^(k-m) K.
+//! **Notation**: party p < t+1 contributes r^(p); r = sum r^(p) mod 2^k. With a cut m, the sum of floor(r^(p) / 2^m)
+//! lacks the carries into bit m (M of them over the t adders) and holds 2^(k-m) for each carry out of bit k-1 (K of
+//! them): floor(r / 2^m) = sum floor(r^(p) / 2^m) + M - 2^(k-m) K.
 //!
-//! **Deviation**: Protocol 3 as printed also clears the top bit, and takes carries at bit k-1 for those out of the ring; the
-//! formula above is exact (tested for every cut). Contributions of t+1 parties: one is honest. With a cut: one more input a
-//! contributor, adders with a carry out, and 2t random bits, made beside all that, which turn the carries into elements in one
-//! more round: of Z_2^k those into bit m, of Z_2^m those out of bit k-1, since they are shifted up by k-m.
+//! **Deviation**: Protocol 3 as printed also clears the top bit, and takes carries at bit k-1 for those out of the
+//! ring; the formula above is exact (tested for every cut). Contributions of t+1 parties: one is honest. With a cut:
+//! one more input a contributor, adders with a carry out, and 2t random bits, made beside all that, which turn the
+//! carries into elements in one more round: of Z_2^k those into bit m, of Z_2^m those out of bit k-1, since they are
+//! shifted up by k-m.
 
 use quorate_engine::{Ctx, EdaBits, Error, Result, Sharing};
 use quorate_gadgets::adder;
@@ -78,8 +79,8 @@ impl Rss {
         Ok(EdaBits { value: cut.value, shifted: Some(cut.shifted), bits: cut.bits })
     }
 
-    /// sum floor(r^(p) / 2^m) + M - 2^(k-m) K, and with `top` - 2^(k-1-m) r_{k-1}: without the top bit. K and that bit are
-    /// converted into a ring of m bits only, m + 1 with `top`: they are shifted up to the end of the other.
+    /// sum floor(r^(p) / 2^m) + M - 2^(k-m) K, and with `top` - 2^(k-1-m) r_{k-1}: without the top bit. K and that bit
+    /// are converted into a ring of m bits only, m + 1 with `top`: they are shifted up to the end of the other.
     pub(crate) async fn cut_sums(
         &self,
         ctx: &Ctx,

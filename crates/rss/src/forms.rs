@@ -14,7 +14,8 @@ pub struct Forms {
 /// How gadgets get at the bits of a shared element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BitForm {
-    /// Three parties: by the two summands that parties know (no correlations, fewer bytes). Others: as [`BitForm::Masked`].
+    /// Three parties: by the two summands that parties know (no correlations, fewer bytes). Others: as
+    /// [`BitForm::Masked`].
     #[default]
     Summands,
     /// By opening the element masked with an edaBit: fewer online rounds and bytes, with edaBits made offline.

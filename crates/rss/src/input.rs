@@ -1,10 +1,11 @@
 //! Input by a computing party.
 //!
-//! **Source**: Appendix A.1. **Model**: semi-honest, t of n. Rounds: 1. Sent: t elements by the owner, nothing by others.
+//! **Source**: Appendix A.1. **Model**: semi-honest, t of n. Rounds: 1. Sent: t elements by the owner, nothing by
+//! others.
 //!
-//! The owner p* knows k_T for every T that it is outside of: those shares are drawn, but for T* = chi(p*), which is the rest
-//! and is sent to its t other holders. Shares with p* in T are zero: their seeds are known to t+1 parties without the owner
-//! and would hide nothing.
+//! The owner p* knows k_T for every T that it is outside of: those shares are drawn, but for T* = chi(p*), which is the
+//! rest and is sent to its t other holders. Shares with p* in T are zero: their seeds are known to t+1 parties without
+//! the owner and would hide nothing.
 
 use quorate_engine::{Chunks, Ctx, Misuse, Result};
 use quorate_ring::{Module, Ring, Vector};

@@ -1,8 +1,9 @@
 //! Replicated secret sharing over Z_2^k for 3, 5 or 7 parties, semi-honest, honest majority.
 //!
-//! **Source**: "Secure multi-party computation over rings with replicated secret sharing", sections 3 to 5 and Appendices A
-//! and C. **Model**: t of n = 2t+1 parties may collude; all follow the protocol. A value is x = sum of x_T over all sets T
-//! of t parties; the parties outside T hold x_T, and likewise a seed k_T, so random sharings and masks cost nothing.
+//! **Source**: "Secure multi-party computation over rings with replicated secret sharing", sections 3 to 5 and
+//! Appendices A and C. **Model**: t of n = 2t+1 parties may collude; all follow the protocol. A value is x = sum of x_T
+//! over all sets T of t parties; the parties outside T hold x_T, and likewise a seed k_T, so random sharings and masks
+//! cost nothing.
 //!
 //! | protocol | file | rounds | ring elements sent per party |
 //! |---|---|---|---|

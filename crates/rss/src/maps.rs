@@ -1,11 +1,11 @@
 //! Who holds which share, and who computes, sends and masks what.
 //!
-//! **Source**: the maps rho, chi and nu of sections 4.2 and 4.3 and Appendix C. **Notation**: a share is named by a set T of
-//! t parties; the parties outside T hold it. Parties are numbered from 0.
+//! **Source**: the maps rho, chi and nu of sections 4.2 and 4.3 and Appendix C. **Notation**: a share is named by a set
+//! T of t parties; the parties outside T hold it. Parties are numbered from 0.
 //!
-//! **Deviation**: the paper lists maps for n = 3, 5 and 7; here they are built by rotation. n is prime and t < n, so every
-//! orbit of pairs (T1, T2) under rotation has exactly n members: giving one representative to party 0 and rotating
-//! dedicates every pair to exactly one party that holds both, with equal loads.
+//! **Deviation**: the paper lists maps for n = 3, 5 and 7; here they are built by rotation. n is prime and t < n, so
+//! every orbit of pairs (T1, T2) under rotation has exactly n members: giving one representative to party 0 and
+//! rotating dedicates every pair to exactly one party that holds both, with equal loads.
 
 /// A set of t parties, one bit each.
 pub(crate) type Set = u8;
@@ -57,8 +57,8 @@ pub(crate) fn teller(set: Set, to: usize, n: usize, t: usize) -> Option<usize> {
     (1..=t).map(|j| (to + j) % n).find(|&p| !holds(set, to) && holds(set, p))
 }
 
-/// For party 0: pairs (T1, T2), one of each orbit, as few products of sums as greed finds: each T1 takes all T2 that are
-/// left, and those T1 that take the same ones (one of each orbit takes all) go together.
+/// For party 0: pairs (T1, T2), one of each orbit, as few products of sums as greed finds: each T1 takes all T2 that
+/// are left, and those T1 that take the same ones (one of each orbit takes all) go together.
 fn representatives(n: usize, t: usize) -> Vec<(Vec<Set>, Vec<Set>)> {
     let own: Vec<Set> = all_sets(n, t).into_iter().filter(|&s| holds(s, 0)).collect();
     let mut taken = std::collections::BTreeSet::new();

@@ -1,7 +1,7 @@
 //! Masks for truncation and for larger rings, and all masks from random bits.
 //!
-//! **Source**: TruncPr and Convert (Protocols 3 and 4, sections 5 and 6.1) and Table 3, whose rows name a RandBit form and an
-//! edaBit form of each. **Model**: semi-honest, t of n.
+//! **Source**: TruncPr and Convert (Protocols 3 and 4, sections 5 and 6.1) and Table 3, whose rows name a RandBit form
+//! and an edaBit form of each. **Model**: semi-honest, t of n.
 //!
 //! | mask | from contributions, or summands | from random bits |
 //! |---|---|---|
@@ -9,10 +9,10 @@
 //! | r, top bit, floor((r mod 2^(k-1)) / 2^m) | as that, and one more bit converted | the same |
 //! | r of Z_2^k over Z_2^k', bits | t carries out, each converted into Z_2^(k'-k) | k RandBits over Z_2^k' |
 //!
-//! **Deviation**: rhat = sum floor(r^(p) / 2^m) + M - 2^(k-m) K - 2^(k-1-m) r_{k-1}, where M counts carries into bit m and K
-//! those out of bit k-1 (Protocol 3 as printed takes carries into bit k-1, which is wrong). K and r_{k-1} are converted into
-//! Z_2^(m+1) only, since they are shifted up by k-1-m at least. An element r of Z_2^k in Z_2^k' is
-//! sum r^(p) - 2^k K, and K counts modulo 2^(k'-k) only. From random bits everything is a sum of powers of two times bits.
+//! **Deviation**: rhat = sum floor(r^(p) / 2^m) + M - 2^(k-m) K - 2^(k-1-m) r_{k-1}, where M counts carries into bit m
+//! and K those out of bit k-1 (Protocol 3 as printed takes carries into bit k-1, which is wrong). K and r_{k-1} are
+//! converted into Z_2^(m+1) only, since they are shifted up by k-1-m at least. An element r of Z_2^k in Z_2^k' is sum
+//! r^(p) - 2^k K, and K counts modulo 2^(k'-k) only. From random bits everything is a sum of powers of two times bits.
 
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Mul, DotProd, MatMul and any bilinear form: one local product, one reshared element.
 //!
-//! **Source**: Protocol 1 (section 4.2). **Model**: semi-honest, t of n. **Notation**: v^(p) is `product`, G_T a stream,
-//! chi(p) the share that p sends. Rounds: 1. Sent per party: t elements of the result.
+//! **Source**: Protocol 1 (section 4.2). **Model**: semi-honest, t of n. **Notation**: v^(p) is `product`, G_T a
+//! stream, chi(p) the share that p sends. Rounds: 1. Sent per party: t elements of the result.
 //!
-//! **Deviation**: none in the messages. A party draws, for each share T that it holds, one element per holder p' of T with
-//! chi(p') != T, in the order of p'; its own draws are also taken off its product.
+//! **Deviation**: none in the messages. A party draws, for each share T that it holds, one element per holder p' of T
+//! with chi(p') != T, in the order of p'; its own draws are also taken off its product.
 
 use std::cell::RefCell;
 use std::ops::Range;

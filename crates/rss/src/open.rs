@@ -1,8 +1,8 @@
 //! Open: to all parties, or to one.
 //!
-//! **Source**: section 4.3. **Model**: semi-honest, t of n. Rounds: 1. Sent per party: t elements (to all); to one party, t
-//! parties send one element each. What is sent is the sum of the shares that
-//! the receiver misses and hears of from this party: it follows from the opened value and the receiver's own shares.
+//! **Source**: section 4.3. **Model**: semi-honest, t of n. Rounds: 1. Sent per party: t elements (to all); to one
+//! party, t parties send one element each. What is sent is the sum of the shares that the receiver misses and hears of
+//! from this party: it follows from the opened value and the receiver's own shares.
 
 use quorate_engine::{Chunks, Ctx, Result};
 use quorate_ring::{Module, Vector};

@@ -82,8 +82,8 @@ struct Scratch<M: Parts> {
 }
 
 impl<M: Parts> Chunk<'_, M> {
-    /// Writes the product v^(p), less this party's own masks, and the masks' part of the result's shares: bytes of the units
-    /// of the chunk; of none where this is a dry run.
+    /// Writes the product v^(p), less this party's own masks, and the masks' part of the result's shares: bytes of the
+    /// units of the chunk; of none where this is a dry run.
     pub fn compute(&self, product: &mut [u8], shares: Vec<&mut [u8]>) {
         let width = M::unit_bytes(self.x.shape);
         if self.dry {

@@ -1,6 +1,7 @@
 //! PRandR: a shared uniform value, without communication.
 //!
-//! **Source**: section 4.1. **Model**: semi-honest, t of n. Rounds 0, bytes 0. Each holder of T draws the same x_T from k_T.
+//! **Source**: section 4.1. **Model**: semi-honest, t of n. Rounds 0, bytes 0. Each holder of T draws the same x_T from
+//! k_T.
 
 use quorate_engine::{Ctx, Stream};
 use quorate_ring::Module;

@@ -1,7 +1,7 @@
 //! A party of `rss`: its maps, its seeds, its stock of correlations.
 //!
-//! **Source**: the key setup of section 4 (pseudorandom secret sharing): k_T is known to all parties outside T.
-//! For each T the first holder draws k_T and sends it to the others. One round; bytes per party: 32 t for each T of which
+//! **Source**: the key setup of section 4 (pseudorandom secret sharing): k_T is known to all parties outside T. For
+//! each T the first holder draws k_T and sends it to the others. One round; bytes per party: 32 t for each T of which
 //! it is the first holder.
 
 use std::cell::{Cell, RefCell};
@@ -56,7 +56,8 @@ impl Rss {
         Self::setup_from(ctx, &own).await
     }
 
-    /// [`Rss::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party hides.
+    /// [`Rss::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party
+    /// hides.
     ///
     /// # Errors
     /// As there.

@@ -1,12 +1,13 @@
 //! Shuffle: rows in an order that no coalition knows.
 //!
-//! **Source**: the resharing of Protocol 1 used as in Laur, Willemson, Zhang 2011. **Model**: semi-honest, t of n. Rounds and
-//! passes: one for each set T of t parties (3, 10, 35). Sent per party and pass: t elements for each element.
+//! **Source**: the resharing of Protocol 1 used as in Laur, Willemson, Zhang 2011. **Model**: semi-honest, t of n.
+//! Rounds and passes: one for each set T of t parties (3, 10, 35). Sent per party and pass: t elements for each
+//! element.
 //!
-//! In the pass of T the t + 1 parties outside T, who hold all shares together and k_T, apply a uniform permutation drawn
-//! from k_T to their shares, and the value is shared afresh. A coalition misses the permutation of the pass of T exactly
-//! when it is T itself, so every T takes a turn: the composition is uniform for every coalition, and the fresh shares of
-//! each pass are independent of those before. No set can be left out.
+//! In the pass of T the t + 1 parties outside T, who hold all shares together and k_T, apply a uniform permutation
+//! drawn from k_T to their shares, and the value is shared afresh. A coalition misses the permutation of the pass of T
+//! exactly when it is T itself, so every T takes a turn: the composition is uniform for every coalition, and the fresh
+//! shares of each pass are independent of those before. No set can be left out.
 
 use quorate_engine::{Chunks, Ctx, Misuse, Result};
 use quorate_ring::Vector;

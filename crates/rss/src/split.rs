@@ -1,9 +1,9 @@
 //! Three parties: x as the sum of a number that one party knows and a number that the two others know.
 //!
-//! **Source**: ours; the idea of a share that two parties hold in the clear is that of section 3 of the paper, and of its
-//! Input (Appendix A.1). **Model**: semi-honest, 1 of 3. **Notation**: a batch falls into three blocks. In block j party j
-//! knows A = x_{j+1} + x_{j+2} (indices around the circle, x_q the share that only party q lacks) and the others know
-//! B = x_j; A + B = x. So each party has one third of the work of an owner.
+//! **Source**: ours; the idea of a share that two parties hold in the clear is that of section 3 of the paper, and of
+//! its Input (Appendix A.1). **Model**: semi-honest, 1 of 3. **Notation**: a batch falls into three blocks. In block j
+//! party j knows A = x_{j+1} + x_{j+2} (indices around the circle, x_q the share that only party q lacks) and the
+//! others know B = x_j; A + B = x. So each party has one third of the work of an owner.
 //!
 //! | operation | rounds | sent by all parties, per element |
 //! |---|---|---|
@@ -12,11 +12,12 @@
 //! | [`Rss::recombined`]: a sharing of A + B, both | 1 | 1 element |
 //! | [`Rss::paired`]: owned times placed | 1 | 2 elements |
 //!
-//! **owned** is Input: the share that j+1 lacks is sent to j+2, the one that j+2 lacks is drawn, the one that j lacks is 0.
-//! **paired**: with A = A' + A'' (A' drawn by j and j+1, A'' held by j and j+2) party j+1 sends A' B - r and party j+2 sends
-//! A'' B - s, each to the other; r and s are drawn from k_{j+2} and k_{j+1}. The result's shares are s, r, and the sum of
-//! what was sent. Each receiver lacks the key of the mask; party j receives nothing. Any bilinear form of A and B goes
-//! like that: [`Rss::sum_of_others`] of the form of A' and B at one party, of A'' and B at the other.
+//! **owned** is Input: the share that j+1 lacks is sent to j+2, the one that j+2 lacks is drawn, the one that j lacks
+//! is 0. **paired**: with A = A' + A'' (A' drawn by j and j+1, A'' held by j and j+2) party j+1 sends A' B - r and
+//! party j+2 sends A'' B - s, each to the other; r and s are drawn from k_{j+2} and k_{j+1}. The result's shares are s,
+//! r, and the sum of what was sent. Each receiver lacks the key of the mask; party j receives nothing. Any bilinear
+//! form of A and B goes like that: [`Rss::sum_of_others`] of the form of A' and B at one party, of A'' and B at the
+//! other.
 
 use std::ops::Range;
 
@@ -97,8 +98,8 @@ impl Rss {
         self.maps.index(1 << ((self.maps.me + by) % 3)).unwrap_or(0)
     }
 
-    /// A sharing from its blocks of the shares that the next party lacks and that the one after lacks; blocks are those of
-    /// this party, of the next and of the one after.
+    /// A sharing from its blocks of the shares that the next party lacks and that the one after lacks; blocks are those
+    /// of this party, of the next and of the one after.
     fn sharing_of_blocks<M: Batch>(&self, next: [&M; 3], after: [&M; 3]) -> Shared<M> {
         // Block `by` places after this party's stands at (me + by) mod 3.
         let place = |blocks: [&M; 3]| {

@@ -1,7 +1,8 @@
 //! Three parties: gadgets on the two summands of x that parties know, without correlations.
 //!
-//! **Source**: ours (see [`crate::split`] for A, B and the operations on them). **Model**: semi-honest, 1 of 3. With x = A + B,
-//! A input as bits by the party that knows it, the bits of B shared for nothing: g = A and B by `paired`, p = A xor B free.
+//! **Source**: ours (see [`crate::split`] for A, B and the operations on them). **Model**: semi-honest, 1 of 3. With x
+//! = A + B, A input as bits by the party that knows it, the bits of B shared for nothing: g = A and B by `paired`, p =
+//! A xor B free.
 //!
 //! | gadget | rounds online | sent by all parties: elements, bits | ANDs | random bits |
 //! |---|---|---|---|---|
@@ -12,12 +13,13 @@
 //! | `trunc_prob` by d | 2 | 1 element over Z_2^k, 3 over Z_2^d | none | none |
 //! | `convert_up` to k' | 3 + ceil(log2 k) | 1 element over Z_2^k', 3 k bits | a carry tree | Z_2^(k'-k) |
 //!
-//! **Security**: what a party receives is a share of an input of another party's summand, or of a product, masked by a key
-//! that it lacks (`owned`, `paired`); everything else is AND, B2A and local. The sharing of B has two shares that are zero
-//! and one that its holders know anyway, which says nothing that they did not hold. In docs/security/rss-arguments.md.
+//! **Security**: what a party receives is a share of an input of another party's summand, or of a product, masked by a
+//! key that it lacks (`owned`, `paired`); everything else is AND, B2A and local. The sharing of B has two shares that
+//! are zero and one that its holders know anyway, which says nothing that they did not hold. In
+//! docs/security/rss-arguments.md.
 //!
-//! `trunc_prob` first moves a number that all parties know from B to A: a fresh input has one share that is zero, and its
-//! block would always be rounded down. The coin of a rounding is thus known to those who know B, as it was before.
+//! `trunc_prob` first moves a number that all parties know from B to A: a fresh input has one share that is zero, and
+//! its block would always be rounded down. The coin of a rounding is thus known to those who know B, as it was before.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_gadgets::prefix::{self, Pairs};

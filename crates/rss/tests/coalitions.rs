@@ -1,8 +1,9 @@
 //! Privacy by exhaustion for every coalition of 3, 5 and 7 parties, over Z_2 and Z_4.
 //!
-//! A coalition of t parties holds every key but one, that of the share which all of them miss. This key, the shares that
-//! it gives, and the others' own coins are enumerated, one assignment a lane of one batch; what the coalition knows is
-//! fixed, at zeros and at ones. What it receives must have one distribution for all shares that give one output.
+//! A coalition of t parties holds every key but one, that of the share which all of them miss. This key, the shares
+//! that it gives, and the others' own coins are enumerated, one assignment a lane of one batch; what the coalition
+//! knows is fixed, at zeros and at ones. What it receives must have one distribution for all shares that give one
+//! output.
 
 use crate::common::*;
 use crate::privacy::{Layout, Plan, Source, Var, leaks};

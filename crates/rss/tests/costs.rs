@@ -398,8 +398,8 @@ fn both(n: usize, forms: Forms, work: impl AsyncFn(&Rss, &Ctx) -> Result<()> + S
     live.into_iter().enumerate().map(|(me, (_, costs))| (costs, dry(me))).collect()
 }
 
-/// A multiple by a public real is a conversion, where its product needs one, and a truncation; limits are an MSB of three
-/// numbers, a bit to the ring beside an AND, and a selection.
+/// A multiple by a public real is a conversion, where its product needs one, and a truncation; limits are an MSB of
+/// three numbers, a bit to the ring beside an AND, and a selection.
 #[test]
 fn multiples_cost_what_their_parts_do() {
     let parts = async |rss: &Rss, ctx: &Ctx, wide: u32, shift: u32, limits: bool, rounding: Rounding| {

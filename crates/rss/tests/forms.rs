@@ -1,5 +1,5 @@
-//! Protocols with one result: each form gives it, on all inputs of tiny rings. What three parties do on summands by default
-//! is tested with the gadgets; here the other forms, truncation with rounding, and conversion between rings.
+//! Protocols with one result: each form gives it, on all inputs of tiny rings. What three parties do on summands by
+//! default is tested with the gadgets; here the other forms, truncation with rounding, and conversion between rings.
 
 use crate::common::*;
 use quorate_engine::{Ctx, Error, Result, Sharing};

@@ -1,5 +1,5 @@
-//! What is opened is masked: for every k from 1 to 64 and every position of a batch both values of every bit occur, no mask
-//! is zero throughout, and on small rings the opened values are uniform.
+//! What is opened is masked: for every k from 1 to 64 and every position of a batch both values of every bit occur, no
+//! mask is zero throughout, and on small rings the opened values are uniform.
 
 use crate::common::*;
 use crate::spy::Spy;

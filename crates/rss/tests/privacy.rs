@@ -1,6 +1,6 @@
-//! Privacy by exhaustion, n = 3, over Z_2 and Z_4: all randomness and all inputs are enumerated, one assignment a lane of
-//! one batch. The exact distribution of each party's view (what it draws and what it receives) must be the same for all
-//! inputs of the others that give the same output, or, for correlations, for all their values.
+//! Privacy by exhaustion, n = 3, over Z_2 and Z_4: all randomness and all inputs are enumerated, one assignment a lane
+//! of one batch. The exact distribution of each party's view (what it draws and what it receives) must be the same for
+//! all inputs of the others that give the same output, or, for correlations, for all their values.
 
 use crate::common::*;
 use quorate_crypto::{Seed, Tape};

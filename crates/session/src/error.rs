@@ -65,7 +65,8 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// This error of a party, or an earlier one of another that tells more about the reason: an abort only says who stopped.
+    /// This error of a party, or an earlier one of another that tells more about the reason: an abort only says who
+    /// stopped.
     pub(crate) fn or_more_telling(self, earlier: Option<SessionError>) -> SessionError {
         let rank = |error: &SessionError| match error {
             SessionError::Engine(Error::Aborted { .. }) => 3,

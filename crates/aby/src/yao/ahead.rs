@@ -1,13 +1,15 @@
 //! Circuits that are garbled before their inputs are known.
 //!
-//! **Source**: aby, section IV, whose setup phase garbles. **Deviation**: labels of what enters from outside are drawn before, too,
-//! and sent when values are known; the paper garbles with the labels that its transfers give. `docs/security/garbling.md` has
-//! the argument for inputs that are chosen after the tables are known. **Model**: semi-honest, 1 of 2.
+//! **Source**: aby, section IV, whose setup phase garbles. **Deviation**: labels of what enters from outside are drawn
+//! before, too, and sent when values are known; the paper garbles with the labels that its transfers give.
+//! `docs/security/garbling.md` has the argument for inputs that are chosen after the tables are known. **Model**:
+//! semi-honest, 1 of 2.
 //!
-//! The garbler runs the circuits of the online phase by itself, in the offline phase: on the lanes, and so with the keys of the
-//! hash, that they will have. Labels flow from one circuit to the next as they will; those of what comes from other sharings
-//! are fresh. Afterwards the garbler keeps the labels of what leaves the circuits, and the tables go to the evaluator, which keeps
-//! them until it uses them. Online the garbler sends a label for each bit that enters, and has nothing to do for a circuit.
+//! The garbler runs the circuits of the online phase by itself, in the offline phase: on the lanes, and so with the
+//! keys of the hash, that they will have. Labels flow from one circuit to the next as they will; those of what comes
+//! from other sharings are fresh. Afterwards the garbler keeps the labels of what leaves the circuits, and the tables
+//! go to the evaluator, which keeps them until it uses them. Online the garbler sends a label for each bit that enters,
+//! and has nothing to do for a circuit.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -65,9 +67,9 @@ impl Aby {
         self.garbled.garbling.set(garbling);
     }
 
-    /// When the circuits of a demand, recorded with [`Garbling::Ahead`], shall be garbled, if a byte of the offline phase counts
-    /// `offline_weight`: ahead where that saves at least half of the online bytes, or is no more in all; but streamed where
-    /// tables take more than 1 GiB.
+    /// When the circuits of a demand, recorded with [`Garbling::Ahead`], shall be garbled, if a byte of the offline
+    /// phase counts `offline_weight`: ahead where that saves at least half of the online bytes, or is no more in all;
+    /// but streamed where tables take more than 1 GiB.
     pub fn garbling_for(demand: &Demand<Kind>, offline_weight: f64) -> Garbling {
         let bytes = |kind, each: usize| demand.totals().get(&kind).copied().unwrap_or(0).saturating_mul(each);
         let (tables, labels) = (bytes(Kind::GarbledAnd, TABLE_BYTES), bytes(Kind::EntryLabel, LABEL_BYTES));
@@ -92,9 +94,10 @@ impl Aby {
         self.garbled.garbling.get() == Garbling::Ahead && !matches!(*self.ledger.borrow(), Ledger::OnDemand)
     }
 
-    /// Garbles ahead, after [`Aby::prepare`], what `online` will run: all circuits, and conversions to labels, on the lanes of
-    /// this run's online phase. Called with the garbler's context for work [alone](Ctx::is_alone), where it may leave out
-    /// everything else. What it gives is the garbler's: online, circuits give it shapes. Nothing is done where none is demanded.
+    /// Garbles ahead, after [`Aby::prepare`], what `online` will run: all circuits, and conversions to labels, on the
+    /// lanes of this run's online phase. Called with the garbler's context for work [alone](Ctx::is_alone), where it
+    /// may leave out everything else. What it gives is the garbler's: online, circuits give it shapes. Nothing is done
+    /// where none is demanded.
     ///
     /// # Errors
     /// Those of `online`; whatever ends a run.
@@ -157,8 +160,8 @@ impl Aby {
         }
     }
 
-    /// A circuit whose tables are there; or, at the garbler by itself, are made. Online the garbler gets a shape: it has the
-    /// labels from then. Nobody sends, so nobody keeps pace: a garbler may leave such steps out.
+    /// A circuit whose tables are there; or, at the garbler by itself, are made. Online the garbler gets a shape: it
+    /// has the labels from then. Nobody sends, so nobody keeps pace: a garbler may leave such steps out.
     pub(crate) fn run_ahead(&self, ctx: &Ctx, program: &Program, inputs: &YaoLabels) -> Result<YaoLabels> {
         let (rows, instances) = (program.output_slots().len(), inputs.shape().1);
         let tables = table_bytes(program, instances) as usize / TABLE_BYTES;

@@ -2,13 +2,14 @@
 //!
 //! **Source**: aby, section III-C; [`quorate_garble`] for the gates. **Model**: semi-honest, 1 of 2.
 //!
-//! The garbler sends its tables in messages of 256 KiB as it makes them and waits for nothing but room at the evaluator, which
-//! uses up each message as it comes: neither holds more than a few of them beside the labels of inputs and outputs and a
-//! program's slots. Many instances go through in several lanes, so that as much is under way as a long line takes.
+//! The garbler sends its tables in messages of 256 KiB as it makes them and waits for nothing but room at the
+//! evaluator, which uses up each message as it comes: neither holds more than a few of them beside the labels of inputs
+//! and outputs and a program's slots. Many instances go through in several lanes, so that as much is under way as a
+//! long line takes.
 //!
-//! No two gates of a session share a tweak under one key: each stretch of gates that goes through one lane has a hash of its
-//! own, of which the number that run, lane and use give is the key ([`Tccr::segment`](quorate_crypto::Tccr::segment)), and
-//! within it tweaks from 0 on.
+//! No two gates of a session share a tweak under one key: each stretch of gates that goes through one lane has a hash
+//! of its own, of which the number that run, lane and use give is the key
+//! ([`Tccr::segment`](quorate_crypto::Tccr::segment)), and within it tweaks from 0 on.
 
 use quorate_circuits::Program;
 use quorate_engine::{Chunks, Ctx, Misuse, Result};

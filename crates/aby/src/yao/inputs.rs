@@ -1,16 +1,19 @@
 //! How values get labels: inputs, B2Y, A2Y.
 //!
-//! **Source**: aby, sections III-C (Shr) and IV-B, IV-C. **Deviation**: see [`crate::yao`]. **Model**: semi-honest, 1 of 2.
+//! **Source**: aby, sections III-C (Shr) and IV-B, IV-C. **Deviation**: see [`crate::yao`]. **Model**: semi-honest, 1
+//! of 2.
 //!
-//! **Notation**: of a correlated oblivious transfer made before, the garbler has q and the evaluator a random bit c and t = q
-//! xor c Delta. For its bit y the evaluator sends d = c xor y, which c hides. The garbler takes W = q xor d Delta as the label of
-//! 0. The evaluator's t = W xor (c xor d) Delta is then the label of y. A bit g that the garbler knows is added by taking W xor
+//! **Notation**: of a correlated oblivious transfer made before, the garbler has q and the evaluator a random bit c and
+//! t = q xor c Delta. For its bit y the evaluator sends d = c xor y, which c hides. The garbler takes W = q xor d Delta
+//! as the label of
+//! 0. The evaluator's t = W xor (c xor d) Delta is then the label of y. A bit g that the garbler knows is added by
+//!    taking W xor
 //! g Delta instead: the same t is then the label of y xor g.
 //!
-//! For a circuit that was garbled ahead the label of 0 is another one, Z. The garbler then sends Z xor W, which turns the
-//! evaluator's label into that of the same bit at Z; and Z xor g Delta where only it knows the bit. For A2Y the evaluator's
-//! summand is hidden by a number whose bits are the c of transfers made before, of which the garbler knows the labels of 0
-//! ahead: it sends y - c, and the garbler adds that to its own summand.
+//! For a circuit that was garbled ahead the label of 0 is another one, Z. The garbler then sends Z xor W, which turns
+//! the evaluator's label into that of the same bit at Z; and Z xor g Delta where only it knows the bit. For A2Y the
+//! evaluator's summand is hidden by a number whose bits are the c of transfers made before, of which the garbler knows
+//! the labels of 0 ahead: it sends y - c, and the garbler adds that to its own summand.
 
 use std::ops::Range;
 use std::sync::OnceLock;

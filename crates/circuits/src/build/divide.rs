@@ -26,8 +26,8 @@ impl Builder {
         }
     }
 
-    /// floor(x / y) and x - y floor(x / y), without signs, where the quotient is known to have at most so many bits: for
-    /// others, and for y = 0, any bits. `digits` times about two ANDs a bit of y.
+    /// floor(x / y) and x - y floor(x / y), without signs, where the quotient is known to have at most so many bits:
+    /// for others, and for y = 0, any bits. `digits` times about two ANDs a bit of y.
     pub fn divide_short(&mut self, x: &[Bit], y: &[Bit], digits: usize, goal: Goal) -> Quotient {
         let (digits, width) = (digits.min(x.len()), y.len() + 1);
         // The part of x above the digits is below y, and so is every remainder.

@@ -1,15 +1,15 @@
 //! Division by public numbers: floor(x / d), exact for every x of a proven range, of whatever signs.
 //!
-//! **Source**: multiplication by a reciprocal (Granlund, Montgomery 1994), here with the rounding moved to the middle of
-//! the gap between multiples, so that no case depends on a sign. [`plan`] chooses, per divisor: nothing, one comparison,
-//! a truncation, or u m + b truncated: in the ring itself if that fits, else in a larger one into which u is converted. In
-//! the largest, where no ring holds the exact reciprocal, the quotient may come out one less; a comparison of the remainder
-//! corrects it. Numbers that are too long for that, of 65 to 126 bits, become shorter first: a quotient of their leading bits
-//! is taken off, and what is left is divided. **Model**: that of the sharing.
+//! **Source**: multiplication by a reciprocal (Granlund, Montgomery 1994), here with the rounding moved to the middle
+//! of the gap between multiples, so that no case depends on a sign. [`plan`] chooses, per divisor: nothing, one
+//! comparison, a truncation, or u m + b truncated: in the ring itself if that fits, else in a larger one into which u
+//! is converted. In the largest, where no ring holds the exact reciprocal, the quotient may come out one less; a
+//! comparison of the remainder corrects it. Numbers that are too long for that, of 65 to 126 bits, become shorter
+//! first: a quotient of their leading bits is taken off, and what is left is divided. **Model**: that of the sharing.
 //!
-//! Rounds and bytes are those of the gadgets named. Divisors of one kind and shift share a batch, all batches run side by
-//! side. Timing depends on lengths, the range and the divisors only. How a truncation inside rounded cannot be seen in the
-//! result.
+//! Rounds and bytes are those of the gadgets named. Divisors of one kind and shift share a batch, all batches run side
+//! by side. Timing depends on lengths, the range and the divisors only. How a truncation inside rounded cannot be seen
+//! in the result.
 
 mod plan;
 
@@ -50,7 +50,8 @@ struct Batch<A> {
 /// fits the ring, of at most 126 bits.
 ///
 /// # Errors
-/// [`Misuse`] for a divisor of 0 or a wrong number of divisors; for some divisors beyond 2^118 of ranges of more than 123 bits.
+/// [`Misuse`] for a divisor of 0 or a wrong number of divisors; for some divisors beyond 2^118 of ranges of more than
+/// 123 bits.
 pub async fn floor_div<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, divisors: &[i128], range: Range) -> Result<S::A> {
     let len = s.shape(x).1;
     if divisors.contains(&0) {

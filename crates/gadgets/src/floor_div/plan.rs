@@ -1,19 +1,19 @@
 //! How a quotient by one public divisor is computed, proven for every number of a range.
 //!
-//! Let D = |d| and V = (x + 1/2) / D for d > 0, (x - 1/2) / D for d < 0. No integer lies within 1/(2D) of V, so that any
-//! approximation of V which is off by less has the floor of V: that is floor(x / d) for d > 0, and -1 - floor(x / d) for
-//! d < 0. With u = x - c for the middle c of the range, (2c + 1)/(2D) = j + rest, the approximation is (u m + b) / 2^S + j
-//! for integers m near 2^S / D and b near rest 2^S. What it is off by is largest at an end of the range and is computed
-//! there, in integers; the smallest S that is good enough is taken, because u m + b must fit the ring.
+//! Let D = |d| and V = (x + 1/2) / D for d > 0, (x - 1/2) / D for d < 0. No integer lies within 1/(2D) of V, so that
+//! any approximation of V which is off by less has the floor of V: that is floor(x / d) for d > 0, and -1 - floor(x /
+//! d) for d < 0. With u = x - c for the middle c of the range, (2c + 1)/(2D) = j + rest, the approximation is (u m + b)
+//! / 2^S + j for integers m near 2^S / D and b near rest 2^S. What it is off by is largest at an end of the range and
+//! is computed there, in integers; the smallest S that is good enough is taken, because u m + b must fit the ring.
 //!
 //! With range = hi - lo, S is about log2(range D / D) + 1, so that the product has some 2 log2(range) bits, or, late, 2
 //! log2(range) - log2(D) + 2: a range of 64 bits always has a plan, and one of 120 has for divisors beyond 2^116. In
-//! between, what is to be divided gets shorter first: with u1 = floor(u / 2^s), or one more, and m the integer nearest to
-//! 2^s / D, q = u1 m + floor(c / D) is near x / D, and floor(x / D) = q + floor((x - q D) / D). What is left,
-//! x - q D = (u - 2^s u1) + u1 (2^s - m D) + (c mod D), is below 2^s but for its sign, and below D / 2 times u1: with 2^s near
-//! the geometric mean of range and D, both are. A range of 120 bits becomes one of at most (122 + log2(D)) / 2, which has
-//! a plan; one of 126 bits may take two steps or three. q itself is public linear algebra: a step costs a truncation by s
-//! in the ring of x, and nothing else.
+//! between, what is to be divided gets shorter first: with u1 = floor(u / 2^s), or one more, and m the integer nearest
+//! to 2^s / D, q = u1 m + floor(c / D) is near x / D, and floor(x / D) = q + floor((x - q D) / D). What is left, x - q
+//! D = (u - 2^s u1) + u1 (2^s - m D) + (c mod D), is below 2^s but for its sign, and below D / 2 times u1: with 2^s
+//! near the geometric mean of range and D, both are. A range of 120 bits becomes one of at most (122 + log2(D)) / 2,
+//! which has a plan; one of 126 bits may take two steps or three. q itself is public linear algebra: a step costs a
+//! truncation by s in the ring of x, and nothing else.
 
 use quorate_engine::{Misuse, Result};
 

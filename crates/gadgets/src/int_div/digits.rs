@@ -1,8 +1,9 @@
 //! Long division on shared bits, without restoring: one bit of the quotient after the other, from the highest.
 //!
-//! With R the part of x above the bits that are left, from -y to y - 1: each step takes 2R + (the next bit of x), less y
-//! where R is not negative, plus y where it is; the bit of the quotient is 1 where the result is not negative. V - y is
-//! ~(~V + y), so that one sum does both, its other operand and its result complemented by a bit that is shared already.
+//! With R the part of x above the bits that are left, from -y to y - 1: each step takes 2R + (the next bit of x), less
+//! y where R is not negative, plus y where it is; the bit of the quotient is 1 where the result is not negative. V - y
+//! is ~(~V + y), so that one sum does both, its other operand and its result complemented by a bit that is shared
+//! already.
 //!
 //! | | rounds | ANDs |
 //! |---|---|---|

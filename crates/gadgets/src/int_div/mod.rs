@@ -3,8 +3,8 @@
 //! **Source**: long division; for signs the identities floor(x / y) = floor(-x / -y) and, with one's complements,
 //! floor(x / y) = ~floor(~x / y). **Model**: that of the sharing.
 //!
-//! [`digits`] finds the bits of a quotient of magnitudes one after the other. Rounds: a bit decomposition, where divisors may
-//! be negative two more, those of [`digits`], and one; a remainder takes two more.
+//! [`digits`] finds the bits of a quotient of magnitudes one after the other. Rounds: a bit decomposition, where
+//! divisors may be negative two more, those of [`digits`], and one; a remainder takes two more.
 
 mod digits;
 mod magnitudes;
@@ -26,8 +26,8 @@ pub struct Known {
     pub x: Range,
     /// Where every divisor lies.
     pub y: Range,
-    /// Magnitudes of quotients by what is not 0 are below 2^bits, whatever the ranges say. Where that does not hold, a result
-    /// is any number.
+    /// Magnitudes of quotients by what is not 0 are below 2^bits, whatever the ranges say. Where that does not hold, a
+    /// result is any number.
     pub quotient_bits: u32,
 }
 

@@ -44,8 +44,8 @@ impl<B> Float<B> {
     }
 }
 
-/// The numbers given by rows of bits, lowest first, with so many rows of mantissas: fewer where the numbers have no more
-/// bits, but seven at least. Rounds: ceil(log2 rows) + 2.
+/// The numbers given by rows of bits, lowest first, with so many rows of mantissas: fewer where the numbers have no
+/// more bits, but seven at least. Rounds: ceil(log2 rows) + 2.
 pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantissa_rows: u32) -> Result<Float<S::B>> {
     let width = s.bit_shape(bits).0 as u32;
     let mantissa_rows = mantissa_rows.min((width - 1).max(7));
@@ -59,8 +59,8 @@ pub(super) async fn normalise<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, mantiss
 /// The rows of a mantissa that number the 64 segments of a table on [1, 2), lowest first.
 pub(super) const SEGMENT_ROWS: [u32; 6] = [5, 4, 3, 2, 1, 0];
 
-/// The mantissa as the argument of a table on [1, 2), of which its first rows, given in `segment` from the last on, number
-/// the segments; with `parity`, of the second half of the table where that is 1. Two rounds.
+/// The mantissa as the argument of a table on [1, 2), of which its first rows, given in `segment` from the last on,
+/// number the segments; with `parity`, of the second half of the table where that is 1. Two rounds.
 pub(super) async fn mantissa_argument<S: Gadgets>(
     s: &S,
     ctx: &Ctx,

@@ -1,9 +1,9 @@
 //! Quotients that may be too long for one product of mantissas: exact, by digits and a last remainder.
 //!
-//! With mantissas m_x, m_y in [1, 2), q = m_x / m_y is taken in digits of 28, 25 and 10 bits. A digit is the remainder so
-//! far times an approximate 1 / m_y; the remainder is exact modulo 2^64, because it is small. Truncations inside may round
-//! up or down, so each digit is made too low by a few units, and remainders stay positive. The quotient moved to its
-//! place, Q', is too low by 3 at most, and x 2^f - Q' y says by how many.
+//! With mantissas m_x, m_y in [1, 2), q = m_x / m_y is taken in digits of 28, 25 and 10 bits. A digit is the remainder
+//! so far times an approximate 1 / m_y; the remainder is exact modulo 2^64, because it is small. Truncations inside may
+//! round up or down, so each digit is made too low by a few units, and remainders stay positive. The quotient moved to
+//! its place, Q', is too low by 3 at most, and x 2^f - Q' y says by how many.
 //!
 //! | | off by, in its units | remainder, in units of m_y |
 //! |---|---|---|
@@ -106,8 +106,8 @@ async fn mantissa_quotient<S: Gadgets>(
     Ok(s.add(&digits, &third))
 }
 
-/// The remainder times 1 / m_y, less `off` before the last truncation, in units that are 2^up times smaller. Two truncations
-/// and a round.
+/// The remainder times 1 / m_y, less `off` before the last truncation, in units that are 2^up times smaller. Two
+/// truncations and a round.
 async fn digit<S: Gadgets>(s: &S, ctx: &Ctx, rest: &S::A, inverse: &S::A, off: i128, up: u32) -> Result<S::A> {
     let leading = cut(s, ctx, rest, RECIPROCAL_BITS).await?;
     let product = s.mul(ctx, &leading, inverse).await?;

@@ -8,8 +8,8 @@
 //! Z_2^64. Results that grow or shrink with the argument (roots, quotients, powers) get their size by moving rows of
 //! bits.
 //!
-//! f is at most 16. k is at most 64; for division, roots and logarithms, 126. Mantissas have 32 bits whatever k is, so that
-//! results in rings of more than 64 bits have, beside the errors stated, a relative one.
+//! f is at most 16. k is at most 64; for division, roots and logarithms, 126. Mantissas have 32 bits whatever k is, so
+//! that results in rings of more than 64 bits have, beside the errors stated, a relative one.
 
 mod bounded;
 mod cubic;

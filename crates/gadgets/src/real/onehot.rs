@@ -79,8 +79,8 @@ pub(super) struct Number<B> {
 }
 
 impl<B> Number<B> {
-    /// The number that `of` makes of the place of the set row; `None` selects zeros. 8 rows of `high` where no number is above
-    /// 63, else 16.
+    /// The number that `of` makes of the place of the set row; `None` selects zeros. 8 rows of `high` where no number
+    /// is above 63, else 16.
     pub fn of_one_hot<S: Sharing<B = B>>(s: &S, one_hot: &B, of: impl Fn(u32) -> Option<u32>) -> Number<B> {
         let width = s.bit_shape(one_hot).0 as u32;
         let highs = if (0..width).any(|p| of(p).is_some_and(|u| u >= 64)) { 16 } else { 8 };

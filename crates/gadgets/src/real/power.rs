@@ -67,8 +67,8 @@ pub(super) async fn exp_below<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32,
     power_of_two(s, ctx, &power, frac + LOG2_E_BITS, zeros, never, (WIDE, result_frac)).await
 }
 
-/// 2^power in the ring `to.0`, for exponents up to `to.1` (64 - k more in a smaller ring): 0 where a row of `outside` is
-/// set or the exponent is not in 0..64, and what `over` makes of it.
+/// 2^power in the ring `to.0`, for exponents up to `to.1` (64 - k more in a smaller ring): 0 where a row of `outside`
+/// is set or the exponent is not in 0..64, and what `over` makes of it.
 async fn power_of_two<S: Gadgets>(
     s: &S,
     ctx: &Ctx,

@@ -62,13 +62,13 @@ pub(super) async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::
 /// x / y, element by element, all with `frac` bits after the point. Where y is 0 or the quotient does not fit: the
 /// largest element, 2^(k-1) - 1, with the quotient's sign (that of x for y = 0); 0 / 0 is 0.
 ///
-/// `quotient_bits` is what is proven: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units, if
-/// they fit the ring at all; k - 1 always holds.
+/// `quotient_bits` is what is proven: quotients by a divisor that is not 0 have magnitudes below 2^quotient_bits units,
+/// if they fit the ring at all; k - 1 always holds.
 ///
-/// Error: in rings of at most 64 bits, the magnitude is exact, rounded down. Where it is proven to have at most 31 bits, it
-/// costs fewer rounds and is within 4 units of 2^-frac; exact quotients below 2^26 units of operands with at most 31
-/// significant bits are exact then. In rings of more than 64 bits it costs as few rounds, and is within 4 units or 2^-28 of
-/// itself, whichever is more.
+/// Error: in rings of at most 64 bits, the magnitude is exact, rounded down. Where it is proven to have at most 31
+/// bits, it costs fewer rounds and is within 4 units of 2^-frac; exact quotients below 2^26 units of operands with at
+/// most 31 significant bits are exact then. In rings of more than 64 bits it costs as few rounds, and is within 4 units
+/// or 2^-28 of itself, whichever is more.
 ///
 /// # Errors
 /// Those of [`reciprocal`]; [`Misuse`] where the operands differ in length or ring.

@@ -1,7 +1,8 @@
 //! Square roots: sqrt(2^p m) is 2^floor(p/2) times sqrt(m) or sqrt(2m).
 //!
-//! Results s of 2^31 units and more, for which the table is too coarse, take a step of Newton's: r / (2s) is added, where
-//! r = x 2^f - s^2 is small, so that it is exact in the ring, and 1 / (2s) is the slope of the root, at hand from the table.
+//! Results s of 2^31 units and more, for which the table is too coarse, take a step of Newton's: r / (2s) is added,
+//! where r = x 2^f - s^2 is small, so that it is exact in the ring, and 1 / (2s) is the slope of the root, at hand from
+//! the table.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
@@ -19,12 +20,12 @@ use crate::{Gadgets, stream};
 
 /// The square root of every element, all with `frac` bits after the point; 0 where x is negative.
 ///
-/// `argument_bits` is what is proven: every x is below 2^argument_bits units; k - 1 always holds. Where roots may be 2^31
-/// units or more, they take one correction: twelve rounds.
+/// `argument_bits` is what is proven: every x is below 2^argument_bits units; k - 1 always holds. Where roots may be
+/// 2^31 units or more, they take one correction: twelve rounds.
 ///
-/// Error: at most 2 units of 2^-frac; in rings of more than 64 bits, where no root is corrected, at most 2 units or 2^-28 of
-/// the root, whichever is more. Exact squares whose root is below 2^28 units have exact roots. The result lies in [0, 2^((k -
-/// 1 - frac) / 2)], but for the error.
+/// Error: at most 2 units of 2^-frac; in rings of more than 64 bits, where no root is corrected, at most 2 units or
+/// 2^-28 of the root, whichever is more. Exact squares whose root is below 2^28 units have exact roots. The result lies
+/// in [0, 2^((k - 1 - frac) / 2)], but for the error.
 ///
 /// # Errors
 /// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
@@ -188,8 +189,8 @@ impl LongRoot {
     }
 }
 
-/// 1 / (2 sqrt) at the middle of each segment, with 12 bits after the point, and how it rises with the place, with 2: the
-/// table's linear coefficients and twice its square ones, halved for sqrt(2m).
+/// 1 / (2 sqrt) at the middle of each segment, with 12 bits after the point, and how it rises with the place, with 2:
+/// the table's linear coefficients and twice its square ones, halved for sqrt(2m).
 fn slopes() -> [Vec<i64>; 2] {
     let nearest = |x: i64, shift: u32| (x + (1 << (shift - 1))) >> shift;
     let [after1, after2, _] = SQRT.after_point;

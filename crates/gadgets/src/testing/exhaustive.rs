@@ -1,5 +1,5 @@
-//! Gadgets over any sharing against plain arithmetic: all inputs of tiny rings. Cases are pairs of a number of parties and the
-//! bits of the largest ring, unless it is said.
+//! Gadgets over any sharing against plain arithmetic: all inputs of tiny rings. Cases are pairs of a number of parties
+//! and the bits of the largest ring, unless it is said.
 
 use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector};

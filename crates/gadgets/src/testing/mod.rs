@@ -1,4 +1,5 @@
-//! Helpers for tests of sharings, which have them in common: parties, shares, oracles. Only under the feature `testing`.
+//! Helpers for tests of sharings, which have them in common: parties, shares, oracles. Only under the feature
+//! `testing`.
 
 use std::fmt::Debug;
 
@@ -122,7 +123,8 @@ fn wrapped(k: u32, x: i128) -> i128 {
     if x >= size / 2 { x - size } else { x }
 }
 
-/// Products, truncations, selections, sums of products, extrema, comparisons and bits of these pairs over Z_2^k, against integers.
+/// Products, truncations, selections, sums of products, extrema, comparisons and bits of these pairs over Z_2^k,
+/// against integers.
 pub fn everything_equals_integers<S: Tested>(n: usize, k: u32, shift: u32, pairs: &[(u64, u64)]) {
     let ring = Ring::of(k);
     let (x, y): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();

@@ -1,4 +1,5 @@
-//! Gadgets over rings of 65 to 126 bits against plain arithmetic: at the ends of ranges, around powers of two, at random.
+//! Gadgets over rings of 65 to 126 bits against plain arithmetic: at the ends of ranges, around powers of two, at
+//! random.
 
 use quorate_engine::{Ctx, Form, Result, Sharing};
 use quorate_ring::{Ring, Vector};

@@ -49,8 +49,8 @@ impl Type {
         }
     }
 
-    /// The type of both `self` and `other` in one array: the narrowest of those that hold every value of either, where that
-    /// is one of their own; else one that is just wide enough.
+    /// The type of both `self` and `other` in one array: the narrowest of those that hold every value of either, where
+    /// that is one of their own; else one that is just wide enough.
     pub(super) fn join(self, other: Type, op: &'static str) -> Result<Type, Fault> {
         use Type::{Ints, Is, Reals};
         let values = |dtype: Dtype| Is(dtype, dtype.range());
@@ -237,7 +237,8 @@ impl Builder<'_> {
         self.graph.warn(id, lost)
     }
 
-    /// The node as `dtype`, which holds its values: bits become numbers, public numbers are written anew, others convert.
+    /// The node as `dtype`, which holds its values: bits become numbers, public numbers are written anew, others
+    /// convert.
     pub(super) fn converted(&mut self, id: NodeId, dtype: Dtype) -> Result<NodeId, Fault> {
         let node = self.graph.get(id)?;
         if node.dtype == dtype {

@@ -141,8 +141,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_input((owner, parties), shape, (dtype.checked()?, Room::STATED), bound))
     }
 
-    /// Secret real numbers without a stated dtype: kept as [`Dtype::FIXED64`], of magnitudes up to [`REAL_BOUND`] where no
-    /// bound is stated. What is computed from them gets as many bits as its proven range takes.
+    /// Secret real numbers without a stated dtype: kept as [`Dtype::FIXED64`], of magnitudes up to [`REAL_BOUND`] where
+    /// no bound is stated. What is computed from them gets as many bits as its proven range takes.
     pub fn real_input(&mut self, owner: usize, parties: usize, shape: &[usize], bound: Option<Bound>) -> Built {
         let assumed = bound.is_none() && !self.graph.is_strict();
         let room = Room { grows: true, assumed };
@@ -191,8 +191,8 @@ impl<'g> Builder<'g> {
     }
 
     /// `a op b`. Bits count as numbers in arithmetic (the product of two bits is a bit); other dtypes must be equal,
-    /// but fixed point times integers of the same ring is allowed and not truncated. Products of fixed point with public
-    /// reals that its dtype does not hold are rounded to the nearest, and within 3/4 of a unit ([`Op::Scale`]).
+    /// but fixed point times integers of the same ring is allowed and not truncated. Products of fixed point with
+    /// public reals that its dtype does not hold are rounded to the nearest, and within 3/4 of a unit ([`Op::Scale`]).
     pub fn binary<'a>(&mut self, op: BinaryOp, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_binary(op, left, right))
@@ -216,8 +216,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_remainder(a, whole, by))
     }
 
-    /// `a` divided by `b`, integers of one dtype of which one at least is secret: quotients towards minus infinity, or what
-    /// they leave; 0 where the divisor is 0. A quotient that does not fit wraps.
+    /// `a` divided by `b`, integers of one dtype of which one at least is secret: quotients towards minus infinity, or
+    /// what they leave; 0 where the divisor is 0. A quotient that does not fit wraps.
     pub fn int_divide<'a>(
         &mut self,
         division: Division,
@@ -245,8 +245,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_select(condition, one, zero))
     }
 
-    /// Of `a` and `b` the one that `one` is not, element by element; `one` has the shape to which both broadcast, and every
-    /// element of it is that of one of them.
+    /// Of `a` and `b` the one that `one` is not, element by element; `one` has the shape to which both broadcast, and
+    /// every element of it is that of one of them.
     pub fn other<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>, one: NodeId) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_other(left, right, one))
@@ -262,8 +262,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_shift(a, shift, false))
     }
 
-    /// `a` as `dtype`. Fixed point becomes an integer towards minus infinity; what does not fit wraps, and range analysis
-    /// reports it where bounds were stated. Numbers do not become bits.
+    /// `a` as `dtype`. Fixed point becomes an integer towards minus infinity; what does not fit wraps, and range
+    /// analysis reports it where bounds were stated. Numbers do not become bits.
     pub fn cast(&mut self, a: NodeId, dtype: Dtype) -> Built {
         self.attempt(|b| b.build_cast(a, dtype.checked()?))
     }
@@ -331,8 +331,8 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_from_bits(a, dtype.checked()?))
     }
 
-    /// A Boolean circuit on bits: the last axis of each input is the wires of that group, in their order; the axes before it
-    /// broadcast and are the batch. The result's last axis is all output wires.
+    /// A Boolean circuit on bits: the last axis of each input is the wires of that group, in their order; the axes
+    /// before it broadcast and are the batch. The result's last axis is all output wires.
     pub fn circuit(&mut self, circuit: &Arc<Circuit>, inputs: &[Operand<'_>]) -> Built {
         self.attempt(|b| b.build_circuit(circuit, inputs))
     }
@@ -342,8 +342,9 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_real(function, a))
     }
 
-    /// `a / b` of fixed point; by secrets with at most 16 fractional bits ([`Op::Divide`]). Quotients by public numbers that
-    /// the dtype holds are exact, rounded down; by others they are within 3/4 of a unit; what may not fit is saturated.
+    /// `a / b` of fixed point; by secrets with at most 16 fractional bits ([`Op::Divide`]). Quotients by public numbers
+    /// that the dtype holds are exact, rounded down; by others they are within 3/4 of a unit; what may not fit is
+    /// saturated.
     pub fn divide<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
         self.attempt(|b| b.build_divide(left, right))

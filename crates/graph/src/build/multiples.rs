@@ -38,8 +38,8 @@ pub(super) struct Finer {
 }
 
 impl Builder<'_> {
-    /// As many fractional bits for the reals of a matrix product as sums of `terms` products leave room for, where bounds
-    /// are proven; `None` where these are no more than the dtype's, which then is enough or has to be.
+    /// As many fractional bits for the reals of a matrix product as sums of `terms` products leave room for, where
+    /// bounds are proven; `None` where these are no more than the dtype's, which then is enough or has to be.
     pub(super) fn finer(&self, a: Operand<'_>, b: Operand<'_>, terms: usize) -> Result<Option<Finer>, Fault> {
         let (id, values, is_left) = match (a, b) {
             (Operand::Node(id), Operand::Reals { values, .. }) => (id, values, false),
@@ -86,8 +86,8 @@ impl Builder<'_> {
         self.scaled(id, reals, &ratios, false).map(Some)
     }
 
-    /// `a` by public numbers of fixed point; `None` for divisors of which nothing but the algorithm for secret ones gives
-    /// the exact quotients.
+    /// `a` by public numbers of fixed point; `None` for divisors of which nothing but the algorithm for secret ones
+    /// gives the exact quotients.
     pub(super) fn build_quotient(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let Operand::Node(id) = a else { return Ok(None) };
         let dtype = match by {

@@ -52,10 +52,12 @@ impl Builder<'_> {
         self.kept(result)
     }
 
-    /// Functions that are the same for all large magnitudes, to the unit: of arguments that are cut off there, in 64 bits.
+    /// Functions that are the same for all large magnitudes, to the unit: of arguments that are cut off there, in 64
+    /// bits.
     fn real_of_wide(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
         let dtype = self.graph.node(a).dtype;
-        // Where 2^-f and more is left of 1 / sqrt(x), or of 1 - sigmoid(x), x is below this; so is a power that fits 64 bits.
+        // Where 2^-f and more is left of 1 / sqrt(x), or of 1 - sigmoid(x), x is below this; so is a power that fits 64
+        // bits.
         let most = match function {
             Real::Rsqrt => 1i128 << (3 * dtype.frac() + 2).min(60),
             Real::Reciprocal => 1i128 << (2 * dtype.frac() + 2).min(60),

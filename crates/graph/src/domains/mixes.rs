@@ -6,8 +6,9 @@ use super::{Assignment, Domain, Problem};
 const BEST_OF_EACH: usize = 2;
 
 impl Problem {
-    /// The best assignments that are found among all, and among those that keep to some of the domains as far as they can; with
-    /// their seconds, the best first, without repetitions. What is found for a problem that offers fewer domains is among them.
+    /// The best assignments that are found among all, and among those that keep to some of the domains as far as they
+    /// can; with their seconds, the best first, without repetitions. What is found for a problem that offers fewer
+    /// domains is among them.
     pub fn candidates(&self) -> Vec<(f64, Assignment)> {
         let mut all: Vec<(f64, Assignment)> = Vec::new();
         for domains in subsets(&self.domains()) {

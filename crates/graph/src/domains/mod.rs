@@ -1,10 +1,11 @@
 //! Which sharing each operation of a program runs in, where a protocol offers several: arithmetic, Boolean, Yao.
 //!
-//! **Source**: the idea of mixing sharings is that of aby (sections I and VI), whose authors assign them by hand. Here the
-//! assignment of least predicted time is sought: the weighed seconds of all operations and conversions, and the rounds of the
-//! longest chain. A value that several operations want in one sharing is converted to it once. Finding the least of all is
-//! NP-hard; [`Problem::solve`] starts from every assignment that a person would write down and improves on each, so that its
-//! plan is never worse than any of these. Nothing is drawn at random and ties go to the first, so that parties agree.
+//! **Source**: the idea of mixing sharings is that of aby (sections I and VI), whose authors assign them by hand. Here
+//! the assignment of least predicted time is sought: the weighed seconds of all operations and conversions, and the
+//! rounds of the longest chain. A value that several operations want in one sharing is converted to it once. Finding
+//! the least of all is NP-hard; [`Problem::solve`] starts from every assignment that a person would write down and
+//! improves on each, so that its plan is never worse than any of these. Nothing is drawn at random and ties go to the
+//! first, so that parties agree.
 
 mod mixes;
 mod search;

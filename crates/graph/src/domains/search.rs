@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use super::{Assignment, Domain, Problem, Room, Toll};
 
-/// Items looked at, over all evaluations of one search: for each second that the program is predicted to take, which takes a
-/// few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second. Half of that where there are
-/// two domains.
+/// Items looked at, over all evaluations of one search: for each second that the program is predicted to take, which
+/// takes a few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second. Half
+/// of that where there are two domains.
 const EFFORT_EACH_SECOND: f64 = 3e6;
 const EFFORT: RangeInclusive<usize> = 500_000..=20_000_000;
 /// Programs with at most so many assignments have all of them looked at, as far as that is no more effort.
@@ -37,8 +37,9 @@ pub struct Rival {
 type Group = Vec<usize>;
 
 impl Problem {
-    /// The best assignment that the search finds: at most as long as each in which all operations prefer the domains in some
-    /// order, and as that in which linear operations and products (what is cheapest in A) are in A and all others in B or Y.
+    /// The best assignment that the search finds: at most as long as each in which all operations prefer the domains in
+    /// some order, and as that in which linear operations and products (what is cheapest in A) are in A and all others
+    /// in B or Y.
     pub fn solve(&self) -> Solved {
         let starts = self.starts();
         let least = starts.iter().map(|start| self.seconds(start)).fold(f64::INFINITY, f64::min);
@@ -127,8 +128,8 @@ impl Problem {
         self.items.iter().map(|item| least(item).unwrap_or(0)).collect()
     }
 
-    /// Every operation in the domain that is cheapest given those of its operands, conversions included: exact for programs
-    /// in which no value is used twice.
+    /// Every operation in the domain that is cheapest given those of its operands, conversions included: exact for
+    /// programs in which no value is used twice.
     fn chained(&self) -> Assignment {
         let mut best: Vec<Vec<(f64, Vec<usize>)>> = Vec::with_capacity(self.items.len());
         for item in &self.items {
@@ -175,7 +176,8 @@ impl Problem {
         toll.seconds + f64::from(toll.waits.most()) * self.round_seconds
     }
 
-    /// All items with a choice, each group's, each by itself, each with one of its operands, each with all of its users.
+    /// All items with a choice, each group's, each by itself, each with one of its operands, each with all of its
+    /// users.
     fn groups(&self) -> Vec<Group> {
         let is_free = |place: &usize| self.items[*place].choices.len() > 1;
         let free: Group = (0..self.items.len()).filter(is_free).collect();

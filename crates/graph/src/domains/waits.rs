@@ -1,9 +1,10 @@
 //! How chains of messages grow in a step, party by party.
 
-/// How many messages in a row lie between what a party has when a step begins and what a party has when it is done: of party 0
-/// and of all others, which do alike.
+/// How many messages in a row lie between what a party has when a step begins and what a party has when it is done: of
+/// party 0 and of all others, which do alike.
 ///
-/// An exchange makes all wait for all. What is sent one way, as garbled tables are, keeps nobody waiting but its reader.
+/// An exchange makes all wait for all. What is sent one way, as garbled tables are, keeps nobody waiting but its
+/// reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits([[i32; 2]; 2]);
 

@@ -1,8 +1,8 @@
 //! Callers of whom it is not known yet who they are. However many connections strangers hold, the peers get through.
 //!
-//! A caller first waits, without a thread, until all of its first message is there; an honest one sends it at once. Then
-//! its handshake runs in a thread, of which there is a bounded number. Where there are too many callers the oldest goes,
-//! of the address that has the most; one whose certificate is known is no longer among them.
+//! A caller first waits, without a thread, until all of its first message is there; an honest one sends it at once.
+//! Then its handshake runs in a thread, of which there is a bounded number. Where there are too many callers the oldest
+//! goes, of the address that has the most; one whose certificate is known is no longer among them.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

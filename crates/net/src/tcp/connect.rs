@@ -1,5 +1,5 @@
-//! Every pair of parties gets one connection: the party with the higher number dials, again and again until the other is
-//! there. Strangers who call are ignored, however many (see `callers`); a wrong certificate, version or number is a
+//! Every pair of parties gets one connection: the party with the higher number dials, again and again until the other
+//! is there. Strangers who call are ignored, however many (see `callers`); a wrong certificate, version or number is a
 //! specific error.
 
 use std::io::ErrorKind;
@@ -38,8 +38,8 @@ pub(crate) enum Trust {
 /// Opens the port on which the peers call.
 ///
 /// # Errors
-/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that means nothing, [`NetError::Unresolved`] for one whose
-/// name does; [`NetError::Io`].
+/// [`NetError::PortInUse`]; [`NetError::BadConfig`] for an address that means nothing, [`NetError::Unresolved`] for one
+/// whose name does; [`NetError::Io`].
 pub(crate) fn listen(config: &TcpConfig) -> Result<TcpListener, NetError> {
     let address = config.listen.as_ref().unwrap_or(&config.parties[config.me].address);
     let stopped = || config.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
@@ -400,8 +400,8 @@ fn resolve(address: &str, stopped: &dyn Fn() -> bool) -> Option<Vec<SocketAddr>>
     (!addresses.is_empty()).then_some(addresses)
 }
 
-/// The result of what may take long and cannot be told to stop, such as the system's resolver; when this party stops it is
-/// left to itself.
+/// The result of what may take long and cannot be told to stop, such as the system's resolver; when this party stops it
+/// is left to itself.
 fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
     stopped: &dyn Fn() -> bool,

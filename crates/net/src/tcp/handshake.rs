@@ -1,4 +1,5 @@
-//! From a fresh connection to a link: TLS, then hello, hello, verdict. Blocking, in a thread of its own, with a deadline.
+//! From a fresh connection to a link: TLS, then hello, hello, verdict. Blocking, in a thread of its own, with a
+//! deadline.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -21,8 +21,8 @@ use crate::{Attempt, Frame, Interrupt, MAX_FRAME, Net, NetError, Place, Wait};
 const WAKE: Token = Token(usize::MAX);
 /// How long dropping waits for a peer of which nothing is heard to read the last bytes.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long it waits for a peer that still sends heartbeats: its network is slow, and what it was sent still lies in the
-/// buffers of the system, of several MiB, which go when the process does.
+/// How long it waits for a peer that still sends heartbeats: its network is slow, and what it was sent still lies in
+/// the buffers of the system, of several MiB, which go when the process does.
 const SLOW_LINGER: Duration = Duration::from_secs(60);
 
 /// One party's links to its peers over TCP.
@@ -332,8 +332,8 @@ impl Drop for TcpNet {
         for (_, mut link) in self.shared.links() {
             link.begin_close();
         }
-        // Closing a socket in which unread bytes wait, or come later, would destroy what the peer has not read yet. A peer
-        // closes its end once it has read everything.
+        // Closing a socket in which unread bytes wait, or come later, would destroy what the peer has not read yet. A
+        // peer closes its end once it has read everything.
         let (begun, silence) = (Instant::now(), LINGER.max(self.shared.heartbeat * 3));
         while begun.elapsed() < SLOW_LINGER && !self.interrupt.is_raised() {
             let patience = |link: &Link| begun.elapsed() < LINGER || link.heard_within(silence);

@@ -1,7 +1,7 @@
 //! OT extension by vector OLE over small fields.
 //!
-//! **Source**: Roy, "SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE in the Minicrypt Model", CRYPTO 2022
-//! (ePrint 2022/192): small-field VOLE, the repetition code and the check of its columns. With f = 1 it is the
+//! **Source**: Roy, "SoftSpokenOT: Quieter OT Extension from Small-Field Silent VOLE in the Minicrypt Model", CRYPTO
+//! 2022 (ePrint 2022/192): small-field VOLE, the repetition code and the check of its columns. With f = 1 it is the
 //! extension of Ishai, Kilian, Nissim, Petrank 2003 in the form of Asharov, Lindell, Schneider, Zohner 2013. **Model**:
 //! semi-honest or malicious. **Deviation**: the digests of the columns are sent as a hash; the argument for the check,
 //! in docs/security/ot.md, is a direct one for the repetition code. **Notation**: tree i has 2^f leaves x with

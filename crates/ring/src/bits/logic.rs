@@ -80,11 +80,12 @@ impl Bits {
         add_ands(self.words_mut(), a.words(), b.words());
     }
 
-    /// self = the sum over all terms of (the sum of some x) and (the sum of some y), of the words `range` of each, of all rows'
-    /// words one after the other; a shape if any is.
+    /// self = the sum over all terms of (the sum of some x) and (the sum of some y), of the words `range` of each, of
+    /// all rows' words one after the other; a shape if any is.
     ///
     /// # Panics
-    /// If the range does not lie inside all x and y, or has another length than this matrix, or a term names none of them.
+    /// If the range does not lie inside all x and y, or has another length than this matrix, or a term names none of
+    /// them.
     pub fn set_terms(&mut self, x: &[Bits], y: &[Bits], range: Range<usize>, terms: &Terms) {
         if x.iter().chain(y).any(Bits::is_shape) {
             self.words = None;

@@ -15,11 +15,12 @@ impl Vector {
         assert!(fits, "range {range:?} of a {whole:?} beside a {self:?}");
     }
 
-    /// self = the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each; a shape
-    /// if any is.
+    /// self = the sum over all terms of (the sum of some x) (the sum of some y), of the elements `range` of each; a
+    /// shape if any is.
     ///
     /// # Panics
-    /// If the rings differ, the range is not of this length or does not lie inside all x and y, or a term names none of them.
+    /// If the rings differ, the range is not of this length or does not lie inside all x and y, or a term names none of
+    /// them.
     pub fn set_terms(&mut self, x: &[Vector], y: &[Vector], range: Range<usize>, terms: &Terms) {
         x.iter().chain(y).for_each(|operand| self.assert_part(operand, &range));
         if x.iter().chain(y).any(Vector::is_shape) {

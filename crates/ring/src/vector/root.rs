@@ -9,8 +9,8 @@ impl Vector {
     /// For each element e = a^2 with odd a: the smallest of its four square roots modulo 2^k, and that root's inverse.
     ///
     /// Newton's iteration for 1/sqrt(e), y <- y (3 - e y^2) / 2, from y = 1: if e y^2 = 1 modulo 2^j, it is 1 modulo
-    /// 2^(2j-2) afterwards. The roots are +-c and +-c + 2^(k-1). Elements that are not 1 modulo 8 give garbage. The time
-    /// depends on k and the length only.
+    /// 2^(2j-2) afterwards. The roots are +-c and +-c + 2^(k-1). Elements that are not 1 modulo 8 give garbage. The
+    /// time depends on k and the length only.
     ///
     /// # Panics
     /// If k < 3, where there are no four roots.

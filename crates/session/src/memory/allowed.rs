@@ -1,8 +1,9 @@
 //! What memory a run may take: what users name, and what is free where the parties run.
 //!
-//! The parties tell each other what is free at the start of a run, so that all of them come to the same answer. Where the
-//! run fits the least of it, it goes as it would anywhere: pieces follow from sizes alone. Where it does not, that is its
-//! limit, as if users had named it; and where it cannot be kept, every party refuses the run before anything else is sent.
+//! The parties tell each other what is free at the start of a run, so that all of them come to the same answer. Where
+//! the run fits the least of it, it goes as it would anywhere: pieces follow from sizes alone. Where it does not, that
+//! is its limit, as if users had named it; and where it cannot be kept, every party refuses the run before anything
+//! else is sent.
 
 use quorate_graph::{Graph, Op};
 
@@ -32,7 +33,8 @@ impl Allowed {
     /// Refuses a run that cannot fit.
     ///
     /// # Errors
-    /// [`SessionError::Memory`] where it is the user's limit, [`SessionError::TooLittle`] where nothing else would help.
+    /// [`SessionError::Memory`] where it is the user's limit, [`SessionError::TooLittle`] where nothing else would
+    /// help.
     pub fn check(&self, graph: &Graph, need: &Need, limit: Limit) -> Result<(), SessionError> {
         let Some(limit_bytes) = limit.bytes().filter(|_| !need.fits(limit)) else { return Ok(()) };
         let at = match need.at {

@@ -1,8 +1,8 @@
 //! The memory that a party can still have, as the system tells it: what is free limits a run where users name no limit.
 //!
-//! On Linux that is the least of what the machine has available (swap included), what each control group above the process
-//! leaves, and what the process's own limits on address space and data (`ulimit -v`, `ulimit -d`) leave. Elsewhere nothing
-//! is known, and nothing is limited.
+//! On Linux that is the least of what the machine has available (swap included), what each control group above the
+//! process leaves, and what the process's own limits on address space and data (`ulimit -v`, `ulimit -d`) leave.
+//! Elsewhere nothing is known, and nothing is limited.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

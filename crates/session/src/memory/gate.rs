@@ -1,13 +1,14 @@
 //! How much of a program runs at a time: large steps wait for room, small ones never notice.
 //!
-//! Without it, a hundred independent products of a million elements would all be under way at once, and a slow party would
-//! have to park what the others send for all of them. A step enters when it is its turn in the program's order, or if there
-//! is room to run early: so the first unfinished step is always admitted at every party, and no two parties can wait for
-//! each other. Steps that send nothing pass the gate, too: their results take memory. What runs early counts until its turn
-//! has come, its result included. Rounds are causal depth and do not depend on the order of entry.
+//! Without it, a hundred independent products of a million elements would all be under way at once, and a slow party
+//! would have to park what the others send for all of them. A step enters when it is its turn in the program's order,
+//! or if there is room to run early: so the first unfinished step is always admitted at every party, and no two parties
+//! can wait for each other. Steps that send nothing pass the gate, too: their results take memory. What runs early
+//! counts until its turn has come, its result included. Rounds are causal depth and do not depend on the order of
+//! entry.
 //!
-//! Reveals stand right behind the nodes that they open, as they do in the row of all parties (see `row`): of two orders, one
-//! could wait for the other.
+//! Reveals stand right behind the nodes that they open, as they do in the row of all parties (see `row`): of two
+//! orders, one could wait for the other.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,8 +40,8 @@ impl Gate {
         Gate { room: room.unwrap_or(ROOM_BYTES), inside, used, turn, finished }
     }
 
-    /// Lets step `step` in if there is room for it; it takes so many bytes beside its operands. Steps are numbered without
-    /// gaps.
+    /// Lets step `step` in if there is room for it; it takes so many bytes beside its operands. Steps are numbered
+    /// without gaps.
     pub fn enter(&self, step: usize, bytes: u64) -> Option<Pass<'_>> {
         self.admit(step, bytes).then(|| Pass { gate: self, step })
     }

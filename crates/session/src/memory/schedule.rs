@@ -1,13 +1,14 @@
-//! How the steps of a run go under a limit on memory: whole, in pieces, or within the pieces of the step that uses them.
+//! How the steps of a run go under a limit on memory: whole, in pieces, or within the pieces of the step that uses
+//! them.
 //!
 //! The bound is that of running the steps one after another, in the program's order: everything that the session holds,
-//! each value from its step to its last use, and the step's own working room. Where that exceeds the limit, a step that can
-//! be cut works on a piece at a time. Where the values between the steps are too large still, one that only one step uses is
-//! never whole: each piece of that step makes its piece of it, if holding what it is made of takes no more. What the limit
-//! leaves beside the bound is for steps out of order (see [`gate`](crate::memory::gate)).
+//! each value from its step to its last use, and the step's own working room. Where that exceeds the limit, a step that
+//! can be cut works on a piece at a time. Where the values between the steps are too large still, one that only one
+//! step uses is never whole: each piece of that step makes its piece of it, if holding what it is made of takes no
+//! more. What the limit leaves beside the bound is for steps out of order (see [`gate`](crate::memory::gate)).
 //!
-//! Where users name no limit, a program whose bound exceeds [`Rule::BY_SIZE`] goes in pieces in the same way: large pieces,
-//! and only of what is large.
+//! Where users name no limit, a program whose bound exceeds [`Rule::BY_SIZE`] goes in pieces in the same way: large
+//! pieces, and only of what is large.
 //!
 //! All this depends on the program, the number of parties and the limit, so that all parties come to the same answer.
 
@@ -58,7 +59,8 @@ struct Rule {
 impl Rule {
     /// All whole.
     const WHOLE: Rule = Rule { limit: u64::MAX, ..Rule::BY_SIZE };
-    /// Where nobody named a limit: what takes a gigabyte need not, and pieces are so large that nobody waits for their rounds.
+    /// Where nobody named a limit: what takes a gigabyte need not, and pieces are so large that nobody waits for their
+    /// rounds.
     const BY_SIZE: Rule = Rule { limit: 1 << 30, step: 256 << 20, value: 64 << 20, elements: 1 << 20 };
 
     /// Under a limit everything counts.
@@ -94,9 +96,9 @@ pub(crate) struct Given<'a, B> {
 }
 
 impl Schedule {
-    /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their users'
-    /// pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and pieces that
-    /// save less than a quarter are not worth it.
+    /// The first of these that fits the limit: every step whole; those in pieces that must be; values within their
+    /// users' pieces, too. The last one if none does. Where nobody named a limit, that of [`Rule::BY_SIZE`] counts, and
+    /// pieces that save less than a quarter are not worth it.
     pub fn of<B: Family>(given: &Given<'_, B>, limit: Limit) -> Schedule {
         let rule = match limit {
             Limit::None => Rule::BY_SIZE,
@@ -283,8 +285,8 @@ impl<B: Family> Given<'_, B> {
         making.max(made + own)
     }
 
-    /// The values that shall never be whole: used by one step, which can make them piece by piece, and taking no less room
-    /// than what would have to be held to make them there.
+    /// The values that shall never be whole: used by one step, which can make them piece by piece, and taking no less
+    /// room than what would have to be held to make them there.
     fn within(&self, rule: &Rule) -> BTreeSet<NodeId> {
         let graph = self.graph();
         let uses = self.uses();
@@ -308,7 +310,8 @@ impl<B: Family> Given<'_, B> {
         within.into_keys().collect()
     }
 
-    /// Whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted for it.
+    /// Whether a node and all that it reads are in the protocol's own sharing, so that nothing has to be converted for
+    /// it.
     fn is_in_a(&self, id: NodeId) -> bool {
         let inputs = self.graph().node(id).inputs.iter();
         std::iter::once(&id).chain(inputs).all(|&id| self.work.domains.of(id) == Domain::A)

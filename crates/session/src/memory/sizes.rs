@@ -1,8 +1,8 @@
 //! How much memory steps take at one party, before anything is sent.
 //!
-//! Long vectors are streamed, so that the room of most steps does not grow with them; what goes as one message (a matrix
-//! product) or holds several vectors of full length (a tournament) is counted with its length, or with that of the pieces in
-//! which it runs. The program itself, its libraries and what users hold in numpy come on top.
+//! Long vectors are streamed, so that the room of most steps does not grow with them; what goes as one message (a
+//! matrix product) or holds several vectors of full length (a tournament) is counted with its length, or with that of
+//! the pieces in which it runs. The program itself, its libraries and what users hold in numpy come on top.
 
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
@@ -20,7 +20,8 @@ const WINDOW_ELEMENTS: u64 = 32 << 10;
 const STEP_BYTES: u64 = 1 << 16;
 /// A lane: a step under way that may talk, or a reveal.
 pub(crate) const LANE_BYTES: u64 = 1 << 15;
-/// What is kept of each step while a run lasts: which others it waits for, its value's place, what it takes. As measured.
+/// What is kept of each step while a run lasts: which others it waits for, its value's place, what it takes. As
+/// measured.
 pub(crate) const LOCAL_STEP_BYTES: u64 = 160;
 /// The same on top for a step that talks: its costs, its bytes and correlations.
 pub(crate) const TALKING_STEP_BYTES: u64 = 1500;

@@ -1,7 +1,7 @@
 //! Where a step can be cut into pieces that need nothing of each other: what each does, takes and gives.
 //!
-//! A cut counts in units, of which a piece has a row: elements of the result, or of the operand where they are summed or
-//! become several; rows or columns of a product; lanes of a reduction. Nothing here depends on shares.
+//! A cut counts in units, of which a piece has a row: elements of the result, or of the operand where they are summed
+//! or become several; rows or columns of a product; lanes of a reduction. Nothing here depends on shares.
 
 use std::ops::Range;
 
@@ -223,8 +223,8 @@ impl Split {
     }
 }
 
-/// The elements `range` of a node that is made element by element, or moves elements: its operation on these, and what it
-/// takes. A dry run does not look at positions.
+/// The elements `range` of a node that is made element by element, or moves elements: its operation on these, and what
+/// it takes. A dry run does not look at positions.
 pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -> (Op, Vec<Take>) {
     let of_range = |divisors: &[i128]| match divisors {
         [one] => [*one].into(),

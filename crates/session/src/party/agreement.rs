@@ -31,7 +31,8 @@ pub(super) fn greeting(graph: &Graph, reveals: &[Reveal], arrays: &[u8; 32], not
     Greeting { program, request: request.finalize().into(), note, ..Greeting::default() }
 }
 
-/// Stands for what a party decided by itself: where steps run, when circuits are garbled, and all correlations that are made.
+/// Stands for what a party decided by itself: where steps run, when circuits are garbled, and all correlations that are
+/// made.
 pub(super) fn plan_hash(work: &Work<'_>, garbles_ahead: bool, correlations: &BTreeMap<String, u64>) -> [u8; 32] {
     let mut plan = blake3::Hasher::new_derive_key("quorate/session/plan");
     plan.update(&[garbles_ahead.into()]);

@@ -16,7 +16,8 @@ use crate::work::{Reveal, Work};
 /// Longer programs than this are not planned step by step where users leave the sharings to Quorate.
 const MOST_PLANNED: usize = 20_000;
 
-/// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a choice.
+/// Decides where the nodes of a run are computed, given where the values are that exist; tells of steps that had a
+/// choice.
 pub(super) fn mix<B: Family>(
     work: &mut Work<'_>,
     store: &Store<B>,
@@ -34,7 +35,8 @@ pub(super) fn mix<B: Family>(
     Ok(Decided::default())
 }
 
-/// Computes everything in the protocol's own sharing, whose steps can go in pieces; values that exist are where they are.
+/// Computes everything in the protocol's own sharing, whose steps can go in pieces; values that exist are where they
+/// are.
 pub(super) fn in_pieces<B: Family>(work: &mut Work<'_>, store: &Store<B>) {
     work.domains = Domains::default();
     for (&id, value) in store.known() {

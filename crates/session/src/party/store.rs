@@ -1,15 +1,15 @@
 //! What a party keeps from run to run, so that all parties keep the same.
 //!
-//! A value is kept while its array lives at some party, or while an array that was not computed yet depends on it. Arrays
-//! die at different times at different parties (garbage collectors differ), so each party tells the others in the
-//! handshake of the next run, and a value goes once all have let go of it.
+//! A value is kept while its array lives at some party, or while an array that was not computed yet depends on it.
+//! Arrays die at different times at different parties (garbage collectors differ), so each party tells the others in
+//! the handshake of the next run, and a value goes once all have let go of it.
 //!
-//! A run may end well at one party and badly at another (an interrupt, at the last moment). So what a run computed is only
-//! *pending* until the next handshake, where each party says which run it was prepared for last, that is, had all that it
-//! needs of: runs that all were prepared for are committed, others never happened. A party hands nothing out before it has
-//! heard that all are prepared. So a run that is dropped is one of which nobody has seen anything, and what somebody has seen
-//! is committed everywhere, with the randomness with which it was seen. The parties then compare what they hold; a
-//! disagreement is an error, never a hang.
+//! A run may end well at one party and badly at another (an interrupt, at the last moment). So what a run computed is
+//! only *pending* until the next handshake, where each party says which run it was prepared for last, that is, had all
+//! that it needs of: runs that all were prepared for are committed, others never happened. A party hands nothing out
+//! before it has heard that all are prepared. So a run that is dropped is one of which nobody has seen anything, and
+//! what somebody has seen is committed everywhere, with the randomness with which it was seen. The parties then compare
+//! what they hold; a disagreement is an error, never a hang.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -256,8 +256,8 @@ impl<S: Computes> Store<S> {
         kept(graph, &alive, |id: NodeId| self.has(id) || running.contains(&id))
     }
 
-    /// The nodes that may be needed from now on, whether the pending run counts or not: arrays, values, and what it takes to
-    /// compute the arrays that have none.
+    /// The nodes that may be needed from now on, whether the pending run counts or not: arrays, values, and what it
+    /// takes to compute the arrays that have none.
     pub fn needs(&self, graph: &Graph) -> BTreeSet<NodeId> {
         let mut needs = self.alive.clone();
         needs.extend(self.held());
@@ -272,7 +272,8 @@ impl<S: Computes> Store<S> {
         needs
     }
 
-    /// Notes a run of which this party has all that it needs, before it says so; the next handshake decides whether it counts.
+    /// Notes a run of which this party has all that it needs, before it says so; the next handshake decides whether it
+    /// counts.
     pub fn prepared(&mut self, run: u32, computed: Known<S>, after: Kept, nodes: usize) {
         self.prepared = run;
         self.pending = Some(Pending { run, computed, after, nodes });
@@ -290,8 +291,8 @@ fn kept(graph: &Graph, alive: &BTreeSet<NodeId>, done: impl Fn(NodeId) -> bool) 
 }
 
 impl OwnDrops {
-    /// What the next note names: all that some peer may not have heard, and as much of the rest as fits. Neighbours make a
-    /// range where no other array that is `alive` lies between them.
+    /// What the next note names: all that some peer may not have heard, and as much of the rest as fits. Neighbours
+    /// make a range where no other array that is `alive` lies between them.
     fn send(&mut self, alive: &BTreeSet<NodeId>) -> impl Iterator<Item = Range> + '_ {
         self.waiting.sort_unstable();
         let mut ranges: Vec<Range> = Vec::new();

@@ -114,7 +114,8 @@ impl<B: Family> Worker<B> {
         executor.ahead = made;
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await).map_err(beside)?;
         let revealed = decoded(graph, &work.reveals, done.opened, job.units);
-        // From here on this party can finish the run, and says so: it keeps what was computed until all tell what became of it.
+        // From here on this party can finish the run, and says so: it keeps what was computed until all tell what
+        // became of it.
         self.store.prepared(number, done.kept, after, graph.len());
         if work.confirms() {
             run.confirm()?;

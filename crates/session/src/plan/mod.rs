@@ -33,8 +33,8 @@ pub struct Price {
     pub compute_seconds: f64,
     /// In which they wait for messages.
     pub network_seconds: f64,
-    /// Those among `compute_seconds` in which they plan, rehearse and schedule, as a clock had them. All others follow from what
-    /// they are going to do, and are foretold alike whenever and by whom.
+    /// Those among `compute_seconds` in which they plan, rehearse and schedule, as a clock had them. All others follow
+    /// from what they are going to do, and are foretold alike whenever and by whom.
     pub bookkeeping_seconds: f64,
 }
 
@@ -77,7 +77,8 @@ impl Pricing {
         }
     }
 
-    /// The measured seconds beside those of [`Pricing::compute`], given the ones for which each party's thread had a core.
+    /// The measured seconds beside those of [`Pricing::compute`], given the ones for which each party's thread had a
+    /// core.
     pub fn computed(&self, own_seconds: impl Iterator<Item = f64>) -> f64 {
         self.compute(own_seconds.map(|own| (Work::default(), own)))
     }
@@ -99,8 +100,8 @@ impl Pricing {
         self.network(1, 0, 0) + self.compute(waking)
     }
 
-    /// What a line would take by itself. Lines that do not depend on each other share rounds, so that a program may take
-    /// less than the sum of its lines.
+    /// What a line would take by itself. Lines that do not depend on each other share rounds, so that a program may
+    /// take less than the sum of its lines.
     pub fn line(&self, parties: &[&LineCosts]) -> Price {
         let rounds = parties.iter().map(|line| line.rounds).max().unwrap_or(0);
         let bytes = parties.iter().map(|line| line.bytes).max().unwrap_or(0);
@@ -109,7 +110,8 @@ impl Pricing {
         Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes), bookkeeping_seconds: 0.0 }
     }
 
-    /// What a phase takes; that in which a run ends has its confirmation. The rehearsal itself, of both phases, is part of the offline phase, as are decisions before it.
+    /// What a phase takes; that in which a run ends has its confirmation. The rehearsal itself, of both phases, is part
+    /// of the offline phase, as are decisions before it.
     pub fn phase(&self, phase: Phase, parties: &[&Rehearsed]) -> Price {
         let of = |party: &Rehearsed| party.phase(phase).clone();
         let waits =
@@ -209,8 +211,8 @@ pub struct Plan {
     pub correlations: BTreeMap<String, u64>,
     /// The steps that exchange messages.
     pub steps: Vec<StepPlan>,
-    /// Bytes that a party holds at the worst moment, if steps run one after another: what the session holds, correlations
-    /// that are made ahead, values from their step to their last use, and the step's working room.
+    /// Bytes that a party holds at the worst moment, if steps run one after another: what the session holds,
+    /// correlations that are made ahead, values from their step to their last use, and the step's working room.
     pub memory_bytes: u64,
     /// Why it would be refused, where it does not fit the session's limit on memory.
     pub refusal: Option<String>,

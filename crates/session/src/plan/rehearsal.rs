@@ -93,7 +93,8 @@ fn recorded<B: Family, T>(
     Ok((run()?, dry.take_demand(), false))
 }
 
-/// The online phase, dry: what it costs, its steps, and what it sends for correlations that are made where they are drawn.
+/// The online phase, dry: what it costs, its steps, and what it sends for correlations that are made where they are
+/// drawn.
 fn run_dry<B: Family>(
     dry: &B,
     work: &Work<'_>,
@@ -192,8 +193,8 @@ pub(crate) fn rehearse_step<B: Family>(
 }
 
 impl OneStep<'_> {
-    /// The online phase of a party, where it and the others have so many rounds behind them, and whether they may differ in
-    /// what it adds.
+    /// The online phase of a party, where it and the others have so many rounds behind them, and whether they may
+    /// differ in what it adds.
     fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<(PhaseDry, bool)> {
         let &OneStep { graph, id, domain, to } = self;
         let (tally, mut apart) = (charged(), Rc::default());

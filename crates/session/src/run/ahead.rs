@@ -50,8 +50,8 @@ pub(crate) fn leaving(work: &Work<'_>) -> BTreeSet<NodeId> {
 }
 
 impl<S: Computes> Executor<'_, S> {
-    /// Computes a node; or takes what was computed ahead, or its shape where nobody needs it any more. Inputs are not: their
-    /// owners give them now.
+    /// Computes a node; or takes what was computed ahead, or its shape where nobody needs it any more. Inputs are not:
+    /// their owners give them now.
     pub(crate) async fn whole_or_ahead(
         &self,
         ctx: &Ctx,

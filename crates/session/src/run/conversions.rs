@@ -44,8 +44,8 @@ impl<S: Computes> Conversions<S> {
 }
 
 impl<S: Computes> Executor<'_, S> {
-    /// The values of `reads`, each in the sharing in which step `id` wants it. What this step has to convert is converted
-    /// side by side.
+    /// The values of `reads`, each in the sharing in which step `id` wants it. What this step has to convert is
+    /// converted side by side.
     pub(crate) async fn where_wanted(
         &self,
         ctx: &Ctx,

@@ -1,9 +1,10 @@
 //! Goes through the steps of a run as data flow: a step starts when its operands are there.
 //!
 //! Steps that send nothing run where the walk through the program's order meets them, without a lane of their own that
-//! waits: a program of a million of them takes a few bytes for each. Steps that talk are lanes from when they start until
-//! they are done. Both need to be let in by the [`Gate`](crate::memory::gate::Gate), which bounds what is under way, and what talks
-//! by the [`Row`](crate::run::row::Row), too. The first step that is not done is let in always, and has its operands.
+//! waits: a program of a million of them takes a few bytes for each. Steps that talk are lanes from when they start
+//! until they are done. Both need to be let in by the [`Gate`](crate::memory::gate::Gate), which bounds what is under
+//! way, and what talks by the [`Row`](crate::run::row::Row), too. The first step that is not done is let in always, and
+//! has its operands.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;

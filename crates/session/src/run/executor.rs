@@ -1,7 +1,7 @@
 //! Runs the nodes of a program as data flow, on any sharing.
 //!
-//! A node starts when its operands are there (see [`dataflow`](crate::run::dataflow)), so that independent work shares rounds.
-//! The same code runs live and dry; a value is freed after its last use unless the session keeps it.
+//! A node starts when its operands are there (see [`dataflow`](crate::run::dataflow)), so that independent work shares
+//! rounds. The same code runs live and dry; a value is freed after its last use unless the session keeps it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Steps in pieces: what a limit on memory makes of those that do not fit whole.
 //!
-//! Pieces are lanes that begin at their step's depth, a few at a time, so that a step has the rounds of one piece. A piece
-//! makes what it needs of the values within it, and reads ranges of all others.
+//! Pieces are lanes that begin at their step's depth, a few at a time, so that a step has the rounds of one piece. A
+//! piece makes what it needs of the values within it, and reads ranges of all others.
 
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -1,12 +1,13 @@
 //! The parties keep together: nobody runs far ahead of the slowest, whatever the steps are.
 //!
-//! Room at one party (see `gate`) does not bound what it sends in steps that end for it once it has sent: an input, a value
-//! for another party. So all steps that talk form a row, numbered so that each comes after all that it needs, alike at all
-//! parties, and a step begins only if it lies less than [`AHEAD_BYTES`] behind the first step that some party has not
-//! finished, as far as is known. The parties tell each other how far they are.
+//! Room at one party (see `gate`) does not bound what it sends in steps that end for it once it has sent: an input, a
+//! value for another party. So all steps that talk form a row, numbered so that each comes after all that it needs,
+//! alike at all parties, and a step begins only if it lies less than [`AHEAD_BYTES`] behind the first step that some
+//! party has not finished, as far as is known. The parties tell each other how far they are.
 //!
-//! The first step that is unfinished anywhere is allowed everywhere, so no two parties can wait for each other: all before
-//! it are finished, so it has its operands, and what a party has not reported yet is a small part of what is allowed.
+//! The first step that is unfinished anywhere is allowed everywhere, so no two parties can wait for each other: all
+//! before it are finished, so it has its operands, and what a party has not reported yet is a small part of what is
+//! allowed.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
@@ -97,8 +98,8 @@ impl Row {
         }
     }
 
-    /// Whether the step of a lane may begin; where not, `waker` is woken when the slowest party has moved. Of those that wait
-    /// only the first is to be asked again.
+    /// Whether the step of a lane may begin; where not, `waker` is woken when the slowest party has moved. Of those
+    /// that wait only the first is to be asked again.
     ///
     /// # Errors
     /// The slowest party has left.

@@ -1,5 +1,5 @@
-//! Families whose openings are checked: results are revealed after all else, each stage is checked, and nothing leaves a party
-//! that was not.
+//! Families whose openings are checked: results are revealed after all else, each stage is checked, and nothing leaves
+//! a party that was not.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

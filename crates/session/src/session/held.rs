@@ -1,8 +1,8 @@
 //! Links for tests of what a party may see when: they hold messages back until nobody can go on without them.
 //!
-//! No clock is in them. A message on its way to a party that the test chose counts as far away; everybody else does all that
-//! is possible without it; then, and only then, a party that the test chose is interrupted, and the messages arrive afterwards.
-//! So whoever can finish before an interrupt has finished.
+//! No clock is in them. A message on its way to a party that the test chose counts as far away; everybody else does all
+//! that is possible without it; then, and only then, a party that the test chose is interrupted, and the messages
+//! arrive afterwards. So whoever can finish before an interrupt has finished.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};

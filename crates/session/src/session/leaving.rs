@@ -15,15 +15,15 @@ const HURRY_TIMEOUT: Duration = Duration::from_secs(1);
 const LEAVE_STEP: Duration = Duration::from_millis(1);
 
 impl Session {
-    /// Ends the session: goodbye, or, where it `gave_up`, word to the peers that this party failed. Waits until the peers
-    /// have what was sent to them; see [`Session::leave`].
+    /// Ends the session: goodbye, or, where it `gave_up`, word to the peers that this party failed. Waits until the
+    /// peers have what was sent to them; see [`Session::leave`].
     pub fn close(&mut self, gave_up: bool) {
         let mut leaving = self.leave(gave_up);
         while !leaving.wait(Duration::from_secs(3600)) {}
     }
 
-    /// Starts to end the session. A party that is done stays as long as its links take bytes that it sent before, however
-    /// slow they are: the process must not end before. One that gave up stays for a few seconds at most.
+    /// Starts to end the session. A party that is done stays as long as its links take bytes that it sent before,
+    /// however slow they are: the process must not end before. One that gave up stays for a few seconds at most.
     pub fn leave(&mut self, gave_up: bool) -> Leaving<'_> {
         if !std::mem::replace(&mut self.closed, true) {
             for seat in &mut self.seats {

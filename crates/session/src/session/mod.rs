@@ -193,8 +193,8 @@ impl Session {
         }
     }
 
-    /// Looks, in a local session that has that on, whether every value on the way to the reveals fits its dtype; what a run
-    /// of them would do is not done. Says where results are not numpy's.
+    /// Looks, in a local session that has that on, whether every value on the way to the reveals fits its dtype; what a
+    /// run of them would do is not done. Says where results are not numpy's.
     ///
     /// # Errors
     /// The first result that leaves its dtype, as [`BuildError`] of kind range, at its line.
@@ -205,7 +205,8 @@ impl Session {
         warnings.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Forgets what no array refers to any more, given what each party here still needs after a run that all ended well.
+    /// Forgets what no array refers to any more, given what each party here still needs after a run that all ended
+    /// well.
     fn forget(&mut self, needs: &[BTreeSet<NodeId>]) {
         if self.peeking {
             return;

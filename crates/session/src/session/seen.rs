@@ -148,9 +148,9 @@ fn check((protocol, parties): (Protocol, usize), program: fn(&mut Seat, &mut Log
     }
 }
 
-/// Holds back the messages to each party in turn, of one peer or of all, and interrupts it or another party: at every message
-/// of the last two rounds and of the confirmation after them. `step` is a run, and what is asked for after it; it tells how
-/// many messages came through in the run, where none was held back.
+/// Holds back the messages to each party in turn, of one peer or of all, and interrupts it or another party: at every
+/// message of the last two rounds and of the confirmation after them. `step` is a run, and what is asked for after it;
+/// it tells how many messages came through in the run, where none was held back.
 fn everywhere(seat: &mut Seat, mut step: impl FnMut(&mut Seat, Delay) -> Option<usize>) {
     let parties = seat.session.parties();
     for to in 0..parties {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Dtype, NodeId};
 
-/// Where the nodes of a run are computed, and where values that exist before it are: in A, and bits in B, unless it is said
-/// here.
+/// Where the nodes of a run are computed, and where values that exist before it are: in A, and bits in B, unless it is
+/// said here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Domains(BTreeMap<NodeId, Domain>);
 

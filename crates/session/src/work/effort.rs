@@ -36,8 +36,8 @@ impl StepCost {
     }
 }
 
-/// What the steps of a run took: those that talk each by itself, all others by the user's line. So programs of many small
-/// steps take little room here.
+/// What the steps of a run took: those that talk each by itself, all others by the user's line. So programs of many
+/// small steps take little room here.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub talking: BTreeMap<u32, StepCost>,

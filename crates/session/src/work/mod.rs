@@ -30,8 +30,8 @@ pub(crate) struct Work<'g> {
 }
 
 impl Work<'_> {
-    /// Whether the parties confirm that all came to the end before they hand anything out. Values that exist already stay
-    /// what they are, whoever opens them.
+    /// Whether the parties confirm that all came to the end before they hand anything out. Values that exist already
+    /// stay what they are, whoever opens them.
     pub fn confirms(&self) -> bool {
         !self.nodes.is_empty()
     }

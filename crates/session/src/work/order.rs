@@ -1,5 +1,5 @@
-//! The one order in which all parties go through the steps of a run: the program's, every reveal right behind the node that
-//! it opens, or, where openings are checked first, all reveals at the end; and which steps wait for which others.
+//! The one order in which all parties go through the steps of a run: the program's, every reveal right behind the node
+//! that it opens, or, where openings are checked first, all reveals at the end; and which steps wait for which others.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::work::Work;
 pub(crate) struct Places<'w>(pub &'w [NodeId]);
 
 impl Places<'_> {
-    /// The place of a node that runs. Nodes stand in the order of their numbers, most often with few gaps, so that little is
-    /// left to search.
+    /// The place of a node that runs. Nodes stand in the order of their numbers, most often with few gaps, so that
+    /// little is left to search.
     pub fn of(&self, id: NodeId) -> Option<usize> {
         let (first, last) = (self.0.first()?, self.0.last()?);
         let (before, behind) = (id.0.checked_sub(first.0)? as usize, last.0.checked_sub(id.0)? as usize);
@@ -83,7 +83,8 @@ impl Order {
         Order { nodes, reveals, is_checked: false }
     }
 
-    /// Where stages end: all that was opened is checked before the next one begins. Results are revealed in the last one.
+    /// Where stages end: all that was opened is checked before the next one begins. Results are revealed in the last
+    /// one.
     pub fn stages(&self) -> Vec<usize> {
         let apart = self.is_checked && !self.reveals.is_empty();
         if apart { vec![self.nodes, self.len()] } else { vec![self.len()] }

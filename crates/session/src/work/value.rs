@@ -40,7 +40,8 @@ impl<S: Computes> Clone for Value<S> {
 }
 
 impl<S: Computes> Value<S> {
-    /// The sharing that it is in; `None` where everybody knows it, and for the columns of a shuffle, each of which has its own.
+    /// The sharing that it is in; `None` where everybody knows it, and for the columns of a shuffle, each of which has
+    /// its own.
     pub fn domain(&self) -> Option<Domain> {
         match self {
             Value::Public(_) | Value::Many(_) => None,

@@ -1,8 +1,8 @@
-//! Where each node of a run is computed: the problem that the planner solves. The parties come to the same answer: it depends on
-//! the program, on options that they share, and on prices that they agreed on.
+//! Where each node of a run is computed: the problem that the planner solves. The parties come to the same answer: it
+//! depends on the program, on options that they share, and on prices that they agreed on.
 //!
-//! Planning takes time, too. A request that is predicted to take less than its planning stays in the backend's own sharings, as
-//! far as users say nothing else, until the program has asked for the like so often that planning pays.
+//! Planning takes time, too. A request that is predicted to take less than its planning stays in the backend's own
+//! sharings, as far as users say nothing else, until the program has asked for the like so often that planning pays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +29,8 @@ pub(crate) struct Deciding<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     pub domain: Domain,
-    /// The other, and by how many seconds the whole would take longer with it; fewer than 0 where planning would have taken
-    /// more than that.
+    /// The other, and by how many seconds the whole would take longer with it; fewer than 0 where planning would have
+    /// taken more than that.
     pub rival: Option<(Domain, f64)>,
 }
 
@@ -64,8 +64,8 @@ const SECONDS_OF_A_ROUND: f64 = 5e-6;
 /// Rivals are priced one by one, each with a look at the whole program.
 const MOST_RIVALS: usize = 1000;
 
-/// About what planning takes: for each way of each different step, with the conversions from and to there, and to search.
-/// Constants, since the parties' clocks differ.
+/// About what planning takes: for each way of each different step, with the conversions from and to there, and to
+/// search. Constants, since the parties' clocks differ.
 const SECONDS_OF_A_WAY: f64 = 0.2e-3;
 const SECONDS_OF_A_SEARCH: f64 = 5e-3;
 
@@ -131,8 +131,8 @@ impl<'a> Deciding<'a> {
         Planned { by_steps: solved.assignment, seconds, rehearsing, rehearsed: None }
     }
 
-    /// How many requests like it there are by now, if together they are predicted to take, each step in its first way, what
-    /// planning takes. Planning is part of the offline phase and weighed like it.
+    /// How many requests like it there are by now, if together they are predicted to take, each step in its first way,
+    /// what planning takes. Planning is part of the offline phase and weighed like it.
     fn worth_planning<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Option<f64>> {
         let planning = SECONDS_OF_A_SEARCH + outline.different_ways(work.graph) as f64 * SECONDS_OF_A_WAY;
         let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
@@ -157,8 +157,8 @@ impl<'a> Deciding<'a> {
         Ok(Problem { items, round_seconds: self.prices.round_seconds() })
     }
 
-    /// The best of a few, by dry runs of the whole: steps by themselves do not show what they save by being together. Among them is
-    /// what would be found if users allowed fewer sharings.
+    /// The best of a few, by dry runs of the whole: steps by themselves do not show what they save by being together.
+    /// Among them is what would be found if users allowed fewer sharings.
     fn by_the_whole<B: Family>(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment> {
         let mut candidates = problem.candidates();
         let longest = NEAR * candidates[0].0;

@@ -82,7 +82,8 @@ impl Outline {
         different.map(|(item, _)| item.choices.len()).sum()
     }
 
-    /// What a plan depends on beside prices: the steps, how they hang together, what users allow, and what is revealed to whom.
+    /// What a plan depends on beside prices: the steps, how they hang together, what users allow, and what is revealed
+    /// to whom.
     pub fn key(&self, work: &Work<'_>) -> Key {
         let mut hasher = blake3::Hasher::new();
         let mut numbers = vec![work.reveals.len(), self.items.len()];

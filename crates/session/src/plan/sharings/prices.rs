@@ -18,7 +18,8 @@ use crate::plan::rehearsal::{OneStep, StepDry, rehearse, rehearse_step};
 use crate::plan::{Pricing, Rehearsed};
 use crate::work::Work;
 
-/// What parties of one process know of prices and plans, which are the same for all of them: the first to ask finds out.
+/// What parties of one process know of prices and plans, which are the same for all of them: the first to ask finds
+/// out.
 #[derive(Default)]
 pub(crate) struct Book {
     steps: BTreeMap<(Hash, Domain), Toll>,
@@ -49,7 +50,8 @@ fn keep<K: Ord, V>(kept: &mut BTreeMap<K, V>, most: usize, key: K, value: V) {
     kept.insert(key, value);
 }
 
-/// Bits of a number (of a bit, 0: it is converted otherwise), and those that its values need; how many, from where to where.
+/// Bits of a number (of a bit, 0: it is converted otherwise), and those that its values need; how many, from where to
+/// where.
 type Conversion = (u32, (usize, bool), usize, Domain, Domain);
 
 impl Book {

@@ -25,8 +25,8 @@ pub(crate) fn offered(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// About the bytes of tables that a garbler sends for a step and does not wait for: of its circuits, and of the adders that bring
-/// its operands there.
+/// About the bytes of tables that a garbler sends for a step and does not wait for: of its circuits, and of the adders
+/// that bring its operands there.
 pub(crate) fn garbled_bytes(work: &Work<'_>, id: NodeId) -> u64 {
     const BYTES_PER_AND: u64 = 32;
     if work.domains.of(id) != Domain::Y {

@@ -15,8 +15,8 @@ use crate::work::Reveal;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
 
-/// What a conversion takes beside its work: to be rehearsed, to be scheduled, and that lanes meet there. About 20 µs, as so many
-/// pieces of memory take. Nodes take that, too, but wherever they run.
+/// What a conversion takes beside its work: to be rehearsed, to be scheduled, and that lanes meet there. About 20 µs,
+/// as so many pieces of memory take. Nodes take that, too, but wherever they run.
 const PIECES_OF_A_CONVERSION: usize = 600;
 
 impl<S: Computes> Executor<'_, S> {
@@ -76,7 +76,8 @@ impl<S: Computes> Executor<'_, S> {
     }
 }
 
-/// The value of node `id` in another sharing; public ones stay. Only bits that its interval needs are taken out of a number.
+/// The value of node `id` in another sharing; public ones stay. Only bits that its interval needs are taken out of a
+/// number.
 pub(crate) async fn converted<S: Computes>(
     s: &S,
     ctx: &Ctx,
@@ -113,8 +114,8 @@ pub(crate) async fn converted<S: Computes>(
     }))
 }
 
-/// The numbers with these bits, of which so many say all, in a ring of as many bits as there are rows. A bit in a whole ring
-/// costs twice what it does on average where it stands.
+/// The numbers with these bits, of which so many say all, in a ring of as many bits as there are rows. A bit in a whole
+/// ring costs twice what it does on average where it stands.
 async fn composed<S: Computes>(s: &S, ctx: &Ctx, x: &S::B, (width, signed): (usize, bool)) -> Result<S::A> {
     let rows = s.bit_shape(x).0;
     let ring = Ring::of(rows as u32);

@@ -17,10 +17,11 @@ pub struct Truncations {
     pub exact: u64,
     /// Numbers rounded down or up.
     pub probabilistic: u64,
-    /// Among those: numbers whose range nothing proves. They are right if their product, before it is truncated, stays below a
-    /// quarter of its ring.
+    /// Among those: numbers whose range nothing proves. They are right if their product, before it is truncated, stays
+    /// below a quarter of its ring.
     pub assumed: u64,
-    /// At most how probable it is that any of them is off by more than a unit, if what is assumed holds (a union bound).
+    /// At most how probable it is that any of them is off by more than a unit, if what is assumed holds (a union
+    /// bound).
     pub failure_probability: f64,
 }
 
@@ -28,7 +29,8 @@ pub struct Truncations {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum How {
     Exact,
-    /// With at most this probability of failure for a number; `assumed`: if its product is as small as its author promised.
+    /// With at most this probability of failure for a number; `assumed`: if its product is as small as its author
+    /// promised.
     Probabilistic {
         failure: f64,
         assumed: bool,
