@@ -133,7 +133,7 @@ def test_what_a_protocol_has_not_is_refused() -> None:
         qr.local("rss", sharings="C")
     with qr.local("rss") as mpc:
         x = mpc.input(X, owner=0)
-        with pytest.raises(qr.ConfigError, match="has no sharing "Y""):
+        with pytest.raises(qr.ConfigError, match='has no sharing "Y"'):
             x.to("Y")
         with pytest.raises(qr.ConfigError, match="no sharing"):
             x.to("G")
