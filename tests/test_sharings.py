@@ -10,6 +10,7 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment
+from quorate._families import FAMILIES
 
 X = np.arange(-6, 6)
 Y = np.arange(12)[::-1] - 3
@@ -89,7 +90,7 @@ def test_users_put_values_into_a_sharing() -> None:
         assert (back.reveal() == 2 * (X + Y)).all()
 
 
-@pytest.mark.parametrize("protocol", ["rss", "aby"])
+@pytest.mark.parametrize("protocol", FAMILIES)
 def test_what_users_put_into_a_sharing_is_there_without_a_planner(protocol: str) -> None:
     with qr.local(protocol) as mpc:
         x, y = mpc.input(X, owner=0), mpc.input(Y, owner=1)

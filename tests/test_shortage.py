@@ -13,6 +13,7 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment
+from quorate._families import FAMILIES
 
 MB = 10**6
 
@@ -142,7 +143,7 @@ def test_values_without_room_are_an_error(tmp_path: Path) -> None:
 
 def test_large_sums_need_no_limit() -> None:
     """As `max_memory` would have it, without being told; a plan says so, here and at any party."""
-    for protocol in ("rss", "aby"):
+    for protocol in FAMILIES:
         with qr.local(protocol, sharings="A") as mpc:
             x = mpc.input(np.arange(200_000) % 500, owner=0)
             plan = mpc.explain((x[:, None] == np.arange(500)).sum(0), network="lan")

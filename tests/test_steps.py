@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from quorate._families import FAMILIES
 
 _RSS = """
 import resource, quorate as qr
@@ -37,7 +38,7 @@ def _run(program: str, *arguments: str) -> list[int]:
 
 
 @linux
-@pytest.mark.parametrize("protocol", ["rss", "aby"])
+@pytest.mark.parametrize("protocol", FAMILIES)
 def test_many_steps_take_what_the_plan_says(protocol: str) -> None:
     said, took, value = _run(
         """
@@ -86,7 +87,7 @@ def test_a_step_takes_three_hundred_bytes_in_the_program_and_runs_in_few_more() 
 
 
 @linux
-@pytest.mark.parametrize("protocol", ["rss", "aby"])
+@pytest.mark.parametrize("protocol", FAMILIES)
 def test_the_memory_of_many_runs_is_flat(protocol: str) -> None:
     first, second = _run(
         """

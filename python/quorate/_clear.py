@@ -113,7 +113,7 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
     if step.op == "softmax":
         return _softmax(step, operands[0])
     if step.op not in _EXACT:
-        raise QuorateError(f"shadow: numpy is not told what {step.what} means; please report this defect")
+        raise QuorateError(f"shadow: nothing says what {step.what} means in numpy; please report this defect")
     return Span.exactly(_EXACT[step.op](step, *(value for value, _ in operands)))
 
 

@@ -118,9 +118,8 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     )
     for option in choices().values():
         families = listed(tuple(name for name, family in FAMILIES.items() if option in family.options), "and")
-        command.add_argument(
-            f"--{option.name}", default=absent, help=f"{option.listed}, with {families}: {option.help}"
-        )
+        text = f"{option.listed}, with {families}: {option.help}".replace("%", "%%")
+        command.add_argument(f"--{option.name}", default=absent, help=text)
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:

@@ -30,6 +30,7 @@ impl Family for Aby {
         sharings: &["A", "B", "Y"],
         options: &[TRIPLES],
         workloads: &["mul", "matmul", "less-than-bounded", "less-than-full", "chain", "conversions", "aes", "triples"],
+        most_elements: 100_000,
     };
 
     type Kind = Kind;

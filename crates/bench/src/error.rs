@@ -10,7 +10,7 @@ use crate::cell::Cell;
 pub enum BenchError {
     #[error("there is no workload {name:?}; choose from {}", crate::cell::names().join(", "))]
     UnknownWorkload { name: String },
-    #[error("no benchmarks for protocol {name:?}; there are some for {}", crate::set::Set::all().iter().map(|set| set.name()).collect::<Vec<_>>().join(", "))]
+    #[error("no benchmarks for protocol {name:?}; there are some for {}", crate::set::names())]
     UnknownProtocol { name: String },
     #[error("workload {name:?} is one of another protocol than {protocol}")]
     UnderAnother { name: String, protocol: String },

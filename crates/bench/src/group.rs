@@ -315,7 +315,7 @@ fn choose<S: Family>(sharing: &S, task: Task) {
 }
 
 /// The correlations that a task wants.
-fn rehearse<S: Family>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
+pub(crate) fn rehearse<S: Family>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
     let twin = S::dry(parties, me, &Choices::default())?;
     choose(&twin, task);
     let (ring, len) = task.operand_shape();

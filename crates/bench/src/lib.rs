@@ -6,6 +6,7 @@
 //! | `task`, `operands` | a workload as a protocol and as plain arithmetic; what it works on |
 //! | `transfers` | workloads of two parties, by oblivious transfer |
 //! | `links`, `group` | the parties: a thread each, over memory links or loopback |
+//! | `memory` | what a cell is predicted to hold |
 //! | `measure` | repetitions, medians, predictions; [`Bench`] |
 //! | `pingpong` | the bare round trip beside which a chain of rounds stands |
 //! | `peers`, `machine` | what else a row says |
@@ -19,6 +20,7 @@ mod group;
 mod links;
 mod machine;
 mod measure;
+mod memory;
 mod operands;
 pub mod peers;
 mod pingpong;

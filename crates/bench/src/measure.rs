@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use quorate_engine::Phase;
-use quorate_ring::{Ring, memory};
+use quorate_ring::memory;
 
-use crate::cell::{AES_ANDS, Cell, Workload};
+use crate::cell::{Cell, Workload};
 use crate::error::BenchError;
 use crate::group::{Group, Sample, Stopper};
 use crate::machine::processor_seconds;
+use crate::memory::memory_of;
 use crate::peers::Figures;
 use crate::task::Task;
 use crate::{peers, pingpong};
@@ -25,8 +26,6 @@ const VERY_LONG: f64 = 4.0;
 const FIRST_CHAIN: usize = 200;
 const LONGEST_CHAIN: usize = 20_000;
 const CHAIN_SECONDS: f64 = 0.2;
-/// Bytes of the table of a garbled AND.
-const TABLE_BYTES: usize = 32;
 
 /// What may be spent.
 #[derive(Clone, Copy, Debug)]
@@ -175,7 +174,7 @@ impl Bench {
     }
 
     fn skip(&mut self, cell: &Cell) -> Option<Skip> {
-        let memory = predicted_memory(cell);
+        let memory = memory_of(cell);
         if memory > self.limits.memory_bytes {
             return Some(Skip::Memory(memory));
         }
@@ -308,45 +307,4 @@ fn summary(cell: Cell, seconds: &[f64], samples: &Samples, chain: Option<(usize,
         results_per_second: results as f64 / seconds.median,
         chain,
     }
-}
-
-/// Bytes that all parties of a cell hold at once: operands, results, and the stock while its parts are put together.
-fn predicted_memory(cell: &Cell) -> f64 {
-    let shares = match cell.parties {
-        2 => 1.0,
-        3 => 2.0,
-        5 => 6.0,
-        _ => 20.0,
-    };
-    let element = Ring::of(cell.bits).carrier().bytes() as f64;
-    let edabit = element + f64::from(cell.bits) / 8.0;
-    let between_two = cell.parties == 2;
-    let stock = match cell.workload {
-        Workload::Mul if between_two => 3.0 * element,
-        // Tables of sixteen entries of two bits for four bits, and what a tree of ANDs takes.
-        Workload::LessThanBounded if between_two => 1.5 * f64::from(cell.bits),
-        Workload::LessThanFull if between_two => 4.5 * f64::from(cell.bits),
-        // Tables for all bits; random bits modulo 2^k to 2; labels, and those of what goes in.
-        Workload::A2B => 4.5 * f64::from(cell.bits),
-        Workload::B2A => 5.5 * f64::from(cell.bits),
-        Workload::Y2B => 8.0 * f64::from(cell.bits),
-        Workload::Y2A => 13.5 * f64::from(cell.bits),
-        Workload::B2Y | Workload::A2Y => 24.0 * f64::from(cell.bits),
-        Workload::YaoAes => 8.0 * f64::from(3 * cell.bits),
-        // All tables, and labels that go in.
-        Workload::YaoAesAhead => 48.0 * f64::from(3 * cell.bits) + (TABLE_BYTES * AES_ANDS) as f64,
-        Workload::GmwAes => 3.0 / 8.0 * AES_ANDS as f64,
-        Workload::RandomBit => element,
-        Workload::EdaBit | Workload::LessThanBounded | Workload::LessThanBoundedGeneral => edabit,
-        Workload::LessThanFull | Workload::LessThanFullGeneral => 3.0 * edabit,
-        Workload::Mul | Workload::MatMul | Workload::Chain => 0.0,
-        // Chunks that are used up as they come, and triples.
-        Workload::OtCot | Workload::OtCotMalicious => return 0.0,
-        Workload::OtTriples | Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => {
-            return 2.0 * 3.0 * element * cell.batch as f64;
-        }
-        Workload::OtBitTriples => return 2.0 * 3.0 / 8.0 * cell.batch as f64,
-    };
-    let per_element = shares * (3.0 * element + 2.0 * stock);
-    cell.parties as f64 * cell.operand_len() as f64 * per_element
 }

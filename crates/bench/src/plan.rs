@@ -59,7 +59,7 @@ pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) ->
                     continue;
                 }
                 let add = |&(bits, batch): &(u32, usize)| Cell { workload, set, bits, parties, batch, link };
-                cells.extend(points(workload, parties).iter().map(add));
+                cells.extend(points(workload, set, parties).iter().map(add));
             }
         }
     }
@@ -67,7 +67,13 @@ pub fn cells(workloads: &[Workload], places: &[(Set, usize)], links: &[Link]) ->
 }
 
 /// (k, batch) of a workload.
-fn points(workload: Workload, parties: usize) -> Vec<(u32, usize)> {
+fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
+    // Some forms are only measured with as many parties as a protocol usually has.
+    let is_usual = set.parties().first() == Some(&parties);
+    let most = set.most_elements();
+    // Operands and result of a product of matrices are as many as a batch has.
+    let sides: Vec<usize> = SIDES.into_iter().filter(|side| 3 * side * side <= most).collect();
+    let up_to_most: Vec<usize> = BATCHES.into_iter().filter(|&batch| batch <= most).collect();
     let batches: &[usize] = match workload {
         Workload::Chain => return vec![(64, 1)],
         Workload::OtCot | Workload::OtCotMalicious => return TRANSFERS.map(|batch| (128, batch)).to_vec(),
@@ -77,18 +83,16 @@ fn points(workload: Workload, parties: usize) -> Vec<(u32, usize)> {
         Workload::TriplesOt | Workload::TriplesPaillier(_) | Workload::TriplesDgk(_) => {
             return COMPARED.0.map(|k| (k, COMPARED.1)).to_vec();
         }
-        Workload::MatMul if parties == 2 => &SIDES[..2],
-        Workload::MatMul => &SIDES,
+        Workload::MatMul => &sides,
         _ if workload.is_conversion() => &BATCHES[1..4],
-        _ if parties == 2 => &BATCHES[..4],
-        _ => &BATCHES,
+        _ => &up_to_most,
     };
     if workload.is_general() {
         // More parties have no other way: their rows are those of the plain names.
-        return if parties == 3 { BATCHES.map(|batch| (64, batch)).to_vec() } else { Vec::new() };
+        return if is_usual { batches.iter().map(|&batch| (64, batch)).collect() } else { Vec::new() };
     }
     let mut points: Vec<(u32, usize)> = RINGS.iter().flat_map(|&k| batches.iter().map(move |&b| (k, b))).collect();
-    if workload.is_correlation() && parties == 3 {
+    if workload.is_correlation() && is_usual && !workload.is_transfer() {
         points.push(AS_PUBLISHED);
     }
     points
@@ -116,6 +120,16 @@ mod tests {
         assert_eq!(select_under("ot", &[]).unwrap().1.len(), 4);
         let error = select(&["multiply"]).unwrap_err().to_string();
         assert!(error.contains("\"multiply\"") && error.contains("less-than-full"), "{error}");
+    }
+
+    #[test]
+    fn every_workload_is_in_a_set_and_every_name_of_a_descriptor_is_one_of_a_workload() {
+        assert!(Workload::ALL.into_iter().all(|workload| Set::all().into_iter().any(|set| set.has(workload))));
+        for set in Set::all() {
+            for name in set.workloads() {
+                assert!(super::select(&[(*name).to_owned()]).is_ok(), "{set}: {name}");
+            }
+        }
     }
 
     #[test]

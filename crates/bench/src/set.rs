@@ -42,14 +42,31 @@ impl Set {
         }
     }
 
-    /// Whether a workload is one of it.
-    pub fn has(self, workload: Workload) -> bool {
-        let named = |names: &[&str]| [workload.name(), workload.family()].iter().any(|name| names.contains(name));
+    /// Workloads, or families of workloads.
+    pub(crate) fn workloads(self) -> &'static [&'static str] {
         match self {
-            Set::Of(protocol) => named(protocol.descriptor().workloads),
-            Set::Transfers => named(&["ot-cot", "ot-triples", "ot-bit-triples"]),
+            Set::Of(protocol) => protocol.descriptor().workloads,
+            Set::Transfers => &["ot-cot", "ot-triples", "ot-bit-triples"],
         }
     }
+
+    /// The most elements that a batch has of it.
+    pub(crate) fn most_elements(self) -> usize {
+        match self {
+            Set::Of(protocol) => protocol.descriptor().most_elements,
+            Set::Transfers => 100_000,
+        }
+    }
+
+    /// Whether a workload is one of it.
+    pub fn has(self, workload: Workload) -> bool {
+        [workload.name(), workload.family()].iter().any(|name| self.workloads().contains(name))
+    }
+}
+
+/// The names of all of them, for messages.
+pub(crate) fn names() -> String {
+    Set::all().iter().map(|set| set.name()).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for Set {

@@ -27,6 +27,8 @@ pub struct Descriptor {
     pub options: &'static [Choice],
     /// The workloads, or families of workloads, that `quorate bench` lists under it.
     pub workloads: &'static [&'static str],
+    /// The most elements of a batch that is measured.
+    pub most_elements: usize,
 }
 
 /// How many parties a family runs with.
@@ -189,7 +191,15 @@ mod tests {
     const COLOURS: Choice = Choice { name: "colour", values: &["red", "blue"], help: "" };
 
     fn of(parties: Parties) -> Descriptor {
-        Descriptor { name: "toy", about: "", parties, sharings: &["A"], options: &[COLOURS], workloads: &[] }
+        Descriptor {
+            name: "toy",
+            about: "",
+            parties,
+            sharings: &["A"],
+            options: &[COLOURS],
+            workloads: &[],
+            most_elements: 1,
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::graph::Graph;
 use crate::node::{Axis, Division, Give, Node, NodeId, Op};
+use crate::properties::Pieces;
 use crate::units::expand;
 use crate::{real, shape};
 
@@ -120,8 +121,14 @@ fn computed(
     result_shape: &[usize],
     (dtype, numbers): (Dtype, Numbers<'_>),
 ) -> Vec<i128> {
+    // As many as the operation has: building checked that.
     let of = |place: usize| values.get(place).copied().unwrap_or_default();
     let (a, b, c) = (of(0), of(1), of(2));
+    debug_assert!(
+        values.len() < 2 || op.properties().pieces != Pieces::Elements || a.len() == b.len(),
+        "{}",
+        op.name()
+    );
     match op {
         Op::Add => zip(a, b, |x, y| numbers.add(x, y)),
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),

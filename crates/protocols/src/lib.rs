@@ -77,7 +77,18 @@ impl Protocol {
 mod tests {
     use std::collections::BTreeSet;
 
+    use quorate_gadgets::Choice;
+
     use super::*;
+
+    struct Garbles;
+
+    impl Visit for Garbles {
+        type Out = bool;
+        fn family<F: Family>(self) -> bool {
+            F::GARBLES
+        }
+    }
 
     #[test]
     fn every_family_can_be_told_from_the_others_and_chosen() {
@@ -87,9 +98,13 @@ mod tests {
             let Descriptor { parties, sharings, options, about, .. } = protocol.descriptor();
             assert_eq!(Protocol::named(protocol.name()), Some(protocol));
             assert!(parties.usual.iter().all(|&n| protocol.check_parties(n).is_ok()) && !about.is_empty());
-            assert_eq!(sharings.first(), Some(&"A"));
+            assert_eq!(sharings.contains(&"Y"), protocol.visit(Garbles));
+            assert_eq!(sharings[..2], ["A", "B"], "the planner offers both to every family");
             assert!(options.iter().all(|option| option.values.len() > 1 && !option.help.is_empty()));
         }
+        let all = || Protocol::ALL.iter().flat_map(|protocol| protocol.descriptor().options);
+        let alike = |option: &Choice| all().filter(|other| other.name == option.name).all(|other| other == option);
+        assert!(all().all(alike), "options of one name are one option: users read it before they choose a protocol");
         assert_eq!(Protocol::named("bgw"), None);
     }
 }

@@ -116,6 +116,7 @@ fn raise(py: Python<'_>, error: &BenchError) -> PyErr {
 fn row<'py>(py: Python<'py>, cell: &Cell, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     out.set_item("workload", cell.workload.name())?;
+    out.set_item("protocol", cell.set.name())?;
     out.set_item("k", cell.bits)?;
     out.set_item("parties", cell.parties)?;
     out.set_item("batch", cell.batch)?;

@@ -44,6 +44,7 @@ impl Family for Rss {
         sharings: &["A", "B"],
         options: &[FORMS],
         workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "chain"],
+        most_elements: 1_000_000,
     };
 
     type Kind = Kind;

@@ -111,19 +111,22 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
     let node = graph.node(id);
     let result = bytes_of(backend, node, load.result);
     let elements = load.result as u64;
+    let memory = node.op.properties().memory;
+    match memory {
+        Memory::Nothing => return 0,
+        Memory::Positions => return POSITION_BYTES * elements,
+        Memory::Numbers => return NUMBER_BYTES * elements,
+        Memory::RunningSums => return 2 * result,
+        _ => {} // what talks: below, all of it
+    }
     let longest = load.operands.iter().map(|operand| operand.len).max().unwrap_or(0).max(load.result) as u64;
     let operands = node.inputs.iter().zip(&load.operands);
     let operands = operands.map(|(&input, operand)| bytes_of(backend, graph.node(input), operand.len));
     let all: Vec<u64> = operands.collect();
     let (operand, shares) = (all.iter().copied().max().unwrap_or(0), backend.shares());
     let is_cut = graph.cut(id).is_some();
-    let memory = node.op.properties().memory;
     let whole = match memory {
-        Memory::Nothing => return 0,
-        Memory::Positions => return POSITION_BYTES * elements,
-        Memory::Numbers => return NUMBER_BYTES * elements,
-        Memory::RunningSums => return 2 * result,
-        Memory::Input => 0,
+        Memory::Nothing | Memory::Positions | Memory::Numbers | Memory::RunningSums | Memory::Input => 0,
         Memory::Product => result * u64::from(is_cut),
         // The product, a mask, what goes to and comes from the peers, and a sum of an operand's shares.
         Memory::Matrices => 3 * result + operand / shares,

@@ -15,7 +15,7 @@ mod world;
 
 use std::rc::Rc;
 
-use quorate_engine::{Ctx, Form, Linear, Result};
+use quorate_engine::{Ctx, Error, Form, Linear, Result};
 use quorate_gadgets::Computes;
 use quorate_gadgets::extremum::Best;
 use quorate_graph::domains::Domain;
@@ -53,7 +53,9 @@ impl<S: Computes> Executor<'_, S> {
                 Some(Value::Many(all)) => all.get(*index).cloned().map(Some).ok_or(KINDS),
                 _ => Err(KINDS),
             },
-            _ => Ok(None),
+            op if op.talks() => Ok(None),
+            Op::Scale(_) => Ok(None), // by whole numbers, which goes the way of the others
+            _ => Err(Error::Bug { what: "an operation that is said to send nothing is not computed" }),
         }
     }
 

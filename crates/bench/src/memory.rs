@@ -1,0 +1,45 @@
+//! What a cell is predicted to hold, before it is measured.
+
+use quorate_engine::Result;
+use quorate_gadgets::{Choices, Family};
+use quorate_protocols::Visit;
+use quorate_ring::Ring;
+
+use crate::cell::{Cell, Workload};
+use crate::group::rehearse;
+use crate::set::Set;
+use crate::task::Task;
+
+/// Bytes that all parties of a cell hold at once, about: operands, results, and the stock while its parts are put together.
+/// What a dry run refuses takes none: measuring it says why.
+pub(crate) fn memory_of(cell: &Cell) -> f64 {
+    match cell.runs() {
+        Set::Of(protocol) => protocol.visit(Memory(*cell)).unwrap_or(0.0),
+        Set::Transfers => of_transfers(cell),
+    }
+}
+
+struct Memory(Cell);
+
+impl Visit for Memory {
+    type Out = Result<f64>;
+
+    fn family<F: Family>(self) -> Result<f64> {
+        let Memory(cell) = self;
+        let sharing = F::dry(cell.parties, 0, &Choices::default())?;
+        let demand = rehearse::<F>(Task { cell, rounds: 1 }, 0, cell.parties)?;
+        let stock: u64 = demand.totals().iter().map(|(kind, &len)| sharing.stock_bytes(kind, len)).sum();
+        let values = 3 * sharing.value_bytes(cell.bits, cell.operand_len());
+        Ok(cell.parties as f64 * (values + 2 * stock) as f64)
+    }
+}
+
+/// Chunks are used up as they come; triples stay.
+fn of_transfers(cell: &Cell) -> f64 {
+    let each = match cell.workload {
+        Workload::OtCot | Workload::OtCotMalicious => 0.0,
+        Workload::OtBitTriples => 3.0 / 8.0,
+        _ => 3.0 * Ring::of(cell.bits).carrier().bytes() as f64,
+    };
+    2.0 * each * cell.batch as f64
+}
