@@ -93,8 +93,8 @@ def test_reals(mpc: qr.Session) -> None:
 
 def test_what_is_asked_for_and_by_whom(mpc: qr.Session) -> None:
     faces, face = [[1, 9], [4, 4], [8, 0]], [7, 2]
-    kind = {"dtype": qr.uint(4), "owners": (2, 0)}
-    for to in (0, [1, 2], "owners", None):
+    kind = {"dtype": qr.uint(4), "owners": (mpc.parties - 1, 0)}
+    for to in (0, [1, mpc.parties - 1], "owners", None):
         assert qr.apps.nearest(mpc, faces, face, reveal_to=to, **kind) == (2, 5)
     assert qr.apps.nearest(mpc, lambda: faces, lambda: face, shapes=((3, 2), (2,)), index=False, **kind) == 5
     index, far = qr.apps.nearest(mpc, faces, face, reveal_to="nobody", **kind)

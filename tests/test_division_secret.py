@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
-from applications import SESSIONS, opened
+from applications import SESSIONS, garbles, opened
 
 PLENTY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -91,7 +91,7 @@ def test_public_dividends_shapes_and_bits(mpc: qr.Session) -> None:
     quotient, rest = divmod(100, mpc.input(7, owner=1))
     assert (quotient.shape, int(quotient.reveal()), int(rest.reveal())) == ((), 14, 2)
     assert (y // mpc.constant(2)).reveal().tolist() == [[1], [0], [-2]]
-    bit = mpc.input([True, False], owner=2)
+    bit = mpc.input([True, False], owner=mpc.parties - 1)
     same((bit // bit).reveal(), [1, 0])
     assert (mpc.input(np.zeros((0, 2), int), owner=0) // y[0]).reveal().shape == (0, 2)
 
@@ -116,7 +116,8 @@ def test_bounds_make_quotients_cheap(mpc: qr.Session) -> None:
         a, b = (mpc.input([9], owner=0, bound=bound) for bound in (x, y))
         return mpc.explain(a // b).online.rounds
 
-    assert rounds(1000, 10) < rounds(1000, 2**40) < rounds(2**40, 2**40) < rounds(None, None)
+    if not garbles(mpc):  # see NO_ROUNDS
+        assert rounds(1000, 10) < rounds(1000, 2**40) < rounds(2**40, 2**40) < rounds(None, None)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         x, y = (mpc.input([9], owner=0, dtype=qr.int(8), bound=b) for b in (100, 10))
@@ -141,7 +142,7 @@ def test_swaps(mpc: qr.Session) -> None:
     low, high = mpc.swap(y < x, x, y)
     same(low.reveal(), [[1.5, 2], [3, 4]])
     same(high.reveal(), [[9, 8], [9, 8]])
-    one, other = mpc.swap(mpc.input([True, False], owner=2), x, 0)
+    one, other = mpc.swap(mpc.input([True, False], owner=mpc.parties - 1), x, 0)
     same(one.reveal(), [[0, 2], [0, 4]])
     same(other.reveal(), [[1.5, 0], [3, 0]])
     p, q = mpc.swap(x > 1.75, x > 2.5, mpc.constant([True, False]))

@@ -12,7 +12,7 @@ import numpy as np
 from quorate import apps
 from quorate._families import FAMILIES
 from quorate.dtypes import uint
-from quorate.errors import QuorateError
+from quorate.errors import ConfigError, QuorateError
 from quorate.session import Network, Session, local
 
 __all__ = ["NAMES", "rows"]
@@ -114,6 +114,8 @@ def rows(names: Sequence[str], protocol: str) -> Iterator[dict[str, Any]]:
 
     Inputs and results are timed with it; planning is not, where there are several runs: what was run once is planned.
     """
+    if protocol not in FAMILIES:
+        raise ConfigError(f'no applications for protocol "{protocol}"; there are some for {", ".join(FAMILIES)}')
     for name in names:
         application = _MADE[name]()
         for link, network in LINKS.items():
