@@ -6,8 +6,8 @@
 //! u counts modulo 2^d only, so its random bit lives in Z_2^d. Both bits come from one pass over r and c: the lower d
 //! positions give v, the upper ones say whether it is carried on.
 //!
-//! Correlations: edaBit(k) cut at d, a random bit mod 2^k and one mod 2^d. Online rounds: 2 + ceil(log2 max(d, k-d)) +
-//! 1. **Model**: that of the sharing. The result is exact, so nothing leaks beside it.
+//! Correlations: edaBit(k) cut at d, a random bit mod 2^k and one mod 2^d. Online rounds:
+//! 2 + ceil(log2 max(d, k-d)) + 1. **Model**: that of the sharing. The result is exact, so nothing leaks beside it.
 
 use quorate_engine::{Ctx, Linear, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};

@@ -2,13 +2,13 @@
 //!
 //! **Source**: Protocol 4 of rss-ring (section 6.1). Down is local. **Deviation**, up: the paper decomposes x into bits
 //! and converts each of them. Here r, uniform in Z_2^k, is known as an element of the larger ring too: with a = x + o
-//! (o = 2^(k-1) for signed numbers, so that a is their order-preserving code) and c = Open(a + r) over Z_2^k, a = c - r
-//! + 2^k u and u = [c < r]: one BitLT with a public operand, one bit converted, and into Z_2^(k'-k) only, since it is
+//! (o = 2^(k-1) for signed numbers, so that a is their order-preserving code) and c = Open(a + r) over Z_2^k, a = c -
+//! r + 2^k u and u = [c < r]: one BitLT with a public operand, one bit converted, and into Z_2^(k'-k) only, since it is
 //! shifted by k.
 //!
 //! Correlations: a wide edaBit(k, k') and a random bit mod 2^(k'-k). Online rounds: 2 + ceil(log2 k). Opened: k + 1
-//! bits; 2 (k
-//! - 1) - ceil(log2 k) ANDs. The paper's: k conversions of k' bits each. **Model**: that of the sharing; c is uniform.
+//! bits; 2 (k - 1) - ceil(log2 k) ANDs. The paper's: k conversions of k' bits each. **Model**: that of the sharing;
+//! c is uniform.
 
 use quorate_engine::{Ctx, Linear, Result};
 use quorate_ring::{Ring, Vector};
