@@ -1,11 +1,12 @@
-//! `aby` behind the interface that gadgets are written in. Its futures are boxed where programs enter: gadgets nest
-//! deeply.
+//! `aby` behind the interface that gadgets are written in.
 
 use quorate_circuits::Program;
 use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
 };
-use quorate_gadgets::{Functions, Gadgets, Garbles, Sign, Width, compare, select, trunc_prob, widen};
+use quorate_gadgets::{
+    Gadgets, Garbles, Sign, Width, circuit, compare, compiled_here, gadgets_here, select, trunc_prob, widen,
+};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::input::check_party;
@@ -14,7 +15,10 @@ use crate::setup::Aby;
 use crate::share::Share;
 use crate::yao::YaoLabels;
 
-impl Functions for Aby {}
+type Values = Share<Vector>;
+type Packed = Share<Bits>;
+
+quorate_gadgets::functions_here! { Aby, Values }
 
 impl Garbles for Aby {
     type Y = YaoLabels;
@@ -25,79 +29,54 @@ impl Garbles for Aby {
         self.labels_known_to_garbler(bits)
     }
 
-    async fn input_labels(
-        &self,
-        ctx: &Ctx,
-        owner: usize,
-        shape: (usize, usize),
-        value: Option<&Bits>,
-    ) -> Result<Self::Y> {
-        Box::pin(self.share_labels(ctx, owner, shape, value)).await
-    }
-
-    async fn bits_to_labels(&self, ctx: &Ctx, x: &Self::B) -> Result<Self::Y> {
-        Box::pin(self.labels_of_bits(ctx, x)).await
+    compiled_here! { Aby:
+        fn input_labels(s, ctx, val owner: usize, val shape: (usize, usize), maybe value: Bits) -> YaoLabels {
+            s.share_labels(ctx, owner, shape, value)
+        }
+        fn bits_to_labels(s, ctx, at x: Packed) -> YaoLabels { s.labels_of_bits(ctx, x) }
+        fn ring_to_labels(s, ctx, at x: Values) -> YaoLabels { s.labels_of_summands(ctx, x) }
+        fn garble(s, ctx, at program: Program, at inputs: YaoLabels) -> YaoLabels { s.run_garbled(ctx, program, inputs) }
     }
 
     fn labels_to_bits(&self, x: &Self::Y) -> Result<Self::B> {
         Ok(Share(x.colours()))
     }
-
-    async fn ring_to_labels(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::Y> {
-        Box::pin(self.labels_of_summands(ctx, x)).await
-    }
-
-    async fn garble(&self, ctx: &Ctx, program: &Program, inputs: &Self::Y) -> Result<Self::Y> {
-        Box::pin(self.run_garbled(ctx, program, inputs)).await
-    }
 }
 
 impl Gadgets for Aby {
-    async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Box::pin(self.msb_of_summands(ctx, x)).await
-    }
+    gadgets_here! { Aby, Values, Packed }
 
-    async fn lt(&self, ctx: &Ctx, x: &Self::A, y: &Self::A, width: Width) -> Result<Self::B> {
-        match width {
-            Width::Difference(bits) if bits <= x.ring().bits() => compare::lt(self, ctx, x, y, width).await,
-            _ => Box::pin(self.less_of_summands(ctx, x, y)).await,
+    compiled_here! { Aby:
+        fn msb(s, ctx, at x: Values) -> Packed { s.msb_of_summands(ctx, x) }
+        fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed {
+            async move {
+                match width {
+                    Width::Difference(bits) if bits <= x.ring().bits() => compare::lt(s, ctx, x, y, width).await,
+                    _ => s.less_of_summands(ctx, x, y).await,
+                }
+            }
         }
-    }
-
-    async fn eqz(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Box::pin(self.eqz_of_summands(ctx, x)).await
-    }
-
-    async fn bit_decompose(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        Box::pin(self.decompose_summands(ctx, x)).await
-    }
-
-    async fn compose(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
-        Box::pin(self.compose_bits(ctx, x, ring)).await
-    }
-
-    async fn trunc_exact(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
-        Box::pin(self.truncate_summands(ctx, x, shift)).await
-    }
-
-    async fn trunc_prob(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
-        trunc_prob::check_shift(x.ring(), shift)?;
-        if shift == 0 { Ok(x.clone()) } else { Box::pin(self.round_summands(ctx, x, shift)).await }
-    }
-
-    async fn convert(&self, ctx: &Ctx, x: &Self::A, ring: Ring, sign: Sign) -> Result<Self::A> {
-        match ring.bits() > x.ring().bits() {
-            true => Box::pin(self.widen_summands(ctx, x, ring, sign.offset(x.ring()))).await,
-            false => widen::convert(self, ctx, x, ring, sign).await,
+        fn eqz(s, ctx, at x: Values) -> Packed { s.eqz_of_summands(ctx, x) }
+        fn bit_decompose(s, ctx, at x: Values) -> Packed { s.decompose_summands(ctx, x) }
+        fn compose(s, ctx, at x: Packed, val ring: Ring) -> Values { s.compose_bits(ctx, x, ring) }
+        fn trunc_exact(s, ctx, at x: Values, val shift: u32) -> Values { s.truncate_summands(ctx, x, shift) }
+        fn trunc_prob(s, ctx, at x: Values, val shift: u32) -> Values {
+            async move {
+                trunc_prob::check_shift(x.ring(), shift)?;
+                if shift == 0 { Ok(x.clone()) } else { s.round_summands(ctx, x, shift).await }
+            }
         }
-    }
-
-    async fn mask(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A) -> Result<Self::A> {
-        Box::pin(self.select(ctx, bit, x)).await
-    }
-
-    async fn mux(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A, y: &Self::A) -> Result<Self::A> {
-        select::mux(self, ctx, bit, x, y).await
+        fn convert(s, ctx, at x: Values, val ring: Ring, val sign: Sign) -> Values {
+            async move {
+                match ring.bits() > x.ring().bits() {
+                    true => s.widen_summands(ctx, x, ring, sign.offset(x.ring())).await,
+                    false => widen::convert(s, ctx, x, ring, sign).await,
+                }
+            }
+        }
+        fn mask(s, ctx, at bit: Packed, at x: Values) -> Values { s.select(ctx, bit, x) }
+        fn mux(s, ctx, at bit: Packed, at x: Values, at y: Values) -> Values { select::mux(s, ctx, bit, x, y) }
+        fn circuit(s, ctx, at program: Program, at inputs: Packed) -> Packed { circuit::evaluate(s, ctx, program, inputs) }
     }
 }
 
@@ -222,67 +201,43 @@ impl Sharing for Aby {
         self.share_input(ctx, owner, shape, value)
     }
 
-    async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A> {
-        Box::pin(self.multiply(ctx, form, x, y)).await
-    }
-
-    async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B> {
-        Box::pin(self.multiply_bits(ctx, x, y)).await
-    }
-
-    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>> {
-        Ok(ctx.opened(self.open_long(ctx, x, None).await?.ok_or(NOT_OPENED)?))
-    }
-
-    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>> {
-        Ok(ctx.opened(self.open_share(ctx, x, None).await?.ok_or(NOT_OPENED)?))
+    compiled_here! { Aby:
+        fn bilinear(s, ctx, val form: Form, at x: Values, at y: Values) -> Values { s.multiply(ctx, form, x, y) }
+        fn and(s, ctx, at x: Packed, at y: Packed) -> Packed { s.multiply_bits(ctx, x, y) }
+        fn open(s, ctx, at x: Values) -> Opened<Vector> {
+            async { Ok(ctx.opened(s.open_long(ctx, x, None).await?.ok_or(NOT_OPENED)?)) }
+        }
+        fn open_bits(s, ctx, at x: Packed) -> Opened<Bits> {
+            async { Ok(ctx.opened(s.open_share(ctx, x, None).await?.ok_or(NOT_OPENED)?)) }
+        }
+        fn reveal(s, ctx, at checked: Checked, at x: Values, val to: Option<usize>) -> Option<Opened<Vector>> {
+            async move {
+                checked.allows_reveals(ctx)?;
+                to.map_or(Ok(()), |to| check_party(ctx, to))?;
+                Ok(s.open_long(ctx, x, to).await?.map(|value| ctx.revealed(value)))
+            }
+        }
+        fn reveal_bits(s, ctx, at checked: Checked, at x: Packed, val to: Option<usize>) -> Option<Opened<Bits>> {
+            async move {
+                checked.allows_reveals(ctx)?;
+                to.map_or(Ok(()), |to| check_party(ctx, to))?;
+                Ok(s.open_share(ctx, x, to).await?.map(|bits| ctx.revealed(bits)))
+            }
+        }
+        fn random_bits(s, ctx, val ring: Ring, val len: usize) -> Values { s.draw_random_bits(ctx, ring, len) }
+        fn edabits(s, ctx, val ring: Ring, val cut: Option<u32>, val len: usize) -> EdaBits<Values, Packed> {
+            s.edabits_of_summands(ctx, ring, cut, len)
+        }
+        fn trunc_masks(s, ctx, val ring: Ring, val shift: u32, val len: usize) -> TruncMasks<Values> {
+            s.masks_of_summands(ctx, ring, shift, len)
+        }
+        fn wide_edabits(s, ctx, val ring: Ring, val wide: Ring, val len: usize) -> EdaBits<Values, Packed> {
+            s.wide_edabits_of_summands(ctx, ring, wide, len)
+        }
+        fn shuffle(s, ctx, all columns: Values, val rows: usize) -> Vec<Values> { s.shuffle_rows(ctx, columns, rows) }
     }
 
     async fn check(&self, _ctx: &Ctx) -> Result<Checked> {
         Ok(Checked::unneeded())
-    }
-
-    async fn reveal(
-        &self,
-        ctx: &Ctx,
-        checked: &Checked,
-        x: &Self::A,
-        to: Option<usize>,
-    ) -> Result<Option<Opened<Vector>>> {
-        checked.allows_reveals(ctx)?;
-        to.map_or(Ok(()), |to| check_party(ctx, to))?;
-        Ok(self.open_long(ctx, x, to).await?.map(|value| ctx.revealed(value)))
-    }
-
-    async fn reveal_bits(
-        &self,
-        ctx: &Ctx,
-        checked: &Checked,
-        x: &Self::B,
-        to: Option<usize>,
-    ) -> Result<Option<Opened<Bits>>> {
-        checked.allows_reveals(ctx)?;
-        to.map_or(Ok(()), |to| check_party(ctx, to))?;
-        Ok(self.open_share(ctx, x, to).await?.map(|bits| ctx.revealed(bits)))
-    }
-
-    async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {
-        Box::pin(self.draw_random_bits(ctx, ring, len)).await
-    }
-
-    async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
-        Box::pin(self.edabits_of_summands(ctx, ring, cut, len)).await
-    }
-
-    async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>> {
-        Box::pin(self.masks_of_summands(ctx, ring, shift, len)).await
-    }
-
-    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
-        Box::pin(self.wide_edabits_of_summands(ctx, ring, wide, len)).await
-    }
-
-    async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>> {
-        Box::pin(self.shuffle_rows(ctx, columns, rows)).await
     }
 }

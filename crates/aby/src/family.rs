@@ -2,6 +2,7 @@
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Error, Result};
+use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 use quorate_ring::Ring;
 use quorate_ring::meter::Work;
@@ -20,6 +21,22 @@ const TRIPLES: Choice = Choice {
 fn source(choices: &Choices) -> TripleSource {
     let named = choices.of(&TRIPLES);
     TripleSource::ALL.into_iter().find(|source| source.name() == named).unwrap_or_default()
+}
+
+/// Compiled here, as [`quorate_gadgets::here`] says.
+fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Aby> {
+    Box::pin(async move {
+        let drawn =
+            Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
+        let own = coins.unwrap_or(&drawn);
+        let mut aby = Aby::setup_from(ctx, own).await?;
+        aby.set_up_triples(ctx, source(choices), own).await?;
+        Ok(aby)
+    })
+}
+
+fn prepared<'a>(s: &'a Aby, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
+    Box::pin(Aby::prepare(s, ctx, demand))
 }
 
 impl Family for Aby {
@@ -49,12 +66,7 @@ impl Family for Aby {
     }
 
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
-        let drawn =
-            Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
-        let own = coins.unwrap_or(&drawn);
-        let mut aby = Aby::setup_from(ctx, own).await?;
-        aby.set_up_triples(ctx, source(choices), own).await?;
-        Ok(aby)
+        set_up(ctx, coins, choices).await
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
@@ -79,7 +91,7 @@ impl Family for Aby {
         demand: Demand<Kind>,
         online: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>> {
-        Aby::prepare(self, ctx, demand).await?;
+        prepared(self, ctx, demand).await?;
         self.garble_ahead(ctx, online).await
     }
 

@@ -18,6 +18,7 @@ pub mod extremum;
 pub mod family;
 pub mod floor_div;
 pub mod functions;
+pub mod here;
 pub mod int_div;
 pub mod labels;
 pub mod prefix;
@@ -120,7 +121,8 @@ pub trait Gadgets: Sharing + Sized {
     async fn int_remainder(
         &self,
         ctx: &Ctx,
-        (x, y): (&Self::A, &Self::A),
+        x: &Self::A,
+        y: &Self::A,
         quotient: &Self::A,
         known: int_div::Known,
     ) -> Result<Self::A> {

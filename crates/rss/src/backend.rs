@@ -1,17 +1,22 @@
 //! `rss` behind the interface that gadgets are written in.
 
+use quorate_circuits::Program;
 use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, TruncMasks, Update, UpdateBits,
 };
 use quorate_gadgets::{
-    Functions, Gadgets, Garbles, NoLabels, Sign, compare, decompose, equality, trunc_prob, truncate, widen,
+    Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
+    gadgets_here, select, trunc_prob, truncate, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::setup::Rss;
 use crate::share::Shared;
 
-impl Functions for Rss {}
+type Values = Shared<Vector>;
+type Packed = Shared<Bits>;
+
+quorate_gadgets::functions_here! { Rss, Values }
 
 impl Garbles for Rss {
     type Y = NoLabels;
@@ -19,47 +24,63 @@ impl Garbles for Rss {
 
 /// Three parties work on the summands that parties know, unless [`Forms`](crate::Forms) say otherwise.
 impl Gadgets for Rss {
-    async fn msb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        match self.uses_summands() {
-            true => self.msb_of_summands(ctx, x).await,
-            false => compare::msb(self, ctx, x).await,
-        }
-    }
+    gadgets_here! { Rss, Values, Packed }
 
-    async fn eqz(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        match self.uses_summands() && x.shape.0.bits() > 1 {
-            true => self.eqz_of_summands(ctx, x).await,
-            false => equality::eqz(self, ctx, x).await,
+    compiled_here! { Rss:
+        fn msb(s, ctx, at x: Values) -> Packed {
+            async {
+                match s.uses_summands() {
+                    true => s.msb_of_summands(ctx, x).await,
+                    false => compare::msb(s, ctx, x).await,
+                }
+            }
         }
-    }
-
-    async fn bit_decompose(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
-        match self.uses_summands() {
-            true => self.decompose_summands(ctx, x).await,
-            false => decompose::bit_decompose(self, ctx, x).await,
+        fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed { compare::lt(s, ctx, x, y, width) }
+        fn eqz(s, ctx, at x: Values) -> Packed {
+            async {
+                match s.uses_summands() && x.shape.0.bits() > 1 {
+                    true => s.eqz_of_summands(ctx, x).await,
+                    false => equality::eqz(s, ctx, x).await,
+                }
+            }
         }
-    }
-
-    async fn trunc_exact(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
-        match self.uses_summands() {
-            true => self.truncate_summands(ctx, x, shift).await,
-            false => truncate::trunc_exact(self, ctx, x, shift).await,
+        fn bit_decompose(s, ctx, at x: Values) -> Packed {
+            async {
+                match s.uses_summands() {
+                    true => s.decompose_summands(ctx, x).await,
+                    false => decompose::bit_decompose(s, ctx, x).await,
+                }
+            }
         }
-    }
-
-    async fn trunc_prob(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
-        trunc_prob::check_shift(x.shape.0, shift)?;
-        match self.uses_summands() && shift > 0 {
-            true => self.round_summands(ctx, x, shift).await,
-            false => trunc_prob::trunc_prob(self, ctx, x, shift).await,
+        fn compose(s, ctx, at x: Packed, val ring: Ring) -> Values { convert::compose(s, ctx, x, ring) }
+        fn trunc_exact(s, ctx, at x: Values, val shift: u32) -> Values {
+            async move {
+                match s.uses_summands() {
+                    true => s.truncate_summands(ctx, x, shift).await,
+                    false => truncate::trunc_exact(s, ctx, x, shift).await,
+                }
+            }
         }
-    }
-
-    async fn convert(&self, ctx: &Ctx, x: &Self::A, ring: Ring, sign: Sign) -> Result<Self::A> {
-        match self.uses_summands() && ring.bits() > x.shape.0.bits() {
-            true => self.widen_summands(ctx, x, ring, sign.offset(x.shape.0)).await,
-            false => widen::convert(self, ctx, x, ring, sign).await,
+        fn trunc_prob(s, ctx, at x: Values, val shift: u32) -> Values {
+            async move {
+                trunc_prob::check_shift(x.shape.0, shift)?;
+                match s.uses_summands() && shift > 0 {
+                    true => s.round_summands(ctx, x, shift).await,
+                    false => trunc_prob::trunc_prob(s, ctx, x, shift).await,
+                }
+            }
         }
+        fn convert(s, ctx, at x: Values, val ring: Ring, val sign: Sign) -> Values {
+            async move {
+                match s.uses_summands() && ring.bits() > x.shape.0.bits() {
+                    true => s.widen_summands(ctx, x, ring, sign.offset(x.shape.0)).await,
+                    false => widen::convert(s, ctx, x, ring, sign).await,
+                }
+            }
+        }
+        fn mask(s, ctx, at bit: Packed, at x: Values) -> Values { select::mask(s, ctx, bit, x) }
+        fn mux(s, ctx, at bit: Packed, at x: Values, at y: Values) -> Values { select::mux(s, ctx, bit, x, y) }
+        fn circuit(s, ctx, at program: Program, at inputs: Packed) -> Packed { circuit::evaluate(s, ctx, program, inputs) }
     }
 }
 
@@ -178,84 +199,52 @@ impl Sharing for Rss {
         })
     }
 
-    async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
-        self.share_long_input(ctx, owner, shape, value).await
-    }
-
-    async fn input_bits(
-        &self,
-        ctx: &Ctx,
-        owner: usize,
-        shape: (usize, usize),
-        value: Option<&Bits>,
-    ) -> Result<Self::B> {
-        self.share_input(ctx, owner, shape, value).await
-    }
-
-    async fn bilinear(&self, ctx: &Ctx, form: Form, x: &Self::A, y: &Self::A) -> Result<Self::A> {
-        self.multiply(ctx, form, x, y).await
-    }
-
-    async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B> {
-        self.multiply_bits(ctx, x, y).await
-    }
-
-    async fn open(&self, ctx: &Ctx, x: &Self::A) -> Result<Opened<Vector>> {
-        Ok(ctx.opened(self.open_long(ctx, x, |_| true).await?.ok_or(NOT_OPENED)?))
-    }
-
-    async fn open_bits(&self, ctx: &Ctx, x: &Self::B) -> Result<Opened<Bits>> {
-        Ok(ctx.opened(self.open_where(ctx, x, |_| true).await?.ok_or(NOT_OPENED)?))
+    compiled_here! { Rss:
+        fn input(s, ctx, val owner: usize, val shape: (Ring, usize), maybe value: Vector) -> Values {
+            s.share_long_input(ctx, owner, shape, value)
+        }
+        fn input_bits(s, ctx, val owner: usize, val shape: (usize, usize), maybe value: Bits) -> Packed {
+            s.share_input(ctx, owner, shape, value)
+        }
+        fn bilinear(s, ctx, val form: Form, at x: Values, at y: Values) -> Values { s.multiply(ctx, form, x, y) }
+        fn and(s, ctx, at x: Packed, at y: Packed) -> Packed { s.multiply_bits(ctx, x, y) }
+        fn open(s, ctx, at x: Values) -> Opened<Vector> {
+            async { Ok(ctx.opened(s.open_long(ctx, x, |_| true).await?.ok_or(NOT_OPENED)?)) }
+        }
+        fn open_bits(s, ctx, at x: Packed) -> Opened<Bits> {
+            async { Ok(ctx.opened(s.open_where(ctx, x, |_| true).await?.ok_or(NOT_OPENED)?)) }
+        }
+        fn reveal(s, ctx, at checked: Checked, at x: Values, val to: Option<usize>) -> Option<Opened<Vector>> {
+            async move {
+                checked.allows_reveals(ctx)?;
+                to.map_or(Ok(()), |to| check_party(ctx, to))?;
+                let value = s.open_long(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
+                Ok(value.map(|value| ctx.revealed(value)))
+            }
+        }
+        fn reveal_bits(s, ctx, at checked: Checked, at x: Packed, val to: Option<usize>) -> Option<Opened<Bits>> {
+            async move {
+                checked.allows_reveals(ctx)?;
+                to.map_or(Ok(()), |to| check_party(ctx, to))?;
+                let bits = s.open_where(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
+                Ok(bits.map(|bits| ctx.revealed(bits)))
+            }
+        }
+        fn random_bits(s, ctx, val ring: Ring, val len: usize) -> Values { s.draw_random_bits(ctx, ring, len) }
+        fn edabits(s, ctx, val ring: Ring, val cut: Option<u32>, val len: usize) -> EdaBits<Values, Packed> {
+            s.draw_edabits(ctx, ring, cut, len)
+        }
+        fn trunc_masks(s, ctx, val ring: Ring, val shift: u32, val len: usize) -> TruncMasks<Values> {
+            s.draw_trunc_masks(ctx, ring, shift, len)
+        }
+        fn wide_edabits(s, ctx, val ring: Ring, val wide: Ring, val len: usize) -> EdaBits<Values, Packed> {
+            s.draw_wide_edabits(ctx, ring, wide, len)
+        }
+        fn shuffle(s, ctx, all columns: Values, val rows: usize) -> Vec<Values> { s.shuffle_rows(ctx, columns, rows) }
     }
 
     async fn check(&self, _ctx: &Ctx) -> Result<Checked> {
         Ok(Checked::unneeded())
-    }
-
-    async fn reveal(
-        &self,
-        ctx: &Ctx,
-        checked: &Checked,
-        x: &Self::A,
-        to: Option<usize>,
-    ) -> Result<Option<Opened<Vector>>> {
-        checked.allows_reveals(ctx)?;
-        to.map_or(Ok(()), |to| check_party(ctx, to))?;
-        let value = self.open_long(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
-        Ok(value.map(|value| ctx.revealed(value)))
-    }
-
-    async fn reveal_bits(
-        &self,
-        ctx: &Ctx,
-        checked: &Checked,
-        x: &Self::B,
-        to: Option<usize>,
-    ) -> Result<Option<Opened<Bits>>> {
-        checked.allows_reveals(ctx)?;
-        to.map_or(Ok(()), |to| check_party(ctx, to))?;
-        let bits = self.open_where(ctx, x, |party| to.is_none_or(|to| party == to)).await?;
-        Ok(bits.map(|bits| ctx.revealed(bits)))
-    }
-
-    async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A> {
-        self.draw_random_bits(ctx, ring, len).await
-    }
-
-    async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
-        self.draw_edabits(ctx, ring, cut, len).await
-    }
-
-    async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>> {
-        self.draw_trunc_masks(ctx, ring, shift, len).await
-    }
-
-    async fn shuffle(&self, ctx: &Ctx, columns: &[&Self::A], rows: usize) -> Result<Vec<Self::A>> {
-        self.shuffle_rows(ctx, columns, rows).await
-    }
-
-    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Self::A, Self::B>> {
-        self.draw_wide_edabits(ctx, ring, wide, len).await
     }
 }
 

@@ -2,6 +2,7 @@
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result};
+use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 use quorate_ring::Ring;
 
@@ -36,6 +37,22 @@ fn forms(choices: &Choices) -> Forms {
     Forms { bits, correlations }
 }
 
+/// Compiled here, as [`quorate_gadgets::here`] says.
+fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Rss> {
+    Box::pin(async move {
+        let rss = match coins {
+            Some(coins) => Rss::setup_from(ctx, coins).await,
+            None => Rss::setup(ctx).await,
+        }?;
+        rss.choose(choices);
+        Ok(rss)
+    })
+}
+
+fn prepared<'a>(s: &'a Rss, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
+    Box::pin(Rss::prepare(s, ctx, demand))
+}
+
 impl Family for Rss {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "rss",
@@ -59,12 +76,7 @@ impl Family for Rss {
     }
 
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
-        let rss = match coins {
-            Some(coins) => Rss::setup_from(ctx, coins).await,
-            None => Rss::setup(ctx).await,
-        }?;
-        rss.choose(choices);
-        Ok(rss)
+        set_up(ctx, coins, choices).await
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
@@ -91,7 +103,7 @@ impl Family for Rss {
         demand: Demand<Kind>,
         _: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>> {
-        Rss::prepare(self, ctx, demand).await.map(|()| None)
+        prepared(self, ctx, demand).await.map(|()| None)
     }
 
     fn clear_stock(&self) {

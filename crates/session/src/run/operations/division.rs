@@ -39,7 +39,7 @@ impl<S: Computes> Executor<'_, S> {
         if division.give == Give::Quotient {
             return Ok(Value::Arith(quotient));
         }
-        Ok(Value::Arith(s.int_remainder(ctx, (&x, &y), &quotient, known).await?))
+        Ok(Value::Arith(s.int_remainder(ctx, &x, &y, &quotient, known).await?))
     }
 
     pub(crate) async fn scale(

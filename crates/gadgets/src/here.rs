@@ -1,0 +1,139 @@
+//! Protocols compiled in their own crate, once.
+//!
+//! The body of an `async fn` is compiled anew wherever it is awaited, generic or not, and so is all that it awaits: whoever
+//! runs programs would compile every protocol of every family again, several times. Behind a function that gives a boxed
+//! future it is compiled where that function is.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use quorate_engine::Result;
+
+/// A protocol under way that was compiled elsewhere.
+pub type Local<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
+
+/// Methods of an `impl` for `$this`, whose futures are compiled here: each is given as an expression of the sharing, the
+/// context and its arguments. Arguments are `val` of a type without references, `at` for one reference, `maybe` for an
+/// `Option` of one, or `all` for a slice of references.
+///
+/// ```ignore
+/// impl Gadgets for Rss {
+///     compiled_here! { Rss:
+///         fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed { compare::lt(s, ctx, x, y, width) }
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! compiled_here {
+    ($this:ty: $(
+        $(#[$meta:meta])*
+        fn $name:ident($s:ident, $ctx:ident $(, $kind:ident $arg:ident: $type:ty)* $(,)?) -> $out:ty { $future:expr }
+    )*) => { $(
+        $(#[$meta])*
+        async fn $name(
+            &self,
+            ctx: &quorate_engine::Ctx
+            $(, $arg: $crate::here_type!($kind $type))*
+        ) -> quorate_engine::Result<$out> {
+            #[inline(never)]
+            fn here<'a>(
+                $s: &'a $this,
+                $ctx: &'a quorate_engine::Ctx
+                $(, $arg: $crate::here_type!('a $kind $type))*
+            ) -> $crate::here::Local<'a, $out> {
+                Box::pin($future)
+            }
+            here(self, ctx $(, $arg)*).await
+        }
+    )* };
+}
+
+/// The type of an argument of [`compiled_here!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! here_type {
+    (val $type:ty) => { $type };
+    (at $type:ty) => { &$type };
+    (maybe $type:ty) => { Option<&$type> };
+    (all $type:ty) => { &[&$type] };
+    ($a:lifetime val $type:ty) => { $type };
+    ($a:lifetime at $type:ty) => { &$a $type };
+    ($a:lifetime maybe $type:ty) => { Option<&$a $type> };
+    ($a:lifetime all $type:ty) => { &$a [&$a $type] };
+}
+
+/// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here.
+#[macro_export]
+macro_rules! functions_here {
+    ($this:ty, $values:ty) => {
+        impl $crate::Functions for $this {
+            $crate::compiled_here! { $this:
+                fn sigmoid(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::sigmoid(s, ctx, x, frac) }
+                fn tanh(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::tanh(s, ctx, x, frac) }
+                fn gelu(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::gelu(s, ctx, x, frac) }
+                fn exp(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::exp(s, ctx, x, frac) }
+                fn log(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::log(s, ctx, x, frac) }
+                fn sqrt(s, ctx, at x: $values, val frac: u32, val argument_bits: u32) -> $values {
+                    $crate::real::sqrt(s, ctx, x, frac, argument_bits)
+                }
+                fn rsqrt(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::rsqrt(s, ctx, x, frac) }
+                fn reciprocal(s, ctx, at x: $values, val frac: u32) -> $values {
+                    $crate::real::reciprocal(s, ctx, x, frac)
+                }
+                fn divide(s, ctx, at x: $values, at y: $values, val frac: u32, val quotient_bits: u32) -> $values {
+                    $crate::real::divide(s, ctx, x, y, frac, quotient_bits)
+                }
+                fn softmax(s, ctx, at x: $values, val frac: u32, val rows: usize, val width: $crate::Width) -> $values {
+                    $crate::real::softmax(s, ctx, x, frac, rows, width)
+                }
+            }
+        }
+    };
+}
+
+/// The other gadgets that few families do better, with their default bodies, compiled here.
+#[macro_export]
+macro_rules! gadgets_here {
+    ($this:ty, $values:ty, $bits:ty) => {
+        $crate::compiled_here! { $this:
+            fn bit_to_ring(s, ctx, at x: $bits, val ring: quorate_ring::Ring) -> $values {
+                $crate::convert::bits_to_ring(s, ctx, x, ring)
+            }
+            fn int_quotient(s, ctx, at x: $values, at y: $values, val known: $crate::int_div::Known) -> $values {
+                $crate::int_div::quotient(s, ctx, x, y, known)
+            }
+            fn int_remainder(
+                s, ctx, at x: $values, at y: $values, at quotient: $values, val known: $crate::int_div::Known
+            ) -> $values {
+                $crate::int_div::remainder(s, ctx, x, y, quotient, known)
+            }
+            fn floor_div(s, ctx, at x: $values, at divisors: [i128], val range: $crate::floor_div::Range) -> $values {
+                $crate::floor_div::floor_div(s, ctx, x, divisors, range)
+            }
+            fn best(
+                s, ctx,
+                val field: $crate::extremum::Field<$values>, val best: $crate::extremum::Best, val width: $crate::Width,
+            ) -> $crate::extremum::Field<$values> {
+                $crate::extremum::tournament(s, ctx, field, best, width)
+            }
+        }
+
+        async fn scale(
+            &self,
+            ctx: &quorate_engine::Ctx,
+            x: &$values,
+            by: &$crate::scale::Scale<'_>,
+        ) -> quorate_engine::Result<$values> {
+            #[inline(never)]
+            fn here<'a>(
+                s: &'a $this,
+                ctx: &'a quorate_engine::Ctx,
+                x: &'a $values,
+                by: &'a $crate::scale::Scale<'a>,
+            ) -> $crate::here::Local<'a, $values> {
+                Box::pin($crate::scale::scale(s, ctx, x, by))
+            }
+            here(self, ctx, x, by).await
+        }
+    };
+}
