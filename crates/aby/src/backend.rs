@@ -35,7 +35,9 @@ impl Garbles for Aby {
         }
         fn bits_to_labels(s, ctx, at x: Packed) -> YaoLabels { s.labels_of_bits(ctx, x) }
         fn ring_to_labels(s, ctx, at x: Values) -> YaoLabels { s.labels_of_summands(ctx, x) }
-        fn garble(s, ctx, at program: Program, at inputs: YaoLabels) -> YaoLabels { s.run_garbled(ctx, program, inputs) }
+        fn garble(s, ctx, at program: Program, at inputs: YaoLabels) -> YaoLabels {
+            s.run_garbled(ctx, program, inputs)
+        }
     }
 
     fn labels_to_bits(&self, x: &Self::Y) -> Result<Self::B> {
@@ -76,7 +78,9 @@ impl Gadgets for Aby {
         }
         fn mask(s, ctx, at bit: Packed, at x: Values) -> Values { s.select(ctx, bit, x) }
         fn mux(s, ctx, at bit: Packed, at x: Values, at y: Values) -> Values { select::mux(s, ctx, bit, x, y) }
-        fn circuit(s, ctx, at program: Program, at inputs: Packed) -> Packed { circuit::evaluate(s, ctx, program, inputs) }
+        fn circuit(s, ctx, at program: Program, at inputs: Packed) -> Packed {
+            circuit::evaluate(s, ctx, program, inputs)
+        }
     }
 }
 

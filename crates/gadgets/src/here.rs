@@ -1,8 +1,8 @@
 //! Protocols compiled in their own crate, once.
 //!
-//! The body of an `async fn` is compiled anew wherever it is awaited, generic or not, and so is all that it awaits: whoever
-//! runs programs would compile every protocol of every family again, several times. Behind a function that gives a boxed
-//! future it is compiled where that function is.
+//! The body of an `async fn` is compiled anew wherever it is awaited, generic or not, and so is all that it awaits:
+//! whoever runs programs would compile every protocol of every family again, several times. Behind a function that
+//! gives a boxed future it is compiled where that function is.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,9 +12,9 @@ use quorate_engine::Result;
 /// A protocol under way that was compiled elsewhere.
 pub type Local<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
-/// Methods of an `impl` for `$this`, whose futures are compiled here: each is given as an expression of the sharing, the
-/// context and its arguments. Arguments are `val` of a type without references, `at` for one reference, `maybe` for an
-/// `Option` of one, or `all` for a slice of references.
+/// Methods of an `impl` for `$this`, whose futures are compiled here: each is given as an expression of the sharing,
+/// the context and its arguments. Arguments are `val` of a type without references, `at` for one reference, `maybe` for
+/// an `Option` of one, or `all` for a slice of references.
 ///
 /// ```ignore
 /// impl Gadgets for Rss {

@@ -80,7 +80,9 @@ impl Gadgets for Rss {
         }
         fn mask(s, ctx, at bit: Packed, at x: Values) -> Values { select::mask(s, ctx, bit, x) }
         fn mux(s, ctx, at bit: Packed, at x: Values, at y: Values) -> Values { select::mux(s, ctx, bit, x, y) }
-        fn circuit(s, ctx, at program: Program, at inputs: Packed) -> Packed { circuit::evaluate(s, ctx, program, inputs) }
+        fn circuit(s, ctx, at program: Program, at inputs: Packed) -> Packed {
+            circuit::evaluate(s, ctx, program, inputs)
+        }
     }
 }
 
