@@ -135,6 +135,7 @@ def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[
     seconds = measured["seconds"]
     return {
         "workload": name,
+        "protocol": mpc.protocol,
         "k": application.bits,
         "parties": mpc.parties,
         "batch": application.batch,
