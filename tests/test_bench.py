@@ -12,8 +12,8 @@ from quorate import _bench, _bench_apps, _scaling
 from quorate.errors import ConfigError
 
 KEYS = {
-    "workload", "protocol", "k", "parties", "batch", "link", "threads_per_party", "input_timed", "reveal_timed", "skipped",
-    "runs", "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers",
+    "workload", "protocol", "k", "parties", "batch", "link", "threads_per_party", "input_timed", "reveal_timed",
+    "skipped", "runs", "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers",
     "target", "target_reached", "processor_seconds",
 }  # fmt: skip
 
