@@ -13,8 +13,8 @@ from quorate.errors import ConfigError
 
 KEYS = {
     "workload", "protocol", "k", "parties", "batch", "link", "threads_per_party", "input_timed", "reveal_timed",
-    "skipped", "runs", "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain", "peers",
-    "target", "target_reached", "processor_seconds",
+    "skipped", "runs", "seconds", "offline", "online", "bytes_per_party", "rounds", "results_per_second", "chain",
+    "peers", "target", "target_reached", "processor_seconds",
 }  # fmt: skip
 
 
