@@ -1,11 +1,12 @@
 //! Multiples by public reals that no element of a dtype equals: as integers, so near that results are right to the
 //! unit.
 //!
-//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is floor((m x
-//! + 2^(s-1)) / 2^s), rounded to the nearest; what m is off by, at most 1/2, moves it by |x| / 2^(s+1). The smallest s
-//! is taken that keeps this at a quarter of a unit for every proven x, so that the result is within 3/4 of a unit, and
-//! is x c where that is a whole number of units; or the s at which m is exact, if that is less. Where nothing is left
-//! of r, n x is near enough by itself. A product m x may be wider than the dtype: then x goes into a larger ring.
+//! A real c is n + r with the nearest integer n, |r| <= 1/2, and x c is n x + r x. With m near 2^s r, r x is
+//! floor((m x + 2^(s-1)) / 2^s), rounded to the nearest; what m is off by, at most 1/2, moves it by |x| / 2^(s+1). The
+//! smallest s is taken that keeps this at a quarter of a unit for every proven x, so that the result is within 3/4 of a
+//! unit, and is x c where that is a whole number of units; or the s at which m is exact, if that is less. Where nothing
+//! is left of r, n x is near enough by itself. A product m x may be wider than the dtype: then x goes into a larger
+//! ring.
 
 use std::ops::Range;
 
