@@ -10,6 +10,7 @@ import pytest
 
 import quorate as qr
 from quorate._families import DEFAULT, FAMILIES, choices, table
+from quorate.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -90,6 +91,13 @@ def test_the_first_family_is_the_default_and_every_one_opens() -> None:
             with qr.local(name, parties=parties) as mpc:
                 assert (mpc.protocol, mpc.parties) == (name, parties)
         assert name in table() and family.takes in table()
+
+
+def test_the_command_prints_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["protocols"]) == 0
+    printed = capsys.readouterr().out
+    assert all(family.name in printed and family.about in printed for family in FAMILIES.values())
+    assert all(option.name in printed and option.listed in printed for option in choices().values())
 
 
 @pytest.mark.parametrize("name", choices())

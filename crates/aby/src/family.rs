@@ -4,7 +4,6 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Error, Result};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
-use quorate_ring::Ring;
 use quorate_ring::meter::Work;
 
 use crate::setup::Aby;
@@ -121,14 +120,6 @@ impl Family for Aby {
 
     fn work_shares(&self) -> u64 {
         8
-    }
-
-    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
-        let share = match bits {
-            1 => len.div_ceil(8),
-            _ => len * Ring::of(bits).carrier().bytes(),
-        };
-        share as u64
     }
 
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {

@@ -7,6 +7,7 @@ use std::fmt;
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result};
+use quorate_ring::Ring;
 use quorate_ring::meter::Work;
 
 use crate::cost::Link;
@@ -172,8 +173,14 @@ pub trait Family: Computes + 'static {
     /// What the room of gadgets grows with: shares, as often as correlations made on the way hold them, about.
     fn work_shares(&self) -> u64;
 
-    /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1).
-    fn value_bytes(&self, bits: u32, len: usize) -> u64;
+    /// Bytes of one party's shares of a vector over Z_2^bits (packed bits for 1), where shares are plain vectors.
+    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
+        let share = match bits {
+            1 => len.div_ceil(8),
+            _ => len * Ring::of(bits).carrier().bytes(),
+        };
+        share as u64 * self.shares()
+    }
 
     /// Bytes that a party keeps for the whole session, where they are many.
     fn held_bytes(&self) -> u64 {

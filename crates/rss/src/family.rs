@@ -4,7 +4,6 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
-use quorate_ring::Ring;
 
 use crate::forms::{BitForm, CorrelationForm, Forms};
 use crate::setup::Rss;
@@ -118,14 +117,6 @@ impl Family for Rss {
     fn work_shares(&self) -> u64 {
         let contributions = self.threshold() as u64 + 1;
         self.shares() * contributions / 2
-    }
-
-    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
-        let one_share = match bits {
-            1 => len.div_ceil(8),
-            _ => len * Ring::of(bits).carrier().bytes(),
-        };
-        (one_share * self.shares_held()) as u64
     }
 
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
