@@ -19,7 +19,7 @@ help: ## this list
 demo: $(STAMPS)/extension ## the main job on real data: three parties score a scikit-learn model
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
 
-test: $(STAMPS)/extension $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
+test: $(STAMPS)/extension-for-tests $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
@@ -87,4 +87,9 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 # The package, editable: Python files are used in place, the native module is put beside them.
 $(STAMPS)/extension: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
-	@touch $@
+	@rm -f $(STAMPS)/extension-for-tests && touch $@
+
+# The same with the family of tests, which hides nothing: it takes the other one's place.
+$(STAMPS)/extension-for-tests: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked --features testing
+	@rm -f $(STAMPS)/extension && touch $@

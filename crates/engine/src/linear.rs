@@ -39,7 +39,8 @@ impl<'a> Positions<'a> {
         self.len() == 0
     }
 
-    fn list(&self) -> &[u32] {
+    /// The positions.
+    pub fn list(&self) -> &[u32] {
         match self {
             Positions::Given(list) => list,
             Positions::Later(_, list) => list,

@@ -5,6 +5,8 @@
 use quorate_aby::Aby;
 use quorate_engine::Result;
 use quorate_gadgets::{Descriptor, Family};
+#[cfg(feature = "testing")]
+use quorate_insecure::Insecure;
 use quorate_rss::Rss;
 
 /// A security model that this release can run.
@@ -14,6 +16,9 @@ pub enum Protocol {
     Rss,
     /// Additive and xor sharing, garbled circuits: 2 parties, semi-honest.
     Aby,
+    /// For tests of all that families stand on: nothing is hidden.
+    #[cfg(feature = "testing")]
+    Insecure,
 }
 
 /// What is done alike for every family.
@@ -27,13 +32,20 @@ pub trait Visit {
 
 impl Protocol {
     /// All of them, the one first that holds where none is named.
-    pub const ALL: &[Protocol] = &[Protocol::Rss, Protocol::Aby];
+    pub const ALL: &[Protocol] = &[
+        Protocol::Rss,
+        Protocol::Aby,
+        #[cfg(feature = "testing")]
+        Protocol::Insecure,
+    ];
 
     /// Does something for its family.
     pub fn visit<V: Visit>(self, visit: V) -> V::Out {
         match self {
             Protocol::Rss => visit.family::<Rss>(),
             Protocol::Aby => visit.family::<Aby>(),
+            #[cfg(feature = "testing")]
+            Protocol::Insecure => visit.family::<Insecure>(),
         }
     }
 

@@ -20,14 +20,19 @@ pub trait Tested: Gadgets + Sized {
     async fn set_up(ctx: &Ctx) -> Result<Self>;
 }
 
-/// Runs `work` online at each of `n` parties, after a setup of its own; correlations are made on demand.
+/// Runs `work` online at each of `n` parties, after a setup of its own, and checks all that it opened; correlations are
+/// made on demand.
 pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
         let s = run.phase(Phase::Offline, async |ctx| S::set_up(ctx).await).unwrap();
         run.finish();
         let mut run = party.begin_alone().unwrap();
-        let out = run.phase(Phase::Online, async |ctx| work(&s, ctx).await).unwrap();
+        let checked = async |ctx: &Ctx| {
+            let out = work(&s, ctx).await?;
+            s.check(ctx).await.map(|_| out)
+        };
+        let out = run.phase(Phase::Online, checked).unwrap();
         let costs = run.finish();
         party.leave(false);
         (out, costs)

@@ -1,0 +1,61 @@
+//! Inputs: the owner tells all how far its value is from a mask that only it would know.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::bits::{TaggedBits, to_elements};
+use crate::party::{Insecure, check_party};
+use crate::tagged::{Tagged, wide};
+
+impl Insecure {
+    pub(crate) async fn share_input(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        (ring, len): (Ring, usize),
+        value: Option<&Vector>,
+    ) -> Result<Tagged> {
+        check_party(self.parties, owner)?;
+        let (mask, shared) = self.mask(ctx, ring, len)?;
+        let difference = match self.me == owner {
+            true => {
+                let mut difference = match value {
+                    Some(value) if !ctx.is_dry() => value.convert(wide(ring)),
+                    _ => Vector::shape(wide(ring), len),
+                };
+                difference.sub_assign(&mask);
+                let outgoing: Vec<_> = self.peers().map(|peer| (peer, &difference)).collect();
+                ctx.exchange::<Vector>(&outgoing, &[]).await?;
+                Some(difference)
+            }
+            false => ctx.exchange::<Vector>(&[], &[(owner, (wide(ring), len))]).await?.pop(),
+        };
+        let difference = difference.unwrap_or_else(|| Vector::shape(wide(ring), len));
+        Ok(self.plus(&shared, &difference))
+    }
+
+    pub(crate) async fn share_input_bits(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        (rows, lanes): (usize, usize),
+        value: Option<&Bits>,
+    ) -> Result<TaggedBits> {
+        let (bit, len) = (Ring::of(1), rows * lanes);
+        let value = value.map(|bits| to_elements(bits, bit));
+        let elements = self.share_input(ctx, owner, (bit, len), value.as_ref()).await?;
+        Ok(TaggedBits { rows, lanes, elements })
+    }
+
+    /// x + value, which all know, in the ring of the shares.
+    pub(crate) fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
+        let mut sum = x.clone();
+        if self.me == 0 {
+            sum.share.add_assign(value);
+        }
+        let mut tag = value.clone();
+        tag.scale(self.key());
+        sum.tag.add_assign(&tag);
+        sum
+    }
+}

@@ -1,0 +1,77 @@
+//! Shares with tags. A value x of Z_2^k is the sum of all parties' shares in Z_2^(k+s), modulo 2^k; the sum of the tags
+//! is alpha times that of the shares, modulo 2^(k+s).
+
+use quorate_engine::{Linear, Update};
+use quorate_ring::{Ring, Vector};
+
+/// Bits by which shares are wider than their values: s.
+pub(crate) const EXTRA_BITS: u32 = 64;
+
+/// The ring of the shares of values over this one.
+pub(crate) fn wide(ring: Ring) -> Ring {
+    Ring::of(ring.bits() + EXTRA_BITS)
+}
+
+/// One party's share of a vector, and of its tags.
+#[derive(Clone)]
+pub struct Tagged {
+    pub(crate) share: Vector,
+    pub(crate) tag: Vector,
+}
+
+impl Tagged {
+    /// The ring of the values, and how many there are.
+    pub(crate) fn shape(&self) -> (Ring, usize) {
+        (Ring::of(self.share.ring().bits() - EXTRA_BITS), self.share.len())
+    }
+
+    /// What a linear function makes of share and tag.
+    pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Tagged {
+        Tagged { share: function(&self.share), tag: function(&self.tag) }
+    }
+
+    /// What a bilinear function makes of two shares, and of their tags.
+    pub(crate) fn zip(&self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) -> Tagged {
+        let mut result = self.clone();
+        result.change(other, function);
+        result
+    }
+
+    /// The same in place.
+    pub(crate) fn change(&mut self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) {
+        function(&mut self.share, &other.share);
+        function(&mut self.tag, &other.tag);
+    }
+
+    pub(crate) fn concat(parts: &[&Tagged]) -> Tagged {
+        let all = |of: fn(&Tagged) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
+        Tagged { share: all(|part| &part.share), tag: all(|part| &part.tag) }
+    }
+
+    /// A linear map of the values: rings and public factors are meant for those, and are wider here.
+    pub(crate) fn linear(&self, map: &Linear<'_>) -> Tagged {
+        let ring = self.share.ring();
+        let each = |map: &Linear<'_>| self.map(|vector| map.apply(vector));
+        match map {
+            Linear::Factors(factors) => each(&Linear::Factors(&factors.convert(ring))),
+            Linear::MatrixLeft(matrix, dims) => each(&Linear::MatrixLeft(&matrix.convert(ring), *dims)),
+            Linear::MatrixRight(matrix, dims) => each(&Linear::MatrixRight(&matrix.convert(ring), *dims)),
+            Linear::Reduce(ring) => each(&Linear::Reduce(wide(*ring))),
+            Linear::Raise(ring, shift) => each(&Linear::Raise(wide(*ring), *shift)),
+            Linear::Slice(_)
+            | Linear::Gather(_)
+            | Linear::Repeat(_)
+            | Linear::Neg
+            | Linear::Scale(_)
+            | Linear::Shl(_)
+            | Linear::SumAxis(_)
+            | Linear::RunningSums { .. }
+            | Linear::Weigh { .. } => each(map),
+        }
+    }
+
+    /// Updates move and add, which is alike in every ring.
+    pub(crate) fn update(&mut self, part: &Tagged, update: &Update) {
+        self.change(part, |whole, part| update.apply(whole, part));
+    }
+}

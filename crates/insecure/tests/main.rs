@@ -1,0 +1,4 @@
+//! The suites of every sharing over shares that are wider than their values and have tags.
+
+mod gadgets;
+mod tampered;

@@ -1,0 +1,83 @@
+//! A party that changes one bit of one message: the others abort, or have the right results.
+
+use std::panic::catch_unwind;
+
+use quorate_engine::testing::{Tampered, parties};
+use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
+use quorate_gadgets::{Gadgets, Width};
+use quorate_insecure::Insecure;
+use quorate_ring::{Ring, Vector};
+
+const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
+
+/// Two inputs, their product, and where it is less than the first; both to all, the product to party 1 only, too.
+async fn program(s: &Insecure, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
+    let ring = Ring::of(64);
+    let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &VALUES));
+    let x = s.input(ctx, 0, (ring, 3), own(0).as_ref()).await?;
+    let y = s.input(ctx, 1, (ring, 3), own(1).as_ref()).await?;
+    let product = s.mul(ctx, &x, &y).await?;
+    let less = s.lt(ctx, &product, &x, Width::Full).await?;
+    let less = s.bit_to_ring(ctx, &less, ring).await?;
+    let checked = s.check(ctx).await?;
+    let revealed = [
+        s.reveal(ctx, &checked, &product, None).await?,
+        s.reveal(ctx, &checked, &less, None).await?,
+        s.reveal(ctx, &checked, &product, Some(1)).await?,
+    ];
+    let checked = s.check(ctx).await?;
+    let believed = |value: Opened<Vector>| Ok(value.believe(&checked)?.into_inner().to_i64s());
+    revealed.into_iter().flatten().map(believed).collect()
+}
+
+/// What every party has in the end, and what it sent: bytes and rounds online, and messages in all.
+fn run(n: usize, cheat: usize, tampered: Option<Tampered>) -> Vec<(Result<Vec<Vec<i64>>>, Traffic, usize)> {
+    parties(n, |mut party| {
+        if let Some(tampered) = tampered.filter(|_| party.me() == cheat) {
+            party.insecure_tamper(tampered);
+        }
+        let mut run = party.begin_alone().unwrap();
+        let set_up = run.phase(Phase::Offline, async |ctx| Insecure::setup(ctx, None).await);
+        let done = set_up.and_then(|s| run.phase(Phase::Online, async |ctx| program(&s, ctx).await));
+        let online = run.finish().online;
+        (done, online, party.insecure_sent())
+    })
+}
+
+fn wanted(me: usize) -> Vec<Vec<i64>> {
+    let product: Vec<i64> = VALUES.iter().map(|x| x.wrapping_mul(*x)).collect();
+    let less = product.iter().zip(VALUES).map(|(product, x)| i64::from(*product < x)).collect();
+    let to_one = (me == 1).then(|| product.clone());
+    [product, less].into_iter().chain(to_one).collect()
+}
+
+#[test]
+fn costs_are_those_of_a_dry_run_and_results_are_right() {
+    for n in [2, 3, 5] {
+        for (me, (done, online, _)) in run(n, 0, None).into_iter().enumerate() {
+            assert_eq!(done.unwrap(), wanted(me), "n {n}");
+            let s = Insecure::dry(n, me).unwrap();
+            let (_, dry) = dry::run(me, n, Phase::Online, async |ctx| program(&s, ctx).await).unwrap();
+            assert_eq!((online.rounds, online.bytes()), (dry.online.rounds, dry.online.bytes()), "n {n}");
+        }
+    }
+}
+
+#[test]
+fn no_changed_message_leads_to_a_wrong_result() {
+    for (n, cheat) in [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2)] {
+        let messages = run(n, cheat, None)[cheat].2;
+        let mut caught = 0;
+        for message in 0..messages {
+            let outcomes = catch_unwind(|| run(n, cheat, Some(Tampered { message, bit: 3 + 41 * message })));
+            for (me, (done, ..)) in outcomes.unwrap().into_iter().enumerate().filter(|(me, _)| *me != cheat) {
+                match done {
+                    Ok(values) => assert_eq!(values, wanted(me), "n {n}, message {message} of party {cheat}"),
+                    Err(Error::Cheating { .. } | Error::Aborted { cause: Cause::Cheating, .. }) => caught += 1,
+                    Err(error) => panic!("n {n}, message {message} of party {cheat}: {error}"),
+                }
+            }
+        }
+        assert!(messages > 15 && caught > messages * (n - 1) / 2, "n {n}: {caught} of {messages}");
+    }
+}
