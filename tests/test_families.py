@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,11 @@ def test_options_go_to_the_families_that_have_them(name: str) -> None:
                 qr.local(protocol, **{name: value})
         with pytest.raises(qr.ConfigError, match=option.values[1]):
             qr.local(protocol, **{name: "nothing of the kind"})
+
+
+@pytest.mark.parametrize("features", [[], ["--features", "testing"]])
+def test_only_what_is_built_for_tests_has_a_family_that_hides_nothing(features: list[str]) -> None:
+    tree = ["cargo", "tree", "--locked", "--package", "quorate-python", "--edges", "normal", *features]
+    built = subprocess.run(tree, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "quorate-rss" in built
+    assert ("insecure" in built) == bool(features)
