@@ -60,6 +60,9 @@ pub struct Costs {
     pub online: Traffic,
     /// Whether a party sent without receiving, or the other way round, so that the parties' rounds may differ.
     pub uneven: bool,
+    /// Whether a party sent without waiting, or some parties worked without the others: a dry run of one party among
+    /// more than two does not know the others' rounds then.
+    pub apart: bool,
     /// By step number; steps that send nothing are absent.
     pub by_step: BTreeMap<u32, StepCosts>,
 }
@@ -83,6 +86,11 @@ impl Costs {
             Phase::Offline => &mut self.offline,
             Phase::Online => &mut self.online,
         }
+    }
+
+    /// Parties go different ways from here.
+    pub(crate) fn apart(&mut self) {
+        (self.uneven, self.apart) = (true, true);
     }
 
     pub(crate) fn sent(&mut self, phase: Phase, to: usize, bytes: usize, step: Option<u32>) {

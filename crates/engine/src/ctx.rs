@@ -30,6 +30,8 @@ pub struct Ctx {
     uses: Cell<u64>,
     pub(crate) phase: Phase,
     pub(crate) step: Option<Step>,
+    /// Who takes part, where not all do.
+    pub(crate) members: Option<Rc<[usize]>>,
     /// The lane's messages and credit, once it has communicated.
     channels: OnceCell<Rc<Lane>>,
 }
@@ -108,7 +110,8 @@ impl Ctx {
     }
 
     pub(crate) fn on(core: Rc<Core>, lane: LaneId, depth: Rc<Cell<Depth>>, phase: Phase, step: Option<Step>) -> Ctx {
-        Ctx { core, lane, depth, forks: Cell::new(0), uses: Cell::new(0), phase, step, channels: OnceCell::new() }
+        let (forks, uses) = Default::default();
+        Ctx { core, lane, depth, forks, uses, phase, step, members: None, channels: OnceCell::new() }
     }
 
     /// This party's number.
@@ -119,6 +122,18 @@ impl Ctx {
     /// The number of parties.
     pub fn parties(&self) -> usize {
         self.core.parties
+    }
+
+    /// Who takes part here, in increasing order: all parties, or those that [`Ctx::among`] names.
+    pub fn members(&self) -> Vec<usize> {
+        self.members.as_ref().map_or_else(|| (0..self.parties()).collect(), |members| members.to_vec())
+    }
+
+    /// Everyone who takes part here but this party.
+    pub fn peers(&self) -> Vec<usize> {
+        let mut members = self.members();
+        members.retain(|&member| member != self.me());
+        members
     }
 
     /// The party `by` places after this one, around the circle.
@@ -190,11 +205,12 @@ impl Ctx {
                 charge(Kernel::Message, 1);
                 charge(Kernel::Wire, M::packed_bytes(shape));
                 M::charge_unpack(shape);
+                round.hear(self.told(from).await);
                 received.push(M::phantom(shape));
                 continue;
             }
             let message = self.next_message(from).await?;
-            round.hear(&message);
+            round.hear(message.depth);
             received.push(M::unpack(shape, message.bytes()).map_err(|_| wrong_length(from))?);
         }
         self.reach(round.after);
@@ -225,11 +241,12 @@ impl Ctx {
                 self.check_peer(from)?;
                 charge(Kernel::Message, 1);
                 charge(Kernel::Wire, length);
+                round.hear(self.told(from).await);
                 received.push(vec![0; length]);
                 continue;
             }
             let message = self.next_message(from).await?;
-            round.hear(&message);
+            round.hear(message.depth);
             if message.bytes().len() != length {
                 return Err(wrong_length(from));
             }
@@ -248,8 +265,9 @@ impl Ctx {
         if self.is_alone() {
             return Err(Error::bug("a message where a party works alone"));
         }
+        let takes_part = self.members.as_ref().is_none_or(|members| members.contains(&peer));
         if peer < parties && peer != self.core.me {
-            return Ok(());
+            return if takes_part { Ok(()) } else { Err(Error::bug("a message to who does not take part")) };
         }
         Err(Error::Misuse { what: Misuse::NoSuchParty { party: peer, parties } })
     }
@@ -259,6 +277,7 @@ impl Ctx {
         if self.is_dry() {
             charge(Kernel::Message, 1);
             charge(Kernel::Wire, length);
+            self.tell(to);
             // Shapes write nothing into the frame, and are charged for what they would write.
             write(&mut Vec::new());
             return Ok(());
@@ -344,14 +363,15 @@ impl Round {
             ctx.core.costs.borrow_mut().uneven = true;
         }
         let mut after = before.exchanged(sends, receives);
-        if !ctx.is_dry() {
+        if !ctx.reckons() {
             after.own = before.own.saturating_add(1);
         }
         Round { after }
     }
 
-    fn hear(&mut self, message: &Message) {
-        self.after.own = self.after.own.max(message.depth);
+    /// A message that says so was heard.
+    fn hear(&mut self, depth: u32) {
+        self.after.own = self.after.own.max(depth);
     }
 }
 

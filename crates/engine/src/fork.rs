@@ -127,14 +127,18 @@ impl Ctx {
 
     pub(crate) fn child(&self, lane: LaneId) -> Ctx {
         let depth = Rc::new(Cell::new(self.depth.get()));
-        Ctx::on(self.core.clone(), lane, depth, self.phase, self.step.clone())
+        let mut child = Ctx::on(self.core.clone(), lane, depth, self.phase, self.step.clone());
+        child.members = self.members.clone();
+        child
     }
 
     /// A child whose costs count as offline and whose rounds do not delay this lane's count: correlations made on
     /// demand.
     pub fn offline_child(&self) -> Ctx {
         let lane = self.fork_lane();
-        Ctx::on(self.core.clone(), lane, Rc::default(), crate::Phase::Offline, self.step.clone())
+        let mut child = Ctx::on(self.core.clone(), lane, Rc::default(), crate::Phase::Offline, self.step.clone());
+        child.members = self.members.clone();
+        child
     }
 
     /// Runs two pieces of work side by side.

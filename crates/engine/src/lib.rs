@@ -7,7 +7,9 @@
 #![warn(missing_docs)]
 
 mod alone;
+mod among;
 mod attempts;
+mod board;
 mod calibrate;
 pub mod clock;
 mod confirm;

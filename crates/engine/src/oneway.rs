@@ -5,7 +5,7 @@
 //!
 //! Both ends call it in step, one the one, the other the other. As in an exchange a sender waits for credit before it
 //! sends and for what it sent earlier only, so that it waits only for a party at an earlier step of the lane: nothing
-//! can wait in a circle. Between more than two parties the depths that a dry run reckons are upper bounds.
+//! can wait in a circle. Among more than two parties only [`dry::together`](crate::dry::together) knows depths.
 
 use std::ops::Deref;
 
@@ -33,7 +33,7 @@ impl Ctx {
     /// # Errors
     /// Whatever ends the run.
     pub async fn send<M: Module>(&self, to: usize, vector: &M) -> Result<()> {
-        self.core.costs.borrow_mut().uneven = true;
+        self.core.costs.borrow_mut().apart();
         self.wait_for_credit(to, false).await?;
         self.post(to, M::packed_bytes(vector.shape_of()), |frame| vector.pack(frame))?;
         self.reach(self.depth.get().sent());
@@ -59,7 +59,7 @@ impl Ctx {
     /// # Errors
     /// As there.
     pub async fn send_bytes(&self, to: usize, length: usize, write: impl FnOnce(&mut [u8])) -> Result<()> {
-        self.core.costs.borrow_mut().uneven = true;
+        self.core.costs.borrow_mut().apart();
         self.wait_for_credit(to, false).await?;
         let dry = self.is_dry();
         self.post(to, length, |frame| {
@@ -82,12 +82,15 @@ impl Ctx {
     }
 
     async fn next_one(&self, from: usize, length: usize) -> Result<Incoming> {
-        self.core.costs.borrow_mut().uneven = true;
+        self.core.costs.borrow_mut().apart();
         if self.is_dry() {
             self.check_peer(from)?;
             charge(Kernel::Message, 1);
             charge(Kernel::Wire, length);
-            self.reach(self.depth.get().received());
+            let told = self.told(from).await;
+            let mut depth = if self.reckons() { self.depth.get().received() } else { self.depth.get() };
+            depth.own = depth.own.max(told);
+            self.reach(depth);
             return Ok(Incoming(None));
         }
         let message = self.next_message(from).await?;

@@ -19,6 +19,7 @@ use crate::wire::Tag;
 pub struct Pace {
     core: Rc<Core>,
     lane: Rc<Lane>,
+    peers: Vec<usize>,
     reported: Cell<u32>,
     enough: u32,
 }
@@ -28,7 +29,7 @@ impl Pace {
         let enough = u32::try_from(enough).unwrap_or(u32::MAX);
         let open = || {
             let lane = ctx.core.table.open(lane, ctx.phase, &ctx.step);
-            Pace { core: ctx.core.clone(), lane, reported: Cell::new(0), enough }
+            Pace { core: ctx.core.clone(), lane, peers: ctx.peers(), reported: Cell::new(0), enough }
         };
         (enough > 0 && ctx.core.links.is_some()).then(open)
     }
@@ -39,7 +40,7 @@ impl Pace {
         if self.reported.get() < self.enough {
             let done = u32::try_from(done).unwrap_or(u32::MAX);
             self.reported.set(done);
-            self.core.peers().for_each(|peer| self.core.post_control(peer, Tag::Progress, self.lane.id, done));
+            self.peers.iter().for_each(|&peer| self.core.post_control(peer, Tag::Progress, self.lane.id, done));
         }
     }
 
@@ -50,7 +51,7 @@ impl Pace {
 
     /// How many first pieces the slowest peer has reported.
     pub fn slowest(&self) -> usize {
-        self.lane.slowest(self.core.me).0 as usize
+        self.lane.slowest(&self.peers).0 as usize
     }
 
     /// Waits until every peer has reported at least `needed` first pieces. One waker is kept: that of the last caller.
@@ -58,7 +59,7 @@ impl Pace {
     /// # Errors
     /// [`Mismatch::Left`] where the slowest peer has left the session.
     pub fn poll(&self, needed: usize, waker: &Waker) -> Poll<Result<()>> {
-        let (done, peer) = self.lane.slowest(self.core.me);
+        let (done, peer) = self.lane.slowest(&self.peers);
         if done as usize >= needed {
             return Poll::Ready(Ok(()));
         }

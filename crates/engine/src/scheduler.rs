@@ -14,6 +14,7 @@ use quorate_net::{Interrupt, Net, NetError, Wait};
 use quorate_ring::memory::with_room;
 
 use crate::attempts::{Attempts, Greeted};
+use crate::board::Board;
 use crate::confirm::Confirmed;
 use crate::costs::{Costs, Phase};
 use crate::depth::Depth;
@@ -40,6 +41,8 @@ pub(crate) struct Core {
     /// `None` in a dry run, and where a party works alone.
     pub links: Option<Links>,
     alone: bool,
+    /// Where the parties of a dry run of all of them tell each other their depths.
+    pub board: Option<Rc<Board>>,
     /// The run under way, or the last one.
     pub run: Cell<u32>,
     /// The phase under way; the online phase until one has begun.
@@ -83,6 +86,7 @@ impl Core {
             parties,
             links: net.map(|net| Links { interrupt: net.interrupt_handle(), net: RefCell::new(net) }),
             alone: false,
+            board: None,
             run: Cell::new(0),
             phase: Cell::new(Phase::Online),
             costs: RefCell::new(Costs::new(parties)),
@@ -100,6 +104,11 @@ impl Core {
             #[cfg(any(test, feature = "testing"))]
             probe: RefCell::default(),
         }
+    }
+
+    /// For a dry run of all parties, who leave their depths on this board.
+    pub fn dry_together(me: usize, parties: usize, board: Rc<Board>) -> Self {
+        Core { board: Some(board), ..Core::new(me, parties, None) }
     }
 
     /// For work ahead in a run, by one party with nobody.

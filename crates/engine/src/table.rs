@@ -85,11 +85,10 @@ impl Lane {
         change(&mut self.channels.borrow_mut()[peer])
     }
 
-    /// Chunks of the stream with this lane that every peer is done with, and which peer has done fewest.
-    pub fn slowest(&self, me: usize) -> (u32, usize) {
+    /// Chunks of the stream with this lane that each of these peers is done with, and which one has done fewest.
+    pub fn slowest(&self, peers: &[usize]) -> (u32, usize) {
         let channels = self.channels.borrow();
-        let peers = channels.iter().enumerate().filter(|&(peer, _)| peer != me);
-        peers.map(|(peer, channel)| (channel.progress, peer)).min().unwrap_or((u32::MAX, me))
+        peers.iter().map(|&peer| (channels[peer].progress, peer)).min().unwrap_or((u32::MAX, 0))
     }
 }
 

@@ -20,13 +20,13 @@ const HASH_BYTES: usize = 32;
 const ECHO: &str = "quorate 2026 engine echo v1";
 
 impl Ctx {
-    /// Tells every peer `value`; what everybody said, by party. All values are equally long. Every party of the lane
+    /// Tells every peer `value`; what everybody said, in the order of [`Ctx::members`]. All values are equally long. Every party of the lane
     /// calls it in step.
     ///
     /// # Errors
     /// [`Error::Cheating`] if a party told different peers different things.
     pub async fn broadcast(&self, value: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let said = self.tell(value).await?;
+        let said = self.say(value).await?;
         self.echo(&said, &[]).await?;
         Ok(said)
     }
@@ -50,14 +50,14 @@ impl Ctx {
             true => (Commitment([0; HASH_BYTES]), Opening([0; HASH_BYTES])),
             false => commit(&context(self.me()), value).map_err(no_randomness)?,
         };
-        let commitments = self.tell(&commitment.0).await?;
+        let commitments = self.say(&commitment.0).await?;
         let mut words = value.to_vec();
         words.extend_from_slice(&opening.0);
         // The echo goes with the openings: whoever committed to several values is bound to each by then.
         let openings = self.echo(&commitments, &words).await?;
-        let opened = |(party, mut words): (usize, Vec<u8>)| {
+        let opened = |((party, committed), mut words): ((usize, Vec<u8>), Vec<u8>)| {
             let opening = words.split_off(value.len());
-            let (Ok(committed), Ok(opening)) = (commitments[party][..].try_into(), opening.try_into()) else {
+            let (Ok(committed), Ok(opening)) = (committed[..].try_into(), opening.try_into()) else {
                 return Err(Error::bug("a message of a wrong length"));
             };
             let (committed, opening) = (Commitment(committed), Opening(opening));
@@ -66,27 +66,27 @@ impl Ctx {
                 false => Err(Error::Cheating { check: "an opened commitment" }),
             }
         };
-        openings.into_iter().enumerate().map(opened).collect()
+        self.members().into_iter().zip(commitments).zip(openings).map(opened).collect()
     }
 
-    /// Tells every peer `value`; what everybody said, by party.
-    async fn tell(&self, value: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let peers: Vec<usize> = (0..self.parties()).filter(|&party| party != self.me()).collect();
+    /// Tells every peer `value`; what everybody said.
+    async fn say(&self, value: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let peers = self.peers();
         let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, value)).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, value.len())).collect();
         let mut said = self.exchange_bytes(&outgoing, &incoming).await?;
-        said.insert(self.me(), value.to_vec());
+        said.insert(peers.iter().filter(|&&peer| peer < self.me()).count(), value.to_vec());
         Ok(said)
     }
 
-    /// Compares with all peers what everybody said, and tells them `more` with it; what everybody told, by party.
+    /// Compares with all peers what everybody said, and tells them `more` with it; what everybody told.
     async fn echo(&self, said: &[Vec<u8>], more: &[u8]) -> Result<Vec<Vec<u8>>> {
-        if self.parties() == 2 {
-            return if more.is_empty() { Ok(vec![]) } else { self.tell(more).await };
+        if self.peers().len() < 2 {
+            return if more.is_empty() { Ok(vec![]) } else { self.say(more).await };
         }
         let mut words = if self.is_dry() { vec![0; HASH_BYTES] } else { heard(said).to_vec() };
         words.extend_from_slice(more);
-        let told = self.tell(&words).await?;
+        let told = self.say(&words).await?;
         let differs = told.iter().any(|others| !ct_eq(&others[..HASH_BYTES], &words[..HASH_BYTES]));
         match differs && !self.is_dry() {
             true => Err(Error::Cheating { check: "the echo of a broadcast" }),

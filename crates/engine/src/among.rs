@@ -1,0 +1,31 @@
+//! Some of the parties: [`Ctx::among`].
+
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+
+impl Ctx {
+    /// Runs `work` among some of the parties, on a lane of their own: it names nobody else as a peer, and what is said
+    /// there to all is said to [`Ctx::members`]. The other parties go on at once with `None`, and with the rounds that
+    /// they had. Every party of this lane calls it in step; `members` are in increasing order.
+    ///
+    /// # Errors
+    /// Those of `work`; [`Error::Bug`] unless the members are some of those who take part here.
+    pub async fn among<T>(&self, members: &[usize], work: impl AsyncFnOnce(Ctx) -> Result<T>) -> Result<Option<T>> {
+        let here = self.members();
+        if !members.is_sorted_by(|a, b| a < b) || members.iter().any(|member| !here.contains(member)) {
+            return Err(Error::bug("not some of the parties, in increasing order"));
+        }
+        let mut ctx = self.fork();
+        if members.len() < here.len() {
+            self.core.costs.borrow_mut().apart();
+        }
+        if !members.contains(&self.me()) {
+            return Ok(None);
+        }
+        ctx.members = Some(members.into());
+        let depth = ctx.depth.clone();
+        let done = work(ctx).await?;
+        self.depth.set(self.depth.get().join(depth.get()));
+        Ok(Some(done))
+    }
+}
