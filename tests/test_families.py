@@ -19,10 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 KNOWING = ("crates/protocols/", "crates/bench/src/peers.rs", "python/quorate/_scaling.py")
 
 
-#: How far apart parties may be is told for two: costs know a party's own and the others' only.
-APART = ("crates/session/src/plan/rehearsal.rs: parties == 2",)
-
-
 def code(text: str) -> str:
     """Rust without comments, and without the module of tests at its end."""
     return re.sub(r"//[^\n]*", "", text.split("#[cfg(test)]\nmod tests {")[0])
@@ -81,7 +77,7 @@ def test_nothing_else_names_a_family() -> None:
         if path.name != Path(__file__).name:
             files += 1
             found += [f"tests/{path.name}: {row}" for row in lists_in_python(path.read_text())]
-    assert [name for name in found if name not in APART] == []
+    assert found == []
     assert files > 250
 
 

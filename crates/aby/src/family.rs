@@ -94,7 +94,7 @@ impl Family for Aby {
         self.garble_ahead(ctx, online).await
     }
 
-    fn clear_stock(&self) {
+    fn forget(&self) {
         Aby::clear_stock(self);
     }
 

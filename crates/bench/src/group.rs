@@ -292,7 +292,7 @@ impl<S: Family> Worker<S> {
         let output = run.phase(Phase::Online, async |ctx| shares.task.run(sharing, ctx, &shares.operands).await)?;
         let (end, wire_online) = (Instant::now(), run.wire_bytes());
         let costs = run.finish();
-        sharing.clear_stock();
+        sharing.forget();
         shares.output = Some(made.unwrap_or(output));
         let wire_bytes = [wire_offline - wire, wire_online - wire_offline];
         Ok(Sample { spans: [(start, middle), (middle, end)], costs, wire_bytes })

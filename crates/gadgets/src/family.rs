@@ -148,8 +148,8 @@ pub trait Family: Computes + 'static {
         online: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>>;
 
-    /// Forgets correlations that were not used.
-    fn clear_stock(&self);
+    /// Forgets what an earlier run left: correlations that were not used, openings that were not checked.
+    fn forget(&self);
 
     /// Whether circuits are garbled in the offline phase: alike at all parties and in dry runs.
     fn set_ahead(&self, _ahead: bool) {}

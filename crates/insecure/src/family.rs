@@ -51,7 +51,7 @@ impl Family for Insecure {
         Ok(None)
     }
 
-    fn clear_stock(&self) {
+    fn forget(&self) {
         *self.ledger.borrow_mut() = Ledger::OnDemand;
         self.unchecked.borrow_mut().clear();
     }

@@ -1,4 +1,4 @@
-//! Inputs: the owner tells all how far its value is from a mask that only it would know.
+//! Inputs: the owner tells all how far its value is from a mask that only it would know, and does not wait for them.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Bits, Ring, Vector};
@@ -24,13 +24,13 @@ impl Insecure {
                     _ => Vector::shape(wide(ring), len),
                 };
                 difference.sub_assign(&mask);
-                let outgoing: Vec<_> = self.peers().map(|peer| (peer, &difference)).collect();
-                ctx.exchange::<Vector>(&outgoing, &[]).await?;
-                Some(difference)
+                for peer in self.peers() {
+                    ctx.send(peer, &difference).await?;
+                }
+                difference
             }
-            false => ctx.exchange::<Vector>(&[], &[(owner, (wide(ring), len))]).await?.pop(),
+            false => ctx.receive::<Vector>(owner, (wide(ring), len)).await?,
         };
-        let difference = difference.unwrap_or_else(|| Vector::shape(wide(ring), len));
         Ok(self.plus(&shared, &difference))
     }
 

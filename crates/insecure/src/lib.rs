@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | open | `open` | 1 | 1 |
 //! | check (`open`) | `open` | 2, n = 2; 3 above | 1 for each ring, and the commitment |
-//! | input, by its owner | `input` | 1 | 1 |
+//! | input, by its owner | `input` | 1, for the others | 1 |
 //! | product, AND | `mul` | 1 | one for each element of both operands |
 //! | correlations, shuffle | `dealer` | 0 | 0 |
 #![forbid(unsafe_code)]

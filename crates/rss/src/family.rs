@@ -105,7 +105,7 @@ impl Family for Rss {
         prepared(self, ctx, demand).await.map(|()| None)
     }
 
-    fn clear_stock(&self) {
+    fn forget(&self) {
         Rss::clear_stock(self);
     }
 

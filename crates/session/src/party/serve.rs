@@ -65,7 +65,7 @@ fn serve<B: Family>(serve: Serve) {
                     |_| Err(Error::Bug { what: "a party's thread panicked" }.into()),
                     |run| run.unwrap_or_else(|short| Err(short.into())),
                 );
-                worker.backend.clear_stock();
+                worker.backend.forget();
                 if worker.party.is_over() {
                     // Nobody can ask for them any more.
                     worker.store = Store::new(worker.party.parties());

@@ -98,7 +98,7 @@ impl<B: Family> Worker<B> {
 
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
         self.progress.enter(Phase::Offline, expected);
-        self.backend.clear_stock();
+        self.backend.forget();
         self.backend.set_ahead(garbles_ahead);
         let mut made = Ahead::Nothing;
         if !demand.totals().is_empty() && need.makes_ahead(limit) {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use quorate_engine::clock::own_seconds;
-use quorate_engine::{Ctx, Demand, Phase, Result, Traffic, dry};
+use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Traffic, dry};
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId};
-use quorate_ring::meter::{Work as Effort, charged};
+use quorate_ring::meter::{Work as Effort, charged, deferred};
 
 use crate::memory::limit::Limit;
 use crate::memory::need::Need;
@@ -60,16 +60,30 @@ pub(crate) fn rehearse<B: Family>(
 ) -> Result<Rehearsal<B::Kind>> {
     let dry = B::dry(parties, me, &options.choices)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
-    let ((mut online, mut steps, _), demand, garbles_ahead) =
-        recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
+    let (mut ran, demand, garbles_ahead) = recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
     let kinds: Vec<u64> = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).collect();
     let need = Need::of(&schedule, &kinds);
     let mut offline = PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() };
-    if !demand.totals().is_empty() && need.makes_ahead(limit) {
+    let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
+    if makes_ahead {
         offline = prepare(&dry, &demand, parties, me)?;
     } else if !demand.totals().is_empty() {
-        dry.clear_stock();
-        (online, steps, offline.traffic) = run_dry(&dry, work, &schedule, (parties, me))?;
+        dry.forget();
+        ran = run_dry(&dry, work, &schedule, (parties, me))?;
+        offline.traffic = ran.on_demand;
+    }
+    let RanDry { mut online, mut steps, apart, .. } = ran;
+    if apart && parties > 2 {
+        let all = Together { work, schedule: &schedule, parties, options, garbles_ahead };
+        let mut ran = Ok(vec![]);
+        let _not_counted = deferred(|| ran = all.run::<B>(makes_ahead));
+        let exact = ran?.swap_remove(me);
+        (offline.traffic.rounds, online.traffic.rounds) = (exact.offline, exact.online);
+        exact
+            .steps
+            .talking
+            .into_iter()
+            .for_each(|(id, step)| steps.talking.entry(id).or_default().rounds = step.rounds);
     }
     price_memory(&dry, work, &demand, &schedule, &mut steps);
     let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
@@ -93,19 +107,22 @@ fn recorded<B: Family, T>(
     Ok((run()?, dry.take_demand(), false))
 }
 
-/// The online phase, dry: what it costs, its steps, and what it sends for correlations that are made where they are
-/// drawn.
-fn run_dry<B: Family>(
-    dry: &B,
-    work: &Work<'_>,
-    schedule: &Schedule,
-    (parties, me): (usize, usize),
-) -> Result<(PhaseDry, Taken, Traffic)> {
+/// The online phase, dry.
+struct RanDry {
+    online: PhaseDry,
+    steps: Taken,
+    /// What it sends for correlations that are made where they are drawn.
+    on_demand: Traffic,
+    /// Whether parties go different ways, so that one does not know the others' rounds.
+    apart: bool,
+}
+
+fn run_dry<B: Family>(dry: &B, work: &Work<'_>, schedule: &Schedule, (parties, me): (usize, usize)) -> Result<RanDry> {
     let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
     let keep = |_| false;
     let mut executor = Executor::new(dry, work, &known, &inputs, &keep, (None, schedule));
-    let apart = set_apart(dry, &mut executor);
+    let set_apart = set_apart(dry, &mut executor);
     let (tally, clock) = (charged(), own_seconds());
     let (done, costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
     let control_seconds = own_seconds() - clock;
@@ -113,9 +130,59 @@ fn run_dry<B: Family>(
     for (id, sent) in &costs.by_step {
         steps.talking.entry(*id).or_default().bytes = sent.bytes;
     }
-    dry.defer(&apart.get());
-    let work = charged() - tally - apart.get();
-    Ok((PhaseDry { traffic: costs.online, work, control_seconds }, steps, costs.offline))
+    dry.defer(&set_apart.get());
+    let work = charged() - tally - set_apart.get();
+    let online = PhaseDry { traffic: costs.online, work, control_seconds };
+    Ok(RanDry { online, steps, on_demand: costs.offline, apart: costs.apart })
+}
+
+/// A run as all parties, who tell each other how deep they are: what rounds are where parties go different ways.
+struct Together<'r, 'g> {
+    work: &'r Work<'g>,
+    schedule: &'r Schedule,
+    parties: usize,
+    options: &'r Options,
+    garbles_ahead: bool,
+}
+
+/// Rounds at one party.
+struct Rounds {
+    offline: u32,
+    online: u32,
+    steps: Taken,
+}
+
+impl Together<'_, '_> {
+    fn run<B: Family>(&self, makes_ahead: bool) -> Result<Vec<Rounds>> {
+        let parties = (0..self.parties).map(|me| B::dry(self.parties, me, &self.options.choices));
+        let parties = parties.collect::<Result<Vec<B>>>()?;
+        for party in parties.iter().filter(|_| makes_ahead) {
+            party.set_ahead(self.garbles_ahead);
+            party.record_demand();
+        }
+        let rounds = vec![0; self.parties];
+        let online = dry::together(&rounds, Phase::Online, async |ctx| self.online(&parties[ctx.me()], ctx).await)?;
+        let demands: Vec<Demand<B::Kind>> = parties.iter().map(Family::take_demand).collect();
+        let offline = match makes_ahead {
+            true => dry::together(&rounds, Phase::Offline, async |ctx: &Ctx| {
+                let nothing = async |_: &Ctx| Ok(());
+                parties[ctx.me()].prepare(ctx, demands[ctx.me()].clone(), nothing).await
+            })?
+            .into_iter()
+            .map(|(_, costs)| costs.offline.rounds)
+            .collect(),
+            false => online.iter().map(|(_, costs)| costs.offline.rounds).collect::<Vec<_>>(),
+        };
+        let rounds =
+            |((steps, costs), offline): ((Taken, Costs), u32)| Rounds { offline, online: costs.online.rounds, steps };
+        Ok(online.into_iter().zip(offline).map(rounds).collect())
+    }
+
+    async fn online<B: Family>(&self, party: &B, ctx: &Ctx) -> Result<Taken> {
+        let (known, inputs, keep) = (shapes(party, self.work)?, BTreeMap::new(), |_| false);
+        let executor = Executor::new(party, self.work, &known, &inputs, &keep, (None, self.schedule));
+        Ok(executor.run(ctx).await?.steps)
+    }
 }
 
 /// The work of a dry run that the party does alone in the offline phase, where it does.
@@ -178,13 +245,20 @@ pub(crate) fn rehearse_step<B: Family>(
         false => prepare(&dry, &demand, parties, me)?,
     };
     let after = |ahead: [u32; 2]| -> Result<Option<u32>> {
-        let dry = B::dry(parties, me, &options.choices)?;
-        dry.set_ahead(garbles_ahead);
-        dry.record_demand();
-        Ok(step.run(&dry, (parties, me), ahead)?.0.traffic.rounds.checked_sub(MANY_ROUNDS))
+        let ready = |party: usize| -> Result<B> {
+            let dry = B::dry(parties, party, &options.choices)?;
+            dry.set_ahead(garbles_ahead);
+            dry.record_demand();
+            Ok(dry)
+        };
+        let rounds = match parties > 2 {
+            true => step.rounds_together(ready, (parties, me), ahead)?,
+            false => step.run(&ready(me)?, (parties, me), ahead)?.0.traffic.rounds,
+        };
+        Ok(rounds.checked_sub(MANY_ROUNDS))
     };
     let rounds = online.traffic.rounds;
-    let waits = match (uneven && parties == 2, rounds) {
+    let waits = match (uneven, rounds) {
         (_, 0) => [Some(0), None],
         (true, _) => [Some(after([MANY_ROUNDS, 0])?.unwrap_or(0)), after([0, MANY_ROUNDS])?],
         (false, _) => [Some(rounds); 2],
@@ -196,31 +270,46 @@ impl OneStep<'_> {
     /// The online phase of a party, where it and the others have so many rounds behind them, and whether they may
     /// differ in what it adds.
     fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<(PhaseDry, bool)> {
-        let &OneStep { graph, id, domain, to } = self;
-        let (tally, mut apart) = (charged(), Rc::default());
-        let costs = match to {
-            None => {
-                let mut domains = Domains::default();
-                domains.set(id, domain);
-                for &input in &graph.node(id).inputs {
-                    domains.set(input, native(domain, graph.node(input).dtype));
-                }
-                let work = Work { graph, nodes: vec![id], reveals: vec![], domains };
-                let (known, inputs, schedule) = (shapes(dry, &work)?, BTreeMap::new(), Schedule::default());
-                let mut executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
-                apart = set_apart(dry, &mut executor);
-                let run = async |ctx: &Ctx| executor.run(ctx).await;
-                dry::run_after(me, parties, Phase::Online, ahead, run)?.1
-            }
-            Some(to) => {
-                let value = Rc::new(shape_of(dry, graph, id, domain)?);
-                let convert = async |ctx: &Ctx| converted(dry, ctx, &value, (graph, id), to).await.map(|_| ());
-                dry::run_after(me, parties, Phase::Online, ahead, convert)?.1
-            }
-        };
-        dry.defer(&apart.get());
-        let work = charged() - tally - apart.get();
+        let tally = charged();
+        let go = async |ctx: &Ctx| self.go(dry, ctx).await;
+        let (apart, costs) = dry::run_after(me, parties, Phase::Online, ahead, go)?;
+        dry.defer(&apart);
+        let work = charged() - tally - apart;
         Ok((PhaseDry { traffic: costs.online, work, control_seconds: 0.0 }, costs.uneven))
+    }
+
+    /// The rounds that `me` has then, where all parties run dry together.
+    fn rounds_together<B: Family>(
+        &self,
+        ready: impl Fn(usize) -> Result<B>,
+        (parties, me): (usize, usize),
+        [own, others]: [u32; 2],
+    ) -> Result<u32> {
+        let all = (0..parties).map(ready).collect::<Result<Vec<B>>>()?;
+        let rounds: Vec<u32> = (0..parties).map(|party| if party == me { own } else { others }).collect();
+        let done = dry::together(&rounds, Phase::Online, async |ctx| self.go(&all[ctx.me()], ctx).await)?;
+        Ok(done[me].1.online.rounds)
+    }
+
+    /// A party's part; the work that it does alone in the offline phase.
+    async fn go<B: Family>(&self, dry: &B, ctx: &Ctx) -> Result<Effort> {
+        let &OneStep { graph, id, domain, to } = self;
+        if let Some(to) = to {
+            let value = Rc::new(shape_of(dry, graph, id, domain)?);
+            converted(dry, ctx, &value, (graph, id), to).await?;
+            return Ok(Effort::default());
+        }
+        let mut domains = Domains::default();
+        domains.set(id, domain);
+        for &input in &graph.node(id).inputs {
+            domains.set(input, native(domain, graph.node(input).dtype));
+        }
+        let work = Work { graph, nodes: vec![id], reveals: vec![], domains };
+        let (known, inputs, schedule) = (shapes(dry, &work)?, BTreeMap::new(), Schedule::default());
+        let mut executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
+        let apart = set_apart(dry, &mut executor);
+        executor.run(ctx).await?;
+        Ok(apart.get())
     }
 }
 
