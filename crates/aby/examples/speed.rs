@@ -6,8 +6,10 @@
 use std::time::Instant;
 
 use quorate_aby::{Aby, Share};
+use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Form, Phase, Result, Sharing, dry};
+use quorate_gadgets::Family;
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -43,7 +45,7 @@ fn measure<T>(
             let mut run = party.begin_alone().expect("links in memory");
             let mut sample: Sample = ([0.0; 2], [0.0; 2], 0);
             let (clock, own) = (Instant::now(), own_seconds());
-            run.phase(Phase::Offline, async |ctx| aby.prepare(ctx, demand.clone()).await).expect("correlations");
+            run.phase(Phase::Offline, async |ctx| aby.make_all(ctx, demand.clone()).await).expect("correlations");
             (sample.0[0], sample.1[0]) = (clock.elapsed().as_secs_f64(), own_seconds() - own);
             let (clock, own) = (Instant::now(), own_seconds());
             let result = run.phase(Phase::Online, async |ctx| work(&aby, ctx, [&x, &y]).await).expect("a run");

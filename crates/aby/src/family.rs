@@ -1,7 +1,7 @@
 //! What users read of `aby`, and what sessions need of it.
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Error, Result};
+use quorate_engine::{Ctx, Demand, Error, Result, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 use quorate_ring::meter::Work;
@@ -35,7 +35,7 @@ fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Lo
 }
 
 fn prepared<'a>(s: &'a Aby, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
-    Box::pin(Aby::prepare(s, ctx, demand))
+    Box::pin(s.make_all(ctx, demand))
 }
 
 impl Family for Aby {
@@ -48,8 +48,6 @@ impl Family for Aby {
         workloads: &["mul", "matmul", "less-than-bounded", "less-than-full", "chain", "conversions", "aes", "triples"],
         most_elements: 100_000,
     };
-
-    type Kind = Kind;
 
     fn security(_: usize, choices: &Choices) -> String {
         let more = match source(choices) {
@@ -77,11 +75,8 @@ impl Family for Aby {
     }
 
     fn record_demand(&self) {
-        Aby::record_demand(self);
-    }
-
-    fn take_demand(&self) -> Demand<Kind> {
-        Aby::take_demand(self)
+        self.garbled.clear();
+        self.stock.record();
     }
 
     async fn prepare<T>(
@@ -95,7 +90,8 @@ impl Family for Aby {
     }
 
     fn forget(&self) {
-        Aby::clear_stock(self);
+        self.stock.clear();
+        self.garbled.clear();
     }
 
     fn set_ahead(&self, ahead: bool) {
@@ -122,8 +118,9 @@ impl Family for Aby {
         8
     }
 
+    /// The larger of both parties', so that both decide alike by it.
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        Aby::stock_bytes(self, kind, len)
+        (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
     }
 
     fn held_bytes(&self) -> u64 {

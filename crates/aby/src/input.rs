@@ -84,7 +84,7 @@ impl Aby {
             return self.open_share(ctx, x, only).await;
         }
         let learns = only.is_none_or(|to| to == self.me);
-        let mut value: Option<Vector> = learns.then(|| blank(ctx, (ring, len)));
+        let mut value: Option<Vector> = learns.then(|| blank(ctx.is_dry(), (ring, len)));
         let work = async |ctx: Ctx, range| self.open_share(&ctx, &x.map(|x| x.slice(range)), only).await;
         ctx.stream(chunks, work, |range, part: Option<Vector>| {
             if let (Some(value), Some(part)) = (&mut value, part) {

@@ -123,10 +123,10 @@ impl Aby {
     ) -> Result<(Share<Bits>, Share<Bits>, Share<Bits>)> {
         let draw = async |ctx: Ctx, sender: usize| match blocks[sender].len() {
             0 => Ok(None),
-            len => Ok(Some(self.draw(&ctx, Kind::Tables { table, sender }, len).await?)),
+            len => Ok(Some(self.draw_of(&ctx, Kind::Tables { table, sender }, len).await?)),
         };
         let mut drawn = ctx.join_all(2, draw).await?;
-        let none = |rows: usize| Share(blank::<Bits>(ctx, (rows, 0)));
+        let none = |rows: usize| Share(blank::<Bits>(ctx.is_dry(), (rows, 0)));
         let (theirs, mine) = (drawn.remove(self.peer()), drawn.pop().flatten());
         let [random] = match mine {
             Some(mine) => mine.into_bits()?,
@@ -145,6 +145,6 @@ impl Aby {
         let outgoing = &outgoing[..usize::from(own.lanes() > 0)];
         let incoming = &incoming[..usize::from(theirs.1 > 0)];
         let received = ctx.exchange(outgoing, incoming).await?.pop();
-        Ok(Share(received.unwrap_or_else(|| blank(ctx, theirs))))
+        Ok(Share(received.unwrap_or_else(|| blank(ctx.is_dry(), theirs))))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
 }
 
 impl Aby {
-    pub(crate) async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+    pub(crate) async fn make_chunk(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         match kind {
             Kind::Triple { bits } if *bits <= WORD_BITS => self.make_word_triples(ctx, Ring::of(*bits), len).await,
             Kind::Triple { bits } => self.make_wide_triples(ctx, Ring::of(*bits), len).await,

@@ -134,13 +134,13 @@ impl Aby {
     async fn choose_rows(&self, ctx: &Ctx, product: Product) -> Result<(A, A)> {
         let Product { ring, m, k, n } = product;
         let blocks = product.blocks();
-        let mut factor = Share(blank::<Vector>(ctx, (ring, m * k)));
-        let mut sum = Share(blank::<Vector>(ctx, (ring, m * n)));
+        let mut factor = Share(blank::<Vector>(ctx.is_dry(), (ring, m * k)));
+        let mut sum = Share(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
         let work = async |ctx: Ctx, at: Range<usize>| {
             let block = &blocks[at.start];
             let (choices, keys) = self.ot.receive_random(&ctx, product.transfers(block)).await?;
             let choices = in_rows(&Share(choices), ring.bits() as usize, block.len());
-            let mut parts = Share(blank::<Vector>(&ctx, (ring, block.len() * n)));
+            let mut parts = Share(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
             let receive = async |ctx: Ctx, j: usize| {
                 let message = product.message(j as u32, block);
                 Ok(Share(ctx.exchange::<Vector>(&[], &[(self.peer(), message)]).await?.pop().ok_or(MISSING)?))
@@ -173,14 +173,14 @@ impl Aby {
     async fn send_rows(&self, ctx: &Ctx, product: Product, factor: &A) -> Result<A> {
         let Product { ring, m, k, n } = product;
         let blocks = product.blocks();
-        let mut sum = Share(blank::<Vector>(ctx, (ring, m * n)));
+        let mut sum = Share(blank::<Vector>(ctx.is_dry(), (ring, m * n)));
         let work = async |ctx: Ctx, at: Range<usize>| {
             let block = &blocks[at.start];
             let [zeros, ones] = self.ot.send_random(&ctx, product.transfers(block)).await?;
             let elements: Vec<u32> =
                 block.clone().flat_map(|at| (0..n).map(move |i| (at % k * n + i) as u32)).collect();
             let rows = factor.map(|f| f.gather(&elements));
-            let mut parts = Share(blank::<Vector>(&ctx, (ring, block.len() * n)));
+            let mut parts = Share(blank::<Vector>(ctx.is_dry(), (ring, block.len() * n)));
             let mut messages = Vec::new();
             for j in 0..ring.bits() {
                 let (narrow, _) = product.message(j, block);

@@ -15,7 +15,7 @@ const KEY_BYTES: usize = 16;
 /// One vector for each column: `width` elements of a ring for each key, one key after the other.
 pub(crate) fn pads(ctx: &Ctx, keys: &[u128], count: usize, columns: &[(Ring, usize)]) -> Vec<Share<Vector>> {
     let mut vectors: Vec<Share<Vector>> =
-        columns.iter().map(|&(ring, width)| Share(blank(ctx, (ring, width * count)))).collect();
+        columns.iter().map(|&(ring, width)| Share(blank(ctx.is_dry(), (ring, width * count)))).collect();
     let bytes: Vec<usize> = columns.iter().map(|(ring, width)| ring.carrier().bytes() * width).collect();
     let row_bytes: usize = bytes.iter().sum();
     if ctx.is_dry() {

@@ -3,16 +3,14 @@
 //! Setup: both parties send 32 random bytes each; both lots name the session, and give a seed that both know. Beside
 //! it, base oblivious transfers in both directions, once for all that the session does (see [`quorate_ot`]).
 
-use std::cell::RefCell;
-
 use quorate_crypto::{Seed, SessionId, Tccr};
-use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
+use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_gadgets::Family;
 use quorate_he::He;
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
 
-use crate::stock::{Kind, Stock};
+use crate::stock::Stock;
 use crate::yao::Garbled;
 
 /// One party's end of two-party sharing.
@@ -25,8 +23,7 @@ pub struct Aby {
     pub(crate) ot: Ot,
     /// What makes triples over rings of at most 64 bits, where that is not oblivious transfer.
     pub(crate) ciphertexts: Option<He>,
-    pub(crate) ledger: RefCell<Ledger<Kind>>,
-    pub(crate) stock: RefCell<Stock>,
+    pub(crate) stock: Stock,
     session: SessionId,
     /// What circuits are garbled with, and nothing else is hashed.
     pub(crate) garbling: Tccr,
@@ -72,7 +69,6 @@ impl Aby {
         let mut pair = Seed::from_bytes(*seeds[0]).derive("quorate/aby/pair", &*seeds[1]);
         pair = pair.derive("quorate/aby/pair", session.as_bytes());
         let private = own.derive("quorate/aby/private", session.as_bytes());
-        let (ledger, stock) = Default::default();
         let session = public_id(&session);
         let garbling = Tccr::new(&session);
         Ok(Aby {
@@ -81,8 +77,7 @@ impl Aby {
             private,
             ot,
             ciphertexts: None,
-            ledger,
-            stock,
+            stock: Stock::default(),
             session,
             garbling,
             garbled: Garbled::default(),
@@ -100,7 +95,6 @@ impl Aby {
         }
         let [pair, private] = [0, 1].map(|_| Seed::from_bytes([0; SEED_BYTES]));
         let ot = Ot::dry(1 - me, Options::default());
-        let (ledger, stock) = Default::default();
         let session = SessionId::from_bytes([0; 32]);
         let garbling = Tccr::new(&session);
         Ok(Aby {
@@ -109,8 +103,7 @@ impl Aby {
             private,
             ot,
             ciphertexts: None,
-            ledger,
-            stock,
+            stock: Stock::default(),
             session,
             garbling,
             garbled: Garbled::default(),

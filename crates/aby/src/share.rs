@@ -2,7 +2,6 @@
 
 use std::ops::{Deref, DerefMut};
 
-use quorate_engine::Ctx;
 use quorate_ring::Module;
 
 /// One vector or matrix of bits of this party's: its share of a value, or a secret of its own. Wiped when dropped;
@@ -56,6 +55,6 @@ impl<M: Module> Drop for Share<M> {
 }
 
 /// Zeros, or a shape in a dry run.
-pub(crate) fn blank<M: Module>(ctx: &Ctx, shape: M::Shape) -> M {
-    if ctx.is_dry() { M::phantom(shape) } else { M::zeros(shape) }
+pub(crate) fn blank<M: Module>(dry: bool, shape: M::Shape) -> M {
+    if dry { M::phantom(shape) } else { M::zeros(shape) }
 }

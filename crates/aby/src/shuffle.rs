@@ -65,7 +65,7 @@ impl Aby {
         let widths: Vec<(u32, usize)> = columns.iter().map(|c| (c.ring().bits(), c.len() / rows)).collect();
         for mover in 0..2 {
             let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
-            let mut made = self.draw(ctx, kind, 1).await?.vectors;
+            let mut made = self.draw_of(ctx, kind, 1).await?.vectors;
             let order = (mover == self.me).then(|| made.remove(0));
             let order = order.filter(|_| !ctx.is_dry()).map(|o| Zeroizing::new(low_words(&o)));
             let (first, second) = made.split_at(made.len().min(columns.len()));
@@ -93,7 +93,7 @@ impl Aby {
 
     /// Sends a vector, or receives one, as a stream of chunks.
     async fn pass_long(&self, ctx: &Ctx, own: Option<&A>, (ring, len): (Ring, usize)) -> Result<A> {
-        let mut received = Share(blank::<Vector>(ctx, (ring, if own.is_some() { 0 } else { len })));
+        let mut received = Share(blank::<Vector>(ctx.is_dry(), (ring, if own.is_some() { 0 } else { len })));
         let work = async |ctx: Ctx, range: Range<usize>| match own {
             Some(own) => {
                 let part = own.map(|v| v.slice(range.clone()));
@@ -151,7 +151,8 @@ impl Aby {
         rows: usize,
         columns: &[(Ring, usize)],
     ) -> Result<Vec<A>> {
-        let blank_cells = |&(ring, width): &(Ring, usize)| Cells::new(Share(blank(ctx, (ring, rows * width))), width);
+        let blank_cells =
+            |&(ring, width): &(Ring, usize)| Cells::new(Share(blank(ctx.is_dry(), (ring, rows * width))), width);
         let mut cells: Vec<Cells> = columns.iter().map(blank_cells).collect();
         let work = async |ctx: Ctx, range| self.choose_products(&ctx, layers, range, columns).await;
         ctx.stream(parts(rows), work, |range, parts: Vec<[A; 2]>| {

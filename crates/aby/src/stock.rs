@@ -1,9 +1,12 @@
 //! Correlations: named by kind, made in bulk before the inputs are known, or on demand.
 
+#[cfg(any(test, feature = "testing"))]
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use quorate_engine::{Ctx, Demand, Draw, Error, Ledger, Misuse, Result};
+#[cfg(any(test, feature = "testing"))]
+use quorate_engine::Demand;
+use quorate_engine::{Ctx, Error, Layout, Misuse, Result, Stocks, Stored};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::digits::Table;
@@ -62,14 +65,6 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What one party holds of one correlation of a kind.
-pub(crate) struct Layout {
-    /// Vectors, by ring and elements of one correlation.
-    pub vectors: Vec<(Ring, usize)>,
-    /// Matrices of bits, by rows; a correlation is a lane.
-    pub bits: Vec<usize>,
-}
-
 impl Kind {
     /// What party `me` holds of one correlation.
     pub(crate) fn layout(&self, me: usize) -> Layout {
@@ -103,96 +98,63 @@ impl Kind {
     }
 }
 
-impl Layout {
-    /// Bytes of so many correlations.
-    fn bytes(&self, len: usize) -> usize {
-        let vectors = self.vectors.iter().map(|(ring, count)| ring.carrier().bytes().saturating_mul(*count));
-        let bits = self.bits.iter().map(|rows| rows * len.div_ceil(8));
-        vectors.sum::<usize>().saturating_mul(len) + bits.sum::<usize>()
+pub(crate) type Material = quorate_engine::Material<Share<Vector>, Share<Bits>>;
+pub(crate) type Stock = quorate_engine::Stock<Kind, Share<Vector>, Share<Bits>>;
+
+impl Stored for Share<Vector> {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.map(|vector| vector.slice(range))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.write_at(start, part);
     }
 }
 
-/// Correlations of one kind, one after the other.
-pub(crate) struct Material {
-    pub vectors: Vec<Share<Vector>>,
-    pub bits: Vec<Share<Bits>>,
-}
-
-/// What was made ahead, by kind.
-pub(crate) type Stock = BTreeMap<Kind, Material>;
-
-impl Material {
-    fn blank(ctx: &Ctx, layout: &Layout, len: usize) -> Material {
-        let vector = |&(ring, count): &(Ring, usize)| Share(blank(ctx, (ring, count * len)));
-        Material {
-            vectors: layout.vectors.iter().map(vector).collect(),
-            bits: layout.bits.iter().map(|&rows| Share(blank(ctx, (rows, len)))).collect(),
-        }
+impl Stored for Share<Bits> {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.map(|bits| bits.slice_lanes(range))
     }
 
-    fn slice(&self, layout: &Layout, range: Range<usize>) -> Material {
-        let vector = |(vector, (_, count)): (&Share<Vector>, &(Ring, usize))| {
-            vector.map(|v| v.slice(range.start * count..range.end * count))
-        };
-        Material {
-            vectors: self.vectors.iter().zip(&layout.vectors).map(vector).collect(),
-            bits: self.bits.iter().map(|bits| bits.map(|b| b.slice_lanes(range.clone()))).collect(),
-        }
-    }
-
-    /// Overwrites the correlations from `start` on.
-    fn write_at(&mut self, layout: &Layout, start: usize, part: &Material) {
-        for ((whole, part), (_, count)) in self.vectors.iter_mut().zip(&part.vectors).zip(&layout.vectors) {
-            whole.write_at(start * count, part);
-        }
-        self.bits.iter_mut().zip(&part.bits).for_each(|(whole, part)| whole.write_lanes_at(start, part));
-    }
-
-    pub(crate) fn into_vectors<const N: usize>(self) -> Result<[Share<Vector>; N]> {
-        self.vectors.try_into().map_err(|_| MISSING)
-    }
-
-    pub(crate) fn into_bits<const N: usize>(self) -> Result<[Share<Bits>; N]> {
-        self.bits.try_into().map_err(|_| MISSING)
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.write_lanes_at(start, part);
     }
 }
 
 pub(crate) const MISSING: Error = Error::Bug { what: "a stock lacks a part of its correlations" };
 
+impl Stocks for Aby {
+    type Kind = Kind;
+    type V = Share<Vector>;
+    type B = Share<Bits>;
+
+    fn stock(&self) -> &Stock {
+        &self.stock
+    }
+
+    fn layout(&self, kind: &Kind) -> Layout {
+        kind.layout(self.me)
+    }
+
+    fn blank(&self, dry: bool, shape: (Ring, usize)) -> Share<Vector> {
+        Share(blank(dry, shape))
+    }
+
+    fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Share<Bits> {
+        Share(blank(dry, shape))
+    }
+
+    async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        let chunks = chunks(kind, len);
+        let make = async |ctx: Ctx, len: usize| self.make_chunk(&ctx, kind, len).await;
+        match chunks.count() {
+            0 | 1 => self.make_chunk(ctx, kind, len).await,
+            _ => self.make_in_chunks(ctx, kind, chunks, make).await,
+        }
+    }
+}
+
 impl Aby {
-    /// Starts recording the draws of a dry run.
-    pub fn record_demand(&self) {
-        self.garbled.clear();
-        *self.ledger.borrow_mut() = Ledger::Recording(Demand::default());
-    }
-
-    /// Ends recording.
-    pub fn take_demand(&self) -> Demand<Kind> {
-        self.ledger.borrow_mut().take_demand()
-    }
-
-    /// Makes everything that a program demands, but for circuits, which [`Aby::garble_ahead`] garbles; afterwards its
-    /// draws are served from this stock, each once.
-    ///
-    /// # Errors
-    /// Whatever ends a run.
-    pub async fn prepare(&self, ctx: &Ctx, demand: Demand<Kind>) -> Result<()> {
-        let kinds: Vec<(Kind, usize)> = demand.totals().iter().map(|(kind, &len)| (kind.clone(), len)).collect();
-        *self.ledger.borrow_mut() = Ledger::OnDemand;
-        let made =
-            ctx.join_all(kinds.len(), async |ctx: Ctx, i| self.make_many(&ctx, &kinds[i].0, kinds[i].1).await).await?;
-        *self.stock.borrow_mut() = kinds.into_iter().map(|(kind, _)| kind).zip(made).collect();
-        *self.ledger.borrow_mut() = Ledger::Stocked(demand);
-        Ok(())
-    }
-
-    /// Throws away what was made ahead; later draws are made on demand.
-    pub fn clear_stock(&self) {
-        *self.ledger.borrow_mut() = Ledger::OnDemand;
-        self.stock.borrow_mut().clear();
-        self.garbled.clear();
-    }
-
     /// **Insecure**: serves the draws of a rehearsal from these vectors and matrices of bits, for tests that enumerate
     /// all correlations.
     #[cfg(feature = "testing")]
@@ -201,42 +163,15 @@ impl Aby {
             let (vectors, bits) = (vectors.into_iter().map(Share).collect(), bits.into_iter().map(Share).collect());
             (kind, Material { vectors, bits })
         });
-        *self.stock.borrow_mut() = stock.collect();
-        *self.ledger.borrow_mut() = Ledger::Stocked(demand);
+        self.stock.fill(demand, stock.collect());
     }
 
-    /// Bytes that one party's share of `len` correlations takes, the larger of both, so that both decide alike by it.
-    pub fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        (0..2).map(|me| kind.layout(me).bytes(len) as u64).fold(0, u64::max)
-    }
-
-    async fn make_many(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
-        let chunks = chunks(kind, len);
-        if chunks.count() <= 1 {
-            return self.make(ctx, kind, len).await;
-        }
-        let layout = kind.layout(self.me);
-        let mut whole = Material::blank(ctx, &layout, len);
-        let work = async |ctx: Ctx, range: Range<usize>| self.make(&ctx, kind, range.len()).await;
-        ctx.stream(chunks, work, |range, part| whole.write_at(&layout, range.start, &part)).await?;
-        Ok(whole)
-    }
-
-    /// `len` correlations of a kind.
-    pub(crate) async fn draw(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
+    /// Correlations of a ring that they can be made over.
+    pub(crate) async fn draw_of(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
         let bits = kind.most_bits();
-        if bits > MAX_BITS && !matches!(kind, Kind::InputLabel | Kind::EntryLabel) {
-            return Err(Misuse::RingBits { bits }.into());
-        }
-        let layout = kind.layout(self.me);
-        let draw = self.ledger.borrow_mut().draw(ctx, &kind, len)?;
-        match draw {
-            Draw::Make => Box::pin(self.make_many(&ctx.offline_child(), &kind, len)).await,
-            Draw::Recorded => Ok(Material::blank(ctx, &layout, len)),
-            Draw::Stock(range) => match self.stock.borrow().get(&kind) {
-                Some(material) => Ok(material.slice(&layout, range)),
-                None => Err(Error::Exhausted { wanted: len, left: 0 }),
-            },
+        match bits > MAX_BITS && !matches!(kind, Kind::InputLabel | Kind::EntryLabel) {
+            true => Err(Misuse::RingBits { bits }.into()),
+            false => self.draw(ctx, kind, len).await,
         }
     }
 }
@@ -245,6 +180,7 @@ impl Aby {
 mod tests {
     use quorate_engine::testing::parties;
     use quorate_engine::{Phase, dry};
+    use quorate_gadgets::Family;
 
     use super::*;
 

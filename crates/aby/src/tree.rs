@@ -35,7 +35,7 @@ impl Aby {
     /// x y and x y', row by row. One round.
     pub(crate) async fn and_both(&self, ctx: &Ctx, x: &B, y: [&B; 2]) -> Result<[B; 2]> {
         let (count, lanes) = x.shape_of();
-        let flat: [B; 3] = self.draw(ctx, Kind::BitPair, count * lanes).await?.into_bits()?;
+        let flat: [B; 3] = self.draw_of(ctx, Kind::BitPair, count * lanes).await?.into_bits()?;
         let in_two = |flat: &B| {
             let half = |which: usize| in_rows(&flat.map(|bits| bits.row(which)), count, lanes);
             stacked(&[&half(0), &half(1)])

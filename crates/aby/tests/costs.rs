@@ -187,7 +187,7 @@ fn a_stock_serves_once_and_only_what_was_foreseen() {
         let mut attempt = || {
             let mut run = party.begin_alone()?;
             let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await)?;
-            run.phase(Phase::Offline, async |ctx| aby.prepare(ctx, demand.clone()).await)?;
+            run.phase(Phase::Offline, async |ctx| aby.make_all(ctx, demand.clone()).await)?;
             run.phase(Phase::Online, async |ctx| {
                 let first = open(&aby, ctx, &work(&aby, ctx).await?).await?;
                 assert!(first.iter().all(|&bit| bit < 2));

@@ -139,7 +139,7 @@ fn squares(garbled: Option<u32>, tampered: Option<(usize, Tampered)>) -> Vec<Res
         }
         let mut run = party.begin_alone()?;
         let made = run.phase(Phase::Offline, async |ctx| {
-            aby.prepare(ctx, demand).await?;
+            aby.make_all(ctx, demand).await?;
             let Some(circuits) = garbled else { return Ok(None) };
             aby.garble_ahead(ctx, async |ctx: &Ctx| labels(&aby, ctx, circuits).await).await
         })?;

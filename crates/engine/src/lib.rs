@@ -36,6 +36,7 @@ mod scheduler;
 mod sharing;
 mod slot;
 mod steps;
+mod stock;
 mod stream;
 mod table;
 #[cfg(any(test, feature = "testing"))]
@@ -61,4 +62,5 @@ pub use rates::Rates;
 pub use sharing::{EdaBits, Form, Sharing, TruncMasks};
 pub use slot::Slot;
 pub use steps::Steps;
+pub use stock::{Layout, Material, Stock, Stocks, Stored};
 pub use stream::Chunks;

@@ -3,10 +3,9 @@
 //! that lists them.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Misuse, Result};
+use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
 use quorate_ring::Ring;
 use quorate_ring::meter::Work;
 
@@ -102,11 +101,8 @@ impl<S: Functions + Garbles> Computes for S {}
 /// One party's end of a family that sessions run programs on: set up once, with a twin for dry runs, and correlations
 /// that are made ahead of time.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub trait Family: Computes + 'static {
+pub trait Family: Computes + Stocks + 'static {
     const DESCRIPTOR: Descriptor;
-
-    /// Kinds of correlations.
-    type Kind: Ord + Clone + fmt::Display;
 
     /// Who may cheat, in words, and what that rests on.
     fn security(parties: usize, choices: &Choices) -> String;
@@ -131,10 +127,14 @@ pub trait Family: Computes + 'static {
     fn fill_line(&self, _bytes: usize) {}
 
     /// From here on, what is drawn is noted and not made.
-    fn record_demand(&self);
+    fn record_demand(&self) {
+        self.stock().record();
+    }
 
     /// What was noted.
-    fn take_demand(&self) -> Demand<Self::Kind>;
+    fn take_demand(&self) -> Demand<Self::Kind> {
+        self.stock().take_demand()
+    }
 
     /// The offline phase: makes the correlations of a demand, and does what of `online` can be done with them ahead;
     /// what a party has then that does not go online for it.
@@ -149,7 +149,9 @@ pub trait Family: Computes + 'static {
     ) -> Result<Option<T>>;
 
     /// Forgets what an earlier run left: correlations that were not used, openings that were not checked.
-    fn forget(&self);
+    fn forget(&self) {
+        self.stock().clear();
+    }
 
     /// Whether circuits are garbled in the offline phase: alike at all parties and in dry runs.
     fn set_ahead(&self, _ahead: bool) {}
@@ -187,8 +189,10 @@ pub trait Family: Computes + 'static {
         0
     }
 
-    /// Bytes of one party's stock of correlations.
-    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64;
+    /// Bytes of one party's stock of correlations, where shares are plain vectors.
+    fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
+        self.layout(kind).bytes(len) * self.shares()
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! What a dealer would deal: every party draws all of it from the seed that all know, and keeps its own part.
 
 use std::fmt;
+use std::ops::Range;
 
-use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result, Stream, TruncMasks};
+use quorate_engine::{
+    Ctx, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored, Stream, TruncMasks, Update,
+    UpdateBits,
+};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::bits::{TaggedBits, to_elements};
@@ -12,47 +16,152 @@ use crate::tagged::{EXTRA_BITS, Tagged, wide};
 /// A kind of correlations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A random element that one party knows.
-    Mask(u32),
-    /// Two random vectors and what a bilinear form makes of them; counted by elements of both.
-    Triple(u32),
+    /// Random elements a, b and their product.
+    Triple {
+        /// k.
+        bits: u32,
+    },
+    /// Random matrices and their product.
+    MatrixTriple {
+        /// k.
+        bits: u32,
+        /// Rows, columns of the left one, columns.
+        dims: (usize, usize, usize),
+    },
     /// A random bit as an element.
-    RandomBit(u32),
-    /// A random element with its bits.
-    EdaBit(u32),
+    RandomBit {
+        /// k.
+        bits: u32,
+    },
+    /// A random element of Z_2^bits in a ring, with its bits, and shifted right by `cut` where that is not 0.
+    EdaBit {
+        /// Bits of the element.
+        bits: u32,
+        /// k.
+        ring: u32,
+        /// The shift.
+        cut: u32,
+    },
     /// A mask for truncation.
-    TruncMask(u32),
-    /// An order of rows.
-    Order,
+    TruncMask {
+        /// k.
+        bits: u32,
+        /// The shift.
+        cut: u32,
+    },
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Mask(bits) => write!(f, "masks of {bits} bits"),
-            Kind::Triple(bits) => write!(f, "multiplication triples of {bits} bits"),
-            Kind::RandomBit(bits) => write!(f, "random bits in {bits} bits"),
-            Kind::EdaBit(bits) => write!(f, "edaBits of {bits} bits"),
-            Kind::TruncMask(bits) => write!(f, "truncation masks of {bits} bits"),
-            Kind::Order => write!(f, "orders of rows"),
+            Kind::Triple { bits } => write!(f, "triple mod 2^{bits}"),
+            Kind::MatrixTriple { bits, dims: (m, k, n) } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
+            Kind::RandomBit { bits } => write!(f, "random bit mod 2^{bits}"),
+            Kind::EdaBit { bits, ring, .. } => write!(f, "edaBit of {bits} bits mod 2^{ring}"),
+            Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
         }
     }
 }
 
-/// What is dealt for one form: [a], [b], [form(a, b)].
-pub(crate) struct Triple {
-    pub a: Tagged,
-    pub b: Tagged,
-    pub c: Tagged,
+impl Stored for Tagged {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.linear(&Linear::Slice(range))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.update(part, &Update::Write(start));
+    }
+}
+
+impl Stored for TaggedBits {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.linear(&LinearBits::Lanes(range))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.update(part, &UpdateBits::Write(start));
+    }
+}
+
+type Material = quorate_engine::Material<Tagged, TaggedBits>;
+
+impl Stocks for Insecure {
+    type Kind = Kind;
+    type V = Tagged;
+    type B = TaggedBits;
+
+    fn stock(&self) -> &Stock<Kind, Tagged, TaggedBits> {
+        &self.stock
+    }
+
+    fn layout(&self, kind: &Kind) -> Layout {
+        let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
+        let (vectors, bits) = match *kind {
+            Kind::Triple { bits } => (over(bits, &[1; 3]), vec![]),
+            Kind::MatrixTriple { bits, dims: (m, k, n) } => (over(bits, &[m * k, k * n, m * n]), vec![]),
+            Kind::RandomBit { bits } => (over(bits, &[1]), vec![]),
+            Kind::EdaBit { bits, ring, cut: 0 } => (over(ring, &[1]), vec![bits as usize]),
+            Kind::EdaBit { bits, ring, .. } => (over(ring, &[1; 2]), vec![bits as usize]),
+            Kind::TruncMask { bits, cut } => {
+                (vec![(Ring::of(bits), 1), (Ring::of(bits), 1), (Ring::of(cut + 1), 1)], vec![])
+            }
+        };
+        Layout { vectors, bits }
+    }
+
+    fn blank(&self, dry: bool, (ring, len): (Ring, usize)) -> Tagged {
+        let blank = if dry { Vector::shape(wide(ring), len) } else { Vector::zeros(wide(ring), len) };
+        Tagged { share: blank.clone(), tag: blank }
+    }
+
+    fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> TaggedBits {
+        TaggedBits { rows, lanes, elements: self.blank(dry, (Ring::of(1), rows * lanes)) }
+    }
+
+    async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        let mut drawn = ctx.randomness().stream(&self.dealer);
+        let mut bits: Vec<Bits> = vec![];
+        let values: Vec<Vector> = match *kind {
+            Kind::Triple { bits } => {
+                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(Ring::of(bits)), len)));
+                let mut c = a.clone();
+                c.mul_assign(&b);
+                vec![a, b, c]
+            }
+            Kind::MatrixTriple { bits, dims: (m, k, n) } => {
+                let ring = wide(Ring::of(bits));
+                let a: Vector = drawn.draw((ring, len * m * k));
+                let b: Vector = drawn.draw((ring, len * k * n));
+                let part = |x: &Vector, i: usize, size: usize| x.slice(i * size..(i + 1) * size);
+                let product = |i: usize| Vector::matmul(&part(&a, i, m * k), &part(&b, i, k * n), (m, k, n));
+                let products: Vec<Vector> = (0..len).map(product).collect();
+                let c = Vector::concat(&products.iter().collect::<Vec<_>>());
+                vec![a, b, c]
+            }
+            Kind::RandomBit { bits } => vec![to_elements(&drawn.draw((1, len)), wide(Ring::of(bits)))],
+            Kind::EdaBit { bits: width, ring, cut } => {
+                let value: Vector = drawn.draw((Ring::of(width), len));
+                bits = vec![value.to_bits(0..width)];
+                let mut shifted = value.clone();
+                shifted.shr_logical(cut);
+                let parts = [value, shifted].into_iter().take(if cut > 0 { 2 } else { 1 });
+                parts.map(|x| x.convert(wide(Ring::of(ring)))).collect()
+            }
+            Kind::TruncMask { bits, cut } => {
+                let value: Vector = drawn.draw((Ring::of(bits), len));
+                let mut shifted = value.convert(Ring::of(bits - 1));
+                shifted.shr_logical(cut);
+                let top = value.to_bits(bits - 1..bits).to_vector(wide(Ring::of(cut + 1)));
+                let [value, shifted] = [value, shifted].map(|x| x.convert(wide(Ring::of(bits))));
+                vec![value, shifted, top]
+            }
+        };
+        let vectors = values.iter().map(|value| self.deal(&mut drawn, value)).collect();
+        Ok(Material { vectors, bits: bits.iter().map(|bits| self.deal_bits(&mut drawn, bits)).collect() })
+    }
 }
 
 impl Insecure {
-    /// What is drawn for the next use of a lane.
-    fn drawn(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Stream> {
-        self.ledger.borrow_mut().draw(ctx, &kind, len)?;
-        Ok(ctx.randomness().stream(&self.dealer))
-    }
-
     /// This party's share of a vector that all know, and of its tags: those of the last parties are drawn, the first
     /// one has what is left.
     fn deal(&self, drawn: &mut Stream, value: &Vector) -> Tagged {
@@ -82,73 +191,51 @@ impl Insecure {
     }
 
     /// A random element, known and shared.
-    pub(crate) fn mask(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Vector, Tagged)> {
-        let mut drawn = self.drawn(ctx, Kind::Mask(ring.bits()), len)?;
+    pub(crate) fn mask(&self, ctx: &Ctx, ring: Ring, len: usize) -> (Vector, Tagged) {
+        let mut drawn = ctx.randomness().stream(&self.dealer);
         let mask: Vector = drawn.draw((wide(ring), len));
         let shared = self.deal(&mut drawn, &mask);
-        Ok((mask, shared))
+        (mask, shared)
     }
 
-    pub(crate) fn triple(&self, ctx: &Ctx, form: Form, ring: Ring, lens: [usize; 2]) -> Result<Triple> {
-        let mut drawn = self.drawn(ctx, Kind::Triple(ring.bits()), lens[0] + lens[1])?;
-        let [a, b] = lens.map(|len| drawn.draw::<Vector>((wide(ring), len)));
-        let len = form.len_out(lens[0]);
-        let mut c = if a.is_shape() { Vector::shape(wide(ring), len) } else { Vector::zeros(wide(ring), len) };
-        form.accumulate(&mut c, &a, &b);
-        let mut deal = |value: &Vector| self.deal(&mut drawn, value);
-        Ok(Triple { a: deal(&a), b: deal(&b), c: deal(&c) })
-    }
-
-    pub(crate) fn deal_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
-        let mut drawn = self.drawn(ctx, Kind::RandomBit(ring.bits()), len)?;
-        let bits: Bits = drawn.draw((1, len));
-        Ok(self.deal(&mut drawn, &to_elements(&bits, wide(ring))))
-    }
-
-    pub(crate) fn deal_edabits(
+    pub(crate) async fn deal_edabits(
         &self,
         ctx: &Ctx,
-        (ring, of): (Ring, Ring),
+        (bits, ring): (Ring, Ring),
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<Tagged, TaggedBits>> {
+        const MISSING: Error = Error::Bug { what: "a stock of edaBits without values" };
         if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
             return Err(
                 Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
             );
         }
-        let mut drawn = self.drawn(ctx, Kind::EdaBit(of.bits()), len)?;
-        let value: Vector = drawn.draw((ring, len));
-        let shifted = cut.map(|cut| {
-            let mut shifted = value.clone();
-            shifted.shr_logical(cut);
-            self.deal(&mut drawn, &shifted.convert(wide(of)))
-        });
-        let bits = self.deal_bits(&mut drawn, &value.to_bits(0..ring.bits()));
-        Ok(EdaBits { value: self.deal(&mut drawn, &value.convert(wide(of))), shifted, bits })
+        let kind = Kind::EdaBit { bits: bits.bits(), ring: ring.bits(), cut: cut.unwrap_or(0) };
+        let Material { vectors, mut bits } = self.draw(ctx, kind, len).await?;
+        let mut vectors = vectors.into_iter();
+        Ok(EdaBits { value: vectors.next().ok_or(MISSING)?, shifted: vectors.next(), bits: bits.pop().ok_or(MISSING)? })
     }
 
-    pub(crate) fn deal_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<TruncMasks<Tagged>> {
+    pub(crate) async fn deal_trunc_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        cut: u32,
+        len: usize,
+    ) -> Result<TruncMasks<Tagged>> {
         if cut == 0 || cut + 2 > ring.bits() {
             return Err(Misuse::Other { what: "a truncation mask must be cut above bit 0 and below bit k - 1" }.into());
         }
-        let mut drawn = self.drawn(ctx, Kind::TruncMask(ring.bits()), len)?;
-        let value: Vector = drawn.draw((ring, len));
-        let mut shifted = value.convert(Ring::of(ring.bits() - 1));
-        shifted.shr_logical(cut);
-        let top = value.to_bits(ring.bits() - 1..ring.bits()).to_vector(wide(Ring::of(cut + 1)));
-        let mut deal = |value: &Vector| self.deal(&mut drawn, value);
-        Ok(TruncMasks {
-            value: deal(&value.convert(wide(ring))),
-            shifted: deal(&shifted.convert(wide(ring))),
-            top: deal(&top),
-        })
+        let kind = Kind::TruncMask { bits: ring.bits(), cut };
+        let [value, shifted, top] = self.draw(ctx, kind, len).await?.into_vectors()?;
+        Ok(TruncMasks { value, shifted, top })
     }
 
     /// A random order of rows.
-    pub(crate) fn order(&self, ctx: &Ctx, rows: usize) -> Result<Vec<u32>> {
-        let mut drawn = self.drawn(ctx, Kind::Order, 1)?;
-        Ok(if ctx.is_dry() { Vec::new() } else { drawn.permutation(rows).to_vec() })
+    pub(crate) fn order(&self, ctx: &Ctx, rows: usize) -> Vec<u32> {
+        let mut drawn = ctx.randomness().stream(&self.dealer);
+        if ctx.is_dry() { Vec::new() } else { drawn.permutation(rows).to_vec() }
     }
 
     /// Bytes of a party's shares of a vector, and of their tags.

@@ -1,7 +1,7 @@
 //! What users of tests read of it, and what sessions need of it.
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Ledger, Result};
+use quorate_engine::{Ctx, Demand, Layout, Result, Stocks};
 use quorate_gadgets::{Choices, Descriptor, Family, Parties};
 
 use crate::dealer::Kind;
@@ -18,8 +18,6 @@ impl Family for Insecure {
         most_elements: 10_000,
     };
 
-    type Kind = Kind;
-
     fn security(_: usize, _: &Choices) -> String {
         "INSECURE, for tests: every party knows every secret".into()
     }
@@ -32,27 +30,17 @@ impl Family for Insecure {
         Insecure::dry(parties, me)
     }
 
-    fn record_demand(&self) {
-        *self.ledger.borrow_mut() = Ledger::Recording(Demand::default());
-    }
-
-    fn take_demand(&self) -> Demand<Kind> {
-        self.ledger.borrow_mut().take_demand()
-    }
-
-    /// Nothing is made ahead: it is all drawn where it is used.
     async fn prepare<T>(
         &self,
-        _: &Ctx,
+        ctx: &Ctx,
         demand: Demand<Kind>,
         _: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>> {
-        *self.ledger.borrow_mut() = Ledger::Stocked(demand);
-        Ok(None)
+        self.make_all(ctx, demand).await.map(|()| None)
     }
 
     fn forget(&self) {
-        *self.ledger.borrow_mut() = Ledger::OnDemand;
+        self.stock.clear();
         self.unchecked.borrow_mut().clear();
     }
 
@@ -69,7 +57,9 @@ impl Family for Insecure {
         Insecure::bytes_of(bits, len)
     }
 
-    fn stock_bytes(&self, _: &Kind, _: usize) -> u64 {
-        0
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        let Layout { vectors, bits } = self.layout(kind);
+        let elements = vectors.iter().map(|(ring, count)| Insecure::bytes_of(ring.bits(), count * len));
+        elements.chain(bits.iter().map(|rows| Insecure::bytes_of(1, rows * len))).sum()
     }
 }

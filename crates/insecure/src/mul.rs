@@ -1,9 +1,10 @@
 //! Products: [x y] = [c] + d [b] + [a] e + d e, where d = x - a and e = y - b are opened.
 
-use quorate_engine::{Ctx, Form, Misuse, Result};
+use quorate_engine::{Ctx, Form, Misuse, Result, Stocks};
 use quorate_ring::Vector;
 
 use crate::bits::TaggedBits;
+use crate::dealer::Kind;
 use crate::party::Insecure;
 use crate::tagged::Tagged;
 
@@ -21,14 +22,20 @@ impl Insecure {
         if [left, right] != lens {
             return Err(Misuse::Length { what: "a product", left, right }.into());
         }
-        let triple = self.triple(ctx, form, ring, lens)?;
-        let [d, e] = [x.zip(&triple.a, Vector::sub_assign), y.zip(&triple.b, Vector::sub_assign)];
+        // A sum of products is that of products apart: the triples are the same.
+        let (kind, count) = match form {
+            Form::Product | Form::Dot { .. } => (Kind::Triple { bits: ring.bits() }, left),
+            Form::MatMul { m, k, n } => (Kind::MatrixTriple { bits: ring.bits(), dims: (m, k, n) }, 1),
+        };
+        let [a, b, c] = self.draw(ctx, kind, count).await?.into_vectors()?;
+        let [d, e] = [x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign)];
         let both = self.open_elements(ctx, &Tagged::concat(&[&d, &e])).await?;
         let (d, e) = (both.slice(0..left), both.slice(left..left + right));
-        let mut product = triple.c;
-        for (of, a, b) in
-            [(&mut product.share, &triple.a.share, &triple.b.share), (&mut product.tag, &triple.a.tag, &triple.b.tag)]
-        {
+        let mut product = match form {
+            Form::Dot { outer, axis, inner } => c.map(|c| c.sum_axis(outer, axis, inner)),
+            Form::Product | Form::MatMul { .. } => c,
+        };
+        for (of, a, b) in [(&mut product.share, &a.share, &b.share), (&mut product.tag, &a.tag, &b.tag)] {
             form.accumulate(of, &d, b);
             form.accumulate(of, a, &e);
         }

@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 
 use quorate_crypto::{Seed, SessionId};
-use quorate_engine::{Ctx, Error, Ledger, Misuse, Result};
+use quorate_engine::{Ctx, Error, Misuse, Result, Stock};
 use quorate_gadgets::Family;
 
+use crate::bits::TaggedBits;
 use crate::dealer::Kind;
 use crate::open::Unchecked;
+use crate::tagged::Tagged;
 
 /// One party's end.
 pub struct Insecure {
@@ -18,7 +20,7 @@ pub struct Insecure {
     /// Every party's share of alpha, below 2^s.
     pub(crate) keys: Vec<u64>,
     pub(crate) session: SessionId,
-    pub(crate) ledger: RefCell<Ledger<Kind>>,
+    pub(crate) stock: Stock<Kind, Tagged, TaggedBits>,
     pub(crate) unchecked: RefCell<Unchecked>,
 }
 
@@ -54,8 +56,8 @@ impl Insecure {
         let dealer = Seed::from_bytes(*session.as_bytes()).derive("quorate/insecure/dealer", b"");
         let mut keys = dealer.prg("quorate/insecure/keys", b"");
         let keys = (0..parties).map(|_| keys.next_u64()).collect();
-        let (ledger, unchecked) = Default::default();
-        Ok(Insecure { parties, me, dealer, keys, session, ledger, unchecked })
+        let (stock, unchecked) = Default::default();
+        Ok(Insecure { parties, me, dealer, keys, session, stock, unchecked })
     }
 
     /// This party's share of alpha.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use quorate_circuits::Program;
 use quorate_engine::{
-    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Positions, Result, Sharing, TruncMasks, Update,
-    UpdateBits,
+    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Positions, Result, Sharing, Stocks, TruncMasks,
+    Update, UpdateBits,
 };
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
@@ -14,6 +14,7 @@ use quorate_gadgets::{
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::bits::{TaggedBits, from_elements, to_elements};
+use crate::dealer::Kind;
 use crate::party::Insecure;
 use crate::tagged::{Tagged, wide};
 
@@ -155,7 +156,8 @@ impl Sharing for Insecure {
     }
 
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
-        self.deal_random_bits(ctx, ring, len)
+        let [bits] = self.draw(ctx, Kind::RandomBit { bits: ring.bits() }, len).await?.into_vectors()?;
+        Ok(bits)
     }
 
     async fn edabits(
@@ -165,23 +167,23 @@ impl Sharing for Insecure {
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<Tagged, TaggedBits>> {
-        self.deal_edabits(ctx, (ring, ring), cut, len)
+        self.deal_edabits(ctx, (ring, ring), cut, len).await
     }
 
     async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Tagged>> {
-        self.deal_trunc_masks(ctx, ring, shift, len)
+        self.deal_trunc_masks(ctx, ring, shift, len).await
     }
 
     async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Tagged, TaggedBits>> {
         if wide.bits() <= ring.bits() {
             return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
         }
-        self.deal_edabits(ctx, (ring, wide), None, len)
+        self.deal_edabits(ctx, (ring, wide), None, len).await
     }
 
     /// In an order that everybody could know.
     async fn shuffle(&self, ctx: &Ctx, columns: &[&Tagged], rows: usize) -> Result<Vec<Tagged>> {
-        let order = self.order(ctx, rows)?;
+        let order = self.order(ctx, rows);
         let shuffled = |column: &&Tagged| {
             let len = column.shape().1;
             if !len.is_multiple_of(rows.max(1)) || (rows == 0 && len > 0) {

@@ -1,7 +1,7 @@
 //! What users read of `rss`, and what sessions need of it.
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Result};
+use quorate_engine::{Ctx, Demand, Result, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
@@ -49,7 +49,7 @@ fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Lo
 }
 
 fn prepared<'a>(s: &'a Rss, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
-    Box::pin(Rss::prepare(s, ctx, demand))
+    Box::pin(s.make_all(ctx, demand))
 }
 
 impl Family for Rss {
@@ -62,8 +62,6 @@ impl Family for Rss {
         workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "chain"],
         most_elements: 1_000_000,
     };
-
-    type Kind = Kind;
 
     fn security(parties: usize, _: &Choices) -> String {
         let t = (parties - 1) / 2;
@@ -88,14 +86,6 @@ impl Family for Rss {
         self.set_forms(forms(choices));
     }
 
-    fn record_demand(&self) {
-        Rss::record_demand(self);
-    }
-
-    fn take_demand(&self) -> Demand<Kind> {
-        Rss::take_demand(self)
-    }
-
     async fn prepare<T>(
         &self,
         ctx: &Ctx,
@@ -103,10 +93,6 @@ impl Family for Rss {
         _: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>> {
         prepared(self, ctx, demand).await.map(|()| None)
-    }
-
-    fn forget(&self) {
-        Rss::clear_stock(self);
     }
 
     fn shares(&self) -> u64 {
@@ -117,9 +103,5 @@ impl Family for Rss {
     fn work_shares(&self) -> u64 {
         let contributions = self.threshold() as u64 + 1;
         self.shares() * contributions / 2
-    }
-
-    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        Rss::stock_bytes(self, *kind, len)
     }
 }

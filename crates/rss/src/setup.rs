@@ -7,14 +7,14 @@
 use std::cell::{Cell, RefCell};
 
 use quorate_crypto::{Prg, Seed, SessionId};
-use quorate_engine::{Ctx, Error, Ledger, Result};
+use quorate_engine::{Ctx, Error, Result};
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
 use crate::client::Accepted;
 use crate::forms::Forms;
 use crate::maps::{Maps, Set, all_sets};
-use crate::stock::{Kind, Stock};
+use crate::stock::Stock;
 
 /// One party's end of replicated sharing.
 pub struct Rss {
@@ -27,8 +27,7 @@ pub struct Rss {
     pub(crate) public: Seed,
     /// Numbers of the clients' packets that were accepted.
     pub(crate) accepted: RefCell<Accepted>,
-    pub(crate) ledger: RefCell<Ledger<Kind>>,
-    pub(crate) stock: RefCell<Stock>,
+    pub(crate) stock: Stock,
     pub(crate) forms: Cell<Forms>,
     session: SessionId,
 }
@@ -71,8 +70,8 @@ impl Rss {
         let seeds = seeds.iter().map(bind).collect();
         let private = own.derive("quorate/rss/private", b"");
         let public = public_seed(&session);
-        let (ledger, stock, forms, accepted) = Default::default();
-        Ok(Rss { maps, seeds, private, public, accepted, ledger, stock, forms, session })
+        let (stock, forms, accepted) = Default::default();
+        Ok(Rss { maps, seeds, private, public, accepted, stock, forms, session })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -88,8 +87,7 @@ impl Rss {
             private: Seed::from_bytes([0; SEED_BYTES]),
             public: public_seed(&session),
             accepted: RefCell::default(),
-            ledger: RefCell::default(),
-            stock: RefCell::default(),
+            stock: Stock::default(),
             forms: Cell::default(),
             session,
         })

@@ -336,7 +336,7 @@ fn a_stock_serves_once_and_only_what_was_foreseen() {
         let mut attempt = || {
             let mut run = party.begin_alone()?;
             let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
-            run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand.clone()).await)?;
+            run.phase(Phase::Offline, async |ctx| rss.make_all(ctx, demand.clone()).await)?;
             run.phase(Phase::Online, async |ctx| {
                 let first = open(&rss, ctx, &work(&rss, ctx).await?).await?;
                 assert!(first.iter().all(|&bit| bit < 2));

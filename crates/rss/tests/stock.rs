@@ -47,7 +47,7 @@ fn drawn(n: usize, lens: &[usize]) -> Vec<Vec<Vec<u64>>> {
         let private = Seed::from_bytes([party.me() as u8; 32]);
         let rss = Rss::insecure_with_seeds(n, party.me(), |set| Seed::from_bytes([set; 32]), private).unwrap();
         let mut run = party.begin_alone().unwrap();
-        run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand.clone()).await).unwrap();
+        run.phase(Phase::Offline, async |ctx| rss.make_all(ctx, demand.clone()).await).unwrap();
         let work = async |ctx: &Ctx| {
             let mut opened = Vec::new();
             for drawn in online(&rss, ctx).await? {

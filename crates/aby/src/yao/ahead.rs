@@ -91,10 +91,10 @@ impl Aby {
 
     /// Whether the circuits that run now are garbled with the correlations.
     pub(crate) fn is_ahead(&self) -> bool {
-        self.garbled.garbling.get() == Garbling::Ahead && !matches!(*self.ledger.borrow(), Ledger::OnDemand)
+        self.garbled.garbling.get() == Garbling::Ahead && !matches!(*self.stock.ledger(), Ledger::OnDemand)
     }
 
-    /// Garbles ahead, after [`Aby::prepare`], what `online` will run: all circuits, and conversions to labels, on the
+    /// Garbles ahead, after the correlations, what `online` will run: all circuits, and conversions to labels, on the
     /// lanes of this run's online phase. Called with the garbler's context for work [alone](Ctx::is_alone), where it
     /// may leave out everything else. What it gives is the garbler's: online, circuits give it shapes. Nothing is done
     /// where none is demanded.
@@ -102,7 +102,7 @@ impl Aby {
     /// # Errors
     /// Those of `online`; whatever ends a run.
     pub async fn garble_ahead<T>(&self, ctx: &Ctx, online: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<Option<T>> {
-        let wanted = match &*self.ledger.borrow() {
+        let wanted = match &*self.stock.ledger() {
             Ledger::Stocked(demand) => demand.totals().get(&Kind::GarbledAnd).copied(),
             _ => None,
         };
@@ -153,7 +153,7 @@ impl Aby {
 
     /// The place of a draw in the stock; `None` in a dry run.
     fn place(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Option<Range<usize>>> {
-        match self.ledger.borrow_mut().draw(ctx, kind, len)? {
+        match self.stock.place(ctx, kind, len)? {
             Draw::Stock(range) => Ok(Some(range)),
             Draw::Recorded => Ok(None),
             Draw::Make => Err(Error::Bug { what: "tables made ahead in a run that streams them" }),
@@ -210,9 +210,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use quorate_circuits::{Goal, Order, catalog};
+    use quorate_engine::Stocks;
     use quorate_engine::testing::parties;
     use quorate_engine::{Misuse, Party, Sharing, dry};
-    use quorate_gadgets::Garbles;
+    use quorate_gadgets::{Family, Garbles};
     use quorate_ring::Bits;
 
     use super::*;
@@ -226,7 +227,7 @@ mod tests {
     fn held(aby: &Aby) -> Vec<u128> {
         let block = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());
         match aby.me {
-            GARBLER => aby.stock.borrow()[&Kind::EntryLabel].vectors[0].to_u128s(),
+            GARBLER => aby.stock.made()[&Kind::EntryLabel].vectors[0].to_u128s(),
             _ => aby.garbled.tables.borrow().chunks_exact(16).map(block).collect(),
         }
     }
@@ -249,7 +250,7 @@ mod tests {
     ) -> Result<Vec<bool>> {
         let mut run = party.begin_alone()?;
         let made = run.phase(Phase::Offline, async |ctx| {
-            aby.prepare(ctx, demand.clone()).await?;
+            aby.make_all(ctx, demand.clone()).await?;
             let made = aby.garble_ahead(ctx, async |ctx: &Ctx| square(aby, ctx).await).await?;
             blocks.extend(held(aby));
             Ok(made)
@@ -276,8 +277,8 @@ mod tests {
             let (demand, mut blocks) = (dry.take_demand(), Vec::new());
             for tries in 0..MOST {
                 let done = attempt(&mut party, (&aby, &demand), tries < BROKEN_OFF, &mut blocks);
-                aby.clear_stock();
-                assert!(aby.stock.borrow().is_empty() && aby.garbled.tables.borrow().is_empty());
+                aby.forget();
+                assert!(aby.stock.made().is_empty() && aby.garbled.tables.borrow().is_empty());
                 match done {
                     Ok(opened) => return (opened, blocks),
                     Err(error) => assert!(!error.is_final(), "{error}"),

@@ -74,7 +74,7 @@ impl Aby {
         }
         let own = match value {
             Some(bits) if self.me == owner && !ctx.is_dry() => Share(bits.clone()),
-            _ => Share(blank(ctx, shape)),
+            _ => Share(blank(ctx.is_dry(), shape)),
         };
         self.labels_by_lanes(ctx, shape, async |ctx, range| {
             let own = own.map(|own| own.slice_lanes(range));
@@ -104,7 +104,7 @@ impl Aby {
                 true => self.hide_summand(&ctx, &own).await?,
                 false => {
                     let own = own.map(|own| own.to_bits(0..ring.bits()));
-                    let nothing = blank(&ctx, self.bit_shape(&own));
+                    let nothing = blank(ctx.is_dry(), self.bit_shape(&own));
                     let known = if self.me == EVALUATOR { own.clone() } else { Share(nothing) };
                     (self.labels_of(&ctx, &known).await?, own)
                 }
@@ -185,7 +185,7 @@ impl Aby {
 
     /// Blocks of transfers made before, and at the evaluator the bits of which they are labels.
     async fn transferred(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<(YaoLabels, Option<Share<Bits>>)> {
-        let mut drawn = self.draw(ctx, Kind::InputLabel, rows * lanes).await?;
+        let mut drawn = self.draw_of(ctx, Kind::InputLabel, rows * lanes).await?;
         let block = drawn.vectors.pop().ok_or(MISSING)?;
         let choices = drawn.bits.pop().map(|choices| in_rows(&choices, rows, lanes));
         Ok((YaoLabels::of_blocks(&block, rows, lanes)?, choices))
@@ -193,7 +193,7 @@ impl Aby {
 
     /// Labels of 0 that were drawn ahead, at the garbler; at the evaluator, only how many.
     async fn entry_labels(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<YaoLabels> {
-        let mut drawn = self.draw(ctx, Kind::EntryLabel, rows * lanes).await?;
+        let mut drawn = self.draw_of(ctx, Kind::EntryLabel, rows * lanes).await?;
         match drawn.vectors.pop() {
             Some(block) => YaoLabels::of_blocks(&block, rows, lanes),
             None => Ok(YaoLabels::zeros(true, rows, lanes)),

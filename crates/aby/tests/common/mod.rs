@@ -4,8 +4,12 @@
 use std::fmt::Debug;
 
 use quorate_aby::{Aby, Garbling, Kind, Share, YaoLabels};
+#[allow(unused_imports)]
+pub use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, dry};
+#[allow(unused_imports)]
+pub use quorate_gadgets::Family;
 use quorate_gadgets::testing;
 #[allow(unused_imports)]
 pub use quorate_gadgets::testing::{all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
@@ -34,9 +38,9 @@ pub fn run_both<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> 
         let costs = [true, false].map(|ahead| {
             let mut run = party.begin_alone().unwrap();
             if ahead {
-                run.phase(Phase::Offline, async |ctx| aby.prepare(ctx, demand.clone()).await).unwrap();
+                run.phase(Phase::Offline, async |ctx| aby.make_all(ctx, demand.clone()).await).unwrap();
             } else {
-                aby.clear_stock();
+                aby.forget();
             }
             run.phase(Phase::Online, async |ctx| work(&aby, ctx).await).unwrap();
             run.finish()
@@ -66,7 +70,7 @@ pub async fn make_ahead<T>(
     demand: Demand<Kind>,
     online: impl AsyncFn(&Aby, &Ctx) -> Result<T>,
 ) -> Result<Option<T>> {
-    aby.prepare(ctx, demand).await?;
+    aby.make_all(ctx, demand).await?;
     aby.garble_ahead(ctx, async |ctx: &Ctx| online(aby, ctx).await).await
 }
 

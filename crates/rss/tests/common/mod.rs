@@ -3,8 +3,12 @@
 
 use std::fmt::Debug;
 
+#[allow(unused_imports)]
+pub use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, dry};
+#[allow(unused_imports)]
+pub use quorate_gadgets::Family;
 use quorate_gadgets::testing;
 #[allow(unused_imports)]
 pub use quorate_gadgets::testing::{all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
@@ -35,7 +39,7 @@ pub fn run_stocked<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T
         run.finish();
         let (demand, _) = dry_online(n, party.me(), &work);
         let mut run = party.begin_alone().unwrap();
-        run.phase(Phase::Offline, async |ctx| rss.prepare(ctx, demand.clone()).await).unwrap();
+        run.phase(Phase::Offline, async |ctx| rss.make_all(ctx, demand.clone()).await).unwrap();
         let out = run.phase(Phase::Online, async |ctx| work(&rss, ctx).await).unwrap();
         let costs = run.finish();
         party.leave(false);
@@ -54,6 +58,6 @@ pub fn dry_online<T>(n: usize, me: usize, work: &impl AsyncFn(&Rss, &Ctx) -> Res
 /// What making a demand costs, as a dry run.
 pub fn dry_offline(n: usize, me: usize, demand: &Demand<Kind>) -> Costs {
     let rss = Rss::dry(n, me).unwrap();
-    let prepare = async |ctx: &Ctx| rss.prepare(ctx, demand.clone()).await;
+    let prepare = async |ctx: &Ctx| rss.make_all(ctx, demand.clone()).await;
     dry::run(me, n, Phase::Offline, prepare).unwrap().1
 }

@@ -1,0 +1,222 @@
+//! The stock of correlations: made in bulk before inputs are known, handed out once; or made where they are drawn.
+
+use std::cell::{Ref, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use quorate_ring::Ring;
+
+use crate::correlations::{Demand, Draw, Ledger};
+use crate::ctx::Ctx;
+use crate::error::{Error, Result};
+use crate::stream::Chunks;
+
+/// A party's shares of a vector, or of a matrix of bits of which a correlation is a lane.
+pub trait Stored: Clone {
+    /// The elements, or lanes, of a range.
+    fn part(&self, range: Range<usize>) -> Self;
+    /// Overwrites those from `start` on.
+    fn write_part(&mut self, start: usize, part: &Self);
+}
+
+/// What one party holds of one correlation of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Vectors, by ring and elements of one correlation.
+    pub vectors: Vec<(Ring, usize)>,
+    /// Matrices of bits, by rows; a correlation is a lane.
+    pub bits: Vec<usize>,
+}
+
+impl Layout {
+    /// Bytes of so many correlations, where a share is a plain vector.
+    pub fn bytes(&self, len: usize) -> u64 {
+        let vectors = self.vectors.iter().map(|(ring, count)| ring.carrier().bytes().saturating_mul(*count));
+        let bits = self.bits.iter().map(|rows| rows * len.div_ceil(8));
+        (vectors.sum::<usize>().saturating_mul(len) + bits.sum::<usize>()) as u64
+    }
+}
+
+/// Correlations of one kind, one after the other.
+#[derive(Clone)]
+pub struct Material<V, B> {
+    /// As [`Layout::vectors`] says.
+    pub vectors: Vec<V>,
+    /// As [`Layout::bits`] says.
+    pub bits: Vec<B>,
+}
+
+const MISSING: Error = Error::bug("a stock lacks a part of its correlations");
+
+impl<V: Stored, B: Stored> Material<V, B> {
+    fn slice(&self, layout: &Layout, range: Range<usize>) -> Self {
+        let vector = |(vector, (_, count)): (&V, &(Ring, usize))| vector.part(range.start * count..range.end * count);
+        Material {
+            vectors: self.vectors.iter().zip(&layout.vectors).map(vector).collect(),
+            bits: self.bits.iter().map(|bits| bits.part(range.clone())).collect(),
+        }
+    }
+
+    fn write_at(&mut self, layout: &Layout, start: usize, part: &Self) {
+        for ((whole, part), (_, count)) in self.vectors.iter_mut().zip(&part.vectors).zip(&layout.vectors) {
+            whole.write_part(start * count, part);
+        }
+        self.bits.iter_mut().zip(&part.bits).for_each(|(whole, part)| whole.write_part(start, part));
+    }
+
+    /// All vectors.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] unless there are so many.
+    pub fn into_vectors<const N: usize>(self) -> Result<[V; N]> {
+        self.vectors.try_into().map_err(|_| MISSING)
+    }
+
+    /// All matrices of bits.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] unless there are so many.
+    pub fn into_bits<const N: usize>(self) -> Result<[B; N]> {
+        self.bits.try_into().map_err(|_| MISSING)
+    }
+}
+
+/// What a party has made ahead, by kind, and who gets which of it.
+pub struct Stock<K, V, B> {
+    ledger: RefCell<Ledger<K>>,
+    made: RefCell<BTreeMap<K, Material<V, B>>>,
+}
+
+impl<K, V, B> Default for Stock<K, V, B> {
+    fn default() -> Self {
+        Stock { ledger: RefCell::new(Ledger::OnDemand), made: RefCell::default() }
+    }
+}
+
+impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
+    /// From here on, what is drawn is noted and not made.
+    pub fn record(&self) {
+        *self.ledger.borrow_mut() = Ledger::Recording(Demand::default());
+    }
+
+    /// What was noted.
+    pub fn take_demand(&self) -> Demand<K> {
+        self.ledger.borrow_mut().take_demand()
+    }
+
+    /// From here on, draws are served from what was made for this demand.
+    pub fn fill(&self, demand: Demand<K>, made: BTreeMap<K, Material<V, B>>) {
+        *self.made.borrow_mut() = made;
+        *self.ledger.borrow_mut() = Ledger::Stocked(demand);
+    }
+
+    /// Throws all of it away; later draws are made where they are drawn.
+    pub fn clear(&self) {
+        *self.ledger.borrow_mut() = Ledger::OnDemand;
+        self.made.borrow_mut().clear();
+    }
+
+    /// Who gets what.
+    pub fn ledger(&self) -> Ref<'_, Ledger<K>> {
+        self.ledger.borrow()
+    }
+
+    /// Serves a draw whose correlations are held elsewhere.
+    ///
+    /// # Errors
+    /// As [`Ledger::draw`].
+    pub fn place(&self, ctx: &Ctx, kind: &K, len: usize) -> Result<Draw> {
+        self.ledger.borrow_mut().draw(ctx, kind, len)
+    }
+
+    /// What was made ahead.
+    pub fn made(&self) -> Ref<'_, BTreeMap<K, Material<V, B>>> {
+        self.made.borrow()
+    }
+}
+
+/// A family that makes correlations.
+#[allow(async_fn_in_trait)] // futures are single-threaded on purpose
+pub trait Stocks {
+    /// Kinds of correlations.
+    type Kind: Ord + Clone + fmt::Display;
+    /// Shares of a vector.
+    type V: Stored;
+    /// Shares of a matrix of bits.
+    type B: Stored;
+
+    /// Where they lie.
+    fn stock(&self) -> &Stock<Self::Kind, Self::V, Self::B>;
+
+    /// What this party holds of one correlation.
+    fn layout(&self, kind: &Self::Kind) -> Layout;
+
+    /// A place for a vector: zeros, or a shape in a dry run.
+    fn blank(&self, dry: bool, shape: (Ring, usize)) -> Self::V;
+
+    /// A place for bits.
+    fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Self::B;
+
+    /// Makes `len` correlations.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>>;
+
+    /// A place for correlations.
+    fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> Material<Self::V, Self::B> {
+        let vector = |&(ring, count): &(Ring, usize)| self.blank(dry, (ring, count * len));
+        Material {
+            vectors: layout.vectors.iter().map(vector).collect(),
+            bits: layout.bits.iter().map(|&rows| self.blank_bits(dry, (rows, len))).collect(),
+        }
+    }
+
+    /// Makes correlations chunk by chunk.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    async fn make_in_chunks(
+        &self,
+        ctx: &Ctx,
+        kind: &Self::Kind,
+        chunks: Chunks,
+        make: impl AsyncFn(Ctx, usize) -> Result<Material<Self::V, Self::B>>,
+    ) -> Result<Material<Self::V, Self::B>> {
+        let layout = self.layout(kind);
+        let mut whole = self.blank_material(ctx.is_dry(), &layout, chunks.len);
+        let work = async |ctx: Ctx, range: Range<usize>| make(ctx, range.len()).await;
+        ctx.stream(chunks, work, |range, part| whole.write_at(&layout, range.start, &part)).await?;
+        Ok(whole)
+    }
+
+    /// Makes everything that a program demands; afterwards its draws are served from this stock, each once.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    async fn make_all(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()> {
+        let kinds: Vec<(Self::Kind, usize)> = demand.totals().iter().map(|(kind, &len)| (kind.clone(), len)).collect();
+        self.stock().clear();
+        let make = async |ctx: Ctx, i: usize| self.make(&ctx, &kinds[i].0, kinds[i].1).await;
+        let made = ctx.join_all(kinds.len(), make).await?;
+        self.stock().fill(demand, kinds.into_iter().map(|(kind, _)| kind).zip(made).collect());
+        Ok(())
+    }
+
+    /// The next `len` correlations for this lane: from the stock, or made here, at the cost of the offline phase.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`] where a dry run did not foresee this draw; whatever ends a run.
+    async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>> {
+        let draw = self.stock().place(ctx, &kind, len)?;
+        match draw {
+            Draw::Make => Box::pin(self.make(&ctx.offline_child(), &kind, len)).await,
+            Draw::Recorded => Ok(self.blank_material(true, &self.layout(&kind), len)),
+            Draw::Stock(range) => match self.stock().made().get(&kind) {
+                Some(material) => Ok(material.slice(&self.layout(&kind), range)),
+                None => Err(Error::Exhausted { wanted: len, left: 0 }),
+            },
+        }
+    }
+}
