@@ -111,6 +111,7 @@ impl Sharing for Aby {
     type B = Share<Bits>;
 
     const CHECKED: bool = false;
+    const MOST_BITS: u32 = 126;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         x.shape_of()

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 #[cfg(any(test, feature = "testing"))]
 use quorate_engine::Demand;
-use quorate_engine::{Ctx, Error, Layout, Misuse, Result, Stocks, Stored};
+use quorate_engine::{Ctx, Error, Layout, Misuse, Result, Sharing, Stocks, Stored};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::digits::Table;
@@ -14,9 +14,6 @@ use crate::make::chunks;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::yao::{GARBLER, LABEL_BITS};
-
-/// The largest ring.
-pub(crate) const MAX_BITS: u32 = 126;
 
 /// A kind of correlation. Where it says shares, both parties' add up (bits: xor up) to what is meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -169,7 +166,7 @@ impl Aby {
     /// Correlations of a ring that they can be made over.
     pub(crate) async fn draw_of(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
         let bits = kind.most_bits();
-        match bits > MAX_BITS && !matches!(kind, Kind::InputLabel | Kind::EntryLabel) {
+        match bits > Self::MOST_BITS && !matches!(kind, Kind::InputLabel | Kind::EntryLabel) {
             true => Err(Misuse::RingBits { bits }.into()),
             false => self.draw(ctx, kind, len).await,
         }

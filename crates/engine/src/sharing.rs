@@ -92,6 +92,8 @@ pub trait Sharing {
 
     /// Whether a party may cheat, so that openings have to be checked before anything is revealed.
     const CHECKED: bool;
+    /// The most bits of a ring over which correlations are made: what gadgets may work in.
+    const MOST_BITS: u32;
 
     /// Ring and number of elements.
     fn shape(&self, x: &Self::A) -> (Ring, usize);

@@ -51,6 +51,7 @@ impl Sharing for Insecure {
     type B = TaggedBits;
 
     const CHECKED: bool = true;
+    const MOST_BITS: u32 = 126;
 
     fn shape(&self, x: &Tagged) -> (Ring, usize) {
         x.shape()

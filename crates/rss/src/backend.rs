@@ -120,6 +120,8 @@ impl Sharing for Rss {
     type B = Shared<Bits>;
 
     const CHECKED: bool = false;
+    /// A random bit is made two bits wider, and its square roots in a carrier word.
+    const MOST_BITS: u32 = 126;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         x.shape

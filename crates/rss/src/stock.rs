@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Stocks, Stored, TruncMasks};
+use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Sharing, Stocks, Stored, TruncMasks};
 use quorate_gadgets::cost::cheaper;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -10,9 +10,6 @@ use crate::cost::{self, Cost};
 use crate::forms::{CorrelationForm, Made};
 use crate::setup::Rss;
 use crate::share::Shared;
-
-/// The largest ring: a random bit is made two bits wider, and its square roots in a carrier word.
-const MAX_BITS: u32 = 126;
 
 /// A kind of correlation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,7 +176,7 @@ impl Rss {
 
     /// Correlations of a ring that they can be made over.
     async fn draw_of(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
-        match kind.bits() > MAX_BITS {
+        match kind.bits() > Self::MOST_BITS {
             true => Err(Misuse::RingBits { bits: kind.bits() }.into()),
             false => self.draw(ctx, kind, len).await,
         }

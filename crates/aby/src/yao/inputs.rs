@@ -29,7 +29,7 @@ use crate::input::check_owner;
 use crate::mul::in_rows;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
-use crate::stock::{Kind, MAX_BITS, MISSING, Material};
+use crate::stock::{Kind, MISSING, Material};
 use crate::yao::{EVALUATOR, GARBLER, LABEL_BITS, YaoLabels, unlike};
 
 /// Labels as they are kept in stock.
@@ -42,7 +42,8 @@ pub(crate) fn chunks(lanes: usize, rows: usize) -> Chunks {
 
 /// The circuit of A2Y: the evaluator's summand, then the garbler's. Each is built once.
 pub(crate) fn adder(bits: u32) -> &'static Program {
-    static ADDERS: [OnceLock<Program>; MAX_BITS as usize + 1] = [const { OnceLock::new() }; MAX_BITS as usize + 1];
+    static ADDERS: [OnceLock<Program>; Aby::MOST_BITS as usize + 1] =
+        [const { OnceLock::new() }; Aby::MOST_BITS as usize + 1];
     ADDERS[bits as usize].get_or_init(|| Program::new(&catalog::add(bits, Goal::Size), Order::Runs(RUN)))
 }
 

@@ -17,9 +17,6 @@
 
 use quorate_engine::{Misuse, Result};
 
-/// The most bits of a ring in which a truncation finds its random bits (which take two more).
-const MOST_BITS: u32 = 126;
-
 /// What x is proven to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
@@ -90,11 +87,11 @@ impl Range {
     }
 }
 
-/// The plan for d, which is not 0, and the numbers of `range`.
+/// The plan for d, which is not 0, and the numbers of `range`, in rings of at most so many bits, up to 126.
 ///
 /// # Errors
 /// [`Misuse`] where there is none: for some divisors beyond 2^118 of ranges of more than 123 bits.
-pub(super) fn plan(range: Range, d: i128) -> Result<Plan> {
+pub(super) fn plan(range: Range, d: i128, most_bits: u32) -> Result<Plan> {
     let (size, negative) = (d.abs(), d < 0);
     let floor = |x: i128| (x - i128::from(negative)).div_euclid(size);
     let quotient = |x: i128| if negative { -1 - floor(x) } else { floor(x) };
@@ -111,18 +108,19 @@ pub(super) fn plan(range: Range, d: i128) -> Result<Plan> {
         return Ok(Plan::Shift(size.trailing_zeros()));
     }
     // There are three quotients or more: the divisor is less than the range is long.
-    let product = [false, true].into_iter().find_map(|late| search(range, size, negative, late)).map(Plan::Multiply);
-    let plan = product.or_else(|| reduce(range, size, negative).map(Plan::Reduce));
+    let product =
+        [false, true].into_iter().find_map(|late| search((range, size, negative), late, most_bits)).map(Plan::Multiply);
+    let plan = product.or_else(|| reduce(range, size, negative, most_bits).map(Plan::Reduce));
     plan.ok_or_else(|| Misuse::Other { what: "a public divisor is too long for numbers of this range" }.into())
 }
 
 /// What leaves the shortest numbers, if they are shorter by two bits at least.
-fn reduce(range: Range, size: i128, negative: bool) -> Option<Reduce> {
+fn reduce(range: Range, size: i128, negative: bool, most_bits: u32) -> Option<Reduce> {
     let center = range.center();
     let (whole, beyond) = (center.div_euclid(size), center.rem_euclid(size));
     let mut power = Scaled::new(1, size);
     let mut best: Option<(i128, Reduce)> = None;
-    for shift in 1..MOST_BITS {
+    for shift in 1..most_bits {
         power.double();
         let (factor, error) = power.nearest();
         // u1 lies between these, and what it leaves of u is below 2^shift, with either sign.
@@ -188,14 +186,14 @@ fn sum_of_product(a: i128, b: i128, c: i128) -> (u128, u128) {
     (high + u128::from(carry), low)
 }
 
-fn search(range: Range, size: i128, negative: bool, late: bool) -> Option<Multiply> {
+fn search((range, size, negative): (Range, i128, bool), late: bool, most_bits: u32) -> Option<Multiply> {
     let center = range.center();
     let ends = [range.lo - center, range.hi - center];
     let middle = 2 * center + if negative { -1 } else { 1 };
     let offset = middle.div_euclid(2 * size);
     let mut factor = Scaled::new(1, size);
     let mut addend = Scaled::new(middle.rem_euclid(2 * size), 2 * size);
-    for shift in 1..MOST_BITS {
+    for shift in 1..most_bits {
         factor.double();
         addend.double();
         let ((m, m_error), (b, b_error)) = (factor.nearest(), addend.nearest());
@@ -204,7 +202,7 @@ fn search(range: Range, size: i128, negative: bool, late: bool) -> Option<Multip
         let products = ends.map(|u| u.checked_mul(m).and_then(|product| product.checked_add(b)));
         let [Some(first), Some(last)] = products else { return None };
         let wide_bits = signed_bits(first, last);
-        if wide_bits > MOST_BITS {
+        if wide_bits > most_bits {
             return None;
         }
         // All times 2D: V is off by (2 u m_error + b_error) / 2^S.
@@ -221,6 +219,8 @@ fn search(range: Range, size: i128, negative: bool, late: bool) -> Option<Multip
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MOST_BITS: u32 = 126;
 
     /// What the plan gives in the clear, and whether it stays in its rings.
     fn run(plan: Plan, range: Range, x: i128) -> i128 {
@@ -243,7 +243,7 @@ mod tests {
 
     /// All plans that follow each other, with the ranges that they are for.
     fn chain(range: Range, d: i128) -> Vec<(Range, Plan)> {
-        let first = plan(range, d).unwrap();
+        let first = plan(range, d, MOST_BITS).unwrap();
         let rest = if let Plan::Reduce(reduce) = first { chain(reduce.rest, d) } else { Vec::new() };
         [vec![(range, first)], rest].concat()
     }
@@ -270,7 +270,7 @@ mod tests {
             for hi in lo..=34 {
                 let range = Range { lo, hi };
                 for d in (-70..=70).filter(|&d| d != 0) {
-                    let plan = plan(range, d).unwrap();
+                    let plan = plan(range, d, MOST_BITS).unwrap();
                     (lo..=hi).for_each(|x| assert_eq!(run(plan, range, x), floor_div(x, d), "{x} // {d}: {plan:?}"));
                 }
             }
@@ -291,7 +291,7 @@ mod tests {
                 (1..200).chain((1..64).flat_map(|e| [(1 << e) - 1, 1 << e, (1 << e) + 1])).collect();
             divisors.extend((0..300).map(|i| (draw() >> (i % 62)).max(1)));
             for d in divisors.into_iter().flat_map(|d| [d, -d]) {
-                let plan = plan(range, d).unwrap();
+                let plan = plan(range, d, MOST_BITS).unwrap();
                 let mut xs = vec![range.lo, range.lo + 1, -1, 0, 1, range.hi - 1, range.hi];
                 for i in 0..40 {
                     let multiple = (draw() >> i) / d * d;
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn short_numbers_stay_in_their_ring() {
         let range = Range { lo: -1000, hi: 1000 };
-        let Plan::Multiply(multiply) = plan(range, 10).unwrap() else { panic!("1000 // 10 is a product") };
+        let Plan::Multiply(multiply) = plan(range, 10, MOST_BITS).unwrap() else { panic!("1000 // 10 is a product") };
         assert!(multiply.wide_bits <= 24 && !multiply.late);
     }
 
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn divisors_that_no_ring_holds_are_refused() {
         let range = Range { lo: -(1 << 125), hi: (1 << 125) - 1 };
-        let works = |d: i128| [d, -d].map(|d| plan(range, d).is_ok());
+        let works = |d: i128| [d, -d].map(|d| plan(range, d, MOST_BITS).is_ok());
         assert_eq!(
             [works(7 << 121), works(3 << 121), works(1 << 122)].concat().iter().filter(|works| !*works).count(),
             4

@@ -7,7 +7,7 @@ use super::cubic::evaluate;
 use super::float::{SEGMENT_ROWS, below_sign, mantissa_argument, normalise};
 use super::local::{combine, not, plus, reduce, row_sums};
 use super::tables::LOG;
-use super::{MOST_BITS, check, chunks};
+use super::{check, chunks};
 use crate::{Gadgets, Sign, stream};
 
 /// log 2 with the table's bits after the point.
@@ -24,7 +24,7 @@ pub async fn log<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S:
     let (ring, len) = s.shape(x);
     // Both frac log 2 and (k - 1 - frac) log 2 must be below 2^(k - 1 - frac), of which the second always is.
     let whole = (frac * 7).div_ceil(10).next_power_of_two().trailing_zeros();
-    check(ring, frac, frac + 1 + whole.max(1), MOST_BITS)?;
+    check(ring, frac, frac + 1 + whole.max(1), S::MOST_BITS)?;
     let work = async |ctx: Ctx, range| chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }

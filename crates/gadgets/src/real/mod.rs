@@ -45,9 +45,6 @@ fn chunks(len: usize) -> Chunks {
 /// The most bits of a ring, for functions whose result is made in Z_2^64.
 const ONE_WORD: u32 = 64;
 
-/// The most bits of a ring, for functions whose result is a mantissa that is moved: correlations end here.
-const MOST_BITS: u32 = 126;
-
 fn check(ring: Ring, frac: u32, least_bits: u32, most_bits: u32) -> Result<()> {
     if frac > MAX_FRAC {
         return Err(

@@ -14,7 +14,7 @@ use super::float::{
 use super::local::{WIDE, combine, element_rows, lift, not, reduce, repeat_row, row_sums, times};
 use super::onehot::Number;
 use super::tables::{RSQRT, SQRT, Table};
-use super::{MOST_BITS, check, chunks};
+use super::{check, chunks};
 use crate::prefix::rows;
 use crate::{Gadgets, stream};
 
@@ -31,7 +31,7 @@ use crate::{Gadgets, stream};
 /// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
 pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, MOST_BITS)?;
+    check(ring, frac, frac + 2, S::MOST_BITS)?;
     let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), frac).filter(|_| ring.bits() <= 64);
     let root = Root { table: &SQRT, twice: |p, frac| p + frac, zero_is_over: false, mantissa: |_| MANTISSA, long };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
@@ -47,7 +47,7 @@ pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bi
 /// Those of [`sqrt`].
 pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, MOST_BITS)?;
+    check(ring, frac, frac + 2, S::MOST_BITS)?;
     let root =
         Root { table: &RSQRT, twice: |p, frac| 3 * frac - p, zero_is_over: true, mantissa: enough_for, long: None };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;

@@ -30,6 +30,7 @@ impl Sharing for Spy<'_> {
     type A = Shared<Vector>;
     type B = Shared<Bits>;
     const CHECKED: bool = false;
+    const MOST_BITS: u32 = Rss::MOST_BITS;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         self.rss.shape(x)

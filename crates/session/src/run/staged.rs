@@ -47,6 +47,7 @@ impl Sharing for Suspicious<'_> {
     type A = Shared<Vector>;
     type B = Shared<Bits>;
     const CHECKED: bool = true;
+    const MOST_BITS: u32 = Rss::MOST_BITS;
 
     fn shape(&self, x: &Self::A) -> (Ring, usize) {
         self.rss.shape(x)
