@@ -3,6 +3,8 @@
 //! Two rounds: options; public keys. Each party sends 5 bytes and three numbers modulo N. What a key's form can show is
 //! checked; that it was made as it should be is not, as parties are semi-honest.
 
+use std::cell::Cell;
+
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Error, Mismatch, Result};
 
@@ -18,6 +20,8 @@ pub struct He {
     pub(crate) keys: Keys,
     /// This party's own coins.
     pub(crate) private: Seed,
+    /// Triples that were begun.
+    pub(crate) triples: Cell<u64>,
 }
 
 /// This party's key, and the peer's.
@@ -64,12 +68,13 @@ impl He {
             Scheme::Paillier => Keys::Paillier(Box::new(exchange_keys(ctx, peer, options, &mut coins).await?)),
             Scheme::Dgk => Keys::Dgk(Box::new(exchange_keys(ctx, peer, options, &mut coins).await?)),
         };
-        Ok(He { peer, options, keys, private: own.derive("quorate/he/private", &(peer as u64).to_le_bytes()) })
+        let private = own.derive("quorate/he/private", &(peer as u64).to_le_bytes());
+        Ok(He { peer, options, keys, private, triples: Cell::new(0) })
     }
 
     /// The same for dry runs: it has no keys.
     pub fn dry(peer: usize, options: Options) -> He {
-        He { peer, options, keys: Keys::None, private: Seed::from_bytes([0; 32]) }
+        He { peer, options, keys: Keys::None, private: Seed::from_bytes([0; 32]), triples: Cell::new(0) }
     }
 
     /// The other party.

@@ -12,7 +12,7 @@
 //! | 3 | c_0 = a_0 b_0 + what it decrypts | |
 //!
 //! Rounds 2. Of n triples each party owns a half, n/2: it sends 2 C n/2 bytes in step 1 and C ceil(n/2 / P) in step 2.
-//! With a modulus of phi bits C is phi/4 bytes and P = (phi - 1) / (2 k + 41) for Paillier, C phi/8 and P 1 for DGK.
+//! With a modulus of phi bits C is phi/4 bytes and P = (phi - 1) / (2 k + 73) for Paillier, C phi/8 and P 1 for DGK.
 //! Timing depends on k, n and the sizes of keys.
 
 use std::ops::Range;
@@ -25,7 +25,7 @@ use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::coins::Coins;
-use crate::options::Options;
+use crate::options::{Options, SESSION_TRIPLES, Scheme};
 use crate::scheme::{PublicKey, Query, SecretKey, Words};
 use crate::setup::{He, Keys, LOST, Pair};
 use crate::work::charge_triples;
@@ -33,6 +33,9 @@ use crate::work::charge_triples;
 /// Triples of a half of a chunk, about; chunks under way.
 const HALF_CHUNK: usize = 64;
 const WINDOW: usize = 2;
+/// Beyond them the answers of a session would hide less than is stated.
+const TOO_MANY: &str = "a session makes fewer than 2^32 triples by Paillier's cryptosystem: start another session, or \
+                        take triples from oblivious transfer";
 
 /// Shares of triples over a ring: the parties' sums give c = a b. Wiped on drop.
 pub struct Triples {
@@ -79,11 +82,13 @@ impl He {
     /// the session must call it.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] for a larger ring; [`Error::Malformed`] for what are no ciphertexts; whatever ends a run.
+    /// [`Misuse::RingBits`] for a larger ring; [`Misuse::Other`] once these are too many for a session;
+    /// [`Error::Malformed`] for what are no ciphertexts; whatever ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         if ring.bits() > 64 {
             return Err(Misuse::RingBits { bits: ring.bits() }.into());
         }
+        self.count(ctx, len)?;
         let [mut a, mut b, mut c] =
             [0; 3].map(|_| Wiped(if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) }));
         let work = async |ctx: Ctx, range: Range<usize>| self.batch_of_triples(&ctx, ring, range.len()).await;
@@ -94,6 +99,18 @@ impl He {
         };
         ctx.stream(chunks(self.options, ring, len), work, sink).await?;
         Ok(Triples { a, b, c })
+    }
+
+    /// Each answer hides its factors statistically, so that a session may make so many only. Whatever was begun counts.
+    fn count(&self, ctx: &Ctx, len: usize) -> Result<()> {
+        let all = self.triples.get().saturating_add(len as u64);
+        if self.options.scheme == Scheme::Paillier && all >= SESSION_TRIPLES {
+            return Err(Misuse::Other { what: TOO_MANY }.into());
+        }
+        if !ctx.is_dry() {
+            self.triples.set(all);
+        }
+        Ok(())
     }
 
     async fn batch_of_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
@@ -206,4 +223,42 @@ fn each<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut done: Vec<Option<T>> = (0..count).map(|_| None).collect();
     side_by_side(done.iter_mut().enumerate().collect(), |(i, slot)| *slot = Some(work(i)));
     done.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::testing::online;
+    use quorate_engine::{Phase, dry};
+
+    use super::*;
+    use crate::options::Level;
+
+    const RING: Ring = Ring::of(8);
+
+    #[test]
+    fn a_session_makes_fewer_than_2_to_the_32_triples_by_paillier() {
+        let options = Options { scheme: Scheme::Paillier, level: Level::insecure(256, 0) };
+        let ends = online(2, async |ctx| {
+            let he = He::setup(ctx, 1 - ctx.me(), options).await?;
+            he.triples.set(SESSION_TRIPLES - 4);
+            he.triples(ctx, RING, 2).await?;
+            he.triples(ctx, RING, 1).await?;
+            he.triples(ctx, RING, 1).await.map(drop)
+        });
+        let errors: Vec<String> = ends.into_iter().map(|end| end.unwrap_err().to_string()).collect();
+        assert!(errors.iter().any(|error| error.contains("fewer than 2^32 triples")), "{errors:?}");
+    }
+
+    #[test]
+    fn what_dry_runs_make_does_not_count() {
+        let left = |scheme, begun, len| {
+            let he = He::dry(1, Options { scheme, level: Level::LONG });
+            he.triples.set(begun);
+            let made = dry::run(0, 2, Phase::Offline, async |ctx| he.triples(ctx, RING, len).await.map(drop));
+            made.map(|_| he.triples.get()).ok()
+        };
+        assert_eq!(left(Scheme::Paillier, SESSION_TRIPLES - 5, 4), Some(SESSION_TRIPLES - 5));
+        assert_eq!(left(Scheme::Paillier, SESSION_TRIPLES - 5, 5), None);
+        assert_eq!(left(Scheme::Dgk, SESSION_TRIPLES - 5, 5), Some(SESSION_TRIPLES - 5));
+    }
 }
