@@ -15,7 +15,7 @@ from foretold import ran
 RNG = np.random.default_rng(11)
 WAYS = ("ot", "paillier", "dgk")
 #: Bytes of a ciphertext, and of answers in one over 64 bits.
-CIPHERTEXT = {"paillier": (768, 18), "dgk": (384, 1)}
+CIPHERTEXT = {"paillier": (768, 15), "dgk": (384, 1)}
 
 
 def made(plan: qr.Plan) -> dict[str, int]:

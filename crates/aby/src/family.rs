@@ -52,7 +52,9 @@ impl Family for Aby {
     fn security(_: usize, choices: &Choices) -> String {
         let more = match source(choices) {
             TripleSource::Transfers => "",
-            TripleSource::Paillier => "; triples from Paillier with 3072 bits, 2^-40 statistical for each answer",
+            TripleSource::Paillier => {
+                "; triples from Paillier with 3072 bits, 2^-40 statistical for all answers of a session"
+            }
             TripleSource::Dgk => "; triples from DGK with 3072 bits and orders of 256",
         };
         format!(

@@ -2,8 +2,14 @@
 
 use quorate_engine::{Misuse, Result};
 
-/// Statistical security sigma of the masks of Paillier plaintexts, as in the paper.
-pub(crate) const SIGMA: u32 = 40;
+/// Statistical security of all answers of a session under Paillier together, in bits.
+const SESSION_SIGMA: u32 = 40;
+/// A session makes fewer than two to the power of so many triples; each takes one answer.
+const SESSION_TRIPLES_LOG: u32 = 32;
+/// As a number.
+pub(crate) const SESSION_TRIPLES: u64 = 1 << SESSION_TRIPLES_LOG;
+/// sigma: by so many bits a mask of a Paillier plaintext is longer than what it masks.
+pub(crate) const SIGMA: u32 = SESSION_SIGMA + SESSION_TRIPLES_LOG;
 /// By so many bits the exponents of Paillier's randomisers are longer than the order they run over.
 pub(crate) const EXCESS: u32 = 128;
 /// DGK plaintexts are taken modulo 2^64, or in a subgroup modulo 2^k.
@@ -144,11 +150,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_packed_as_in_the_paper() {
+    fn as_many_answers_are_packed_as_fit() {
         let packs = |level: Level| [8, 16, 32, 64].map(|k| Options { scheme: Scheme::Paillier, level }.pack(k));
-        assert_eq!(packs(Level::LEGACY), [17, 14, 9, 6]);
-        assert_eq!(packs(Level::MEDIUM), [35, 28, 19, 12]);
-        assert_eq!(packs(Level::LONG), [53, 42, 29, 18]);
+        assert_eq!(packs(Level::LEGACY), [11, 9, 7, 5]);
+        assert_eq!(packs(Level::MEDIUM), [23, 19, 14, 10]);
+        assert_eq!(packs(Level::LONG), [34, 29, 22, 15]);
         for level in [Level::LEGACY, Level::MEDIUM, Level::LONG] {
             let (paillier, dgk) = (Options { scheme: Scheme::Paillier, level }, Options { scheme: Scheme::Dgk, level });
             assert!(paillier.check().is_ok() && dgk.check().is_ok());

@@ -9,6 +9,9 @@ use crate::options::Level;
 /// Shares of this many products, or plaintexts, modulo 2^k.
 pub(crate) type Words = Zeroizing<Vec<u64>>;
 
+/// What a message held, or why it is refused.
+pub(crate) type Parsed<T> = Result<T, &'static str>;
+
 /// What a party answers: encryptions of the peer's factors a and b, and the factors x and y of its own that they are
 /// multiplied with: a y + b x.
 pub(crate) struct Query<'q> {

@@ -3,21 +3,27 @@
 //! Two rounds: options; public keys. Each party sends 5 bytes and three numbers modulo N. What a key's form can show is
 //! checked; that it was made as it should be is not, as parties are semi-honest.
 
+use std::cell::Cell;
+
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Error, Mismatch, Result};
 
 use crate::coins::Coins;
-use crate::options::{OPTIONS_BYTES, Options, Scheme};
-use crate::scheme::{PublicKey, SecretKey};
+use crate::options::{Level, OPTIONS_BYTES, Options, Scheme};
+use crate::scheme::{Parsed, PublicKey, SecretKey};
+use crate::triples::Steps;
 use crate::{dgk, paillier, work};
 
 /// Homomorphic encryption between this party and one peer, in both directions, for a session.
 pub struct He {
     pub(crate) peer: usize,
     pub(crate) options: Options,
-    pub(crate) keys: Keys,
+    /// What a party does with its key and its peer's.
+    pub(crate) steps: Box<dyn Steps>,
     /// This party's own coins.
     pub(crate) private: Seed,
+    /// Triples that were begun.
+    pub(crate) triples: Cell<u64>,
 }
 
 /// This party's key, and the peer's.
@@ -26,11 +32,39 @@ pub(crate) struct Pair<S: SecretKey> {
     pub theirs: S::Public,
 }
 
-pub(crate) enum Keys {
-    Paillier(Box<Pair<paillier::SecretKey>>),
-    Dgk(Box<Pair<dgk::SecretKey>>),
-    /// Those of a dry run.
-    None,
+/// What a dry run has in the place of keys.
+pub(crate) struct Shapes {
+    options: Options,
+}
+
+/// A key of this party's whose peer's is still to come, or what a dry run has in its place.
+trait Own {
+    /// The public key, as it is sent.
+    fn message(&self) -> Vec<u8>;
+
+    /// With the peer's.
+    fn meet(self: Box<Self>, level: Level, message: &[u8]) -> Parsed<Box<dyn Steps>>;
+}
+
+impl<S: SecretKey + 'static> Own for S {
+    fn message(&self) -> Vec<u8> {
+        SecretKey::message(self)
+    }
+
+    fn meet(self: Box<Self>, level: Level, message: &[u8]) -> Parsed<Box<dyn Steps>> {
+        let theirs = S::Public::read_key(level, message)?;
+        Ok(Box::new(Pair { own: *self, theirs }))
+    }
+}
+
+impl Own for Shapes {
+    fn message(&self) -> Vec<u8> {
+        vec![0; self.options.key_bytes()]
+    }
+
+    fn meet(self: Box<Self>, _: Level, _: &[u8]) -> Parsed<Box<dyn Steps>> {
+        Ok(self)
+    }
 }
 
 /// An exchange gave fewer messages than were asked for.
@@ -56,20 +90,21 @@ impl He {
         options.check()?;
         agree(ctx, peer, options).await?;
         let mut coins = Coins::new(own, "quorate/he/keys", peer as u64);
-        let keys = match options.scheme {
-            _ if ctx.is_dry() => {
-                swap(ctx, peer, &vec![0; options.key_bytes()]).await?;
-                Keys::None
-            }
-            Scheme::Paillier => Keys::Paillier(Box::new(exchange_keys(ctx, peer, options, &mut coins).await?)),
-            Scheme::Dgk => Keys::Dgk(Box::new(exchange_keys(ctx, peer, options, &mut coins).await?)),
+        let key: Box<dyn Own> = match options.scheme {
+            _ if ctx.is_dry() => Box::new(Shapes { options }),
+            Scheme::Paillier => Box::new(paillier::SecretKey::generate(options.level, &mut coins)),
+            Scheme::Dgk => Box::new(dgk::SecretKey::generate(options.level, &mut coins)),
         };
-        Ok(He { peer, options, keys, private: own.derive("quorate/he/private", &(peer as u64).to_le_bytes()) })
+        let message = swap(ctx, peer, &key.message()).await?;
+        let steps = key.meet(options.level, &message).map_err(|what| Error::Malformed { peer, what })?;
+        let private = own.derive("quorate/he/private", &(peer as u64).to_le_bytes());
+        Ok(He { peer, options, steps, private, triples: Cell::new(0) })
     }
 
     /// The same for dry runs: it has no keys.
     pub fn dry(peer: usize, options: Options) -> He {
-        He { peer, options, keys: Keys::None, private: Seed::from_bytes([0; 32]) }
+        let private = Seed::from_bytes([0; 32]);
+        He { peer, options, steps: Box::new(Shapes { options }), private, triples: Cell::new(0) }
     }
 
     /// The other party.
@@ -106,11 +141,4 @@ async fn agree(ctx: &Ctx, peer: usize, options: Options) -> Result<()> {
     }
     let theirs = Options::describe(theirs.try_into().unwrap_or_default()).into();
     Err(Error::Mismatch(Mismatch::Options { peer, theirs, ours: Options::describe(ours).into() }))
-}
-
-async fn exchange_keys<S: SecretKey>(ctx: &Ctx, peer: usize, options: Options, coins: &mut Coins) -> Result<Pair<S>> {
-    let own = S::generate(options.level, coins);
-    let message = swap(ctx, peer, &own.message()).await?;
-    let theirs = S::Public::read_key(options.level, &message).map_err(|what| Error::Malformed { peer, what })?;
-    Ok(Pair { own, theirs })
 }

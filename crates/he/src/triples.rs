@@ -12,12 +12,11 @@
 //! | 3 | c_0 = a_0 b_0 + what it decrypts | |
 //!
 //! Rounds 2. Of n triples each party owns a half, n/2: it sends 2 C n/2 bytes in step 1 and C ceil(n/2 / P) in step 2.
-//! With a modulus of phi bits C is phi/4 bytes and P = (phi - 1) / (2 k + 41) for Paillier, C phi/8 and P 1 for DGK.
+//! With a modulus of phi bits C is phi/4 bytes and P = (phi - 1) / (2 k + 73) for Paillier, C phi/8 and P 1 for DGK.
 //! Timing depends on k, n and the sizes of keys.
 
 use std::ops::Range;
 
-use crypto_bigint::BoxedUint;
 use quorate_crypto::Seed;
 use quorate_engine::{Chunks, Ctx, Error, Misuse, Result};
 use quorate_ring::threads::side_by_side;
@@ -25,14 +24,17 @@ use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::coins::Coins;
-use crate::options::Options;
-use crate::scheme::{PublicKey, Query, SecretKey, Words};
-use crate::setup::{He, Keys, LOST, Pair};
-use crate::work::charge_triples;
+use crate::options::{Options, SESSION_TRIPLES, Scheme};
+use crate::scheme::{Parsed, PublicKey, Query, SecretKey, Words};
+use crate::setup::{He, LOST, Pair, Shapes};
+use crate::work;
 
 /// Triples of a half of a chunk, about; chunks under way.
 const HALF_CHUNK: usize = 64;
 const WINDOW: usize = 2;
+/// Beyond them the answers of a session would hide less than is stated.
+const TOO_MANY: &str = "a session makes fewer than 2^32 triples by Paillier's cryptosystem: start another session, or \
+                        take triples from oblivious transfer";
 
 /// Shares of triples over a ring: the parties' sums give c = a b. Wiped on drop.
 pub struct Triples {
@@ -61,17 +63,41 @@ pub(crate) fn bytes(options: Options, ring: Ring, len: usize) -> [usize; 2] {
     [2 * len, len.div_ceil(options.pack(ring.bits()))].map(|ciphertexts| ciphertexts * options.ciphertext_bytes())
 }
 
+/// The factors of some triples.
+pub(crate) struct Factors {
+    a: Wiped<Vector>,
+    b: Wiped<Vector>,
+}
+
+impl Factors {
+    fn of([a, b]: [&Vector; 2], half: &Range<usize>) -> Factors {
+        Factors { a: Wiped(a.slice(half.clone())), b: Wiped(b.slice(half.clone())) }
+    }
+
+    fn words(&self) -> [Words; 2] {
+        [&self.a, &self.b].map(|factors| Zeroizing::new(factors.to_u64s()))
+    }
+}
+
 /// What one party knows of a batch before it talks.
-struct Batch {
-    k: u32,
-    pack: usize,
-    /// This party's factors, of which those in `own` are encrypted under its key.
-    a: Words,
-    b: Words,
-    own: Range<usize>,
-    theirs: Range<usize>,
+pub(crate) struct Batch {
+    options: Options,
+    ring: Ring,
+    /// This party's factors: of the triples under its own key, and of those under its peer's.
+    own: Factors,
+    theirs: Factors,
     /// Where this batch's coins grow from.
     seed: Seed,
+}
+
+/// The local work of the steps: with keys, or in a dry run on shapes.
+pub(crate) trait Steps {
+    /// Step 1: this party's factors, encrypted.
+    fn encrypt(&self, batch: &Batch) -> Vec<u8>;
+    /// Step 2: the answers, and this party's shares -r.
+    fn answer(&self, batch: &Batch, factors: &[u8]) -> Parsed<(Vec<u8>, Wiped<Vector>)>;
+    /// Step 3: what the answers hold.
+    fn decrypt(&self, batch: &Batch, answers: &[u8]) -> Parsed<Wiped<Vector>>;
 }
 
 impl He {
@@ -79,11 +105,13 @@ impl He {
     /// the session must call it.
     ///
     /// # Errors
-    /// [`Misuse::RingBits`] for a larger ring; [`Error::Malformed`] for what are no ciphertexts; whatever ends a run.
+    /// [`Misuse::RingBits`] for a larger ring; [`Misuse::Other`] once these are too many for a session;
+    /// [`Error::Malformed`] for what are no ciphertexts; whatever ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         if ring.bits() > 64 {
             return Err(Misuse::RingBits { bits: ring.bits() }.into());
         }
+        self.count(ctx, len)?;
         let [mut a, mut b, mut c] =
             [0; 3].map(|_| Wiped(if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) }));
         let work = async |ctx: Ctx, range: Range<usize>| self.batch_of_triples(&ctx, ring, range.len()).await;
@@ -96,60 +124,45 @@ impl He {
         Ok(Triples { a, b, c })
     }
 
+    /// Each answer hides its factors statistically, so that a session may make so many only. Whatever was begun counts.
+    fn count(&self, ctx: &Ctx, len: usize) -> Result<()> {
+        let all = self.triples.get().saturating_add(len as u64);
+        if self.options.scheme == Scheme::Paillier && all >= SESSION_TRIPLES {
+            return Err(Misuse::Other { what: TOO_MANY }.into());
+        }
+        if !ctx.is_dry() {
+            self.triples.set(all);
+        }
+        Ok(())
+    }
+
     async fn batch_of_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let mut own = ctx.randomness().stream(&self.private);
         let [mut a, mut b]: [Wiped<Vector>; 2] = [0; 2].map(|_| Wiped(own.draw((ring, len))));
         let mut seed = [0; 32];
         own.fill_bytes(&mut seed);
-        let [first, second] = halves(len);
-        let (own, theirs) = if ctx.me() < self.peer { (first, second) } else { (second, first) };
-        if ctx.is_dry() {
-            let [queries, answers] = [own.len(), theirs.len()].map(|len| bytes(self.options, ring, len));
-            self.swap(ctx, &vec![0; queries[0]], answers[0]).await?;
-            self.swap(ctx, &vec![0; answers[1]], queries[1]).await?;
-            charge_triples(self.options, ring.bits(), own.len(), theirs.len());
-            return Ok(Triples { a, b, c: Wiped(Vector::shape(ring, len)) });
-        }
         a.reduce();
         b.reduce();
-        let batch = Batch {
-            k: ring.bits(),
-            pack: self.options.pack(ring.bits()),
-            a: Zeroizing::new(a.to_u64s()),
-            b: Zeroizing::new(b.to_u64s()),
-            own,
-            theirs,
-            seed: Seed::from_bytes(seed),
-        };
+        let [first, second] = halves(len);
+        let (own, theirs) = if ctx.me() < self.peer { (first, second) } else { (second, first) };
+        let [own_bytes, their_bytes] = [&own, &theirs].map(|half| bytes(self.options, ring, half.len()));
+        let [of_own, of_theirs] = [&own, &theirs].map(|half| Factors::of([&a, &b], half));
+        let batch = Batch { options: self.options, ring, own: of_own, theirs: of_theirs, seed: Seed::from_bytes(seed) };
         seed.zeroize();
-        let crossed = match &self.keys {
-            Keys::Paillier(keys) => self.cross(ctx, ring, keys, &batch).await?,
-            Keys::Dgk(keys) => self.cross(ctx, ring, keys, &batch).await?,
-            Keys::None => return Err(Error::Bug { what: "homomorphic encryption without keys" }),
-        };
-        let mut c = Wiped(Vector::from_u64s(ring, &crossed));
-        c.add_mul_assign(&a, &b);
+        let malformed = |what| Error::Malformed { peer: self.peer, what };
+        // Step 1.
+        let factors = self.swap(ctx, &self.steps.encrypt(&batch), their_bytes[0]).await?;
+        // Step 2.
+        let (answers, masks) = self.steps.answer(&batch, &factors).map_err(malformed)?;
+        let answers = self.swap(ctx, &answers, own_bytes[1]).await?;
+        // Step 3.
+        let sums = self.steps.decrypt(&batch, &answers).map_err(malformed)?;
+        let mut c = Wiped(a.clone());
+        c.mul_assign(&b);
+        c.add_at(own.start, &sums);
+        c.add_at(theirs.start, &masks);
         c.reduce();
         Ok(Triples { a, b, c })
-    }
-
-    /// Shares of a_0 b_1 + a_1 b_0 modulo 2^k.
-    async fn cross<S: SecretKey>(&self, ctx: &Ctx, ring: Ring, keys: &Pair<S>, batch: &Batch) -> Result<Words> {
-        let malformed = |what| Error::Malformed { peer: self.peer, what };
-        let [own_bytes, their_bytes] = [&batch.own, &batch.theirs].map(|half| bytes(self.options, ring, half.len()));
-        // Step 1.
-        let received = self.swap(ctx, &batch.encrypt(&keys.own), their_bytes[0]).await?;
-        // Step 2.
-        let factors = keys.theirs.read(&received).map_err(malformed)?;
-        let (answers, masks) = batch.answer(&keys.theirs, &factors);
-        let received = self.swap(ctx, &answers, own_bytes[1]).await?;
-        // Step 3.
-        let answers = keys.own.read(&received).map_err(malformed)?;
-        let sums = batch.decrypt(&keys.own, &answers).map_err(malformed)?;
-        let mut crossed = Zeroizing::new(vec![0; batch.a.len()]);
-        crossed[batch.own.clone()].copy_from_slice(&sums);
-        crossed[batch.theirs.clone()].copy_from_slice(&masks);
-        Ok(crossed)
     }
 
     async fn swap(&self, ctx: &Ctx, message: &[u8], length: usize) -> Result<Vec<u8>> {
@@ -158,46 +171,81 @@ impl He {
 }
 
 impl Batch {
-    /// Step 1: the owner's factors, encrypted, triple by triple.
-    fn encrypt<S: SecretKey>(&self, key: &S) -> Vec<u8> {
-        let ciphertexts = each(2 * self.own.len(), |i| {
-            let e = self.own.start + i / 2;
-            let factor = if i.is_multiple_of(2) { self.a[e] } else { self.b[e] };
-            key.encrypt(self.k, factor, &mut Coins::new(&self.seed, "quorate/he/encrypt", i as u64))
+    fn pack(&self) -> usize {
+        self.options.pack(self.ring.bits())
+    }
+
+    /// The triples under this party's key, and under its peer's.
+    fn lens(&self) -> [usize; 2] {
+        [self.own.a.len(), self.theirs.a.len()]
+    }
+
+    fn vector(&self, words: &Words) -> Wiped<Vector> {
+        Wiped(Vector::from_u64s(self.ring, words))
+    }
+}
+
+impl<S: SecretKey> Steps for Pair<S> {
+    /// Triple by triple.
+    fn encrypt(&self, batch: &Batch) -> Vec<u8> {
+        let words = batch.own.words();
+        let ciphertexts = each(2 * batch.lens()[0], |i| {
+            let coins = &mut Coins::new(&batch.seed, "quorate/he/encrypt", i as u64);
+            self.own.encrypt(batch.ring.bits(), words[i % 2][i / 2], coins)
         });
         ciphertexts.concat()
     }
 
-    /// Step 2: the answers, and this party's shares -r.
-    fn answer<P: PublicKey>(&self, key: &P, factors: &[BoxedUint]) -> (Vec<u8>, Words) {
-        let queries: Vec<Query<'_>> = self
-            .theirs
-            .clone()
-            .zip(factors.chunks_exact(2))
-            .map(|(e, pair)| Query { a: &pair[0], b: &pair[1], x: self.a[e], y: self.b[e] })
-            .collect();
-        let packs: Vec<&[Query<'_>]> = queries.chunks(self.pack).collect();
+    fn answer(&self, batch: &Batch, factors: &[u8]) -> Parsed<(Vec<u8>, Wiped<Vector>)> {
+        let factors = self.theirs.read(factors)?;
+        let [x, y] = batch.theirs.words();
+        let pairs = factors.chunks_exact(2).zip(x.iter().zip(y.iter()));
+        let queries: Vec<Query<'_>> = pairs.map(|(pair, (&x, &y))| Query { a: &pair[0], b: &pair[1], x, y }).collect();
+        let packs: Vec<&[Query<'_>]> = queries.chunks(batch.pack()).collect();
         let answers = each(packs.len(), |i| {
-            key.answer(self.k, packs[i], &mut Coins::new(&self.seed, "quorate/he/answer", i as u64))
+            let coins = &mut Coins::new(&batch.seed, "quorate/he/answer", i as u64);
+            self.theirs.answer(batch.ring.bits(), packs[i], coins)
         });
-        let mut shares = Zeroizing::new(Vec::with_capacity(self.theirs.len()));
+        let mut shares = Zeroizing::new(Vec::with_capacity(queries.len()));
         let mut message = Vec::new();
         for (ciphertext, masks) in answers {
             message.extend_from_slice(&ciphertext);
             shares.extend_from_slice(&masks);
         }
-        (message, shares)
+        Ok((message, batch.vector(&shares)))
     }
 
-    /// Step 3: what the answers hold.
-    fn decrypt<S: SecretKey>(&self, key: &S, answers: &[BoxedUint]) -> std::result::Result<Words, &'static str> {
-        let len = self.own.len();
-        let held = each(answers.len(), |i| key.decrypt(self.k, &answers[i], self.pack.min(len - i * self.pack)));
+    fn decrypt(&self, batch: &Batch, answers: &[u8]) -> Parsed<Wiped<Vector>> {
+        let answers = self.own.read(answers)?;
+        let ([len, _], pack, k) = (batch.lens(), batch.pack(), batch.ring.bits());
+        let held = each(answers.len(), |i| self.own.decrypt(k, &answers[i], pack.min(len - i * pack)));
         let mut sums = Zeroizing::new(Vec::with_capacity(len));
         for words in held {
             sums.extend_from_slice(&words?);
         }
-        Ok(sums)
+        Ok(batch.vector(&sums))
+    }
+}
+
+/// In a dry run: the work is charged, and messages are zeros.
+impl Steps for Shapes {
+    fn encrypt(&self, batch: &Batch) -> Vec<u8> {
+        let [own, _] = batch.lens();
+        work::charge_encryptions(batch.options, batch.ring.bits(), own);
+        vec![0; bytes(batch.options, batch.ring, own)[0]]
+    }
+
+    fn answer(&self, batch: &Batch, _: &[u8]) -> Parsed<(Vec<u8>, Wiped<Vector>)> {
+        let [_, theirs] = batch.lens();
+        work::charge_answers(batch.options, batch.ring.bits(), theirs);
+        let message = vec![0; bytes(batch.options, batch.ring, theirs)[1]];
+        Ok((message, Wiped(Vector::shape(batch.ring, theirs))))
+    }
+
+    fn decrypt(&self, batch: &Batch, _: &[u8]) -> Parsed<Wiped<Vector>> {
+        let [own, _] = batch.lens();
+        work::charge_decryptions(batch.options, batch.ring.bits(), own);
+        Ok(Wiped(Vector::shape(batch.ring, own)))
     }
 }
 
@@ -206,4 +254,42 @@ fn each<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut done: Vec<Option<T>> = (0..count).map(|_| None).collect();
     side_by_side(done.iter_mut().enumerate().collect(), |(i, slot)| *slot = Some(work(i)));
     done.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::testing::online;
+    use quorate_engine::{Phase, dry};
+
+    use super::*;
+    use crate::options::Level;
+
+    const RING: Ring = Ring::of(8);
+
+    #[test]
+    fn a_session_makes_fewer_than_2_to_the_32_triples_by_paillier() {
+        let options = Options { scheme: Scheme::Paillier, level: Level::insecure(256, 0) };
+        let ends = online(2, async |ctx| {
+            let he = He::setup(ctx, 1 - ctx.me(), options).await?;
+            he.triples.set(SESSION_TRIPLES - 4);
+            he.triples(ctx, RING, 2).await?;
+            he.triples(ctx, RING, 1).await?;
+            he.triples(ctx, RING, 1).await.map(drop)
+        });
+        let errors: Vec<String> = ends.into_iter().map(|end| end.unwrap_err().to_string()).collect();
+        assert!(errors.iter().any(|error| error.contains("fewer than 2^32 triples")), "{errors:?}");
+    }
+
+    #[test]
+    fn what_dry_runs_make_does_not_count() {
+        let left = |scheme, begun, len| {
+            let he = He::dry(1, Options { scheme, level: Level::LONG });
+            he.triples.set(begun);
+            let made = dry::run(0, 2, Phase::Offline, async |ctx| he.triples(ctx, RING, len).await.map(drop));
+            made.map(|_| he.triples.get()).ok()
+        };
+        assert_eq!(left(Scheme::Paillier, SESSION_TRIPLES - 5, 4), Some(SESSION_TRIPLES - 5));
+        assert_eq!(left(Scheme::Paillier, SESSION_TRIPLES - 5, 5), None);
+        assert_eq!(left(Scheme::Dgk, SESSION_TRIPLES - 5, 5), Some(SESSION_TRIPLES - 5));
+    }
 }

@@ -71,17 +71,10 @@ impl Ot {
 
     /// Step 2 at the sender.
     pub(crate) async fn answer_products(&self, ctx: &Ctx, sent: Sent, b: &Vector) -> Result<Vector> {
-        let (ring, len) = (b.ring(), b.len());
-        let bytes = answer_bytes(ring.bits(), len);
-        let pads = self.pads(sent);
-        if ctx.is_dry() {
-            charge(Kernel::Pack, ring.bits() as usize * len);
-            ctx.exchange_bytes(&[(self.peer, &vec![0; bytes])], &[]).await?;
-            return Ok(Vector::shape(ring, len));
-        }
-        let (answer, share) = sender_rows(&pads, ring, &Zeroizing::new(b.to_u64s()), bytes);
+        let bytes = answer_bytes(b.ring().bits(), b.len());
+        let (answer, share) = sender_rows(&self.pads(sent), b, bytes);
         ctx.exchange_bytes(&[(self.peer, &answer)], &[]).await?;
-        Ok(Vector::from_u64s(ring, &share))
+        Ok(share)
     }
 
     /// Step 2 at the receiver, whose choices were the bits of a.
@@ -92,19 +85,13 @@ impl Ot {
         a: &Bits,
         ring: Ring,
     ) -> Result<Vector> {
-        let len = a.lanes();
         self.hash_received(&mut received);
-        let bytes = answer_bytes(ring.bits(), len);
+        let bytes = answer_bytes(ring.bits(), a.lanes());
         let answer = ctx.exchange_bytes(&[], &[(self.peer, bytes)]).await?.pop().ok_or(LOST)?;
-        if ctx.is_dry() {
-            charge(Kernel::Pack, ring.bits() as usize * len);
-            return Ok(Vector::shape(ring, len));
-        }
         if answer.len() != bytes {
             return Err(Error::Malformed { peer: self.peer, what: "products of a wrong length" });
         }
-        let share = receiver_rows(&received, ring, a, &answer);
-        Ok(Vector::from_u64s(ring, &share))
+        Ok(receiver_rows(&received, ring, a, &answer))
     }
 }
 
@@ -117,27 +104,36 @@ pub(crate) fn sum_of_products(x: &Vector, y: &Vector, sent: &Vector, received: &
     sum
 }
 
-/// The sender's message and its share.
-fn sender_rows(pads: &Pads, ring: Ring, b: &[u64], bytes: usize) -> (Vec<u8>, Zeroizing<Vec<u64>>) {
-    let (k, len) = (ring.bits(), b.len());
+/// The sender's message and its share; for a shape zeros and a shape, and the work is charged.
+fn sender_rows(pads: &Pads, b: &Vector, bytes: usize) -> (Vec<u8>, Vector) {
+    let (ring, k, len) = (b.ring(), b.ring().bits(), b.len());
+    if pads.each[0].is_shape() {
+        charge(Kernel::Pack, k as usize * len);
+        return (vec![0; bytes], Vector::shape(ring, len));
+    }
+    let b = Zeroizing::new(b.to_u64s());
     let mut answer = Vec::with_capacity(bytes);
     let (mut share, mut row) = (Zeroizing::new(vec![0u64; len]), Zeroizing::new(vec![0u64; len]));
     let [zero, one] = [0, 1].map(|j: usize| pads.each[j].as_slice());
     for i in 0..k {
         let here = i as usize * len..(i as usize + 1) * len;
-        let each = row.iter_mut().zip(share.iter_mut()).zip(b);
+        let each = row.iter_mut().zip(share.iter_mut()).zip(b.iter());
         for (((y, share), b), (p0, p1)) in each.zip(zero[here.clone()].iter().zip(&one[here])) {
             *y = (*p0 as u64).wrapping_sub(*p1 as u64).wrapping_add(*b);
             *share = share.wrapping_sub((*p0 as u64) << i);
         }
         pack_words(&mut answer, &row, k - i);
     }
-    (answer, share)
+    (answer, Vector::from_u64s(ring, &share))
 }
 
-/// The receiver's share.
-fn receiver_rows(received: &Received, ring: Ring, a: &Bits, answer: &[u8]) -> Zeroizing<Vec<u64>> {
+/// The receiver's share; a shape for a shape, and the work is charged.
+fn receiver_rows(received: &Received, ring: Ring, a: &Bits, answer: &[u8]) -> Vector {
     let (k, len) = (ring.bits(), a.lanes());
+    if received.blocks.is_shape() {
+        charge(Kernel::Pack, k as usize * len);
+        return Vector::shape(ring, len);
+    }
     let (mut share, mut row) = (Zeroizing::new(vec![0u64; len]), vec![0u64; len]);
     let mut rest = answer;
     let mut choices = Zeroizing::new(Vec::new());
@@ -154,5 +150,5 @@ fn receiver_rows(received: &Received, ring: Ring, a: &Bits, answer: &[u8]) -> Ze
             *share = share.wrapping_add((*pad as u64).wrapping_add(y & chosen) << i);
         }
     }
-    share
+    Vector::from_u64s(ring, &share)
 }

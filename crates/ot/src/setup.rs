@@ -10,8 +10,7 @@ use quorate_crypto::{Prg, Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Mismatch, Misuse, Result};
 use zeroize::Zeroizing;
 
-use crate::base::{BaseReceiver, BaseSender, Direction, RECEIVER_BYTES, SENDER_BYTES};
-use crate::cost;
+use crate::base::{BaseReceiver, BaseSender, Direction, Key, RECEIVER_BYTES, SENDER_BYTES};
 use crate::options::{COLUMNS, Options};
 use crate::softspoken::{SoftReceiver, SoftSender};
 use crate::tree;
@@ -86,29 +85,28 @@ impl Ot {
     /// As there.
     pub async fn setup_from(ctx: &Ctx, peer: usize, options: Options, own: &Seed) -> Result<Ot> {
         options.check()?;
-        if ctx.is_dry() {
-            return Self::rehearse_setup(ctx, peer, options).await;
-        }
         let mut coins = own.prg("quorate/ot/setup", &(peer as u64).to_le_bytes());
         let session = agree(ctx, peer, options, &mut coins).await?;
         let (outward, inward) = directions(&session, ctx.me(), peer);
         let depths = options.depths();
         let delta = draw_delta(&mut coins);
         let points = points(&delta, &depths);
-        let choosing = BaseReceiver::new(outward, base_choices(&points, &depths), &mut coins);
-        let giving = BaseSender::new(inward, COLUMNS, &mut coins);
-        let malformed = |what| Error::Malformed { peer, what };
+        // A dry run has no base OTs, no keys and no trees, and sends zeros in their place.
+        let base = (!ctx.is_dry()).then(|| Base {
+            choosing: BaseReceiver::new(outward, base_choices(&points, &depths), &mut coins),
+            giving: BaseSender::new(inward, COLUMNS, &mut coins),
+        });
 
-        let message = [&choosing.message[..], &giving.message].concat();
+        let message = base.as_ref().map_or_else(|| vec![0; BASE_BYTES], Base::message);
         let received = swap(ctx, peer, &message, BASE_BYTES).await?;
-        let (theirs_chosen, theirs_given) = received.split_at(COLUMNS * RECEIVER_BYTES);
-        let (pairs, keys) =
-            (giving.keys(theirs_chosen).map_err(malformed)?, choosing.keys(theirs_given).map_err(malformed)?);
+        let keys = base.map(|base| base.keys(&received)).transpose();
+        let keys = keys.map_err(|what| Error::Malformed { peer, what })?;
 
-        let (grown, message) = tree::grow(&pairs, &depths);
-        let received = swap(ctx, peer, &message, tree::message_bytes(&depths)).await?;
-        let punctured =
-            tree::puncture(&keys, &depths, &points, &received).map_err(|check| Error::Cheating { check })?;
+        let blank = || (Vec::new(), vec![0; tree::message_bytes(&depths)]);
+        let (grown, message) = keys.as_ref().map_or_else(blank, |keys| tree::grow(&keys.given, &depths));
+        let received = swap(ctx, peer, &message, message.len()).await?;
+        let punctured = keys.map(|keys| tree::puncture(&keys.chosen, &depths, &points, &received)).transpose();
+        let punctured = punctured.map_err(|check| Error::Cheating { check })?.unwrap_or_default();
         Ok(Ot {
             peer,
             options,
@@ -173,7 +171,7 @@ impl Ot {
         self.options
     }
 
-    /// Delta, the correlation of what this party sends; bit 0 is 1. A secret; in a dry run 1.
+    /// Delta, the correlation of what this party sends; bit 0 is 1. A secret; of no meaning in a dry run.
     pub fn delta(&self) -> u128 {
         crate::source::Sender::delta(&self.sender)
     }
@@ -195,12 +193,28 @@ impl Ot {
         let (received, sent) = ctx.join(receive, send).await?;
         Ok((sent, received))
     }
+}
 
-    async fn rehearse_setup(ctx: &Ctx, peer: usize, options: Options) -> Result<Ot> {
-        for bytes in cost::setup_messages(options) {
-            swap(ctx, peer, &vec![0; bytes], bytes).await?;
-        }
-        Ok(Self::dry(peer, options))
+/// The base OTs of both directions, between their two steps.
+struct Base {
+    choosing: BaseReceiver,
+    giving: BaseSender,
+}
+
+/// What they give.
+struct BaseKeys {
+    given: Vec<[Key; 2]>,
+    chosen: Vec<Key>,
+}
+
+impl Base {
+    fn message(&self) -> Vec<u8> {
+        [&self.choosing.message[..], &self.giving.message].concat()
+    }
+
+    fn keys(self, received: &[u8]) -> std::result::Result<BaseKeys, &'static str> {
+        let (chosen, given) = received.split_at(COLUMNS * RECEIVER_BYTES);
+        Ok(BaseKeys { given: self.giving.keys(chosen)?, chosen: self.choosing.keys(given)? })
     }
 }
 
@@ -227,7 +241,7 @@ async fn agree(ctx: &Ctx, peer: usize, options: Options, coins: &mut Prg) -> Res
     let message = [&own[..], &options.encode()].concat();
     let received = swap(ctx, peer, &message, CONTRIBUTION_BYTES + OPTIONS_BYTES).await?;
     let (theirs, their_options) = received.split_at(CONTRIBUTION_BYTES);
-    if their_options != options.encode() {
+    if their_options != options.encode() && !ctx.is_dry() {
         let theirs = Options::describe(their_options.try_into().unwrap_or_default()).into();
         let ours = Options::describe(options.encode()).into();
         return Err(Error::Mismatch(Mismatch::Options { peer, theirs, ours }));

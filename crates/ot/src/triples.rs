@@ -64,7 +64,8 @@ fn vectors(ctx: &Ctx, ring: Ring, len: usize) -> Wiped<Vector> {
     Wiped(if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) })
 }
 
-fn matrix(ctx: &Ctx, rows: usize, lanes: usize) -> Wiped<Bits> {
+/// Zeros, or a shape in a dry run.
+pub(crate) fn matrix(ctx: &Ctx, rows: usize, lanes: usize) -> Wiped<Bits> {
     Wiped(if ctx.is_dry() { Bits::shape(rows, lanes) } else { Bits::zeros(rows, lanes) })
 }
 

@@ -180,6 +180,30 @@ mod tests {
         }
     }
 
+    /// The facts of docs/security/rss-arguments.md, for coalitions of t parties and of fewer.
+    #[test]
+    fn what_a_coalition_lacks_is_told_in_one_sum() {
+        let mut looked_at = 0;
+        for (n, t) in CASES {
+            let coalitions = (1..1u16 << n).map(|set| set as Set).filter(|set| set.count_ones() as usize <= t);
+            for coalition in coalitions {
+                let (outside, members): (Vec<usize>, Vec<usize>) = (0..n).partition(|&p| holds(coalition, p));
+                let after = |p: usize| (1..=t).map(|by| (p + by) % n).find(|&q| holds(coalition, q)).unwrap();
+                let lacked: Vec<Set> = all_sets(n, t)
+                    .into_iter()
+                    .filter(|set| set & coalition == coalition && members.iter().all(|&p| holds(*set, after(p))))
+                    .collect();
+                assert!(lacked.iter().all(|&set| members.iter().all(|&p| !holds(set, p))));
+                assert!(outside.iter().all(|&p| lacked.iter().any(|&set| holds(set, p))), "{coalition:b} of {n}");
+                for &p in &members {
+                    assert!(lacked.iter().all(|&set| teller(set, p, n, t) == Some(after(p))), "{coalition:b} of {n}");
+                }
+                looked_at += 1;
+            }
+        }
+        assert_eq!(looked_at, 3 + 15 + 63);
+    }
+
     #[test]
     fn each_party_sends_one_share_to_t_others_and_receives_t() {
         for (n, t) in CASES {

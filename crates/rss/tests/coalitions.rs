@@ -1,16 +1,19 @@
-//! Privacy by exhaustion for every coalition of 3, 5 and 7 parties, over Z_2 and Z_4.
+//! Privacy by exhaustion for every coalition of t of 3, 5 and 7 parties, over Z_2 and Z_4, and for single ones of 5.
 //!
-//! A coalition of t parties holds every key but one, that of the share which all of them miss. This key, the shares
-//! that it gives, and the others' own coins are enumerated, one assignment a lane of one batch; what the coalition
-//! knows is fixed, at zeros and at ones. What it receives must have one distribution for all shares that give one
-//! output.
+//! A coalition of t parties holds every key but one, that of the share which all of them miss; a single party lacks
+//! several. These keys, the shares that they give, and the others' own coins are enumerated, one assignment a lane of
+//! one batch; what the coalition knows is fixed, at zeros and at ones. What it receives must have one distribution for
+//! all shares that give one output.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::common::*;
 use crate::privacy::{Layout, Plan, Source, Var, leaks};
 use quorate_crypto::{Seed, Tape};
 use quorate_engine::testing::{Received, parties};
 use quorate_engine::{Ctx, Form, Phase, Result, Sharing};
-use quorate_ring::Ring;
+use quorate_ring::{Ring, Vector};
 use quorate_rss::Rss;
 
 /// Bytes for each lane on a tape of what the coalition knows: more than anybody draws.
@@ -20,7 +23,7 @@ const KNOWN_BYTES: usize = 64;
 #[derive(Clone, Copy, Debug)]
 struct Case {
     n: usize,
-    /// The coalition, a bit each; also the name of the key that it lacks.
+    /// The coalition, a bit each; of t parties also the name of the key that it lacks.
     coalition: u8,
     known: u8,
 }
@@ -46,6 +49,22 @@ impl Case {
         coalitions(n).flat_map(move |coalition| [0, 0xff].map(|known| Case { n, coalition, known }))
     }
 
+    /// Single parties, where t is more than 1.
+    fn single(n: usize) -> impl Iterator<Item = Case> {
+        (0..n).flat_map(move |party| [0, 0xff].map(|known| Case { n, coalition: 1 << party, known }))
+    }
+
+    /// The one key that a coalition of t parties lacks.
+    fn key(&self) -> Source {
+        Source::Key { set: self.coalition }
+    }
+
+    /// The keys that the coalition lacks.
+    fn lacked(&self) -> impl Iterator<Item = u8> {
+        let coalition = self.coalition;
+        coalitions(self.n).filter(move |set| set & coalition == coalition)
+    }
+
     fn has(&self, party: usize) -> bool {
         self.coalition >> party & 1 == 1
     }
@@ -60,9 +79,15 @@ impl Case {
         self.others().filter(|&party| sent_by(self.n, party) != self.coalition).count()
     }
 
+    /// The missing shares of two values.
+    fn draw_pairs(&self, plan: &mut Plan, layout: Layout) -> Vec<(Var, Var)> {
+        let mut draw = |set| plan.draw(Source::Key { set }, layout);
+        self.lacked().map(|set| (draw(set), draw(set))).collect()
+    }
+
     /// Draws of the missing key, of several vectors after each other.
     fn draw(&self, plan: &mut Plan, layout: Layout, count: usize) -> Vec<Var> {
-        (0..count).map(|_| plan.draw(Source::Key, layout)).collect()
+        (0..count).map(|_| plan.draw(self.key(), layout)).collect()
     }
 
     /// Runs `protocol` on the tapes of `plan`; `layout` says what the i-th message that one hears from a party is.
@@ -76,14 +101,13 @@ impl Case {
             let me = party.me();
             let known_bytes = KNOWN_BYTES * plan.lanes().max(64);
             let known = || Tape::new(vec![self.known; known_bytes]);
-            let (missing, own) = (Tape::new(plan.tape(Source::Key)), Source::Private { party: me });
-            let fixed: Vec<_> = coalitions(self.n).map(|set| (set, known())).collect();
-            let key = |set: u8| match fixed.iter().find(|(of, _)| *of == set) {
-                Some((_, tape)) if set != self.coalition => tape.clone(),
-                _ => missing.clone(),
-            };
+            let own = Source::Private { party: me };
+            let missing: BTreeMap<u8, Arc<Tape>> =
+                self.lacked().map(|set| (set, Tape::new(plan.tape(Source::Key { set })))).collect();
+            let fixed: BTreeMap<u8, Arc<Tape>> =
+                coalitions(self.n).filter(|set| !missing.contains_key(set)).map(|set| (set, known())).collect();
             let private = if self.has(me) { known() } else { Tape::new(plan.tape(own)) };
-            let seed_of = |set: u8| Seed::insecure_from_tape(key(set));
+            let seed_of = |set: u8| Seed::insecure_from_tape(missing.get(&set).unwrap_or_else(|| &fixed[&set]).clone());
             let private_seed = Seed::insecure_from_tape(private.clone());
             let rss = Rss::insecure_with_seeds(self.n, me, seed_of, private_seed).unwrap();
             party.insecure_record();
@@ -91,10 +115,13 @@ impl Case {
             let revealed = run.phase(Phase::Offline, async |ctx| protocol(&rss, ctx).await).unwrap();
             run.finish();
             if !self.has(me) {
-                assert_eq!(missing.drawn(), plan.tape(Source::Key).len(), "the missing key at party {me}, {self:?}");
+                for (&set, tape) in missing.iter().filter(|(set, _)| *set >> me & 1 == 0) {
+                    let planned = plan.tape(Source::Key { set }).len();
+                    assert_eq!(tape.drawn(), planned, "the missing key of {set:b} at party {me}, {self:?}");
+                }
                 assert_eq!(private.drawn(), plan.tape(own).len(), "coins of party {me}, {self:?}");
             }
-            assert!(fixed.iter().all(|(_, tape)| tape.drawn() <= known_bytes), "a tape is too short, {self:?}");
+            assert!(fixed.values().all(|tape| tape.drawn() <= known_bytes), "a tape is too short, {self:?}");
             let transcript = party.insecure_transcript();
             party.leave(false);
             (transcript, revealed)
@@ -195,6 +222,98 @@ fn dot_products() {
     }
 }
 
+/// The inputs of all others, opened in sums: of each input other missing shares are zero. Of several sums the party may
+/// not see which inputs gave them (docs/security/rss-arguments.md).
+#[test]
+fn sums_of_inputs_seen_by_single_parties() {
+    for case in Case::single(5) {
+        let (mut plan, element) = (Plan::default(), Layout::Element { k: 1 });
+        let inputs: Vec<Var> = case.others().map(|_| plan.var(1)).collect();
+        for owner in case.others() {
+            for set in case.lacked().filter(|set| set >> owner & 1 == 0 && *set != sent_by(case.n, owner)) {
+                plan.draw(Source::Key { set }, element);
+            }
+        }
+        let lanes = plan.lanes();
+        let seen = case.observe(
+            &plan,
+            |_, _| element,
+            async |rss, ctx| {
+                let (mut shared, mut sums) = (Vec::<A>::new(), Vec::new());
+                for (owner, &input) in case.others().zip(&inputs) {
+                    let value: Option<Vector> = (ctx.me() == owner).then(|| plan.vector(input, 1));
+                    shared.push(rss.input(ctx, owner, (Ring::of(1), lanes), value.as_ref()).await?);
+                }
+                for pair in shared.windows(2) {
+                    sums.push(open(rss, ctx, &rss.add(&pair[0], &pair[1])).await?);
+                }
+                Ok((0..lanes).map(|lane| sums.iter().fold(0, |all, sum| all << 1 | sum[lane])).collect())
+            },
+        );
+        check(&case, &seen, |lane| all_of(&inputs, lane));
+    }
+}
+
+/// The values of x and y over Z_2, of which the coalition lacks these shares.
+fn pair_of(shares: &[(Var, Var)], lane: usize) -> u64 {
+    let (x, y) = shares.iter().fold((0, 0), |(x, y), (a, b)| (x ^ a.of(lane), y ^ b.of(lane)));
+    x << 1 | y
+}
+
+/// Of two operands four shares each are missing, and of the masks ten.
+#[test]
+fn ands_seen_by_single_parties() {
+    for case in Case::single(5).filter(|case| case.known == 0 && [1, 1 << 3].contains(&case.coalition)) {
+        for opened in [false, true] {
+            let (mut plan, row) = (Plan::default(), Layout::Rows { rows: 1 });
+            let shares = case.draw_pairs(&mut plan, row);
+            for set in case.lacked() {
+                let masked = |party: &usize| set >> party & 1 == 0 && sent_by(case.n, *party) != set;
+                for _ in (0..case.n).filter(masked) {
+                    plan.draw(Source::Key { set }, row);
+                }
+            }
+            let shape = (1, plan.lanes());
+            let seen = case.observe(
+                &plan,
+                |_, _| row,
+                async |rss, ctx| {
+                    let (x, y): (B, B) = (rss.prandr(ctx, shape), rss.prandr(ctx, shape));
+                    let and = rss.and(ctx, &x, &y).await?;
+                    if !opened {
+                        return Ok(Vec::new());
+                    }
+                    Ok(open_bits(rss, ctx, &and).await?.into_iter().map(u64::from).collect())
+                },
+            );
+            check(&case, &seen, |lane| pair_of(&shares, lane));
+        }
+    }
+}
+
+#[test]
+fn opened_products_seen_by_single_parties() {
+    for case in Case::single(5).filter(|case| case.known == 0) {
+        let (mut plan, element) = (Plan::default(), Layout::Element { k: 1 });
+        let shares = case.draw_pairs(&mut plan, element);
+        for set in case.lacked() {
+            for _ in 0..2 {
+                plan.draw(Source::Key { set }, element);
+            }
+        }
+        let shape = (Ring::of(1), plan.lanes());
+        let seen = case.observe(
+            &plan,
+            |_, _| element,
+            async |rss, ctx| {
+                let (x, y): (A, A) = (rss.prandr(ctx, shape), rss.prandr(ctx, shape));
+                Ok(rss.multiply_and_open(ctx, &x, &y).await?.to_u64s())
+            },
+        );
+        check(&case, &seen, |lane| pair_of(&shares, lane));
+    }
+}
+
 #[test]
 fn ands() {
     for case in [3, 5, 7].into_iter().flat_map(Case::all) {
@@ -232,8 +351,8 @@ fn edabits() {
         for &party in &others {
             plan.draw(Source::Private { party }, element);
             if sent_by(case.n, party) != case.coalition {
-                plan.draw(Source::Key, element);
-                plan.draw(Source::Key, rows);
+                plan.draw(case.key(), element);
+                plan.draw(case.key(), rows);
             }
         }
         if k == 2 {
@@ -286,10 +405,10 @@ fn injected_random_bits() {
             let (next, after) = ((me + 1) % 3, (me + 2) % 3);
             let piece = |block| Layout::Piece { k, block };
             let mut plan = Plan::in_blocks();
-            let bit = plan.draw(Source::Key, Layout::Rows { rows: 1 });
+            let bit = plan.draw(case.key(), Layout::Rows { rows: 1 });
             let (input, mask) = (plan.var(k), plan.var(k));
             for (block, var) in [(next, input), (after, mask), (next, mask)] {
-                plan.draw_var(Source::Key, piece(block), var);
+                plan.draw_var(case.key(), piece(block), var);
             }
             let layout = |from, i| match (from == next, i) {
                 (true, 0) => piece(next),
@@ -318,11 +437,11 @@ fn edabits_of_summands() {
         let rows = k as usize / 2 + 2;
         let pairs = |block| Layout::Block { rows, block };
         let mut plan = Plan::in_blocks();
-        let share = plan.draw(Source::Key, Layout::Rows { rows: k as usize });
-        plan.draw(Source::Key, word);
-        plan.draw(Source::Key, product);
+        let share = plan.draw(case.key(), Layout::Rows { rows: k as usize });
+        plan.draw(case.key(), word);
+        plan.draw(case.key(), product);
         let mask = plan.var(rows as u32);
-        [after, next].into_iter().for_each(|block| plan.draw_var(Source::Key, pairs(block), mask));
+        [after, next].into_iter().for_each(|block| plan.draw_var(case.key(), pairs(block), mask));
         if k == 4 {
             case.draw(&mut plan, Layout::Rows { rows: 1 }, case.masks());
         }
@@ -353,7 +472,7 @@ fn shuffles_of_two_rows() {
                 for pass in coalitions(3) {
                     if pass == case.coalition {
                         // A batch of 16 words, of which the order of two rows takes the last one's lowest bit.
-                        plan.draw(Source::Key, Layout::Same { byte: order, count: 16 * 8 });
+                        plan.draw(case.key(), Layout::Same { byte: order, count: 16 * 8 });
                     }
                     case.draw(&mut plan, element, 2 * case.masks());
                 }

@@ -47,8 +47,8 @@ pub(crate) enum Source {
     Missed { by: usize },
     /// A party's own coins.
     Private { party: usize },
-    /// The one key that the coalition under test lacks.
-    Key,
+    /// The key of a share that the coalition under test lacks.
+    Key { set: u8 },
 }
 
 /// All inputs and all draws, each draw in the order of its source.
@@ -180,7 +180,7 @@ impl Plan {
         match source {
             Source::Missed { by } => by != party,
             Source::Private { party: owner } => owner == party,
-            Source::Key => false,
+            Source::Key { .. } => false,
         }
     }
 }

@@ -12,10 +12,16 @@ use crate::scheme::mask;
 pub fn draw_mask(k: u32, coins: &mut Coins) -> Zeroizing<BoxedUint> {
     loop {
         let drawn = coins.bits(slot_bits(k));
-        if read(&drawn, 2 * k + 1, SIGMA) != mask(SIGMA) {
+        if !all_ones(&drawn, 2 * k + 1, SIGMA) {
             return drawn;
         }
     }
+}
+
+/// Whether these bits, more than 64, are all set.
+pub fn all_ones(words: &BoxedUint, from: u32, bits: u32) -> bool {
+    let rest = bits - 64;
+    (read(words, from, 64) == mask(64)) & (read(words, from + 64, rest) == mask(rest))
 }
 
 /// Up to 64 bits from a bit on.

@@ -82,18 +82,25 @@ fn the_largest_factors_and_masks_do_not_reach_the_next_slot() {
     for k in [1, 8, 16, 31, 32, 64] {
         let most = u128::from(mask(k)) * u128::from(mask(k));
         let bits = slot_bits(k);
-        let largest = |high: u64| {
+        let ones = |bits: u32| BoxedUint::max(bits).shr(bits.next_multiple_of(64) - bits);
+        let largest = |high: &BoxedUint| {
             let mut drawn = BoxedUint::zero_with_precision(bits);
-            slots::write(&mut drawn, 0, &BoxedUint::max(2 * k + 1).shr((2 * k + 1).next_multiple_of(64) - (2 * k + 1)));
-            slots::write(&mut drawn, 2 * k + 1, &BoxedUint::from(high));
+            slots::write(&mut drawn, 0, &ones(2 * k + 1));
+            slots::write(&mut drawn, 2 * k + 1, high);
             drawn
         };
         let sum = |r: &BoxedUint| {
             let (wide, product) = (r.clone().resize(320), BoxedUint::from(most).resize(320));
             wide.wrapping_add(&product).wrapping_add(&product)
         };
-        assert!(sum(&largest(mask(SIGMA) - 1)).bits_vartime() <= bits, "k = {k}");
-        assert!(sum(&largest(mask(SIGMA))).bits_vartime() > bits, "a mask that is never drawn, k = {k}");
+        let (never, most_drawn) = (ones(SIGMA), ones(SIGMA).wrapping_sub(BoxedUint::one()));
+        assert!(sum(&largest(&most_drawn)).bits_vartime() <= bits, "k = {k}");
+        assert!(sum(&largest(&never)).bits_vartime() > bits, "a mask that is never drawn, k = {k}");
+        assert!(slots::all_ones(&largest(&never), 2 * k + 1, SIGMA));
+        for bit in 0..SIGMA {
+            let other = ones(SIGMA).wrapping_sub(BoxedUint::one_with_precision(128).shl(bit));
+            assert!(!slots::all_ones(&largest(&other), 2 * k + 1, SIGMA), "k = {k}, bit {bit}");
+        }
         let mut coins = test_coins(13);
         assert!((0..50).all(|_| slots::draw_mask(k, &mut coins).bits_vartime() <= bits));
     }

@@ -72,14 +72,25 @@ impl Drop for Scratch {
     }
 }
 
-/// The columns of a batch, tile by tile; wiped on drop.
+/// The columns of a batch, tile by tile; in a dry run nothing. Wiped on drop.
 pub(super) struct Columns {
-    words: Vec<u64>,
+    words: Option<Vec<u64>>,
 }
 
 impl Columns {
     pub fn zeros(batch: Batch) -> Columns {
-        Columns { words: vec![0; COLUMNS * GROUP_WORDS * batch.all_groups()] }
+        Columns { words: Some(vec![0; COLUMNS * GROUP_WORDS * batch.all_groups()]) }
+    }
+
+    /// Those of a dry run, which is charged for what the trees would draw.
+    pub fn shape(batch: Batch, options: Options) -> Columns {
+        let leaves: usize = options.depths().iter().map(|&depth| 1 << depth).sum();
+        charge(Kernel::Draw, leaves * batch.all_groups() * (GROUP / 8));
+        Columns { words: None }
+    }
+
+    pub fn is_shape(&self) -> bool {
+        self.words.is_none()
     }
 
     fn place((first, groups): (usize, usize)) -> std::ops::Range<usize> {
@@ -89,15 +100,19 @@ impl Columns {
 
     /// A tile's columns, one after the other.
     pub fn tile(&self, tile: (usize, usize)) -> &[u64] {
-        &self.words[Self::place(tile)]
+        &self.words.as_deref().unwrap_or_default()[Self::place(tile)]
     }
 
     pub fn tile_mut(&mut self, tile: (usize, usize)) -> &mut [u64] {
-        &mut self.words[Self::place(tile)]
+        &mut self.words.as_deref_mut().unwrap_or_default()[Self::place(tile)]
     }
 
     /// Step 4: the wanted rows.
     pub fn rows(self, batch: Batch) -> Blocks {
+        if self.is_shape() {
+            charge(Kernel::Transpose, batch.groups * GROUP * (2 * 40 + COLUMNS));
+            return Blocks::shape(batch.len);
+        }
         let mut rows = vec![0u128; batch.groups * GROUP];
         for tile in batch.tiles().filter(|&(first, _)| first < batch.groups) {
             rows_of_128(self.tile(tile), &mut rows[tile.0 * GROUP..(tile.0 + tile.1) * GROUP]);
@@ -110,15 +125,8 @@ impl Columns {
 
 impl Drop for Columns {
     fn drop(&mut self) {
-        self.words.as_mut_slice().zeroize();
+        self.words.as_deref_mut().unwrap_or_default().zeroize();
     }
-}
-
-/// Charges a dry run with the work of a batch.
-pub(super) fn charge_work(batch: Batch, options: Options) {
-    let leaves: usize = options.depths().iter().map(|&depth| 1 << depth).sum();
-    charge(Kernel::Draw, leaves * batch.all_groups() * (GROUP / 8));
-    charge(Kernel::Transpose, batch.groups * GROUP * (2 * 40 + COLUMNS));
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ mod tests;
 pub(crate) use receiver::SoftReceiver;
 pub(crate) use sender::SoftSender;
 
+use quorate_ring::Bits;
+
 use crate::cost::Cost;
 use crate::options::Options;
 
@@ -66,17 +68,22 @@ impl Batch {
         data.chain(self.checked.then_some((self.groups, 1)))
     }
 
-    /// Bytes of the receiver's corrections.
-    fn correction_bytes(self, options: Options) -> usize {
-        (options.depths().len() - 1) * self.all_groups() * (GROUP / 8)
+    /// Bits of the receiver's corrections.
+    fn correction_bits(self, options: Options) -> usize {
+        (options.depths().len() - 1) * self.all_groups() * GROUP
+    }
+
+    /// The receiver's message, one row of bits: the corrections, then what turns its choices into chosen ones.
+    fn message(self, options: Options, given: bool) -> (usize, usize) {
+        (1, self.correction_bits(options) + if given { self.len } else { 0 })
     }
 }
 
 /// What a batch costs.
 pub(crate) fn cost(options: Options, len: usize, given: bool) -> Cost {
     let batch = Batch::new(len, options);
-    let chosen = if given { len.div_ceil(8) } else { 0 };
-    let receiver = (batch.correction_bytes(options) + chosen) as u64;
+    let (rows, lanes) = batch.message(options, given);
+    let receiver = Bits::packed_bytes(rows, lanes) as u64;
     if batch.checked {
         let (challenge, answer) = (check::CHALLENGE_BYTES as u64, check::ANSWER_BYTES as u64);
         return Cost { rounds: 3, by_sender: challenge, by_receiver: receiver + answer };

@@ -4,18 +4,19 @@ use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Bits, Module, Wiped};
 
 use super::check::{self, Digest, Hash};
-use super::columns::{Columns, GROUP_WORDS, Scratch, charge_work};
+use super::columns::{Columns, GROUP_WORDS, Scratch};
 use super::{Batch, GROUP, cost};
 use crate::cost::Cost;
 use crate::options::Options;
 use crate::source::{Choices, Received, Receiver};
 use crate::tree::Tree;
+use crate::triples::matrix;
 
 /// The receiver's end for a session.
 pub(crate) struct SoftReceiver {
     pub(super) peer: usize,
     pub(super) options: Options,
-    /// None in a dry run.
+    /// None in a dry run, which draws nothing.
     pub(super) trees: Vec<Tree>,
 }
 
@@ -24,7 +25,8 @@ struct Expanded {
     /// u, all groups of it: one row.
     u: Wiped<Bits>,
     columns: Columns,
-    message: Vec<u8>,
+    /// The corrections, and room for the differences of chosen bits.
+    message: Bits,
 }
 
 impl SoftReceiver {
@@ -33,12 +35,15 @@ impl SoftReceiver {
     }
 
     /// Steps 1 and 2.
-    fn expand(&self, batch: Batch, instance: u128) -> Expanded {
-        let mut u = Wiped(Bits::zeros(1, batch.all_groups() * GROUP));
+    fn expand(&self, ctx: &Ctx, batch: Batch, instance: u128, given: bool) -> Expanded {
+        let (rows, lanes) = batch.message(self.options, given);
+        let (mut u, mut message) = (matrix(ctx, 1, batch.all_groups() * GROUP), matrix(ctx, rows, lanes).into_inner());
+        if ctx.is_dry() {
+            return Expanded { u, columns: Columns::shape(batch, self.options), message };
+        }
         let mut columns = Columns::zeros(batch);
-        let mut message = Vec::with_capacity(batch.correction_bytes(self.options) + batch.len.div_ceil(8));
         let mut scratch = Scratch::new(self.options);
-        let u_words: &mut [u64] = bytemuck::cast_slice_mut(u.bytes_mut());
+        let (u_words, mut corrections) = (u.words_of_mut(0), message.words_of_mut(0));
         for tile in batch.tiles() {
             scratch.begin(instance, tile);
             let width = tile.1 * GROUP_WORDS;
@@ -52,38 +57,39 @@ impl SoftReceiver {
                     u.copy_from_slice(sum);
                     continue;
                 }
-                let start = message.len();
-                message.extend_from_slice(bytemuck::cast_slice(sum));
-                message[start..].iter_mut().zip(bytemuck::cast_slice::<u64, u8>(u)).for_each(|(c, u)| *c ^= u);
+                let (correction, after) = corrections.split_at_mut(width);
+                corrections = after;
+                correction.iter_mut().zip(sum.iter().zip(&*u)).for_each(|(c, (sum, u))| *c = sum ^ u);
             }
         }
         Expanded { u, columns, message }
     }
 
     /// Answers the sender's challenge.
-    async fn prove(&self, ctx: &Ctx, batch: Batch, instance: u128, expanded: &mut Expanded) -> Result<()> {
+    async fn prove(&self, ctx: &Ctx, batch: Batch, instance: u128, expanded: &Expanded) -> Result<()> {
         let challenge = ctx.exchange_bytes(&[], &[(self.peer, check::CHALLENGE_BYTES)]).await?.pop();
         let challenge: [u8; check::CHALLENGE_BYTES] =
             challenge.and_then(|bytes| bytes.try_into().ok()).ok_or(Error::Bug { what: "a challenge was lost" })?;
-        let hash = Hash::new(&challenge);
-        let words: &[u64] = bytemuck::cast_slice(expanded.u.bytes_mut());
-        let u: Digest = hash.column(batch, |(first, count)| &words[first * GROUP_WORDS..(first + count) * GROUP_WORDS]);
-        let answer = check::answer(instance, u, hash.columns(batch, &expanded.columns));
+        let answer = expanded.answer(batch, instance, &challenge);
         ctx.exchange_bytes(&[(self.peer, &answer)], &[]).await?;
         Ok(())
     }
+}
 
-    async fn rehearse(&self, ctx: &Ctx, batch: Batch, instance: u128, choices: Choices<'_>) -> Result<Received> {
-        charge_work(batch, self.options);
-        let cost = cost(self.options, batch.len, matches!(choices, Choices::Given(_)));
-        let answer = if batch.checked { check::ANSWER_BYTES } else { 0 };
-        ctx.exchange_bytes(&[(self.peer, &vec![0; cost.by_receiver as usize - answer])], &[]).await?;
-        if batch.checked {
-            ctx.exchange_bytes(&[], &[(self.peer, check::CHALLENGE_BYTES)]).await?;
-            ctx.exchange_bytes(&[(self.peer, &[0; check::ANSWER_BYTES])], &[]).await?;
+impl Expanded {
+    /// The answer to a challenge; zeros in a dry run.
+    fn answer(
+        &self,
+        batch: Batch,
+        instance: u128,
+        challenge: &[u8; check::CHALLENGE_BYTES],
+    ) -> [u8; check::ANSWER_BYTES] {
+        if self.columns.is_shape() {
+            return [0; check::ANSWER_BYTES];
         }
-        let blocks = crate::Blocks::shape(batch.len);
-        Ok(Received { choices: Bits::shape(1, batch.len), blocks, instance })
+        let (hash, words) = (Hash::new(challenge), self.u.words_of(0));
+        let u: Digest = hash.column(batch, |(first, count)| &words[first * GROUP_WORDS..(first + count) * GROUP_WORDS]);
+        check::answer(instance, u, hash.columns(batch, &self.columns))
     }
 }
 
@@ -99,19 +105,16 @@ impl Receiver for SoftReceiver {
     async fn extend(&self, ctx: &Ctx, choices: Choices<'_>) -> Result<Received> {
         let batch = Batch::new(choices.len(), self.options);
         let instance = ctx.randomness().instance();
-        if ctx.is_dry() {
-            return self.rehearse(ctx, batch, instance, choices).await;
-        }
-        let mut expanded = self.expand(batch, instance);
+        let mut expanded = self.expand(ctx, batch, instance, matches!(choices, Choices::Given(_)));
         let own = Wiped(expanded.u.slice_lanes(0..batch.len));
         if let Choices::Given(wanted) = choices {
             let mut difference = wanted.clone();
             difference.add_assign(&own);
-            difference.pack(&mut expanded.message);
+            expanded.message.write_lanes_at(batch.correction_bits(self.options), &difference);
         }
-        ctx.exchange_bytes(&[(self.peer, &expanded.message)], &[]).await?;
+        ctx.exchange(&[(self.peer, &expanded.message)], &[]).await?;
         if batch.checked {
-            self.prove(ctx, batch, instance, &mut expanded).await?;
+            self.prove(ctx, batch, instance, &expanded).await?;
         }
         let choices = match choices {
             Choices::Given(wanted) => wanted.clone(),

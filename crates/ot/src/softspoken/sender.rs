@@ -2,14 +2,16 @@
 
 use quorate_crypto::os_random;
 use quorate_engine::{Ctx, Error, Result};
+use quorate_ring::Bits;
 use quorate_ring::columns::xor_if;
 
 use super::check::{self, Hash};
-use super::columns::{Columns, GROUP_WORDS, Scratch, charge_work};
+use super::columns::{Columns, GROUP_WORDS, Scratch};
 use super::{Batch, GROUP, cost};
 use crate::blocks::Blocks;
 use crate::cost::Cost;
 use crate::options::Options;
+use crate::setup::LOST;
 use crate::source::{Sender, Sent};
 use crate::tree::Tree;
 use zeroize::Zeroize;
@@ -19,7 +21,7 @@ pub(crate) struct SoftSender {
     pub(super) peer: usize,
     pub(super) options: Options,
     pub(super) delta: u128,
-    /// None in a dry run.
+    /// None in a dry run, which draws nothing.
     pub(super) trees: Vec<Tree>,
 }
 
@@ -34,11 +36,14 @@ impl SoftSender {
         SoftSender { peer, options, delta, trees }
     }
 
-    /// Steps 1 and 3. `message` holds the corrections, and no more.
-    fn expand(&self, batch: Batch, instance: u128, message: &[u8]) -> Columns {
+    /// Steps 1 and 3, with the corrections of the receiver's message.
+    fn expand(&self, batch: Batch, instance: u128, message: &Bits) -> Columns {
+        if message.is_shape() {
+            return Columns::shape(batch, self.options);
+        }
         let mut columns = Columns::zeros(batch);
         let mut scratch = Scratch::new(self.options);
-        let (mut correction, mut message) = (Vec::new(), message);
+        let mut corrections = message.words_of(0);
         for tile in batch.tiles() {
             scratch.begin(instance, tile);
             let width = tile.1 * GROUP_WORDS;
@@ -48,12 +53,10 @@ impl SoftSender {
                 rest = others;
                 scratch.sum(tree, own);
                 if i > 0 {
-                    let (bytes, after) = message.split_at(8 * width);
-                    message = after;
-                    correction.clear();
-                    correction.extend(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
+                    let (correction, after) = corrections.split_at(width);
+                    corrections = after;
                     for (j, column) in own.chunks_exact_mut(width).enumerate() {
-                        xor_if(column, &correction, self.delta >> (first_column + j) & 1 == 1);
+                        xor_if(column, correction, self.delta >> (first_column + j) & 1 == 1);
                     }
                 }
                 first_column += tree.depth;
@@ -69,26 +72,16 @@ impl SoftSender {
         ctx.exchange_bytes(&[(self.peer, &challenge)], &[]).await?;
         let digests = Hash::new(&challenge).columns(batch, columns);
         let answer = ctx.exchange_bytes(&[], &[(self.peer, check::ANSWER_BYTES)]).await?.pop().unwrap_or_default();
-        match check::holds(instance, self.delta, digests, &answer) {
+        match columns.is_shape() || check::holds(instance, self.delta, digests, &answer) {
             true => Ok(()),
             false => Err(Error::Cheating { check: check::CHECK }),
         }
     }
 
-    async fn rehearse(&self, ctx: &Ctx, batch: Batch, instance: u128, receives: usize) -> Result<Sent> {
-        charge_work(batch, self.options);
-        ctx.exchange_bytes(&[], &[(self.peer, receives)]).await?;
-        if batch.checked {
-            ctx.exchange_bytes(&[(self.peer, &[0; check::CHALLENGE_BYTES])], &[]).await?;
-            ctx.exchange_bytes(&[], &[(self.peer, check::ANSWER_BYTES)]).await?;
-        }
-        Ok(Sent { blocks: Blocks::shape(batch.len), instance })
-    }
-
     /// q_i = q_i + d_i Delta.
-    fn turn(&self, blocks: &mut Blocks, differences: &[u8]) {
+    fn turn(&self, blocks: &mut Blocks, differences: &Bits) {
         for (i, block) in blocks.as_mut_slice().iter_mut().enumerate() {
-            let bit = u128::from(differences[i / 8] >> (i % 8) & 1);
+            let bit = u128::from(differences.words_of(0)[i / 64] >> (i % 64) & 1);
             *block ^= self.delta & 0u128.wrapping_sub(bit);
         }
     }
@@ -110,20 +103,15 @@ impl Sender for SoftSender {
     async fn extend(&self, ctx: &Ctx, len: usize, given: bool) -> Result<Sent> {
         let batch = Batch::new(len, self.options);
         let instance = ctx.randomness().instance();
-        let corrections = batch.correction_bytes(self.options);
-        let receives = corrections + if given { len.div_ceil(8) } else { 0 };
-        if ctx.is_dry() {
-            return self.rehearse(ctx, batch, instance, receives).await;
-        }
-        let message = ctx.exchange_bytes(&[], &[(self.peer, receives)]).await?.pop().unwrap_or_default();
-        let (corrections, differences) = message.split_at(corrections);
-        let columns = self.expand(batch, instance, corrections);
+        let shape = batch.message(self.options, given);
+        let message = ctx.exchange::<Bits>(&[], &[(self.peer, shape)]).await?.pop().ok_or(LOST)?;
+        let columns = self.expand(batch, instance, &message);
         if batch.checked {
             self.verify(ctx, batch, instance, &columns).await?;
         }
         let mut blocks = columns.rows(batch);
         if given {
-            self.turn(&mut blocks, differences);
+            self.turn(&mut blocks, &message.slice_lanes(batch.correction_bits(self.options)..shape.1));
         }
         Ok(Sent { blocks, instance })
     }

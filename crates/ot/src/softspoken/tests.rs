@@ -171,6 +171,24 @@ fn costs_are_those_of_the_wire_and_of_a_dry_run() {
     assert_eq!(cost::cots(Options::IKNP, 1024).by_receiver, 1024 * 127 / 8);
 }
 
+/// Four tebibytes of corrections would fit nowhere.
+#[test]
+fn a_dry_run_holds_nothing() {
+    let len = 1 << 40;
+    for options in [Options::IKNP, Options::default(), Options::MALICIOUS] {
+        let Cost { rounds, by_sender, by_receiver } = cost::cots(options, len);
+        for (me, bytes) in [by_sender, by_receiver].into_iter().enumerate() {
+            let ot = Ot::dry(1 - me, options);
+            let work = async |ctx: &Ctx| match me {
+                0 => ot.send_random(ctx, len).await.map(|blocks| blocks[0].len()),
+                _ => ot.receive_random(ctx, len).await.map(|(_, blocks)| blocks.len()),
+            };
+            let (made, priced) = dry::run(me, 2, Phase::Online, work).unwrap();
+            assert_eq!((made, sent(&priced)), (len, (rounds, bytes)), "{options:?}, party {me}");
+        }
+    }
+}
+
 /// Sets up and makes one batch in each direction; what party `me` got.
 fn session(party: &mut Party, options: Options, tampered: Option<Tampered>) -> Result<[End; 2]> {
     let me = party.me();
