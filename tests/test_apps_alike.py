@@ -11,13 +11,19 @@ import numpy as np
 import pytest
 
 import quorate as qr
+from protocols import places
+from quorate._families import FAMILIES
 
 MIXES = ("auto", "A", "B", "Y", "A+B", "A+Y", "B+Y", "A+B+Y")
 SESSIONS: dict[str, dict[str, Any]] = {
-    **{f"rss {parties}": {"protocol": "rss", "parties": parties} for parties in (3, 5, 7)},
-    "rss bounded": {"protocol": "rss", "max_memory": "1GB"},
-    **{f"aby {mix}": {"protocol": "aby", "sharings": mix} for mix in MIXES},
-    "aby bounded": {"protocol": "aby", "max_memory": "1GB"},
+    **{str(place): place._asdict() for place in places()},
+    **{f"{protocol} bounded": {"protocol": protocol, "max_memory": "1GB"} for protocol in FAMILIES},
+    **{
+        f"{protocol} {mix}": {"protocol": protocol, "sharings": mix}
+        for protocol, family in FAMILIES.items()
+        if "Y" in family.sharings
+        for mix in MIXES
+    },
 }
 
 

@@ -52,7 +52,7 @@ def test_names_places_and_protocols_are_checked_before_anything_is_measured(tmp_
         _bench.run(["nope"], "rss", None, None)
     with pytest.raises(ConfigError, match="pika"):
         _bench.run([], "pika", None, None)
-    with pytest.raises(ConfigError, match=r'no benchmarks for protocol "bgw"; there are some for rss, aby, ot$'):
+    with pytest.raises(ConfigError, match=r'no benchmarks for protocol "bgw"; there are some for rss, aby, .*ot$'):
         _bench.run(["mul"], "bgw", None, None)
     with pytest.raises(ConfigError, match="another protocol than aby"):
         _bench.run(["edabit"], "aby", None, None)

@@ -164,6 +164,14 @@ pub trait Stocks {
     /// Whatever ends a run.
     async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>>;
 
+    /// Makes those of one draw, where they are drawn.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    async fn make_drawn(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>> {
+        self.make(ctx, kind, len).await
+    }
+
     /// A place for correlations.
     fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> Material<Self::V, Self::B> {
         let vector = |&(ring, count): &(Ring, usize)| self.blank(dry, (ring, count * len));
@@ -211,7 +219,7 @@ pub trait Stocks {
     async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>> {
         let draw = self.stock().place(ctx, &kind, len)?;
         match draw {
-            Draw::Make => Box::pin(self.make(&ctx.offline_child(), &kind, len)).await,
+            Draw::Make => Box::pin(self.make_drawn(&ctx.offline_child(), &kind, len)).await,
             Draw::Recorded => Ok(self.blank_material(true, &self.layout(&kind), len)),
             Draw::Stock(range) => match self.stock().made().get(&kind) {
                 Some(material) => Ok(material.slice(&self.layout(&kind), range)),

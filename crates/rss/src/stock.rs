@@ -115,6 +115,11 @@ impl Stocks for Rss {
             _ => self.make_in_chunks(ctx, kind, chunks, make).await,
         }
     }
+
+    /// Gadgets draw chunk by chunk as it is.
+    async fn make_drawn(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        self.make_chunk(ctx, *kind, self.form_for(*kind, len), len).await
+    }
 }
 
 fn edabits(material: Material) -> Result<EdaBits<Shared<Vector>, Shared<Bits>>> {

@@ -251,7 +251,8 @@ pub(crate) fn rehearse_step<B: Family>(
             dry.record_demand();
             Ok(dry)
         };
-        let rounds = match parties > 2 {
+        let among_more = parties > 2;
+        let rounds = match among_more {
             true => step.rounds_together(ready, (parties, me), ahead)?,
             false => step.run(&ready(me)?, (parties, me), ahead)?.0.traffic.rounds,
         };
