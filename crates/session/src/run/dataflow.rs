@@ -11,7 +11,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use quorate_engine::{Believed, Checked, Ctx, Opened, Result, Step, Steps};
+use quorate_engine::{Believed, Checked, Ctx, Error, Opened, Result, Step, Steps};
 use quorate_gadgets::Computes;
 use quorate_graph::NodeId;
 
@@ -66,7 +66,7 @@ impl<'w, S: Computes> Executor<'w, S> {
         };
         for end in self.order.stages() {
             if end == self.order.len() && !self.work.reveals.is_empty() && !ctx.is_alone() {
-                walk.checked = Some(Rc::new(self.s.check(ctx).await?));
+                walk.checked = Some(Rc::new(self.check(ctx).await?));
             }
             (walk.left, walk.end) = (end - walk.end, end);
             poll_fn(|context| walk.advance(context)).await?;
@@ -75,8 +75,19 @@ impl<'w, S: Computes> Executor<'w, S> {
         if ctx.is_alone() {
             return Ok(walk.opened.iter().map(|_| None).collect());
         }
-        let checked = self.s.check(ctx).await?;
+        let checked = self.check(ctx).await?;
         walk.opened.into_iter().map(|value| value.map(|value| value.believe(&checked)).transpose()).collect()
+    }
+
+    /// Checks what was opened so far. What that takes counts to the first result; where there is none, to the last step.
+    async fn check(&self, ctx: &Ctx) -> Result<Checked> {
+        let result = self.work.reveals.first().map(|reveal| reveal.node);
+        let Some(id) = result.or(self.work.nodes.last().copied()).filter(|_| S::CHECKED) else {
+            return self.s.check(ctx).await;
+        };
+        let step = Step { id: id.0, name: format!("check before {}", self.work.graph.describe(id)).into() };
+        let checks = ctx.join_steps(1, |_| Some(step.clone()), async |ctx, _| self.s.check(&ctx).await).await?;
+        checks.into_iter().next().ok_or(Error::Bug { what: "a check without an end" })
     }
 
     /// The steps whose values a step reads.
