@@ -21,7 +21,9 @@ pub use crate::yao::cost as yao;
 /// Rounds, and payload bytes sent by both parties together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
+    /// Rounds, one after the other.
     pub rounds: u32,
+    /// Payload bytes, of all parties.
     pub bytes: u64,
 }
 

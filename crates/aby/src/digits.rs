@@ -11,6 +11,7 @@ pub(crate) const WIDTH: u32 = 4;
 
 /// What is looked up for the digits of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // a table says what its fields are
 pub enum Table {
     /// For the carry out of `bits` bits: generate and propagate of each digit, of the lowest one generate only.
     Carry { bits: u32 },

@@ -17,6 +17,7 @@ use crate::yao::{GARBLER, LABEL_BITS};
 
 /// A kind of correlation. Where it says shares, both parties' add up (bits: xor up) to what is meant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // a kind says what its fields are
 pub enum Kind {
     /// Shares of a, b and a b over Z_2^bits.
     Triple { bits: u32 },

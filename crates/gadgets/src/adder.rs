@@ -10,6 +10,7 @@ use crate::prefix::{self, Pairs, rows};
 
 /// A sum modulo 2^k, and the carries that were asked for.
 pub struct Sum<B> {
+    /// Its k bits, lowest first.
     pub bits: B,
     /// One row each, in the order of the request.
     pub carries: Vec<B>,

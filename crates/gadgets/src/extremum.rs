@@ -14,7 +14,9 @@ use crate::{Gadgets, Width, stream};
 /// What wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Best {
+    /// The largest candidate.
     Largest,
+    /// The smallest one.
     Smallest,
 }
 

@@ -20,6 +20,7 @@ pub struct Descriptor {
     pub name: &'static str,
     /// Who computes, and who may cheat, in a line.
     pub about: &'static str,
+    /// How many parties it runs with.
     pub parties: Parties,
     /// The sharings that programs are planned over: A, and some of B and Y.
     pub sharings: &'static [&'static str],
@@ -45,6 +46,7 @@ pub struct Parties {
 /// An option of a family: one of a few names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Choice {
+    /// How users call it: a name of a keyword argument, too.
     pub name: &'static str,
     /// The first holds where none is asked for.
     pub values: &'static [&'static str],
@@ -102,6 +104,7 @@ impl<S: Functions + Garbles> Computes for S {}
 /// that are made ahead of time.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Family: Computes + Stocks + 'static {
+    /// What users read of it.
     const DESCRIPTOR: Descriptor;
 
     /// Who may cheat, in words, and what that rests on.

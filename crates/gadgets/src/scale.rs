@@ -33,6 +33,7 @@ pub struct Scale<'a> {
     pub ring: Ring,
     /// Bits of x with its sign, as far as it is proven.
     pub bits: u32,
+    /// How m x is rounded.
     pub rounding: Rounding,
     /// L: numbers of larger magnitude become the largest element, with the sign of n x. None are beyond the largest
     /// element itself. Empty: no number is beyond.

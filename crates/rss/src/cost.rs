@@ -10,7 +10,9 @@ use crate::stock::Kind;
 /// Rounds, and payload bytes sent by all n parties together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
+    /// Rounds, one after the other.
     pub rounds: u32,
+    /// Payload bytes, of all parties.
     pub bytes: u64,
 }
 

@@ -13,6 +13,7 @@ use crate::share::Shared;
 
 /// A kind of correlation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // a kind says what its fields are
 pub enum Kind {
     /// Random bits over Z_2^bits.
     RandBit { bits: u32 },
