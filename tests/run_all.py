@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Two at a time: most tests wait for one thread or another half of the time.
+PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "2", "--dist", "worksteal"]
+
 RUST_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
 
@@ -62,7 +65,7 @@ def main() -> int:
     """Runs both suites, also when the first fails."""
     outcomes = [
         run("rust", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], count_rust),
-        run("python", [sys.executable, "-m", "pytest", "-q", "--durations=0", "--durations-min=5"], count_pytest),
+        run("python", [sys.executable, "-m", "pytest", *PYTEST], count_pytest),
     ]
     print("\n== summary")
     for o in outcomes:
