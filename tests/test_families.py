@@ -115,4 +115,7 @@ def test_only_what_is_built_for_tests_has_a_family_that_hides_nothing(features: 
     tree = ["cargo", "tree", "--locked", "--package", "quorate-python", "--edges", "normal", *features]
     built = subprocess.run(tree, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "quorate-rss" in built
+    # Wheels have the features of pyproject.toml, and no others.
+    assert 'features = ["pyo3/extension-module"]' in (ROOT / "pyproject.toml").read_text()
+    assert "maturin build --release --out dist\n" in (ROOT / "Makefile").read_text()
     assert ("insecure" in built) == bool(features)

@@ -17,7 +17,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Result, Stocks};
 use quorate_ring::Bits;
 
 use crate::digits::{Digit, Table, chosen, moved, table};
@@ -123,7 +123,7 @@ impl Aby {
     ) -> Result<(Share<Bits>, Share<Bits>, Share<Bits>)> {
         let draw = async |ctx: Ctx, sender: usize| match blocks[sender].len() {
             0 => Ok(None),
-            len => Ok(Some(self.draw_of(&ctx, Kind::Tables { table, sender }, len).await?)),
+            len => Ok(Some(self.draw(&ctx, Kind::Tables { table, sender }, len).await?)),
         };
         let mut drawn = ctx.join_all(2, draw).await?;
         let none = |rows: usize| Share(blank::<Bits>(ctx.is_dry(), (rows, 0)));

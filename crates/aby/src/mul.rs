@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Form, Misuse, Result};
+use quorate_engine::{Chunks, Ctx, Form, Misuse, Result, Stocks};
 use quorate_ring::{Bits, Module, Vector};
 
 use crate::setup::Aby;
@@ -73,7 +73,7 @@ impl Aby {
             Form::MatMul { m, k, n } if m * k == 0 || k * n == 0 => Ok(Share(blank(ctx.is_dry(), (x.ring(), m * n)))),
             Form::MatMul { m, k, n } => {
                 let kind = Kind::MatrixTriple { bits: x.ring().bits(), m, k, n };
-                let triple: [Share<Vector>; 3] = self.draw_of(ctx, kind, 1).await?.into_vectors()?;
+                let triple: [Share<Vector>; 3] = self.draw(ctx, kind, 1).await?.into_vectors()?;
                 let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
                 Ok(combined(self.me, triple, (&d, &e), |sum, a, b| form.accumulate(sum, a, b)))
             }
@@ -85,7 +85,7 @@ impl Aby {
         let (ring, len) = x.shape_of();
         let chunk = async |ctx: &Ctx, x: &Share<Vector>, y: &Share<Vector>| {
             let kind = Kind::Triple { bits: ring.bits() };
-            let triple: [Share<Vector>; 3] = self.draw_of(ctx, kind, x.len()).await?.into_vectors()?;
+            let triple: [Share<Vector>; 3] = self.draw(ctx, kind, x.len()).await?.into_vectors()?;
             let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
             Ok(combined(self.me, triple, (&d, &e), Vector::add_mul_assign))
         };
@@ -119,7 +119,7 @@ impl Aby {
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Share<Bits>, y: &Share<Bits>) -> Result<Share<Bits>> {
         check_form(Form::Product, x.shape_of(), y.shape_of())?;
         let (rows, lanes) = x.shape_of();
-        let flat: [Share<Bits>; 3] = self.draw_of(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
+        let flat: [Share<Bits>; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
         let triple = flat.map(|flat| in_rows(&flat, rows, lanes));
         let (d, e) = (x.zip(&triple[0], Bits::xor_assign), y.zip(&triple[1], Bits::xor_assign));
         let both = Share(Bits::concat_rows(&[&*d, &*e]));

@@ -15,7 +15,7 @@
 //! | bit times element | 1 | 1 + k |
 //! | the number of k bits | 1 | k - 1 |
 
-use quorate_engine::{Ctx, Misuse, Result, Sharing};
+use quorate_engine::{Ctx, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::convert::signs;
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
@@ -46,7 +46,7 @@ impl Aby {
     }
 
     async fn draw_bit_products(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(B, A)> {
-        let mut material = self.draw_of(ctx, Kind::BitProduct { bits: ring.bits() }, len).await?;
+        let mut material = self.draw(ctx, Kind::BitProduct { bits: ring.bits() }, len).await?;
         let product = material.vectors.pop().ok_or(MISSING)?;
         let [own] = material.into_bits()?;
         Ok((own, product))
@@ -115,7 +115,7 @@ impl Aby {
         let (ring, len) = (x.ring(), x.len());
         let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
             let (bit, x) = (stream::slice_lanes(self, bit, range.clone()), stream::slice(self, x, range.clone()));
-            let mut material = self.draw_of(&ctx, Kind::Selection { bits: ring.bits() }, range.len()).await?;
+            let mut material = self.draw(&ctx, Kind::Selection { bits: ring.bits() }, range.len()).await?;
             let b = material.bits.pop().ok_or(MISSING)?;
             let [b_ring, a, product] = material.into_vectors()?;
             let (hidden, rest) = (self.xor(&bit, &b), self.sub(&x, &a));

@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing, Slot};
+use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing, Slot, Stocks};
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
@@ -65,7 +65,7 @@ impl Aby {
         let widths: Vec<(u32, usize)> = columns.iter().map(|c| (c.ring().bits(), c.len() / rows)).collect();
         for mover in 0..2 {
             let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
-            let mut made = self.draw_of(ctx, kind, 1).await?.vectors;
+            let mut made = self.draw(ctx, kind, 1).await?.vectors;
             let order = (mover == self.me).then(|| made.remove(0));
             let order = order.filter(|_| !ctx.is_dry()).map(|o| Zeroizing::new(low_words(&o)));
             let (first, second) = made.split_at(made.len().min(columns.len()));

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 #[cfg(any(test, feature = "testing"))]
 use quorate_engine::Demand;
-use quorate_engine::{Ctx, Error, Layout, Misuse, Result, Sharing, Stocks, Stored};
+use quorate_engine::{Ctx, Error, Layout, Result, Stocks, Stored};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::digits::Table;
@@ -89,11 +89,6 @@ impl Kind {
         };
         Layout { vectors, bits }
     }
-
-    /// The largest ring among its vectors.
-    fn most_bits(&self) -> u32 {
-        self.layout(0).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1)
-    }
 }
 
 pub(crate) type Material = quorate_engine::Material<Share<Vector>, Share<Bits>>;
@@ -123,8 +118,8 @@ pub(crate) const MISSING: Error = Error::Bug { what: "a stock lacks a part of it
 
 impl Stocks for Aby {
     type Kind = Kind;
-    type V = Share<Vector>;
-    type B = Share<Bits>;
+    type Vectors = Share<Vector>;
+    type Matrices = Share<Bits>;
 
     fn stock(&self) -> &Stock {
         &self.stock
@@ -132,6 +127,14 @@ impl Stocks for Aby {
 
     fn layout(&self, kind: &Kind) -> Layout {
         kind.layout(self.me)
+    }
+
+    /// Labels are no ring elements.
+    fn bits_of(&self, kind: &Kind) -> u32 {
+        match kind {
+            Kind::InputLabel | Kind::EntryLabel | Kind::GarbledAnd => 1,
+            kind => kind.layout(0).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1),
+        }
     }
 
     fn blank(&self, dry: bool, shape: (Ring, usize)) -> Share<Vector> {
@@ -162,15 +165,6 @@ impl Aby {
             (kind, Material { vectors, bits })
         });
         self.stock.fill(demand, stock.collect());
-    }
-
-    /// Correlations of a ring that they can be made over.
-    pub(crate) async fn draw_of(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
-        let bits = kind.most_bits();
-        match bits > Self::MOST_BITS && !matches!(kind, Kind::InputLabel | Kind::EntryLabel) {
-            true => Err(Misuse::RingBits { bits }.into()),
-            false => self.draw(ctx, kind, len).await,
-        }
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `group_with_propagate` | w - 1 | 0 | ceil(log w) |
 //! | `prefixes` | those of level l: the positions whose bit l is set | 0 | ceil(log w) |
 
-use quorate_engine::{Ctx, Result, Sharing};
+use quorate_engine::{Ctx, Result, Sharing, Stocks};
 use quorate_gadgets::prefix::Pairs;
 use quorate_ring::{Bits, Module};
 
@@ -35,7 +35,7 @@ impl Aby {
     /// x y and x y', row by row. One round.
     pub(crate) async fn and_both(&self, ctx: &Ctx, x: &B, y: [&B; 2]) -> Result<[B; 2]> {
         let (count, lanes) = x.shape_of();
-        let flat: [B; 3] = self.draw_of(ctx, Kind::BitPair, count * lanes).await?.into_bits()?;
+        let flat: [B; 3] = self.draw(ctx, Kind::BitPair, count * lanes).await?.into_bits()?;
         let in_two = |flat: &B| {
             let half = |which: usize| in_rows(&flat.map(|bits| bits.row(which)), count, lanes);
             stacked(&[&half(0), &half(1)])

@@ -6,7 +6,9 @@ use crate::error::{Error, Result};
 impl Ctx {
     /// Runs `work` among some of the parties, on a lane of their own: it names nobody else as a peer, and what is said
     /// there to all is said to [`Ctx::members`]. The other parties go on at once with `None`, and with the rounds that
-    /// they had. Every party of this lane calls it in step; `members` are in increasing order.
+    /// they had. Every party of this lane calls it in step with the same `members`, in increasing order;
+    /// [`Ctx::parties`], [`Ctx::next`] and [`Ctx::previous`] still speak of all. Correlations that are made ahead are
+    /// not drawn there.
     ///
     /// # Errors
     /// Those of `work`; [`Error::Bug`] unless the members are some of those who take part here.

@@ -35,14 +35,15 @@ impl Board {
 
     fn poll(&self, line: (usize, usize, LaneId), waker: &Waker) -> Poll<u32> {
         let mut lines = self.lines.borrow_mut();
-        let line = lines.entry(line).or_default();
-        match line.depths.pop_front() {
-            Some(depth) => Poll::Ready(depth),
-            None => {
-                line.waiting = Some(waker.clone());
-                Poll::Pending
-            }
+        let held = lines.entry(line).or_default();
+        let Some(depth) = held.depths.pop_front() else {
+            held.waiting = Some(waker.clone());
+            return Poll::Pending;
+        };
+        if held.depths.is_empty() {
+            lines.remove(&line);
         }
+        Poll::Ready(depth)
     }
 }
 

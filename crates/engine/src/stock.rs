@@ -9,7 +9,8 @@ use quorate_ring::Ring;
 
 use crate::correlations::{Demand, Draw, Ledger};
 use crate::ctx::Ctx;
-use crate::error::{Error, Result};
+use crate::error::{Error, Misuse, Result};
+use crate::sharing::Sharing;
 use crate::stream::Chunks;
 
 /// A party's shares of a vector, or of a matrix of bits of which a correlation is a lane.
@@ -138,42 +139,52 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
 
 /// A family that makes correlations.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
-pub trait Stocks {
+pub trait Stocks: Sharing {
     /// Kinds of correlations.
     type Kind: Ord + Clone + fmt::Display;
     /// Shares of a vector.
-    type V: Stored;
+    type Vectors: Stored;
     /// Shares of a matrix of bits.
-    type B: Stored;
+    type Matrices: Stored;
 
     /// Where they lie.
-    fn stock(&self) -> &Stock<Self::Kind, Self::V, Self::B>;
+    fn stock(&self) -> &Stock<Self::Kind, Self::Vectors, Self::Matrices>;
 
     /// What this party holds of one correlation.
     fn layout(&self, kind: &Self::Kind) -> Layout;
 
+    /// The largest ring over which a correlation is, for the bound of [`Sharing::MOST_BITS`].
+    fn bits_of(&self, kind: &Self::Kind) -> u32 {
+        self.layout(kind).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1)
+    }
+
     /// A place for a vector: zeros, or a shape in a dry run.
-    fn blank(&self, dry: bool, shape: (Ring, usize)) -> Self::V;
+    fn blank(&self, dry: bool, shape: (Ring, usize)) -> Self::Vectors;
 
     /// A place for bits.
-    fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Self::B;
+    fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Self::Matrices;
 
     /// Makes `len` correlations.
     ///
     /// # Errors
     /// Whatever ends a run.
-    async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>>;
+    async fn make(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>>;
 
     /// Makes those of one draw, where they are drawn.
     ///
     /// # Errors
     /// Whatever ends a run.
-    async fn make_drawn(&self, ctx: &Ctx, kind: &Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>> {
+    async fn make_drawn(
+        &self,
+        ctx: &Ctx,
+        kind: &Self::Kind,
+        len: usize,
+    ) -> Result<Material<Self::Vectors, Self::Matrices>> {
         self.make(ctx, kind, len).await
     }
 
     /// A place for correlations.
-    fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> Material<Self::V, Self::B> {
+    fn blank_material(&self, dry: bool, layout: &Layout, len: usize) -> Material<Self::Vectors, Self::Matrices> {
         let vector = |&(ring, count): &(Ring, usize)| self.blank(dry, (ring, count * len));
         Material {
             vectors: layout.vectors.iter().map(vector).collect(),
@@ -190,8 +201,8 @@ pub trait Stocks {
         ctx: &Ctx,
         kind: &Self::Kind,
         chunks: Chunks,
-        make: impl AsyncFn(Ctx, usize) -> Result<Material<Self::V, Self::B>>,
-    ) -> Result<Material<Self::V, Self::B>> {
+        make: impl AsyncFn(Ctx, usize) -> Result<Material<Self::Vectors, Self::Matrices>>,
+    ) -> Result<Material<Self::Vectors, Self::Matrices>> {
         let layout = self.layout(kind);
         let mut whole = self.blank_material(ctx.is_dry(), &layout, chunks.len);
         let work = async |ctx: Ctx, range: Range<usize>| make(ctx, range.len()).await;
@@ -215,8 +226,13 @@ pub trait Stocks {
     /// The next `len` correlations for this lane: from the stock, or made here, at the cost of the offline phase.
     ///
     /// # Errors
-    /// [`Error::Exhausted`] where a dry run did not foresee this draw; whatever ends a run.
-    async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::V, Self::B>> {
+    /// [`Misuse::RingBits`] above [`Sharing::MOST_BITS`]; [`Error::Exhausted`] where a dry run did not foresee this
+    /// draw; whatever ends a run.
+    async fn draw(&self, ctx: &Ctx, kind: Self::Kind, len: usize) -> Result<Material<Self::Vectors, Self::Matrices>> {
+        let bits = self.bits_of(&kind);
+        if bits > Self::MOST_BITS {
+            return Err(Misuse::RingBits { bits }.into());
+        }
         let draw = self.stock().place(ctx, &kind, len)?;
         match draw {
             Draw::Make => Box::pin(self.make_drawn(&ctx.offline_child(), &kind, len)).await,

@@ -87,8 +87,8 @@ type Material = quorate_engine::Material<Tagged, TaggedBits>;
 
 impl Stocks for Insecure {
     type Kind = Kind;
-    type V = Tagged;
-    type B = TaggedBits;
+    type Vectors = Tagged;
+    type Matrices = TaggedBits;
 
     fn stock(&self) -> &Stock<Kind, Tagged, TaggedBits> {
         &self.stock

@@ -8,7 +8,7 @@
 //! | protocol | file | rounds | elements of Z_2^(k+s) to each peer |
 //! |---|---|---|---|
 //! | open | `open` | 1 | 1 |
-//! | check (`open`) | `open` | 2, n = 2; 3 above | 1 for each ring, and the commitment |
+//! | check | `open` | 2 | 1 for each ring, and 64 bytes; 96 if n > 2 |
 //! | input, by its owner | `input` | 1, for the others | 1 |
 //! | product, AND | `mul` | 1 | one for each element of both operands |
 //! | correlations, shuffle | `dealer` | 0 | 0 |

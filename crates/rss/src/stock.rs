@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Sharing, Stocks, Stored, TruncMasks};
+use quorate_engine::{Chunks, Ctx, EdaBits, Error, Layout, Misuse, Result, Stocks, Stored, TruncMasks};
 use quorate_gadgets::cost::cheaper;
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -37,16 +37,6 @@ impl std::fmt::Display for Kind {
     }
 }
 
-impl Kind {
-    /// The ring of what is drawn.
-    fn bits(self) -> u32 {
-        match self {
-            Kind::RandBit { bits } | Kind::EdaBit { bits, .. } | Kind::TruncMask { bits, .. } => bits,
-            Kind::WideEdaBit { wide, .. } => wide,
-        }
-    }
-}
-
 pub(crate) type Material = quorate_engine::Material<Shared<Vector>, Shared<Bits>>;
 pub(crate) type Stock = quorate_engine::Stock<Kind, Shared<Vector>, Shared<Bits>>;
 
@@ -72,8 +62,8 @@ impl Stored for Shared<Bits> {
 
 impl Stocks for Rss {
     type Kind = Kind;
-    type V = Shared<Vector>;
-    type B = Shared<Bits>;
+    type Vectors = Shared<Vector>;
+    type Matrices = Shared<Bits>;
 
     fn stock(&self) -> &Stock {
         &self.stock
@@ -180,16 +170,8 @@ impl Rss {
         Ok(Material { vectors, bits: vec![edabits.bits] })
     }
 
-    /// Correlations of a ring that they can be made over.
-    async fn draw_of(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<Material> {
-        match kind.bits() > Self::MOST_BITS {
-            true => Err(Misuse::RingBits { bits: kind.bits() }.into()),
-            false => self.draw(ctx, kind, len).await,
-        }
-    }
-
     pub(crate) async fn draw_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Shared<Vector>> {
-        let [bits] = self.draw_of(ctx, Kind::RandBit { bits: ring.bits() }, len).await?.into_vectors()?;
+        let [bits] = self.draw(ctx, Kind::RandBit { bits: ring.bits() }, len).await?.into_vectors()?;
         Ok(bits)
     }
 
@@ -205,7 +187,7 @@ impl Rss {
                 Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
             );
         }
-        edabits(self.draw_of(ctx, Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) }, len).await?)
+        edabits(self.draw(ctx, Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) }, len).await?)
     }
 
     pub(crate) async fn draw_trunc_masks(
@@ -219,7 +201,7 @@ impl Rss {
             return Err(Misuse::Other { what: "a truncation mask must be cut above bit 0 and below bit k - 1" }.into());
         }
         let [value, shifted, top] =
-            self.draw_of(ctx, Kind::TruncMask { bits: ring.bits(), cut }, len).await?.into_vectors()?;
+            self.draw(ctx, Kind::TruncMask { bits: ring.bits(), cut }, len).await?.into_vectors()?;
         Ok(TruncMasks { value, shifted, top })
     }
 
@@ -233,6 +215,6 @@ impl Rss {
         if wide.bits() <= ring.bits() {
             return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
         }
-        edabits(self.draw_of(ctx, Kind::WideEdaBit { bits: ring.bits(), wide: wide.bits() }, len).await?)
+        edabits(self.draw(ctx, Kind::WideEdaBit { bits: ring.bits(), wide: wide.bits() }, len).await?)
     }
 }

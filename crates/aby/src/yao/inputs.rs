@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 
 use quorate_circuits::{Goal, Order, Program, catalog};
 use quorate_crypto::RUN;
-use quorate_engine::{Chunks, Ctx, Result, Sharing};
+use quorate_engine::{Chunks, Ctx, Result, Sharing, Stocks};
 use quorate_gadgets::Labels as _;
 use quorate_garble::{Delta, LABEL_BYTES};
 use quorate_ring::{Bits, Ring, Vector};
@@ -186,7 +186,7 @@ impl Aby {
 
     /// Blocks of transfers made before, and at the evaluator the bits of which they are labels.
     async fn transferred(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<(YaoLabels, Option<Share<Bits>>)> {
-        let mut drawn = self.draw_of(ctx, Kind::InputLabel, rows * lanes).await?;
+        let mut drawn = self.draw(ctx, Kind::InputLabel, rows * lanes).await?;
         let block = drawn.vectors.pop().ok_or(MISSING)?;
         let choices = drawn.bits.pop().map(|choices| in_rows(&choices, rows, lanes));
         Ok((YaoLabels::of_blocks(&block, rows, lanes)?, choices))
@@ -194,7 +194,7 @@ impl Aby {
 
     /// Labels of 0 that were drawn ahead, at the garbler; at the evaluator, only how many.
     async fn entry_labels(&self, ctx: &Ctx, rows: usize, lanes: usize) -> Result<YaoLabels> {
-        let mut drawn = self.draw_of(ctx, Kind::EntryLabel, rows * lanes).await?;
+        let mut drawn = self.draw(ctx, Kind::EntryLabel, rows * lanes).await?;
         match drawn.vectors.pop() {
             Some(block) => YaoLabels::of_blocks(&block, rows, lanes),
             None => Ok(YaoLabels::zeros(true, rows, lanes)),

@@ -276,7 +276,8 @@ impl OneStep<'_> {
         let (apart, costs) = dry::run_after(me, parties, Phase::Online, ahead, go)?;
         dry.defer(&apart);
         let work = charged() - tally - apart;
-        Ok((PhaseDry { traffic: costs.online, work, control_seconds: 0.0 }, costs.uneven))
+        let differ = if parties > 2 { costs.apart } else { costs.uneven };
+        Ok((PhaseDry { traffic: costs.online, work, control_seconds: 0.0 }, differ))
     }
 
     /// The rounds that `me` has then, where all parties run dry together.
