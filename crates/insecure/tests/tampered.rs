@@ -30,8 +30,11 @@ async fn program(s: &Insecure, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     revealed.into_iter().flatten().map(believed).collect()
 }
 
-/// What every party has in the end, and what it sent: bytes and rounds online, and messages in all.
-fn run(n: usize, cheat: usize, tampered: Option<Tampered>) -> Vec<(Result<Vec<Vec<i64>>>, Traffic, usize)> {
+/// What a party has in the end, what it sent online, and how many messages it sent in all.
+type Ended = (Result<Vec<Vec<i64>>>, Traffic, usize);
+
+/// A run in which one party may change one message.
+fn run(n: usize, cheat: usize, tampered: Option<Tampered>) -> Vec<Ended> {
     parties(n, |mut party| {
         if let Some(tampered) = tampered.filter(|_| party.me() == cheat) {
             party.insecure_tamper(tampered);
