@@ -21,26 +21,34 @@ pub enum Workload {
     LessThanBounded,
     /// Less-than over the full signed range; the result stays a bit.
     LessThanFull,
-    /// The same two on masked and opened values, as any sharing can: the way of 5 and 7 parties, which 3 need not go.
+    /// Less-than of shorter operands, on masked and opened values, as any sharing can: the way of 5 and 7 parties,
+    /// which 3 need not go.
     LessThanBoundedGeneral,
+    /// Less-than over the full signed range, on masked and opened values likewise.
     LessThanFullGeneral,
     /// One multiplication of one element after another; the batch is 1.
     Chain,
-    /// Conversions between the sharings of two parties: numbers to bits, bits to numbers, either to labels and back. Of
-    /// a number that is held by its bits there are k bits.
+    /// Numbers from arithmetic shares of two parties to Boolean shares of their k bits.
     A2B,
+    /// Numbers from Boolean shares of their bits to arithmetic shares.
     B2A,
+    /// The k bits of numbers from Boolean shares to labels of a garbled circuit.
     B2Y,
+    /// The k bits of numbers from labels to Boolean shares.
     Y2B,
+    /// Numbers from arithmetic shares to labels of their bits.
     A2Y,
+    /// Numbers from labels of their bits to arithmetic shares.
     Y2A,
-    /// AES-128 of shared keys and blocks, garbled, garbled ahead, and on shared bits; the batch is blocks, a result an
-    /// AND.
+    /// AES-128 of shared keys and blocks, garbled; the batch is blocks, a result an AND.
     YaoAes,
+    /// The same, garbled ahead of the inputs.
     YaoAesAhead,
+    /// The same on Boolean shares of bits, layer by layer.
     GmwAes,
-    /// Correlated OTs between two parties, one way: semi-honest, and with checks.
+    /// Correlated OTs between two parties, one way, semi-honest.
     OtCot,
+    /// The same with checks, against a malicious party.
     OtCotMalicious,
     /// Multiplication triples of two parties by OT, over Z_2^k.
     OtTriples,
@@ -57,8 +65,11 @@ pub enum Workload {
 /// Bits of a modulus: those of the paper's legacy, medium and long-term security.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeySize {
+    /// 1024 bits.
     Legacy,
+    /// 2048 bits.
     Medium,
+    /// 3072 bits.
     Long,
 }
 
@@ -80,18 +91,22 @@ pub enum Link {
 /// One cell of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
+    /// What is executed.
     pub workload: Workload,
     /// What it is listed under.
     pub set: Set,
     /// Bits of the ring.
     pub bits: u32,
+    /// How many parties there are.
     pub parties: usize,
     /// Elements; the side of a matrix; 1 for a chain.
     pub batch: usize,
+    /// What the parties are connected by.
     pub link: Link,
 }
 
 impl Workload {
+    /// All, in the order of the table.
     pub const ALL: [Workload; 29] = [
         Workload::Mul,
         Workload::MatMul,

@@ -8,24 +8,65 @@ use crate::cell::Cell;
 /// Why a benchmark stopped. A wrong result is an error like any other: no figure is reported for it.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BenchError {
+    /// A workload that there is not.
     #[error("there is no workload {name:?}; choose from {}", crate::cell::names().join(", "))]
-    UnknownWorkload { name: String },
+    UnknownWorkload {
+        /// The name given.
+        name: String,
+    },
+    /// A protocol that nothing is measured for.
     #[error("no benchmarks for protocol {name:?}; there are some for {}", crate::set::names())]
-    UnknownProtocol { name: String },
+    UnknownProtocol {
+        /// The name given.
+        name: String,
+    },
+    /// A workload that the protocol asked for does not have.
     #[error("workload {name:?} is one of another protocol than {protocol}")]
-    UnderAnother { name: String, protocol: String },
+    UnderAnother {
+        /// The workload.
+        name: String,
+        /// The protocol.
+        protocol: String,
+    },
+    /// A result that is not what its operands give in the clear: a defect.
     #[error("{cell}: wrong result at party {party}, element {element}. Please report this defect")]
-    Wrong { cell: Cell, party: usize, element: usize },
+    Wrong {
+        /// Where.
+        cell: Cell,
+        /// The party that has it.
+        party: usize,
+        /// Its place among the results, from 0.
+        element: usize,
+    },
+    /// An execution that failed at some party.
     #[error("{cell}: {source}")]
-    Run { cell: Cell, source: Error },
+    Run {
+        /// What was executed.
+        cell: Cell,
+        /// Why it failed.
+        source: Error,
+    },
+    /// Parties that could not be opened.
     #[error("opening the parties: {0}")]
     Setup(Error),
+    /// Links between the parties that could not be opened.
     #[error("opening the links: {0}")]
     Links(#[from] NetError),
+    /// The system refused something.
     #[error("{action}: {kind}")]
-    Io { action: &'static str, kind: std::io::ErrorKind },
+    Io {
+        /// What was being done, for messages.
+        action: &'static str,
+        /// How it was refused.
+        kind: std::io::ErrorKind,
+    },
+    /// The thread of a party ended without a word: a defect.
     #[error("the thread of party {party} ended unexpectedly. Please report this defect")]
-    PartyGone { party: usize },
+    PartyGone {
+        /// Whose thread.
+        party: usize,
+    },
+    /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
 }

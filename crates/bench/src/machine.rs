@@ -3,6 +3,7 @@
 /// What the figures depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
+    /// Model of the processor, as the system names it.
     pub processor: String,
     /// Logical processors that this process may use.
     pub cores: usize,

@@ -47,7 +47,9 @@ impl Default for Limits {
 /// Seconds over all executions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seconds {
+    /// The median of all executions.
     pub median: f64,
+    /// The shortest execution.
     pub min: f64,
 }
 
@@ -97,7 +99,9 @@ pub enum Skip {
 /// What became of a cell.
 #[derive(Clone, Debug)]
 pub enum Outcome {
+    /// Executed, with right results.
     Measured(Measured),
+    /// Not executed, since a limit forbids it.
     Skipped(Skip),
 }
 

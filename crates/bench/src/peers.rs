@@ -10,6 +10,7 @@ pub const CONDITIONS: &str = "peers: measured on another machine (two cores, one
 /// Somebody else's figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peer {
+    /// What they call it: a framework, or a table of a paper.
     pub name: &'static str,
     /// Seconds; `None` where the framework cannot do it, or a paper states bytes only.
     pub seconds: Option<f64>,
@@ -129,7 +130,14 @@ const GMW_AES: &[Peer] = &[peer("MP-SPDZ", 1870.0, None, ""), peer("ABY", 1320.0
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// Seconds, those that depend on operands, and payload bytes of a party.
-    Cost { seconds: f64, online: Option<f64>, bytes_per_party: Option<f64> },
+    Cost {
+        /// Of an execution, at most.
+        seconds: f64,
+        /// Of the phase that depends on operands, at most; `None`: nothing is promised.
+        online: Option<f64>,
+        /// Payload bytes that a party sends, at most, on average; `None`: nothing is promised.
+        bytes_per_party: Option<f64>,
+    },
     /// Times the bare round trip of the same run, for a round of a chain.
     RoundTrips(f64),
 }
@@ -219,6 +227,7 @@ pub struct Figures {
     pub seconds: f64,
     /// Of the online phase, if there is one.
     pub online: Option<f64>,
+    /// Payload bytes of both phases that a party sends, on average.
     pub bytes_per_party: f64,
     /// The bare round trip beside a chain, in seconds.
     pub round_trip: Option<f64>,

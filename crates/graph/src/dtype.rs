@@ -12,11 +12,22 @@ pub enum Dtype {
     /// One bit, 0 or 1.
     Bit,
     /// Two's complement integers of `bits` bits, 2 to [`MAX_BITS`].
-    Int { bits: u32 },
+    Int {
+        /// Of a number, the sign among them.
+        bits: u32,
+    },
     /// Integers of `bits` bits without a sign, 1 to [`MAX_BITS`].
-    Uint { bits: u32 },
+    Uint {
+        /// Of a number.
+        bits: u32,
+    },
     /// Fixed point: `bits` bits in all (2 to [`MAX_BITS`]), `frac` of them fractional (`frac < bits`).
-    Fixed { bits: u32, frac: u32 },
+    Fixed {
+        /// Of a number, sign and fraction among them.
+        bits: u32,
+        /// How many of them are after the point: the unit is 2^-frac.
+        frac: u32,
+    },
 }
 
 /// The most bits of a dtype that users state. Products on their way to one may take up to [`MAX_RING_BITS`].

@@ -20,6 +20,7 @@ use crate::{real, reference, shape, unbounded};
 /// that their dtype changes much.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeWarning {
+    /// The operation, or the constant.
     pub node: NodeId,
     /// What to say, without the line.
     pub fault: Fault,

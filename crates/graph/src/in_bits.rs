@@ -19,9 +19,21 @@ pub enum InBits {
     /// Element by element.
     Each(Lane),
     /// Along an axis, two at a time. `pair` takes two elements, the earlier one first, and gives one.
-    Fold { axis: Axis, pair: Circuit },
+    Fold {
+        /// Along which elements meet.
+        axis: Axis,
+        /// Takes the wires of two elements.
+        pair: Circuit,
+    },
     /// As [`InBits::Fold`] on elements with their positions in `index_bits` more bits, of which these are the result.
-    FoldPlaces { axis: Axis, pair: Circuit, index_bits: u32 },
+    FoldPlaces {
+        /// Along which elements meet.
+        axis: Axis,
+        /// Takes the wires of two elements, each with its position after it.
+        pair: Circuit,
+        /// Bits of a position, which is counted along the axis from 0.
+        index_bits: u32,
+    },
     /// A circuit of the user's: each operand's last axis is the wires of a group.
     Groups(Arc<Circuit>),
 }

@@ -8,9 +8,13 @@ use std::sync::Arc;
 /// where i & p == r. No row is in two pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
+    /// Rows in all.
     pub count: u32,
+    /// The bit of a row's number that says whether it is the first of a pair: a power of two.
     pub p: u32,
+    /// What that bit is for the first of a pair: 0 or `p`.
     pub r: u32,
+    /// How many rows further the second of a pair is.
     pub distance: u32,
 }
 
@@ -61,9 +65,21 @@ impl Layer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Index {
     /// Nested steps: `start`, and for each (count, step), outermost first, that many times the step further.
-    Steps { start: u32, steps: Arc<[(u32, i64)]> },
+    Steps {
+        /// The first position.
+        start: u32,
+        /// (count, step) of each level of the nest, outermost first.
+        steps: Arc<[(u32, i64)]>,
+    },
     /// Rows of `width` elements of one side of a layer.
-    Exchange { layer: Layer, side: Side, width: u32 },
+    Exchange {
+        /// Of the network.
+        layer: Layer,
+        /// Which of its rows.
+        side: Side,
+        /// Elements of a row.
+        width: u32,
+    },
     /// Anything else.
     List(Arc<[u32]>),
 }
@@ -107,6 +123,7 @@ impl Index {
         }
     }
 
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -15,12 +15,24 @@ pub struct Network {
 /// Why text names no network.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NetworkError {
+    /// Neither a name nor two numbers with a comma between.
     #[error("network {text:?} is not known: say lan, wan, or RTT_MS,MBIT (for instance 70,100)")]
-    Unknown { text: String },
+    Unknown {
+        /// As given.
+        text: String,
+    },
+    /// A round-trip time that is no number, negative, or above an hour.
     #[error("network {text:?}: the round-trip time must be a number of milliseconds from 0 to 3600000")]
-    Rtt { text: String },
+    Rtt {
+        /// The text, or both numbers as text.
+        text: String,
+    },
+    /// A bandwidth that is no finite number above 0.
     #[error("network {text:?}: the bandwidth must be a positive number of Mbit/s")]
-    Bandwidth { text: String },
+    Bandwidth {
+        /// The text, or both numbers as text.
+        text: String,
+    },
 }
 
 impl Network {

@@ -27,6 +27,7 @@ impl NodeId {
 /// The user's line that made a node: for messages only, never part of the program's hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
+    /// Path of the user's file, as the program that builds the graph gives it.
     pub file: Arc<str>,
     /// Counted from 1.
     pub line: u32,
@@ -49,8 +50,11 @@ impl fmt::Display for Source {
 /// `(o * len + j) * inner + i`, and a reduction runs over `j`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
+    /// Product of the sizes before the axis.
     pub outer: usize,
+    /// Size of the axis.
     pub len: usize,
+    /// Product of the sizes after the axis.
     pub inner: usize,
 }
 
@@ -66,6 +70,7 @@ pub enum Give {
 /// A division of integers by secret ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
+    /// Which of the two results.
     pub give: Give,
     /// The program's promise that magnitudes of quotients by what is not 0 are below 2^bits; where it is broken,
     /// results are any numbers.
@@ -77,23 +82,32 @@ pub struct Division {
 pub enum Op {
     /// Secret values of party `owner`, given when the program runs.
     Input {
+        /// The number of that party, from 0.
         owner: usize,
     },
     /// Public values in ring units: one for every element, or one that all elements have.
     Constant(Units),
+    /// (x, y): x + y in the ring.
     Add,
+    /// (x, y): x - y in the ring.
     Sub,
+    /// -x in the ring.
     Neg,
     /// Product in the ring. Where both operands are fixed point it is shifted right by the fractional bits, exactly
     /// and towards minus infinity, *after* the product wrapped; where one is an integer it is not shifted.
     Mul,
     /// `batch` products of (m, k) and (k, n); fixed point as for [`Op::Mul`], one shift after the sum.
     MatMul {
+        /// Number of products: what is before the last two axes, flattened.
         batch: usize,
+        /// Rows of the left matrices and of the results.
         m: usize,
+        /// Columns of the left matrices and rows of the right ones.
         k: usize,
+        /// Columns of the right matrices and of the results.
         n: usize,
     },
+    /// Sums along the axis, in the ring.
     Sum(Axis),
     /// Times 2^bits in the ring.
     Shl(u32),
@@ -110,9 +124,13 @@ pub enum Op {
     IntDivide(Division),
     /// Less-than in the order of the operands' dtype; the result is a bit.
     Lt,
+    /// Whether the operands are equal; the result is a bit.
     Eq,
+    /// Of two bits.
     And,
+    /// Of two bits: whether one of them at least is 1.
     Or,
+    /// Of two bits: whether they differ.
     Xor,
     /// Of a bit.
     Not,
@@ -130,7 +148,9 @@ pub enum Op {
     Broadcast,
     /// The flattened operands, one after another.
     Concat,
+    /// The largest element along the axis, in the order of the dtype.
     Max(Axis),
+    /// The least element along the axis, in the order of the dtype.
     Min(Axis),
     /// Index along the axis of the first maximum, as int(64).
     ArgMax(Axis),
@@ -152,11 +172,14 @@ pub enum Op {
     /// The rows of all operands in one order, uniformly random and known to nobody; each operand has so many rows. Its
     /// result is the operands in turn: [`Op::Part`] takes one of them out.
     Shuffle {
+        /// Size of the first axis of every operand.
         rows: usize,
     },
     /// The operand `index` of a shuffle, whose elements come after `before` others.
     Part {
+        /// Which operand of the shuffle, from 0.
         index: usize,
+        /// Elements of all operands before that one.
         before: usize,
     },
     /// A real function of fixed point, within the error stated there.
@@ -252,13 +275,19 @@ impl fmt::Debug for Inputs {
 /// One operation of a program, with all that is known about its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
+    /// What is computed.
     pub op: Op,
+    /// The nodes that it works on, in the order that `op` says.
     pub inputs: Inputs,
+    /// Sizes of the result; empty for a scalar.
     pub shape: Vec<usize>,
+    /// Type of the result's elements.
     pub dtype: Dtype,
     /// Where every value is proven to lie, in ring units; `None`: nothing is proven beyond the dtype.
     pub interval: Option<Interval>,
+    /// Whether the result's dtype grows with its range, and where that range is from.
     pub room: Room,
+    /// The line that the result belongs to in messages and plans.
     pub source: Source,
 }
 

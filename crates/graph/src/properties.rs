@@ -12,9 +12,13 @@ pub struct Properties {
     pub name: &'static str,
     /// Whether it may exchange messages, on secret operands.
     pub talks: bool,
+    /// How it can be run in parts.
     pub pieces: Pieces,
+    /// What it needs while it runs, for plans.
     pub memory: Memory,
+    /// Whether to warn of inputs without bounds.
     pub wraps: Wraps,
+    /// What a run in the clear can be compared with.
     pub result: Outcome,
 }
 
@@ -36,7 +40,16 @@ pub enum Pieces {
     /// Sums over elements of the operand.
     Sums(Axis),
     /// Products of matrices.
-    Products { batch: usize, m: usize, k: usize, n: usize },
+    Products {
+        /// How many products there are.
+        batch: usize,
+        /// Rows of each left matrix.
+        m: usize,
+        /// Columns of each left matrix, rows of each right one.
+        k: usize,
+        /// Columns of each right matrix.
+        n: usize,
+    },
     /// The best candidate of each line.
     Best(Axis),
     /// Each line of the same line of the operand.
@@ -46,6 +59,7 @@ pub enum Pieces {
 /// What an operation works with beside its operands and its result, where these are in the protocol's own sharing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
+    /// No memory that counts.
     Nothing,
     /// A list of positions.
     Positions,
@@ -69,16 +83,22 @@ pub enum Memory {
     WideProducts,
     /// Tables and powers, of a few sizes.
     Bounded,
+    /// As [`Memory::Bounded`], with more of them: exponentials and logarithms.
     Powers,
+    /// As [`Memory::Bounded`], with more of them: square roots and their inverses.
     Roots,
+    /// As [`Memory::Bounded`], with the most of them: quotients.
     Divisions,
+    /// Powers of each line, their sums, and quotients.
     Softmax,
+    /// The wires of a circuit that are in use.
     Circuit,
 }
 
 /// Whether results may leave their dtype for operands that nothing bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wraps {
+    /// Results fit for all operands.
     Never,
     /// For numbers that people have.
     Easily,
@@ -91,6 +111,7 @@ pub enum Wraps {
 /// How far the protocol's result is that of the evaluation in the clear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// The same numbers.
     Exact,
     /// Within a stated error.
     Near,

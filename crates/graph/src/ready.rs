@@ -14,7 +14,9 @@ use crate::node::NodeId;
 /// How an operation is done on bits, and its circuit as a program.
 #[derive(Clone)]
 pub struct Ready {
+    /// How the circuit is applied to elements.
     pub how: InBits,
+    /// The circuit, in the order in which parties run it.
     pub program: Program,
 }
 

@@ -13,6 +13,7 @@ use crate::interval::Interval;
 pub enum Real {
     /// 1 / (1 + e^-x).
     Sigmoid,
+    /// The hyperbolic tangent.
     Tanh,
     /// x times the normal distribution function of x.
     Gelu,

@@ -17,10 +17,24 @@ use crate::{real, shape};
 /// Why a program could not be evaluated in the clear.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EvalError {
+    /// An input has no values.
     #[error("no values were given for {what}")]
-    Missing { id: NodeId, what: String },
+    Missing {
+        /// The node of the input.
+        id: NodeId,
+        /// The input as messages describe it, with its line.
+        what: String,
+    },
+    /// The values of an input do not fit it.
     #[error("{what}: {fault}")]
-    Input { id: NodeId, what: String, fault: Fault },
+    Input {
+        /// The node of the input.
+        id: NodeId,
+        /// The input as messages describe it, with its line.
+        what: String,
+        /// What is wrong with the values.
+        fault: Fault,
+    },
 }
 
 /// The values of every node, in ring units, given those of the inputs. Results wrap into their dtype; shifts right and

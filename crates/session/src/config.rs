@@ -17,16 +17,21 @@ use crate::options::protocol;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// This party's number: its place in the list of parties, from 0.
     pub me: usize,
+    /// Name of the protocol, alike in all files.
     pub protocol: String,
+    /// File of this party's private key, in PEM.
     pub key: PathBuf,
     /// The network between the parties, for predictions: alike in all files. `lan`, `wan` or `RTT_MS,MBIT`.
     #[serde(default)]
     pub network: Option<String>,
     /// Where to listen, if not at this party's own address.
     pub listen: Option<String>,
+    /// All parties in their order, this one too: alike in all files.
     #[serde(rename = "party")]
     pub parties: Vec<PartyEntry>,
+    /// How long to wait for other parties.
     #[serde(default)]
     pub limits: Limits,
     #[serde(skip)]
@@ -64,6 +69,7 @@ impl Lines {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartyEntry {
+    /// Where the others reach it, as `host:port`.
     pub address: String,
     /// Only this certificate is accepted from this party.
     pub certificate: PathBuf,
@@ -73,6 +79,7 @@ pub struct PartyEntry {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
+    /// Seconds until all parties must have connected.
     pub connect_timeout_s: f64,
     /// Of silence, not of slowness: heartbeats go out every second.
     pub peer_timeout_s: f64,

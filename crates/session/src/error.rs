@@ -7,59 +7,150 @@ use quorate_graph::{BuildError, NetworkError};
 use quorate_net::NetError;
 use quorate_ring::memory::OutOfMemory;
 
+/// Why a session cannot be opened, refuses what is asked of it, or ended.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SessionError {
+    /// A call or a run that failed in the protocol, here or at another party.
     #[error("{0}")]
     Engine(#[from] Error),
+    /// Connecting to the other parties failed.
     #[error("{0}")]
     Net(#[from] NetError),
+    /// A line of the user's program that is wrong.
     #[error("{0}")]
     Build(#[from] BuildError),
+    /// A text that names no network.
     #[error("{0}")]
     Network(#[from] NetworkError),
+    /// A name that no protocol has.
     #[error("unknown protocol {name:?}; this release has {known}")]
-    UnknownProtocol { name: String, known: String },
+    UnknownProtocol {
+        /// The name given.
+        name: String,
+        /// The names that there are, with commas between.
+        known: String,
+    },
+    /// A choice that its option does not have.
     #[error("{name}={given:?} is not known; there is {known}")]
-    Option { name: String, given: String, known: String },
+    Option {
+        /// The option, as a keyword of the session.
+        name: String,
+        /// What was chosen.
+        given: String,
+        /// The choices that there are, quoted, with commas between.
+        known: String,
+    },
+    /// A choice that only other protocols have.
     #[error("{name}={given:?} is for the protocol {takes}; {protocol:?} has no use for it")]
-    OtherProtocol { name: String, given: String, takes: String, protocol: &'static str },
+    OtherProtocol {
+        /// The option, as a keyword of the session.
+        name: String,
+        /// What was chosen.
+        given: String,
+        /// The protocols that have the option, quoted.
+        takes: String,
+        /// The protocol of this session.
+        protocol: &'static str,
+    },
+    /// A configuration that cannot be read or is wrong.
     #[error("{}: {what}", path.display())]
-    ConfigFile { path: PathBuf, what: String },
+    ConfigFile {
+        /// Of the file.
+        path: PathBuf,
+        /// The mistake, with its place in the file where there is one.
+        what: String,
+    },
+    /// A configuration of a party that it does not list.
     #[error("{}: `me` is {me}, but the file lists {parties} parties (numbered from 0)", path.display())]
-    ConfigMe { path: PathBuf, me: usize, parties: usize },
+    ConfigMe {
+        /// Of the file.
+        path: PathBuf,
+        /// The party's number in it.
+        me: usize,
+        /// How many parties it lists.
+        parties: usize,
+    },
+    /// An address of the configuration that does not resolve.
     #[error("{}, line {line}: {error}", path.display())]
-    ConfigLine { path: PathBuf, line: usize, error: NetError },
+    ConfigLine {
+        /// Of the file.
+        path: PathBuf,
+        /// The line that has the address, from 1.
+        line: usize,
+        /// What kept this party from connecting.
+        error: NetError,
+    },
+    /// The system has no more threads to give.
     #[error("{0}")]
     Threads(quorate_ring::RingError),
+    /// Something was asked of a session that was closed.
     #[error("this session is closed; open a new one")]
     Closed,
+    /// Something was asked of a session whose parties' threads are in the process that this one was forked from.
     #[error(
         "this session was opened in the process that was forked, and its parties' threads are there: open one in this \
          process, or start processes without fork (multiprocessing's \"spawn\")"
     )]
     Forked,
+    /// A run that does not fit the limit which the user set.
     #[error(
         "{at} needs {} at one party, with its operands, its result and what the session holds, but max_memory is {}: \
          allow more, let go of arrays (del), or run the computation in parts",
         size(*need_bytes, true), size(*limit_bytes, false)
     )]
-    Memory { at: String, need_bytes: u64, limit_bytes: u64 },
+    Memory {
+        /// The step that needs the most, with its line, or what the session holds.
+        at: String,
+        /// Predicted memory of one party at that step, with what the session holds.
+        need_bytes: u64,
+        /// What the user allows one party (`max_memory`).
+        limit_bytes: u64,
+    },
+    /// A run that does not fit the memory that is free.
     #[error(
         "{at} needs {} at each party beside what the session holds, with its operands and its result, but {} {}: \
          run the computation in parts, let go of arrays (del), or run it where there is more memory",
         size(*need_bytes, true), who(*party, *sharing), size(*free_bytes, false)
     )]
-    TooLittle { at: String, need_bytes: u64, free_bytes: u64, party: usize, sharing: usize },
+    TooLittle {
+        /// The step that needs the most, with its line, or what the session holds.
+        at: String,
+        /// Predicted memory of one party at that step, beside what the session holds.
+        need_bytes: u64,
+        /// What the party with the least has for that.
+        free_bytes: u64,
+        /// That party.
+        party: usize,
+        /// How many parties share this process, and its memory.
+        sharing: usize,
+    },
+    /// The system gave no memory during a run. The session is over.
     #[error(
         "out of memory: {} could not be had; the plan of this run is {} at each party. The session is over. Run \
          the computation in parts, under a smaller max_memory, or where there is more memory",
         piece(*asked_bytes), size(*planned_bytes, true)
     )]
-    OutOfMemory { asked_bytes: u64, planned_bytes: u64 },
+    OutOfMemory {
+        /// The piece that could not be had; 0 where its size is not known.
+        asked_bytes: u64,
+        /// What the run was predicted to take at one party.
+        planned_bytes: u64,
+    },
+    /// The system gave no memory for values outside of a run.
     #[error("out of memory: {} for these values could not be had", piece(*asked_bytes))]
-    NoRoom { asked_bytes: u64 },
+    NoRoom {
+        /// The piece that could not be had; 0 where its size is not known.
+        asked_bytes: u64,
+    },
+    /// A run needs an input of this party's that has no values.
     #[error("no values were given for {what}; pass them to `input` at party {owner}")]
-    NoValues { what: String, owner: usize },
+    NoValues {
+        /// The input as messages describe it, with its line.
+        what: String,
+        /// The party whose input it is.
+        owner: usize,
+    },
+    /// A party's thread ended without a word: a defect of this software.
     #[error("a party's thread ended unexpectedly; please report this defect")]
     WorkerGone,
 }

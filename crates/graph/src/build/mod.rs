@@ -30,17 +30,29 @@ use crate::shape;
 /// Operations on two arrays. Shapes broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryOp {
+    /// Sum, in a dtype that holds both operands.
     Add,
+    /// Difference, in a dtype that holds both operands.
     Sub,
+    /// Product; of fixed point rounded to a unit.
     Mul,
+    /// Whether the first is below the second: a bit, as all comparisons give.
     Lt,
+    /// Whether the first is below the second or equal.
     Le,
+    /// Whether the first is above the second.
     Gt,
+    /// Whether the first is above the second or equal.
     Ge,
+    /// Whether both are equal.
     Eq,
+    /// Whether they differ.
     Ne,
+    /// Of bits, or of integers bit by bit.
     And,
+    /// Of bits, or of integers bit by bit.
     Or,
+    /// Of bits, or of integers bit by bit.
     Xor,
 }
 
@@ -71,7 +83,9 @@ pub enum UnaryOp {
 /// A stated largest magnitude of an input, in the user's units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
+    /// As an integer.
     Int(i128),
+    /// As a real number; only finite ones are bounds.
     Real(f64),
 }
 
@@ -79,9 +93,22 @@ pub enum Bound {
 /// what they meet (integers any number's, reals that of fixed point). One value may stand for a whole shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operand<'a> {
+    /// An array of the program, secret or not.
     Node(NodeId),
-    Ints { shape: &'a [usize], values: &'a [i128] },
-    Reals { shape: &'a [usize], values: &'a [f64] },
+    /// Public integers.
+    Ints {
+        /// Sizes of the array that they make; empty for a scalar.
+        shape: &'a [usize],
+        /// One for each element, or one for all.
+        values: &'a [i128],
+    },
+    /// Public real numbers.
+    Reals {
+        /// Sizes of the array that they make; empty for a scalar.
+        shape: &'a [usize],
+        /// One for each element, or one for all.
+        values: &'a [f64],
+    },
 }
 
 impl<'a> Operand<'a> {

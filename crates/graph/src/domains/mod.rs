@@ -79,6 +79,7 @@ pub struct Choice {
     pub takes: Vec<Domain>,
     /// The sharing of the result.
     pub gives: Domain,
+    /// What running it in this way takes, without the conversions of its operands.
     pub toll: Toll,
 }
 
@@ -87,6 +88,7 @@ pub struct Choice {
 pub struct Item {
     /// Places of the operations that make its operands, all before it.
     pub inputs: Vec<usize>,
+    /// In which sharings it can run, and what that takes.
     pub choices: Vec<Choice>,
     /// What its value takes from one sharing (the row) into another; `None`: there is no way, or no need.
     pub conversions: [[Option<Toll>; 3]; 3],
@@ -102,6 +104,7 @@ impl Item {
 
 /// A program whose operations can run in several sharings.
 pub struct Problem {
+    /// In the program's order: operands come before what works on them.
     pub items: Vec<Item>,
     /// Seconds of a round.
     pub round_seconds: f64,

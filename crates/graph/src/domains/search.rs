@@ -18,6 +18,7 @@ const LEAST_GAIN: f64 = 1e-9;
 /// What a search found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solved {
+    /// The one that takes the fewest seconds of all that were looked at.
     pub assignment: Assignment,
     /// Its seconds.
     pub seconds: f64,
@@ -28,6 +29,7 @@ pub struct Solved {
 /// The best other way to run one item, everything else left as it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rival {
+    /// The sharing in which the item would run instead.
     pub domain: Domain,
     /// Seconds that the whole would take longer.
     pub more_seconds: f64,

@@ -13,9 +13,11 @@ use crate::plan::lines::{Line, LineCosts};
 /// One phase of one party, measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseStats {
+    /// From the phase's start to its end, by the clock.
     pub seconds: f64,
     /// For which the party's thread had a core.
     pub own_seconds: f64,
+    /// Causal rounds.
     pub rounds: u64,
     /// Payload bytes.
     pub bytes_sent: u64,
@@ -60,7 +62,9 @@ impl Watch {
 /// One run at one party.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStats {
+    /// The making of correlations, which needs no values.
     pub offline: PhaseStats,
+    /// What depends on values.
     pub online: PhaseStats,
     /// Correlations made, by kind.
     pub correlations: BTreeMap<String, u64>,
@@ -73,7 +77,9 @@ pub struct RunStats {
 /// All runs of a session so far, by party of this process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
+    /// The sums over all runs, by the party's number.
     pub parties: BTreeMap<usize, RunStats>,
+    /// How many runs there were.
     pub runs: u64,
 }
 

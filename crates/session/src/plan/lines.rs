@@ -15,13 +15,17 @@ pub type Line = (String, u32);
 pub struct LineCosts {
     /// Rounds in which some step of the line is under way. Lines that do not depend on each other share rounds.
     pub rounds: u64,
+    /// Payload bytes that the party sends.
     pub bytes: u64,
     /// Time in which some step of the line is under way, waiting included.
     pub seconds: f64,
     /// Time in which the party's thread works on it.
     pub busy_seconds: f64,
+    /// Local work, by kind; of a prediction only.
     pub work: Work,
+    /// Correlations that it draws, by kind.
     pub correlations: BTreeMap<String, u64>,
+    /// Bytes of the party's shares of its values and correlations; of a prediction only.
     pub memory_bytes: u64,
 }
 

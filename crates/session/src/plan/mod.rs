@@ -21,9 +21,17 @@ use crate::work::effort::StepCost;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
     /// All in this process, in threads that share its cores; over memory, or over a network that is simulated.
-    Here { parties: usize, network: Option<Network> },
+    Here {
+        /// How many there are.
+        parties: usize,
+        /// What is simulated between them; `None`: memory alone.
+        network: Option<Network>,
+    },
     /// Each on a machine like this one. Without a network, rounds take what they take among threads.
-    Apart { network: Option<Network> },
+    Apart {
+        /// What is between the machines, where that is stated.
+        network: Option<Network>,
+    },
 }
 
 /// Seconds of a phase or of a part of it.
@@ -138,8 +146,11 @@ impl Pricing {
 /// One or more runs of one party, rehearsed and added up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rehearsed {
+    /// The making of correlations.
     pub offline: PhaseDry,
+    /// What depends on values.
     pub online: PhaseDry,
+    /// The online phase by the user's line.
     pub by_line: BTreeMap<Line, LineCosts>,
     /// Seconds in which the party decided in which sharings steps run.
     pub deciding_seconds: f64,
@@ -158,6 +169,7 @@ impl Rehearsed {
         Rehearsed { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
     }
 
+    /// What one of the two phases takes.
     pub fn phase(&self, phase: Phase) -> &PhaseDry {
         match phase {
             Phase::Offline => &self.offline,
@@ -189,14 +201,19 @@ impl Rehearsed {
 /// One program step: who it is, and what it costs every party in the online phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepPlan {
+    /// The number of its node in the program.
     pub node: u32,
+    /// The step as messages describe it, with its line.
     pub what: String,
+    /// The user's file that made it.
     pub file: String,
+    /// The line of that file, from 1.
     pub line: u32,
     /// Payload bytes sent, by party.
     pub bytes_sent: Vec<u64>,
     /// The rounds after which it begins and is done; a value and its reveal may lie apart.
     pub rounds: Vec<(u32, u32)>,
+    /// Correlations that a party draws for it, by kind.
     pub correlations: BTreeMap<String, u64>,
     /// By party.
     pub work: Vec<(Work, f64)>,

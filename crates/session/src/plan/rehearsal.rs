@@ -29,7 +29,9 @@ use crate::work::value::Known;
 /// One phase at one party, rehearsed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseDry {
+    /// Rounds, and the payload bytes that the party sends to each other one.
     pub traffic: Traffic,
+    /// Local work, by kind.
     pub work: Effort,
     /// Seconds that the dry run took: what scheduling and bookkeeping take of a real one, too.
     pub control_seconds: f64,

@@ -78,10 +78,12 @@ pub struct Session {
 pub type Revealed = Option<Data>;
 
 impl Session {
+    /// The protocol that all of its parties run.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
+    /// How many parties there are, those of other processes too.
     pub fn parties(&self) -> usize {
         self.parties
     }
@@ -119,6 +121,7 @@ impl Session {
         self.me
     }
 
+    /// What the runs so far took, at the parties of this process.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }

@@ -27,7 +27,9 @@ use crate::plan::sharings::prices::Book;
 /// How a local session is set up.
 #[derive(Clone, Debug)]
 pub struct LocalOptions {
+    /// What the parties run.
     pub protocol: Protocol,
+    /// How many there are, each in a thread of its own; a number that the protocol takes.
     pub parties: usize,
     /// A network to simulate, with real delays; `None` for plain memory links.
     pub network: Option<Network>,

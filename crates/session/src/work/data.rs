@@ -6,16 +6,20 @@ use quorate_ring::{Bits, Ring, Vector, memory};
 /// An array's values, flattened, in the user's units. Wiped when dropped, since they may be a party's secret input.
 #[derive(Clone, PartialEq)]
 pub enum Data {
+    /// Signed integers of at most 64 bits.
     Ints(Vec<i64>),
     /// Unsigned integers.
     Uints(Vec<u64>),
+    /// Real numbers: the user's units of fixed point.
     Reals(Vec<f64>),
+    /// Bits.
     Bools(Vec<bool>),
     /// Integers of more than 64 bits.
     Wide(Vec<i128>),
 }
 
 impl Data {
+    /// How many values there are.
     pub fn len(&self) -> usize {
         match self {
             Data::Ints(v) => v.len(),
@@ -26,6 +30,7 @@ impl Data {
         }
     }
 
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -47,7 +52,9 @@ impl Drop for Data {
 /// Values as ring elements, or one row of bits.
 #[derive(Clone)]
 pub enum Plain {
+    /// Elements of a ring, one for each value.
     Vector(Vector),
+    /// One bit for each value.
     Bits(Bits),
 }
 

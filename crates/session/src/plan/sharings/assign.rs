@@ -28,6 +28,7 @@ pub(crate) struct Deciding<'a> {
 /// The chosen sharing of a step, beside the best other one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
+    /// The sharing in which the step runs.
     pub domain: Domain,
     /// The other, and by how many seconds the whole would take longer with it; fewer than 0 where planning would have
     /// taken more than that.
