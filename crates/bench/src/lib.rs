@@ -13,7 +13,6 @@
 //!
 //! Every measured result is opened after the clock stopped and compared with plain arithmetic, at every party.
 #![forbid(unsafe_code)]
-#![allow(missing_docs)] // not all of it has docs yet
 
 mod cell;
 mod error;

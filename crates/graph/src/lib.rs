@@ -19,7 +19,6 @@
 //! constants alone are evaluated while building, but for the approximate ones. And elementwise operations have operands
 //! of the node's own shape: broadcasting is a node of its own.
 #![forbid(unsafe_code)]
-#![allow(missing_docs)] // not all of it has docs yet
 
 mod build;
 mod check;

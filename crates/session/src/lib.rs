@@ -4,7 +4,6 @@
 //! executes what a request needs, as data flow, on every worker; a dry run of the same code first tells the demand for
 //! correlations, which are made in the offline phase. Which protocol that is, it does not ask: see `quorate-protocols`.
 #![forbid(unsafe_code)]
-#![allow(missing_docs)] // not all of it has docs yet
 
 mod config;
 mod connect;
