@@ -26,6 +26,7 @@ mod clamp;
 mod cut;
 pub mod domains;
 mod dtype;
+#[allow(missing_docs)] // messages say what their fields are
 mod error;
 mod forget;
 mod graph;
