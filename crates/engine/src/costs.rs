@@ -58,8 +58,6 @@ pub struct Costs {
     pub offline: Traffic,
     /// What depends on inputs.
     pub online: Traffic,
-    /// Whether a party sent without receiving, or the other way round, so that the parties' rounds may differ.
-    pub uneven: bool,
     /// Whether a party sent without waiting, or some parties worked without the others: a dry run of one party among
     /// more than two does not know the others' rounds then.
     pub apart: bool,
@@ -90,7 +88,7 @@ impl Costs {
 
     /// Parties go different ways from here.
     pub(crate) fn apart(&mut self) {
-        (self.uneven, self.apart) = (true, true);
+        self.apart = true;
     }
 
     pub(crate) fn sent(&mut self, phase: Phase, to: usize, bytes: usize, step: Option<u32>) {

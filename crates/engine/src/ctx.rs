@@ -359,9 +359,6 @@ struct Round {
 impl Round {
     fn new(ctx: &Ctx, sends: bool, receives: bool) -> Round {
         let before = ctx.depth.get();
-        if sends != receives {
-            ctx.core.costs.borrow_mut().uneven = true;
-        }
         let mut after = before.exchanged(sends, receives);
         if !ctx.reckons() {
             after.own = before.own.saturating_add(1);

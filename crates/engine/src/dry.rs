@@ -23,20 +23,7 @@ pub fn run<T>(
     phase: Phase,
     work: impl AsyncFnOnce(&Ctx) -> Result<T>,
 ) -> Result<(T, Costs)> {
-    run_after(me, parties, phase, [0, 0], work)
-}
-
-/// [`run`] where this party and the others have so many rounds behind them, which those counted include: how many come
-/// on top of whose tells whom a step waits for.
-pub fn run_after<T>(
-    me: usize,
-    parties: usize,
-    phase: Phase,
-    [own, others]: [u32; 2],
-    work: impl AsyncFnOnce(&Ctx) -> Result<T>,
-) -> Result<(T, Costs)> {
     let core = Rc::new(Core::new(me, parties, None));
-    core.deepest(phase).set(Depth { own, others });
     let ctx = Ctx::root(core.clone(), phase, 0);
     let result = core.drive(work(&ctx))?;
     let costs = core.costs.borrow().clone();

@@ -9,13 +9,11 @@
 
 mod mixes;
 mod search;
-mod waits;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use search::{Rival, Solved};
-pub use waits::Waits;
 
 /// A sharing that values can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +63,7 @@ impl FromStr for Domain {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Toll {
     /// What it adds to the chains of messages that it is part of.
-    pub waits: Waits,
+    pub rounds: u32,
     /// Seconds of computing and sending, the phases weighed as the user says; waiting for rounds apart.
     pub seconds: f64,
 }
@@ -110,11 +108,8 @@ pub struct Problem {
     pub round_seconds: f64,
 }
 
-/// After how many messages each party has a value in each sharing.
-type Ready = [[i32; 2]; Domain::ALL.len()];
-
-/// Where it was not converted to.
-const NOT_THERE: [i32; 2] = [-1; 2];
+/// After how many messages a value is there in each sharing; `None` where it was not converted to.
+type Ready = [Option<u32>; Domain::ALL.len()];
 
 /// What evaluations of assignments use again.
 #[derive(Default)]
@@ -146,7 +141,7 @@ impl Problem {
 
     /// The longest chain of messages of an assignment; 0 where a conversion does not exist.
     pub fn rounds(&self, assignment: &[usize]) -> u32 {
-        self.below(f64::INFINITY, assignment, &mut Room::default()).map_or(0, |(_, longest)| longest.unsigned_abs())
+        self.below(f64::INFINITY, assignment, &mut Room::default()).map_or(0, |(_, longest)| longest)
     }
 
     /// [`Problem::seconds`] where they are fewer than `most`, otherwise infinite, which shows before the end.
@@ -155,30 +150,32 @@ impl Problem {
     }
 
     /// Seconds below `most`, and the longest chain of messages.
-    fn below(&self, most: f64, assignment: &[usize], room: &mut Room) -> Option<(f64, i32)> {
+    fn below(&self, most: f64, assignment: &[usize], room: &mut Room) -> Option<(f64, u32)> {
         let Room { ready, rest } = room;
         ready.clear();
         let (mut sum, mut longest) = (0.0, 0);
         for (place, item) in self.items.iter().enumerate() {
             let choice = &item.choices[assignment[place]];
-            let mut begun = [0; 2];
+            let mut begun = 0;
             for (&input, &wanted) in item.inputs.iter().zip(&choice.takes) {
                 let made = self.items[input].choices[assignment[input]].gives;
-                let mut there = ready[input][wanted as usize];
-                if there == NOT_THERE {
-                    let toll = self.items[input].conversions[made as usize][wanted as usize]?;
-                    there = toll.waits.after(ready[input][made as usize]);
-                    ready[input][wanted as usize] = there;
-                    sum += toll.seconds;
-                }
-                begun = [begun[0].max(there[0]), begun[1].max(there[1])];
+                let there = match ready[input][wanted as usize] {
+                    Some(there) => there,
+                    None => {
+                        let toll = self.items[input].conversions[made as usize][wanted as usize]?;
+                        sum += toll.seconds;
+                        let there = ready[input][made as usize].unwrap_or(0) + toll.rounds;
+                        *ready[input][wanted as usize].insert(there)
+                    }
+                };
+                begun = begun.max(there);
             }
-            let done = choice.toll.waits.after(begun);
-            let mut all = [NOT_THERE; Domain::ALL.len()];
-            all[choice.gives as usize] = done;
+            let done = begun + choice.toll.rounds;
+            let mut all = [None; Domain::ALL.len()];
+            all[choice.gives as usize] = Some(done);
             ready.push(all);
             sum += choice.toll.seconds;
-            longest = longest.max(done[0]).max(done[1]);
+            longest = longest.max(done);
             let rest = rest.get(place).copied().unwrap_or_default();
             if sum + rest + f64::from(longest) * self.round_seconds >= most {
                 return None;

@@ -175,7 +175,7 @@ impl Problem {
     }
 
     fn price(&self, toll: Toll) -> f64 {
-        toll.seconds + f64::from(toll.waits.most()) * self.round_seconds
+        toll.seconds + f64::from(toll.rounds) * self.round_seconds
     }
 
     /// All items with a choice, each group's, each by itself, each with one of its operands, each with all of its

@@ -2,7 +2,7 @@ use super::*;
 use Domain::{A, B, Y};
 
 const fn toll(rounds: u32, seconds: f64) -> Toll {
-    Toll { waits: Waits::rounds(rounds), seconds }
+    Toll { rounds, seconds }
 }
 
 fn way(domain: Domain, takes: &[Domain], gives: Domain, toll: Toll) -> Choice {
@@ -177,7 +177,7 @@ fn what_is_found_among_fewer_domains_is_a_candidate() {
 }
 
 #[test]
-fn chains_are_as_long_as_their_waits() {
+fn chains_are_as_long_as_their_rounds() {
     let items = vec![source(), operation([0, 0], PRODUCT), operation([1, 1], PRODUCT), comparison([1, 2])];
     let problem = program(items, 1e-3);
     // Two products, a conversion, and the comparison's layers.

@@ -209,9 +209,6 @@ fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usi
 pub(crate) struct StepDry {
     pub offline: PhaseDry,
     pub online: PhaseDry,
-    /// Rounds between what this party, and what the others have before, and what this party has after it; `None`: it
-    /// needs nothing of theirs.
-    pub waits: [Option<u32>; 2],
 }
 
 impl StepDry {
@@ -231,9 +228,6 @@ pub(crate) struct OneStep<'g> {
     pub to: Option<Domain>,
 }
 
-/// More rounds than any step takes.
-const MANY_ROUNDS: u32 = 1 << 30;
-
 /// Dry runs of one step.
 pub(crate) fn rehearse_step<B: Family>(
     step: &OneStep<'_>,
@@ -241,58 +235,23 @@ pub(crate) fn rehearse_step<B: Family>(
     options: &Options,
 ) -> Result<StepDry> {
     let dry = B::dry(parties, me, &options.choices)?;
-    let ((online, uneven), demand, garbles_ahead) = recorded(&dry, options, || step.run(&dry, (parties, me), [0, 0]))?;
+    let (online, demand, _) = recorded(&dry, options, || step.run(&dry, (parties, me)))?;
     let offline = match demand.totals().is_empty() {
         true => PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() },
         false => prepare(&dry, &demand, parties, me)?,
     };
-    let after = |ahead: [u32; 2]| -> Result<Option<u32>> {
-        let ready = |party: usize| -> Result<B> {
-            let dry = B::dry(parties, party, &options.choices)?;
-            dry.set_ahead(garbles_ahead);
-            dry.record_demand();
-            Ok(dry)
-        };
-        let among_more = parties > 2;
-        let rounds = match among_more {
-            true => step.rounds_together(ready, (parties, me), ahead)?,
-            false => step.run(&ready(me)?, (parties, me), ahead)?.0.traffic.rounds,
-        };
-        Ok(rounds.checked_sub(MANY_ROUNDS))
-    };
-    let rounds = online.traffic.rounds;
-    let waits = match (uneven, rounds) {
-        (_, 0) => [Some(0), None],
-        (true, _) => [Some(after([MANY_ROUNDS, 0])?.unwrap_or(0)), after([0, MANY_ROUNDS])?],
-        (false, _) => [Some(rounds); 2],
-    };
-    Ok(StepDry { offline, online, waits })
+    Ok(StepDry { offline, online })
 }
 
 impl OneStep<'_> {
-    /// The online phase of a party, where it and the others have so many rounds behind them, and whether they may
-    /// differ in what it adds.
-    fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize), ahead: [u32; 2]) -> Result<(PhaseDry, bool)> {
+    /// The online phase of a party.
+    fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize)) -> Result<PhaseDry> {
         let tally = charged();
         let go = async |ctx: &Ctx| self.go(dry, ctx).await;
-        let (apart, costs) = dry::run_after(me, parties, Phase::Online, ahead, go)?;
+        let (apart, costs) = dry::run(me, parties, Phase::Online, go)?;
         dry.defer(&apart);
         let work = charged() - tally - apart;
-        let differ = if parties > 2 { costs.apart } else { costs.uneven };
-        Ok((PhaseDry { traffic: costs.online, work, control_seconds: 0.0 }, differ))
-    }
-
-    /// The rounds that `me` has then, where all parties run dry together.
-    fn rounds_together<B: Family>(
-        &self,
-        ready: impl Fn(usize) -> Result<B>,
-        (parties, me): (usize, usize),
-        [own, others]: [u32; 2],
-    ) -> Result<u32> {
-        let all = (0..parties).map(ready).collect::<Result<Vec<B>>>()?;
-        let rounds: Vec<u32> = (0..parties).map(|party| if party == me { own } else { others }).collect();
-        let done = dry::together(&rounds, Phase::Online, async |ctx| self.go(&all[ctx.me()], ctx).await)?;
-        Ok(done[me].1.online.rounds)
+        Ok(PhaseDry { traffic: costs.online, work, control_seconds: 0.0 })
     }
 
     /// A party's part; the work that it does alone in the offline phase.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quorate_engine::{Phase, Result};
 use quorate_gadgets::Family;
-use quorate_graph::domains::{Domain, Toll, Waits};
+use quorate_graph::domains::{Domain, Toll};
 use quorate_graph::{Dtype, Graph, Hash, NodeId};
 
 use super::assign::Planned;
@@ -138,12 +138,7 @@ impl Prices {
             compute + self.pricing.network(0, most, most)
         };
         let seconds = self.options.offline_weight * seconds(Phase::Offline) + seconds(Phase::Online);
-        Ok(Toll { waits: waits(&each), seconds })
+        let rounds = each.iter().map(|step| step.online.traffic.rounds).max().unwrap_or(0);
+        Ok(Toll { rounds, seconds })
     }
-}
-
-/// What party 0 and the last, for all others, say that they wait for.
-fn waits(each: &[StepDry]) -> Waits {
-    let [first, last] = [each.first(), each.last()].map(|step| step.map_or([Some(0), None], |step| step.waits));
-    Waits::of([[first[0], last[1]], [first[1], last[0]]])
 }
