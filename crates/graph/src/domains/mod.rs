@@ -3,8 +3,8 @@
 //! **Source**: the idea of mixing sharings is that of aby (sections I and VI), whose authors assign them by hand. Here
 //! the assignment of least predicted time is sought: the weighed seconds of all operations and conversions, and the
 //! rounds of the longest chain. A value that several operations want in one sharing is converted to it once. Finding
-//! the least of all is NP-hard; [`Problem::solve`] starts from every assignment that a person would write down and
-//! improves on each, so that its plan is never worse than any of these. Nothing is drawn at random and ties go to the
+//! the least of all is NP-hard; [`Problem::solve`] starts from every order of preference and improves on each, so that
+//! its plan is never worse than any of these. Nothing is drawn at random and ties go to the
 //! first, so that parties agree.
 
 mod mixes;
@@ -90,8 +90,6 @@ pub struct Item {
     pub choices: Vec<Choice>,
     /// What its value takes from one sharing (the row) into another; `None`: there is no way, or no need.
     pub conversions: [[Option<Toll>; 3]; 3],
-    /// Operations of one group (all sums, say) are also moved together. Alike at all parties, as everything here.
-    pub group: usize,
 }
 
 impl Item {

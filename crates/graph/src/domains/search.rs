@@ -1,6 +1,6 @@
-//! The search: good beginnings, each improved by moving one operation, or the operations of one group, at a time.
+//! The search: good beginnings, each improved by moving one operation, or two that hang together, at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use super::{Assignment, Domain, Problem, Room, Toll};
@@ -10,8 +10,6 @@ use super::{Assignment, Domain, Problem, Room, Toll};
 /// of that where there are two domains.
 const EFFORT_EACH_SECOND: f64 = 3e6;
 const EFFORT: RangeInclusive<usize> = 500_000..=20_000_000;
-/// Programs with at most so many assignments have all of them looked at, as far as that is no more effort.
-const EXHAUSTIBLE: usize = 10_000;
 /// Gains below this share of the whole are none: they would be noise of the predictions.
 const LEAST_GAIN: f64 = 1e-9;
 
@@ -40,54 +38,27 @@ type Group = Vec<usize>;
 
 impl Problem {
     /// The best assignment that the search finds: at most as long as each in which all operations prefer the domains in
-    /// some order, and as that in which linear operations and products (what is cheapest in A) are in A and all others
-    /// in B or Y.
+    /// some order.
     pub fn solve(&self) -> Solved {
         let starts = self.starts();
         let least = starts.iter().map(|start| self.seconds(start)).fold(f64::INFINITY, f64::min);
         let effort = ((least * EFFORT_EACH_SECOND) as usize).clamp(*EFFORT.start(), *EFFORT.end());
         let effort = if self.domains().len() < Domain::ALL.len() { effort / 2 } else { effort };
-        let mut ends = Search::of(self, effort).run(starts);
-        let ways = self.items.iter().try_fold(1usize, |ways, item| ways.checked_mul(item.choices.len()));
-        if ways.is_some_and(|ways| ways <= EXHAUSTIBLE && ways * self.items.len() <= effort) {
-            let least = self.least_of_all();
-            if least.0 < ends[0].0 * (1.0 - LEAST_GAIN) {
-                ends.insert(0, least);
-            }
-        }
+        let ends = Search::of(self, effort).run(starts);
         let seconds = ends[0].0;
         let finalists: Vec<Assignment> = ends.into_iter().map(|(_, assignment)| assignment).collect();
         Solved { assignment: finalists[0].clone(), seconds, finalists }
     }
 
-    /// What a person would write down.
+    /// Every order of preference, and the best along chains.
     fn starts(&self) -> Vec<Assignment> {
         use Domain::{A, B, Y};
         let orders: [&[Domain]; 6] = [&[A, B, Y], &[A, Y, B], &[B, A, Y], &[B, Y, A], &[Y, A, B], &[Y, B, A]];
         let mut starts: Vec<Assignment> = orders.iter().map(|order| self.preferring(order)).collect();
-        starts.extend([B, Y].map(|other| self.products_apart(other)));
-        starts.push(self.cheapest_each());
         starts.push(self.chained());
         let mut seen = BTreeSet::new();
         starts.retain(|start| seen.insert(start.clone()));
         starts
-    }
-
-    /// All assignments, one after another.
-    fn least_of_all(&self) -> (f64, Assignment) {
-        let mut assignment = vec![0; self.items.len()];
-        let mut least = (f64::INFINITY, assignment.clone());
-        let mut room = Room::of(self);
-        loop {
-            let seconds = self.seconds_below(least.0, &assignment, &mut room);
-            if seconds < least.0 {
-                least = (seconds, assignment.clone());
-            }
-            let next = (0..assignment.len()).find(|&place| assignment[place] + 1 < self.items[place].choices.len());
-            let Some(place) = next else { return least };
-            assignment[place] += 1;
-            assignment[..place].fill(0);
-        }
     }
 
     /// For each item with a choice: the other way that costs the whole least.
@@ -108,26 +79,6 @@ impl Problem {
             finite.min_by(|a, b| a.more_seconds.total_cmp(&b.more_seconds))
         };
         (0..self.items.len()).map(&mut rival).collect()
-    }
-
-    /// What is cheaper in A than elsewhere by itself in A, everything else in `other` where that is offered.
-    fn products_apart(&self, other: Domain) -> Assignment {
-        let choose = |item: &super::Item| match (item.choice(Domain::A), item.choice(other)) {
-            (Some(a), Some(o)) if self.price(item.choices[a].toll) <= self.price(item.choices[o].toll) => a,
-            (_, Some(o)) => o,
-            (Some(a), None) => a,
-            (None, None) => 0,
-        };
-        self.items.iter().map(choose).collect()
-    }
-
-    /// Every operation in its own cheapest domain, whatever conversions take.
-    fn cheapest_each(&self) -> Assignment {
-        let least = |item: &super::Item| {
-            let price = |choice: usize| self.price(item.choices[choice].toll);
-            (0..item.choices.len()).min_by(|&a, &b| price(a).total_cmp(&price(b)))
-        };
-        self.items.iter().map(|item| least(item).unwrap_or(0)).collect()
     }
 
     /// Every operation in the domain that is cheapest given those of its operands, conversions included: exact for
@@ -178,28 +129,17 @@ impl Problem {
         toll.seconds + f64::from(toll.rounds) * self.round_seconds
     }
 
-    /// All items with a choice, each group's, each by itself, each with one of its operands, each with all of its
-    /// users.
+    /// All items with a choice together, each by itself, and each with one of its operands.
     fn groups(&self) -> Vec<Group> {
         let is_free = |place: &usize| self.items[*place].choices.len() > 1;
         let free: Group = (0..self.items.len()).filter(is_free).collect();
-        let mut by_group: BTreeMap<usize, Group> = BTreeMap::new();
-        let mut with_users: Vec<Group> = (0..self.items.len()).map(|place| vec![place]).collect();
-        let mut with_operand: Vec<Group> = Vec::new();
-        for &place in &free {
-            by_group.entry(self.items[place].group).or_default().push(place);
-            for &input in self.items[place].inputs.iter().filter(|input| is_free(input)) {
-                if with_users[input].last() != Some(&place) {
-                    with_users[input].push(place); // once, even where both operands are one value
-                }
-                with_operand.push(vec![input, place]);
-            }
-        }
-        let singles = free.iter().map(|&place| vec![place]).collect();
-        let grouped = by_group.into_values().collect();
-        let groups = [vec![free], grouped, singles, with_operand, with_users].into_iter().flatten();
+        let with_operand = free.iter().flat_map(|&place| {
+            let inputs = self.items[place].inputs.iter().filter(|input| is_free(input));
+            inputs.map(move |&input| vec![input, place])
+        });
+        let groups = std::iter::once(free.clone()).chain(free.iter().map(|&place| vec![place])).chain(with_operand);
         let mut seen = BTreeSet::new();
-        groups.filter(|group: &Group| group.iter().any(is_free) && seen.insert(group.clone())).collect()
+        groups.filter(|group: &Group| !group.is_empty() && seen.insert(group.clone())).collect()
     }
 }
 
@@ -234,37 +174,11 @@ impl Search<'_> {
             }
         }
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let kicked = self.kicked(&ends[0]);
-        if kicked.0 < ends[0].0 {
-            ends.insert(0, kicked);
-        }
         ends
     }
 
     fn seconds_below(&mut self, most: f64, assignment: &[usize]) -> f64 {
         self.problem.seconds_below(most, assignment, &mut self.room)
-    }
-
-    /// The best that comes of moving one group of the best assignment, whatever that takes, and improving from there.
-    fn kicked(&mut self, best: &Found) -> Found {
-        let mut best = best.clone();
-        for group in 0..self.groups.len() {
-            for domain in Domain::ALL {
-                let mut moved = best.1.clone();
-                if self.move_to(&mut moved, group, domain).is_empty() {
-                    continue;
-                }
-                if self.left == 0 {
-                    return best;
-                }
-                let begun = (self.seconds_below(f64::INFINITY, &moved), moved);
-                let end = self.improve(begun);
-                if end.0 < best.0 * (1.0 - LEAST_GAIN) {
-                    best = end;
-                }
-            }
-        }
-        best
     }
 
     /// Moves groups while that shortens the whole and evaluations are left.

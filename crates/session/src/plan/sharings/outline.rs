@@ -30,7 +30,6 @@ impl Outline {
         let mut outline = Outline::default();
         let mut places: BTreeMap<NodeId, usize> = BTreeMap::new();
         let mut pinned: BTreeMap<NodeId, Domain> = BTreeMap::new();
-        let mut groups: BTreeMap<String, usize> = BTreeMap::new();
         for id in before(work) {
             places.insert(id, outline.items.len());
             let at = native(work.domains.of(id), graph.node(id).dtype);
@@ -46,12 +45,8 @@ impl Outline {
                 pinned.insert(id, pin);
             }
             places.insert(id, outline.items.len());
-            // Lines of the script are no part of what the parties compare; operations are.
-            let kind = format!("{} {}", node.op.name(), node.dtype);
-            let kinds = groups.len();
-            let group = *groups.entry(kind).or_insert(kinds);
             let is_free = node.op.only_moves() || matches!(node.op, Op::To(_));
-            outline.push(id, Item { inputs, choices, group, ..Item::default() }, !is_free);
+            outline.push(id, Item { inputs, choices, ..Item::default() }, !is_free);
         }
         outline
     }
