@@ -189,19 +189,27 @@ impl Graph {
 
     /// The nodes that have to be run for `targets`, operands first: those that they depend on, short of what is `done`.
     pub fn needed(&self, targets: &[NodeId], done: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
-        let mut wanted = vec![false; self.nodes.len()];
-        let mut older = BTreeSet::new();
+        let end = targets.iter().map(|id| id.index() + 1).max().unwrap_or(0);
+        let mut wanted = vec![false; end.saturating_sub(self.first)];
+        let (mut left, mut older, mut lowest) = (0, BTreeSet::new(), wanted.len());
         let mut want = |id: NodeId, wanted: &mut [bool]| match id.index().checked_sub(self.first) {
-            Some(place) => wanted[place] = true,
+            Some(place) => usize::from(!std::mem::replace(&mut wanted[place], true)),
             None => {
                 older.insert(id);
+                0
             }
         };
-        targets.iter().for_each(|&id| want(id, &mut wanted));
-        for place in (0..self.nodes.len()).rev() {
-            wanted[place] = wanted[place] && !done(NodeId((self.first + place) as u32));
-            if wanted[place] {
-                self.nodes[place].inputs.iter().for_each(|&id| want(id, &mut wanted));
+        targets.iter().for_each(|&id| left += want(id, &mut wanted));
+        // From the newest on, for as long as there is something to find.
+        while left > 0 {
+            lowest -= 1;
+            if !wanted[lowest] {
+                continue;
+            }
+            left -= 1;
+            wanted[lowest] = !done(NodeId((self.first + lowest) as u32));
+            if wanted[lowest] {
+                self.nodes[lowest].inputs.iter().for_each(|&id| left += want(id, &mut wanted));
             }
         }
         let mut needed = Vec::new();
@@ -212,8 +220,8 @@ impl Graph {
             }
         }
         needed.reverse();
-        let newest = (self.first as u32..).map(NodeId).zip(wanted).filter(|&(_, wanted)| wanted);
-        needed.extend(newest.map(|(id, _)| id));
+        let newest = (lowest..wanted.len()).filter(|&place| wanted[place]);
+        needed.extend(newest.map(|place| NodeId((self.first + place) as u32)));
         needed
     }
 
