@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 import quorate as qr
+from deploying import Deployment, error_of
 from quorate._families import DEFAULT, FAMILIES, choices, table
 from quorate.cli import main
 
@@ -103,11 +105,39 @@ def test_options_go_to_the_families_that_have_them(name: str) -> None:
     for protocol, family in FAMILIES.items():
         for value in option.values:
             if option in family.options or value == option.values[0]:
-                continue  # values of their own are tried by other tests, since keys take seconds
+                continue  # values of their own are tried by other tests
             with pytest.raises(qr.ConfigError, match=f'{protocol}" has no use for it'):
                 qr.local(protocol, **{name: value})
         with pytest.raises(qr.ConfigError, match=option.values[1]):
             qr.local(protocol, **{name: "nothing of the kind"})
+
+
+def test_options_of_another_family_are_refused_before_anybody_is_met(tmp_path: Path) -> None:
+    file = Deployment(tmp_path, parties=2).config(0)
+    file.write_text(file.read_text().replace('"rss"', '"aby"'))
+    started = time.monotonic()
+    with pytest.raises(qr.ConfigError, match='forms="masked" is for the protocol "rss"'):
+        qr.connect(file, forms="masked")
+    assert time.monotonic() - started < 5
+
+
+def test_parties_choose_their_familys_options_alike(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path)
+    script = deployment.script(
+        "x = mpc.input([3, -4] if mpc.me == 0 else None, owner=0, shape=2, dtype=qr.int(64))\nprint((x * x).reveal())"
+    )
+    try:
+        for forms, right in ((["masked"] * 3, True), (["masked", "masked", "auto"], False)):
+            started = [deployment.start(me, script, "--forms", form) for me, form in enumerate(forms)]
+            ended = [party.end() for party in started]
+            assert [e.status for e in ended] == [0 if right else 1] * 3, ended
+            if right:
+                assert all("[ 9 16]" in e.out for e in ended)
+                continue
+            assert "party 2 chose forms=auto, this party forms=masked" in error_of(ended[0])
+            assert "party 0 chose forms=masked, this party forms=auto" in error_of(ended[2])
+    finally:
+        deployment.stop()
 
 
 @pytest.mark.parametrize("features", [[], ["--features", "testing"]])

@@ -371,11 +371,6 @@ def local(
               takes fewer rounds online: with correlations of whichever kind is cheapest, or those of the paper. "auto"
               takes what is predicted to be faster on `network`, and three parties' own, in half the bytes, where none
               is named.
-            - `triples="paillier" | "dgk"`: with "aby", multiplication triples from homomorphic encryption of 3072 bits
-              instead of oblivious transfer ("ot"), which is faster by far: to compare them. It concerns products of two
-              secrets and sums of such products (`*`, `dot` of vectors) over at most 64 bits. Products of matrices,
-              comparisons, selections and conversions take transfers always, and what the planner has on labels
-              takes no triples: `sharings="A"` keeps numbers off them.
 
     Raises:
         ConfigError: an unknown protocol, network or option, or a number of parties that the protocol cannot run with.

@@ -1,36 +1,22 @@
 //! What users read of `aby`, and what sessions need of it.
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Error, Result, Stocks};
+use quorate_engine::{Ctx, Demand, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_gadgets::{Choices, Descriptor, Family, Parties};
 use quorate_ring::meter::Work;
 
 use crate::setup::Aby;
 use crate::stock::Kind;
-use crate::triples::TripleSource;
 use crate::yao::Garbling;
 
-const TRIPLES: Choice = Choice {
-    name: "triples",
-    values: &["ot", "paillier", "dgk"],
-    help: "what multiplication triples are made with: oblivious transfer, or homomorphic encryption of 3072 bits",
-};
-
-fn source(choices: &Choices) -> TripleSource {
-    let named = choices.of(&TRIPLES);
-    TripleSource::ALL.into_iter().find(|source| source.name() == named).unwrap_or_default()
-}
-
 /// Compiled here, as [`quorate_gadgets::here`] says.
-fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Aby> {
+fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>) -> Local<'a, Aby> {
     Box::pin(async move {
-        let drawn =
-            Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
-        let own = coins.unwrap_or(&drawn);
-        let mut aby = Aby::setup_from(ctx, own).await?;
-        aby.set_up_triples(ctx, source(choices), own).await?;
-        Ok(aby)
+        match coins {
+            Some(own) => Aby::setup_from(ctx, own).await,
+            None => Aby::setup(ctx).await,
+        }
     })
 }
 
@@ -44,32 +30,24 @@ impl Family for Aby {
         about: "2 parties, semi-honest",
         parties: Parties { usual: &[2], or_more: false, takes: "2" },
         sharings: &["A", "B", "Y"],
-        options: &[TRIPLES],
+        options: &[],
         workloads: &["mul", "matmul", "less-than-bounded", "less-than-full", "chain", "conversions", "aes", "triples"],
         most_elements: 100_000,
     };
 
-    fn security(_: usize, choices: &Choices) -> String {
-        let more = match source(choices) {
-            TripleSource::Transfers => "",
-            TripleSource::Paillier => {
-                "; triples from Paillier with 3072 bits, 2^-40 statistical for all answers of a session"
-            }
-            TripleSource::Dgk => "; triples from DGK with 3072 bits and orders of 256",
-        };
-        format!(
-            "semi-honest: 1 party of 2 may try to learn more than the results from what it sees, but both follow the \
-             protocol; 128-bit computational security (oblivious transfer from the discrete logarithm in ristretto255 and \
-             AES-128, BLAKE3, TLS 1.3{more})"
-        )
+    fn security(_: usize, _: &Choices) -> String {
+        "semi-honest: 1 party of 2 may try to learn more than the results from what it sees, but both follow the \
+         protocol; 128-bit computational security (oblivious transfer from the discrete logarithm in ristretto255 and \
+         AES-128, BLAKE3, TLS 1.3)"
+            .into()
     }
 
-    async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
-        set_up(ctx, coins, choices).await
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, _: &Choices) -> Result<Self> {
+        set_up(ctx, coins).await
     }
 
-    fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
-        Aby::dry_with(parties, me, source(choices))
+    fn dry(parties: usize, me: usize, _: &Choices) -> Result<Self> {
+        Aby::dry(parties, me)
     }
 
     fn fill_line(&self, bytes: usize) {
@@ -123,9 +101,5 @@ impl Family for Aby {
     /// The larger of both parties', so that both decide alike by it.
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
-    }
-
-    fn held_bytes(&self) -> u64 {
-        Aby::held_bytes(self)
     }
 }

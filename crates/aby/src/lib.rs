@@ -17,8 +17,7 @@
 //! | Yao's sharing, garbled circuits | `yao` | see there | |
 //!
 //! Everything is made of correlations that a program's rehearsal foresees (`stock`) and that oblivious transfers make
-//! offline (`make`, `matrix`, `shuffle`); multiplication triples also ciphertexts, where they are asked for
-//! (`triples`).
+//! offline (`make`, `matrix`, `shuffle`).
 #![forbid(unsafe_code)]
 
 mod backend;
@@ -42,12 +41,10 @@ mod stock;
 mod summands;
 mod tables;
 mod tree;
-mod triples;
 mod yao;
 
 pub use digits::Table;
 pub use setup::Aby;
 pub use share::Share;
 pub use stock::Kind;
-pub use triples::TripleSource;
 pub use yao::{Garbling, YaoLabels};

@@ -1,4 +1,4 @@
-//! Making correlations, from oblivious transfer; triples also from ciphertexts, where they were asked for.
+//! Making correlations, from oblivious transfer.
 //!
 //! **Source**: aby, section III-A5 and III-B2 (triples), and what the users of each kind cite. **Model**: semi-honest,
 //! 1 of 2.
@@ -72,17 +72,8 @@ impl Aby {
     }
 
     async fn make_word_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
-        let made = match &self.ciphertexts {
-            None => {
-                let made = self.ot.triples(ctx, ring, len).await?;
-                [made.a, made.b, made.c]
-            }
-            Some(ciphertexts) => {
-                let made = ciphertexts.triples(ctx, ring, len).await?;
-                [made.a, made.b, made.c]
-            }
-        };
-        Ok(Material { vectors: made.map(|v| Share(v.into_inner())).into(), bits: vec![] })
+        let made = self.ot.triples(ctx, ring, len).await?;
+        Ok(Material { vectors: [made.a, made.b, made.c].map(|v| Share(v.into_inner())).into(), bits: vec![] })
     }
 
     async fn make_matrix_triples(

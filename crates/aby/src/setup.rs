@@ -6,7 +6,6 @@
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_gadgets::Family;
-use quorate_he::He;
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
 
@@ -21,8 +20,6 @@ pub struct Aby {
     /// This party's own coins.
     pub(crate) private: Seed,
     pub(crate) ot: Ot,
-    /// What makes triples over rings of at most 64 bits, where that is not oblivious transfer.
-    pub(crate) ciphertexts: Option<He>,
     pub(crate) stock: Stock,
     session: SessionId,
     /// What circuits are garbled with, and nothing else is hashed.
@@ -71,17 +68,7 @@ impl Aby {
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let session = public_id(&session);
         let garbling = Tccr::new(&session);
-        Ok(Aby {
-            me,
-            pair,
-            private,
-            ot,
-            ciphertexts: None,
-            stock: Stock::default(),
-            session,
-            garbling,
-            garbled: Garbled::default(),
-        })
+        Ok(Aby { me, pair, private, ot, stock: Stock::default(), session, garbling, garbled: Garbled::default() })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -97,17 +84,7 @@ impl Aby {
         let ot = Ot::dry(1 - me, Options::default());
         let session = SessionId::from_bytes([0; 32]);
         let garbling = Tccr::new(&session);
-        Ok(Aby {
-            me,
-            pair,
-            private,
-            ot,
-            ciphertexts: None,
-            stock: Stock::default(),
-            session,
-            garbling,
-            garbled: Garbled::default(),
-        })
+        Ok(Aby { me, pair, private, ot, stock: Stock::default(), session, garbling, garbled: Garbled::default() })
     }
 
     /// Keeps a line full on which so many bytes are under way; see [`Ot::fill`].

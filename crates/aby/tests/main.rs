@@ -1,7 +1,6 @@
 //! One program for all tests of the crate, so that what they use is compiled once; what measures the memory of its
 //! process is a program of its own.
 
-mod ciphertexts;
 mod circuits;
 mod common;
 mod costs;

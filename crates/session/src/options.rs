@@ -250,8 +250,9 @@ mod tests {
                 assert!(asking(option.name, "nothing").read_for(protocol).is_err());
             }
         }
-        let refused = asking("triples", "paillier").read_for(Protocol::Rss).unwrap_err().to_string();
-        assert_eq!(refused, "triples=\"paillier\" is for the protocol \"aby\"; \"rss\" has no use for it");
+        let refused = asking("forms", "masked").read_for(Protocol::Aby).unwrap_err().to_string();
+        assert_eq!(refused, "forms=\"masked\" is for the protocol \"rss\"; \"aby\" has no use for it");
+        assert!(asking("triples", "ot").read_for(Protocol::Aby).is_err(), "it was an option once");
         let unknown = asking("forms", "both").read_for(Protocol::Rss).unwrap_err().to_string();
         assert!(unknown.contains("\"auto\", \"edabits\""), "{unknown}");
     }
