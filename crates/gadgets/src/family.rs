@@ -108,7 +108,7 @@ pub trait Family: Computes + Stocks + 'static {
     const DESCRIPTOR: Descriptor;
 
     /// Who may cheat, in words, and what that rests on.
-    fn security(parties: usize, choices: &Choices) -> String;
+    fn security(parties: usize) -> String;
 
     /// Agrees with the other parties on all that a session needs. With the party's own coins grown from `coins`, where
     /// they are given.
@@ -185,11 +185,6 @@ pub trait Family: Computes + Stocks + 'static {
             _ => len * Ring::of(bits).carrier().bytes(),
         };
         share as u64 * self.shares()
-    }
-
-    /// Bytes that a party keeps for the whole session, where they are many.
-    fn held_bytes(&self) -> u64 {
-        0
     }
 
     /// Bytes of one party's stock of correlations, where shares are plain vectors.

@@ -18,7 +18,7 @@ impl Family for Insecure {
         most_elements: 10_000,
     };
 
-    fn security(_: usize, _: &Choices) -> String {
+    fn security(_: usize) -> String {
         "INSECURE, for tests: every party knows every secret".into()
     }
 

@@ -201,7 +201,7 @@ impl<B: Family> Given<'_, B> {
         let bytes = |id: NodeId| held_bytes(self.backend, self.work, id);
         let inputs = work.nodes.iter().map(|&id| graph.node(id)).filter(|node| matches!(node.op, Op::Input { .. }));
         let held_bytes = self.held.iter().map(|&id| bytes(id)).sum::<u64>();
-        let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>() + self.backend.held_bytes();
+        let mut live = held_bytes + inputs.map(plain_bytes).sum::<u64>();
         live += LOCAL_STEP_BYTES * work.nodes.len() as u64;
         let mut schedule = Schedule { held_bytes, base_bytes: live, peak_bytes: live, ..Schedule::default() };
         schedule.ways = within.iter().map(|&id| (id, Way::Within)).collect();

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 
-use quorate_gadgets::{Choices, Family};
+use quorate_gadgets::Family;
 use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Source};
 use quorate_net::Interrupt;
 use quorate_ring::memory::guarded;
@@ -53,7 +53,6 @@ pub struct Session {
     protocol: Protocol,
     parties: usize,
     me: Option<usize>,
-    choices: Choices,
     /// The network between the parties, for predictions.
     network: Option<Network>,
     program: Arc<RwLock<Program>>,
@@ -106,14 +105,14 @@ impl Session {
 
     /// Who may cheat, in words.
     pub fn security(&self) -> String {
-        struct Security<'a>(usize, &'a Choices);
-        impl Visit for Security<'_> {
+        struct Security(usize);
+        impl Visit for Security {
             type Out = String;
             fn family<F: Family>(self) -> String {
-                F::security(self.0, self.1)
+                F::security(self.0)
             }
         }
-        self.protocol.visit(Security(self.parties, &self.choices))
+        self.protocol.visit(Security(self.parties))
     }
 
     /// This party's number in a deployment; `None` in a local session.

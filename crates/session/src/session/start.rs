@@ -140,7 +140,6 @@ impl Session {
             protocol,
             parties,
             me,
-            choices: options.choices,
             network,
             program,
             seats,
