@@ -9,7 +9,7 @@ use std::time::Instant;
 use quorate_crypto::{RUN, Seed, SessionId, TABLES_BYTES, Tccr};
 use quorate_net::memory;
 use quorate_ring::meter::Kernel;
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Ring, Vector};
 
 use crate::clock::own_seconds;
 use crate::costs::Phase;
@@ -151,18 +151,10 @@ fn anew(held: usize, len: usize) -> impl FnMut() {
 }
 
 fn matrix_kernels(barrier: &Barrier, set: Set<'_>) {
-    for (kernel, bits, side) in
-        [(Kernel::MatrixNarrow, 32, 128), (Kernel::Matrix, 64, 96), (Kernel::MatrixWide, 128, 48)]
-    {
+    for (kernel, bits, side) in [(Kernel::Matrix, 64, 96), (Kernel::MatrixWide, 128, 48)] {
         let a = vector(bits, side * side);
         let product = || drop(black_box(Vector::matmul(black_box(&a), &a, (side, side, side))));
         set(kernel, time(barrier, product), side * side * side);
-    }
-    for (kernel, bits, steps) in [(Kernel::Root, 60, 6), (Kernel::RootWide, 66, 6)] {
-        let mut squares = vector(bits, NEAR / 8);
-        squares.shl(3);
-        squares.add_scalar(1);
-        set(kernel, time(barrier, || drop(black_box(squares.odd_square_roots()))), steps * NEAR / 8);
     }
 }
 
@@ -195,11 +187,6 @@ fn bit_kernels(barrier: &Barrier, set: Set<'_>) {
         drop(black_box(Vector::unpack(x.ring(), NEAR, &packed)));
     };
     set(Kernel::Pack, time(barrier, there_and_back), 2 * NEAR);
-    let places: Vec<u32> = (0..NEAR as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 16).collect();
-    let many = vector(64, 1 << 16);
-    set(Kernel::Gather, time(barrier, || drop(black_box(many.gather(black_box(&places))))), NEAR);
-    let bits = Bits::zeros(1, 1 << 16);
-    set(Kernel::GatherBits, time(barrier, || drop(black_box(bits.gather_lanes(black_box(&places))))), NEAR);
 }
 
 fn generator_kernels(barrier: &Barrier, set: Set<'_>) {
