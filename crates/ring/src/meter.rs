@@ -35,9 +35,6 @@ pub enum Kernel {
     Transpose,
     /// Elements packed or unpacked that do not fill their carrier.
     Pack,
-    /// Products of words of 64 bits, each added with its carry, within products of long numbers; charged where those
-    /// are.
-    MultiplyLong,
     /// Bytes drawn from generators; charged where they are drawn.
     Draw,
     /// Generators set up; charged where they are.
@@ -69,7 +66,6 @@ impl Kernel {
         Kernel::MatrixWide,
         Kernel::Transpose,
         Kernel::Pack,
-        Kernel::MultiplyLong,
         Kernel::Draw,
         Kernel::Generator,
         Kernel::Message,
@@ -225,7 +221,7 @@ mod tests {
             let ring = Ring::of(bits);
             assert_eq!(work(|| run(ring, &|len| Vector::zeros(ring, len))), Work::default(), "{bits} bits");
             let priced = work(|| run(ring, &|len| Vector::shape(ring, len)));
-            let missing = Kernel::ALL[..Kernel::MultiplyLong as usize].iter().filter(|&&k| priced.of(k) == 0).count();
+            let missing = Kernel::ALL[..Kernel::Draw as usize].iter().filter(|&&k| priced.of(k) == 0).count();
             // Near or far, narrow or wide, and over words that are not full.
             assert!(missing <= 4, "{bits} bits: {priced:?}");
         }
