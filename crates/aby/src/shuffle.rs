@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing, Slot, Stocks};
-use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::meter::fetched;
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
 
@@ -323,7 +323,7 @@ impl Cells {
     fn scatter(&mut self, cells: &[u32], mut values: A) {
         let bytes = values.ring().carrier().bytes();
         if values.is_shape() {
-            return charge(Kernel::Gather, cells.len());
+            return fetched(cells.len());
         }
         let (all, part) = (self.values.bytes_mut(), values.bytes_mut());
         for (&cell, value) in cells.iter().zip(part.chunks_exact(bytes)) {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use quorate_crypto::{RUN, Seed, SessionId, TABLES_BYTES, Tccr};
 use quorate_net::memory;
 use quorate_ring::meter::Kernel;
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Ring, Vector};
 
 use crate::clock::own_seconds;
 use crate::costs::Phase;
@@ -37,8 +37,6 @@ const LONG_LANES: usize = 16;
 /// Elements of a piece of memory that no allocator keeps, and pages of it to touch.
 const HUGE: usize = 5 << 20;
 const PAGES: usize = 1024;
-/// Words of a long number.
-const LONG_WORDS: usize = 48;
 /// Runs of gates whose tables are a message.
 const GARBLED_RUNS: usize = 512;
 const RING: Ring = Ring::of(64);
@@ -94,7 +92,6 @@ fn kernels(barrier: &Barrier, held: usize) -> [f64; Kernel::COUNT] {
     let mut set = |kernel: Kernel, seconds: f64, units: usize| rates[kernel as usize] = seconds / units as f64;
     memory_kernels(barrier, held, &mut set);
     matrix_kernels(barrier, &mut set);
-    long_kernels(barrier, &mut set);
     bit_kernels(barrier, &mut set);
     generator_kernels(barrier, &mut set);
     garbling_kernels(barrier, &mut set);
@@ -151,37 +148,11 @@ fn anew(held: usize, len: usize) -> impl FnMut() {
 }
 
 fn matrix_kernels(barrier: &Barrier, set: Set<'_>) {
-    for (kernel, bits, side) in
-        [(Kernel::MatrixNarrow, 32, 128), (Kernel::Matrix, 64, 96), (Kernel::MatrixWide, 128, 48)]
-    {
+    for (kernel, bits, side) in [(Kernel::Matrix, 64, 96), (Kernel::MatrixWide, 128, 48)] {
         let a = vector(bits, side * side);
         let product = || drop(black_box(Vector::matmul(black_box(&a), &a, (side, side, side))));
         set(kernel, time(barrier, product), side * side * side);
     }
-    for (kernel, bits, steps) in [(Kernel::Root, 60, 6), (Kernel::RootWide, 66, 6)] {
-        let mut squares = vector(bits, NEAR / 8);
-        squares.shl(3);
-        squares.add_scalar(1);
-        set(kernel, time(barrier, || drop(black_box(squares.odd_square_roots()))), steps * NEAR / 8);
-    }
-}
-
-/// Schoolbook products of long numbers.
-fn long_kernels(barrier: &Barrier, set: Set<'_>) {
-    let x: [u64; LONG_WORDS] = std::array::from_fn(|i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let mut sum = [0u64; 2 * LONG_WORDS];
-    let product = || {
-        for (i, &y) in black_box(&x).iter().enumerate() {
-            let mut carry = 0;
-            for (sum, &x) in sum[i..].iter_mut().zip(&x) {
-                let wide = u128::from(x) * u128::from(y) + u128::from(*sum) + u128::from(carry);
-                (*sum, carry) = (wide as u64, (wide >> 64) as u64);
-            }
-            sum[i + LONG_WORDS] = carry;
-        }
-        black_box(&sum);
-    };
-    set(Kernel::MultiplyLong, time(barrier, product), LONG_WORDS * LONG_WORDS);
 }
 
 fn bit_kernels(barrier: &Barrier, set: Set<'_>) {
@@ -195,11 +166,6 @@ fn bit_kernels(barrier: &Barrier, set: Set<'_>) {
         drop(black_box(Vector::unpack(x.ring(), NEAR, &packed)));
     };
     set(Kernel::Pack, time(barrier, there_and_back), 2 * NEAR);
-    let places: Vec<u32> = (0..NEAR as u32).map(|i| i.wrapping_mul(2_654_435_761) >> 16).collect();
-    let many = vector(64, 1 << 16);
-    set(Kernel::Gather, time(barrier, || drop(black_box(many.gather(black_box(&places))))), NEAR);
-    let bits = Bits::zeros(1, 1 << 16);
-    set(Kernel::GatherBits, time(barrier, || drop(black_box(bits.gather_lanes(black_box(&places))))), NEAR);
 }
 
 fn generator_kernels(barrier: &Barrier, set: Set<'_>) {

@@ -14,7 +14,7 @@
 //! | `crt` | two residues as one |
 //! | `scheme` | what the protocol asks of a cryptosystem |
 //! | `paillier`, `dgk` | the cryptosystems |
-//! | `work` | what triples take of a party, for predictions |
+//! | `work` | what a party keeps for its keys, for predictions |
 //! | `setup` | the start of a session: an exchange of public keys |
 //! | `triples` | the protocol |
 //! | [`cost`] | what each costs |

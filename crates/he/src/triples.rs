@@ -27,7 +27,6 @@ use crate::coins::Coins;
 use crate::options::{Options, SESSION_TRIPLES, Scheme};
 use crate::scheme::{Parsed, PublicKey, Query, SecretKey, Words};
 use crate::setup::{He, LOST, Pair, Shapes};
-use crate::work;
 
 /// Triples of a half of a chunk, about; chunks under way.
 const HALF_CHUNK: usize = 64;
@@ -227,24 +226,21 @@ impl<S: SecretKey> Steps for Pair<S> {
     }
 }
 
-/// In a dry run: the work is charged, and messages are zeros.
+/// In a dry run: messages are zeros, and no work is charged for what ciphertexts take.
 impl Steps for Shapes {
     fn encrypt(&self, batch: &Batch) -> Vec<u8> {
         let [own, _] = batch.lens();
-        work::charge_encryptions(batch.options, batch.ring.bits(), own);
         vec![0; bytes(batch.options, batch.ring, own)[0]]
     }
 
     fn answer(&self, batch: &Batch, _: &[u8]) -> Parsed<(Vec<u8>, Wiped<Vector>)> {
         let [_, theirs] = batch.lens();
-        work::charge_answers(batch.options, batch.ring.bits(), theirs);
         let message = vec![0; bytes(batch.options, batch.ring, theirs)[1]];
         Ok((message, Wiped(Vector::shape(batch.ring, theirs))))
     }
 
     fn decrypt(&self, batch: &Batch, _: &[u8]) -> Parsed<Wiped<Vector>> {
         let [own, _] = batch.lens();
-        work::charge_decryptions(batch.options, batch.ring.bits(), own);
         Ok(Wiped(Vector::shape(batch.ring, own)))
     }
 }

@@ -58,7 +58,7 @@ impl Bits {
         assert!(self.rows == 1 && rows > 0 && self.lanes.is_multiple_of(rows), "a {self:?} as {rows} rows");
         let lanes = self.lanes / rows;
         if self.is_shape() {
-            meter::charge(meter::Kernel::GatherBits, self.lanes);
+            meter::fetched(self.lanes);
             return Self::shape(rows, lanes);
         }
         let mut all = Self::zeros(rows, lanes);
@@ -79,7 +79,7 @@ impl Bits {
     pub fn rows_to_lanes(&self) -> Bits {
         let (rows, lanes) = (self.rows, self.lanes);
         if self.is_shape() {
-            meter::charge(meter::Kernel::GatherBits, rows * lanes);
+            meter::fetched(rows * lanes);
             return Self::shape(1, rows * lanes);
         }
         let mut all = Self::zeros(1, rows * lanes);

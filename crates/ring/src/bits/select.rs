@@ -108,7 +108,7 @@ impl Bits {
 
     /// The shape of what [`gather_lanes`](Self::gather_lanes) gives for so many positions.
     pub fn gathered_shape(&self, lanes: usize) -> Bits {
-        meter::charge(meter::Kernel::GatherBits, self.rows.saturating_mul(lanes));
+        meter::fetched(self.rows.saturating_mul(lanes));
         Self::shape(self.rows, lanes)
     }
 

@@ -74,13 +74,16 @@ multiversion! {
     }
 }
 
+/// So many multiply-adds over words of at most 32 bits take as long as one over words of 64 bits.
+const NARROW: usize = 3;
+
 /// What a product is charged as: multiply-adds, with the columns that fill the last panel up.
 pub(crate) fn work(carrier: Carrier, (m, k, n): Dims) -> (Work, usize) {
-    let (work, thin, width) = match carrier {
-        Carrier::U8 | Carrier::U16 => (Work::MatrixNarrow, Work::Multiply, 64),
-        Carrier::U32 => (Work::MatrixNarrow, Work::Multiply, 16),
-        Carrier::U64 => (Work::Matrix, Work::Multiply, 8),
-        Carrier::U128 => (Work::MatrixWide, Work::MultiplyWide, 2),
+    let (work, thin, width, of) = match carrier {
+        Carrier::U8 | Carrier::U16 => (Work::Matrix, Work::Multiply, 64, NARROW),
+        Carrier::U32 => (Work::Matrix, Work::Multiply, 16, NARROW),
+        Carrier::U64 => (Work::Matrix, Work::Multiply, 8, 1),
+        Carrier::U128 => (Work::MatrixWide, Work::MultiplyWide, 2, 1),
         Carrier::U192 | Carrier::U256 => {
             let (product, each) = meter::product(carrier);
             return (product, m.saturating_mul(k).saturating_mul(n).saturating_mul(each));
@@ -89,7 +92,8 @@ pub(crate) fn work(carrier: Carrier, (m, k, n): Dims) -> (Work, usize) {
     if n < THIN || m < MR {
         return (thin, m.saturating_mul(k).saturating_mul(n));
     }
-    (work, m.div_ceil(MR).saturating_mul(MR * k).saturating_mul(n.div_ceil(width).saturating_mul(width)))
+    let all = m.div_ceil(MR).saturating_mul(MR * k).saturating_mul(n.div_ceil(width).saturating_mul(width));
+    (work, all.div_ceil(of))
 }
 
 /// a b over 8-bit words.

@@ -5,6 +5,12 @@ use crate::vector::on_words;
 use crate::word::Word;
 use crate::{Vector, memory};
 
+/// A step over words of at most 64 bits takes as long as so many products of words of 128 bits. It does not take as
+/// long as some number of narrow products: those are computed side by side where instructions allow, and steps are not.
+const STEP: usize = 4;
+/// A step over words of 128 bits takes as long as so many products of them.
+const STEP_WIDE: usize = 10;
+
 impl Vector {
     /// For each element e = a^2 with odd a: the smallest of its four square roots modulo 2^k, and that root's inverse.
     ///
@@ -21,8 +27,8 @@ impl Vector {
         roots.reduce();
         let inverses = on_words!(&mut roots.data, words => Vector::of_words(self.ring, smallest_roots(words, bits)), len => {
             let (product, each) = meter::product(self.ring.carrier());
-            let kernel = if product == Kernel::MultiplyWide { Kernel::RootWide } else { Kernel::Root };
-            meter::charge(kernel, len.saturating_mul(each * newton_steps(bits)));
+            let step = if product == Kernel::MultiplyWide { STEP_WIDE * each } else { STEP };
+            meter::charge(Kernel::MultiplyWide, len.saturating_mul(step * newton_steps(bits)));
             self.clone()
         });
         (roots, inverses)

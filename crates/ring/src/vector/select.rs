@@ -96,7 +96,7 @@ impl Vector {
 
     /// The shape of what [`gather`](Self::gather) gives for so many positions.
     pub fn gathered_shape(&self, len: usize) -> Vector {
-        meter::charge(meter::Kernel::Gather, len);
+        meter::fetched(len);
         Self::shape(self.ring, len)
     }
 
