@@ -39,7 +39,7 @@ impl Graph {
         self.old.extend(gone.filter(|(id, _)| stay.contains(id)));
         self.hashes.drain(..end - self.first);
         self.first = end;
-        self.steps.retain(|id| id.index() >= end || stay.contains(&id));
+        self.steps.forget(end, |id| stay.contains(&id));
         self.files.retain(|file| std::sync::Arc::strong_count(file) > 1);
     }
 

@@ -7,12 +7,13 @@ use crate::build::{Builder, Recent};
 use crate::clamp::clamped;
 use crate::dtype::{Dtype, shown};
 use crate::error::{BuildError, Fault, Shape};
-use crate::hash::{Hash, StepHashes};
+use crate::hash::Hash;
 use crate::interval::Interval;
 use crate::literals::{Literal, Literals};
 use crate::node::{Inputs, Node, NodeId, Op, Room, Source};
 use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
+use crate::repetitions::StepHashes;
 use crate::units::Units;
 use crate::{real, reference, shape, unbounded};
 
@@ -162,13 +163,6 @@ impl Graph {
     /// The hash of the program up to and including `id`, one of the newest nodes.
     pub fn prefix_hash(&self, id: NodeId) -> Hash {
         self.hashes[id.index() - self.first]
-    }
-
-    /// The hash of one step by itself: what it does, with which dtypes, sizes and bounds, and public numbers that all
-    /// elements of an operand have. Steps of one hash cost the same, and have the same circuits.
-    pub fn step_hash(&self, id: NodeId) -> Hash {
-        let node = self.node(id);
-        self.steps.of(id, || Hash::of_step(node, &self.operands(&node.inputs)))
     }
 
     /// The prefix hashes of the newest nodes.
@@ -461,7 +455,7 @@ impl Graph {
         }
     }
 
-    fn operands(&self, inputs: &[NodeId]) -> Vec<&Node> {
+    pub(crate) fn operands(&self, inputs: &[NodeId]) -> Vec<&Node> {
         inputs.iter().map(|&id| self.node(id)).collect()
     }
 

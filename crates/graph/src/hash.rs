@@ -1,15 +1,13 @@
 //! The prefix hashes by which parties find out, before anything is sent that depends on an input, that they run the
 //! same program, and otherwise the first operation that differs.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quorate_circuits::{Circuit, Gate};
 
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
-use crate::node::{Axis, Division, Node, NodeId, Op};
+use crate::node::{Axis, Division, Node, Op};
 use crate::units::Units;
 
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
@@ -54,35 +52,6 @@ impl Hash {
             }
         }
         Hash(*writer.0.finalize().as_bytes())
-    }
-}
-
-/// The hashes of single steps, of those that somebody asked for.
-#[derive(Debug, Default)]
-pub(crate) struct StepHashes(Mutex<BTreeMap<NodeId, Hash>>);
-
-impl Clone for StepHashes {
-    fn clone(&self) -> Self {
-        StepHashes(Mutex::new(self.lock().clone()))
-    }
-}
-
-impl StepHashes {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<NodeId, Hash>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn of(&self, id: NodeId, make: impl FnOnce() -> Hash) -> Hash {
-        *self.lock().entry(id).or_insert_with(make)
-    }
-
-    /// Nodes from the `len`-th on are gone.
-    pub fn truncate(&mut self, len: usize) {
-        self.lock().split_off(&NodeId(len as u32));
-    }
-
-    pub fn retain(&mut self, stays: impl Fn(NodeId) -> bool) {
-        self.lock().retain(|&id, _| stays(id));
     }
 }
 

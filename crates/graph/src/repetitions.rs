@@ -1,6 +1,7 @@
-//! How often a program does the like.
+//! What single steps are, by their hashes, and how often a program does the like.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::graph::Graph;
 use crate::hash::Hash;
@@ -9,7 +10,64 @@ use crate::node::NodeId;
 /// Only so many nodes before a request are looked through.
 pub(crate) const WINDOW: usize = 10_000;
 
+/// The hashes of single steps, of those that somebody asked for.
+#[derive(Debug, Default)]
+pub(crate) struct StepHashes(Mutex<Seen>);
+
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    hashes: BTreeMap<NodeId, Hash>,
+    /// The secret nodes of each hash, in order, as far as nodes were counted.
+    nodes: BTreeMap<Hash, Vec<NodeId>>,
+    /// Nodes from here on were not counted.
+    end: usize,
+}
+
+impl Clone for StepHashes {
+    fn clone(&self) -> Self {
+        StepHashes(Mutex::new(self.lock().clone()))
+    }
+}
+
+impl StepHashes {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nodes from the `len`-th on are gone.
+    pub fn truncate(&mut self, len: usize) {
+        let mut seen = self.lock();
+        seen.end = seen.end.min(len);
+        for (id, hash) in seen.hashes.split_off(&NodeId(len as u32)) {
+            if let Some(nodes) = seen.nodes.get_mut(&hash) {
+                nodes.retain(|&other| other != id);
+            }
+        }
+    }
+
+    /// Nodes before the `end`-th are gone, but for those that stay.
+    pub fn forget(&mut self, end: usize, stays: impl Fn(NodeId) -> bool) {
+        let mut seen = self.lock();
+        seen.hashes.retain(|&id, _| id.index() >= end || stays(id));
+        seen.nodes.retain(|_, nodes| {
+            nodes.retain(|id| id.index() >= end);
+            !nodes.is_empty()
+        });
+    }
+}
+
 impl Graph {
+    /// The hash of one step by itself: what it does, with which dtypes, sizes and bounds, and public numbers that all
+    /// elements of an operand have. Steps of one hash cost the same, and have the same circuits.
+    pub fn step_hash(&self, id: NodeId) -> Hash {
+        self.hash_in(&mut self.steps.lock(), id)
+    }
+
+    fn hash_in(&self, seen: &mut Seen, id: NodeId) -> Hash {
+        let node = self.node(id);
+        *seen.hashes.entry(id).or_insert_with(|| Hash::of_step(node, &self.operands(&node.inputs)))
+    }
+
     /// How often the program has had all of `steps` before, by the hashes of the single steps, not counting these
     /// themselves. In order; looks back over some thousand nodes at most, and only for steps that are not much older
     /// than that. Alike wherever the program is, whatever was run of it.
@@ -18,18 +76,25 @@ impl Graph {
         if last.index() + WINDOW < self.len() {
             return 0; // what was before may be forgotten, here or elsewhere
         }
-        let mut counts: BTreeMap<Hash, (usize, usize)> = BTreeMap::new();
-        for &id in steps {
-            counts.entry(self.step_hash(id)).or_default().0 += 1;
-        }
-        let first = last.index().saturating_sub(WINDOW) as u32;
-        for id in (first..=last.0).map(NodeId).filter(|&id| !self.node(id).is_public()) {
-            if let Some((_, seen)) = counts.get_mut(&self.step_hash(id)) {
-                *seen += 1;
+        let mut seen = self.steps.lock();
+        let newest = self.len().saturating_sub(2 * WINDOW); // no request looks at older ones
+        for id in (seen.end.max(newest).max(self.first())..=last.index()).map(|id| NodeId(id as u32)) {
+            if !self.node(id).is_public() {
+                let hash = self.hash_in(&mut seen, id);
+                seen.nodes.entry(hash).or_default().push(id);
             }
         }
-        let times = counts.into_values().map(|(wanted, seen)| seen / wanted).min();
-        times.unwrap_or(0).saturating_sub(1)
+        seen.end = seen.end.max(last.index() + 1);
+        let mut wanted: BTreeMap<Hash, usize> = BTreeMap::new();
+        for &id in steps {
+            *wanted.entry(self.hash_in(&mut seen, id)).or_default() += 1;
+        }
+        let first = NodeId(last.index().saturating_sub(WINDOW) as u32);
+        let times = wanted.into_iter().map(|(hash, wanted)| {
+            let nodes = seen.nodes.get(&hash).map_or(&[][..], Vec::as_slice);
+            (nodes.partition_point(|&id| id <= last) - nodes.partition_point(|&id| id < first)) / wanted
+        });
+        times.min().unwrap_or(0).saturating_sub(1)
     }
 }
 
