@@ -47,6 +47,12 @@ impl<K: Ord + Clone> Demand<K> {
         &self.by_step
     }
 
+    /// The same where the steps have other numbers, in the same order.
+    pub fn with_steps(&self, number: impl Fn(u32) -> u32) -> Demand<K> {
+        let by_step = self.by_step.iter().map(|(&step, drawn)| (number(step), drawn.clone())).collect();
+        Demand { totals: self.totals.clone(), draws: self.draws.clone(), by_step }
+    }
+
     fn record(&mut self, at: (LaneId, u64), step: Option<u32>, kind: K, len: usize) {
         if let Some(step) = step {
             *self.by_step.entry(step).or_default().entry(kind.clone()).or_default() += len;

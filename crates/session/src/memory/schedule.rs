@@ -137,6 +137,12 @@ impl Schedule {
         Schedule { ways, ..Schedule::default() }
     }
 
+    /// The same of other nodes.
+    pub fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Schedule {
+        let ways = self.ways.iter().map(|(&id, &way)| (to(id), way)).collect();
+        Schedule { ways, at: self.at.map(to), rooms: self.rooms.clone(), ..*self }
+    }
+
     pub fn way(&self, id: NodeId) -> Option<Way> {
         self.ways.get(&id).copied()
     }

@@ -15,6 +15,7 @@ use super::worker::Worker;
 use crate::error::SessionError;
 use crate::options::Options;
 use crate::party::store::Store;
+use crate::plan::again::Remembered;
 use crate::plan::sharings::prices::{Book, Prices};
 use crate::plan::{Pricing, Setting};
 
@@ -54,7 +55,8 @@ fn serve<B: Family>(serve: Serve) {
     let store = Store::new(party.parties());
     let sharing = if let Setting::Here { parties, .. } = setting { parties } else { 1 };
     let free = vec![u64::MAX; party.parties()];
-    let mut worker = Worker { party, backend, options, store, program, progress, prices, sharing, free };
+    let remembered = Remembered::default();
+    let mut worker = Worker { party, backend, options, store, program, progress, prices, remembered, sharing, free };
     while let Ok(command) = commands.recv() {
         match command {
             Command::Run(job) => {

@@ -19,6 +19,7 @@ use crate::options::Options;
 use crate::party::stats::{Progress, RunStats, Watch};
 use crate::party::store::Store;
 use crate::plan::Rehearsed;
+use crate::plan::again::{Likeness, Remembered};
 use crate::plan::lines::by_line;
 use crate::plan::rehearsal::{Rehearsal, rehearse};
 use crate::plan::sharings::assign::Deciding;
@@ -39,6 +40,8 @@ pub(crate) struct Worker<B: Family> {
     pub(super) progress: Arc<Progress>,
     /// What steps take where the parties run, as they agreed; where a protocol has several sharings.
     pub(super) prices: Option<Prices>,
+    /// Requests that were run dry before.
+    pub(super) remembered: Remembered<B::Kind>,
     /// How many parties share this process.
     pub(super) sharing: usize,
     /// What each party had free when the last run began.
@@ -71,7 +74,9 @@ impl<B: Family> Worker<B> {
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let mut rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
+        let mut rehearsal = self.remembered.or_else(Likeness::of(&work, &held, &keep_node, limit), || {
+            rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))
+        })?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if let Some(less) = allowed.less_for(&rehearsal.need) {
             limit = less;

@@ -1,5 +1,6 @@
 //! What a request will cost, before anything is sent: rehearsals of every party, priced where they shall run.
 
+pub(crate) mod again;
 pub(crate) mod lines;
 pub(crate) mod rehearsal;
 pub(crate) mod sharings;

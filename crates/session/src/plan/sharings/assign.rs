@@ -13,7 +13,7 @@ use quorate_graph::domains::{Assignment, Domain, Item, Problem};
 use quorate_graph::{Graph, NodeId};
 
 use super::outline::Outline;
-use super::prices::{Book, Prices};
+use super::prices::{Book, Key, Prices};
 use crate::options::Options;
 use crate::work::Work;
 
@@ -104,8 +104,8 @@ impl<'a> Deciding<'a> {
         if outline.items.iter().all(|item| item.choices.len() == 1) {
             return Ok(own);
         }
-        let Some(times) = self.worth_planning::<B>(book, work, outline)? else { return Ok(own) };
         let key = outline.key(work);
+        let Some(times) = self.worth_planning::<B>(book, work, (outline, key))? else { return Ok(own) };
         let planned = match book.plan(&key) {
             Some(known) => known.clone(),
             None => self.by_steps(&self.problem::<B>(book, work.graph, outline)?),
@@ -134,10 +134,22 @@ impl<'a> Deciding<'a> {
 
     /// How many requests like it there are by now, if together they are predicted to take, each step in its first way,
     /// what planning takes. Planning is part of the offline phase and weighed like it.
-    fn worth_planning<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Option<f64>> {
+    fn worth_planning<B: Family>(
+        &self,
+        book: &mut Book,
+        work: &Work<'_>,
+        (outline, key): (&Outline, Key),
+    ) -> Result<Option<f64>> {
         let planning = SECONDS_OF_A_SEARCH + outline.different_ways(work.graph) as f64 * SECONDS_OF_A_WAY;
-        let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
-        let each = problem.seconds(&vec![0; problem.items.len()]);
+        let each = match book.unplanned(&key) {
+            Some(known) => known,
+            None => {
+                let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
+                let seconds = problem.seconds(&vec![0; problem.items.len()]);
+                book.keep_unplanned(key, seconds);
+                seconds
+            }
+        };
         let steps: Vec<NodeId> = outline.choosing().map(|(_, id)| id).collect();
         let times = (1 + work.graph.repetitions(&steps)) as f64;
         Ok((times * each >= self.options.offline_weight * planning).then_some(times))

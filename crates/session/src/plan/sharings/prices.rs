@@ -25,6 +25,7 @@ pub(crate) struct Book {
     steps: BTreeMap<(Hash, Domain), Toll>,
     conversions: BTreeMap<Conversion, Toll>,
     plans: BTreeMap<Key, Planned>,
+    unplanned: BTreeMap<Key, f64>,
 }
 
 /// How prices are made, as the parties agreed.
@@ -58,6 +59,16 @@ impl Book {
     /// The plan of a program that was planned before.
     pub fn plan(&self, key: &Key) -> Option<&Planned> {
         self.plans.get(key)
+    }
+
+    /// Predicted seconds of a program, each step in its first way, if they were predicted before.
+    pub fn unplanned(&self, key: &Key) -> Option<f64> {
+        self.unplanned.get(key).copied()
+    }
+
+    /// Keeps the predicted seconds of a program, each step in its first way.
+    pub fn keep_unplanned(&mut self, key: Key, seconds: f64) {
+        keep(&mut self.unplanned, PLANS, key, seconds);
     }
 
     /// Keeps the plan of a program.

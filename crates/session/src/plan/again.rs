@@ -1,0 +1,145 @@
+//! A request like one before is not run dry again: what was found then is moved to its steps.
+//!
+//! Two requests are alike if their steps are the same in the same order, on operands that are made, or exist, alike,
+//! from the same lines, in the same sharings, under the same limit, and if the same of it stays. Dry runs see nothing
+//! else. A request that is only taken for another would find other correlations than it draws, and end in an error.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quorate_graph::{Graph, NodeId};
+
+use super::rehearsal::Rehearsal;
+use crate::memory::limit::Limit;
+use crate::work::Work;
+use crate::work::effort::Taken;
+
+/// Requests that are remembered, of at most so many steps.
+const MOST: usize = 64;
+const MOST_STEPS: usize = 2000;
+
+/// What a request is, wherever in the program.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Likeness {
+    hash: [u8; 32],
+    /// All nodes that it is about, in order.
+    nodes: Vec<NodeId>,
+}
+
+impl Likeness {
+    /// That of `work`, given the values that exist and which stay; `None` where it is too long to be remembered.
+    pub fn of(
+        work: &Work<'_>,
+        held: &BTreeSet<NodeId>,
+        keeps: &dyn Fn(NodeId) -> bool,
+        limit: Limit,
+    ) -> Option<Likeness> {
+        if work.nodes.len() > MOST_STEPS || held.len() > MOST_STEPS {
+            return None;
+        }
+        let graph = work.graph;
+        let operands = work.nodes.iter().flat_map(|&id| graph.node(id).inputs.iter().copied());
+        let all: BTreeSet<NodeId> =
+            operands.chain(work.nodes.iter().copied()).chain(work.reveals.iter().map(|reveal| reveal.node)).collect();
+        let nodes: Vec<NodeId> = all.into_iter().collect();
+        let place = |id: NodeId| nodes.binary_search(&id).map_or(u64::MAX, |place| place as u64);
+        let mut hasher = Hasher::default();
+        hasher.numbers([nodes.len(), work.nodes.len(), work.reveals.len(), held.len()].map(|count| count as u64));
+        hasher.limit(limit);
+        for &id in &nodes {
+            let node = graph.node(id);
+            let runs = work.nodes.binary_search(&id).is_ok();
+            hasher.0.update(&graph.step_hash(id).0);
+            let kept = u64::from(keeps(id)) + 2 * u64::from(held.contains(&id)) + 4 * u64::from(runs);
+            hasher.numbers([kept, work.domains.of(id) as u64, node.source.line.into(), node.inputs.len() as u64]);
+            hasher.0.update(node.source.file.as_bytes()).update(&[0]);
+            if runs {
+                hasher.numbers(node.inputs.iter().map(|&input| place(input)));
+            }
+        }
+        for reveal in &work.reveals {
+            hasher.numbers([place(reveal.node), reveal.to.map_or(u64::MAX, |to| to as u64)]);
+        }
+        for &id in held.iter().filter(|&&id| place(id) == u64::MAX) {
+            hasher.held(graph, work, id);
+        }
+        Some(Likeness { hash: hasher.0.finalize().into(), nodes })
+    }
+}
+
+#[derive(Default)]
+struct Hasher(blake3::Hasher);
+
+impl Hasher {
+    fn numbers(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        for number in numbers {
+            self.0.update(&number.to_le_bytes());
+        }
+    }
+
+    fn limit(&mut self, limit: Limit) {
+        self.numbers(match limit {
+            Limit::None => [0, 0],
+            Limit::Named(bytes) => [1, bytes],
+            Limit::Free(bytes) => [2, bytes],
+        });
+    }
+
+    /// A value that is there beside what the request is about: only its size counts.
+    fn held(&mut self, graph: &Graph, work: &Work<'_>, id: NodeId) {
+        let node = graph.node(id);
+        self.0.update(node.dtype.to_string().as_bytes());
+        self.numbers([node.elements() as u64, work.domains.of(id) as u64, node.is_public().into()]);
+    }
+}
+
+/// What was rehearsed of the last different requests.
+pub(crate) struct Remembered<K>(BTreeMap<[u8; 32], (Vec<NodeId>, Rehearsal<K>)>);
+
+impl<K> Default for Remembered<K> {
+    fn default() -> Self {
+        Remembered(BTreeMap::new())
+    }
+}
+
+impl<K: Ord + Clone> Remembered<K> {
+    /// What was found of a request like this one, or what `rehearse` finds now.
+    pub fn or_else<E>(
+        &mut self,
+        like: Option<Likeness>,
+        rehearse: impl FnOnce() -> Result<Rehearsal<K>, E>,
+    ) -> Result<Rehearsal<K>, E> {
+        let Some(Likeness { hash, nodes }) = like else { return rehearse() };
+        if let Some((from, known)) = self.0.get(&hash) {
+            let now: BTreeMap<NodeId, NodeId> = from.iter().copied().zip(nodes).collect();
+            return Ok(known.moved(|id| now.get(&id).copied().unwrap_or(id)));
+        }
+        let rehearsal = rehearse()?;
+        if self.0.len() == MOST {
+            self.0.clear();
+        }
+        self.0.insert(hash, (nodes, rehearsal.moved(|id| id)));
+        Ok(rehearsal)
+    }
+}
+
+impl<K: Ord + Clone> Rehearsal<K> {
+    /// The same of other nodes.
+    fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Rehearsal<K> {
+        let step = |id: u32| to(NodeId(id)).0;
+        let mut need = self.need;
+        need.at = need.at.map(&to);
+        Rehearsal {
+            demand: self.demand.with_steps(step),
+            offline: self.offline.clone(),
+            online: self.online.clone(),
+            correlations: self.correlations.clone(),
+            steps: Taken {
+                talking: self.steps.talking.iter().map(|(&id, cost)| (step(id), cost.clone())).collect(),
+                local: self.steps.local.clone(),
+            },
+            need,
+            schedule: self.schedule.moved(to),
+            garbles_ahead: self.garbles_ahead,
+        }
+    }
+}
