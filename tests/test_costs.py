@@ -113,14 +113,14 @@ AFAR = [name for name in WORKLOADS if name not in HERE]
 
 
 @pytest.mark.parametrize("name", HERE)
-def test_computing_is_foretold_within_a_factor_of_two(name: str) -> None:
+def test_computing_is_predicted_within_a_factor_of_two(name: str) -> None:
     """Compared are the seconds for which the parties' threads had cores, so that others' work makes no difference but
     for the caches that it takes, from some of the runs and from some of the rates: not from all."""
     computing, _ = ratios(name)
     assert max(computing) >= 1 / 2 and min(computing) <= 2, computing
 
 
-def test_computing_is_foretold_without_a_bias() -> None:
+def test_computing_is_predicted_without_a_bias() -> None:
     """The median of the workloads, and four fifths of them by their own medians."""
     medians = {name: round(statistics.median(ratios(name)[0]), 2) for name in HERE}
     assert 1 / 1.5 <= statistics.median(medians.values()) <= 1.5, medians
@@ -128,7 +128,7 @@ def test_computing_is_foretold_without_a_bias() -> None:
 
 
 @pytest.mark.parametrize("name", AFAR)
-def test_seconds_of_a_network_are_foretold_within_a_factor_of_two(name: str) -> None:
+def test_seconds_of_a_network_are_predicted_within_a_factor_of_two(name: str) -> None:
     """By the wall clock. Others' work makes some of the runs longer, and some of the predictions: not all of either."""
     _, everything = ratios(name)
     assert max(everything) >= 1 / 2 and min(everything) <= 2, everything
@@ -143,9 +143,9 @@ def test_statistics_have_predicted_beside_measured() -> None:
         stats = mpc.stats()
     assert stats.predicted is not None
     for name in ("offline", "online"):
-        measured, foretold, planned = (getattr(of, name) for of in (stats, stats.predicted, plan))
-        assert measured.rounds == foretold.rounds == planned.rounds
-        assert tuple(measured.bytes_sent) == foretold.bytes_sent == planned.bytes_sent
+        measured, predicted, planned = (getattr(of, name) for of in (stats, stats.predicted, plan))
+        assert measured.rounds == predicted.rounds == planned.rounds
+        assert tuple(measured.bytes_sent) == predicted.bytes_sent == planned.bytes_sent
     assert [line.line for line in plan.lines] == list(stats.by_line)
     for planned, line in zip(plan.lines, stats.by_line.values(), strict=True):
         assert (line.rounds, line.bytes_sent) == (line.predicted.rounds, line.predicted.bytes_sent)
@@ -153,7 +153,7 @@ def test_statistics_have_predicted_beside_measured() -> None:
         assert line.seconds >= line.busy_seconds * 0.5 >= 0
     text = str(stats)
     assert "z = x < y" in text
-    assert "foretold" in text
+    assert "predicted" in text
     assert "z = x &lt; y" in stats._repr_html_()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import quorate as qr
 from deploying import Deployment
-from foretold import ran
+from predicted import ran
 
 RNG = np.random.default_rng(5)
 AND = "1 3\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n"

@@ -50,7 +50,7 @@ def gained_lines(after: qr.Stats, before: qr.Stats) -> dict[str, tuple[int, tupl
 
 
 def assert_exact(mpc: qr.Session, *arrays: qr.SecretArray) -> None:
-    """Reveals arrays and compares what that cost with what was foretold."""
+    """Reveals arrays and compares what that cost with what was predicted."""
     before = mpc.stats()
     plan = mpc.explain(*arrays)
     assert mpc.stats() == before, "explaining sent something"

@@ -34,18 +34,18 @@ REDUCED = {"psi": psi, "nearest": nearest, "powmod": powmod}
 PAPER = {name: make().plan for name, make in _bench_apps._MADE.items()}
 
 
-def foretold(arrays: Any, mpc: qr.Session) -> float:
+def predicted(arrays: Any, mpc: qr.Session) -> float:
     """Seconds of both phases that follow from what will be done: no clock has a part in them."""
     plan = mpc.explain(*(arrays if isinstance(arrays, Sequence) else [arrays]))
     return sum(phase.seconds - phase.bookkeeping_seconds for phase in (plan.offline, plan.online))
 
 
 def best(program: Callable[[qr.Session], Any], link: str, mixes: Sequence[str], times: int) -> float:
-    """The least that is foretold of the last of so many requests."""
+    """The least that is predicted of the last of so many requests."""
 
     def seconds(mix: str) -> float:
         with qr.local("aby", network=LINKS[link], sharings=mix) as mpc:
-            return foretold([program(mpc) for _ in range(times)][-1], mpc)
+            return predicted([program(mpc) for _ in range(times)][-1], mpc)
 
     return min(map(seconds, mixes))
 
@@ -54,7 +54,7 @@ def best(program: Callable[[qr.Session], Any], link: str, mixes: Sequence[str], 
 @pytest.mark.parametrize("name", BY_HAND)
 # So many that what is short is planned, too.
 @pytest.mark.parametrize(("programs", "times"), [(REDUCED, 100), (PAPER, 4)], ids=["reduced", "paper"])
-def test_plans_are_foretold_to_take_no_longer_than_those_by_hand(
+def test_plans_are_predicted_to_take_no_longer_than_those_by_hand(
     programs: dict[str, Any], times: int, name: str, link: str
 ) -> None:
     planned = best(programs[name], link, ["auto"], times)
@@ -63,7 +63,7 @@ def test_plans_are_foretold_to_take_no_longer_than_those_by_hand(
 
 def test_what_a_clock_measured_is_said_apart() -> None:
     with qr.local("aby", sharings="Y") as mpc:
-        seconds = [foretold(powmod(mpc), mpc) for _ in range(3)]
+        seconds = [predicted(powmod(mpc), mpc) for _ in range(3)]
         plan = mpc.explain(powmod(mpc))
     assert all(each == pytest.approx(seconds[0], rel=1e-9) for each in seconds)
     for phase in (plan.offline, plan.online):

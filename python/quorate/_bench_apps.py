@@ -127,11 +127,11 @@ def rows(names: Sequence[str], protocol: str) -> Iterator[dict[str, Any]]:
 
 def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[str, Any]:
     plan = mpc.explain(*application.plan(mpc))
-    foretold = plan.offline.seconds + plan.online.seconds
+    predicted = plan.offline.seconds + plan.online.seconds
     measured: dict[str, Any] = dict.fromkeys(("runs", "seconds", "offline", "online", "bytes_per_party", "rounds"))
-    skipped = f"skipped: predicted to take {foretold:.0f} s" if foretold > MOST else None
+    skipped = f"skipped: predicted to take {predicted:.0f} s" if predicted > MOST else None
     if skipped is None:
-        measured = _measured(application, mpc, 1 if foretold > LONG else RUNS)
+        measured = _measured(application, mpc, 1 if predicted > LONG else RUNS)
     seconds = measured["seconds"]
     return {
         "workload": name,

@@ -209,7 +209,7 @@ def _draw_times(axes: Any, plan: Plan, rows: list[Row]) -> set[str]:
     axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], family="monospace", fontsize=8)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, whole * scale)
-    axes.set_xlabel(f"{unit}, foretold: {plan.online.rounds} rounds online in {seconds(plan.online.seconds)}")
+    axes.set_xlabel(f"{unit}, predicted: {plan.online.rounds} rounds online in {seconds(plan.online.seconds)}")
     _plain(axes)
     return kinds
 

@@ -20,14 +20,14 @@ _PEAK = "at the worst moment, if steps run one after another: correlations, valu
 
 @dataclasses.dataclass(frozen=True)
 class PhasePlan:
-    """One phase, foretold.
+    """One phase, predicted.
 
     Attributes:
         rounds: causal rounds.
         bytes_sent: payload by party.
-        compute_seconds: in which parties compute; offline, the rehearsal of the run is part of it.
+        compute_seconds: in which parties compute; offline, the dry run of it is part of it.
         network_seconds: in which they wait for messages; online, for each other's last word, too.
-        bookkeeping_seconds: those of `compute_seconds` in which they plan, rehearse and schedule. A clock measured
+        bookkeeping_seconds: those of `compute_seconds` in which they plan, run dry and schedule. A clock measured
             these, so that they differ from one plan to the next; all others follow from what will be done.
     """
 

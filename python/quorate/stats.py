@@ -1,4 +1,4 @@
-"""What a session's runs cost, measured, beside what was foretold of them."""
+"""What a session's runs cost, measured, beside what was predicted of them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LineStats:
         seconds: in which some step of the line was under way, at the slowest party of this process; waiting for peers
             and for the steps of other lines, which run side by side, included.
         busy_seconds: in which the thread of the busiest party of this process worked on the line.
-        predicted: the same line, foretold.
+        predicted: the same line, predicted.
     """
 
     line: str
@@ -63,7 +63,7 @@ class LineStats:
 
 @dataclasses.dataclass(frozen=True)
 class Predicted:
-    """What the rehearsals of the same runs foretold, for the parties of this process."""
+    """What the dry runs of the same runs predicted, for the parties of this process."""
 
     offline: PhasePlan
     online: PhasePlan
@@ -78,7 +78,7 @@ class Stats:
         security: who may cheat, in words.
         insecure: what was switched off for testing; empty in any real use.
         offline, online: the phases, measured.
-        predicted: the phases, foretold; None before the first run.
+        predicted: the phases, predicted; None before the first run.
         by_line: the online phase by the user's line, {"file:line": LineStats}, predicted beside measured.
         timeline: per party, {party: {phase: seconds}}.
     """
@@ -115,7 +115,7 @@ class Stats:
                 correlations=dict(kinds),
             )
 
-        foretold = raw.get("predicted")
+        predicted = raw.get("predicted")
         return Stats(
             protocol=session.protocol,
             parties=session.parties,
@@ -123,15 +123,15 @@ class Stats:
             insecure=session._options.insecure,
             offline=phase("offline"),
             online=phase("online"),
-            predicted=foretold and Predicted(PhasePlan.of(foretold["offline"]), PhasePlan.of(foretold["online"])),
+            predicted=predicted and Predicted(PhasePlan.of(predicted["offline"]), PhasePlan.of(predicted["online"])),
             by_line=_lines(raw),
             timeline={p: {n: run[n]["seconds"] for n in ("offline", "online")} for p, run in runs.items()},
         )
 
     # ---- tables -----------------------------------------------------------------------------------------------------
 
-    _PHASES = ("phase", "seconds", "foretold", "rounds", "bytes of the busiest party", "on the wire")
-    _LINES = ("online, by line", "rounds", "bytes by party", "seconds", "busy", "foretold alone", "")
+    _PHASES = ("phase", "seconds", "predicted", "rounds", "bytes of the busiest party", "on the wire")
+    _LINES = ("online, by line", "rounds", "bytes by party", "seconds", "busy", "predicted alone", "")
 
     def _phase_rows(self) -> list[list[str]]:
         rows = []
@@ -139,8 +139,8 @@ class Stats:
             sent, wire = (
                 max((n for n in of if n is not None), default=0) for of in (phase.bytes_sent, phase.wire_bytes)
             )
-            foretold = "" if self.predicted is None else seconds(getattr(self.predicted, name).seconds)
-            rows.append([name, seconds(phase.seconds), foretold, f"{phase.rounds:,}", f"{sent:,}", f"{wire:,}"])
+            predicted = "" if self.predicted is None else seconds(getattr(self.predicted, name).seconds)
+            rows.append([name, seconds(phase.seconds), predicted, f"{phase.rounds:,}", f"{sent:,}", f"{wire:,}"])
         return rows
 
     def _line_rows(self) -> list[list[str]]:
@@ -178,8 +178,8 @@ class Stats:
 
 
 def _lines(raw: dict[str, Any]) -> dict[str, LineStats]:
-    """The lines of all runs, measured and foretold: both name the same lines."""
-    foretold = dict(raw["predicted"]["lines"]) if "predicted" in raw else {}
+    """The lines of all runs, measured and predicted: both name the same lines."""
+    predicted = dict(raw["predicted"]["lines"]) if "predicted" in raw else {}
     lines = {}
     for place, costs in raw.get("lines", ()):
         line = "{}:{}".format(*place)
@@ -190,6 +190,6 @@ def _lines(raw: dict[str, Any]) -> dict[str, LineStats]:
             bytes_sent=tuple(costs["bytes_sent"]),
             seconds=costs["seconds"],
             busy_seconds=costs["busy_seconds"],
-            predicted=LinePlan.of(place, foretold[place]),
+            predicted=LinePlan.of(place, predicted[place]),
         )
     return lines

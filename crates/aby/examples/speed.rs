@@ -36,8 +36,8 @@ fn measure<T>(
         let twin = Aby::dry(2, party.me()).expect("a twin");
         twin.record_demand();
         let shape = twin.public(&Vector::shape(Ring::of(k), len));
-        let rehearsal = async |ctx: &Ctx| work(&twin, ctx, [&shape, &shape]).await.map(drop);
-        dry::run(party.me(), 2, Phase::Online, rehearsal).expect("a dry run");
+        let dry_run = async |ctx: &Ctx| work(&twin, ctx, [&shape, &shape]).await.map(drop);
+        dry::run(party.me(), 2, Phase::Online, dry_run).expect("a dry run");
         let demand = twin.take_demand();
         let [x, y] = [12345, 54321].map(|value| operand(Vector::constant(Ring::of(k), value, len)));
         let mut samples = Vec::new();

@@ -49,39 +49,39 @@ impl From<transfers::Cost> for Cost {
 
 /// The online part of a protocol, and the correlations that it uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct Bill {
     /// What depends on inputs.
     pub online: Cost,
     /// Correlations by kind.
     pub demand: BTreeMap<Kind, usize>,
 }
 
-impl Plan {
-    fn of(online: Cost) -> Plan {
-        Plan { online, demand: BTreeMap::new() }
+impl Bill {
+    fn of(online: Cost) -> Bill {
+        Bill { online, demand: BTreeMap::new() }
     }
 
-    fn using(mut self, kind: Kind, len: usize) -> Plan {
+    fn using(mut self, kind: Kind, len: usize) -> Bill {
         if len > 0 {
             *self.demand.entry(kind).or_default() += len;
         }
         self
     }
 
-    fn joined(mut self, other: Plan, costs: fn(Cost, Cost) -> Cost) -> Plan {
+    fn joined(mut self, other: Bill, costs: fn(Cost, Cost) -> Cost) -> Bill {
         self.online = costs(self.online, other.online);
         other.demand.into_iter().fold(self, |plan, (kind, len)| plan.using(kind, len))
     }
 
     /// This, then `next`.
     #[must_use]
-    pub fn then(self, next: Plan) -> Plan {
+    pub fn then(self, next: Bill) -> Bill {
         self.joined(next, Cost::then)
     }
 
     /// Both in the same rounds.
     #[must_use]
-    pub fn beside(self, other: Plan) -> Plan {
+    pub fn beside(self, other: Bill) -> Bill {
         self.joined(other, Cost::beside)
     }
 
@@ -96,8 +96,8 @@ fn packed(bits: u64, len: usize) -> u64 {
 }
 
 /// One round in which each party sends so many bits for each element.
-fn exchanged(bits: u64, len: usize) -> Plan {
-    Plan::of(Cost { rounds: 1, bytes: 2 * packed(bits, len) })
+fn exchanged(bits: u64, len: usize) -> Bill {
+    Bill::of(Cost { rounds: 1, bytes: 2 * packed(bits, len) })
 }
 
 /// One round in which one party, or each for half of the elements, sends so many bits.
@@ -106,65 +106,65 @@ fn passed(bits: u64, len: usize) -> Cost {
 }
 
 /// Input: nothing is sent.
-pub fn input() -> Plan {
-    Plan::default()
+pub fn input() -> Bill {
+    Bill::default()
 }
 
 /// Open to both.
-pub fn open(k: u32, len: usize) -> Plan {
+pub fn open(k: u32, len: usize) -> Bill {
     exchanged(k.into(), len)
 }
 
 /// Open to one.
-pub fn open_to_one(k: u32, len: usize) -> Plan {
-    Plan::of(passed(k.into(), len))
+pub fn open_to_one(k: u32, len: usize) -> Bill {
+    Bill::of(passed(k.into(), len))
 }
 
 /// Element-wise products, also where they are summed.
-pub fn mul(k: u32, len: usize) -> Plan {
+pub fn mul(k: u32, len: usize) -> Bill {
     exchanged(2 * u64::from(k), len).using(Kind::Triple { bits: k }, len)
 }
 
 /// (m x k) times (k x n) over Z_2^bits.
-pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Plan {
+pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Bill {
     exchanged(bits.into(), m * k + k * n).using(Kind::MatrixTriple { bits, m, k, n }, 1)
 }
 
 /// AND of so many rows.
-pub fn and(rows: u64, len: usize) -> Plan {
+pub fn and(rows: u64, len: usize) -> Bill {
     exchanged(2 * rows, len).using(Kind::BitTriple, rows as usize * len)
 }
 
-fn and_both(rows: u64, len: usize) -> Plan {
+fn and_both(rows: u64, len: usize) -> Bill {
     exchanged(3 * rows, len).using(Kind::BitPair, rows as usize * len)
 }
 
 /// Random bits: none are sent where they are used.
-pub fn random_bits(k: u32, len: usize) -> Plan {
+pub fn random_bits(k: u32, len: usize) -> Bill {
     match k {
-        1 => Plan::default(),
-        _ => Plan::default().using(Kind::BitProduct { bits: k - 1 }, len),
+        1 => Bill::default(),
+        _ => Bill::default().using(Kind::BitProduct { bits: k - 1 }, len),
     }
 }
 
 /// A bit as an element.
-pub fn bit_to_ring(k: u32, len: usize) -> Plan {
+pub fn bit_to_ring(k: u32, len: usize) -> Bill {
     match k {
-        1 => Plan::default(),
+        1 => Bill::default(),
         _ => exchanged(1, len).beside(random_bits(k, len)),
     }
 }
 
 /// The number with these bits: bit i over Z_2^(k-i).
-pub fn compose(k: u32, len: usize) -> Plan {
+pub fn compose(k: u32, len: usize) -> Bill {
     let chunks = stream::chunks(len, k);
     let sent = (0..chunks.count()).map(|i| exchanged(u64::from(k) - 1, chunks.range(i).len()).online);
     let online = if k == 1 { Cost::default() } else { sent.fold(Cost::default(), Cost::beside) };
-    (1..k).fold(Plan::of(online), |plan, bits| plan.using(Kind::BitProduct { bits }, len))
+    (1..k).fold(Bill::of(online), |plan, bits| plan.using(Kind::BitProduct { bits }, len))
 }
 
 /// A bit times an element, and selection by a bit.
-pub fn mask(k: u32, len: usize) -> Plan {
+pub fn mask(k: u32, len: usize) -> Bill {
     exchanged(1, len).beside(exchanged(k.into(), len)).using(Kind::Selection { bits: k }, len)
 }
 
@@ -175,17 +175,17 @@ fn tables_of(chunks: Chunks, times: usize) -> [usize; 2] {
 }
 
 /// Looking up a table: the chooser's bits, then the sender's.
-fn look_up(table: Table, chunks: Chunks, times: usize) -> Plan {
+fn look_up(table: Table, chunks: Chunks, times: usize) -> Bill {
     let lanes = times * chunks.len;
     let online = passed(table.choice_bits() as u64, lanes).then(passed(answer_bits(&table.digits()) as u64, lanes));
     let tables = tables_of(chunks, times);
-    (0..2).fold(Plan::of(online), |plan, sender| plan.using(Kind::Tables { table, sender }, tables[sender]))
+    (0..2).fold(Bill::of(online), |plan, sender| plan.using(Kind::Tables { table, sender }, tables[sender]))
 }
 
 /// The generate of so many digits, and their propagate where it is wanted.
-fn tree(mut width: u64, propagate: bool, len: usize) -> Plan {
+fn tree(mut width: u64, propagate: bool, len: usize) -> Bill {
     let last = if propagate { 1 } else { 2 };
-    let mut plan = Plan::default();
+    let mut plan = Bill::default();
     while width > last {
         plan = plan.then(and_both(width / 2, len));
         width = width.div_ceil(2);
@@ -193,26 +193,26 @@ fn tree(mut width: u64, propagate: bool, len: usize) -> Plan {
     if width == 2 { plan.then(and(1, len)) } else { plan }
 }
 
-fn carry(bits: u32, chunks: Chunks, times: usize) -> Plan {
+fn carry(bits: u32, chunks: Chunks, times: usize) -> Bill {
     let table = Table::Carry { bits };
     look_up(table, chunks, times).then(tree(table.digits().len() as u64, false, times * chunks.len))
 }
 
 /// The top bit.
-pub fn msb(k: u32, len: usize) -> Plan {
+pub fn msb(k: u32, len: usize) -> Bill {
     match k {
-        1 => Plan::default(),
+        1 => Bill::default(),
         _ => carry(k - 1, stream::chunks(len, k), 1),
     }
 }
 
 /// Less-than over the full signed range: three carries.
-pub fn lt_full(k: u32, len: usize) -> Plan {
+pub fn lt_full(k: u32, len: usize) -> Bill {
     carry(k, stream::chunks(len, 3 * k), 3)
 }
 
 /// Equality with zero.
-pub fn eqz(k: u32, len: usize) -> Plan {
+pub fn eqz(k: u32, len: usize) -> Bill {
     let table = Table::Equal { bits: k };
     let mut plan = look_up(table, stream::chunks(len, k), 1);
     let mut width = table.digits().len() as u64;
@@ -224,9 +224,9 @@ pub fn eqz(k: u32, len: usize) -> Plan {
 }
 
 /// All bits.
-pub fn bit_decompose(k: u32, len: usize) -> Plan {
+pub fn bit_decompose(k: u32, len: usize) -> Bill {
     if k == 1 {
-        return Plan::default();
+        return Bill::default();
     }
     let table = Table::Prefixes { bits: k - 1 };
     let digits = table.digits();
@@ -242,10 +242,10 @@ pub fn bit_decompose(k: u32, len: usize) -> Plan {
 }
 
 /// Exact truncation.
-pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Plan {
+pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Bill {
     let d = shift.min(k - 1);
     if d == 0 {
-        return Plan::default();
+        return Bill::default();
     }
     let table = Table::Carries { low: d, high: k - d };
     let digits = table.digits();
@@ -256,28 +256,28 @@ pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Plan {
 }
 
 /// Probabilistic truncation.
-pub fn trunc_prob(shift: u32, len: usize) -> Plan {
+pub fn trunc_prob(shift: u32, len: usize) -> Bill {
     match shift {
-        0 => Plan::default(),
+        0 => Bill::default(),
         bits => exchanged(1, len).using(Kind::BitProduct { bits }, len),
     }
 }
 
 /// Conversion into another ring.
-pub fn convert(k: u32, wide: u32, len: usize) -> Plan {
+pub fn convert(k: u32, wide: u32, len: usize) -> Bill {
     match wide > k {
         true => carry(k, stream::chunks(len, 2 * wide), 1).then(bit_to_ring(wide - k, len)),
-        false => Plan::default(),
+        false => Bill::default(),
     }
 }
 
 /// A shuffle of columns with so many elements of so many bits a row.
-pub fn shuffle(rows: usize, columns: &[(u32, usize)]) -> Plan {
+pub fn shuffle(rows: usize, columns: &[(u32, usize)]) -> Bill {
     if rows < 2 || columns.is_empty() {
-        return Plan::default();
+        return Bill::default();
     }
     let moved = columns.iter().map(|&(bits, width)| passed(bits.into(), rows * width));
-    let pass = Plan::of(moved.fold(Cost::default(), Cost::beside));
+    let pass = Bill::of(moved.fold(Cost::default(), Cost::beside));
     let pass = |mover| pass.clone().using(Kind::Permutation { rows, columns: columns.to_vec(), mover }, 1);
     pass(0).then(pass(1))
 }

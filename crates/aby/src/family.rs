@@ -4,7 +4,7 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Stocks};
 use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choices, Descriptor, Family, Parties};
-use quorate_ring::meter::Work;
+use quorate_ring::meter::Effort;
 
 use crate::setup::Aby;
 use crate::stock::Kind;
@@ -86,7 +86,7 @@ impl Family for Aby {
         Aby::garbles_alone(self)
     }
 
-    fn defer(&self, work: &Work) {
+    fn defer(&self, work: &Effort) {
         Aby::defer(self, work);
     }
 

@@ -16,7 +16,7 @@
 //! | shuffle | `shuffle` | 2 | 2 elements |
 //! | Yao's sharing, garbled circuits | `yao` | see there | |
 //!
-//! Everything is made of correlations that a program's rehearsal foresees (`stock`) and that oblivious transfers make
+//! Everything is made of correlations that a program's dry run foresees (`stock`) and that oblivious transfers make
 //! offline (`make`, `matrix`, `shuffle`).
 #![forbid(unsafe_code)]
 

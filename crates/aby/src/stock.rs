@@ -156,7 +156,7 @@ impl Stocks for Aby {
 }
 
 impl Aby {
-    /// **Insecure**: serves the draws of a rehearsal from these vectors and matrices of bits, for tests that enumerate
+    /// **Insecure**: serves the draws of a dry run from these vectors and matrices of bits, for tests that enumerate
     /// all correlations.
     #[cfg(feature = "testing")]
     pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {

@@ -24,7 +24,7 @@ use crate::transfers::Transfers;
 /// What all parties do at the same time.
 #[derive(Clone)]
 enum Job {
-    /// Share the operands and rehearse the protocol.
+    /// Share the operands and run the protocol dry.
     Share(Task, Arc<Numbers>),
     /// Run the protocol once.
     Run,
@@ -268,7 +268,7 @@ impl<S: Family> Worker<S> {
     fn share(&mut self, task: Task, numbers: &Numbers) -> Result<()> {
         self.shares = None;
         let (me, parties, sharing) = (self.party.me(), self.party.parties(), &self.sharing);
-        let demand = rehearse::<S>(task, me, parties)?;
+        let demand = dry_run::<S>(task, me, parties)?;
         choose(sharing, task);
         let mut run = self.party.begin_alone()?;
         let operands = run.phase(Phase::Online, async |ctx| task.share(sharing, ctx, numbers).await)?;
@@ -315,7 +315,7 @@ fn choose<S: Family>(sharing: &S, task: Task) {
 }
 
 /// The correlations that a task wants.
-pub(crate) fn rehearse<S: Family>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
+pub(crate) fn dry_run<S: Family>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
     let twin = S::dry(parties, me, &Choices::default())?;
     choose(&twin, task);
     let (ring, len) = task.operand_shape();

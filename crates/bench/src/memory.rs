@@ -6,7 +6,7 @@ use quorate_protocols::Visit;
 use quorate_ring::Ring;
 
 use crate::cell::{Cell, Workload};
-use crate::group::rehearse;
+use crate::group::dry_run;
 use crate::set::Set;
 use crate::task::Task;
 
@@ -27,7 +27,7 @@ impl Visit for Memory {
     fn family<F: Family>(self) -> Result<f64> {
         let Memory(cell) = self;
         let sharing = F::dry(cell.parties, 0, &Choices::default())?;
-        let demand = rehearse::<F>(Task { cell, rounds: 1 }, 0, cell.parties)?;
+        let demand = dry_run::<F>(Task { cell, rounds: 1 }, 0, cell.parties)?;
         let stock: u64 = demand.totals().iter().map(|(kind, &len)| sharing.stock_bytes(kind, len)).sum();
         let values = 3 * sharing.value_bytes(cell.bits, cell.operand_len());
         Ok(cell.parties as f64 * (values + 2 * stock) as f64)

@@ -191,7 +191,7 @@ fn sharings_of_two_parties_cost_what_is_stated() {
         (label(cost.input_labels), cost.rounds[0].max(cost.rounds[1]), cost.sent.iter().sum::<u64>() as f64 / 2.0)
     };
     let plan =
-        |plan: cost::Plan| (plan.offline().bytes as f64 / 2.0, plan.online.rounds, plan.online.bytes as f64 / 2.0);
+        |plan: cost::Bill| (plan.offline().bytes as f64 / 2.0, plan.online.rounds, plan.online.bytes as f64 / 2.0);
     for (workload, stated) in [
         (Workload::A2B, plan(cost::bit_decompose(32, len))),
         (Workload::B2A, plan(cost::compose(32, len))),

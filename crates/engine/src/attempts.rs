@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 
 use crate::error::{Error, Result};
-use crate::wire::{Abort, Kind};
+use crate::wire::{Abort, FrameType};
 
 /// A peer's number may be ahead of this party's by this much: failed attempts of which this party heard nothing.
 const LARGEST_JUMP: u32 = 1 << 24;
@@ -32,7 +32,7 @@ enum Stage {
 
 /// A handshake message that nobody has read yet.
 pub(crate) struct Greeted {
-    pub kind: Kind,
+    pub kind: FrameType,
     pub number: u32,
     pub body: Vec<u8>,
 }
@@ -182,7 +182,7 @@ impl Attempts {
     /// The next handshake message of a peer. Reading a greeting answers it.
     pub fn read(&mut self, peer: usize) -> Option<Greeted> {
         let greeted = self.queues[peer].pop_front()?;
-        if greeted.kind == Kind::Start {
+        if greeted.kind == FrameType::Start {
             self.answered[peer] = Some(greeted.number);
         }
         Some(greeted)
@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn start(number: u32) -> Greeted {
-        Greeted { kind: Kind::Start, number, body: Vec::new() }
+        Greeted { kind: FrameType::Start, number, body: Vec::new() }
     }
 
     /// Party 0 of 3, in an attempt that has answered nobody.

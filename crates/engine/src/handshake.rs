@@ -10,7 +10,7 @@ use quorate_net::Wait;
 
 use crate::error::{Error, Mismatch, Misuse, Result};
 use crate::scheduler::Core;
-use crate::wire::{self, Kind};
+use crate::wire::{self, FrameType};
 
 /// What a party is about to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,7 +123,7 @@ pub(crate) fn agree(
     if greeting.terms.len() > Greeting::MAX_TERMS {
         return Err(Error::Misuse { what: Misuse::Other { what: "the terms of a run are longer than 1 KiB" } });
     }
-    let mut frame = wire::frame(Kind::Start, candidate);
+    let mut frame = wire::frame(FrameType::Start, candidate);
     frame.extend_from_slice(&greeting.program);
     frame.extend_from_slice(&greeting.request);
     frame.extend_from_slice(&(greeting.terms.len() as u16).to_le_bytes());
@@ -136,7 +136,7 @@ pub(crate) fn agree(
     let mut others = Vec::new();
     let (mut other_request, mut other_terms) = (None, None);
     for peer in core.peers() {
-        let (theirs, body) = next(core, peer, Kind::Start)?;
+        let (theirs, body) = next(core, peer, FrameType::Start)?;
         let greeted = Greeted::read(&body).ok_or(Error::Malformed { peer, what: "greeting too short" })?;
         run = run.max(theirs);
         if greeted.program != greeting.program {
@@ -189,24 +189,24 @@ fn first_difference(
     others: &[usize],
     (trace, describe): (&Trace, &dyn Fn(usize) -> String),
 ) -> Result<Error> {
-    let mut frame = wire::frame(Kind::Trace, candidate);
+    let mut frame = wire::frame(FrameType::Trace, candidate);
     trace.write(&mut frame);
     broadcast(core, &frame)?;
     let mut parted = Vec::new();
     for &peer in others {
-        let (_, body) = next(core, peer, Kind::Trace)?;
+        let (_, body) = next(core, peer, FrameType::Trace)?;
         let theirs = Trace::read(&body).ok_or(Error::Malformed { peer, what: "trace of a wrong length" })?;
         let node = trace.first_difference(&theirs);
         // Where none differs, one program goes on where the other ends.
         let place = node.unwrap_or(trace.end().min(theirs.end()));
         let here = trace.at(place).map_or(String::new(), |_| describe(place));
-        let mut frame = wire::frame(Kind::Node, candidate);
+        let mut frame = wire::frame(FrameType::Node, candidate);
         frame.extend_from_slice(&here.as_bytes()[..here.len().min(SAID)]);
         core.send_frame(peer, frame)?;
         parted.push((peer, node, here));
     }
     let Some((peer, node, here)) = parted.into_iter().next() else { return Err(Error::bug("no program differs")) };
-    let there = presentable(&next(core, peer, Kind::Node)?.1).into();
+    let there = presentable(&next(core, peer, FrameType::Node)?.1).into();
     Ok(Error::Mismatch(Mismatch::Program { peer, node, here: here.into(), there }))
 }
 
@@ -214,7 +214,7 @@ fn broadcast(core: &Core, frame: &[u8]) -> Result<()> {
     core.peers().try_for_each(|peer| core.send_frame(peer, frame.to_vec()))
 }
 
-fn next(core: &Core, peer: usize, kind: Kind) -> Result<(u32, Vec<u8>)> {
+fn next(core: &Core, peer: usize, kind: FrameType) -> Result<(u32, Vec<u8>)> {
     loop {
         let message = core.attempts.borrow_mut().read(peer);
         match message {

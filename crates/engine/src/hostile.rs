@@ -7,7 +7,7 @@ use quorate_ring::{Ring, Vector};
 use crate::error::{Cause, Error, Result};
 use crate::handshake::{Greeting, Trace};
 use crate::lane::LaneId;
-use crate::wire::{self, Abort, Kind, Tag};
+use crate::wire::{self, Abort, FrameType, Tag};
 use crate::{Ctx, Party, Phase};
 
 const RING: Ring = Ring::of(64);
@@ -34,13 +34,13 @@ impl Dice {
 
     /// A frame that is nearly right.
     fn frame(&mut self) -> Vec<u8> {
-        let handshake = [Kind::Start, Kind::Trace, Kind::Node];
-        let kinds = [Kind::Data, Kind::Data, Kind::Data, Kind::Abort, Kind::Goodbye];
+        let handshake = [FrameType::Start, FrameType::Trace, FrameType::Node];
+        let kinds = [FrameType::Data, FrameType::Data, FrameType::Data, FrameType::Abort, FrameType::Goodbye];
         let kind = kinds.get(self.roll(7) as usize).copied().unwrap_or_else(|| handshake[self.roll(3) as usize]);
         let number = if self.roll(4) > 0 { 1 } else { self.number() };
         let mut frame = wire::frame(kind, number);
         match kind {
-            Kind::Data => {
+            FrameType::Data => {
                 for _ in 0..self.roll(4) {
                     let tag = Tag::ALL[self.roll(6) as usize];
                     let payload = vec![0xa5; [0, 1, 8, 8, 8, 32, 4000][self.roll(7) as usize]];
@@ -48,7 +48,7 @@ impl Dice {
                     frame.extend_from_slice(&payload);
                 }
             }
-            Kind::Abort => {
+            FrameType::Abort => {
                 let abort = Abort { own: self.number(), number, cause: Cause::Refused, origin: 1 };
                 frame = wire::abort_frame(abort);
                 frame[wire::HEADER_BYTES] = self.roll(12) as u8;
@@ -86,7 +86,7 @@ fn any_frames_of_a_peer_end_in_a_typed_error_and_a_session_that_says_how_it_stan
         let mut party = Party::new(Box::new(nets.next().unwrap()));
         let mut peer = nets.next().unwrap();
         if dice.roll(4) > 0 {
-            let mut start = wire::frame(Kind::Start, 1);
+            let mut start = wire::frame(FrameType::Start, 1);
             start.resize(start.len() + 66, 0);
             peer.send(0, start).unwrap();
         }
@@ -127,13 +127,13 @@ fn data_of_a_run_that_has_not_begun_is_kept_for_it_and_of_an_older_one_dropped()
     let mut peer = nets.next().unwrap();
     let lane = LaneId::ROOT.child(Phase::Online as u64);
     let data = |run: u32, value: u64| {
-        let mut frame = wire::frame(Kind::Data, run);
+        let mut frame = wire::frame(FrameType::Data, run);
         wire::push_piece(&mut frame, Tag::Last, lane, 1, 8);
         frame.extend_from_slice(&value.to_le_bytes());
         frame
     };
     let start = |number: u32| {
-        let mut frame = wire::frame(Kind::Start, number);
+        let mut frame = wire::frame(FrameType::Start, number);
         frame.resize(frame.len() + 66, 0);
         frame
     };
@@ -156,7 +156,7 @@ fn data_of_a_run_that_has_not_begun_is_kept_for_it_and_of_an_older_one_dropped()
     assert_eq!(read, Ok(vec![40]));
     drop(run);
     let told = std::iter::from_fn(|| peer.recv(Wait::Poll).unwrap()).last().unwrap().1;
-    assert_eq!(wire::header(&told).unwrap().kind, Kind::Abort, "a dropped run is given up");
+    assert_eq!(wire::header(&told).unwrap().kind, FrameType::Abort, "a dropped run is given up");
 }
 
 #[test]
@@ -164,10 +164,10 @@ fn depths_at_their_largest_do_not_overflow() {
     let mut nets = memory::mesh(2).into_iter();
     let mut party = Party::new(Box::new(nets.next().unwrap()));
     let mut peer = nets.next().unwrap();
-    let mut frame = wire::frame(Kind::Start, 1);
+    let mut frame = wire::frame(FrameType::Start, 1);
     frame.resize(frame.len() + 66, 0);
     peer.send(0, frame).unwrap();
-    let mut frame = wire::frame(Kind::Data, 1);
+    let mut frame = wire::frame(FrameType::Data, 1);
     for _ in 0..3 {
         wire::push_piece(&mut frame, Tag::Last, LaneId::ROOT.child(1), u32::MAX, 8);
         frame.extend_from_slice(&[0; 8]);
@@ -189,7 +189,7 @@ fn data_that_is_kept_for_a_later_run_counts_until_it_is_read() {
     let party = Party::new(Box::new(memory::mesh(2).remove(0)));
     let core = party.core();
     core.table.set_limit(1 << 20);
-    let mut frame = wire::frame(Kind::Data, 9);
+    let mut frame = wire::frame(FrameType::Data, 9);
     wire::push_piece(&mut frame, Tag::Last, LaneId::ROOT, 1, 200_000);
     frame.resize(frame.len() + 200_000, 0);
     let keep = |times: usize| (0..times).all(|_| core.deliver(1, frame.clone()).is_ok());
@@ -205,7 +205,7 @@ fn data_that_is_kept_for_a_later_run_counts_until_it_is_read() {
 fn data_of_an_absurd_run_is_refused() {
     for number in [1 << 25, u32::MAX - 1, u32::MAX] {
         let party = Party::new(Box::new(memory::mesh(2).remove(0)));
-        let refused = party.core().deliver(1, wire::frame(Kind::Data, number));
+        let refused = party.core().deliver(1, wire::frame(FrameType::Data, number));
         assert!(matches!(refused, Err(Error::Malformed { peer: 1, .. })), "run {number}");
     }
 }
@@ -251,7 +251,7 @@ impl Net for Late {
 
 /// Interrupts a party, and again while it gives up, whose frames come out so many milliseconds late. What its peer
 /// gets, and for how long the party stayed.
-fn gives_up(late: u64) -> (Vec<Kind>, std::time::Duration) {
+fn gives_up(late: u64) -> (Vec<FrameType>, std::time::Duration) {
     use std::time::{Duration, Instant};
     let mut nets = memory::mesh(2).into_iter();
     let start = Instant::now();
@@ -281,7 +281,7 @@ fn who_is_interrupted_twice_still_tells_the_peers_but_does_not_stay_for_long() {
         // Machines that run tests are busy: the shortest of a few attempts counts.
         let took = (0..3).map(|_| {
             let (kinds, took) = gives_up(late);
-            assert_eq!(kinds.contains(&Kind::Abort), told, "{kinds:?}");
+            assert_eq!(kinds.contains(&FrameType::Abort), told, "{kinds:?}");
             took
         });
         let took = took.min().unwrap();

@@ -14,7 +14,7 @@ use crate::ctx::Ctx;
 use crate::error::{Cause, Error, Misuse, Result};
 use crate::handshake::{Agreement, Greeting, Trace, agree};
 use crate::scheduler::Core;
-use crate::wire::{self, Abort, Kind};
+use crate::wire::{self, Abort, FrameType};
 
 /// How long a party that gives up tries to tell its peers.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -132,7 +132,7 @@ impl Party {
             let abort = Abort { own: number, number, cause: Cause::Refused, origin: self.core.me };
             self.tell_all(&wire::abort_frame(abort));
         }
-        self.tell_all(&wire::frame(Kind::Goodbye, self.core.run.get()));
+        self.tell_all(&wire::frame(FrameType::Goodbye, self.core.run.get()));
         self.flush(if gave_up { LAST_WORDS } else { STALLED });
         self.over = true;
     }

@@ -9,12 +9,12 @@ use std::cell::{Cell, RefCell};
 use crate::error::{Error, Mismatch, Result};
 
 /// A party's plan of a run.
-pub(crate) type Plan = [u8; 32];
+pub(crate) type PlanHash = [u8; 32];
 
 /// This party's plan, and those of its peers, as far as they are known.
 pub(crate) struct Plans {
-    own: Cell<Option<Plan>>,
-    theirs: RefCell<Vec<Option<Plan>>>,
+    own: Cell<Option<PlanHash>>,
+    theirs: RefCell<Vec<Option<PlanHash>>>,
 }
 
 impl Plans {
@@ -32,7 +32,7 @@ impl Plans {
     ///
     /// # Errors
     /// [`Mismatch::Plan`] where a peer has said another one.
-    pub fn decide(&self, own: Plan) -> Result<()> {
+    pub fn decide(&self, own: PlanHash) -> Result<()> {
         self.own.set(Some(own));
         let theirs = self.theirs.borrow();
         let other = theirs.iter().position(|plan| plan.is_some_and(|plan| plan != own));
@@ -44,7 +44,8 @@ impl Plans {
     /// # Errors
     /// [`Mismatch::Plan`] where it is another one; [`Error::Malformed`] where it is none, or not the first.
     pub fn hear(&self, peer: usize, bytes: &[u8]) -> Result<()> {
-        let plan: Plan = bytes.try_into().map_err(|_| Error::Malformed { peer, what: "a plan of a wrong length" })?;
+        let plan: PlanHash =
+            bytes.try_into().map_err(|_| Error::Malformed { peer, what: "a plan of a wrong length" })?;
         if self.theirs.borrow_mut()[peer].replace(plan).is_some() {
             return Err(Error::Malformed { peer, what: "a second plan" });
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 
-use quorate_ring::meter::{Kernel, Work};
+use quorate_ring::meter::{Effort, Kernel};
 
 use crate::calibrate;
 use crate::ctx::Ctx;
@@ -75,7 +75,7 @@ impl Rates {
     }
 
     /// Seconds of one thread for this work.
-    pub fn seconds(&self, work: &Work) -> f64 {
+    pub fn seconds(&self, work: &Effort) -> f64 {
         Kernel::ALL.iter().zip(self.seconds).map(|(&kernel, each)| work.of(kernel) as f64 * each).sum()
     }
 

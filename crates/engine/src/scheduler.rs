@@ -21,9 +21,9 @@ use crate::depth::Depth;
 use crate::error::{Cause, Error, Fault, Mismatch, Result};
 use crate::lane::LaneId;
 use crate::opened::Openings;
-use crate::plans::{Plan, Plans};
+use crate::plans::{PlanHash, Plans};
 use crate::table::{OVERHEAD_BYTES, Table};
-use crate::wire::{self, Abort, Kind, Tag};
+use crate::wire::{self, Abort, FrameType, Tag};
 
 /// Frames taken in between two polls of the program, so that a flood cannot keep it from an interrupt.
 const FRAMES_AT_ONCE: usize = 1024;
@@ -233,15 +233,15 @@ impl Core {
         let malformed = |what| Error::Malformed { peer, what };
         let head = wire::header(&frame).map_err(malformed)?;
         match head.kind {
-            Kind::Data if self.attempts.borrow().is_running(head.number) => self.deliver_pieces(peer, frame),
-            Kind::Data if self.attempts.borrow().is_stale(head.number) => Ok(()),
-            Kind::Data => {
+            FrameType::Data if self.attempts.borrow().is_running(head.number) => self.deliver_pieces(peer, frame),
+            FrameType::Data if self.attempts.borrow().is_stale(head.number) => Ok(()),
+            FrameType::Data => {
                 self.attempts.borrow().check_number(peer, head.number)?;
                 self.table.charge(peer, frame.len() + OVERHEAD_BYTES)?;
                 self.early.borrow_mut().push((peer, frame));
                 Ok(())
             }
-            Kind::Abort => {
+            FrameType::Abort => {
                 let body = &frame[wire::HEADER_BYTES..];
                 let abort = wire::abort(head.number, body, self.parties).map_err(malformed)?;
                 if let Some(abort) = self.attempts.borrow_mut().aborted(peer, abort)? {
@@ -249,11 +249,11 @@ impl Core {
                 }
                 Ok(())
             }
-            Kind::Start | Kind::Trace | Kind::Node => {
+            FrameType::Start | FrameType::Trace | FrameType::Node => {
                 let body = frame[wire::HEADER_BYTES..].to_vec();
                 self.attempts.borrow_mut().greeted(peer, Greeted { kind: head.kind, number: head.number, body })
             }
-            Kind::Goodbye => {
+            FrameType::Goodbye => {
                 self.left[peer].set(true);
                 self.table.wake_all(peer);
                 Ok(())
@@ -328,7 +328,7 @@ impl Core {
 
     /// Says what this party is going to do, ahead of its first message to each peer, and compares that with what peers
     /// said. They are told also where theirs differs.
-    pub fn compare(&self, own: Plan) -> Result<()> {
+    pub fn compare(&self, own: PlanHash) -> Result<()> {
         for to in self.peers() {
             let mut out = self.out.borrow_mut();
             let frame = self.open_frame(&mut out[to]);
@@ -346,7 +346,7 @@ impl Core {
 
     fn open_frame<'a>(&self, frame: &'a mut Vec<u8>) -> &'a mut Vec<u8> {
         if frame.is_empty() {
-            *frame = wire::frame(Kind::Data, self.run.get());
+            *frame = wire::frame(FrameType::Data, self.run.get());
         }
         frame
     }

@@ -22,7 +22,7 @@ pub(crate) const HEADER_BYTES: usize = 6;
 const PIECE_HEADER_BYTES: usize = 1 + LaneId::BYTES + 4 + 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FrameType {
     Data,
     Abort,
     Start,
@@ -31,8 +31,9 @@ pub(crate) enum Kind {
     Node,
 }
 
-impl Kind {
-    const ALL: [Kind; 6] = [Kind::Data, Kind::Abort, Kind::Start, Kind::Trace, Kind::Goodbye, Kind::Node];
+impl FrameType {
+    const ALL: [FrameType; 6] =
+        [FrameType::Data, FrameType::Abort, FrameType::Start, FrameType::Trace, FrameType::Goodbye, FrameType::Node];
 }
 
 /// What a piece is.
@@ -57,7 +58,7 @@ impl Tag {
 }
 
 pub(crate) struct Header {
-    pub kind: Kind,
+    pub kind: FrameType,
     /// The run, or the sender's attempt.
     pub number: u32,
 }
@@ -69,7 +70,7 @@ pub(crate) struct Piece {
     pub payload: Range<usize>,
 }
 
-pub(crate) fn frame(kind: Kind, run: u32) -> Vec<u8> {
+pub(crate) fn frame(kind: FrameType, run: u32) -> Vec<u8> {
     let mut frame = Vec::with_capacity(64);
     frame.push(kind as u8);
     frame.push(0);
@@ -81,7 +82,7 @@ pub(crate) fn header(frame: &[u8]) -> Result<Header, &'static str> {
     if frame.len() < HEADER_BYTES {
         return Err("frame shorter than its header");
     }
-    let kind = *Kind::ALL.get(frame[0] as usize).ok_or("unknown kind of frame")?;
+    let kind = *FrameType::ALL.get(frame[0] as usize).ok_or("unknown kind of frame")?;
     if frame[1] != 0 {
         return Err("frame for a worker that does not exist");
     }
@@ -137,7 +138,7 @@ pub(crate) fn abort_frame(abort: Abort) -> Vec<u8> {
         Cause::Left { peer } => (8, peer),
         Cause::Memory => (9, 0),
     };
-    let mut frame = frame(Kind::Abort, abort.number);
+    let mut frame = frame(FrameType::Abort, abort.number);
     frame.push(code);
     frame.extend_from_slice(&(peer as u16).to_le_bytes());
     frame.extend_from_slice(&(abort.origin as u16).to_le_bytes());
@@ -184,12 +185,12 @@ mod tests {
 
     #[test]
     fn pieces_round_trip() {
-        let mut bytes = frame(Kind::Data, 7);
+        let mut bytes = frame(FrameType::Data, 7);
         push_piece(&mut bytes, Tag::Last, LaneId(5), 3, 2);
         bytes.extend_from_slice(&[1, 2]);
         push_piece(&mut bytes, Tag::Credit, LaneId(9), 4096, 0);
         let head = header(&bytes).unwrap();
-        assert_eq!((head.kind, head.number), (Kind::Data, 7));
+        assert_eq!((head.kind, head.number), (FrameType::Data, 7));
         let first = piece(&bytes, HEADER_BYTES).unwrap();
         assert_eq!((first.tag, first.number, &bytes[first.payload.clone()]), (Tag::Last, 3, &[1u8, 2][..]));
         let second = piece(&bytes, first.payload.end).unwrap();
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn every_truncation_and_every_flipped_byte_is_read_without_panic() {
-        let mut bytes = frame(Kind::Data, 1);
+        let mut bytes = frame(FrameType::Data, 1);
         push_piece(&mut bytes, Tag::Last, LaneId(5), 3, 3);
         bytes.extend_from_slice(&[1, 2, 3]);
         for cut in 0..bytes.len() {

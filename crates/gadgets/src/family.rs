@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
 use quorate_ring::Ring;
-use quorate_ring::meter::Work;
+use quorate_ring::meter::Effort;
 
 use crate::cost::Link;
 use crate::functions::Functions;
@@ -170,7 +170,7 @@ pub trait Family: Computes + Stocks + 'static {
     }
 
     /// Counts this work to what it does alone, in a dry run.
-    fn defer(&self, _work: &Work) {}
+    fn defer(&self, _work: &Effort) {}
 
     /// Shares of each value that a party holds.
     fn shares(&self) -> u64;

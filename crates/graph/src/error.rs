@@ -31,7 +31,7 @@ fn list<T: fmt::Display>(items: &[T]) -> String {
 
 /// The exception that a fault becomes in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Category {
     /// `ShapeError(ValueError)`
     Shape,
     /// `DtypeError(TypeError)`
@@ -313,7 +313,7 @@ fn off_axis(axis: Option<usize>) -> String {
 
 impl Fault {
     /// The exception that this fault becomes.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Category {
         match self {
             Fault::Broadcast { .. }
             | Fault::BroadcastTo { .. }
@@ -333,7 +333,7 @@ impl Fault {
             | Fault::CircuitWidth { .. }
             | Fault::IndexOutOfRange { .. }
             | Fault::BitCount { .. }
-            | Fault::TooLarge { .. } => Kind::Shape,
+            | Fault::TooLarge { .. } => Category::Shape,
             Fault::Bits { .. }
             | Fault::UnsignedBits { .. }
             | Fault::Frac { .. }
@@ -348,7 +348,7 @@ impl Fault {
             | Fault::CircuitBits { .. }
             | Fault::SecretDivisor { .. }
             | Fault::RealDtype { .. }
-            | Fault::OneDoesNotFit { .. } => Kind::Dtype,
+            | Fault::OneDoesNotFit { .. } => Category::Dtype,
             Fault::OutOfRange { .. }
             | Fault::Rounded { .. }
             | Fault::NotFinite { .. }
@@ -368,8 +368,8 @@ impl Fault {
             | Fault::ZeroDivisor { .. }
             | Fault::NegativeDivisor { .. }
             | Fault::Remainder { .. }
-            | Fault::BoundRequired => Kind::Range,
-            Fault::Owner { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => Kind::Config,
+            | Fault::BoundRequired => Category::Range,
+            Fault::Owner { .. } | Fault::UnknownNode { .. } | Fault::TooManyNodes => Category::Config,
         }
     }
 
@@ -395,7 +395,7 @@ pub struct BuildError {
 
 impl BuildError {
     /// The exception that this error becomes.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Category {
         self.fault.kind()
     }
 }

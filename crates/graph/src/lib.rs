@@ -52,7 +52,7 @@ pub use build::{BinaryOp, Bound, Builder, Operand, REAL_BOUND, UnaryOp};
 pub use check::{Checked, Checker};
 pub use cut::Cut;
 pub use dtype::{Dtype, MAX_BITS};
-pub use error::{Advice, BuildError, Excess, Fault, Kind, Shape};
+pub use error::{Advice, BuildError, Category, Excess, Fault, Shape};
 pub use graph::{Graph, RangeWarning, Rules, Truncation, Watch};
 pub use hash::{Hash, first_difference};
 pub use in_bits::{InBits, Lane};

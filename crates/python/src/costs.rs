@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyList};
 
 use quorate_engine::Phase;
 use quorate_graph::NodeId;
-use quorate_session::{Chosen, LineCosts, PhaseStats, Plan, Price, Pricing, Rehearsed, RunStats, Setting, StepPlan};
+use quorate_session::{Chosen, LineCosts, PhaseStats, Plan, Predicted, Price, Pricing, RunStats, Setting, StepPlan};
 
 const PHASES: [(&str, Phase); 2] = [("offline", Phase::Offline), ("online", Phase::Online)];
 
@@ -16,8 +16,8 @@ fn set_price(entry: &Bound<'_, PyDict>, price: Price) -> PyResult<()> {
     entry.set_item("network_seconds", price.network_seconds)
 }
 
-/// Rounds, bytes and seconds of both phases, foretold.
-fn set_phases<'py>(out: &Bound<'py, PyDict>, pricing: &Pricing, parties: &[&Rehearsed]) -> PyResult<()> {
+/// Rounds, bytes and seconds of both phases, predicted.
+fn set_phases<'py>(out: &Bound<'py, PyDict>, pricing: &Pricing, parties: &[&Predicted]) -> PyResult<()> {
     for (name, phase) in PHASES {
         let entry = PyDict::new(out.py());
         let rounds = parties.iter().map(|p| p.phase(phase).traffic.rounds).max().unwrap_or(0);
@@ -52,8 +52,8 @@ fn line<'py>(py: Python<'py>, parties: &[&LineCosts], price: Option<Price>) -> P
     Ok(entry)
 }
 
-/// The lines of a rehearsal, by (file, number).
-fn foretold_lines<'py>(py: Python<'py>, pricing: &Pricing, parties: &[&Rehearsed]) -> PyResult<Bound<'py, PyList>> {
+/// The lines of dry runs, by (file, number).
+fn predicted_lines<'py>(py: Python<'py>, pricing: &Pricing, parties: &[&Predicted]) -> PyResult<Bound<'py, PyList>> {
     let out = PyList::empty(py);
     let nothing = LineCosts::default();
     let all: std::collections::BTreeSet<_> = parties.iter().flat_map(|party| party.by_line.keys()).collect();
@@ -87,7 +87,7 @@ fn step<'py>(
 pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyResult<Bound<'py, PyDict>> {
     let pricing = py.detach(|| Pricing::at(setting));
     let out = PyDict::new(py);
-    let parties: Vec<&Rehearsed> = plan.parties.iter().collect();
+    let parties: Vec<&Predicted> = plan.parties.iter().collect();
     set_phases(&out, &pricing, &parties)?;
     out.set_item("correlations", plan.correlations.clone())?;
     out.set_item("memory_bytes", plan.memory_bytes)?;
@@ -100,7 +100,7 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyRes
     let steps: PyResult<Vec<_>> =
         plan.steps.iter().map(|s| step(py, &pricing, s, plan.chosen.get(&NodeId(s.node)))).collect();
     out.set_item("steps", steps?)?;
-    out.set_item("lines", foretold_lines(py, &pricing, &parties)?)?;
+    out.set_item("lines", predicted_lines(py, &pricing, &parties)?)?;
     out.set_item("executed", plan.executed.iter().map(|id| id.0).collect::<Vec<_>>())?;
     Ok(out)
 }
@@ -114,7 +114,7 @@ fn phase_stats<'py>(py: Python<'py>, stats: &PhaseStats) -> PyResult<Bound<'py, 
     Ok(out)
 }
 
-/// What runs cost, by party of this process; and what was foretold of them, for these parties together.
+/// What runs cost, by party of this process; and what was predicted of them, for these parties together.
 pub(crate) fn stats<'py>(
     py: Python<'py>,
     stats: &quorate_session::Stats,
@@ -139,10 +139,10 @@ pub(crate) fn stats<'py>(
         let computed = pricing.computed(runs.iter().map(|run| of(run).own_seconds));
         out.set_item(format!("{name}_compute_seconds"), computed)?;
     }
-    let foretold: Vec<&Rehearsed> = runs.iter().map(|run| &run.predicted).collect();
+    let predicted: Vec<&Predicted> = runs.iter().map(|run| &run.predicted).collect();
     let predicted = PyDict::new(py);
-    set_phases(&predicted, &pricing, &foretold)?;
-    predicted.set_item("lines", foretold_lines(py, &pricing, &foretold)?)?;
+    set_phases(&predicted, &pricing, &predicted)?;
+    predicted.set_item("lines", predicted_lines(py, &pricing, &predicted)?)?;
     out.set_item("predicted", predicted)?;
     let (lines, nothing) = (PyList::empty(py), LineCosts::default());
     let all: std::collections::BTreeSet<_> = runs.iter().flat_map(|run| run.by_line.keys()).collect();

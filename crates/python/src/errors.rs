@@ -4,7 +4,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use quorate_engine::{Cause, Error, Fault};
-use quorate_graph::Kind;
+use quorate_graph::Category;
 use quorate_net::NetError;
 use quorate_ring::memory::guarded;
 use quorate_session::SessionError;
@@ -47,10 +47,10 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         SessionError::Engine(error) => return class_of_engine(error),
         SessionError::Net(error) => class_of_link(error),
         SessionError::Build(error) => match error.kind() {
-            Kind::Shape => "ShapeError",
-            Kind::Dtype => "DtypeError",
-            Kind::Range => "RangeError",
-            Kind::Config => "ConfigError",
+            Category::Shape => "ShapeError",
+            Category::Dtype => "DtypeError",
+            Category::Range => "RangeError",
+            Category::Config => "ConfigError",
         },
         SessionError::Network(_)
         | SessionError::UnknownProtocol { .. }

@@ -263,7 +263,7 @@ impl Session {
         costs::plan(py, &plan, setting)
     }
 
-    /// What all runs so far cost and what was foretold of them, for the parties of this process.
+    /// What all runs so far cost and what was predicted of them, for the parties of this process.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let inner = self.lock()?;
         costs::stats(py, inner.stats(), inner.setting())

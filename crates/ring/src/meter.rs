@@ -77,26 +77,26 @@ impl Kernel {
 
 /// Amounts of work, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work([u64; Kernel::COUNT]);
+pub struct Effort([u64; Kernel::COUNT]);
 
-impl Work {
+impl Effort {
     /// Units of one kind.
     pub fn of(&self, kernel: Kernel) -> u64 {
         self.0[kernel as usize]
     }
 }
 
-impl AddAssign for Work {
-    fn add_assign(&mut self, other: Work) {
+impl AddAssign for Effort {
+    fn add_assign(&mut self, other: Effort) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
 }
 
-impl Sub for Work {
-    type Output = Work;
+impl Sub for Effort {
+    type Output = Effort;
 
-    fn sub(self, earlier: Work) -> Work {
-        Work(std::array::from_fn(|i| self.0[i].wrapping_sub(earlier.0[i])))
+    fn sub(self, earlier: Effort) -> Effort {
+        Effort(std::array::from_fn(|i| self.0[i].wrapping_sub(earlier.0[i])))
     }
 }
 
@@ -113,7 +113,7 @@ pub fn charge(kernel: Kernel, amount: usize) {
 }
 
 /// What `work` charges, instead of charging it: for whom it may concern later.
-pub fn deferred(work: impl FnOnce()) -> Work {
+pub fn deferred(work: impl FnOnce()) -> Effort {
     let before = charged();
     work();
     let deferred = charged() - before;
@@ -122,13 +122,13 @@ pub fn deferred(work: impl FnOnce()) -> Work {
 }
 
 /// Charges what was deferred.
-pub fn charge_all(deferred: &Work) {
+pub fn charge_all(deferred: &Effort) {
     Kernel::ALL.iter().for_each(|&kernel| charge(kernel, deferred.of(kernel) as usize));
 }
 
 /// What this thread was charged so far: take it before and after a piece of work, and subtract.
-pub fn charged() -> Work {
-    TALLY.with(|tally| Work(std::array::from_fn(|i| tally[i].get())))
+pub fn charged() -> Effort {
+    TALLY.with(|tally| Effort(std::array::from_fn(|i| tally[i].get())))
 }
 
 /// Memory beyond which a loop is bound by it: about a core's own caches.
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::{Bits, Module, Ring, Vector};
 
-    fn work(run: impl FnOnce()) -> Work {
+    fn work(run: impl FnOnce()) -> Effort {
         let before = charged();
         run();
         charged() - before
@@ -219,7 +219,7 @@ mod tests {
         };
         for bits in [8, 20, 40, 60, 66] {
             let ring = Ring::of(bits);
-            assert_eq!(work(|| run(ring, &|len| Vector::zeros(ring, len))), Work::default(), "{bits} bits");
+            assert_eq!(work(|| run(ring, &|len| Vector::zeros(ring, len))), Effort::default(), "{bits} bits");
             let priced = work(|| run(ring, &|len| Vector::shape(ring, len)));
             let missing = Kernel::ALL[..Kernel::Draw as usize].iter().filter(|&&k| priced.of(k) == 0).count();
             // Near or far, narrow or wide, and over words that are not full.
@@ -231,8 +231,8 @@ mod tests {
     fn what_is_deferred_is_charged_once_and_later() {
         let ring = Ring::of(64);
         let add = || drop(Vector::shape(ring, 100).clone());
-        let mut deferred = Work::default();
-        assert_eq!(work(|| deferred = super::deferred(add)), Work::default());
+        let mut deferred = Effort::default();
+        assert_eq!(work(|| deferred = super::deferred(add)), Effort::default());
         assert_eq!(deferred, work(add));
         assert_eq!(work(|| charge_all(&deferred)), deferred);
     }

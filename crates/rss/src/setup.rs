@@ -103,7 +103,7 @@ impl Rss {
         self.forms.get()
     }
 
-    /// Chooses between protocols with one result: alike at all parties, before a program runs or is rehearsed.
+    /// Chooses between protocols with one result: alike at all parties, before a program runs or is run dry.
     pub fn set_forms(&self, forms: Forms) {
         self.forms.set(forms);
     }

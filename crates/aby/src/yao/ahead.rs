@@ -21,7 +21,7 @@ use quorate_gadgets::Labels as _;
 use quorate_garble::{
     Evaluator, Garbler, LABEL_BYTES, Labels, TABLE_BYTES, charge_evaluating, charge_garbling, table_bytes,
 };
-use quorate_ring::meter::{self, Work};
+use quorate_ring::meter::{self, Effort};
 
 use crate::setup::Aby;
 use crate::stock::{Kind, MISSING};
@@ -50,14 +50,14 @@ pub(crate) struct Garbled {
     /// How many of them the garbler has made.
     made: Cell<usize>,
     /// What the circuits of a dry run take to garble, which belongs to its offline phase.
-    work: Cell<Work>,
+    work: Cell<Effort>,
 }
 
 impl Garbled {
     pub fn clear(&self) {
         *self.tables.borrow_mut() = Vec::new();
         self.made.set(0);
-        self.work.set(Work::default());
+        self.work.set(Effort::default());
     }
 }
 
@@ -83,7 +83,7 @@ impl Aby {
     }
 
     /// Counts work of a dry run to what garbling ahead takes, in the offline phase.
-    pub fn defer(&self, work: &Work) {
+    pub fn defer(&self, work: &Effort) {
         let mut sum = self.garbled.work.get();
         sum += *work;
         self.garbled.work.set(sum);

@@ -61,7 +61,7 @@ impl FromStr for Domain {
 
 /// What a piece of a plan takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Toll {
+pub struct StepPrice {
     /// What it adds to the chains of messages that it is part of.
     pub rounds: u32,
     /// Seconds of computing and sending, the phases weighed as the user says; waiting for rounds apart.
@@ -78,7 +78,7 @@ pub struct Choice {
     /// The sharing of the result.
     pub gives: Domain,
     /// What running it in this way takes, without the conversions of its operands.
-    pub toll: Toll,
+    pub price: StepPrice,
 }
 
 /// An operation, with the ways to run it: at least one.
@@ -89,7 +89,7 @@ pub struct Item {
     /// In which sharings it can run, and what that takes.
     pub choices: Vec<Choice>,
     /// What its value takes from one sharing (the row) into another; `None`: there is no way, or no need.
-    pub conversions: [[Option<Toll>; 3]; 3],
+    pub conversions: [[Option<StepPrice>; 3]; 3],
 }
 
 impl Item {
@@ -119,7 +119,7 @@ struct Room {
 
 impl Room {
     fn of(problem: &Problem) -> Room {
-        let least = |item: &Item| item.choices.iter().map(|choice| choice.toll.seconds).fold(f64::INFINITY, f64::min);
+        let least = |item: &Item| item.choices.iter().map(|choice| choice.price.seconds).fold(f64::INFINITY, f64::min);
         let mut rest = vec![0.0; problem.items.len()];
         for place in (1..rest.len()).rev() {
             rest[place - 1] = rest[place] + least(&problem.items[place]);
@@ -160,19 +160,19 @@ impl Problem {
                 let there = match ready[input][wanted as usize] {
                     Some(there) => there,
                     None => {
-                        let toll = self.items[input].conversions[made as usize][wanted as usize]?;
-                        sum += toll.seconds;
-                        let there = ready[input][made as usize].unwrap_or(0) + toll.rounds;
+                        let price = self.items[input].conversions[made as usize][wanted as usize]?;
+                        sum += price.seconds;
+                        let there = ready[input][made as usize].unwrap_or(0) + price.rounds;
                         *ready[input][wanted as usize].insert(there)
                     }
                 };
                 begun = begun.max(there);
             }
-            let done = begun + choice.toll.rounds;
+            let done = begun + choice.price.rounds;
             let mut all = [None; Domain::ALL.len()];
             all[choice.gives as usize] = Some(done);
             ready.push(all);
-            sum += choice.toll.seconds;
+            sum += choice.price.seconds;
             longest = longest.max(done);
             let rest = rest.get(place).copied().unwrap_or_default();
             if sum + rest + f64::from(longest) * self.round_seconds >= most {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use super::{Assignment, Domain, Problem, Room, Toll};
+use super::{Assignment, Domain, Problem, Room, StepPrice};
 
 /// Items looked at, over all evaluations of one search: for each second that the program is predicted to take, which
 /// takes a few hundredths of it; and at least, and at most, which are a few milliseconds and tenths of a second. Half
@@ -87,16 +87,16 @@ impl Problem {
         let mut best: Vec<Vec<(f64, Vec<usize>)>> = Vec::with_capacity(self.items.len());
         for item in &self.items {
             let of_choice = |choice: &super::Choice| {
-                let (mut sum, mut from) = (self.price(choice.toll), Vec::new());
+                let (mut sum, mut from) = (self.price(choice.price), Vec::new());
                 for (&input, &wanted) in item.inputs.iter().zip(&choice.takes) {
                     let way = |of: usize| {
                         let made = self.items[input].choices[of].gives;
-                        let toll = if made == wanted {
-                            Some(Toll::default())
+                        let price = if made == wanted {
+                            Some(StepPrice::default())
                         } else {
                             self.items[input].conversions[made as usize][wanted as usize]
                         };
-                        best[input][of].0 + toll.map_or(f64::INFINITY, |toll| self.price(toll))
+                        best[input][of].0 + price.map_or(f64::INFINITY, |price| self.price(price))
                     };
                     let ways = 0..self.items[input].choices.len();
                     let (seconds, of) =
@@ -125,8 +125,8 @@ impl Problem {
         chosen.into_iter().map(|choice| choice.unwrap_or(0)).collect()
     }
 
-    fn price(&self, toll: Toll) -> f64 {
-        toll.seconds + f64::from(toll.rounds) * self.round_seconds
+    fn price(&self, price: StepPrice) -> f64 {
+        price.seconds + f64::from(price.rounds) * self.round_seconds
     }
 
     /// All items with a choice together, each by itself, and each with one of its operands.

@@ -1,43 +1,43 @@
 use super::*;
 use Domain::{A, B, Y};
 
-const fn toll(rounds: u32, seconds: f64) -> Toll {
-    Toll { rounds, seconds }
+const fn price(rounds: u32, seconds: f64) -> StepPrice {
+    StepPrice { rounds, seconds }
 }
 
-fn way(domain: Domain, takes: &[Domain], gives: Domain, toll: Toll) -> Choice {
-    Choice { domain, takes: takes.to_vec(), gives, toll }
+fn way(domain: Domain, takes: &[Domain], gives: Domain, price: StepPrice) -> Choice {
+    Choice { domain, takes: takes.to_vec(), gives, price }
 }
 
 /// An input that may lie in any sharing at no cost.
 fn source() -> Item {
-    Item { choices: Domain::ALL.map(|d| way(d, &[], d, Toll::default())).to_vec(), ..Item::default() }
+    Item { choices: Domain::ALL.map(|d| way(d, &[], d, StepPrice::default())).to_vec(), ..Item::default() }
 }
 
 /// A binary operation that takes and gives one sharing, with these costs in A, B and Y.
-fn operation(inputs: [usize; 2], costs: [Toll; 3]) -> Item {
-    let choices = Domain::ALL.into_iter().zip(costs).map(|(d, toll)| way(d, &[d, d], d, toll)).collect();
+fn operation(inputs: [usize; 2], costs: [StepPrice; 3]) -> Item {
+    let choices = Domain::ALL.into_iter().zip(costs).map(|(d, price)| way(d, &[d, d], d, price)).collect();
     Item { inputs: inputs.to_vec(), choices, ..Item::default() }
 }
 
-const PRODUCT: [Toll; 3] = [toll(1, 1e-3), toll(10, 0.1), toll(0, 0.5)];
+const PRODUCT: [StepPrice; 3] = [price(1, 1e-3), price(10, 0.1), price(0, 0.5)];
 
 /// A comparison costs few bytes and many rounds in B, and the other way round in Y; A has none.
 fn comparison(inputs: [usize; 2]) -> Item {
-    let choices = vec![way(B, &[B, B], B, toll(7, 1e-3)), way(Y, &[Y, Y], Y, toll(0, 4e-3))];
+    let choices = vec![way(B, &[B, B], B, price(7, 1e-3)), way(Y, &[Y, Y], Y, price(0, 4e-3))];
     Item { inputs: inputs.to_vec(), choices, ..Item::default() }
 }
 
-fn convert(from: Domain, to: Domain) -> Option<Toll> {
+fn convert(from: Domain, to: Domain) -> Option<StepPrice> {
     Some(match (from, to) {
-        (Y, B) => Toll::default(),
-        (A, _) => toll(2, 2e-3),
-        (_, A) => toll(2, 1e-3),
-        _ => toll(2, 1e-3),
+        (Y, B) => StepPrice::default(),
+        (A, _) => price(2, 2e-3),
+        (_, A) => price(2, 1e-3),
+        _ => price(2, 1e-3),
     })
 }
 
-fn converted_by(item: Item, way: impl Fn(Domain, Domain) -> Option<Toll>) -> Item {
+fn converted_by(item: Item, way: impl Fn(Domain, Domain) -> Option<StepPrice>) -> Item {
     Item { conversions: Domain::ALL.map(|from| Domain::ALL.map(|to| way(from, to))), ..item }
 }
 
@@ -60,10 +60,10 @@ fn products_are_arithmetic_and_comparisons_follow_the_network() {
 
 #[test]
 fn a_value_is_converted_once_for_all_that_want_it() {
-    let only = |d: Domain| Item { choices: vec![way(d, &[], d, Toll::default())], ..Item::default() };
+    let only = |d: Domain| Item { choices: vec![way(d, &[], d, StepPrice::default())], ..Item::default() };
     let used = |d: Domain, from: usize| Item {
         inputs: vec![from],
-        choices: vec![way(d, &[d], d, Toll::default())],
+        choices: vec![way(d, &[d], d, StepPrice::default())],
         ..Item::default()
     };
     let problem = program(vec![only(A), used(Y, 0), used(Y, 0), used(B, 0)], 1.0);
@@ -73,8 +73,8 @@ fn a_value_is_converted_once_for_all_that_want_it() {
 
 #[test]
 fn what_cannot_be_converted_is_avoided() {
-    let none = |from: Domain, to: Domain| if from == A || to == A { None } else { Some(Toll::default()) };
-    let fixed = Item { choices: vec![way(B, &[], B, Toll::default())], ..Item::default() };
+    let none = |from: Domain, to: Domain| if from == A || to == A { None } else { Some(StepPrice::default()) };
+    let fixed = Item { choices: vec![way(B, &[], B, StepPrice::default())], ..Item::default() };
     let items = vec![fixed, source(), operation([0, 1], PRODUCT)];
     let items = items.into_iter().map(|item| converted_by(item, none)).collect();
     let problem = Problem { items, round_seconds: 0.0 };
@@ -98,7 +98,7 @@ fn random_items(seed: u64, count: usize) -> Vec<Item> {
     let mut items = vec![source(), source()];
     while items.len() < count {
         let inputs = [lcg.below(items.len()), lcg.below(items.len())];
-        let costs = [(); 3].map(|()| toll(lcg.below(4) as u32, lcg.below(100) as f64 * 1e-4));
+        let costs = [(); 3].map(|()| price(lcg.below(4) as u32, lcg.below(100) as f64 * 1e-4));
         items.push(operation(inputs, costs));
     }
     items

@@ -8,7 +8,7 @@
 mod x86;
 
 use crate::Carrier;
-use crate::meter::Kernel as Work;
+use crate::meter::Kernel as Metered;
 use crate::simd::multiversion;
 use crate::threads::{side_by_side, threads};
 use crate::word::Word;
@@ -78,12 +78,12 @@ multiversion! {
 const NARROW: usize = 3;
 
 /// What a product is charged as: multiply-adds, with the columns that fill the last panel up.
-pub(crate) fn work(carrier: Carrier, (m, k, n): Dims) -> (Work, usize) {
+pub(crate) fn work(carrier: Carrier, (m, k, n): Dims) -> (Metered, usize) {
     let (work, thin, width, of) = match carrier {
-        Carrier::U8 | Carrier::U16 => (Work::Matrix, Work::Multiply, 64, NARROW),
-        Carrier::U32 => (Work::Matrix, Work::Multiply, 16, NARROW),
-        Carrier::U64 => (Work::Matrix, Work::Multiply, 8, 1),
-        Carrier::U128 => (Work::MatrixWide, Work::MultiplyWide, 2, 1),
+        Carrier::U8 | Carrier::U16 => (Metered::Matrix, Metered::Multiply, 64, NARROW),
+        Carrier::U32 => (Metered::Matrix, Metered::Multiply, 16, NARROW),
+        Carrier::U64 => (Metered::Matrix, Metered::Multiply, 8, 1),
+        Carrier::U128 => (Metered::MatrixWide, Metered::MultiplyWide, 2, 1),
         Carrier::U192 | Carrier::U256 => {
             let (product, each) = meter::product(carrier);
             return (product, m.saturating_mul(k).saturating_mul(n).saturating_mul(each));

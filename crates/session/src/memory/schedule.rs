@@ -20,7 +20,7 @@ use quorate_graph::{Graph, Node, NodeId, Op};
 
 use crate::memory::limit::Limit;
 use crate::memory::sizes::{
-    LANE_BYTES, LOCAL_STEP_BYTES, Load, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
+    LANE_BYTES, LOCAL_STEP_BYTES, Sizes, TALKING_STEP_BYTES, bytes_of, held_bytes, opened_bytes, plain_bytes,
     value_bytes, working_bytes,
 };
 use crate::memory::split::Split;
@@ -244,7 +244,7 @@ impl<B: Family> Given<'_, B> {
     /// Decides how a step goes that has so many bytes beside its result; what it works with.
     fn settle(&self, schedule: &mut Schedule, id: NodeId, (rule, left): (&Rule, u64)) -> u64 {
         let graph = self.graph();
-        let whole = working_bytes(self.backend, graph, id, &Load::whole(graph, id));
+        let whole = working_bytes(self.backend, graph, id, &Sizes::whole(graph, id));
         let must = graph.node(id).inputs.iter().any(|&input| schedule.is_within(input));
         let can = self.work.domains.of(id) == Domain::A;
         let Some(split) = Split::of(graph, id).filter(|_| must || can && whole > left) else { return whole };
@@ -271,12 +271,12 @@ impl<B: Family> Given<'_, B> {
     /// What is left to do when pieces of so many units are done: the winners' own tournament.
     fn afterwards(&self, id: NodeId, split: Split, units: usize) -> u64 {
         let Split::Rounds(axis) = split else { return 0 };
-        let winners = Load::elements(self.graph().node(id), axis.len.div_ceil(units) * axis.inner);
+        let winners = Sizes::elements(self.graph().node(id), axis.len.div_ceil(units) * axis.inner);
         2 * winners.result as u64 * self.backend.shares() * 8 + working_bytes(self.backend, self.graph(), id, &winners)
     }
 
     /// What a piece takes: what is made for it, copies of what it reads, its own work and its result.
-    fn room(&self, schedule: &Schedule, id: NodeId, load: &Load) -> u64 {
+    fn room(&self, schedule: &Schedule, id: NodeId, load: &Sizes) -> u64 {
         let graph = self.graph();
         let node = graph.node(id);
         let (mut making, mut made) = (0, 0);
@@ -284,7 +284,7 @@ impl<B: Family> Given<'_, B> {
             let source = graph.node(input);
             made += if operand.copied { bytes_of(self.backend, source, operand.len) } else { 0 };
             if schedule.is_within(input) {
-                making += self.room(schedule, input, &Load::elements(source, operand.len));
+                making += self.room(schedule, input, &Sizes::elements(source, operand.len));
             }
         }
         let own = working_bytes(self.backend, graph, id, load) + bytes_of(self.backend, node, load.result);

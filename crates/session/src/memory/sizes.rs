@@ -36,31 +36,31 @@ const NUMBER_BYTES: u64 = 16;
 
 /// What one run of an operation, whole or a piece, works on.
 #[derive(Clone, Debug)]
-pub(crate) struct Load {
-    pub operands: Vec<OperandLoad>,
+pub(crate) struct Sizes {
+    pub operands: Vec<OperandSize>,
     /// Elements of the result.
     pub result: usize,
 }
 
 /// Elements of an operand.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OperandLoad {
+pub(crate) struct OperandSize {
     pub len: usize,
     /// Whether they were taken out of a longer one.
     pub copied: bool,
 }
 
-impl Load {
+impl Sizes {
     /// That of the whole step.
-    pub fn whole(graph: &Graph, id: NodeId) -> Load {
+    pub fn whole(graph: &Graph, id: NodeId) -> Sizes {
         let node = graph.node(id);
-        let whole = |&input: &NodeId| OperandLoad { len: graph.node(input).elements(), copied: false };
-        Load { operands: node.inputs.iter().map(whole).collect(), result: node.elements() }
+        let whole = |&input: &NodeId| OperandSize { len: graph.node(input).elements(), copied: false };
+        Sizes { operands: node.inputs.iter().map(whole).collect(), result: node.elements() }
     }
 
     /// That of a piece made element by element.
-    pub fn elements(node: &Node, len: usize) -> Load {
-        Load { operands: vec![OperandLoad { len, copied: true }; node.inputs.len()], result: len }
+    pub fn elements(node: &Node, len: usize) -> Sizes {
+        Sizes { operands: vec![OperandSize { len, copied: true }; node.inputs.len()], result: len }
     }
 }
 
@@ -107,7 +107,7 @@ fn in_the_clear(dtype: Dtype, len: usize) -> u64 {
 }
 
 /// Bytes that an operation works with beside its operands and its result.
-pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, load: &Load) -> u64 {
+pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, load: &Sizes) -> u64 {
     let node = graph.node(id);
     let result = bytes_of(backend, node, load.result);
     let elements = load.result as u64;

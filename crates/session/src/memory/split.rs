@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, Pieces, shape};
 
-use crate::memory::sizes::{Load, OperandLoad};
+use crate::memory::sizes::{OperandSize, Sizes};
 
 /// Blocks of a reduction are cut by lanes where they have more elements than this.
 const BLOCK_ELEMENTS: usize = 1 << 16;
@@ -123,16 +123,16 @@ impl Split {
     }
 
     /// What a piece of so many units works on.
-    pub fn load(self, graph: &Graph, id: NodeId, units: usize) -> Load {
+    pub fn load(self, graph: &Graph, id: NodeId, units: usize) -> Sizes {
         let node = graph.node(id);
         let of = |lens: &[usize], result: usize| {
-            let operands = lens.iter().map(|&len| OperandLoad { len, copied: true }).collect();
-            Load { operands, result }
+            let operands = lens.iter().map(|&len| OperandSize { len, copied: true }).collect();
+            Sizes { operands, result }
         };
-        let whole = |len: usize| OperandLoad { len, copied: false };
+        let whole = |len: usize| OperandSize { len, copied: false };
         match self {
-            Split::Elements => Load::elements(node, units),
-            Split::Positions => Load { operands: vec![whole(units)], result: units },
+            Split::Elements => Sizes::elements(node, units),
+            Split::Positions => Sizes { operands: vec![whole(units)], result: units },
             Split::Spread(each) => of(&[units], units * each),
             Split::Gathered(each) => of(&[units * each], units),
             Split::Runs => {
@@ -142,12 +142,12 @@ impl Split {
             }
             Split::Sums(_) => of(&[units], units),
             Split::Rows { k, n, .. } => {
-                let left = OperandLoad { len: units * k, copied: true };
-                Load { operands: vec![left, whole(k * n)], result: units * n }
+                let left = OperandSize { len: units * k, copied: true };
+                Sizes { operands: vec![left, whole(k * n)], result: units * n }
             }
             Split::Columns { m, k, .. } => {
-                let right = OperandLoad { len: k * units, copied: true };
-                Load { operands: vec![whole(m * k), right], result: m * units }
+                let right = OperandSize { len: k * units, copied: true };
+                Sizes { operands: vec![whole(m * k), right], result: m * units }
             }
             Split::Products { m, k, n, .. } => of(&[units * m * k, units * k * n], units * m * n),
             Split::Rounds(axis) => of(&[units * axis.inner], axis.inner),

@@ -11,10 +11,10 @@ use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
 use crate::memory::free;
 use crate::memory::limit::Limit;
+use crate::plan::dry_run::dry_run;
 use crate::plan::lines::by_line;
-use crate::plan::rehearsal::rehearse;
 use crate::plan::sharings::assign::Deciding;
-use crate::plan::{Plan, Rehearsed, StepPlan};
+use crate::plan::{Plan, Predicted, StepPlan};
 use crate::run::operations::truncation::Truncations;
 use crate::work::{Reveal, Work};
 
@@ -54,20 +54,20 @@ impl<B: Family> Worker<B> {
         for party in 0..parties {
             let again = |work: &Work<'_>, limit: Limit| {
                 let keeps = |id| after.values.contains(&id);
-                rehearse::<B>(work, (parties, party), &held, &keeps, (&self.options, limit))
+                dry_run::<B>(work, (parties, party), &held, &keeps, (&self.options, limit))
             };
-            let mut rehearsal = again(&work, limit)?;
-            if let Some(less) = allowed.less_for(&rehearsal.need).filter(|_| party == 0) {
+            let mut dry = again(&work, limit)?;
+            if let Some(less) = allowed.less_for(&dry.need).filter(|_| party == 0) {
                 (limit, plan.chosen) = (less, BTreeMap::new());
                 in_pieces(&mut work, &self.store);
-                rehearsal = again(&work, limit)?;
+                dry = again(&work, limit)?;
             }
-            let lines = by_line(graph, &rehearsal.steps);
-            plan.parties.push(Rehearsed::of(&rehearsal, &work, lines, decided.own_seconds));
-            plan.memory_bytes = rehearsal.need.total(limit);
-            plan.refusal = allowed.check(graph, &rehearsal.need, limit).err().map(|e| e.to_string());
-            plan.correlations = rehearsal.correlations;
-            for (id, cost) in rehearsal.steps.talking.into_iter().filter(|(_, cost)| cost.talks()) {
+            let lines = by_line(graph, &dry.steps);
+            plan.parties.push(Predicted::of(&dry, &work, lines, decided.own_seconds));
+            plan.memory_bytes = dry.need.total(limit);
+            plan.refusal = allowed.check(graph, &dry.need, limit).err().map(|e| e.to_string());
+            plan.correlations = dry.correlations;
+            for (id, cost) in dry.steps.talking.into_iter().filter(|(_, cost)| cost.talks()) {
                 steps.entry(id).or_insert_with(|| StepPlan::at(graph, id, parties)).take(party, cost);
             }
         }

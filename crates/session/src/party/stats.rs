@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use quorate_engine::clock::own_seconds;
 use quorate_engine::{Phase, Traffic};
 
-use crate::plan::Rehearsed;
+use crate::plan::Predicted;
 use crate::plan::lines::{Line, LineCosts};
 
 /// One phase of one party, measured.
@@ -70,8 +70,8 @@ pub struct RunStats {
     pub correlations: BTreeMap<String, u64>,
     /// The online phase by the user's line, measured.
     pub by_line: BTreeMap<Line, LineCosts>,
-    /// What the rehearsals of the same runs foretold.
-    pub predicted: Rehearsed,
+    /// What the dry runs of the same runs predicted.
+    pub predicted: Predicted,
 }
 
 /// All runs of a session so far, by party of this process.

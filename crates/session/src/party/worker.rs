@@ -18,10 +18,10 @@ use crate::memory::schedule::Schedule;
 use crate::options::Options;
 use crate::party::stats::{Progress, RunStats, Watch};
 use crate::party::store::Store;
-use crate::plan::Rehearsed;
+use crate::plan::Predicted;
 use crate::plan::again::{Likeness, Remembered};
+use crate::plan::dry_run::{DryRun, dry_run};
 use crate::plan::lines::by_line;
-use crate::plan::rehearsal::{Rehearsal, rehearse};
 use crate::plan::sharings::assign::Deciding;
 use crate::plan::sharings::prices::Prices;
 use crate::run::ahead::{Ahead, leaving};
@@ -74,17 +74,17 @@ impl<B: Family> Worker<B> {
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let mut rehearsal = self.remembered.or_else(Likeness::of(&work, &held, &keep_node, limit), || {
-            rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))
+        let mut dry = self.remembered.or_else(Likeness::of(&work, &held, &keep_node, limit), || {
+            dry_run::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))
         })?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
-        if let Some(less) = allowed.less_for(&rehearsal.need) {
+        if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;
             in_pieces(&mut work, &self.store);
-            rehearsal = rehearse::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
+            dry = dry_run::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
         }
         self.free = free;
-        let need = rehearsal.need;
+        let need = dry.need;
         if let Err(refusal) = allowed.check(graph, &need, limit) {
             // All parties know what this follows from, so nobody has to be told; plans were not compared yet.
             if self.prices.is_none() {
@@ -93,10 +93,10 @@ impl<B: Family> Worker<B> {
             return Err(refusal);
         }
         let beside = |error| SessionError::beside_plan(error, need.total(limit));
-        let expected = rehearsal.offline.traffic.bytes() + rehearsal.online.traffic.bytes();
+        let expected = dry.offline.traffic.bytes() + dry.online.traffic.bytes();
         let own_seconds = decided.own_seconds;
-        let predicted = Rehearsed::of(&rehearsal, &work, by_line(graph, &rehearsal.steps), own_seconds);
-        let Rehearsal { demand, correlations, steps, schedule, garbles_ahead, .. } = rehearsal;
+        let predicted = Predicted::of(&dry, &work, by_line(graph, &dry.steps), own_seconds);
+        let DryRun { demand, correlations, steps, schedule, garbles_ahead, .. } = dry;
         if self.prices.is_some() {
             run.compare(plan_hash(&work, garbles_ahead, &correlations))?;
         }
@@ -156,11 +156,11 @@ fn make_ahead<B: Family>(
 }
 
 /// What the steps of a run took, with the bytes that were counted for them and the correlations that they drew.
-fn measured(costs: &Costs, mut steps: Taken, rehearsed: Taken) -> Taken {
+fn measured(costs: &Costs, mut steps: Taken, predicted: Taken) -> Taken {
     for (id, sent) in &costs.by_step {
         steps.talking.entry(*id).or_default().bytes = sent.bytes;
     }
-    for (id, planned) in rehearsed.talking {
+    for (id, planned) in predicted.talking {
         steps.talking.entry(id).or_default().correlations = planned.correlations;
     }
     steps

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_graph::{Graph, NodeId};
 
-use super::rehearsal::Rehearsal;
+use super::dry_run::DryRun;
 use crate::memory::limit::Limit;
 use crate::work::Work;
 use crate::work::effort::Taken;
@@ -92,8 +92,8 @@ impl Hasher {
     }
 }
 
-/// What was rehearsed of the last different requests.
-pub(crate) struct Remembered<K>(BTreeMap<[u8; 32], (Vec<NodeId>, Rehearsal<K>)>);
+/// What dry runs of the last different requests found.
+pub(crate) struct Remembered<K>(BTreeMap<[u8; 32], (Vec<NodeId>, DryRun<K>)>);
 
 impl<K> Default for Remembered<K> {
     fn default() -> Self {
@@ -102,33 +102,33 @@ impl<K> Default for Remembered<K> {
 }
 
 impl<K: Ord + Clone> Remembered<K> {
-    /// What was found of a request like this one, or what `rehearse` finds now.
+    /// What was found of a request like this one, or what a dry run finds now.
     pub fn or_else<E>(
         &mut self,
         like: Option<Likeness>,
-        rehearse: impl FnOnce() -> Result<Rehearsal<K>, E>,
-    ) -> Result<Rehearsal<K>, E> {
-        let Some(Likeness { hash, nodes }) = like else { return rehearse() };
+        dry_run: impl FnOnce() -> Result<DryRun<K>, E>,
+    ) -> Result<DryRun<K>, E> {
+        let Some(Likeness { hash, nodes }) = like else { return dry_run() };
         if let Some((from, known)) = self.0.get(&hash) {
             let now: BTreeMap<NodeId, NodeId> = from.iter().copied().zip(nodes).collect();
             return Ok(known.moved(|id| now.get(&id).copied().unwrap_or(id)));
         }
-        let rehearsal = rehearse()?;
+        let found = dry_run()?;
         if self.0.len() == MOST {
             self.0.clear();
         }
-        self.0.insert(hash, (nodes, rehearsal.moved(|id| id)));
-        Ok(rehearsal)
+        self.0.insert(hash, (nodes, found.moved(|id| id)));
+        Ok(found)
     }
 }
 
-impl<K: Ord + Clone> Rehearsal<K> {
+impl<K: Ord + Clone> DryRun<K> {
     /// The same of other nodes.
-    fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Rehearsal<K> {
+    fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> DryRun<K> {
         let step = |id: u32| to(NodeId(id)).0;
         let mut need = self.need;
         need.at = need.at.map(&to);
-        Rehearsal {
+        DryRun {
             demand: self.demand.with_steps(step),
             offline: self.offline.clone(),
             online: self.online.clone(),

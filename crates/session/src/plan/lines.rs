@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use quorate_graph::{Graph, NodeId, Source};
-use quorate_ring::meter::Work;
+use quorate_ring::meter::Effort;
 
 use crate::work::effort::{StepCost, Taken, covered};
 
@@ -22,7 +22,7 @@ pub struct LineCosts {
     /// Time in which the party's thread works on it.
     pub busy_seconds: f64,
     /// Local work, by kind; of a prediction only.
-    pub work: Work,
+    pub work: Effort,
     /// Correlations that it draws, by kind.
     pub correlations: BTreeMap<String, u64>,
     /// Bytes of the party's shares of its values and correlations; of a prediction only.

@@ -1,21 +1,21 @@
-//! What a request will cost, before anything is sent: rehearsals of every party, priced where they shall run.
+//! What a request will cost, before anything is sent: dry runs of every party, priced where they shall run.
 
 pub(crate) mod again;
+pub(crate) mod dry_run;
 pub(crate) mod lines;
-pub(crate) mod rehearsal;
 pub(crate) mod sharings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_engine::{Ctx, Phase, Rates, Result};
 use quorate_graph::{Graph, Network, NodeId};
-use quorate_ring::meter::Work;
+use quorate_ring::meter::Effort;
 
+use crate::plan::dry_run::{DryRun, PredictedPhase};
 use crate::plan::lines::{Line, LineCosts};
-use crate::plan::rehearsal::{PhaseDry, Rehearsal};
 use crate::plan::sharings::assign::Chosen;
 use crate::run::operations::truncation::Truncations;
-use crate::work::Work as ToDo;
+use crate::work::Work;
 use crate::work::effort::StepCost;
 
 /// Where parties run.
@@ -42,8 +42,8 @@ pub struct Price {
     pub compute_seconds: f64,
     /// In which they wait for messages.
     pub network_seconds: f64,
-    /// Those among `compute_seconds` in which they plan, rehearse and schedule, as a clock had them. All others follow
-    /// from what they are going to do, and are foretold alike whenever and by whom.
+    /// Those among `compute_seconds` in which they plan, run dry and schedule, as a clock had them. All others follow
+    /// from what they are going to do, and are predicted alike whenever and by whom.
     pub bookkeeping_seconds: f64,
 }
 
@@ -78,7 +78,7 @@ impl Pricing {
     }
 
     /// Seconds of what every party does: work, and seconds of bookkeeping.
-    pub fn compute(&self, parties: impl Iterator<Item = (Work, f64)>) -> f64 {
+    pub fn compute(&self, parties: impl Iterator<Item = (Effort, f64)>) -> f64 {
         let each: Vec<f64> = parties.map(|(work, control)| self.rates.seconds(&work) + control).collect();
         match self.setting {
             Setting::Here { .. } => Rates::shared(&each),
@@ -89,7 +89,7 @@ impl Pricing {
     /// The measured seconds beside those of [`Pricing::compute`], given the ones for which each party's thread had a
     /// core.
     pub fn computed(&self, own_seconds: impl Iterator<Item = f64>) -> f64 {
-        self.compute(own_seconds.map(|own| (Work::default(), own)))
+        self.compute(own_seconds.map(|own| (Effort::default(), own)))
     }
 
     /// Seconds of so many rounds, in which a party sends these bytes to all and to its busiest peer.
@@ -105,7 +105,7 @@ impl Pricing {
 
     /// Seconds of a round of so many parties in which nothing much is sent, with what each takes to wake up.
     pub(crate) fn round(&self, parties: usize) -> f64 {
-        let waking = (0..parties).map(|_| (Work::default(), self.rates.wake_seconds));
+        let waking = (0..parties).map(|_| (Effort::default(), self.rates.wake_seconds));
         self.network(1, 0, 0) + self.compute(waking)
     }
 
@@ -119,24 +119,24 @@ impl Pricing {
         Price { compute_seconds, network_seconds: self.network(rounds, bytes, bytes), bookkeeping_seconds: 0.0 }
     }
 
-    /// What a phase takes; that in which a run ends has its confirmation. The rehearsal itself, of both phases, is part
+    /// What a phase takes; that in which a run ends has its confirmation. Dry runs, of both phases, are part
     /// of the offline phase, as are decisions before it.
-    pub fn phase(&self, phase: Phase, parties: &[&Rehearsed]) -> Price {
-        let of = |party: &Rehearsed| party.phase(phase).clone();
+    pub fn phase(&self, phase: Phase, parties: &[&Predicted]) -> Price {
+        let of = |party: &Predicted| party.phase(phase).clone();
         let waits =
-            |party: &Rehearsed| f64::from(party.phase(phase).traffic.rounds) + party.confirmations(phase) as f64;
-        let waking = |party: &Rehearsed| waits(party) * self.rates.wake_seconds;
-        let control = |party: &Rehearsed| match phase {
+            |party: &Predicted| f64::from(party.phase(phase).traffic.rounds) + party.confirmations(phase) as f64;
+        let waking = |party: &Predicted| waits(party) * self.rates.wake_seconds;
+        let control = |party: &Predicted| match phase {
             Phase::Offline => {
-                let rehearsing = party.deciding_seconds + party.offline.control_seconds + party.online.control_seconds;
-                rehearsing + party.offline.control_seconds
+                let deciding = party.deciding_seconds + party.offline.control_seconds + party.online.control_seconds;
+                deciding + party.offline.control_seconds
             }
             Phase::Online => party.online.control_seconds,
         };
         let confirmations = parties.iter().map(|party| party.confirmations(phase)).max().unwrap_or(0);
         let compute_seconds = self.compute(parties.iter().map(|p| (of(p).work, control(p) + waking(p))));
         let bookkeeping_seconds = compute_seconds - self.compute(parties.iter().map(|p| (of(p).work, waking(p))));
-        let most = |count: fn(&PhaseDry) -> u64| parties.iter().map(|p| count(p.phase(phase))).max().unwrap_or(0);
+        let most = |count: fn(&PredictedPhase) -> u64| parties.iter().map(|p| count(p.phase(phase))).max().unwrap_or(0);
         let rounds = most(|dry| u64::from(dry.traffic.rounds));
         let link = most(|dry| dry.traffic.sent.iter().copied().max().unwrap_or(0));
         let network_seconds = self.network(rounds + confirmations, most(|dry| dry.traffic.bytes()), link);
@@ -144,13 +144,13 @@ impl Pricing {
     }
 }
 
-/// One or more runs of one party, rehearsed and added up.
+/// One or more runs of one party, predicted and added up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rehearsed {
+pub struct Predicted {
     /// The making of correlations.
-    pub offline: PhaseDry,
+    pub offline: PredictedPhase,
     /// What depends on values.
-    pub online: PhaseDry,
+    pub online: PredictedPhase,
     /// The online phase by the user's line.
     pub by_line: BTreeMap<Line, LineCosts>,
     /// Seconds in which the party decided in which sharings steps run.
@@ -159,19 +159,19 @@ pub struct Rehearsed {
     pub confirmed: u64,
 }
 
-impl Rehearsed {
+impl Predicted {
     pub(crate) fn of<K>(
-        rehearsal: &Rehearsal<K>,
-        work: &ToDo<'_>,
+        dry_run: &DryRun<K>,
+        work: &Work<'_>,
         by_line: BTreeMap<Line, LineCosts>,
         deciding_seconds: f64,
-    ) -> Rehearsed {
-        let (offline, online) = (rehearsal.offline.clone(), rehearsal.online.clone());
-        Rehearsed { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
+    ) -> Predicted {
+        let (offline, online) = (dry_run.offline.clone(), dry_run.online.clone());
+        Predicted { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
     }
 
     /// What one of the two phases takes.
-    pub fn phase(&self, phase: Phase) -> &PhaseDry {
+    pub fn phase(&self, phase: Phase) -> &PredictedPhase {
         match phase {
             Phase::Offline => &self.offline,
             Phase::Online => &self.online,
@@ -183,7 +183,7 @@ impl Rehearsed {
         if phase == Phase::Online { self.confirmed } else { 0 }
     }
 
-    pub(crate) fn add(&mut self, run: &Rehearsed) {
+    pub(crate) fn add(&mut self, run: &Predicted) {
         self.deciding_seconds += run.deciding_seconds;
         self.confirmed += run.confirmed;
         for (total, phase) in [(&mut self.offline, &run.offline), (&mut self.online, &run.online)] {
@@ -217,14 +217,14 @@ pub struct StepPlan {
     /// Correlations that a party draws for it, by kind.
     pub correlations: BTreeMap<String, u64>,
     /// By party.
-    pub work: Vec<(Work, f64)>,
+    pub work: Vec<(Effort, f64)>,
 }
 
 /// The plan of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Every party.
-    pub parties: Vec<Rehearsed>,
+    pub parties: Vec<Predicted>,
     /// Correlations by kind.
     pub correlations: BTreeMap<String, u64>,
     /// The steps that exchange messages.

@@ -8,7 +8,7 @@ use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
 use quorate_graph::domains::Domain;
 use quorate_graph::{NodeId, Op};
-use quorate_ring::meter::{Work as Effort, charged};
+use quorate_ring::meter::{Effort, charged};
 
 use crate::run::executor::Executor;
 use crate::run::shapes::shape_of;

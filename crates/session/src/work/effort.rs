@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use quorate_engine::Ctx;
 use quorate_graph::Source;
-use quorate_ring::meter::{Work, charged};
+use quorate_ring::meter::{Effort, charged};
 
 /// One step at one party, predicted or measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +22,7 @@ pub struct StepCost {
     /// Seconds in which the party's thread worked on it.
     pub busy_seconds: f64,
     /// What the dry run was charged.
-    pub work: Work,
+    pub work: Effort,
     /// Correlations that it draws, by kind.
     pub correlations: BTreeMap<String, u64>,
     /// Bytes of this party's shares of its value and correlations.
@@ -48,7 +48,7 @@ pub(crate) struct Taken {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LocalCost {
     pub busy_seconds: f64,
-    pub work: Work,
+    pub work: Effort,
     pub memory_bytes: u64,
 }
 

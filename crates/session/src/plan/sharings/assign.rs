@@ -46,12 +46,12 @@ pub(crate) struct Decided {
 
 /// The plan of a program: by its steps, and by dry runs of the whole, once there was reason for these.
 #[derive(Clone)]
-pub(crate) struct Planned {
+pub(crate) struct Assigned {
     by_steps: Assignment,
     /// Predicted seconds of a run by steps, and about those of dry runs of the whole.
     seconds: f64,
-    rehearsing: f64,
-    rehearsed: Option<Assignment>,
+    deciding: f64,
+    by_the_whole: Option<Assignment>,
 }
 
 /// Dry runs of the whole decide among assignments that are not longer by more; often there are about so many.
@@ -111,25 +111,25 @@ impl<'a> Deciding<'a> {
             None => self.by_steps(&self.problem::<B>(book, work.graph, outline)?),
         };
         // Whatever is known: who asked before, and where in the program, is not alike at all parties.
-        if times * planned.seconds < self.options.offline_weight * planned.rehearsing {
+        if times * planned.seconds < self.options.offline_weight * planned.deciding {
             book.keep_plan(key, planned.clone());
             return Ok(planned.by_steps);
         }
-        let best = match &planned.rehearsed {
+        let best = match &planned.by_the_whole {
             Some(best) => best.clone(),
             None => self.by_the_whole::<B>(work, outline, &self.problem::<B>(book, work.graph, outline)?)?,
         };
-        book.keep_plan(key, Planned { rehearsed: Some(best.clone()), ..planned });
+        book.keep_plan(key, Assigned { by_the_whole: Some(best.clone()), ..planned });
         Ok(best)
     }
 
     /// The best by the prices of steps.
-    fn by_steps(&self, problem: &Problem) -> Planned {
+    fn by_steps(&self, problem: &Problem) -> Assigned {
         let solved = problem.solve();
         let (steps, rounds) = (problem.items.len() as f64, f64::from(problem.rounds(&solved.assignment)));
-        let rehearsal = self.prices.parties() as f64 * (steps * SECONDS_OF_A_STEP + rounds * SECONDS_OF_A_ROUND);
-        let (seconds, rehearsing) = (solved.seconds, CANDIDATES * rehearsal);
-        Planned { by_steps: solved.assignment, seconds, rehearsing, rehearsed: None }
+        let dry_run = self.prices.parties() as f64 * (steps * SECONDS_OF_A_STEP + rounds * SECONDS_OF_A_ROUND);
+        let (seconds, deciding) = (solved.seconds, CANDIDATES * dry_run);
+        Assigned { by_steps: solved.assignment, seconds, deciding, by_the_whole: None }
     }
 
     /// How many requests like it there are by now, if together they are predicted to take, each step in its first way,
@@ -160,12 +160,12 @@ impl<'a> Deciding<'a> {
         let mut items = outline.items.clone();
         for (place, item) in items.iter_mut().enumerate().filter(|&(place, _)| outline.computes[place]) {
             for choice in &mut item.choices {
-                choice.toll = self.prices.step::<B>(book, graph, outline.nodes[place], choice.domain)?;
+                choice.price = self.prices.step::<B>(book, graph, outline.nodes[place], choice.domain)?;
             }
         }
         for (input, from, to) in conversions(&items) {
-            let toll = self.prices.conversion::<B>(book, (graph, outline.nodes[input]), from, to)?;
-            items[input].conversions[from as usize][to as usize] = Some(toll);
+            let price = self.prices.conversion::<B>(book, (graph, outline.nodes[input]), from, to)?;
+            items[input].conversions[from as usize][to as usize] = Some(price);
         }
         Ok(Problem { items, round_seconds: self.prices.round_seconds() })
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_gadgets::Family;
-use quorate_graph::domains::{Choice, Domain, Item, Toll};
+use quorate_graph::domains::{Choice, Domain, Item, StepPrice};
 use quorate_graph::{Dtype, Graph, Node, NodeId, Op};
 
 use super::prices::Key;
@@ -33,7 +33,7 @@ impl Outline {
         for id in before(work) {
             places.insert(id, outline.items.len());
             let at = native(work.domains.of(id), graph.node(id).dtype);
-            let here = Choice { domain: at, takes: vec![], gives: at, toll: Toll::default() };
+            let here = Choice { domain: at, takes: vec![], gives: at, price: StepPrice::default() };
             outline.push(id, Item { choices: vec![here], ..Item::default() }, false);
         }
         for &id in work.nodes.iter().filter(|&&id| !graph.node(id).is_public()) {
@@ -144,7 +144,7 @@ fn choices<B: Family>(graph: &Graph, id: NodeId, pin: Option<Domain>, sharings: 
     let operands: Vec<&Node> = node.inputs.iter().filter_map(secret).collect();
     let choice = |domain: Domain| {
         let takes = operands.iter().map(|input| native(domain, input.dtype)).collect();
-        Choice { domain, takes, gives: native(domain, node.dtype), toll: Toll::default() }
+        Choice { domain, takes, gives: native(domain, node.dtype), price: StepPrice::default() }
     };
     domains.into_iter().map(choice).collect()
 }

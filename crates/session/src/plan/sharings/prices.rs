@@ -8,23 +8,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quorate_engine::{Phase, Result};
 use quorate_gadgets::Family;
-use quorate_graph::domains::{Domain, Toll};
+use quorate_graph::domains::{Domain, StepPrice};
 use quorate_graph::{Dtype, Graph, Hash, NodeId};
 
-use super::assign::Planned;
+use super::assign::Assigned;
 use crate::memory::limit::Limit;
 use crate::options::Options;
-use crate::plan::rehearsal::{OneStep, StepDry, rehearse, rehearse_step};
-use crate::plan::{Pricing, Rehearsed};
+use crate::plan::dry_run::{OneStep, PredictedStep, dry_run, dry_run_of_step};
+use crate::plan::{Predicted, Pricing};
 use crate::work::Work;
 
 /// What parties of one process know of prices and plans, which are the same for all of them: the first to ask finds
 /// out.
 #[derive(Default)]
 pub(crate) struct Book {
-    steps: BTreeMap<(Hash, Domain), Toll>,
-    conversions: BTreeMap<Conversion, Toll>,
-    plans: BTreeMap<Key, Planned>,
+    steps: BTreeMap<(Hash, Domain), StepPrice>,
+    conversions: BTreeMap<Conversion, StepPrice>,
+    plans: BTreeMap<Key, Assigned>,
     unplanned: BTreeMap<Key, f64>,
 }
 
@@ -57,7 +57,7 @@ type Conversion = (u32, (usize, bool), usize, Domain, Domain);
 
 impl Book {
     /// The plan of a program that was planned before.
-    pub fn plan(&self, key: &Key) -> Option<&Planned> {
+    pub fn plan(&self, key: &Key) -> Option<&Assigned> {
         self.plans.get(key)
     }
 
@@ -72,7 +72,7 @@ impl Book {
     }
 
     /// Keeps the plan of a program.
-    pub fn keep_plan(&mut self, key: Key, plan: Planned) {
+    pub fn keep_plan(&mut self, key: Key, plan: Assigned) {
         keep(&mut self.plans, PLANS, key, plan);
     }
 }
@@ -92,12 +92,12 @@ impl Prices {
     }
 
     /// Node `id` in a sharing.
-    pub fn step<B: Family>(&self, book: &mut Book, graph: &Graph, id: NodeId, domain: Domain) -> Result<Toll> {
+    pub fn step<B: Family>(&self, book: &mut Book, graph: &Graph, id: NodeId, domain: Domain) -> Result<StepPrice> {
         let key = (graph.step_hash(id), domain);
         let known = book.steps.get(&key).copied();
-        let toll = known.map_or_else(|| self.priced::<B>(graph, id, domain, None), Ok)?;
-        keep(&mut book.steps, PRICES, key, toll);
-        Ok(toll)
+        let price = known.map_or_else(|| self.priced::<B>(graph, id, domain, None), Ok)?;
+        keep(&mut book.steps, PRICES, key, price);
+        Ok(price)
     }
 
     /// The value of node `id` from one sharing into another.
@@ -107,14 +107,14 @@ impl Prices {
         (graph, id): (&Graph, NodeId),
         from: Domain,
         to: Domain,
-    ) -> Result<Toll> {
+    ) -> Result<StepPrice> {
         let node = graph.node(id);
         let bits = if node.dtype == Dtype::Bit { 0 } else { node.dtype.bits() };
         let key = (bits, graph.width(id), node.elements(), from, to);
         let known = book.conversions.get(&key).copied();
-        let toll = known.map_or_else(|| self.priced::<B>(graph, id, from, Some(to)), Ok)?;
-        keep(&mut book.conversions, PRICES, key, toll);
-        Ok(toll)
+        let price = known.map_or_else(|| self.priced::<B>(graph, id, from, Some(to)), Ok)?;
+        keep(&mut book.conversions, PRICES, key, price);
+        Ok(price)
     }
 
     pub fn parties(&self) -> usize {
@@ -124,24 +124,24 @@ impl Prices {
     /// Predicted seconds of a run, weighed.
     pub fn whole<B: Family>(&self, work: &Work<'_>) -> Result<f64> {
         let (nothing, parties) = (BTreeSet::new(), self.parties);
-        let rehearsed = |me: usize| -> Result<Rehearsed> {
-            let mut all = rehearse::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, Limit::None))?;
+        let predicted = |me: usize| -> Result<Predicted> {
+            let mut all = dry_run::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, Limit::None))?;
             // Each party's clock shows something else, and they must come to one answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
-            Ok(Rehearsed::of(&all, work, BTreeMap::new(), 0.0))
+            Ok(Predicted::of(&all, work, BTreeMap::new(), 0.0))
         };
-        let parties: Vec<Rehearsed> = (0..parties).map(rehearsed).collect::<Result<_>>()?;
-        let parties: Vec<&Rehearsed> = parties.iter().collect();
+        let parties: Vec<Predicted> = (0..parties).map(predicted).collect::<Result<_>>()?;
+        let parties: Vec<&Predicted> = parties.iter().collect();
         let seconds = |phase: Phase| self.pricing.phase(phase, &parties).seconds();
         Ok(self.options.offline_weight * seconds(Phase::Offline) + seconds(Phase::Online))
     }
 
     /// A step in a sharing, or the conversion of a node's value from there.
-    fn priced<B: Family>(&self, graph: &Graph, id: NodeId, domain: Domain, to: Option<Domain>) -> Result<Toll> {
+    fn priced<B: Family>(&self, graph: &Graph, id: NodeId, domain: Domain, to: Option<Domain>) -> Result<StepPrice> {
         let parties = self.parties;
         let step = OneStep { graph, id, domain, to };
-        let each: Vec<StepDry> =
-            (0..parties).map(|me| rehearse_step::<B>(&step, (parties, me), &self.options)).collect::<Result<_>>()?;
+        let each: Vec<PredictedStep> =
+            (0..parties).map(|me| dry_run_of_step::<B>(&step, (parties, me), &self.options)).collect::<Result<_>>()?;
         let seconds = |phase: Phase| {
             let dry = each.iter().map(|step| step.phase(phase));
             let compute = self.pricing.compute(dry.clone().map(|dry| (dry.work, 0.0)));
@@ -150,6 +150,6 @@ impl Prices {
         };
         let seconds = self.options.offline_weight * seconds(Phase::Offline) + seconds(Phase::Online);
         let rounds = each.iter().map(|step| step.online.traffic.rounds).max().unwrap_or(0);
-        Ok(Toll { rounds, seconds })
+        Ok(StepPrice { rounds, seconds })
     }
 }

@@ -15,7 +15,7 @@ use crate::work::Reveal;
 use crate::work::data::Plain;
 use crate::work::value::{KINDS, Value};
 
-/// What a conversion takes beside its work: to be rehearsed, to be scheduled, and that lanes meet there. About 20 µs,
+/// What a conversion takes beside its work: to be run dry, to be scheduled, and that lanes meet there. About 20 µs,
 /// as so many pieces of memory take. Nodes take that, too, but wherever they run.
 const PIECES_OF_A_CONVERSION: usize = 600;
 

@@ -1,4 +1,4 @@
-//! The rehearsal of a run: dry runs of both phases as one party, which tell what it will do before anything is sent.
+//! Dry runs of both phases of a run as one party, which tell what it will do before anything is sent.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Traffic, dry};
 use quorate_gadgets::Family;
 use quorate_graph::domains::Domain;
 use quorate_graph::{Graph, NodeId};
-use quorate_ring::meter::{Work as Effort, charged, deferred};
+use quorate_ring::meter::{Effort, charged, deferred};
 
 use crate::memory::limit::Limit;
 use crate::memory::need::Need;
@@ -26,9 +26,9 @@ use crate::work::effort::Taken;
 use crate::work::order::Places;
 use crate::work::value::Known;
 
-/// One phase at one party, rehearsed.
+/// One phase at one party, predicted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PhaseDry {
+pub struct PredictedPhase {
     /// Rounds, and the payload bytes that the party sends to each other one.
     pub traffic: Traffic,
     /// Local work, by kind.
@@ -37,11 +37,11 @@ pub struct PhaseDry {
     pub control_seconds: f64,
 }
 
-/// What one party will do, rehearsed.
-pub(crate) struct Rehearsal<K> {
+/// What one party will do, as dry runs of both phases have it.
+pub(crate) struct DryRun<K> {
     pub demand: Demand<K>,
-    pub offline: PhaseDry,
-    pub online: PhaseDry,
+    pub offline: PredictedPhase,
+    pub online: PredictedPhase,
     pub correlations: BTreeMap<String, u64>,
     /// The nodes that run, and nodes that are revealed.
     pub steps: Taken,
@@ -53,19 +53,19 @@ pub(crate) struct Rehearsal<K> {
 
 /// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
 /// everything else are made where they are drawn, chunk by chunk, and their work is that of the online phase.
-pub(crate) fn rehearse<B: Family>(
+pub(crate) fn dry_run<B: Family>(
     work: &Work<'_>,
     (parties, me): (usize, usize),
     held: &BTreeSet<NodeId>,
     keeps: &dyn Fn(NodeId) -> bool,
     (options, limit): (&Options, Limit),
-) -> Result<Rehearsal<B::Kind>> {
+) -> Result<DryRun<B::Kind>> {
     let dry = B::dry(parties, me, &options.choices)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
     let (mut ran, demand, garbles_ahead) = recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
     let kinds: Vec<u64> = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).collect();
     let need = Need::of(&schedule, &kinds);
-    let mut offline = PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() };
+    let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
     if makes_ahead {
         offline = prepare(&dry, &demand, parties, me)?;
@@ -74,7 +74,7 @@ pub(crate) fn rehearse<B: Family>(
         ran = run_dry(&dry, work, &schedule, (parties, me))?;
         offline.traffic = ran.on_demand;
     }
-    let RanDry { mut online, mut steps, apart, .. } = ran;
+    let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
         let all = Together { work, schedule: &schedule, parties, options, garbles_ahead };
         let mut ran = Ok(vec![]);
@@ -89,7 +89,7 @@ pub(crate) fn rehearse<B: Family>(
     }
     price_memory(&dry, work, &demand, &schedule, &mut steps);
     let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
-    Ok(Rehearsal { demand, offline, online, correlations, steps, need, schedule, garbles_ahead })
+    Ok(DryRun { demand, offline, online, correlations, steps, need, schedule, garbles_ahead })
 }
 
 /// A dry run, what it demands, and whether its circuits are garbled in the offline phase.
@@ -110,8 +110,8 @@ fn recorded<B: Family, T>(
 }
 
 /// The online phase, dry.
-struct RanDry {
-    online: PhaseDry,
+struct OnlineDryRun {
+    online: PredictedPhase,
     steps: Taken,
     /// What it sends for correlations that are made where they are drawn.
     on_demand: Traffic,
@@ -119,7 +119,12 @@ struct RanDry {
     apart: bool,
 }
 
-fn run_dry<B: Family>(dry: &B, work: &Work<'_>, schedule: &Schedule, (parties, me): (usize, usize)) -> Result<RanDry> {
+fn run_dry<B: Family>(
+    dry: &B,
+    work: &Work<'_>,
+    schedule: &Schedule,
+    (parties, me): (usize, usize),
+) -> Result<OnlineDryRun> {
     let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
     let keep = |_| false;
@@ -134,8 +139,8 @@ fn run_dry<B: Family>(dry: &B, work: &Work<'_>, schedule: &Schedule, (parties, m
     }
     dry.defer(&set_apart.get());
     let work = charged() - tally - set_apart.get();
-    let online = PhaseDry { traffic: costs.online, work, control_seconds };
-    Ok(RanDry { online, steps, on_demand: costs.offline, apart: costs.apart })
+    let online = PredictedPhase { traffic: costs.online, work, control_seconds };
+    Ok(OnlineDryRun { online, steps, on_demand: costs.offline, apart: costs.apart })
 }
 
 /// A run as all parties, who tell each other how deep they are: what rounds are where parties go different ways.
@@ -196,23 +201,23 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
     apart
 }
 
-fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PhaseDry> {
+fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PredictedPhase> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
     let prepare = async |ctx: &Ctx| dry.prepare(ctx, again, async |_| Ok(())).await;
     let (_, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
     let control_seconds = own_seconds() - clock;
-    Ok(PhaseDry { traffic: costs.offline, work: charged() - tally, control_seconds })
+    Ok(PredictedPhase { traffic: costs.offline, work: charged() - tally, control_seconds })
 }
 
 /// One step, or one conversion, at one party.
-pub(crate) struct StepDry {
-    pub offline: PhaseDry,
-    pub online: PhaseDry,
+pub(crate) struct PredictedStep {
+    pub offline: PredictedPhase,
+    pub online: PredictedPhase,
 }
 
-impl StepDry {
-    pub fn phase(&self, phase: Phase) -> &PhaseDry {
+impl PredictedStep {
+    pub fn phase(&self, phase: Phase) -> &PredictedPhase {
         match phase {
             Phase::Offline => &self.offline,
             Phase::Online => &self.online,
@@ -229,29 +234,29 @@ pub(crate) struct OneStep<'g> {
 }
 
 /// Dry runs of one step.
-pub(crate) fn rehearse_step<B: Family>(
+pub(crate) fn dry_run_of_step<B: Family>(
     step: &OneStep<'_>,
     (parties, me): (usize, usize),
     options: &Options,
-) -> Result<StepDry> {
+) -> Result<PredictedStep> {
     let dry = B::dry(parties, me, &options.choices)?;
     let (online, demand, _) = recorded(&dry, options, || step.run(&dry, (parties, me)))?;
     let offline = match demand.totals().is_empty() {
-        true => PhaseDry { traffic: Traffic::new(parties), ..PhaseDry::default() },
+        true => PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() },
         false => prepare(&dry, &demand, parties, me)?,
     };
-    Ok(StepDry { offline, online })
+    Ok(PredictedStep { offline, online })
 }
 
 impl OneStep<'_> {
     /// The online phase of a party.
-    fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize)) -> Result<PhaseDry> {
+    fn run<B: Family>(&self, dry: &B, (parties, me): (usize, usize)) -> Result<PredictedPhase> {
         let tally = charged();
         let go = async |ctx: &Ctx| self.go(dry, ctx).await;
         let (apart, costs) = dry::run(me, parties, Phase::Online, go)?;
         dry.defer(&apart);
         let work = charged() - tally - apart;
-        Ok(PhaseDry { traffic: costs.online, work, control_seconds: 0.0 })
+        Ok(PredictedPhase { traffic: costs.online, work, control_seconds: 0.0 })
     }
 
     /// A party's part; the work that it does alone in the offline phase.
