@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use quorate_aby::cost::{self, Cost, Plan, paper};
+use quorate_aby::cost::{self, Bill, Cost, paper};
 use quorate_aby::{Garbling, Kind};
 use quorate_ring::Ring;
 
@@ -23,7 +23,7 @@ fn each(cost: Cost) -> String {
 }
 
 fn table(out: &mut String, k: u32) {
-    let rows: [(&str, Plan); 15] = [
+    let rows: [(&str, Bill); 15] = [
         ("input by a party", cost::input()),
         ("open to both", cost::open(k, LEN)),
         ("multiply, or a pair of a sum of products", cost::mul(k, LEN)),
@@ -53,7 +53,7 @@ fn table(out: &mut String, k: u32) {
 /// A conversion's bytes for one number, made ahead and when it is used, and the rounds of the party that is done last.
 type Conversion = (f64, f64, u32);
 
-fn of_plan(plan: &Plan) -> Conversion {
+fn of_plan(plan: &Bill) -> Conversion {
     let each = |cost: Cost| cost.bytes as f64 / LEN as f64;
     (each(plan.offline()), each(plan.online), plan.online.rounds)
 }

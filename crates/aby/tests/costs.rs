@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use quorate_aby::Aby;
-use quorate_aby::cost::{self, Cost, Plan, paper};
+use quorate_aby::cost::{self, Bill, Cost, paper};
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, Sign, Width};
@@ -32,7 +32,7 @@ fn measure<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> (Cost
     (sum(&stocked, Phase::Offline), sum(&stocked, Phase::Online))
 }
 
-fn check<T: Send>(what: &str, plan: &Plan, work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) {
+fn check<T: Send>(what: &str, plan: &Bill, work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) {
     assert_eq!(measure(work), (plan.offline(), plan.online), "{what}: {:?}", plan.demand);
 }
 
@@ -148,7 +148,7 @@ fn independent_work_shares_rounds() {
 }
 
 /// Bits sent by both parties for each element, offline and online.
-fn bits_each(plan: &Plan, len: usize) -> f64 {
+fn bits_each(plan: &Bill, len: usize) -> f64 {
     (plan.offline().bytes + plan.online.bytes) as f64 * 8.0 / len as f64
 }
 
@@ -156,7 +156,7 @@ fn bits_each(plan: &Plan, len: usize) -> f64 {
 fn never_above_the_papers_tables() {
     let len = 1 << 15;
     for l in [8, 16, 32, 64] {
-        let bits = |plan: &Plan| bits_each(plan, len) as u64;
+        let bits = |plan: &Bill| bits_each(plan, len) as u64;
         assert_eq!(cost::open_to_one(l, len).online.bytes * 8 / len as u64, paper::share_or_open(l.into()));
         assert!(cost::input().online.bytes <= paper::share_or_open(l.into()));
         assert!(bits(&cost::compose(l, len)) <= paper::b2a(l.into()), "B2A, l = {l}");
