@@ -139,10 +139,10 @@ pub(crate) fn stats<'py>(
         let computed = pricing.computed(runs.iter().map(|run| of(run).own_seconds));
         out.set_item(format!("{name}_compute_seconds"), computed)?;
     }
-    let predicted: Vec<&Predicted> = runs.iter().map(|run| &run.predicted).collect();
+    let of_runs: Vec<&Predicted> = runs.iter().map(|run| &run.predicted).collect();
     let predicted = PyDict::new(py);
-    set_phases(&predicted, &pricing, &predicted)?;
-    predicted.set_item("lines", predicted_lines(py, &pricing, &predicted)?)?;
+    set_phases(&predicted, &pricing, &of_runs)?;
+    predicted.set_item("lines", predicted_lines(py, &pricing, &of_runs)?)?;
     out.set_item("predicted", predicted)?;
     let (lines, nothing) = (PyList::empty(py), LineCosts::default());
     let all: std::collections::BTreeSet<_> = runs.iter().flat_map(|run| run.by_line.keys()).collect();
