@@ -49,7 +49,7 @@ class LineStats:
         seconds: in which some step of the line was under way, at the slowest party of this process; waiting for peers
             and for the steps of other lines, which run side by side, included.
         busy_seconds: in which the thread of the busiest party of this process worked on the line.
-        predicted: the same line, predicted.
+        predicted: what was predicted of the same line.
     """
 
     line: str
@@ -78,7 +78,7 @@ class Stats:
         security: who may cheat, in words.
         insecure: what was switched off for testing; empty in any real use.
         offline, online: the phases, measured.
-        predicted: the phases, predicted; None before the first run.
+        predicted: what was predicted of both phases; None before the first run.
         by_line: the online phase by the user's line, {"file:line": LineStats}, predicted beside measured.
         timeline: per party, {party: {phase: seconds}}.
     """
