@@ -1,8 +1,9 @@
 //! Where each node of a run is computed: the problem that the planner solves. The parties come to the same answer: it
 //! depends on the program, on options that they share, and on prices that they agreed on.
 //!
-//! Planning takes time, too. A request that is predicted to take less than its planning stays in the backend's own
-//! sharings, as far as users say nothing else, until the program has asked for the like so often that planning pays.
+//! Planning takes time, too, at most a tenth of what is planned. A request that is predicted to take less than that stays
+//! in the backend's own sharings, as far as users say nothing else, until the program has asked for the like so often
+//! that planning pays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +55,15 @@ pub(crate) struct Assigned {
     by_the_whole: Option<Assignment>,
 }
 
+/// A program, each step in its first way.
+#[derive(Clone, Copy)]
+pub(crate) struct Unplanned {
+    /// Predicted seconds of a run.
+    seconds: f64,
+    /// About what it would take to look for better ways.
+    planning: f64,
+}
+
 /// Dry runs of the whole decide among assignments that are not longer by more; often there are about so many.
 const NEAR: f64 = 1.25;
 const CANDIDATES: f64 = 6.0;
@@ -65,10 +75,14 @@ const SECONDS_OF_A_ROUND: f64 = 5e-6;
 /// Rivals are priced one by one, each with a look at the whole program.
 const MOST_RIVALS: usize = 1000;
 
-/// About what planning takes: for each way of each different step, with the conversions from and to there, and to
-/// search. Constants, since the parties' clocks differ.
-const SECONDS_OF_A_WAY: f64 = 0.2e-3;
+/// About what planning takes: to search, and for each way of each different step, with the conversions from and to
+/// there, the more the more rounds it has. Constants, since the parties' clocks differ.
 const SECONDS_OF_A_SEARCH: f64 = 5e-3;
+const SECONDS_OF_A_WAY: f64 = 0.3e-3;
+const SECONDS_OF_A_WAYS_ROUND: f64 = 35e-6;
+
+/// What a request is predicted to take for each second that goes into deciding how.
+const SECONDS_FOR_A_SECOND: f64 = 10.0;
 
 /// Decides where the nodes of `work` run; values that exist already are where `work.domains` says.
 pub(crate) fn assign<B: Family>(work: &mut Work<'_>, deciding: &Deciding<'_>) -> Result<Decided> {
@@ -111,7 +125,7 @@ impl<'a> Deciding<'a> {
             None => self.by_steps(&self.problem::<B>(book, work.graph, outline)?),
         };
         // Whatever is known: who asked before, and where in the program, is not alike at all parties.
-        if times * planned.seconds < self.options.offline_weight * planned.deciding {
+        if times * planned.seconds < SECONDS_FOR_A_SECOND * self.options.offline_weight * planned.deciding {
             book.keep_plan(key, planned.clone());
             return Ok(planned.by_steps);
         }
@@ -132,27 +146,38 @@ impl<'a> Deciding<'a> {
         Assigned { by_steps: solved.assignment, seconds, deciding, by_the_whole: None }
     }
 
-    /// How many requests like it there are by now, if together they are predicted to take, each step in its first way,
-    /// what planning takes. Planning is part of the offline phase and weighed like it.
+    /// How many requests like it there are by now, if planning takes at most a tenth of what they are predicted to take
+    /// together, each step in its first way. Planning is part of the offline phase and weighed like it.
     fn worth_planning<B: Family>(
         &self,
         book: &mut Book,
         work: &Work<'_>,
         (outline, key): (&Outline, Key),
     ) -> Result<Option<f64>> {
-        let planning = SECONDS_OF_A_SEARCH + outline.different_ways(work.graph) as f64 * SECONDS_OF_A_WAY;
-        let each = match book.unplanned(&key) {
+        let unplanned = match book.unplanned(&key) {
             Some(known) => known,
             None => {
-                let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
-                let seconds = problem.seconds(&vec![0; problem.items.len()]);
-                book.keep_unplanned(key, seconds);
-                seconds
+                let found = self.unplanned::<B>(book, work, outline)?;
+                book.keep_unplanned(key, found);
+                found
             }
         };
-        let steps: Vec<NodeId> = outline.choosing().map(|(_, id)| id).collect();
+        let steps: Vec<NodeId> = outline.choosing().map(|place| outline.nodes[place]).collect();
         let times = (1 + work.graph.repetitions(&steps)) as f64;
-        Ok((times * each >= self.options.offline_weight * planning).then_some(times))
+        let worth =
+            times * unplanned.seconds >= SECONDS_FOR_A_SECOND * self.options.offline_weight * unplanned.planning;
+        Ok(worth.then_some(times))
+    }
+
+    fn unplanned<B: Family>(&self, book: &mut Book, work: &Work<'_>, outline: &Outline) -> Result<Unplanned> {
+        let problem = self.problem::<B>(book, work.graph, &outline.first_ways())?;
+        let mut planning = SECONDS_OF_A_SEARCH;
+        for place in outline.different(work.graph) {
+            let rounds = f64::from(problem.items[place].choices[0].price.rounds);
+            let ways = outline.items[place].choices.len() as f64;
+            planning += ways * (SECONDS_OF_A_WAY + SECONDS_OF_A_WAYS_ROUND * rounds);
+        }
+        Ok(Unplanned { seconds: problem.seconds(&vec![0; problem.items.len()]), planning })
     }
 
     /// The steps with what each of their ways and conversions between them takes.

@@ -64,17 +64,15 @@ impl Outline {
         Outline { items, nodes: self.nodes.clone(), computes: self.computes.clone() }
     }
 
-    /// The steps that compute and have a choice.
-    pub fn choosing(&self) -> impl Iterator<Item = (&Item, NodeId)> {
-        let all = self.items.iter().zip(&self.nodes).zip(&self.computes);
-        all.filter(|((item, _), computes)| **computes && item.choices.len() > 1).map(|((item, &id), _)| (item, id))
+    /// The places of steps that compute and have a choice.
+    pub fn choosing(&self) -> impl Iterator<Item = usize> {
+        (0..self.items.len()).filter(|&place| self.computes[place] && self.items[place].choices.len() > 1)
     }
 
-    /// The ways of all different steps that compute and have a choice.
-    pub fn different_ways(&self, graph: &Graph) -> usize {
+    /// One place of each different step among these.
+    pub fn different(&self, graph: &Graph) -> Vec<usize> {
         let mut seen = BTreeSet::new();
-        let different = self.choosing().filter(|&(_, id)| seen.insert(graph.step_hash(id)));
-        different.map(|(item, _)| item.choices.len()).sum()
+        self.choosing().filter(|&place| seen.insert(graph.step_hash(self.nodes[place]))).collect()
     }
 
     /// What a plan depends on beside prices: the steps, how they hang together, what users allow, and what is revealed

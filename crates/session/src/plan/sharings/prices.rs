@@ -11,7 +11,7 @@ use quorate_gadgets::Family;
 use quorate_graph::domains::{Domain, StepPrice};
 use quorate_graph::{Dtype, Graph, Hash, NodeId};
 
-use super::assign::Assigned;
+use super::assign::{Assigned, Unplanned};
 use crate::memory::limit::Limit;
 use crate::options::Options;
 use crate::plan::dry_run::{OneStep, PredictedStep, dry_run, dry_run_of_step};
@@ -25,7 +25,7 @@ pub(crate) struct Book {
     steps: BTreeMap<(Hash, Domain), StepPrice>,
     conversions: BTreeMap<Conversion, StepPrice>,
     plans: BTreeMap<Key, Assigned>,
-    unplanned: BTreeMap<Key, f64>,
+    unplanned: BTreeMap<Key, Unplanned>,
 }
 
 /// How prices are made, as the parties agreed.
@@ -61,14 +61,14 @@ impl Book {
         self.plans.get(key)
     }
 
-    /// Predicted seconds of a program, each step in its first way, if they were predicted before.
-    pub fn unplanned(&self, key: &Key) -> Option<f64> {
+    /// What was predicted before of a program, each step in its first way.
+    pub fn unplanned(&self, key: &Key) -> Option<Unplanned> {
         self.unplanned.get(key).copied()
     }
 
-    /// Keeps the predicted seconds of a program, each step in its first way.
-    pub fn keep_unplanned(&mut self, key: Key, seconds: f64) {
-        keep(&mut self.unplanned, PLANS, key, seconds);
+    /// Keeps what is predicted of a program, each step in its first way.
+    pub fn keep_unplanned(&mut self, key: Key, found: Unplanned) {
+        keep(&mut self.unplanned, PLANS, key, found);
     }
 
     /// Keeps the plan of a program.
