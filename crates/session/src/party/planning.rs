@@ -11,7 +11,7 @@ use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
 use crate::memory::free;
 use crate::memory::limit::Limit;
-use crate::plan::dry_run::dry_run;
+use crate::plan::dry_run::{Asked, dry_run};
 use crate::plan::lines::by_line;
 use crate::plan::sharings::assign::Deciding;
 use crate::plan::{Plan, Predicted, StepPlan};
@@ -54,7 +54,7 @@ impl<B: Family> Worker<B> {
         for party in 0..parties {
             let again = |work: &Work<'_>, limit: Limit| {
                 let keeps = |id| after.values.contains(&id);
-                dry_run::<B>(work, (parties, party), &held, &keeps, (&self.options, limit))
+                dry_run::<B>(&Asked { work, held: &held, keeps: &keeps, limit }, (parties, party), &self.options)
             };
             let mut dry = again(&work, limit)?;
             if let Some(less) = allowed.less_for(&dry.need).filter(|_| party == 0) {

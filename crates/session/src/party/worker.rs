@@ -14,22 +14,20 @@ use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
 use crate::memory::free;
 use crate::memory::limit::Limit;
-use crate::memory::schedule::Schedule;
 use crate::options::Options;
 use crate::party::stats::{Progress, RunStats, Watch};
 use crate::party::store::Store;
 use crate::plan::Predicted;
 use crate::plan::again::{Likeness, Remembered};
-use crate::plan::dry_run::{DryRun, dry_run};
+use crate::plan::dry_run::{Asked, DryRun, dry_run};
 use crate::plan::lines::by_line;
 use crate::plan::sharings::assign::Deciding;
 use crate::plan::sharings::prices::Prices;
 use crate::run::ahead::{Ahead, leaving};
-use crate::run::executor::Executor;
+use crate::run::executor::{Around, Executor};
+use crate::work::Reveal;
 use crate::work::data::{Data, Plain, decode, decode_units};
 use crate::work::effort::Taken;
-use crate::work::value::Known;
-use crate::work::{Reveal, Work};
 
 pub(crate) struct Worker<B: Family> {
     pub(super) party: Party,
@@ -74,14 +72,15 @@ impl<B: Family> Worker<B> {
         // From here on an error tells the peers, who would wait for this party otherwise.
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
-        let mut dry = self.remembered.or_else(Likeness::of(&work, &held, &keep_node, limit), || {
-            dry_run::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))
-        })?;
+        let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit };
+        let again = || dry_run::<B>(&asked, (parties, me), &self.options);
+        let mut dry = self.remembered.or_else(Likeness::of(&asked), again)?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;
             in_pieces(&mut work, &self.store);
-            dry = dry_run::<B>(&work, (parties, me), &held, &keep_node, (&self.options, limit))?;
+            let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit };
+            dry = dry_run::<B>(&asked, (parties, me), &self.options)?;
         }
         self.free = free;
         let need = dry.need;
@@ -107,15 +106,24 @@ impl<B: Family> Worker<B> {
         self.backend.set_ahead(garbles_ahead);
         let mut made = Ahead::Nothing;
         if !demand.totals().is_empty() && need.makes_ahead(limit) {
-            let (known, needs) = (&self.store.values, (demand, &schedule));
-            made = make_ahead(&mut run, (&self.backend, known), &work, needs, &keep_node).map_err(beside)?;
+            let (nothing, leaves) = (BTreeMap::new(), leaving(&work));
+            let keep = |id| leaves.contains(&id) || keep_node(id);
+            let around = Around { known: &self.store.values, inputs: &nothing, keep: &keep };
+            let mut circuits = Executor::new(&self.backend, &work, around, (None, &schedule));
+            circuits.ahead = Ahead::only(&work);
+            made = make_ahead(&mut run, &self.backend, demand, circuits).map_err(beside)?;
         }
         let offline_time = started.read();
         let started = Watch::start();
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, expected);
         let how = (allowed.room(&need, limit), &schedule);
-        let mut executor = Executor::new(&self.backend, &work, &self.store.values, &self.store.inputs, &keep_node, how);
+        let mut executor = Executor::new(
+            &self.backend,
+            &work,
+            Around { known: &self.store.values, inputs: &self.store.inputs, keep: &keep_node },
+            how,
+        );
         executor.ahead = made;
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await).map_err(beside)?;
         let revealed = decoded(graph, &work.reveals, done.opened, job.units);
@@ -139,18 +147,11 @@ impl<B: Family> Worker<B> {
 /// The offline phase: correlations, and the circuits that are garbled with them.
 fn make_ahead<B: Family>(
     run: &mut Run<'_>,
-    (backend, known): (&B, &Known<B>),
-    work: &Work<'_>,
-    (demand, schedule): (Demand<B::Kind>, &Schedule),
-    keeps: &dyn Fn(NodeId) -> bool,
+    backend: &B,
+    demand: Demand<B::Kind>,
+    circuits: Executor<'_, B>,
 ) -> Result<Ahead<B>> {
-    let (nothing, leaves) = (BTreeMap::new(), leaving(work));
-    let keep = |id| leaves.contains(&id) || keeps(id);
-    let circuits = async |ctx: &Ctx| {
-        let mut executor = Executor::new(backend, work, known, &nothing, &keep, (None, schedule));
-        executor.ahead = Ahead::only(work);
-        executor.run(ctx).await
-    };
+    let circuits = async |ctx: &Ctx| circuits.run(ctx).await;
     let garbled = run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand, circuits).await)?;
     Ok(garbled.map_or(Ahead::Nothing, |garbled| Ahead::Done(garbled.kept)))
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_graph::{Graph, NodeId};
 
-use super::dry_run::DryRun;
+use super::dry_run::{Asked, DryRun};
 use crate::memory::limit::Limit;
 use crate::work::Work;
 use crate::work::effort::Taken;
@@ -26,13 +26,9 @@ pub(crate) struct Likeness {
 }
 
 impl Likeness {
-    /// That of `work`, given the values that exist and which stay; `None` where it is too long to be remembered.
-    pub fn of(
-        work: &Work<'_>,
-        held: &BTreeSet<NodeId>,
-        keeps: &dyn Fn(NodeId) -> bool,
-        limit: Limit,
-    ) -> Option<Likeness> {
+    /// `None` where it is too long to be remembered.
+    pub fn of(asked: &Asked<'_>) -> Option<Likeness> {
+        let &Asked { work, held, keeps, limit } = asked;
         if work.nodes.len() > MOST_STEPS || held.len() > MOST_STEPS {
             return None;
         }

@@ -17,7 +17,7 @@ use crate::memory::schedule::{Given, Schedule};
 use crate::memory::sizes;
 use crate::options::Options;
 use crate::run::ahead::Ahead;
-use crate::run::executor::Executor;
+use crate::run::executor::{Around, Executor};
 use crate::run::operations::sharings::converted;
 use crate::run::shapes::shape_of;
 use crate::work::Work;
@@ -51,15 +51,25 @@ pub(crate) struct DryRun<K> {
     pub garbles_ahead: bool,
 }
 
+/// A request, and what it comes upon.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub work: &'a Work<'a>,
+    /// Values that exist before.
+    pub held: &'a BTreeSet<NodeId>,
+    /// Which stay afterwards.
+    pub keeps: &'a dyn Fn(NodeId) -> bool,
+    pub limit: Limit,
+}
+
 /// Dry runs of both phases as party `me` of `parties`, under a limit on memory. Correlations that do not fit it beside
 /// everything else are made where they are drawn, chunk by chunk, and their work is that of the online phase.
 pub(crate) fn dry_run<B: Family>(
-    work: &Work<'_>,
+    asked: &Asked<'_>,
     (parties, me): (usize, usize),
-    held: &BTreeSet<NodeId>,
-    keeps: &dyn Fn(NodeId) -> bool,
-    (options, limit): (&Options, Limit),
+    options: &Options,
 ) -> Result<DryRun<B::Kind>> {
+    let &Asked { work, held, keeps, limit } = asked;
     let dry = B::dry(parties, me, &options.choices)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
     let (mut ran, demand, garbles_ahead) = recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
@@ -128,7 +138,8 @@ fn run_dry<B: Family>(
     let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
     let keep = |_| false;
-    let mut executor = Executor::new(dry, work, &known, &inputs, &keep, (None, schedule));
+    let mut executor =
+        Executor::new(dry, work, Around { known: &known, inputs: &inputs, keep: &keep }, (None, schedule));
     let set_apart = set_apart(dry, &mut executor);
     let (tally, clock) = (charged(), own_seconds());
     let (done, costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
@@ -187,7 +198,12 @@ impl Together<'_, '_> {
 
     async fn online<B: Family>(&self, party: &B, ctx: &Ctx) -> Result<Taken> {
         let (known, inputs, keep) = (shapes(party, self.work)?, BTreeMap::new(), |_| false);
-        let executor = Executor::new(party, self.work, &known, &inputs, &keep, (None, self.schedule));
+        let executor = Executor::new(
+            party,
+            self.work,
+            Around { known: &known, inputs: &inputs, keep: &keep },
+            (None, self.schedule),
+        );
         Ok(executor.run(ctx).await?.steps)
     }
 }
@@ -274,7 +290,8 @@ impl OneStep<'_> {
         }
         let work = Work { graph, nodes: vec![id], reveals: vec![], domains };
         let (known, inputs, schedule) = (shapes(dry, &work)?, BTreeMap::new(), Schedule::default());
-        let mut executor = Executor::new(dry, &work, &known, &inputs, &|_| false, (None, &schedule));
+        let mut executor =
+            Executor::new(dry, &work, Around { known: &known, inputs: &inputs, keep: &|_| false }, (None, &schedule));
         let apart = set_apart(dry, &mut executor);
         executor.run(ctx).await?;
         Ok(apart.get())

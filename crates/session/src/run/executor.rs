@@ -36,6 +36,16 @@ pub(crate) struct Done<S: Computes> {
     pub steps: Taken,
 }
 
+/// What is around the steps that run.
+pub(crate) struct Around<'a, S: Computes> {
+    /// Values that exist before.
+    pub known: &'a Known<S>,
+    /// This party's inputs, encoded.
+    pub inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
+    /// Which values stay.
+    pub keep: &'a dyn Fn(NodeId) -> bool,
+}
+
 pub(crate) struct Executor<'a, S: Computes> {
     pub s: &'a S,
     pub work: &'a Work<'a>,
@@ -58,9 +68,7 @@ impl<'a, S: Computes> Executor<'a, S> {
     pub fn new(
         s: &'a S,
         work: &'a Work<'a>,
-        known: &Known<S>,
-        inputs: &'a BTreeMap<NodeId, Arc<OwnInput>>,
-        keep: &'a dyn Fn(NodeId) -> bool,
+        Around { known, inputs, keep }: Around<'a, S>,
         (room, schedule): (Option<u64>, &'a Schedule),
     ) -> Self {
         let (order, values) = (Order::of(work, S::CHECKED), Values::of(work, known));

@@ -9,7 +9,7 @@ use quorate_graph::{Dtype, Graph, NodeId, Source};
 use quorate_rss::Rss;
 
 use crate::memory::schedule::Schedule;
-use crate::run::executor::Executor;
+use crate::run::executor::{Around, Executor};
 use crate::run::row::Row;
 use crate::work::data::{Data, OwnInput, Plain, encode_input};
 use crate::work::order::Order;
@@ -57,7 +57,12 @@ fn run(slow: usize, fast: usize, to: Option<usize>) -> Vec<Result<Vec<Option<Pla
         let rooms = nodes.iter().map(|&node| 16 * graph.node(node).elements() as u64);
         let schedule = Schedule::with_rooms(rooms);
         let known = Known::<Rss>::new();
-        let mut executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (Some(ROOM), &schedule));
+        let mut executor = Executor::new(
+            &rss,
+            &work,
+            Around { known: &known, inputs: &inputs, keep: &|_| false },
+            (Some(ROOM), &schedule),
+        );
         executor.row = Row::new(&work, &Order::of(&work, false), &schedule, ROOM);
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
         run.finish();

@@ -15,7 +15,7 @@ use quorate_ring::{Bits, Ring, Vector};
 use quorate_rss::{Rss, Shared};
 
 use crate::memory::schedule::Schedule;
-use crate::run::executor::Executor;
+use crate::run::executor::{Around, Executor};
 use crate::work::data::{OwnInput, Plain, constant};
 use crate::work::value::Known;
 use crate::work::{Reveal, Work};
@@ -200,7 +200,8 @@ fn run(reveals: &[Reveal], lies_before: Option<usize>) -> Vec<Ended> {
         let work = Work { graph: &graph, nodes, reveals: reveals.to_vec(), domains: Default::default() };
         let (known, none, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
         let own = inputs.get(me).unwrap_or(&none);
-        let executor = Executor::new(&s, &work, &known, own, &|_| false, (None, &schedule));
+        let executor =
+            Executor::new(&s, &work, Around { known: &known, inputs: own, keep: &|_| false }, (None, &schedule));
         let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await);
         let shown = |value: Option<Believed<Plain>>| {
             value.map(|value| match value.into_inner() {
@@ -233,7 +234,12 @@ fn results_are_revealed_between_two_checks_in_the_rounds_of_a_dry_run() {
                 let nodes = graph.needed(&results, |_| false);
                 let work = Work { graph: &graph, nodes, reveals: reveals.clone(), domains: Default::default() };
                 let (known, inputs, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
-                let executor = Executor::new(&s, &work, &known, &inputs, &|_| false, (None, &schedule));
+                let executor = Executor::new(
+                    &s,
+                    &work,
+                    Around { known: &known, inputs: &inputs, keep: &|_| false },
+                    (None, &schedule),
+                );
                 dry::run(me, 3, Phase::Online, async |ctx| executor.run(ctx).await.map(|_| ())).unwrap().1
             };
             assert_eq!(

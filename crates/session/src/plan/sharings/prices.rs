@@ -14,7 +14,7 @@ use quorate_graph::{Dtype, Graph, Hash, NodeId};
 use super::assign::{Assigned, Unplanned};
 use crate::memory::limit::Limit;
 use crate::options::Options;
-use crate::plan::dry_run::{OneStep, PredictedStep, dry_run, dry_run_of_step};
+use crate::plan::dry_run::{Asked, OneStep, PredictedStep, dry_run, dry_run_of_step};
 use crate::plan::{Predicted, Pricing};
 use crate::work::Work;
 
@@ -124,8 +124,9 @@ impl Prices {
     /// Predicted seconds of a run, weighed.
     pub fn whole<B: Family>(&self, work: &Work<'_>) -> Result<f64> {
         let (nothing, parties) = (BTreeSet::new(), self.parties);
+        let asked = Asked { work, held: &nothing, keeps: &|_| false, limit: Limit::None };
         let predicted = |me: usize| -> Result<Predicted> {
-            let mut all = dry_run::<B>(work, (parties, me), &nothing, &|_| false, (&self.options, Limit::None))?;
+            let mut all = dry_run::<B>(&asked, (parties, me), &self.options)?;
             // Each party's clock shows something else, and they must come to one answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
             Ok(Predicted::of(&all, work, BTreeMap::new(), 0.0))

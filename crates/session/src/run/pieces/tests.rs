@@ -13,6 +13,7 @@ use quorate_rss::Rss;
 
 use super::*;
 use crate::memory::schedule::{Given, Schedule};
+use crate::run::executor::Around;
 use crate::work::data::OwnInput;
 use crate::work::value::Known;
 use crate::work::{Reveal, Work};
@@ -76,7 +77,12 @@ impl Program {
             let mut run = party.begin_alone()?;
             let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await)?;
             let (work, known) = (self.work(), Known::<Rss>::new());
-            let executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (None, schedule));
+            let executor = Executor::new(
+                &rss,
+                &work,
+                Around { known: &known, inputs: &inputs, keep: &|_| false },
+                (None, schedule),
+            );
             let done = run.phase(Phase::Online, async |ctx| executor.run(ctx).await)?;
             run.finish();
             Result::Ok(done.opened.into_iter().map(|value| value.map(Believed::into_inner)).collect::<Vec<_>>())
@@ -101,7 +107,8 @@ impl Program {
     fn costs(&self, parties: usize, schedule: &Schedule) -> (u32, u64) {
         let rss = Rss::dry(parties, 0).unwrap();
         let (work, known, inputs) = (self.work(), Known::<Rss>::new(), BTreeMap::new());
-        let executor = Executor::new(&rss, &work, &known, &inputs, &|_| false, (None, schedule));
+        let executor =
+            Executor::new(&rss, &work, Around { known: &known, inputs: &inputs, keep: &|_| false }, (None, schedule));
         let (_, costs) = dry::run(0, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await).unwrap();
         (costs.online.rounds, costs.online.bytes())
     }
