@@ -417,8 +417,9 @@ def test_models(case: str) -> None:
 
 def test_records_that_do_not_fit_the_model(mpc: qr.Session) -> None:
     tree = qr.models.from_sklearn(fitted(DecisionTreeClassifier()))
+    words = r"\(records, 4\)|records, rows="
     for records in (np.ones((3, 5)), np.ones(4), np.ones((0, 4))):
-        refused(qr.ShapeError, ValueError, lambda: tree.predict(mpc, records), r"\(records, 4\)|records, rows=")  # noqa: B023
+        refused(qr.ShapeError, ValueError, lambda: tree.predict(mpc, records), words)  # noqa: B023
     for value in (np.nan, np.inf):
         refused(qr.RangeError, ValueError, lambda: tree.predict(mpc, np.full((2, 4), value)), "nan|inf")  # noqa: B023
     refused(qr.ConfigError, ValueError, lambda: tree.predict(mpc, np.ones((2, 4)), model_owner=5), "party|owner")

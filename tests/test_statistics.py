@@ -129,7 +129,8 @@ def _resolution(of: Callable[[Any, Any], Any], x: np.ndarray, y: np.ndarray) -> 
 def on_the_grid(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Two columns of data, rounded as inputs are."""
     place = DATA.index(name)
-    return tuple(np.rint(_data(name, 7 * place + column) / UNIT) * UNIT for column in range(2))  # type: ignore[return-value]
+    first, second = (np.rint(_data(name, 7 * place + column) / UNIT) * UNIT for column in range(2))
+    return first, second
 
 
 def _is_right(of: Callable[[Any, Any], Any], got: Any, x: np.ndarray, y: np.ndarray) -> bool:
@@ -223,7 +224,11 @@ def test_random_programs_are_right_or_refused(seed: int) -> None:
     x, y = (rng.uniform(-magnitude, magnitude, size) for _ in range(2))
     kind = rng.choice(["real", "fixed(64, 16)", "fixed(96, 16)", "int(32)", "int(64)", "int(100)", "uint(64)"])
     names = ["add", "sub", "mul", "sum", "dot", "plus"] + (["mean", "times"] if "int" not in kind else [])
-    draw = lambda: (str(rng.choice(names)), *(int(v) for v in rng.integers(0, 9, 2)), float(rng.integers(-9, 10**6)))  # noqa: E731
+
+    def draw() -> tuple[str, int, int, float]:
+        name, (i, j) = str(rng.choice(names)), rng.integers(0, 9, 2)
+        return name, int(i), int(j), float(rng.integers(-9, 10**6))
+
     steps = [draw() for _ in range(int(rng.integers(1, 5)))]
     if "int" in kind:
         x, y = np.rint(x), np.rint(y)

@@ -11,7 +11,7 @@
 //!
 //! | rounds | transfers | bits sent by each party |
 //! |---|---|---|
-//! | that of random oblivious transfer + 1 | bits k min(m, n) each way | k m n (bits^2 + bits) / 2, beside the transfers |
+//! | that of random oblivious transfer + 1 | bits k min(m, n) each way | k m n (bits^2 + bits) / 2, beside transfers |
 
 use std::ops::Range;
 

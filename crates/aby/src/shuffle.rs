@@ -10,9 +10,10 @@
 //! | | rounds | sent |
 //! |---|---|---|
 //! | online, each of two passes | 1 | a row for each row, by the other |
-//! | offline, each of two passes | 2 more than random oblivious transfer | for n rows (see [`crate::network`]) about n log2 n switches: 1 bit by the mover, a row by the other, and an oblivious transfer each |
+//! | offline, each of two passes | 2 more than random oblivious transfer | for n rows about n log2 n switches |
 //!
-//! Switches go through in parts, side by side, so that what is held beside the network does not grow with n log2 n.
+//! A switch (see [`crate::network`]) takes 1 bit by the mover, a row by the other, and an oblivious transfer. Switches
+//! go through in parts, side by side, so that what is held beside the network does not grow with n log2 n.
 //!
 //! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v): one
 //! product of the mover's bit s with what the other knows of w - v.

@@ -10,8 +10,8 @@ use crate::group::dry_run;
 use crate::set::Set;
 use crate::task::Task;
 
-/// Bytes that all parties of a cell hold at once, about: operands, results, and the stock while its parts are put together.
-/// What a dry run refuses takes none: measuring it says why.
+/// Bytes that all parties of a cell hold at once, about: operands, results, and the stock while its parts are put
+/// together. What a dry run refuses takes none: measuring it says why.
 pub(crate) fn memory_of(cell: &Cell) -> f64 {
     match cell.runs() {
         Set::Of(protocol) => protocol.visit(Memory(*cell)).unwrap_or(0.0),

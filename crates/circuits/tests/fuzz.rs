@@ -97,7 +97,9 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_words(words in prop::collection::vec("[0-9]{1,2}|[0-9]{9,21}|XOR|AND|INV|EQ|EQW|MAND|\n|\n|\n", 0..60)) {
+    fn arbitrary_words(
+        words in prop::collection::vec("[0-9]{1,2}|[0-9]{9,21}|XOR|AND|INV|EQ|EQW|MAND|\n|\n|\n", 0..60),
+    ) {
         holds_together(words.join(" ").as_bytes());
     }
 

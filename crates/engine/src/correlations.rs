@@ -90,8 +90,8 @@ impl<K: Ord + Clone> Ledger<K> {
     /// Serves a draw of `len` correlations on this lane. Work ahead sees what the draw will give, and leaves it there.
     ///
     /// # Errors
-    /// [`Error::Exhausted`] if the dry run did not foresee this draw, or it was served before; [`Error::Bug`] where only
-    /// some of the parties draw what was made ahead: the others would count other places.
+    /// [`Error::Exhausted`] if the dry run did not foresee this draw, or it was served before; [`Error::Bug`] where
+    /// only some of the parties draw what was made ahead: the others would count other places.
     pub fn draw(&mut self, ctx: &Ctx, kind: &K, len: usize) -> Result<Draw> {
         if ctx.members.is_some() && !matches!(self, Ledger::OnDemand) {
             return Err(Error::bug("a draw that not all parties make, from a stock that all of them share"));

@@ -91,7 +91,8 @@ pub enum Error {
     },
     /// A peer sent what no honest party sends.
     #[error(
-        "party {peer} sent a malformed message ({what}); the run was stopped. Check that all parties run the same version"
+        "party {peer} sent a malformed message ({what}); the run was stopped. Check that all parties run the same \
+         version"
     )]
     Malformed {
         /// Who sent it.
@@ -258,15 +259,15 @@ impl fmt::Display for Mismatch {
             Mismatch::Program { peer, node: Some(node), here, there } if here == there => {
                 write!(
                     f,
-                    "node {node} differs from that of party {peer}: it is {here} at both, with other public numbers, bounds or \
-                     operands. Run the same script everywhere, with the same public values"
+                    "node {node} differs from that of party {peer}: it is {here} at both, with other public numbers, \
+                     bounds or operands. Run the same script everywhere, with the same public values"
                 )
             }
             Mismatch::Program { peer, node: Some(node), here, there } => {
                 write!(
                     f,
-                    "node {node} differs from that of party {peer}; here it is {here}, at party {peer} {there}. Run the same \
-                     script everywhere"
+                    "node {node} differs from that of party {peer}; here it is {here}, at party {peer} {there}. Run \
+                     the same script everywhere"
                 )
             }
             Mismatch::Program { peer, node: None, here, there } => {

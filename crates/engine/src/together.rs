@@ -20,8 +20,8 @@ const HASH_BYTES: usize = 32;
 const ECHO: &str = "quorate 2026 engine echo v1";
 
 impl Ctx {
-    /// Tells every peer `value`; what everybody said, in the order of [`Ctx::members`]. All values are equally long. Every party of the lane
-    /// calls it in step.
+    /// Tells every peer `value`; what everybody said, in the order of [`Ctx::members`]. All values are equally long.
+    /// Every party of the lane calls it in step.
     ///
     /// # Errors
     /// [`Error::Cheating`] if a party told different peers different things.

@@ -3,7 +3,7 @@
 //! | frame | body |
 //! |---|---|
 //! | data | pieces: tag, lane (16 bytes), number (u32), length (u32), payload |
-//! | abort | cause (u8), the peer it names, the party that gave up first (u16 each), first attempt that is over (u32); the header has the last |
+//! | abort | cause (u8), peer named, who gave up first (u16 each), first attempt over (u32); the header has the last |
 //! | start, trace, node | the handshake's greeting, node hashes, or one node in words |
 //! | goodbye | nothing |
 //!

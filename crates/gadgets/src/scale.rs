@@ -11,7 +11,7 @@
 //! | no fractional bits | 0 | 0 |
 //! | the product fits the ring of x | a truncation | of a truncation |
 //! | it does not | Convert and a truncation there | of both |
-//! | limits, side by side with the above | an MSB, a bit to the ring, a selection | of three MSBs, an AND, and both others |
+//! | limits, side by side with that | an MSB, a bit to the ring, a selection | of three MSBs, an AND, and both others |
 //!
 //! Timing depends on lengths and on the public numbers only.
 

@@ -191,7 +191,8 @@ impl Dtype {
             if !value.is_finite() {
                 return Err(Fault::NotFinite { index, value });
             }
-            let in_units = |value: f64| (value * scale).round_ties_even() as i128; // saturates, which the range check sees
+            // It saturates, which the range check sees.
+            let in_units = |value: f64| (value * scale).round_ties_even() as i128;
             let units = in_units(value);
             if range.contains(units) {
                 return Ok(units);

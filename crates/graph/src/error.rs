@@ -54,7 +54,8 @@ pub enum Fault {
     #[error("cannot {op} a scalar: an operand needs at least one dimension; use * for a product with a scalar")]
     Scalar { op: &'static str },
     #[error(
-        "{op} of shapes {left} and {right}: inner sizes {k_left} and {k_right} differ; they must be equal: transpose or reshape an operand"
+        "{op} of shapes {left} and {right}: inner sizes {k_left} and {k_right} differ; they must be equal: transpose \
+         or reshape an operand"
     )]
     Inner { op: &'static str, left: Shape, right: Shape, k_left: usize, k_right: usize },
     #[error("dot of shapes {left} and {right}: the right operand may have at most two dimensions; use matmul (@)")]
@@ -62,7 +63,8 @@ pub enum Fault {
     #[error("axis {axis} is out of bounds for an array of dimension {dimensions}: {}", axis_hint(*dimensions))]
     AxisOutOfRange { axis: i64, dimensions: usize },
     #[error(
-        "axes {given:?} do not permute an array of dimension {dimensions}: name each axis from 0 to {dimensions} - 1 once"
+        "axes {given:?} do not permute an array of dimension {dimensions}: name each axis from 0 to {dimensions} - 1 \
+         once"
     )]
     Permutation { given: Vec<i64>, dimensions: usize },
     #[error("cannot reshape an array of size {size} into shape ({}): the sizes must multiply to {size}", list(target))]
@@ -70,21 +72,31 @@ pub enum Fault {
     #[error("cannot reshape into shape ({}): only one size may be -1 and none may be below it", list(target))]
     ReshapeUnknown { target: Vec<i64> },
     #[error(
-        "{given} values were given for shape {shape}, which has {wanted} elements: give one for each, or a single one for all"
+        "{given} values were given for shape {shape}, which has {wanted} elements: give one for each, or a single one \
+         for all"
     )]
     Count { given: usize, shape: Shape, wanted: usize },
     #[error("{op} of an empty axis has no value: shape {shape}; check that something was selected")]
     EmptyReduction { op: &'static str, shape: Shape },
     #[error("need at least one array to {op}")]
     NothingToJoin { op: &'static str },
-    #[error("cannot {op}: shape {shape} (array {position}) does not match shape {first} (array 0); all sizes{} must be equal", off_axis(*axis))]
+    #[error(
+        "cannot {op}: shape {shape} (array {position}) does not match shape {first} (array 0); all sizes{} must be \
+         equal",
+        off_axis(*axis)
+    )]
     JoinShapes { op: &'static str, position: usize, shape: Shape, first: Shape, axis: Option<usize> },
     #[error("shuffle of shapes {first} and {shape}: arrays need one axis at least, and equally many rows along it")]
     ShuffleShapes { first: Shape, shape: Shape },
-    #[error("the circuit has {} inputs (of {} bits), and {given} were given: give one array of bits for each", wanted.len(), list(wanted))]
+    #[error(
+        "the circuit has {} inputs (of {} bits), and {given} were given: give one array of bits for each",
+        wanted.len(),
+        list(wanted)
+    )]
     CircuitInputs { given: usize, wanted: Vec<u32> },
     #[error(
-        "input {position} of the circuit has {width} bits, and shape {shape} was given: the last axis is its wires, the axes before it the batch"
+        "input {position} of the circuit has {width} bits, and shape {shape} was given: the last axis is its wires, \
+         the axes before it the batch"
     )]
     CircuitWidth { position: usize, shape: Shape, width: u32 },
     #[error("index {index} (position {position}) is out of bounds for an array of {len} elements")]
@@ -93,7 +105,8 @@ pub enum Fault {
     TooLarge { shape: Shape },
 
     #[error(
-        "a ring of {bits} bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit"
+        "a ring of {bits} bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one \
+         bit without a sign is qr.uint(1), or qr.bit"
     )]
     Bits { bits: u32 },
     #[error("uint({bits}) is not supported: bits lie between 1 and 120, for instance qr.uint(32)")]
@@ -108,7 +121,8 @@ pub enum Fault {
     #[error("{op} of {left} by {right}: the divisor has more fractional bits; divide x.astype(qr.{right})")]
     FinerDivisor { op: &'static str, left: Dtype, right: Dtype },
     #[error(
-        "cannot combine a float constant with {dtype}: give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant"
+        "cannot combine a float constant with {dtype}: give the secret input a fixed-point dtype \
+         (dtype=qr.fixed(64, 16)), or use an integer constant"
     )]
     FloatWithInt { dtype: Dtype },
     #[error("{op} works on bits and integers, not on {dtype}: compare first (x > 0 is a bit), or convert (astype)")]
@@ -134,56 +148,96 @@ pub enum Fault {
     )]
     FixedOnly { op: &'static str, dtype: Dtype },
     #[error(
-        "{op} does not take {dtype}: at most 16 fractional bits, and here at least {least} bits in all; use qr.fixed(64, 16)"
+        "{op} does not take {dtype}: at most 16 fractional bits, and here at least {least} bits in all; use \
+         qr.fixed(64, 16)"
     )]
     RealDtype { op: &'static str, dtype: Dtype, least: u32 },
     #[error("{op} is not defined on any value from {lo} to {hi}, where its argument is proven to lie")]
     Domain { op: &'static str, lo: f64, hi: f64 },
-    #[error("no result of {op} fits {dtype}: the first operand is proven to lie from {lo} to {hi}; {}", wider_or_smaller(*dtype))]
+    #[error(
+        "no result of {op} fits {dtype}: the first operand is proven to lie from {lo} to {hi}; {}",
+        wider_or_smaller(*dtype)
+    )]
     NoResultFits { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
     #[error("a bit does not convert to {dtype}, which cannot hold 1.0: use fewer fractional bits")]
     OneDoesNotFit { dtype: Dtype },
 
-    #[error("value {shown} (index {index}) does not fit {dtype}, which holds {}: {}", dtype.shown_range(), holding(*fits))]
+    #[error(
+        "value {shown} (index {index}) does not fit {dtype}, which holds {}: {}",
+        dtype.shown_range(),
+        holding(*fits)
+    )]
     OutOfRange { index: usize, value: f64, shown: String, dtype: Dtype, fits: Option<Dtype> },
     #[error("{op} of public numbers is {shown}, which does not fit {dtype}: {}", holding(*fits))]
     PublicResult { op: &'static str, dtype: Dtype, shown: String, fits: Option<Dtype> },
-    #[error("{op} gives {} (index {}), which {dtype} does not hold{}: {}", what.shown, what.index, kept_whole(what.whole_bits), what.advice)]
+    #[error(
+        "{op} gives {} (index {}), which {dtype} does not hold{}: {}",
+        what.shown,
+        what.index,
+        kept_whole(what.whole_bits),
+        what.advice
+    )]
     Leaves { op: &'static str, dtype: Dtype, what: Box<Excess> },
     #[error("{op} gives the stated saturation, not numpy's {numpy} (index {index}, of {of}): {advice}")]
     Saturates { op: &'static str, index: usize, of: String, numpy: &'static str, advice: &'static str },
     #[error(
-        "astype rounds towards minus infinity: {from} becomes {to} (index {index}), where numpy gives {numpy}; for numpy's, take y = abs(x).astype(dtype), and of that mpc.where(x < 0, -y, y)"
+        "astype rounds towards minus infinity: {from} becomes {to} (index {index}), where numpy gives {numpy}; for \
+         numpy's, take y = abs(x).astype(dtype), and of that mpc.where(x < 0, -y, y)"
     )]
     RoundsDown { index: usize, from: String, to: f64, numpy: f64 },
     #[error(
-        "{op} is not held to its dtype, for it depends on too many numbers to look at: state bound= of the inputs, or run it in parts"
+        "{op} is not held to its dtype, for it depends on too many numbers to look at: state bound= of the inputs, or \
+         run it in parts"
     )]
     NotLooked { op: &'static str },
     #[error("{op} may leave {dtype}, for nothing says how large its inputs are, and would wrap: {}", ending(*digits))]
     Unbounded { op: &'static str, dtype: Dtype, digits: Option<u32> },
     #[error(
-        "value {given} (index {index}) becomes {becomes} in {dtype}, whose unit is {}: scale the values, or use more fractional bits",
+        "value {given} (index {index}) becomes {becomes} in {dtype}, whose unit is {}: scale the values, or use more \
+         fractional bits",
         shown(dtype.decode(1))
     )]
     Rounded { index: usize, given: String, becomes: String, dtype: Dtype },
     #[error("value {value} (index {index}) is not a finite number: remove or replace it")]
     NotFinite { index: usize, value: f64 },
-    #[error("value {shown} (index {index}) is larger than the stated bound allows ({lo} to {hi}): raise bound= (bound={} holds all)", shown_bound(*largest))]
+    #[error(
+        "value {shown} (index {index}) is larger than the stated bound allows ({lo} to {hi}): raise bound= (bound={} \
+         holds all)",
+        shown_bound(*largest)
+    )]
     OutOfBound { index: usize, shown: String, lo: f64, hi: f64, largest: f64 },
-    #[error("value {shown} (index {index}) is larger than reals may be that have neither a bound nor a dtype ({}): state bound={}", crate::REAL_BOUND, shown_bound(*largest))]
+    #[error(
+        "value {shown} (index {index}) is larger than reals may be that have neither a bound nor a dtype ({}): state \
+         bound={}",
+        crate::REAL_BOUND,
+        shown_bound(*largest)
+    )]
     BeyondReals { index: usize, shown: String, largest: f64 },
-    #[error("bound {} is not a magnitude that {dtype} can hold ({}): state the largest absolute value of the input", shown(*bound), dtype.shown_range())]
+    #[error(
+        "bound {} is not a magnitude that {dtype} can hold ({}): state the largest absolute value of the input",
+        shown(*bound),
+        dtype.shown_range()
+    )]
     Bound { bound: f64, dtype: Dtype },
     #[error("shift by {shift} bits of {dtype}: the shift must lie between 0 and {}", dtype.bits() - 1)]
     Shift { shift: i64, dtype: Dtype },
-    #[error("{op} may leave {dtype}: values from {} to {} are possible and it holds {}; {}", shown(*lo), shown(*hi), dtype.shown_range(), smaller_or_wider(*dtype))]
+    #[error(
+        "{op} may leave {dtype}: values from {} to {} are possible and it holds {}; {}",
+        shown(*lo),
+        shown(*hi),
+        dtype.shown_range(),
+        smaller_or_wider(*dtype)
+    )]
     MayOverflow { op: &'static str, dtype: Dtype, lo: f64, hi: f64 },
     #[error("{op} by zero has no value: check the divisors")]
     ZeroDivisor { op: &'static str },
     #[error("{op} of {dtype} by a negative number: convert first (x.astype(qr.int({})))", dtype.bits() + 1)]
     NegativeDivisor { op: &'static str, dtype: Dtype },
-    #[error("% by a number so large that remainders do not fit {dtype}, which holds {}: {}", dtype.shown_range(), wider_or_smaller(*dtype))]
+    #[error(
+        "% by a number so large that remainders do not fit {dtype}, which holds {}: {}",
+        dtype.shown_range(),
+        wider_or_smaller(*dtype)
+    )]
     Remainder { dtype: Dtype },
     #[error("strict mode needs the range of every input: state the largest magnitude (bound=)")]
     BoundRequired,

@@ -62,9 +62,14 @@ fn coordinates(shape: &[usize], mut flat: usize) -> Vec<usize> {
 
 proptest! {
     #[test]
-    fn broadcast_index_follows_coordinates(to in prop::collection::vec(0usize..4, 0..4), skip in 0usize..4, ones in any::<u8>()) {
+    fn broadcast_index_follows_coordinates(
+        to in prop::collection::vec(0usize..4, 0..4),
+        skip in 0usize..4,
+        ones in any::<u8>(),
+    ) {
         let skip = skip.min(to.len());
-        let from: Vec<usize> = to[skip..].iter().enumerate().map(|(d, &s)| if ones >> d & 1 == 1 { 1 } else { s }).collect();
+        let size = |(d, &s): (usize, &usize)| if ones >> d & 1 == 1 { 1 } else { s };
+        let from: Vec<usize> = to[skip..].iter().enumerate().map(size).collect();
         let index = shape::broadcast_index(&from, &to);
         prop_assert_eq!(index.len(), to.iter().product::<usize>());
         for (flat, &found) in index.iter().enumerate() {
@@ -94,7 +99,11 @@ proptest! {
     }
 
     #[test]
-    fn concat_index_follows_coordinates(outer in 1usize..4, rows in prop::collection::vec(0usize..4, 1..4), inner in 1usize..4) {
+    fn concat_index_follows_coordinates(
+        outer in 1usize..4,
+        rows in prop::collection::vec(0usize..4, 1..4),
+        inner in 1usize..4,
+    ) {
         let all: usize = rows.iter().sum();
         let index = shape::concat_index(outer, &rows, inner);
         prop_assert_eq!(index.len(), outer * all * inner);

@@ -146,14 +146,16 @@ proptest! {
         for (i, node) in p.graph.nodes().iter().enumerate() {
             let id = NodeId(i as u32);
             prop_assert!(node.dtype.range().covers(node.range()));
-            prop_assert!(values[i].iter().all(|&v| node.range().contains(v)), "{}: {:?} in {:?}", p.graph.describe(id), values[i], node.range());
+            let inside = values[i].iter().all(|&v| node.range().contains(v));
+            prop_assert!(inside, "{}: {:?} in {:?}", p.graph.describe(id), values[i], node.range());
             if let (Some(_), Some(exact)) = (node.interval, unwrapped(&p.graph, node, &values)) {
                 prop_assert_eq!(&exact, &values[i], "{} wrapped though its interval is proven", p.graph.describe(id));
             }
             // A range that is lost is lost with a warning, or because an operand's was unknown.
             if bounded && node.interval.is_none() {
                 let warned = p.graph.warnings().iter().any(|w| w.node == id);
-                prop_assert!(warned || node.op.is_approximate() || node.inputs.iter().any(|&n| p.graph.node(n).interval.is_none()));
+                let unknown = |&n: &NodeId| p.graph.node(n).interval.is_none();
+                prop_assert!(warned || node.op.is_approximate() || node.inputs.iter().any(unknown));
             }
         }
         if !bounded {

@@ -60,7 +60,8 @@ fn shapes_of_products() {
         &mut p,
         "Shape",
         |mut at| at.matmul(m, m),
-        "matmul of shapes (3, 4) and (3, 4): inner sizes 4 and 3 differ; they must be equal: transpose or reshape an operand",
+        "matmul of shapes (3, 4) and (3, 4): inner sizes 4 and 3 differ; they must be equal: transpose or reshape an \
+         operand",
     );
     refused(
         &mut p,
@@ -177,7 +178,8 @@ fn arrays_that_cannot_be_joined() {
         &mut p,
         "Shape",
         |mut at| at.concat(&[x.into(), m.into()], 0),
-        "cannot concatenate: shape (3, 4) (array 1) does not match shape (3,) (array 0); all sizes but that of axis 0 must be equal",
+        "cannot concatenate: shape (3, 4) (array 1) does not match shape (3,) (array 0); all sizes but that of axis 0 \
+         must be equal",
     );
     refused(
         &mut p,
@@ -237,7 +239,8 @@ fn dtypes_promote_to_the_one_that_holds_both() {
         &mut p,
         "Dtype",
         |mut at| at.binary(B::Add, wide, real),
-        "cannot add int(120) and fixed(64, 16): what holds both takes 136 bits, and dtypes have at most 120; if its values fit, convert the wider one (x.astype(qr.int(104))), or state their bound=",
+        "cannot add int(120) and fixed(64, 16): what holds both takes 136 bits, and dtypes have at most 120; if its \
+         values fit, convert the wider one (x.astype(qr.int(104))), or state their bound=",
     );
     let narrow = p.at().cast(wide, int(104)).unwrap();
     assert!(p.at().binary(B::Add, narrow, real).is_ok(), "the advice, followed");
@@ -277,7 +280,8 @@ fn constants_that_their_dtype_does_not_take() {
         &mut p,
         "Dtype",
         |mut at| at.constant_reals(&[], &[0.5], INT8),
-        "cannot combine a float constant with int(8): give the secret input a fixed-point dtype (dtype=qr.fixed(64, 16)), or use an integer constant",
+        "cannot combine a float constant with int(8): give the secret input a fixed-point dtype \
+         (dtype=qr.fixed(64, 16)), or use an integer constant",
     );
 }
 
@@ -312,7 +316,8 @@ fn conversions_that_dtypes_do_not_take() {
         &mut p,
         "Dtype",
         |mut at| at.cast(x, Dtype::Bit),
-        "cannot convert int(64) to bit: numbers do not become bits by astype; compare (x != 0 is a bit), or take x.bits()",
+        "cannot convert int(64) to bit: numbers do not become bits by astype; compare (x != 0 is a bit), or take \
+         x.bits()",
     );
     refused(
         &mut p,
@@ -324,7 +329,8 @@ fn conversions_that_dtypes_do_not_take() {
         &mut p,
         "Dtype",
         |mut at| at.divide(long, long),
-        "divide does not take fixed(8, 7): at most 16 fractional bits, and here at least 9 bits in all; use qr.fixed(64, 16)",
+        "divide does not take fixed(8, 7): at most 16 fractional bits, and here at least 9 bits in all; use \
+         qr.fixed(64, 16)",
     );
     refused(
         &mut p,
@@ -341,13 +347,15 @@ fn dtypes_that_are_none() {
         &mut p,
         "Dtype",
         |mut at| at.input(0, 3, &[], Dtype::Int { bits: 0 }, None),
-        "a ring of 0 bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
+        "a ring of 0 bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one bit \
+         without a sign is qr.uint(1), or qr.bit",
     );
     refused(
         &mut p,
         "Dtype",
         |mut at| at.input(0, 3, &[], Dtype::Int { bits: 121 }, None),
-        "a ring of 121 bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one bit without a sign is qr.uint(1), or qr.bit",
+        "a ring of 121 bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one \
+         bit without a sign is qr.uint(1), or qr.bit",
     );
     refused(
         &mut p,
@@ -372,11 +380,13 @@ fn ranges() {
         ),
         (
             message(p.at().constant_reals(&[], &[2048.5], FIX)),
-            "value 2048.5 (index 0) does not fit fixed(16, 4), which holds -2048 to 2047.9375: use dtype=qr.fixed(32, 4)",
+            "value 2048.5 (index 0) does not fit fixed(16, 4), which holds -2048 to 2047.9375: use \
+             dtype=qr.fixed(32, 4)",
         ),
         (
             message(p.at().constant_ints(&[], &[i128::MAX], FIX)),
-            "value 170141183460469231731687303715884105727 (index 0) does not fit fixed(16, 4), which holds -2048 to 2047.9375: no dtype holds it: scale the values",
+            "value 170141183460469231731687303715884105727 (index 0) does not fit fixed(16, 4), which holds -2048 to \
+             2047.9375: no dtype holds it: scale the values",
         ),
         (
             message(p.at().constant_ints(&[], &[2], Dtype::Bit)),
@@ -394,15 +404,18 @@ fn ranges() {
         (message(p.at().shl(x, -1)), "shift by -1 bits of int(64): the shift must lie between 0 and 63"),
         (
             message(p.at().input(0, 3, &[], INT8, Some(Bound::Int(129)))),
-            "bound 129 is not a magnitude that int(8) can hold (-128 to 127): state the largest absolute value of the input",
+            "bound 129 is not a magnitude that int(8) can hold (-128 to 127): state the largest absolute value of the \
+             input",
         ),
         (
             message(p.at().input(0, 3, &[], INT8, Some(Bound::Int(-1)))),
-            "bound -1 is not a magnitude that int(8) can hold (-128 to 127): state the largest absolute value of the input",
+            "bound -1 is not a magnitude that int(8) can hold (-128 to 127): state the largest absolute value of the \
+             input",
         ),
         (
             message(p.at().input(0, 3, &[], FIX, Some(Bound::Real(nan)))),
-            "bound NaN is not a magnitude that fixed(16, 4) can hold (-2048 to 2047.9375): state the largest absolute value of the input",
+            "bound NaN is not a magnitude that fixed(16, 4) can hold (-2048 to 2047.9375): state the largest absolute \
+             value of the input",
         ),
     ];
     for (found, wanted) in cases {
@@ -471,7 +484,8 @@ fn stated_bounds_are_checked_and_followed() {
     assert_eq!(p.graph.node(y).range().hi(), 2, "0.1 is 1.6 units, and values round to units");
     assert_eq!(
         p.graph.check_input(y, &[-3, 0]).unwrap_err().to_string(),
-        "value -0.1875 (index 0) is larger than the stated bound allows (-0.125 to 0.125): raise bound= (bound=1 holds all)"
+        "value -0.1875 (index 0) is larger than the stated bound allows (-0.125 to 0.125): raise bound= (bound=1 holds \
+         all)"
     );
     let square = p.at().binary(B::Mul, x, x).unwrap();
     assert!(p.graph.warnings().is_empty());
@@ -481,7 +495,8 @@ fn stated_bounds_are_checked_and_followed() {
     assert_eq!(p.graph.warnings()[0].node, cube);
     assert_eq!(
         p.graph.warnings()[0].fault.to_string(),
-        "mul may leave int(8): values from -1000 to 1000 are possible and it holds -128 to 127; state smaller bounds or use a wider dtype"
+        "mul may leave int(8): values from -1000 to 1000 are possible and it holds -128 to 127; state smaller bounds \
+         or use a wider dtype"
     );
     let whole = p.at().input(0, 3, &[], INT8, Some(Bound::Int(128))).unwrap();
     assert_eq!(p.graph.node(whole).range(), INT8.range());

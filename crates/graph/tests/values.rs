@@ -301,7 +301,8 @@ fn evaluation_checks_its_inputs() {
     let error = eval_clear(&p.graph, &p.inputs).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "input of (2,) int(8) from party 0 at t.py:7: value 128 (index 1) does not fit int(8), which holds -128 to 127: use dtype=qr.int(16)"
+        "input of (2,) int(8) from party 0 at t.py:7: value 128 (index 1) does not fit int(8), which holds -128 to \
+         127: use dtype=qr.int(16)"
     );
     p.inputs.clear();
     let error = eval_clear(&p.graph, &p.inputs).unwrap_err();

@@ -46,8 +46,8 @@ pub enum NetError {
 
     /// The peer was connected and left again before everybody was there.
     #[error(
-        "party {peer} ({place}) left while party {missing} had not come: start party {missing}, or look at party {peer}'s \
-         output"
+        "party {peer} ({place}) left while party {missing} had not come: start party {missing}, or look at party \
+         {peer}'s output"
     )]
     LeftEarly {
         /// The peer's number.
@@ -115,8 +115,8 @@ pub enum NetError {
 
     /// The peer's certificate is not the one pinned for it, or the peer does not accept this party's.
     #[error(
-        "{who} and this party do not accept each other's certificates ({why}); compare the fingerprints that `quorate keygen` \
-         printed and exchange the .crt files again",
+        "{who} and this party do not accept each other's certificates ({why}); compare the fingerprints that `quorate \
+         keygen` printed and exchange the .crt files again",
         who = Who(*peer, place)
     )]
     Refused {
@@ -141,7 +141,8 @@ pub enum NetError {
 
     /// The peer has a different number of parties, or takes us for somebody else.
     #[error(
-        "party {peer} ({place}) was set up for other parties ({what}); all parties must list the same parties in the same order"
+        "party {peer} ({place}) was set up for other parties ({what}); all parties must list the same parties in the \
+         same order"
     )]
     Misconfigured {
         /// The peer's number.
@@ -161,7 +162,8 @@ pub enum NetError {
 
     /// The peer could not be reached in time.
     #[error(
-        "party {peer} did not connect via {address} within {:.0} s ({last}); start it, and check the address and the firewall",
+        "party {peer} did not connect via {address} within {:.0} s ({last}); start it, and check the address and the \
+         firewall",
         waited.as_secs_f64()
     )]
     ConnectTimeout {
@@ -177,8 +179,8 @@ pub enum NetError {
 
     /// The host name of a party, this one included, is known to nobody whom this machine asks.
     #[error(
-        "the host name in {address:?}, the address of party {party}, does not resolve: correct it, or look at the name service \
-         of this machine"
+        "the host name in {address:?}, the address of party {party}, does not resolve: correct it, or look at the name \
+         service of this machine"
     )]
     Unresolved {
         /// Whose address it is.
@@ -189,7 +191,8 @@ pub enum NetError {
 
     /// The peer speaks another version of the wire format.
     #[error(
-        "party {peer} ({place}) speaks wire format {theirs}, this party {ours}; install the same release of Quorate everywhere"
+        "party {peer} ({place}) speaks wire format {theirs}, this party {ours}; install the same release of Quorate \
+         everywhere"
     )]
     VersionMismatch {
         /// The peer's number.

@@ -58,7 +58,10 @@ fn a_certificate_that_is_not_pinned_is_refused_on_both_sides() {
     parties[1].0.key = others.path().join("party1.key");
     parties[1].0.parties[1].certificate = others.path().join("party1.crt");
     let results = connect(parties);
-    let refused = |result, peer, why| matches!(error(result), NetError::Refused { peer: p, why: w, .. } if *p == peer && *w == why);
+    let refused = |result, peer, why| {
+        let told = error(result);
+        matches!(told, NetError::Refused { peer: p, why: w, .. } if *p == peer && *w == why)
+    };
     assert!(refused(&results[0], None, Refusal::ByUs), "{}", error(&results[0]));
     assert!(refused(&results[1], Some(0), Refusal::ByPeer), "{}", error(&results[1]));
 

@@ -283,7 +283,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
         #[test]
-        fn arbitrary_bytes_never_pass_or_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), exact in any::<bool>()) {
+        fn arbitrary_bytes_never_pass_or_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..400),
+            exact in any::<bool>(),
+        ) {
             let (depths, points) = ([3, 2], [5, 1]);
             let mut bytes = bytes;
             if exact {

@@ -68,7 +68,11 @@ macro_rules! multiversion {
     (@widest avx2 $avx2:ident $avx512:ident) => { $avx2 };
     (@long) => { false };
     (@long $word:ident) => { <$word as crate::word::Word>::BITS > 128 };
-    ($(#[$meta:meta])* $(limit $limit:ident;)? $(words $word:ident;)? fn $name:ident [$($gen:tt)*] ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where [$($bound:tt)*])? $body:block) => {
+    (
+        $(#[$meta:meta])* $(limit $limit:ident;)? $(words $word:ident;)?
+        fn $name:ident [$($gen:tt)*] ($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $(where [$($bound:tt)*])?
+        $body:block
+    ) => {
         $(#[$meta])*
         pub(crate) fn $name<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
             #[inline(always)]
@@ -89,20 +93,20 @@ macro_rules! multiversion {
                 fn long<$($gen)*>($($arg: $ty),*) $(-> $ret)? $(where $($bound)*)? {
                     body($($arg),*)
                 }
-                use crate::simd::multiversion;
+                use crate::simd::{SimdPath, multiversion};
                 if const { multiversion!(@long $($word)?) } {
                     return match crate::simd::simd_path() {
-                        crate::simd::SimdPath::Portable => body($($arg),*),
+                        SimdPath::Portable => body($($arg),*),
                         // SAFETY: `simd_path` gives another path only after it found these features here.
                         _ => unsafe { long($($arg),*) },
                     };
                 }
                 match crate::simd::simd_path() {
                     // SAFETY: `simd_path` gives a path only after it found each of these features on this processor.
-                    crate::simd::SimdPath::Avx512 => return unsafe { multiversion!(@widest $($limit)? avx2 avx512)($($arg),*) },
+                    SimdPath::Avx512 => return unsafe { multiversion!(@widest $($limit)? avx2 avx512)($($arg),*) },
                     // SAFETY: as above.
-                    crate::simd::SimdPath::Avx2 => return unsafe { avx2($($arg),*) },
-                    crate::simd::SimdPath::Portable => {}
+                    SimdPath::Avx2 => return unsafe { avx2($($arg),*) },
+                    SimdPath::Portable => {}
                 }
             }
             body($($arg),*)

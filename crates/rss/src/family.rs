@@ -17,9 +17,9 @@ const MASKED: &str = "masked";
 const FORMS: Choice = Choice {
     name: "forms",
     values: &[AUTO, EDABITS, RANDOM_BITS, MASKED],
-    help: "what runs of several protocols with one result: \"auto\" for what is cheapest, on the network that is named; \
-           \"masked\" for comparisons on masked values, which take fewer rounds online; the paper's, of edaBits or of \
-           random bits",
+    help: "what runs of several protocols with one result: \"auto\" for what is cheapest, on the network that is \
+           named; \"masked\" for comparisons on masked values, which take fewer rounds online; the paper's, of edaBits \
+           or of random bits",
 };
 
 /// Chooses between protocols with one result: alike at all parties and in dry runs.
@@ -67,8 +67,8 @@ impl Family for Rss {
         let t = (parties - 1) / 2;
         let who = if t == 1 { "1 party".into() } else { format!("{t} parties together") };
         format!(
-            "semi-honest: {who} of {parties} may try to learn more than the results from what they see, but all follow the \
-             protocol; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
+            "semi-honest: {who} of {parties} may try to learn more than the results from what they see, but all follow \
+             the protocol; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
         )
     }
 

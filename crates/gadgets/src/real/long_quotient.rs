@@ -64,7 +64,8 @@ pub(super) async fn divide_chunk<S: Gadgets>(
     let exponent = async |ctx: Ctx| exponent_difference(s, &ctx, &x, &y, ring.bits(), frac).await;
     let (quotient, mut exponent) = ctx.join(quotient, exponent).await?;
     let long = rows(s, &exponent.number.high, &[7]);
-    exponent.most = ring.bits() - 2; // the quotient of the mantissas is below 2, so that no row is beyond this one's two
+    // The quotient of the mantissas is below 2, so that no row is beyond this one's two.
+    exponent.most = ring.bits() - 2;
     let low = denormalised_bits(s, ctx, &quotient, THIRD + 64 - ring.bits(), exponent, ring).await?;
     let tests = if bits > ONE_TEST { 3 } else { 1 };
     let quotient = TooLow { bits: low, sign, long, divisible: y.nonzero, tests };

@@ -481,7 +481,10 @@ mod tests {
         for theirs in [VERSION - 1, VERSION + 1] {
             let (answer, met) = hello_of_version(theirs);
             assert_eq!((answer.version, answer.verdict), (VERSION, Verdict::OtherVersion));
-            let named = |error: &NetError| matches!(error, NetError::VersionMismatch { peer: 1, theirs: t, ours: VERSION, .. } if *t == theirs);
+            let named = |error: &NetError| {
+                use NetError::VersionMismatch;
+                matches!(error, VersionMismatch { peer: 1, theirs: t, ours: VERSION, .. } if *t == theirs)
+            };
             assert!(met.as_ref().is_err_and(named), "{met:?}");
         }
     }

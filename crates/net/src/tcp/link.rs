@@ -396,9 +396,8 @@ mod tests {
         far.write_all(&[0; 100]).unwrap();
         pump_until(&mut link, |link| link.failure().is_some());
         let bytes = MAX_FRAME + 1;
-        assert!(
-            matches!(link.failure(), Some(NetError::FrameTooLarge { peer: 1, bytes: b, limit: MAX_FRAME }) if *b == bytes)
-        );
+        let told = link.failure();
+        assert!(matches!(told, Some(NetError::FrameTooLarge { peer: 1, bytes: b, limit: MAX_FRAME }) if *b == bytes));
         assert_eq!(link.pop(), Some(vec![7, 8, 9]));
         assert_eq!(link.pop(), None);
     }

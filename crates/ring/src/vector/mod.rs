@@ -254,7 +254,11 @@ impl Clone for Vector {
             self.charge_stream(2, self.len());
             return Vector::shape(self.ring, self.len());
         }
-        on_words!(&self.data, words => Vector::of_words(self.ring, memory::copied(words)), len => Vector::shape(self.ring, *len))
+        on_words!(
+            &self.data,
+            words => Vector::of_words(self.ring, memory::copied(words)),
+            len => Vector::shape(self.ring, *len)
+        )
     }
 }
 

@@ -21,12 +21,13 @@ impl Vector {
     /// # Panics
     /// If k < 3, where there are no four roots.
     pub fn odd_square_roots(&self) -> (Vector, Vector) {
-        let bits = self.ring.bits();
+        let ring = self.ring;
+        let bits = ring.bits();
         assert!(bits >= 3, "square roots need a ring of at least 3 bits");
         let mut roots = self.clone();
         roots.reduce();
-        let inverses = on_words!(&mut roots.data, words => Vector::of_words(self.ring, smallest_roots(words, bits)), len => {
-            let (product, each) = meter::product(self.ring.carrier());
+        let inverses = on_words!(&mut roots.data, words => Vector::of_words(ring, smallest_roots(words, bits)), len => {
+            let (product, each) = meter::product(ring.carrier());
             let step = if product == Kernel::MultiplyWide { STEP_WIDE * each } else { STEP };
             meter::charge(Kernel::MultiplyWide, len.saturating_mul(step * newton_steps(bits)));
             self.clone()

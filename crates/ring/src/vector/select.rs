@@ -82,7 +82,8 @@ impl Vector {
         if self.is_shape() {
             return self.charge_part(2, part.len());
         }
-        on_words!(&mut self.data, words => words[start..start + part.len()].copy_from_slice(part.data.words()), _len => ());
+        let place = start..start + part.len();
+        on_words!(&mut self.data, words => words[place].copy_from_slice(part.data.words()), _len => ());
     }
 
     /// The elements at public positions, in their order; positions may repeat.
@@ -106,6 +107,10 @@ impl Vector {
     /// Unless there is exactly one element.
     pub fn broadcast_scalar(&self, len: usize) -> Vector {
         assert!(self.len() == 1, "broadcasting a {self:?} as a scalar");
-        on_words!(&self.data, words => Self::of_words(self.ring, memory::repeated(words[0], len)), _len => self.copied(len))
+        on_words!(
+            &self.data,
+            words => Self::of_words(self.ring, memory::repeated(words[0], len)),
+            _len => self.copied(len)
+        )
     }
 }

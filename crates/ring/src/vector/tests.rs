@@ -332,8 +332,8 @@ proptest! {
     #[test]
     fn random_bytes_unpack_and_pack(bits in 1u32..=128, len in 0usize..150, seed in any::<u64>()) {
         let ring = Ring::of(bits);
-        let mut bytes: Vec<u8> =
-            (0..ring.packed_bytes(len) as u64).map(|i| (seed ^ i).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]).collect();
+        let byte = |i: u64| (seed ^ i).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0];
+        let mut bytes: Vec<u8> = (0..ring.packed_bytes(len) as u64).map(byte).collect();
         let v = Vector::unpack(ring, len, &bytes).unwrap();
         let used = len * bits as usize % 8;
         if used != 0 {

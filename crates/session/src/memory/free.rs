@@ -159,7 +159,8 @@ mod tests {
 
     fn limits(space: &str, data: &str) -> String {
         format!(
-            "Limit  Soft Limit  Hard Limit  Units\nMax data size  {data}  unlimited  bytes\nMax address space  {space}  unlimited  bytes\n"
+            "Limit  Soft Limit  Hard Limit  Units\nMax data size  {data}  unlimited  bytes\n\
+             Max address space  {space}  unlimited  bytes\n"
         )
     }
 

@@ -79,7 +79,7 @@ impl<'w, S: Computes> Executor<'w, S> {
         walk.opened.into_iter().map(|value| value.map(|value| value.believe(&checked)).transpose()).collect()
     }
 
-    /// Checks what was opened so far. What that takes counts to the first result; where there is none, to the last step.
+    /// Checks what was opened so far. What that takes counts to the first result; without one, to the last step.
     async fn check(&self, ctx: &Ctx) -> Result<Checked> {
         let result = self.work.reveals.first().map(|reveal| reveal.node);
         let Some(id) = result.or(self.work.nodes.last().copied()).filter(|_| S::CHECKED) else {

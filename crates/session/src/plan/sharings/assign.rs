@@ -1,9 +1,9 @@
 //! Where each node of a run is computed: the problem that the planner solves. The parties come to the same answer: it
 //! depends on the program, on options that they share, and on prices that they agreed on.
 //!
-//! Planning takes time, too, at most a tenth of what is planned. A request that is predicted to take less than that stays
-//! in the backend's own sharings, as far as users say nothing else, until the program has asked for the like so often
-//! that planning pays.
+//! Planning takes time, too, at most a tenth of what is planned. A request that is predicted to take less than that
+//! stays in the backend's own sharings, as far as users say nothing else, until the program has asked for the like so
+//! often that planning pays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
