@@ -13,6 +13,7 @@ ME = Path(__file__).resolve()
 
 UNFINISHED = re.compile(r"\b(?:dbg|todo|unimplemented)!\s*[(\[{]|\bTO" + r"DO\b|\bFIX" + r"ME\b")
 KEYS = re.compile(r"-----BEGIN [A-Z ]*PRIVATE " + r"KEY-----")
+UNBREAKABLE = re.compile(r"^\s*\|.*\|$|https?://")
 DIRECTORIES = re.compile(r"(?<![\w.:/])/(?:home|root|Users)/\w")
 
 
@@ -61,6 +62,26 @@ def test_files_stay_small() -> None:
     assert len(files) >= 20
     long = {str(f.relative_to(ROOT)): n for f in files if (n := len(f.read_text(encoding="utf-8").splitlines())) > 600}
     assert long == {}
+
+
+def too_long(file: Path) -> list[str]:
+    """`file:line` for each line that is too long; rows of Markdown's tables and URLs cannot be broken."""
+    lines = enumerate(file.read_text(encoding="utf-8").split("\n"), 1)
+    return [f"{file}:{n}" for n, text in lines if len(text) > 120 and not UNBREAKABLE.search(text)]
+
+
+def test_lines_stay_short() -> None:
+    """Formatters leave long strings, comments, macros and prose as they are."""
+    files = [*tracked(".rs", ".py", ".md"), ME]
+    assert len(files) >= 300, f"looked at {len(files)} files only"
+    assert [line.removeprefix(f"{ROOT}/") for file in files for line in too_long(file)] == []
+
+
+def test_long_lines_are_found(tmp_path: Path) -> None:
+    sample = tmp_path / "sample.md"
+    lines = ["ø" * 120, "ø" * 121, f"| a | {'b' * 120} |", f"see https://{'c' * 120}", f"|a| {'d' * 120}"]
+    sample.write_text("\n".join(lines), encoding="utf-8")
+    assert too_long(sample) == [f"{sample}:2", f"{sample}:5"]
 
 
 def test_what_commands_write_by_default_is_not_tracked() -> None:
