@@ -23,7 +23,7 @@ pub struct Request<K> {
 }
 
 /// What a program needs: totals by kind, and the place of every draw.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Demand<K> {
     totals: BTreeMap<K, usize>,
     draws: BTreeMap<(LaneId, u64), Request<K>>,
@@ -45,6 +45,11 @@ impl<K: Ord + Clone> Demand<K> {
     /// What each program step draws, by kind; steps that draw nothing are absent.
     pub fn by_step(&self) -> &BTreeMap<u32, BTreeMap<K, usize>> {
         &self.by_step
+    }
+
+    /// How many draws there are.
+    pub fn draws(&self) -> usize {
+        self.draws.len()
     }
 
     /// The same where the steps have other numbers, in the same order.

@@ -367,7 +367,7 @@ impl Graph {
 
     /// Sets what becomes of results that are made of `id`, which was built last.
     pub(crate) fn give_room(&mut self, id: NodeId, room: Room) {
-        if let Some(node) = self.nodes.get_mut(id.index()) {
+        if let Some(node) = id.index().checked_sub(self.first).and_then(|place| self.nodes.get_mut(place)) {
             node.room = room;
         }
     }

@@ -46,9 +46,9 @@ impl Hash {
             writer.value(operand);
             writer.tag(u8::from(operand.is_public()));
             if let Op::Constant(units) = &operand.op
-                && let [unit] = units.to_vec()[..]
+                && units.len() == 1
             {
-                writer.units(&[unit]);
+                writer.units(&units.to_vec());
             }
         }
         Hash(*writer.0.finalize().as_bytes())

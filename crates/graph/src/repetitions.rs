@@ -83,8 +83,8 @@ impl Graph {
                 let hash = self.hash_in(&mut seen, id);
                 seen.nodes.entry(hash).or_default().push(id);
             }
+            seen.end = id.index() + 1;
         }
-        seen.end = seen.end.max(last.index() + 1);
         let mut wanted: BTreeMap<Hash, usize> = BTreeMap::new();
         for &id in steps {
             *wanted.entry(self.hash_in(&mut seen, id)).or_default() += 1;

@@ -14,7 +14,6 @@
 //! | `crt` | two residues as one |
 //! | `scheme` | what the protocol asks of a cryptosystem |
 //! | `paillier`, `dgk` | the cryptosystems |
-//! | `work` | what a party keeps for its keys, for predictions |
 //! | `setup` | the start of a session: an exchange of public keys |
 //! | `triples` | the protocol |
 //! | [`cost`] | what each costs |
@@ -33,7 +32,6 @@ mod primes;
 mod scheme;
 mod setup;
 mod triples;
-mod work;
 
 pub use options::{Level, Options, Scheme};
 pub use setup::He;

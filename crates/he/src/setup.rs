@@ -12,7 +12,7 @@ use crate::coins::Coins;
 use crate::options::{Level, OPTIONS_BYTES, Options, Scheme};
 use crate::scheme::{Parsed, PublicKey, SecretKey};
 use crate::triples::Steps;
-use crate::{dgk, paillier, work};
+use crate::{dgk, paillier};
 
 /// Homomorphic encryption between this party and one peer, in both directions, for a session.
 pub struct He {
@@ -110,11 +110,6 @@ impl He {
     /// The other party.
     pub fn peer(&self) -> usize {
         self.peer
-    }
-
-    /// Bytes that a party keeps for the session, about: tables of powers.
-    pub fn held_bytes(&self) -> u64 {
-        work::table_bytes(self.options)
     }
 
     /// What the session chose.

@@ -137,6 +137,11 @@ impl Schedule {
         Schedule { ways, ..Schedule::default() }
     }
 
+    /// Whether every step goes whole.
+    pub fn is_whole(&self) -> bool {
+        self.ways.is_empty()
+    }
+
     /// The same of other nodes.
     pub fn moved(&self, to: impl Fn(NodeId) -> NodeId) -> Schedule {
         let ways = self.ways.iter().map(|(&id, &way)| (to(id), way)).collect();

@@ -52,15 +52,15 @@ impl<B: Family> Worker<B> {
         let after = self.store.would_keep(graph, &program.arrays, dropped, &running);
         let mut steps: BTreeMap<u32, StepPlan> = BTreeMap::new();
         for party in 0..parties {
-            let again = |work: &Work<'_>, limit: Limit| {
+            let run_dry = |work: &Work<'_>, limit: Limit| {
                 let keeps = |id| after.values.contains(&id);
                 dry_run::<B>(&Asked { work, held: &held, keeps: &keeps, limit }, (parties, party), &self.options)
             };
-            let mut dry = again(&work, limit)?;
+            let mut dry = run_dry(&work, limit)?;
             if let Some(less) = allowed.less_for(&dry.need).filter(|_| party == 0) {
                 (limit, plan.chosen) = (less, BTreeMap::new());
                 in_pieces(&mut work, &self.store);
-                dry = again(&work, limit)?;
+                dry = run_dry(&work, limit)?;
             }
             let lines = by_line(graph, &dry.steps);
             plan.parties.push(Predicted::of(&dry, &work, lines, decided.own_seconds));

@@ -14,6 +14,7 @@ use crate::error::SessionError;
 use crate::memory::allowed::Allowed;
 use crate::memory::free;
 use crate::memory::limit::Limit;
+use crate::memory::sizes::held_bytes;
 use crate::options::Options;
 use crate::party::stats::{Progress, RunStats, Watch};
 use crate::party::store::Store;
@@ -73,8 +74,8 @@ impl<B: Family> Worker<B> {
         let keep_node = |id: NodeId| after.values.contains(&id);
         let held = self.store.values.keys().copied().collect();
         let asked = Asked { work: &work, held: &held, keeps: &keep_node, limit };
-        let again = || dry_run::<B>(&asked, (parties, me), &self.options);
-        let mut dry = self.remembered.or_else(Likeness::of(&asked), again)?;
+        let like = Likeness::of(&asked, |id| held_bytes(&self.backend, &work, id));
+        let mut dry = self.remembered.or_else(like, || dry_run::<B>(&asked, (parties, me), &self.options))?;
         let allowed = Allowed { named: self.options.max_memory, free: free.clone(), sharing: self.sharing };
         if let Some(less) = allowed.less_for(&dry.need) {
             limit = less;
@@ -92,7 +93,7 @@ impl<B: Family> Worker<B> {
             return Err(refusal);
         }
         let beside = |error| SessionError::beside_plan(error, need.total(limit));
-        let expected = dry.offline.traffic.bytes() + dry.online.traffic.bytes();
+        let foreseen = dry.offline.traffic.bytes() + dry.online.traffic.bytes();
         let own_seconds = decided.own_seconds;
         let predicted = Predicted::of(&dry, &work, by_line(graph, &dry.steps), own_seconds);
         let DryRun { demand, correlations, steps, schedule, garbles_ahead, .. } = dry;
@@ -101,7 +102,7 @@ impl<B: Family> Worker<B> {
         }
 
         let mut stats = RunStats { correlations, predicted, ..RunStats::default() };
-        self.progress.enter(Phase::Offline, expected);
+        self.progress.enter(Phase::Offline, foreseen);
         self.backend.forget();
         self.backend.set_ahead(garbles_ahead);
         let mut made = Ahead::Nothing;
@@ -109,14 +110,17 @@ impl<B: Family> Worker<B> {
             let (nothing, leaves) = (BTreeMap::new(), leaving(&work));
             let keep = |id| leaves.contains(&id) || keep_node(id);
             let around = Around { known: &self.store.values, inputs: &nothing, keep: &keep };
-            let mut circuits = Executor::new(&self.backend, &work, around, (None, &schedule));
-            circuits.ahead = Ahead::only(&work);
+            let circuits = || {
+                let mut executor = Executor::new(&self.backend, &work, around, (None, &schedule));
+                executor.ahead = Ahead::only(&work);
+                executor
+            };
             made = make_ahead(&mut run, &self.backend, demand, circuits).map_err(beside)?;
         }
         let offline_time = started.read();
         let started = Watch::start();
         let wire_middle = run.wire_bytes();
-        self.progress.enter(Phase::Online, expected);
+        self.progress.enter(Phase::Online, foreseen);
         let how = (allowed.room(&need, limit), &schedule);
         let mut executor = Executor::new(
             &self.backend,
@@ -145,13 +149,13 @@ impl<B: Family> Worker<B> {
 }
 
 /// The offline phase: correlations, and the circuits that are garbled with them.
-fn make_ahead<B: Family>(
+fn make_ahead<'e, B: Family + 'e>(
     run: &mut Run<'_>,
     backend: &B,
     demand: Demand<B::Kind>,
-    circuits: Executor<'_, B>,
+    circuits: impl FnOnce() -> Executor<'e, B>,
 ) -> Result<Ahead<B>> {
-    let circuits = async |ctx: &Ctx| circuits.run(ctx).await;
+    let circuits = async |ctx: &Ctx| circuits().run(ctx).await;
     let garbled = run.phase(Phase::Offline, async |ctx| backend.prepare(ctx, demand, circuits).await)?;
     Ok(garbled.map_or(Ahead::Nothing, |garbled| Ahead::Done(garbled.kept)))
 }
@@ -161,8 +165,8 @@ fn measured(costs: &Costs, mut steps: Taken, predicted: Taken) -> Taken {
     for (id, sent) in &costs.by_step {
         steps.talking.entry(*id).or_default().bytes = sent.bytes;
     }
-    for (id, planned) in predicted.talking {
-        steps.talking.entry(id).or_default().correlations = planned.correlations;
+    for (id, dry) in predicted.talking {
+        steps.talking.entry(id).or_default().correlations = dry.correlations;
     }
     steps
 }

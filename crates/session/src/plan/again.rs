@@ -6,16 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::{Node, NodeId, Op};
 
 use super::dry_run::{Asked, DryRun};
 use crate::memory::limit::Limit;
-use crate::work::Work;
 use crate::work::effort::Taken;
 
-/// Requests that are remembered, of at most so many steps.
+/// Requests that are remembered, of at most so many steps and draws of correlations.
 const MOST: usize = 64;
 const MOST_STEPS: usize = 2000;
+const MOST_DRAWS: usize = 10_000;
 
 /// What a request is, wherever in the program.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub(crate) struct Likeness {
 }
 
 impl Likeness {
-    /// `None` where it is too long to be remembered.
-    pub fn of(asked: &Asked<'_>) -> Option<Likeness> {
+    /// `None` where it is too long to be remembered. `bytes`: what a value takes at a party.
+    pub fn of(asked: &Asked<'_>, bytes: impl Fn(NodeId) -> u64) -> Option<Likeness> {
         let &Asked { work, held, keeps, limit } = asked;
         if work.nodes.len() > MOST_STEPS || held.len() > MOST_STEPS {
             return None;
@@ -44,7 +44,10 @@ impl Likeness {
         for &id in &nodes {
             let node = graph.node(id);
             let runs = work.nodes.binary_search(&id).is_ok();
-            hasher.0.update(&graph.step_hash(id).0);
+            match &node.op {
+                Op::Constant(units) if units.len() > 1 => hasher.constant(node),
+                _ => hasher.0.update(&graph.step_hash(id).0),
+            };
             let kept = u64::from(keeps(id)) + 2 * u64::from(held.contains(&id)) + 4 * u64::from(runs);
             hasher.numbers([kept, work.domains.of(id) as u64, node.source.line.into(), node.inputs.len() as u64]);
             hasher.0.update(node.source.file.as_bytes()).update(&[0]);
@@ -55,9 +58,9 @@ impl Likeness {
         for reveal in &work.reveals {
             hasher.numbers([place(reveal.node), reveal.to.map_or(u64::MAX, |to| to as u64)]);
         }
-        for &id in held.iter().filter(|&&id| place(id) == u64::MAX) {
-            hasher.held(graph, work, id);
-        }
+        // Of what else is there, only the size counts.
+        let beside = held.iter().filter(|&&id| place(id) == u64::MAX).map(|&id| bytes(id));
+        hasher.numbers([beside.sum(), work.domains.is_plain().into()]);
         Some(Likeness { hash: hasher.0.finalize().into(), nodes })
     }
 }
@@ -80,11 +83,12 @@ impl Hasher {
         });
     }
 
-    /// A value that is there beside what the request is about: only its size counts.
-    fn held(&mut self, graph: &Graph, work: &Work<'_>, id: NodeId) {
-        let node = graph.node(id);
-        self.0.update(node.dtype.to_string().as_bytes());
-        self.numbers([node.elements() as u64, work.domains.of(id) as u64, node.is_public().into()]);
+    /// Public numbers, of which dry runs see no single one.
+    fn constant(&mut self, node: &Node) -> &mut blake3::Hasher {
+        let range = node.range();
+        self.numbers(node.shape.iter().map(|&size| size as u64).chain([node.shape.len() as u64, u64::MAX]));
+        self.0.update(&range.lo().to_le_bytes()).update(&range.hi().to_le_bytes());
+        self.0.update(node.dtype.to_string().as_bytes())
     }
 }
 
@@ -107,13 +111,19 @@ impl<K: Ord + Clone> Remembered<K> {
         let Some(Likeness { hash, nodes }) = like else { return dry_run() };
         if let Some((from, known)) = self.0.get(&hash) {
             let now: BTreeMap<NodeId, NodeId> = from.iter().copied().zip(nodes).collect();
-            return Ok(known.moved(|id| now.get(&id).copied().unwrap_or(id)));
+            let known = known.moved(|id| now.get(&id).copied().unwrap_or(id));
+            if cfg!(debug_assertions) {
+                known.must_be(&dry_run()?);
+            }
+            return Ok(known);
         }
         let found = dry_run()?;
-        if self.0.len() == MOST {
-            self.0.clear();
+        if found.demand.draws() <= MOST_DRAWS && found.schedule.is_whole() {
+            if self.0.len() == MOST {
+                self.0.clear();
+            }
+            self.0.insert(hash, (nodes, found.moved(|id| id)));
         }
-        self.0.insert(hash, (nodes, found.moved(|id| id)));
         Ok(found)
     }
 }
@@ -136,6 +146,19 @@ impl<K: Ord + Clone> DryRun<K> {
             need,
             schedule: self.schedule.moved(to),
             garbles_ahead: self.garbles_ahead,
+            seconds: 0.0,
         }
+    }
+
+    /// What was remembered is what a dry run finds now.
+    fn must_be(&self, now: &DryRun<K>) {
+        let traffic = |dry: &DryRun<K>| (dry.offline.traffic.clone(), dry.online.traffic.clone());
+        let talking = |dry: &DryRun<K>| {
+            dry.steps.talking.iter().map(|(&id, cost)| (id, cost.bytes, cost.rounds.clone())).collect::<Vec<_>>()
+        };
+        assert!(self.demand == now.demand, "other correlations");
+        assert_eq!((&self.schedule, self.need), (&now.schedule, now.need));
+        assert_eq!((traffic(self), talking(self)), (traffic(now), talking(now)));
+        assert_eq!((&self.correlations, self.garbles_ahead), (&now.correlations, now.garbles_ahead));
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct DryRun<K> {
     pub schedule: Schedule,
     /// Whether circuits are garbled in the offline phase.
     pub garbles_ahead: bool,
+    /// Seconds that the dry runs took, where any were made.
+    pub seconds: f64,
 }
 
 /// A request, and what it comes upon.
@@ -99,7 +101,8 @@ pub(crate) fn dry_run<B: Family>(
     }
     price_memory(&dry, work, &demand, &schedule, &mut steps);
     let correlations = demand.totals().iter().map(|(kind, &count)| (kind.to_string(), count as u64)).collect();
-    Ok(DryRun { demand, offline, online, correlations, steps, need, schedule, garbles_ahead })
+    let seconds = offline.control_seconds + online.control_seconds;
+    Ok(DryRun { demand, offline, online, correlations, steps, need, schedule, garbles_ahead, seconds })
 }
 
 /// A dry run, what it demands, and whether its circuits are garbled in the offline phase.

@@ -127,10 +127,7 @@ impl Pricing {
             |party: &Predicted| f64::from(party.phase(phase).traffic.rounds) + party.confirmations(phase) as f64;
         let waking = |party: &Predicted| waits(party) * self.rates.wake_seconds;
         let control = |party: &Predicted| match phase {
-            Phase::Offline => {
-                let deciding = party.deciding_seconds + party.offline.control_seconds + party.online.control_seconds;
-                deciding + party.offline.control_seconds
-            }
+            Phase::Offline => party.deciding_seconds + party.offline.control_seconds,
             Phase::Online => party.online.control_seconds,
         };
         let confirmations = parties.iter().map(|party| party.confirmations(phase)).max().unwrap_or(0);
@@ -167,6 +164,7 @@ impl Predicted {
         deciding_seconds: f64,
     ) -> Predicted {
         let (offline, online) = (dry_run.offline.clone(), dry_run.online.clone());
+        let deciding_seconds = deciding_seconds + dry_run.seconds;
         Predicted { offline, online, by_line, deciding_seconds, confirmed: work.confirms().into() }
     }
 

@@ -111,3 +111,60 @@ fn parties_forget_each_at_its_own_time_and_stay_alike() {
         assert!(error.contains("at test.py:"), "{error}");
     }
 }
+
+/// Requests that differ in one thing each, asked for again and again: where a party remembers one, it looks whether a
+/// dry run finds the same now (see `plan/again.rs`), and the results are those of what was asked for.
+fn ask_again(protocol: Protocol, parties: usize) {
+    let options = LocalOptions {
+        protocol,
+        parties,
+        network: None,
+        insecure_seed: None,
+        check: false,
+        options: Options::default(),
+    };
+    let mut session = Session::local(options).unwrap();
+    let at = |line| Source::new("test.py", line);
+    let (values, mut kept) = ([vec![3, -4, 5], vec![-6, 7, 8]], Vec::new());
+    for turn in 0..3 {
+        for case in 0..9 {
+            let owner = usize::from(case == 1);
+            let [x, y] = [0, 1].map(|i| {
+                let party = if case == 2 { 0 } else { (i + owner) % 2 };
+                let x = session.build(at(1), |mut b| b.input(party, parties, &[3], Dtype::INT64, None)).unwrap();
+                session.provide(x, party, &Data::Ints(values[i].clone())).unwrap();
+                x
+            });
+            let second = if case == 3 { x } else { y };
+            let line = if case == 4 { 3 } else { 2 };
+            let product = session.build(at(line), |mut b| b.binary(BinaryOp::Mul, x, second)).unwrap();
+            let by = [1 + i128::from(case == 5), 1];
+            let by = [by[0], by[1], by[1]];
+            let result = session
+                .build(at(2), |mut b| b.binary(BinaryOp::Mul, product, Operand::Ints { shape: &[3], values: &by }))
+                .unwrap();
+            if case == 6 {
+                session.run(&[(product, None)]).unwrap().finish().unwrap();
+            }
+            let to = (case == 7).then_some(1);
+            let revealed = session.run(&[(result, to)]).unwrap().finish().unwrap();
+            let wanted: Vec<i64> =
+                (0..3).map(|i| values[0][i] * values[usize::from(case != 3)][i] * by[i] as i64).collect();
+            let case = format!("{protocol:?}, turn {turn}, case {case}");
+            assert!(matches!(&revealed[0], Some(Data::Ints(found)) if *found == wanted), "{case}");
+            kept.push(product);
+            [x, y, result].into_iter().for_each(|id| session.release(id));
+            if case.ends_with('8') {
+                kept.drain(..).for_each(|id| session.release(id));
+            }
+        }
+    }
+    session.close(false);
+}
+
+#[test]
+fn what_is_remembered_of_requests_is_what_dry_runs_find() {
+    for &protocol in Protocol::ALL {
+        ask_again(protocol, protocol.descriptor().parties.usual[0]);
+    }
+}

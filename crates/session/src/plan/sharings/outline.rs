@@ -75,7 +75,7 @@ impl Outline {
         self.choosing().filter(|&place| seen.insert(graph.step_hash(self.nodes[place]))).collect()
     }
 
-    /// What a plan depends on beside prices: the steps, how they hang together, what users allow, and what is revealed
+    /// What a plan depends on beside prices: the steps and which of them run, how they hang together, what users allow, and what is revealed
     /// to whom.
     pub fn key(&self, work: &Work<'_>) -> Key {
         let mut hasher = blake3::Hasher::new();
@@ -86,7 +86,7 @@ impl Outline {
         }
         for (item, &id) in self.items.iter().zip(&self.nodes) {
             hasher.update(&work.graph.step_hash(id).0);
-            numbers.push(item.inputs.len());
+            numbers.extend([usize::from(work.nodes.binary_search(&id).is_ok()), item.inputs.len()]);
             numbers.extend(&item.inputs);
             numbers.push(item.choices.len());
             numbers.extend(item.choices.iter().map(|choice| choice.domain as usize));

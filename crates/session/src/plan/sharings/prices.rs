@@ -129,6 +129,7 @@ impl Prices {
             let mut all = dry_run::<B>(&asked, (parties, me), &self.options)?;
             // Each party's clock shows something else, and they must come to one answer.
             [&mut all.offline, &mut all.online].into_iter().for_each(|phase| phase.control_seconds = 0.0);
+            all.seconds = 0.0;
             Ok(Predicted::of(&all, work, BTreeMap::new(), 0.0))
         };
         let parties: Vec<Predicted> = (0..parties).map(predicted).collect::<Result<_>>()?;
