@@ -17,13 +17,13 @@ fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
 }
 
-/// Which of 1000 numbers are the less; or, where parties shall agree, only some of their products.
+/// Which of many numbers are the less; or, where parties shall agree, only some of their products.
 fn request(session: &mut Session, op: BinaryOp) -> Result<Vec<Revealed>, SessionError> {
     let here = || Source::new("test.py", 1);
     let [x, y] = [0, 1].map(|owner| {
-        let x = session.build(here(), |mut b| b.input(owner, 2, &[1000], Dtype::INT64, None)).unwrap();
+        let x = session.build(here(), |mut b| b.input(owner, 2, &[20_000], Dtype::INT64, None)).unwrap();
         if session.me == Some(owner) {
-            session.provide(x, owner, &Data::Ints((0..1000).collect())).unwrap();
+            session.provide(x, owner, &Data::Ints((0..20_000).collect())).unwrap();
         }
         x
     });

@@ -75,8 +75,8 @@ impl Outline {
         self.choosing().filter(|&place| seen.insert(graph.step_hash(self.nodes[place]))).collect()
     }
 
-    /// What a plan depends on beside prices: the steps and which of them run, how they hang together, what users allow, and what is revealed
-    /// to whom.
+    /// What a plan depends on beside prices: the steps and which of them run, how they hang together, what users allow,
+    /// and what is revealed to whom.
     pub fn key(&self, work: &Work<'_>) -> Key {
         let mut hasher = blake3::Hasher::new();
         let mut numbers = vec![work.reveals.len(), self.items.len()];
