@@ -119,7 +119,7 @@ impl<'a> Deciding<'a> {
             return Ok(own);
         }
         let key = outline.key(work);
-        let Some(times) = self.worth_planning::<B>(book, work, (outline, key))? else { return Ok(own) };
+        let Some(times) = self.worth_planning::<B>(book, work, outline, key)? else { return Ok(own) };
         let planned = match book.plan(&key) {
             Some(known) => known.clone(),
             None => self.by_steps(&self.problem::<B>(book, work.graph, outline)?),
@@ -152,7 +152,8 @@ impl<'a> Deciding<'a> {
         &self,
         book: &mut Book,
         work: &Work<'_>,
-        (outline, key): (&Outline, Key),
+        outline: &Outline,
+        key: Key,
     ) -> Result<Option<f64>> {
         let unplanned = match book.unplanned(&key) {
             Some(known) => known,
