@@ -3,8 +3,8 @@
 /// A lane's depth at this party, and at the others.
 ///
 /// A message tells its receiver the sender's depth. A dry run hears of nobody: it knows the others' depth from what
-/// both ends of each call do. That is exact between two parties, and among more as long as nobody sends one way;
-/// otherwise it is the deepest of the others.
+/// both ends of each call do. That is exact between two parties, and among more as long as all do the same;
+/// otherwise it is the deepest of the others, and only dry runs of all parties together know each one's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
     pub(crate) own: u32,

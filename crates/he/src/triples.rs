@@ -101,7 +101,7 @@ pub(crate) trait Steps {
 
 impl He {
     /// `len` triples over a ring of at most 64 bits. Both call it; a long row goes in chunks, for which every party of
-    /// the session must call it.
+    /// the lane must call it.
     ///
     /// # Errors
     /// [`Misuse::RingBits`] for a larger ring; [`Misuse::Other`] once these are too many for a session;

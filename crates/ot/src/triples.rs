@@ -81,7 +81,7 @@ impl Ot {
     }
 
     /// `len` triples over a ring of at most 64 bits. Both call it; a long row goes in chunks, for which every party of
-    /// the session must call it.
+    /// the lane must call it.
     ///
     /// # Errors
     /// [`Misuse::RingBits`](quorate_engine::Misuse::RingBits) for a larger ring; whatever ends a run.
