@@ -137,4 +137,41 @@ mod tests {
         let late = request(&mut graph, 3);
         assert_eq!(graph.repetitions(&late), 0, "all of that is long ago");
     }
+
+    /// The definition: a walk through the window.
+    fn walked(graph: &Graph, steps: &[NodeId]) -> usize {
+        let Some(&last) = steps.last() else { return 0 };
+        let first = last.index().saturating_sub(WINDOW);
+        let seen = |hash: Hash| {
+            let window = (first..=last.index()).map(|id| NodeId(id as u32));
+            window.filter(|&id| !graph.node(id).is_public() && graph.step_hash(id) == hash).count()
+        };
+        let hashes: Vec<Hash> = steps.iter().map(|&id| graph.step_hash(id)).collect();
+        let wanted = |hash: Hash| hashes.iter().filter(|&&other| other == hash).count();
+        hashes.iter().map(|&hash| seen(hash) / wanted(hash)).min().unwrap_or(0).saturating_sub(1)
+    }
+
+    #[test]
+    fn the_index_counts_what_a_walk_counts_through_taking_back_and_forgetting() {
+        let mut graph = Graph::new();
+        let mut steps = Vec::new();
+        for round in 0..7000 {
+            steps = request(&mut graph, 1 + round % 3);
+            if round % 5 == 0 {
+                let refused = graph.at(Source::new("test.py", 2)).input(0, 2, &[9], Dtype::INT64, None).unwrap();
+                assert_eq!(graph.repetitions(&[refused]), 0);
+                graph.take_back(refused);
+            }
+            if round % 50 == 0 {
+                graph.repetitions(&steps);
+            }
+            if round % 500 == 499 {
+                assert_eq!(graph.repetitions(&steps), walked(&graph, &steps), "round {round}");
+                let end = graph.len();
+                graph.forget(end, &steps.iter().copied().collect());
+                assert_eq!(graph.repetitions(&steps), walked(&graph, &steps), "round {round}, forgotten");
+            }
+        }
+        assert!(graph.first() > 0 && graph.repetitions(&steps) > 500);
+    }
 }
