@@ -82,6 +82,25 @@ fn what_is_not_computed_is_still_found() {
 }
 
 #[test]
+fn reals_grow_as_if_everything_were_there() {
+    let mut graph = Graph::new();
+    let x = input(&mut graph);
+    for forgets in [false, true] {
+        if forgets {
+            for _ in 0..MANY {
+                binary(&mut graph, B::Add, x, x.into());
+            }
+            graph.forget(graph.len(), &[x].into());
+            assert!(graph.first() > 0);
+        }
+        let real = graph.at(here(3)).to_real(x).unwrap();
+        let stays = graph.at(here(3)).cast(real, Dtype::FIXED64).unwrap();
+        let grows = [real, stays].map(|id| graph.get(id).unwrap().room.grows);
+        assert_eq!(grows, [true, false], "forgets: {forgets}");
+    }
+}
+
+#[test]
 fn a_literal_is_one_node_for_all_of_its_uses_and_an_array_has_its_own() {
     let mut graph = Graph::new();
     let mut x = input(&mut graph);
