@@ -54,8 +54,9 @@ impl Ctx {
     /// Runs `work` on every chunk, a bounded window at a time, and hands the results to `sink` in order.
     ///
     /// All chunks start at this lane's depth: however long the row, its rounds are those of one chunk. Every party of
-    /// the lane (all, or those of [`Ctx::among`]) calls it in step, with the same chunks, also one that has nothing to do
-    /// in `work`. No party runs ahead of the slowest by more than two windows, so what is parked anywhere stays bounded.
+    /// the lane (all, or those of [`Ctx::among`]) calls it in step, with the same chunks, also one that has nothing to
+    /// do in `work`. No party runs ahead of the slowest by more than two windows, so what is parked anywhere stays
+    /// bounded.
     ///
     /// # Errors
     /// The first error of `work`; what else ends the run.
