@@ -89,7 +89,8 @@ $(STAMPS)/extension: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
 	@rm -f $(STAMPS)/extension-for-tests && touch $@
 
-# The same with the family of tests, which hides nothing: it takes the other one's place.
+# The same with the family of tests, which hides nothing, and with debug assertions, out of what the Rust tests are
+# built from: it takes the other one's place.
 $(STAMPS)/extension-for-tests: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked --features testing
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked --features testing
 	@rm -f $(STAMPS)/extension && touch $@

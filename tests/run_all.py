@@ -1,4 +1,4 @@
-"""Runs every test, Rust then Python, and prints one summary; the exit status is 0 only if all passed and some ran."""
+"""Runs every test, Rust beside Python, and prints one summary; the exit status is 0 only if all passed and some ran."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# The features that the module of the Python tests has: all crates are built once for both.
+RUST = ["cargo", "test", "--workspace", "--features", "quorate-python/testing", "--locked", "--no-fail-fast"]
 
 # Two at a time: most tests wait for one thread or another half of the time.
 PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "2", "--dist", "worksteal"]
@@ -49,24 +53,24 @@ def count_pytest(lines: list[str]) -> tuple[int, int, int]:
 
 
 def run(name: str, command: list[str], count: Callable[[list[str]], tuple[int, int, int]]) -> Outcome:
-    """Runs `command` at the root of the repository, showing its output as it comes."""
-    print(f"== {name}: {' '.join(command)}", flush=True)
+    """Runs `command` at the root of the repository, showing its output as it comes, each line with the suite's name."""
+    print(f"{name} | {' '.join(command)}", flush=True)
     start = time.monotonic()
     lines: list[str] = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
-            sys.stdout.write(line)
+            sys.stdout.write(f"{name} | {line}")
             sys.stdout.flush()
             lines.append(line.rstrip("\n"))
     return Outcome(name, *count(lines), time.monotonic() - start, process.returncode)
 
 
 def main() -> int:
-    """Runs both suites, also when the first fails."""
-    outcomes = [
-        run("rust", ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"], count_rust),
-        run("python", [sys.executable, "-m", "pytest", *PYTEST], count_pytest),
-    ]
+    """Runs both suites, side by side: each by itself leaves a core idle now and then."""
+    python = [sys.executable, "-m", "pytest", *PYTEST]
+    with ThreadPoolExecutor() as pool:
+        suites = [pool.submit(run, "rust", RUST, count_rust), pool.submit(run, "python", python, count_pytest)]
+        outcomes = [suite.result() for suite in suites]
     print("\n== summary")
     for o in outcomes:
         print(

@@ -50,7 +50,7 @@ def test_random_records(smallest: qr.Session, records: int) -> None:
     ):
         for coordinates in (1, 4):
             database = rng.integers(low, high + 1, (records, coordinates))
-            check(smallest, database, rng.integers(low, high + 1, (100, coordinates)), dtype=dtype)
+            check(smallest, database, rng.integers(low, high + 1, (30, coordinates)), dtype=dtype)
 
 
 def test_the_ends_of_every_range(mpc: qr.Session) -> None:

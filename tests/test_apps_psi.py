@@ -13,7 +13,7 @@ from applications import SESSIONS, opened
 from protocols import USUAL
 from quorate.apps._merge import layers
 
-MANY = 120
+MANY = 40
 
 
 @pytest.fixture(scope="module", params=SESSIONS, ids=str)

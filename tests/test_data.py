@@ -482,7 +482,7 @@ def test_forms() -> None:
 
 
 def test_a_large_form_takes_no_room(files: Path) -> None:
-    done = quorate(files, "explain", "sums.py", "--form", "0=500000000x4:fixed64.16", "--form", "1=500000000:int64")
+    done = quorate(files, "explain", "sums.py", "--form", "0=100000000x4:fixed64.16", "--form", "1=100000000:int64")
     assert done.returncode == 0, done
     assert "run 1 of 1" in done.stdout
 

@@ -449,27 +449,25 @@ def run(data: Any, place: Place, k: int, f: int, bounded: bool) -> None:
         drawer.reveal_rest()
 
 
-SETTINGS = settings(
-    max_examples=600, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True, derandomize=False
-)
+SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), print_blob=True, derandomize=False)
 
 
 @pytest.mark.parametrize("place", USUAL, ids=str)
-@settings(SETTINGS, max_examples=450)
+@settings(SETTINGS, max_examples=80)
 @given(data=st.data(), k=st.integers(2, 64), bounded=st.booleans())
 def test_integers(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, 0, bounded)
 
 
 @pytest.mark.parametrize("place", [place for place in places() if place not in USUAL], ids=str)
-@settings(SETTINGS, max_examples=70)
+@settings(SETTINGS, max_examples=15)
 @given(data=st.data(), k=st.sampled_from([2, 3, 8, 31, 32, 33, 63, 64]), bounded=st.booleans())
 def test_integers_among_more_parties(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, 0, bounded)
 
 
 @pytest.mark.parametrize("place", USUAL, ids=str)
-@settings(SETTINGS, max_examples=180)
+@settings(SETTINGS, max_examples=40)
 @given(data=st.data(), k=st.integers(3, 64), bounded=st.booleans())
 def test_fixed_point(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, data.draw(st.integers(1, min(k - 1, 30))), bounded)

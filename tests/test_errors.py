@@ -145,7 +145,7 @@ def test_what_is_no_number_of_parties(parties: Any) -> None:
     refused(qr.ConfigError, ValueError, lambda: qr.local("rss", parties=parties), "parties")
 
 
-@pytest.mark.parametrize("protocol", ["ABY", "spdz2k", "RSS", "", None], ids=repr)
+@pytest.mark.parametrize("protocol", ["ABY", "bgw", "RSS", "", None], ids=repr)
 def test_protocols(protocol: Any) -> None:
     refused(qr.ConfigError, ValueError, lambda: qr.local(protocol), "rss")
 

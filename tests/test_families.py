@@ -141,11 +141,22 @@ def test_parties_choose_their_familys_options_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("features", [[], ["--features", "testing"]])
-def test_only_what_is_built_for_tests_has_a_family_that_hides_nothing(features: list[str]) -> None:
-    tree = ["cargo", "tree", "--locked", "--package", "quorate-python", "--edges", "normal", *features]
+def test_only_what_is_built_for_tests_has_a_dealer_that_hides_nothing(features: list[str]) -> None:
+    tree = [
+        "cargo",
+        "tree",
+        "--locked",
+        "--package",
+        "quorate-python",
+        "--edges",
+        "normal",
+        "--format",
+        "{p} [{f}]",
+        *features,
+    ]
     built = subprocess.run(tree, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "quorate-rss" in built
     # Wheels have the features of pyproject.toml, and no others.
     assert 'features = ["pyo3/extension-module"]' in (ROOT / "pyproject.toml").read_text()
     assert "maturin build --release --out dist\n" in (ROOT / "Makefile").read_text()
-    assert ("insecure" in built) == bool(features)
+    assert bool(re.search(r"quorate-spdz2k .*\[testing\]", built)) == bool(features)

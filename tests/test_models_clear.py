@@ -237,7 +237,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, y, np.concatenate([X, other])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(tables(), st.integers(0, 3))
 def test_drawn_trees(table: tuple[np.ndarray, np.ndarray, np.ndarray], seed: int) -> None:
     X, y, records = table
@@ -246,7 +246,7 @@ def test_drawn_trees(table: tuple[np.ndarray, np.ndarray, np.ndarray], seed: int
     assert (from_sklearn(fitted).predict_clear(records) == fitted.predict(records)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tables(), st.sampled_from(["LinearSVC", "LogisticRegression", "SVC"]))
 def test_drawn_linear_models_beyond_the_margin(table: tuple[np.ndarray, np.ndarray, np.ndarray], name: str) -> None:
     X, y, records = table
@@ -261,7 +261,7 @@ def test_drawn_linear_models_beyond_the_margin(table: tuple[np.ndarray, np.ndarr
     assert (model.predict_clear(records) == fitted.predict(records))[sure].all()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 6), st.sampled_from(["ovr", "votes"]))
 def test_drawn_weights_of_any_magnitude(seed: int, classes: int, features: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
@@ -278,7 +278,7 @@ def test_drawn_weights_of_any_magnitude(seed: int, classes: int, features: int, 
     assert (model.predict_clear(records) == fitted.predict(records))[sure].all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 100))
 def test_decisions_just_beyond_the_margin_are_right(seed: int, features: int) -> None:
     """The intercept is moved until a record's decision is a little more than the bound, on either side."""

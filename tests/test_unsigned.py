@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import quorate as qr
 from protocols import among, places
 
-PLENTY = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+PLENTY = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module", params=places(), ids=str)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 __version__: str
+OPTIMISED: bool
 
 _Line = tuple[str, int]
 _Dtype = tuple[str, int, int]

@@ -31,7 +31,6 @@ mod lookup;
 mod make;
 mod matrix;
 mod mul;
-mod network;
 mod pads;
 mod select;
 mod setup;

@@ -12,8 +12,8 @@
 //! | online, each of two passes | 1 | a row for each row, by the other |
 //! | offline, each of two passes | 2 more than random oblivious transfer | for n rows about n log2 n switches |
 //!
-//! A switch (see [`crate::network`]) takes 1 bit by the mover, a row by the other, and an oblivious transfer. Switches
-//! go through in parts, side by side, so that what is held beside the network does not grow with n log2 n.
+//! A switch (see [`quorate_circuits::network`]) takes a bit by the mover, a row by the other, an oblivious transfer.
+//! Switches go through in parts, side by side, so that what is held beside the network does not grow with n log2 n.
 //!
 //! Offline, a switch on cells with values v and w, crossed or not, makes them v + s (w - v) and w - s (w - v): one
 //! product of the mover's bit s with what the other knows of w - v.
@@ -22,12 +22,12 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use quorate_circuits::network::{Layers, Switch, network, part, routed, switches};
 use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing, Slot, Stocks};
 use quorate_ring::meter::fetched;
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
 
-use crate::network::{Layers, Switch, network, part, routed, switches};
 use crate::pads::pads;
 use crate::setup::Aby;
 use crate::share::{Share, blank};

@@ -48,8 +48,8 @@ fn given_bits(aby: &Aby, ctx: &Ctx, rows: usize, lanes: usize) -> B {
 
 #[test]
 fn primitives() {
-    for k in [1, 7, 33, 64, 90] {
-        for len in LENGTHS {
+    for (i, k) in [1, 7, 33, 64, 90].into_iter().enumerate() {
+        for len in [LENGTHS[i % 4], LENGTHS[(i + 2) % 4]] {
             let x = |aby: &Aby, ctx: &Ctx| given(aby, ctx, k, len);
             check("mul", &cost::mul(k, len), async |s, ctx| s.mul(ctx, &x(s, ctx), &x(s, ctx)).await);
             check("open", &cost::open(k, len), async |s, ctx| s.open(ctx, &x(s, ctx)).await);
@@ -84,16 +84,7 @@ fn sums_and_matrices() {
 
 #[test]
 fn gadgets() {
-    for (k, lengths) in [
-        (1u32, &[13][..]),
-        (2, &[13]),
-        (3, &[1]),
-        (5, &[1, 13, 2049]),
-        (8, &[13]),
-        (33, &[2049]),
-        (64, &[1, 2049]),
-        (100, &[13]),
-    ] {
+    for (k, lengths) in [(1u32, &[13][..]), (3, &[1]), (5, &[2049]), (33, &[13]), (64, &[2049]), (100, &[13])] {
         for &len in lengths {
             let x = |aby: &Aby, ctx: &Ctx| given(aby, ctx, k, len);
             let bit = |aby: &Aby, ctx: &Ctx| given_bits(aby, ctx, 1, len);

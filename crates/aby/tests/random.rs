@@ -19,7 +19,7 @@ fn case() -> impl Strategy<Value = (u32, u32, Vec<(u64, u64)>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_equals_integers((k, shift, pairs) in case()) {

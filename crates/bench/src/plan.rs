@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[22..]);
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);
         let none = under("bgw", "mul").unwrap_err().to_string();
-        assert!(none.ends_with("there are some for rss, aby, ot"), "{none}");
+        assert!(none.contains("there are some for rss, aby") && none.ends_with(", ot"), "{none}");
         assert_eq!(select_under("ot", &[]).unwrap().1.len(), 4);
         let error = select(&["multiply"]).unwrap_err().to_string();
         assert!(error.contains("\"multiply\"") && error.contains("less-than-full"), "{error}");

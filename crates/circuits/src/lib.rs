@@ -4,6 +4,7 @@
 //! * [`Builder`]: bits and numbers as wires: sums, products, quotients, comparisons, extrema, shifts, AES-128. Every
 //!   operation comes with little [`Goal::Size`] or little [`Goal::Depth`]; [`catalog`] has whole circuits of them.
 //! * [`bristol`]: both Bristol formats, from untrusted text.
+//! * [`network`]: permutation networks of switches.
 //! * [`Program`]: a circuit over reused slots, in steps of local gates and independent ANDs, for protocols and
 //!   [evaluation](Circuit::evaluate) of 512 instances side by side.
 //!
@@ -29,6 +30,7 @@ pub mod catalog;
 mod circuit;
 mod error;
 mod evaluate;
+pub mod network;
 mod numbers;
 mod program;
 mod schedule;

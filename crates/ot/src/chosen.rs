@@ -56,7 +56,7 @@ impl Ot {
         self.hash_received(&mut received);
         let shape = (ring, choices.lanes());
         let masked = ctx.exchange::<Vector>(&[], &[(self.peer, shape), (self.peer, shape)]).await?;
-        let [mut chosen, mut other]: [Vector; 2] = masked.try_into().map_err(|_| crate::setup::LOST)?;
+        let [mut chosen, mut other]: [Vector; 2] = masked.try_into().map_err(|_| crate::roots::LOST)?;
         // m_0 + c (m_1 - m_0)
         other.sub_assign(&chosen);
         chosen.add_mul_assign(&other, &Wiped(choices.to_vector(ring)));
@@ -128,7 +128,7 @@ impl Ot {
     async fn take<M: Module>(&self, ctx: &Ctx, own: M, choices: &M) -> Result<M> {
         let mut share = Wiped(own);
         let incoming = [(self.peer, share.shape_of())];
-        let answer = ctx.exchange::<M>(&[], &incoming).await?.pop().ok_or(crate::setup::LOST)?;
+        let answer = ctx.exchange::<M>(&[], &incoming).await?.pop().ok_or(crate::roots::LOST)?;
         share.add_mul_assign(&answer, choices);
         Ok(share.into_inner())
     }

@@ -44,7 +44,7 @@ impl Cost {
 
 /// [`Ot::setup`](crate::Ot::setup): each party's messages.
 pub(crate) fn setup_messages(options: Options) -> [usize; 3] {
-    crate::setup::message_bytes(options)
+    crate::setup::shape(options).message_bytes()
 }
 
 /// [`Ot::setup`](crate::Ot::setup); both directions at once, so either end's bytes are a party's.

@@ -8,6 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `base` | base OT on ristretto255 (Masny, Rindal 2019) |
+//! | `roots` | what a pair of parties starts from: base OTs and trees, in both directions |
 //! | `tree` | trees of keys of which the peer knows all leaves but one |
 //! | `softspoken` | the extension (Roy 2022), semi-honest or malicious |
 //! | `source` | what an extension is to everything above |
@@ -15,6 +16,8 @@
 //! | `chosen` | chosen messages, shared products with a bit, selections of bits |
 //! | `tables` | 1-of-N OT |
 //! | `product` | shared products over Z_2^k |
+//! | [`correlated`] | shares of bits times an element over up to 256 bits |
+//! | [`vole`] | vector OLE over Z_2^m: shares of a key times a vector |
 //! | `triples` | multiplication triples over Z_2^k and for bits |
 //! | [`cost`] | what each costs |
 #![forbid(unsafe_code)]
@@ -23,18 +26,21 @@
 mod base;
 mod blocks;
 mod chosen;
+pub mod correlated;
 pub mod cost;
 mod cot;
 mod domains;
 mod flat;
 mod options;
 mod product;
+mod roots;
 mod setup;
 mod softspoken;
 pub mod source;
 mod tables;
 mod tree;
 mod triples;
+pub mod vole;
 
 pub use blocks::Blocks;
 pub use options::{Adversary, Options};

@@ -20,7 +20,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::cot::Pads;
 use crate::flat::flat;
-use crate::setup::{LOST, Ot, fits};
+use crate::roots::LOST;
+use crate::setup::{Ot, fits};
 use crate::source::{Received, Sender, Sent};
 
 /// Bytes of the sender's message: y_i in k - i bits, each row in whole bytes.

@@ -1,24 +1,17 @@
-//! The start of a session between two parties: base OTs and trees, in both directions at once.
-//!
-//! Three rounds: contributions to a session id, with the options; base OTs, whose two messages cross; the trees. Each
-//! party sends 34 + 128 (32 + 64) bytes and its trees' message. A message of another session, direction or place
-//! changes the keys, which the check of the trees finds.
+//! The start of a session between two parties, in both directions at once: what [`Roots`] gives, three rounds. Each
+//! party sends 34 + 128 (32 + 64) bytes and its trees' message.
 
 use std::cell::Cell;
 
 use quorate_crypto::{Prg, Seed, SessionId, Tccr};
-use quorate_engine::{Ctx, Error, Mismatch, Misuse, Result};
+use quorate_engine::{Ctx, Error, Misuse, Result};
 use zeroize::Zeroizing;
 
-use crate::base::{BaseReceiver, BaseSender, Direction, Key, RECEIVER_BYTES, SENDER_BYTES};
-use crate::options::{COLUMNS, Options};
+use crate::options::Options;
+use crate::roots::{Roots, Shape};
 use crate::softspoken::{SoftReceiver, SoftSender};
-use crate::tree;
+use crate::tree::Tree;
 use crate::triples::window_of;
-
-const CONTRIBUTION_BYTES: usize = 32;
-const OPTIONS_BYTES: usize = 2;
-const BASE_BYTES: usize = COLUMNS * (SENDER_BYTES + RECEIVER_BYTES);
 
 /// Oblivious transfers between this party and one peer, in both directions, for a session.
 pub struct Ot {
@@ -39,34 +32,11 @@ pub(crate) fn no_randomness() -> Error {
     Error::Bug { what: "the operating system has no randomness to give" }
 }
 
-/// An exchange gave fewer messages than were asked for.
-pub(crate) const LOST: Error = Error::Bug { what: "an exchange without its answer" };
-
 /// Delta of random bits, bit 0 set.
 fn draw_delta(coins: &mut Prg) -> Zeroizing<u128> {
     let mut bytes = Zeroizing::new([0; 16]);
     coins.fill(&mut *bytes);
     Zeroizing::new(u128::from_le_bytes(*bytes) | 1)
-}
-
-/// Delta's part in each tree.
-fn points(delta: &u128, depths: &[usize]) -> Zeroizing<Vec<usize>> {
-    let mut points = Zeroizing::new(Vec::with_capacity(depths.len()));
-    let mut at = 0;
-    for &depth in depths {
-        points.push((delta >> at) as usize & ((1 << depth) - 1));
-        at += depth;
-    }
-    points
-}
-
-/// The key that each base OT must give, 0 or 1: not that of the tree's next turn but the sibling's.
-fn base_choices(points: &[usize], depths: &[usize]) -> Zeroizing<Vec<u8>> {
-    let mut choices = Zeroizing::new(Vec::with_capacity(COLUMNS));
-    for (&depth, point) in depths.iter().zip(points) {
-        choices.extend((0..depth).rev().map(|bit| 1 - (point >> bit & 1) as u8));
-    }
-    choices
 }
 
 impl Ot {
@@ -86,35 +56,20 @@ impl Ot {
     pub async fn setup_from(ctx: &Ctx, peer: usize, options: Options, own: &Seed) -> Result<Ot> {
         options.check()?;
         let mut coins = own.prg("quorate/ot/setup", &(peer as u64).to_le_bytes());
-        let session = agree(ctx, peer, options, &mut coins).await?;
-        let (outward, inward) = directions(&session, ctx.me(), peer);
-        let depths = options.depths();
         let delta = draw_delta(&mut coins);
-        let points = points(&delta, &depths);
-        // A dry run has no base OTs, no keys and no trees, and sends zeros in their place.
-        let base = (!ctx.is_dry()).then(|| Base {
-            choosing: BaseReceiver::new(outward, base_choices(&points, &depths), &mut coins),
-            giving: BaseSender::new(inward, COLUMNS, &mut coins),
-        });
-
-        let message = base.as_ref().map_or_else(|| vec![0; BASE_BYTES], Base::message);
-        let received = swap(ctx, peer, &message, BASE_BYTES).await?;
-        let keys = base.map(|base| base.keys(&received)).transpose();
-        let keys = keys.map_err(|what| Error::Malformed { peer, what })?;
-
-        let blank = || (Vec::new(), vec![0; tree::message_bytes(&depths)]);
-        let (grown, message) = keys.as_ref().map_or_else(blank, |keys| tree::grow(&keys.given, &depths));
-        let received = swap(ctx, peer, &message, message.len()).await?;
-        let punctured = keys.map(|keys| tree::puncture(&keys.chosen, &depths, &points, &received)).transpose();
-        let punctured = punctured.map_err(|check| Error::Cheating { check })?.unwrap_or_default();
+        let shape = shape(options);
+        let points = shape.points(&delta);
+        let roots = Roots::grow(ctx, peer, &shape, &points, &mut coins).await?;
+        let own_trees = roots.own.iter().map(Tree::whole).collect();
+        let theirs = roots.theirs.into_iter().zip(points.iter()).map(|(leaves, &point)| Tree::without(leaves, point));
         Ok(Ot {
             peer,
             options,
-            sender: SoftSender::new(peer, options, *delta, punctured),
-            receiver: SoftReceiver::new(peer, options, grown),
-            sending: Tccr::new(&SessionId::from_bytes(outward.id)),
-            receiving: Tccr::new(&SessionId::from_bytes(inward.id)),
-            private: own.derive("quorate/ot/private", &session),
+            sender: SoftSender::new(peer, options, *delta, theirs.collect()),
+            receiver: SoftReceiver::new(peer, options, own_trees),
+            sending: Tccr::new(&SessionId::from_bytes(roots.outward)),
+            receiving: Tccr::new(&SessionId::from_bytes(roots.inward)),
+            private: own.derive("quorate/ot/private", &roots.session),
             window: Cell::new(window_of(0)),
         })
     }
@@ -195,60 +150,9 @@ impl Ot {
     }
 }
 
-/// The base OTs of both directions, between their two steps.
-struct Base {
-    choosing: BaseReceiver,
-    giving: BaseSender,
-}
-
-/// What they give.
-struct BaseKeys {
-    given: Vec<[Key; 2]>,
-    chosen: Vec<Key>,
-}
-
-impl Base {
-    fn message(&self) -> Vec<u8> {
-        [&self.choosing.message[..], &self.giving.message].concat()
-    }
-
-    fn keys(self, received: &[u8]) -> std::result::Result<BaseKeys, &'static str> {
-        let (chosen, given) = received.split_at(COLUMNS * RECEIVER_BYTES);
-        Ok(BaseKeys { given: self.giving.keys(chosen)?, chosen: self.choosing.keys(given)? })
-    }
-}
-
-/// Bytes of each of the messages that both parties send.
-pub(crate) fn message_bytes(options: Options) -> [usize; 3] {
-    [CONTRIBUTION_BYTES + OPTIONS_BYTES, BASE_BYTES, tree::message_bytes(&options.depths())]
-}
-
-/// The directions in which this party sends and receives.
-fn directions(session: &[u8; 32], me: usize, peer: usize) -> (Direction, Direction) {
-    // In the base OTs of an extension the roles are turned: whoever sends by the extension receives keys.
-    (Direction::new(session, me, peer), Direction::new(session, peer, me))
-}
-
-async fn swap(ctx: &Ctx, peer: usize, message: &[u8], length: usize) -> Result<Vec<u8>> {
-    let received = ctx.exchange_bytes(&[(peer, message)], &[(peer, length)]).await?;
-    received.into_iter().next().ok_or(LOST)
-}
-
-/// A session id to which both contribute, and the same options.
-async fn agree(ctx: &Ctx, peer: usize, options: Options, coins: &mut Prg) -> Result<[u8; 32]> {
-    let mut own = [0; CONTRIBUTION_BYTES];
-    coins.fill(&mut own);
-    let message = [&own[..], &options.encode()].concat();
-    let received = swap(ctx, peer, &message, CONTRIBUTION_BYTES + OPTIONS_BYTES).await?;
-    let (theirs, their_options) = received.split_at(CONTRIBUTION_BYTES);
-    if their_options != options.encode() && !ctx.is_dry() {
-        let theirs = Options::describe(their_options.try_into().unwrap_or_default()).into();
-        let ours = Options::describe(options.encode()).into();
-        return Err(Error::Mismatch(Mismatch::Options { peer, theirs, ours }));
-    }
-    let theirs: [u8; CONTRIBUTION_BYTES] = theirs.try_into().unwrap_or_default();
-    let ordered = if ctx.me() < peer { [own, theirs] } else { [theirs, own] };
-    Ok(*SessionId::from_contributions(&ordered).as_bytes())
+/// What both ends of a session choose alike.
+pub(crate) fn shape(options: Options) -> Shape {
+    Shape { depths: options.depths(), choices: options.encode(), describe: Options::describe }
 }
 
 /// The caller's mistake where operands do not fit.

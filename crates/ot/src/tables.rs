@@ -20,7 +20,8 @@ use zeroize::Zeroizing;
 use crate::blocks::Blocks;
 use crate::cot::charge_hashes;
 use crate::flat::{flat, tall};
-use crate::setup::{LOST, Ot, fits};
+use crate::roots::LOST;
+use crate::setup::{Ot, fits};
 use crate::source::{Choices, Received, Receiver, Sender, Sent};
 
 /// z x in GF(2^128) modulo z^128 + z^7 + z^2 + z + 1.

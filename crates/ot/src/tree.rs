@@ -27,10 +27,27 @@ type Nodes = Zeroizing<Vec<Node>>;
 /// The name of the check in an error.
 pub(crate) const CHECK: &str = "trees of the OT extension";
 
+/// The keys of one tree's leaves.
+pub(crate) type Leaves = Zeroizing<Vec<[u8; 16]>>;
+
 /// The leaves of one tree; at the peer in the order of their distance (xor) to its point, the first one missing.
 pub(crate) struct Tree {
     pub depth: usize,
     pub leaves: Vec<Option<Prf>>,
+}
+
+impl Tree {
+    /// The owner's.
+    pub fn whole(leaves: &Leaves) -> Tree {
+        Tree { depth: leaves.len().trailing_zeros() as usize, leaves: functions(leaves).collect() }
+    }
+
+    /// The peer's, which lacks the leaf at a point.
+    pub fn without(mut leaves: Leaves, point: usize) -> Tree {
+        by_distance(&mut leaves, point);
+        let depth = leaves.len().trailing_zeros() as usize;
+        Tree { depth, leaves: std::iter::once(None).chain(functions(&leaves[1..])).collect() }
+    }
 }
 
 /// Bytes of the owner's message for trees of these depths.
@@ -74,7 +91,7 @@ fn next_level(level: &Nodes) -> Nodes {
 }
 
 /// The keys and the checks of the leaves that the last level's nodes give.
-fn leaves_of(level: &Nodes) -> (Zeroizing<Vec<[u8; 16]>>, Nodes) {
+fn leaves_of(level: &Nodes) -> (Leaves, Nodes) {
     let (mut keys, mut checks) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
     for node in level.iter() {
         let leaf = expand::<{ 16 + CHECK_BYTES }>(node, domains::TREE_LEAF);
@@ -90,7 +107,7 @@ fn functions(keys: &[[u8; 16]]) -> impl Iterator<Item = Option<Prf>> {
 }
 
 /// The owner's trees, and its message. `keys` are the base OTs' outputs, level by level, tree by tree.
-pub(crate) fn grow(keys: &[[Key; 2]], depths: &[usize]) -> (Vec<Tree>, Vec<u8>) {
+pub(crate) fn grow(keys: &[[Key; 2]], depths: &[usize]) -> (Vec<Leaves>, Vec<u8>) {
     let (mut trees, mut message) = (Vec::new(), Vec::with_capacity(message_bytes(depths)));
     let mut all_checks = blake3::Hasher::new_derive_key(domains::TREE_CHECK);
     let mut keys = keys;
@@ -113,19 +130,20 @@ pub(crate) fn grow(keys: &[[Key; 2]], depths: &[usize]) -> (Vec<Tree>, Vec<u8>) 
             all_checks.update(check);
         }
         message.extend_from_slice(&sum);
-        trees.push(Tree { depth, leaves: functions(&leaf_keys).collect() });
+        trees.push(leaf_keys);
     }
     message.extend_from_slice(all_checks.finalize().as_bytes());
     (trees, message)
 }
 
-/// The peer's trees, or the check's failure. `keys` are its base OTs' outputs; `points` the leaf that each tree lacks.
+/// The peer's trees, with garbage in place of the leaf that each lacks; or the check's failure. `keys` are its base
+/// OTs' outputs; `points` the leaf that each tree lacks.
 pub(crate) fn puncture(
     keys: &[Key],
     depths: &[usize],
     points: &[usize],
     message: &[u8],
-) -> Result<Vec<Tree>, &'static str> {
+) -> Result<Vec<Leaves>, &'static str> {
     if message.len() != message_bytes(depths) {
         return Err("a message of trees of a wrong length");
     }
@@ -137,14 +155,12 @@ pub(crate) fn puncture(
         (keys, message) = (rest, rest_of_message);
         let (sums, check_sum) = part.split_at(part.len() - CHECK_BYTES);
         let level = known_nodes(own, depth, point, sums);
-        let (mut leaf_keys, mut checks) = leaves_of(&level);
+        let (leaf_keys, mut checks) = leaves_of(&level);
         fill_in(&mut checks, point as u64, check_sum.try_into().unwrap_or_default());
         for check in checks.iter() {
             all_checks.update(check);
         }
-        by_distance(&mut leaf_keys, point);
-        let leaves = std::iter::once(None).chain(functions(&leaf_keys[1..])).collect();
-        trees.push(Tree { depth, leaves });
+        trees.push(leaf_keys);
     }
     if ct_eq(all_checks.finalize().as_bytes(), message) { Ok(trees) } else { Err(CHECK) }
 }
@@ -214,6 +230,16 @@ mod tests {
         keys.iter().zip(turns).map(|(pair, turn)| pair[1 - turn].clone()).collect()
     }
 
+    fn grown(keys: &[[Key; 2]], depths: &[usize]) -> (Vec<Tree>, Vec<u8>) {
+        let (trees, message) = grow(keys, depths);
+        (trees.iter().map(Tree::whole).collect(), message)
+    }
+
+    fn punctured(keys: &[Key], depths: &[usize], points: &[usize], message: &[u8]) -> Result<Vec<Tree>, &'static str> {
+        let trees = puncture(keys, depths, points, message)?;
+        Ok(trees.into_iter().zip(points).map(|(leaves, &point)| Tree::without(leaves, point)).collect())
+    }
+
     fn value(leaf: &Option<Prf>) -> Option<[u8; 16]> {
         leaf.as_ref().map(|prf| {
             let mut out = [[0; 16]];
@@ -226,12 +252,12 @@ mod tests {
     fn the_peer_knows_every_leaf_but_one() {
         for depth in 1..=6usize {
             let keys = keys(depth);
-            let (trees, message) = grow(&keys, &[depth]);
+            let (trees, message) = grown(&keys, &[depth]);
             assert_eq!(message.len(), message_bytes(&[depth]));
             let all: Vec<_> = trees[0].leaves.iter().map(value).collect();
             assert!(all.len() == 1 << depth && (0..all.len()).all(|i| !all[..i].contains(&all[i])));
             for point in 0..1 << depth {
-                let known = puncture(&chosen(&keys, &[depth], &[point]), &[depth], &[point], &message).unwrap();
+                let known = punctured(&chosen(&keys, &[depth], &[point]), &[depth], &[point], &message).unwrap();
                 for (y, leaf) in known[0].leaves.iter().enumerate() {
                     assert_eq!(value(leaf), if y == 0 { None } else { all[y ^ point] }, "depth {depth}, point {point}");
                 }
@@ -243,8 +269,8 @@ mod tests {
     fn several_trees_of_several_depths() {
         let (depths, points) = ([3, 1, 8, 2], [5, 0, 200, 3]);
         let keys = keys(14);
-        let (trees, message) = grow(&keys, &depths);
-        let known = puncture(&chosen(&keys, &depths, &points), &depths, &points, &message).unwrap();
+        let (trees, message) = grown(&keys, &depths);
+        let known = punctured(&chosen(&keys, &depths, &points), &depths, &points, &message).unwrap();
         for ((tree, known), point) in trees.iter().zip(&known).zip(points) {
             assert_eq!(tree.depth, known.depth);
             for y in 1..known.leaves.len() {
@@ -259,12 +285,12 @@ mod tests {
         let (depths, points) = ([3, 2], [5, 1]);
         let keys = keys(5);
         let own = chosen(&keys, &depths, &points);
-        let (trees, message) = grow(&keys, &depths);
+        let (trees, message) = grown(&keys, &depths);
         let (mut found, mut harmless) = (0, 0);
         for bit in 0..8 * message.len() {
             let mut message = message.clone();
             message[bit / 8] ^= 1 << (bit % 8);
-            match puncture(&own, &depths, &points, &message) {
+            match punctured(&own, &depths, &points, &message) {
                 Err(check) => {
                     assert_eq!(check, CHECK);
                     found += 1;
@@ -292,7 +318,7 @@ mod tests {
             if exact {
                 bytes.resize(message_bytes(&depths), 0);
             }
-            prop_assert!(puncture(&chosen(&keys(5), &depths, &points), &depths, &points, &bytes).is_err());
+            prop_assert!(punctured(&chosen(&keys(5), &depths, &points), &depths, &points, &bytes).is_err());
         }
     }
 }

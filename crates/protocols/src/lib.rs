@@ -5,9 +5,8 @@
 use quorate_aby::Aby;
 use quorate_engine::Result;
 use quorate_gadgets::{Descriptor, Family};
-#[cfg(feature = "testing")]
-use quorate_insecure::Insecure;
 use quorate_rss::Rss;
+use quorate_spdz2k::Spdz2k;
 
 /// A security model that this release can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,9 +15,8 @@ pub enum Protocol {
     Rss,
     /// Additive and xor sharing, garbled circuits: 2 parties, semi-honest.
     Aby,
-    /// For tests of all that families stand on: nothing is hidden.
-    #[cfg(feature = "testing")]
-    Insecure,
+    /// Additive sharing with tags: any number of parties, malicious, all but one.
+    Spdz2k,
 }
 
 /// What is done alike for every family.
@@ -32,20 +30,14 @@ pub trait Visit {
 
 impl Protocol {
     /// All of them, the one first that holds where none is named.
-    pub const ALL: &[Protocol] = &[
-        Protocol::Rss,
-        Protocol::Aby,
-        #[cfg(feature = "testing")]
-        Protocol::Insecure,
-    ];
+    pub const ALL: &[Protocol] = &[Protocol::Rss, Protocol::Aby, Protocol::Spdz2k];
 
     /// Does something for its family.
     pub fn visit<V: Visit>(self, visit: V) -> V::Out {
         match self {
             Protocol::Rss => visit.family::<Rss>(),
             Protocol::Aby => visit.family::<Aby>(),
-            #[cfg(feature = "testing")]
-            Protocol::Insecure => visit.family::<Insecure>(),
+            Protocol::Spdz2k => visit.family::<Spdz2k>(),
         }
     }
 

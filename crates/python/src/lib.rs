@@ -31,5 +31,6 @@ fn _quorate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tools::check_protocol, module)?)?;
     module.add_function(wrap_pyfunction!(tools::families, module)?)?;
     module.add_function(wrap_pyfunction!(tools::recalibrate, module)?)?;
+    module.add("OPTIMISED", !cfg!(debug_assertions))?;
     Ok(())
 }

@@ -140,7 +140,7 @@ pub fn stream(bytes: usize) {
 }
 
 /// Charges a loop over so many bytes of values that take `whole` together.
-pub(crate) fn stream_within(bytes: usize, whole: usize) {
+pub fn stream_within(bytes: usize, whole: usize) {
     charge(if whole <= NEAR_BYTES { Kernel::Stream } else { Kernel::StreamFar }, bytes);
 }
 

@@ -11,7 +11,7 @@ use super::{Batch, GROUP, cost};
 use crate::blocks::Blocks;
 use crate::cost::Cost;
 use crate::options::Options;
-use crate::setup::LOST;
+use crate::roots::LOST;
 use crate::source::{Sender, Sent};
 use crate::tree::Tree;
 use zeroize::Zeroize;

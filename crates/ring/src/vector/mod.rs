@@ -1,6 +1,7 @@
 //! Vectors over Z_2^k, or shapes of such.
 
 mod arith;
+mod chosen;
 mod convert;
 mod range;
 mod root;

@@ -112,59 +112,110 @@ fn parties_forget_each_at_its_own_time_and_stay_alike() {
     }
 }
 
-/// Requests that differ in one thing each, asked for again and again: where a party remembers one, it looks whether a
-/// dry run finds the same now (see `plan/again.rs`), and the results are those of what was asked for.
-fn ask_again(protocol: Protocol, parties: usize) {
-    let options = LocalOptions {
-        protocol,
-        parties,
-        network: None,
-        insecure_seed: None,
-        check: false,
-        options: Options::default(),
-    };
-    let mut session = Session::local(options).unwrap();
-    let at = |line| Source::new("test.py", line);
-    let (values, mut kept) = ([vec![3, -4, 5], vec![-6, 7, 8]], Vec::new());
-    for turn in 0..3 {
-        for case in 0..9 {
-            let owner = usize::from(case == 1);
-            let [x, y] = [0, 1].map(|i| {
-                let party = if case == 2 { 0 } else { (i + owner) % 2 };
-                let x = session.build(at(1), |mut b| b.input(party, parties, &[3], Dtype::INT64, None)).unwrap();
-                session.provide(x, party, &Data::Ints(values[i].clone())).unwrap();
-                x
-            });
-            let second = if case == 3 { x } else { y };
-            let line = if case == 4 { 3 } else { 2 };
-            let product = session.build(at(line), |mut b| b.binary(BinaryOp::Mul, x, second)).unwrap();
-            let by = [1 + i128::from(case == 5), 1];
-            let by = [by[0], by[1], by[1]];
-            let result = session
-                .build(at(2), |mut b| b.binary(BinaryOp::Mul, product, Operand::Ints { shape: &[3], values: &by }))
-                .unwrap();
-            if case == 6 {
-                session.run(&[(product, None)]).unwrap().finish().unwrap();
-            }
-            let to = (case == 7).then_some(1);
-            let revealed = session.run(&[(result, to)]).unwrap().finish().unwrap();
-            let wanted: Vec<i64> =
-                (0..3).map(|i| values[0][i] * values[usize::from(case != 3)][i] * by[i] as i64).collect();
-            let case = format!("{protocol:?}, turn {turn}, case {case}");
-            assert!(matches!(&revealed[0], Some(Data::Ints(found)) if *found == wanted), "{case}");
-            kept.push(product);
-            [x, y, result].into_iter().for_each(|id| session.release(id));
-            if case.ends_with('8') {
-                kept.drain(..).for_each(|id| session.release(id));
-            }
-        }
-    }
-    session.close(false);
+/// What one request has that others have not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Case {
+    Plain,
+    OtherOwners,
+    OneOwner,
+    Square,
+    OtherLine,
+    OtherPublicNumbers,
+    OperandExists,
+    ToOne,
+    OtherOperands,
+    ProductStays,
+    MoreIsHeld,
 }
 
+impl Case {
+    const ALL: [Case; 11] = [
+        Case::Plain,
+        Case::OtherOwners,
+        Case::OneOwner,
+        Case::Square,
+        Case::OtherLine,
+        Case::OtherPublicNumbers,
+        Case::OperandExists,
+        Case::ToOne,
+        Case::OtherOperands,
+        Case::ProductStays,
+        Case::MoreIsHeld,
+    ];
+
+    /// p = x y, q = x y and p q times public numbers; with one thing that is not so.
+    fn ask(self, session: &mut Session) {
+        let at = |line| Source::new("test.py", line);
+        let (parties, len) = (session.parties(), 1000);
+        let data: [Vec<i64>; 2] = [(0..len).map(|i| i % 7 - 3).collect(), (0..len).map(|i| i % 5 - 2).collect()];
+        let owners = match self {
+            Case::OtherOwners => [1, 0],
+            Case::OneOwner => [0, 0],
+            _ => [0, 1],
+        };
+        let shape = [len as usize];
+        let [x, y] = [0, 1].map(|i| {
+            let x = session.build(at(1), |mut b| b.input(owners[i], parties, &shape, Dtype::INT64, None)).unwrap();
+            session.provide(x, owners[i], &Data::Ints(data[i].clone())).unwrap();
+            x
+        });
+        let second = if self == Case::Square { x } else { y };
+        let line = if self == Case::OtherLine { 3 } else { 2 };
+        let mut times = |a, b| session.build(at(line), |mut program| program.binary(BinaryOp::Mul, a, b)).unwrap();
+        let p = times(x, second);
+        let q = times(if self == Case::OtherOperands { p } else { x }, second);
+        let product = times(p, q);
+        let by: Vec<i128> =
+            (0..i128::from(len)).map(|i| 1 + i % (2 + i128::from(self == Case::OtherPublicNumbers))).collect();
+        let public = Operand::Ints { shape: &shape, values: &by };
+        let result = session.build(at(2), |mut b| b.binary(BinaryOp::Mul, product, public)).unwrap();
+        let held =
+            (self == Case::MoreIsHeld).then(|| session.build(at(4), |mut b| b.binary(BinaryOp::Add, x, x)).unwrap());
+        if let Some(first) = held.or((self == Case::OperandExists).then_some(p)) {
+            session.run(&[(first, None)]).unwrap().finish().unwrap();
+        }
+        if self != Case::ProductStays {
+            session.release(p);
+        }
+        [x, y, q, product].into_iter().for_each(|id| session.release(id));
+        let to = (self == Case::ToOne).then_some(1);
+        let revealed = session.run(&[(result, to)]).unwrap().finish().unwrap();
+        let wanted = (0..len as usize).map(|i| {
+            let (x, y) = (data[0][i], data[usize::from(self != Case::Square)][i]);
+            let q = if self == Case::OtherOperands { x * y * y } else { x * y };
+            x * y * q * by[i] as i64
+        });
+        let wanted: Vec<i64> = wanted.collect();
+        assert!(matches!(&revealed[0], Some(Data::Ints(found)) if *found == wanted), "{self:?}");
+        [Some(result), held, (self == Case::ProductStays).then_some(p)]
+            .into_iter()
+            .flatten()
+            .for_each(|id| session.release(id));
+    }
+}
+
+/// Requests that differ in one thing each, after one another in every order of two: where a party remembers one, it
+/// looks whether a dry run finds the same now (see `plan/again.rs`), and the results are those of what was asked for.
 #[test]
 fn what_is_remembered_of_requests_is_what_dry_runs_find() {
     for &protocol in Protocol::ALL {
-        ask_again(protocol, protocol.descriptor().parties.usual[0]);
+        let parties = protocol.descriptor().parties.usual[0];
+        let options = Options::default();
+        let mut session = Session::local(LocalOptions {
+            protocol,
+            parties,
+            network: None,
+            insecure_seed: None,
+            check: false,
+            options,
+        })
+        .unwrap();
+        for _ in 0..3 {
+            Case::ALL.into_iter().for_each(|case| {
+                case.ask(&mut session);
+                Case::Plain.ask(&mut session); // what is there beside is let go of
+            });
+        }
+        session.close(false);
     }
 }

@@ -30,7 +30,7 @@ fn sum_of_pairs(graph: &mut Graph, op: BinaryOp, rows: usize, numbers: usize) ->
 
 #[test]
 fn sums_of_many_pairs_go_in_pieces_by_themselves() {
-    for op in [BinaryOp::Eq, BinaryOp::Lt, BinaryOp::Mul] {
+    for op in [BinaryOp::Lt, BinaryOp::Mul] {
         let mut graph = Graph::default();
         let (sums, pairs) = sum_of_pairs(&mut graph, op, 200_000, 500);
         let (schedule, whole) = scheduled(&graph, sums, Domains::default()).unwrap();

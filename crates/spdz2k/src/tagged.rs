@@ -4,17 +4,13 @@
 use quorate_engine::{Linear, Update};
 use quorate_ring::{Ring, Vector};
 
-/// Bits by which shares are wider than their values: s.
-pub(crate) const EXTRA_BITS: u32 = 64;
-
-/// The ring of the shares of values over this one.
-pub(crate) fn wide(ring: Ring) -> Ring {
-    Ring::of(ring.bits() + EXTRA_BITS)
-}
+use crate::shared::Shared;
 
 /// One party's share of a vector, and of its tags.
 #[derive(Clone)]
 pub struct Tagged {
+    /// The ring of the values.
+    pub(crate) ring: Ring,
     pub(crate) share: Vector,
     pub(crate) tag: Vector,
 }
@@ -22,12 +18,17 @@ pub struct Tagged {
 impl Tagged {
     /// The ring of the values, and how many there are.
     pub(crate) fn shape(&self) -> (Ring, usize) {
-        (Ring::of(self.share.ring().bits() - EXTRA_BITS), self.share.len())
+        (self.ring, self.share.len())
+    }
+
+    /// The ring of shares of values over another one.
+    fn wide(&self, ring: Ring) -> Ring {
+        Ring::of(ring.bits() + self.share.ring().bits() - self.ring.bits())
     }
 
     /// What a linear function makes of share and tag.
     pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Tagged {
-        Tagged { share: function(&self.share), tag: function(&self.tag) }
+        Tagged { ring: self.ring, share: function(&self.share), tag: function(&self.tag) }
     }
 
     /// What a bilinear function makes of two shares, and of their tags.
@@ -43,9 +44,26 @@ impl Tagged {
         function(&mut self.tag, &other.tag);
     }
 
+    /// Shares of values over this ring.
+    pub(crate) fn of(ring: Ring, shared: &Shared) -> Tagged {
+        Tagged { ring, share: shared.share.clone(), tag: shared.tag.clone() }
+    }
+
+    /// Half of them, where all shares and tags are even; modulo half as much.
+    pub(crate) fn halved(&self) -> Tagged {
+        let ring = Ring::of(self.ring.bits() - 1);
+        let wide = self.wide(ring);
+        let half = |x: &Vector| {
+            let mut half = x.clone();
+            half.shr_logical(1);
+            half.convert(wide)
+        };
+        Tagged { ring, ..self.map(half) }
+    }
+
     pub(crate) fn concat(parts: &[&Tagged]) -> Tagged {
         let all = |of: fn(&Tagged) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
-        Tagged { share: all(|part| &part.share), tag: all(|part| &part.tag) }
+        Tagged { ring: parts[0].ring, share: all(|part| &part.share), tag: all(|part| &part.tag) }
     }
 
     /// A linear map of the values: rings and public factors are meant for those, and are wider here.
@@ -56,8 +74,8 @@ impl Tagged {
             Linear::Factors(factors) => each(&Linear::Factors(&factors.convert(ring))),
             Linear::MatrixLeft(matrix, dims) => each(&Linear::MatrixLeft(&matrix.convert(ring), *dims)),
             Linear::MatrixRight(matrix, dims) => each(&Linear::MatrixRight(&matrix.convert(ring), *dims)),
-            Linear::Reduce(ring) => each(&Linear::Reduce(wide(*ring))),
-            Linear::Raise(ring, shift) => each(&Linear::Raise(wide(*ring), *shift)),
+            Linear::Reduce(small) => Tagged { ring: *small, ..each(&Linear::Reduce(self.wide(*small))) },
+            Linear::Raise(other, shift) => Tagged { ring: *other, ..each(&Linear::Raise(self.wide(*other), *shift)) },
             Linear::Slice(_)
             | Linear::Gather(_)
             | Linear::Repeat(_)

@@ -4,10 +4,10 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::bits::{TaggedBits, to_elements};
-use crate::party::{Insecure, check_party};
-use crate::tagged::{Tagged, wide};
+use crate::party::Spdz2k;
+use crate::tagged::Tagged;
 
-impl Insecure {
+impl Spdz2k {
     pub(crate) async fn share_input(
         &self,
         ctx: &Ctx,
@@ -15,23 +15,25 @@ impl Insecure {
         (ring, len): (Ring, usize),
         value: Option<&Vector>,
     ) -> Result<Tagged> {
-        check_party(self.parties, owner)?;
-        let (mask, shared) = self.mask(ctx, ring, len);
-        let difference = match self.me == owner {
+        self.check_party(owner)?;
+        let mask = self.mask(ctx, owner, (ring, len)).await?;
+        let difference = match self.keys.me == owner {
             true => {
                 let mut difference = match value {
-                    Some(value) if !ctx.is_dry() => value.convert(wide(ring)),
-                    _ => Vector::shape(wide(ring), len),
+                    Some(value) if !ctx.is_dry() => value.convert(ring),
+                    _ => Vector::shape(ring, len),
                 };
-                difference.sub_assign(&mask);
-                for peer in self.peers() {
+                difference.sub_assign(&mask.share.convert(ring));
+                difference.reduce();
+                for peer in self.keys.peers() {
                     ctx.send(peer, &difference).await?;
                 }
                 difference
             }
-            false => ctx.receive::<Vector>(owner, (wide(ring), len)).await?,
+            false => ctx.receive::<Vector>(owner, (ring, len)).await?,
         };
-        Ok(self.plus(&shared, &difference))
+        self.note_input(ctx, &difference);
+        Ok(self.plus(&mask, &difference.convert(mask.share.ring())))
     }
 
     pub(crate) async fn share_input_bits(
@@ -50,11 +52,11 @@ impl Insecure {
     /// x + value, which all know, in the ring of the shares.
     pub(crate) fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
         let mut sum = x.clone();
-        if self.me == 0 {
+        if self.keys.me == 0 {
             sum.share.add_assign(value);
         }
         let mut tag = value.clone();
-        tag.scale(self.key());
+        tag.scale(self.keys.key());
         sum.tag.add_assign(&tag);
         sum
     }

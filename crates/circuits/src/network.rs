@@ -14,13 +14,15 @@ use zeroize::Zeroizing;
 
 /// A switch on two cells; `crossed` where it exchanges them (no use where no permutation is given).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Switch {
+pub struct Switch {
+    /// The cells, by number.
     pub cells: [u32; 2],
+    /// Whether it exchanges them.
     pub crossed: bool,
 }
 
 /// Layers of switches: those of one layer touch different cells.
-pub(crate) type Layers = Zeroizing<Vec<Vec<Switch>>>;
+pub type Layers = Zeroizing<Vec<Vec<Switch>>>;
 
 impl zeroize::Zeroize for Switch {
     fn zeroize(&mut self) {
@@ -29,22 +31,22 @@ impl zeroize::Zeroize for Switch {
 }
 
 /// Switches in the network of so many cells.
-pub(crate) fn switches(count: usize) -> usize {
+pub fn switches(count: usize) -> usize {
     (1..=count).map(|i| i.next_power_of_two().trailing_zeros() as usize).sum()
 }
 
 /// The network on so many cells.
-pub(crate) fn network(count: usize) -> Layers {
+pub fn network(count: usize) -> Layers {
     layers(count, None)
 }
 
 /// The network that brings cell order[i] to cell i.
-pub(crate) fn routed(order: &[u32]) -> Layers {
+pub fn routed(order: &[u32]) -> Layers {
     layers(order.len(), Some(order))
 }
 
 /// The switches `range` of all, counted layer by layer: what each layer has of them.
-pub(crate) fn part(layers: &Layers, range: Range<usize>) -> impl Iterator<Item = &[Switch]> {
+pub fn part(layers: &Layers, range: Range<usize>) -> impl Iterator<Item = &[Switch]> {
     let mut before = 0;
     let within = layers.iter().map(move |layer| {
         let [start, end] = [range.start, range.end].map(|at| at.saturating_sub(before).min(layer.len()));

@@ -1,11 +1,9 @@
 //! The family behind the interface that gadgets are written in; every gadget is the general one.
 
-use std::borrow::Cow;
-
 use quorate_circuits::Program;
 use quorate_engine::{
-    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Positions, Result, Sharing, Stocks, TruncMasks,
-    Update, UpdateBits,
+    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, Stocks, TruncMasks, Update,
+    UpdateBits,
 };
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
@@ -14,20 +12,20 @@ use quorate_gadgets::{
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::bits::{TaggedBits, from_elements, to_elements};
-use crate::dealer::Kind;
-use crate::party::Insecure;
-use crate::tagged::{Tagged, wide};
+use crate::party::Spdz2k;
+use crate::stock::Kind;
+use crate::tagged::Tagged;
 
-quorate_gadgets::functions_here! { Insecure, Tagged }
+quorate_gadgets::functions_here! { Spdz2k, Tagged }
 
-impl Garbles for Insecure {
+impl Garbles for Spdz2k {
     type Y = NoLabels;
 }
 
-impl Gadgets for Insecure {
-    gadgets_here! { Insecure, Tagged, TaggedBits }
+impl Gadgets for Spdz2k {
+    gadgets_here! { Spdz2k, Tagged, TaggedBits }
 
-    compiled_here! { Insecure:
+    compiled_here! { Spdz2k:
         fn msb(s, ctx, at x: Tagged) -> TaggedBits { compare::msb(s, ctx, x) }
         fn lt(s, ctx, at x: Tagged, at y: Tagged, val width: Width) -> TaggedBits { compare::lt(s, ctx, x, y, width) }
         fn eqz(s, ctx, at x: Tagged) -> TaggedBits { equality::eqz(s, ctx, x) }
@@ -46,7 +44,7 @@ impl Gadgets for Insecure {
     }
 }
 
-impl Sharing for Insecure {
+impl Sharing for Spdz2k {
     type A = Tagged;
     type B = TaggedBits;
 
@@ -62,12 +60,8 @@ impl Sharing for Insecure {
     }
 
     fn public(&self, value: &Vector) -> Tagged {
-        let value = value.convert(wide(value.ring()));
-        let nothing = match value.is_shape() {
-            true => Vector::shape(value.ring(), value.len()),
-            false => Vector::zeros(value.ring(), value.len()),
-        };
-        self.plus(&Tagged { share: nothing.clone(), tag: nothing }, &value)
+        let nothing = self.blank(value.is_shape(), (value.ring(), value.len()));
+        self.add_public(&nothing, value)
     }
 
     fn public_bits(&self, value: &Bits) -> TaggedBits {
@@ -132,7 +126,7 @@ impl Sharing for Insecure {
         x.elements.linear(&Linear::Raise(ring, ring.bits() - 1))
     }
 
-    compiled_here! { Insecure:
+    compiled_here! { Spdz2k:
         fn input(s, ctx, val owner: usize, val shape: (Ring, usize), maybe value: Vector) -> Tagged {
             s.share_input(ctx, owner, shape, value)
         }
@@ -142,12 +136,12 @@ impl Sharing for Insecure {
         fn bilinear(s, ctx, val form: Form, at x: Tagged, at y: Tagged) -> Tagged { s.multiply(ctx, form, x, y) }
         fn and(s, ctx, at x: TaggedBits, at y: TaggedBits) -> TaggedBits { s.multiply_bits(ctx, x, y) }
         fn open(s, ctx, at x: Tagged) -> Opened<Vector> {
-            async { Ok(ctx.opened(s.open_elements(ctx, x).await?.convert(x.shape().0))) }
+            async { Ok(ctx.opened(s.open_elements(ctx, x).await?)) }
         }
         fn open_bits(s, ctx, at x: TaggedBits) -> Opened<Bits> {
             async { Ok(ctx.opened(from_elements(&s.open_elements(ctx, &x.elements).await?, x.shape()))) }
         }
-        fn check(s, ctx) -> Checked { s.check_tags(ctx) }
+        fn check(s, ctx) -> Checked { s.check_openings(ctx) }
         fn reveal(s, ctx, at checked: Checked, at x: Tagged, val to: Option<usize>) -> Option<Opened<Vector>> {
             s.reveal_vector(ctx, checked, x, to)
         }
@@ -168,33 +162,21 @@ impl Sharing for Insecure {
         cut: Option<u32>,
         len: usize,
     ) -> Result<EdaBits<Tagged, TaggedBits>> {
-        self.deal_edabits(ctx, (ring, ring), cut, len).await
+        self.draw_edabits(ctx, (ring, ring), cut, len).await
     }
 
     async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Tagged>> {
-        self.deal_trunc_masks(ctx, ring, shift, len).await
+        self.draw_trunc_masks(ctx, ring, shift, len).await
     }
 
     async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Tagged, TaggedBits>> {
         if wide.bits() <= ring.bits() {
             return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
         }
-        self.deal_edabits(ctx, (ring, wide), None, len).await
+        self.draw_edabits(ctx, (ring, wide), None, len).await
     }
 
-    /// In an order that everybody could know.
     async fn shuffle(&self, ctx: &Ctx, columns: &[&Tagged], rows: usize) -> Result<Vec<Tagged>> {
-        let order = self.order(ctx, rows);
-        let shuffled = |column: &&Tagged| {
-            let len = column.shape().1;
-            if !len.is_multiple_of(rows.max(1)) || (rows == 0 && len > 0) {
-                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: len }.into());
-            }
-            let width = len / rows.max(1);
-            let row = |&from: &u32| (0..width as u32).map(move |i| from * width as u32 + i);
-            let positions = || Cow::Owned(order.iter().flat_map(row).collect());
-            Ok(column.linear(&Linear::Gather(Positions::later(len, &positions))))
-        };
-        columns.iter().map(shuffled).collect()
+        self.shuffle_rows(ctx, columns, rows).await
     }
 }

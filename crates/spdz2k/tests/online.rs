@@ -5,13 +5,13 @@ use std::panic::catch_unwind;
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, Width};
-use quorate_insecure::Insecure;
 use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::{Params, Spdz2k};
 
 const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
 
 /// Two inputs, their product, and where it is less than the first; both to all, the product to party 1 only, too.
-async fn program(s: &Insecure, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
+async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     let ring = Ring::of(64);
     let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &VALUES));
     let x = s.input(ctx, 0, (ring, 3), own(0).as_ref()).await?;
@@ -40,7 +40,7 @@ fn run(n: usize, cheat: usize, tampered: Option<Tampered>) -> Vec<Ended> {
             party.insecure_tamper(tampered);
         }
         let mut run = party.begin_alone().unwrap();
-        let set_up = run.phase(Phase::Offline, async |ctx| Insecure::setup(ctx, None).await);
+        let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::insecure_set_up(ctx, Params::default(), None).await);
         let done = set_up.and_then(|s| run.phase(Phase::Online, async |ctx| program(&s, ctx).await));
         let online = run.finish().online;
         (done, online, party.insecure_sent())
@@ -57,7 +57,7 @@ fn wanted(me: usize) -> Vec<Vec<i64>> {
 #[test]
 fn costs_are_those_of_a_dry_run_and_results_are_right() {
     for n in [2, 3, 5] {
-        let all = async |ctx: &Ctx| program(&Insecure::dry(n, ctx.me())?, ctx).await;
+        let all = async |ctx: &Ctx| program(&Spdz2k::insecure_dry(n, ctx.me(), Params::default())?, ctx).await;
         let predicted = dry::together(&vec![0; n], Phase::Online, all).unwrap();
         for (me, (done, online, _)) in run(n, 0, None).into_iter().enumerate() {
             assert_eq!(done.unwrap(), wanted(me), "n {n}");
@@ -83,4 +83,56 @@ fn no_changed_message_leads_to_a_wrong_result() {
         }
         assert!(messages > 15 && caught > messages * (n - 1) / 2, "n {n}: {caught} of {messages}");
     }
+}
+
+/// The share of an input is its mask at its owner, and all know what differs: a share that is told as it is would tell
+/// the input, of each summand of a sum, and of what only one party may see.
+#[test]
+fn what_a_party_tells_says_nothing_of_its_inputs() {
+    let heard = parties(3, |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let done = run.phase(Phase::Online, async |ctx| {
+            let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
+            s.insecure_listen();
+            let ring = Ring::of(64);
+            let own = |owner: usize| (me == owner).then(|| Vector::from_i64s(ring, &VALUES));
+            let x = s.input(ctx, 0, (ring, 3), own(0).as_ref()).await?;
+            let y = s.input(ctx, 1, (ring, 3), own(1).as_ref()).await?;
+            let checked = s.check(ctx).await?;
+            s.reveal(ctx, &checked, &s.add(&x, &y), None).await?;
+            s.reveal(ctx, &checked, &y, Some(0)).await?;
+            s.check(ctx).await?;
+            Ok(s.insecure_heard())
+        });
+        run.finish();
+        done.unwrap()
+    });
+    let [_, of_y, sum, to_one] = <[Vec<Vector>; 4]>::try_from(heard[2].clone()).unwrap();
+    for told in [&sum[1], &to_one[1]] {
+        let mut guess = told.clone();
+        guess.add_assign(&of_y[0]);
+        assert!(guess.to_i64s().iter().zip(VALUES).all(|(guess, value)| *guess != value), "a share tells an input");
+    }
+    let mut total = sum[0].clone();
+    sum[1..].iter().for_each(|low| total.add_assign(low));
+    assert_eq!(total.to_i64s(), VALUES.map(|x| 2 * x));
+}
+
+/// An opening since a check began is one to check, whatever it is for: a product's, too.
+#[test]
+fn nothing_is_revealed_after_a_product_that_was_not_checked() {
+    let refused = parties(2, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let done = run.phase(Phase::Online, async |ctx| {
+            let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
+            let x = s.public(&Vector::from_i64s(Ring::of(64), &VALUES));
+            let checked = s.check(ctx).await?;
+            let product = s.mul(ctx, &x, &x).await?;
+            s.reveal(ctx, &checked, &product, None).await.map(|_| ())
+        });
+        run.finish();
+        done
+    });
+    assert!(refused.iter().any(|done| matches!(done, Err(Error::Bug { .. }))));
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use quorate_engine::{Axis, Linear, LinearBits, Positions, RowStep, Update, UpdateBits};
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::tagged::{Tagged, wide};
+use crate::tagged::Tagged;
 
 /// One party's share of a matrix of bits.
 #[derive(Clone)]
@@ -90,7 +90,7 @@ impl TaggedBits {
             LinearBits::GatherLanes(positions) => {
                 self.gather((rows, positions.len()), |row, lane| row * lanes + positions.list()[lane] as usize)
             }
-            LinearBits::Mask(mask) => in_rows(rows, &Linear::Factors(&to_elements(mask, wide(Ring::of(1))))),
+            LinearBits::Mask(mask) => in_rows(rows, &Linear::Factors(&to_elements(mask, Ring::of(1)))),
             LinearBits::RepeatRow(count) => in_rows(*count, &Linear::Repeat(*count)),
             LinearBits::ZerosBelow(more) => {
                 let zeros = elements.map(|vector| match vector.is_shape() {

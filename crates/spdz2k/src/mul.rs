@@ -1,14 +1,17 @@
-//! Products: [x y] = [c] + d [b] + [a] e + d e, where d = x - a and e = y - b are opened.
+//! Products: [x y] = [c] + d [b] + [a] e + d e, where d = x - a and e = y - b are opened. A matrix product takes a
+//! triple for each product of two elements.
 
-use quorate_engine::{Ctx, Form, Misuse, Result, Stocks};
+use std::borrow::Cow;
+
+use quorate_engine::{Ctx, Form, Linear, Misuse, Positions, Result, Stocks};
 use quorate_ring::Vector;
 
 use crate::bits::TaggedBits;
-use crate::dealer::Kind;
-use crate::party::Insecure;
+use crate::party::Spdz2k;
+use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-impl Insecure {
+impl Spdz2k {
     pub(crate) async fn multiply(&self, ctx: &Ctx, form: Form, x: &Tagged, y: &Tagged) -> Result<Tagged> {
         let ((ring, left), (other, right)) = (x.shape(), y.shape());
         let lens = match form {
@@ -22,15 +25,32 @@ impl Insecure {
         if [left, right] != lens {
             return Err(Misuse::Length { what: "a product", left, right }.into());
         }
-        // A sum of products is that of products apart: the triples are the same.
-        let (kind, count) = match form {
-            Form::Product | Form::Dot { .. } => (Kind::Triple { bits: ring.bits() }, left),
-            Form::MatMul { m, k, n } => (Kind::MatrixTriple { bits: ring.bits(), dims: (m, k, n) }, 1),
+        let triples =
+            |count| async move { self.draw(ctx, Kind::Triple { bits: ring.bits() }, count).await?.into_vectors() };
+        // A sum of products is that of products apart.
+        let Form::MatMul { m, k, n } = form else {
+            return self.multiply_with(ctx, form, [x, y], triples(left).await?).await;
         };
-        let [a, b, c] = self.draw(ctx, kind, count).await?.into_vectors()?;
+        let rows = || Cow::Owned((0..m * n * k).map(|at| (at / (n * k) * k + at % k) as u32).collect());
+        let columns = || Cow::Owned((0..m * n * k).map(|at| (at % k * n + at / k % n) as u32).collect());
+        let x = x.linear(&Linear::Gather(Positions::later(m * n * k, &rows)));
+        let y = y.linear(&Linear::Gather(Positions::later(m * n * k, &columns)));
+        let form = Form::Dot { outer: m * n, axis: k, inner: 1 };
+        self.multiply_with(ctx, form, [&x, &y], triples(m * n * k).await?).await
+    }
+
+    /// Products, or sums of them, with triples that are at hand.
+    pub(crate) async fn multiply_with(
+        &self,
+        ctx: &Ctx,
+        form: Form,
+        [x, y]: [&Tagged; 2],
+        [a, b, c]: [Tagged; 3],
+    ) -> Result<Tagged> {
+        let len = x.shape().1;
         let [d, e] = [x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign)];
-        let both = self.open_elements(ctx, &Tagged::concat(&[&d, &e])).await?;
-        let (d, e) = (both.slice(0..left), both.slice(left..left + right));
+        let both = self.open_elements(ctx, &Tagged::concat(&[&d, &e])).await?.convert(d.share.ring());
+        let (d, e) = (both.slice(0..len), both.slice(len..2 * len));
         let mut product = match form {
             Form::Dot { outer, axis, inner } => c.map(|c| c.sum_axis(outer, axis, inner)),
             Form::Product | Form::MatMul { .. } => c,
@@ -40,8 +60,8 @@ impl Insecure {
             form.accumulate(of, a, &e);
         }
         let mut public = match d.is_shape() {
-            true => Vector::shape(d.ring(), form.len_out(left)),
-            false => Vector::zeros(d.ring(), form.len_out(left)),
+            true => Vector::shape(d.ring(), form.len_out(len)),
+            false => Vector::zeros(d.ring(), form.len_out(len)),
         };
         form.accumulate(&mut public, &d, &e);
         Ok(self.plus(&product, &public))

@@ -1,0 +1,201 @@
+//! Shares of the product of a bit and an element, for many bits of one element: correlated OT over Z_2^m, m up to 256.
+//!
+//! **Source**: Gilboa 1999, from correlated OT; as `product`, for more than 128 bits, for bits whose weights are known
+//! later, and without adding up. **Model**: that of the extension; a malicious sender may use another element for every
+//! bit, which whoever relies on it has to check. **Notation**: OT (r, e) has the choice bit c of row r and element e;
+//! its pads p_0, p_1 are reduced to the bits of the row.
+//!
+//! | step | sender | receiver |
+//! |---|---|---|
+//! | 1 | | chooses c, or chance does |
+//! | 2 | sends y = p_0 - p_1 + b; share -p_0 | share p_c + c y |
+//!
+//! The shares of (r, e) add up to c b_e modulo two to the bits of row r. Rounds 2, with checks 4.
+
+use quorate_crypto::Tccr;
+use quorate_engine::{Ctx, Error, Linear, Result};
+use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::{Bits, Ring, Vector, Wiped};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::cot::charge_hashes;
+use crate::roots::LOST;
+use crate::setup::Ot;
+use crate::source::{Choices, Receiver, Sender};
+
+/// Bytes of the sender's message for `len` elements and rows of so many bits.
+pub fn message_bytes(rows: &[u32], len: usize) -> usize {
+    rows.iter().map(|&bits| Ring::of(bits).packed_bytes(len)).sum()
+}
+
+impl Ot {
+    /// Shares of c b_e for the peer's bits c; `given` where the peer decides. By row, over as many bits as it has.
+    ///
+    /// # Errors
+    /// [`Error::Cheating`] where the peer fails the check of the extension, and whatever ends a run.
+    pub async fn send_correlated(
+        &self,
+        ctx: &Ctx,
+        b: &Vector,
+        rows: &[u32],
+        given: bool,
+    ) -> Result<Vec<Wiped<Vector>>> {
+        let len = b.len();
+        let sent = self.sender.extend(ctx, rows.len() * len, given).await?;
+        let (hash, delta) = (self.sending.segment(sent.instance), self.sender.delta());
+        let mut message = Vec::with_capacity(message_bytes(rows, len));
+        let mut shares = Vec::with_capacity(rows.len());
+        for (row, &bits) in rows.iter().enumerate() {
+            let ring = Ring::of(bits);
+            if b.is_shape() {
+                charge_row(ring, len, 2);
+                shares.push(Wiped(Vector::shape(ring, len)));
+                continue;
+            }
+            let place = Place { row, rows: rows.len(), len };
+            let blocks = &sent.blocks.as_slice()[row * len..(row + 1) * len];
+            let mut zero = place.pads(&hash, blocks, 0, ring);
+            let mut answer = place.pads(&hash, blocks, delta, ring);
+            answer.rsub_assign(&zero);
+            answer.add_assign(&Wiped(Linear::Reduce(ring).apply(b)));
+            answer.pack(&mut message);
+            zero.neg_assign();
+            shares.push(zero);
+        }
+        message.resize(message_bytes(rows, len), 0);
+        ctx.exchange_bytes(&[(self.peer, &message)], &[]).await?;
+        Ok(shares)
+    }
+
+    /// The same as the OTs' receiver, with the bits: one row, those of the first row's elements first.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] for a message of a wrong length, and whatever ends a run.
+    pub async fn receive_correlated(
+        &self,
+        ctx: &Ctx,
+        choices: Choices<'_>,
+        rows: &[u32],
+    ) -> Result<(Bits, Vec<Wiped<Vector>>)> {
+        let len = choices.len() / rows.len().max(1);
+        let received = self.receiver.extend(ctx, choices).await?;
+        let bytes = message_bytes(rows, len);
+        let message = ctx.exchange_bytes(&[], &[(self.peer, bytes)]).await?.pop().ok_or(LOST)?;
+        if message.len() != bytes {
+            return Err(Error::Malformed { peer: self.peer, what: "correlated OTs of a wrong length" });
+        }
+        let hash = self.receiving.segment(received.instance);
+        let (mut shares, mut rest) = (Vec::with_capacity(rows.len()), &message[..]);
+        for (row, &bits) in rows.iter().enumerate() {
+            let ring = Ring::of(bits);
+            if received.blocks.is_shape() {
+                charge_row(ring, len, 1);
+                shares.push(Wiped(Vector::shape(ring, len)));
+                continue;
+            }
+            let (answer, after) = rest.split_at(ring.packed_bytes(len));
+            rest = after;
+            let place = Place { row, rows: rows.len(), len };
+            let mut share = place.pads(&hash, &received.blocks.as_slice()[row * len..(row + 1) * len], 0, ring);
+            let chosen = Wiped(Wiped(received.choices.slice_lanes(row * len..(row + 1) * len)).to_vector(ring));
+            let answer = Vector::unpack(ring, len, answer).map_err(|_| LOST)?;
+            share.add_mul_assign(&answer, &chosen);
+            shares.push(share);
+        }
+        Ok((received.choices, shares))
+    }
+}
+
+/// Charges a dry run with the pads of a row, and with packing it.
+fn charge_row(ring: Ring, len: usize, pads: usize) {
+    charge_hashes(&crate::Blocks::shape(len), pads * ring.bits().div_ceil(128) as usize);
+    charge(Kernel::Pack, len * ring.carrier().bytes().div_ceil(16));
+}
+
+/// A row of OTs among all rows of a batch.
+struct Place {
+    row: usize,
+    rows: usize,
+    len: usize,
+}
+
+impl Place {
+    /// What blocks, each plus `shift`, hash to in a ring: beyond 128 bits by a second hash under tweaks of its own.
+    fn pads(&self, hash: &Tccr, blocks: &[u128], shift: u128, ring: Ring) -> Wiped<Vector> {
+        let half = |number: usize| {
+            let mut pads: Zeroizing<Vec<u128>> = Zeroizing::new(blocks.iter().map(|block| block ^ shift).collect());
+            hash.hash_run(&mut pads, ((number * self.rows + self.row) * self.len) as u128);
+            pads
+        };
+        let low = half(0);
+        if ring.bits() <= 128 {
+            return Wiped(Vector::from_u128s(ring, &low));
+        }
+        let mut limbs: Vec<[u64; 4]> = low
+            .iter()
+            .zip(half(1).iter())
+            .map(|(low, high)| [*low as u64, (low >> 64) as u64, *high as u64, (high >> 64) as u64])
+            .collect();
+        let pads = Wiped(Vector::from_limbs(ring, &limbs));
+        limbs.as_flattened_mut().zeroize();
+        pads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::testing::online;
+    use quorate_engine::{Phase, dry};
+
+    use super::*;
+    use crate::{Options, cost};
+
+    const ROWS: [u32; 6] = [180, 179, 128, 129, 1, 64];
+    const LEN: usize = 37;
+
+    fn element(i: usize) -> [u64; 4] {
+        std::array::from_fn(|limb| (i as u64 + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7 * limb as u32))
+    }
+
+    /// The choices and shares of the receiver, who chooses or not; the shares of the sender.
+    async fn rows(ctx: &Ctx, ot: &Ot, given: Option<&Bits>) -> Result<(Option<Bits>, Vec<Wiped<Vector>>)> {
+        let b = match ctx.is_dry() {
+            true => Vector::shape(Ring::of(180), LEN),
+            false => Vector::from_limbs(Ring::of(180), &(0..LEN).map(element).collect::<Vec<_>>()),
+        };
+        if ctx.me() == 0 {
+            return Ok((None, ot.send_correlated(ctx, &b, &ROWS, given.is_some()).await?));
+        }
+        let choices = given.map_or(Choices::Random(ROWS.len() * LEN), Choices::Given);
+        let (choices, shares) = ot.receive_correlated(ctx, choices, &ROWS).await?;
+        Ok((Some(choices), shares))
+    }
+
+    #[test]
+    fn shares_add_up_to_the_product_of_bit_and_element() {
+        let picks: Vec<bool> = (0..ROWS.len() * LEN).map(|i| i * i % 7 < 3).collect();
+        let wanted = Bits::from_bools(1, picks.len(), &picks);
+        for given in [None, Some(&wanted)] {
+            let ends = online(2, async |ctx| {
+                let ot = Ot::setup(ctx, 1 - ctx.me(), Options::MALICIOUS).await?;
+                rows(ctx, &ot, given).await
+            });
+            let ends: Vec<_> = ends.into_iter().map(|end| end.unwrap()).collect();
+            let (((_, sent), _), ((choices, received), costs)) = (&ends[0], &ends[1]);
+            let choices = choices.as_ref().unwrap().to_bools();
+            assert!(given.is_none() || choices == picks);
+            for (row, &bits) in ROWS.iter().enumerate() {
+                let mut sum = (*sent[row]).clone();
+                sum.add_assign(&received[row]);
+                let chosen: Vec<[u64; 4]> =
+                    (0..LEN).map(|e| if choices[row * LEN + e] { element(e) } else { [0; 4] }).collect();
+                assert_eq!(sum.to_limbs(), Vector::from_limbs(Ring::of(bits), &chosen).to_limbs(), "row {row}");
+            }
+            let dry = async |ctx: &Ctx| rows(ctx, &Ot::dry(1 - ctx.me(), Options::MALICIOUS), given).await;
+            let predicted = dry::together(&[0, 0], Phase::Online, dry).unwrap();
+            let (sent, setup) = (costs.online.sent.iter().sum::<u64>(), cost::setup(Options::MALICIOUS));
+            assert_eq!(sent, predicted[1].1.online.sent.iter().sum::<u64>() + setup.by_receiver);
+            assert_eq!(costs.online.rounds, predicted[1].1.online.rounds + setup.rounds);
+        }
+    }
+}

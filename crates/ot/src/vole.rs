@@ -1,0 +1,451 @@
+//! Vector OLE over Z_2^m between two parties: shares of a key times a vector.
+//!
+//! One party, the owner, has a vector x over Z_2^m; the other one, the holder, a key below 2^s, the same for the whole
+//! session. They get v and w with key x = v - w mod 2^m; the holder learns nothing of x, the owner nothing of the key.
+//!
+//! **Source**: the small-field vector OLE of Roy, "SoftSpokenOT", CRYPTO 2022 (ePrint 2022/192), over Z_2^m in place of
+//! a field: the key goes in digits of f bits, and digit i needs m - f i bits only, since what it gives weighs 2^(f i).
+//! With f = 1 it is the correlated oblivious product evaluation of Cramer, Damgard, Escudero, Scholl, Xing, "SPDZ2k",
+//! CRYPTO 2018 (ePrint 2018/482). **Model**: malicious up to the owner's x: an owner may use another x for each digit,
+//! which whoever relies on x has to check; a guess of digits ends the session where it is wrong. **Notation**: tree i
+//! has 2^f leaves with functions F_x, of which the holder lacks the one at digit_i.
+//!
+//! | step | owner | holder |
+//! |---|---|---|
+//! | 1 | u_i = sum of F_x, v_i = sum of x F_x | w_i = sum of (x - digit_i) F_x: F at digit_i cancels |
+//! | 2 | sends c_i = u_i - x | w_i = w_i + digit_i c_i |
+//! | 3 | v = sum of 2^(f i) v_i | w = sum of 2^(f i) w_i |
+//!
+//! One round, by the owner, of sum of (m - f i) bits an element; a random x may be u_0, and c_0 is not sent then. What
+//! is here is local: who authenticates towards several peers sends to all of them at once. No timing depends on a
+//! secret.
+
+use quorate_crypto::{Prf, Prg};
+use quorate_engine::{Ctx, Error, Linear, Misuse, Result};
+use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::{Ring, Vector, Wiped};
+use zeroize::Zeroizing;
+
+use crate::roots::{Roots, Shape};
+
+/// Elements that are worked on together: a leaf's part of them fits a core's first cache.
+const TILE: usize = 256;
+const BLOCK_BYTES: usize = 16;
+/// What tells the peer apart that these are no OTs.
+const MARK: u8 = 0x80;
+
+/// A party's key for a session, the same towards all peers, and the digits that it goes in.
+pub struct Key {
+    key: Zeroizing<u64>,
+    digits: Digits,
+}
+
+/// The form of a key; public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digits {
+    key_bits: u32,
+    digit_bits: u32,
+}
+
+impl Digits {
+    /// Keys of `key_bits` bits in digits of `digit_bits`; the top one may be shorter.
+    ///
+    /// # Errors
+    /// [`Misuse`] unless 1 <= digit_bits <= 8 and digit_bits <= key_bits <= 64.
+    pub fn new(key_bits: u32, digit_bits: u32) -> Result<Digits> {
+        match (1..=8).contains(&digit_bits) && (digit_bits..=64).contains(&key_bits) {
+            true => Ok(Digits { key_bits, digit_bits }),
+            false => Err(Misuse::Other { what: "keys have at most 64 bits, in digits of 1 to 8" }.into()),
+        }
+    }
+
+    /// s.
+    pub fn key_bits(self) -> u32 {
+        self.key_bits
+    }
+
+    /// How many digits there are.
+    pub fn count(self) -> usize {
+        self.key_bits.div_ceil(self.digit_bits) as usize
+    }
+
+    fn weight(self, digit: usize) -> u32 {
+        self.digit_bits * digit as u32
+    }
+
+    fn depth(self, digit: usize) -> usize {
+        self.digit_bits.min(self.key_bits - self.weight(digit)) as usize
+    }
+
+    /// The ring of what a digit gives of elements of Z_2^m.
+    fn ring(self, ring: Ring, digit: usize) -> Ring {
+        Ring::of(ring.bits() - self.weight(digit))
+    }
+
+    /// Bytes of the owner's message for a vector; a random one takes less towards the peer whose u_0 it is.
+    pub fn message_bytes(self, (ring, len): (Ring, usize), own: bool) -> usize {
+        (usize::from(own)..self.count()).map(|digit| self.ring(ring, digit).packed_bytes(len)).sum()
+    }
+
+    fn shape(self) -> Shape {
+        Shape {
+            depths: (0..self.count()).map(|digit| self.depth(digit)).collect(),
+            choices: [MARK | self.digit_bits as u8, self.key_bits as u8],
+            describe: |[mark, bits]| match mark & MARK {
+                0 => "something else than vector OLE".into(),
+                _ => format!("vector OLE with keys of {bits} bits in digits of {}", mark & !MARK),
+            },
+        }
+    }
+
+    fn check_ring(self, ring: Ring) -> Result<()> {
+        match ring.bits() >= self.key_bits {
+            true => Ok(()),
+            false => Err(Misuse::Other { what: "vector OLE over a ring smaller than its keys" }.into()),
+        }
+    }
+
+    /// Charges a dry run with what all leaves draw and add up.
+    fn charge(self, ring: Ring, len: usize) {
+        for digit in 0..self.count() {
+            let bytes = (len << self.depth(digit)) * self.ring(ring, digit).carrier().bytes();
+            charge(Kernel::Draw, bytes);
+            quorate_ring::meter::stream_within(4 * bytes, TILE * 32);
+        }
+    }
+}
+
+impl Key {
+    /// A uniform key.
+    pub fn random(digits: Digits, coins: &mut Prg) -> Key {
+        let key = Zeroizing::new(coins.next_u64() & (u64::MAX >> (64 - digits.key_bits)));
+        Key { key, digits }
+    }
+
+    /// Its form.
+    pub fn digits(&self) -> Digits {
+        self.digits
+    }
+
+    /// The key itself, a secret.
+    pub fn value(&self) -> u64 {
+        *self.key
+    }
+}
+
+/// The leaves of one tree.
+struct Leaves {
+    functions: Vec<Prf>,
+    /// The one that is garbage; none at the owner.
+    missing: Option<Zeroizing<u64>>,
+}
+
+/// Both directions between this party and one peer, for a session.
+pub struct Vole {
+    digits: Digits,
+    /// Where this party owns, and where it holds the key. None in a dry run.
+    own: Vec<Leaves>,
+    theirs: Vec<Leaves>,
+    key: Zeroizing<u64>,
+}
+
+/// What step 1 gives an owner.
+pub struct Grown {
+    digits: Digits,
+    u: Vec<Wiped<Vector>>,
+    /// v.
+    pub share: Wiped<Vector>,
+}
+
+impl Vole {
+    /// Sets up both directions with `peer`. Both parties call it on the same lane, with keys of one form. Three rounds.
+    ///
+    /// # Errors
+    /// [`Mismatch::Options`](quorate_engine::Mismatch::Options) where the forms differ, [`Error::Malformed`] for bad
+    /// points, [`Error::Cheating`] where the trees do not fit the base OTs, and whatever ends a run.
+    pub async fn setup(ctx: &Ctx, peer: usize, key: &Key, coins: &mut Prg) -> Result<Vole> {
+        let shape = key.digits.shape();
+        let points = shape.points(&u128::from(*key.key));
+        let roots = Roots::grow(ctx, peer, &shape, &points, coins).await?;
+        let functions = |leaves: &crate::tree::Leaves| leaves.iter().map(Prf::new).collect();
+        let own = roots.own.iter().map(|leaves| Leaves { functions: functions(leaves), missing: None });
+        let theirs = roots.theirs.iter().zip(points.iter()).map(|(leaves, &point)| Leaves {
+            functions: functions(leaves),
+            missing: Some(Zeroizing::new(point as u64)),
+        });
+        Ok(Vole { digits: key.digits, own: own.collect(), theirs: theirs.collect(), key: key.key.clone() })
+    }
+
+    /// The same for dry runs.
+    pub fn dry(digits: Digits) -> Vole {
+        Vole { digits, own: vec![], theirs: vec![], key: Zeroizing::new(0) }
+    }
+
+    /// Bytes of what a party sends in the setup.
+    pub fn setup_bytes(digits: Digits) -> usize {
+        digits.shape().message_bytes().iter().sum()
+    }
+
+    /// Step 1 at the owner. `instance` is the batch's number, alike at the holder.
+    /// No other batch of the session has it.
+    ///
+    /// # Errors
+    /// [`Misuse`] for a ring smaller than the keys.
+    pub fn grow(&self, dry: bool, instance: u128, (ring, len): (Ring, usize)) -> Result<Grown> {
+        self.digits.check_ring(ring)?;
+        let digits = self.digits;
+        if dry {
+            digits.charge(ring, len);
+            let u = (0..digits.count()).map(|digit| Wiped(Vector::shape(digits.ring(ring, digit), len)));
+            return Ok(Grown { digits, u: u.collect(), share: Wiped(Vector::shape(ring, len)) });
+        }
+        let (mut u, mut share) = (Vec::new(), Wiped(Vector::zeros(ring, len)));
+        for (digit, leaves) in self.own.iter().enumerate() {
+            let [sum, weighted] = leaves.sums(instance, digits.ring(ring, digit), len);
+            share.add_assign(&raised(&weighted, ring, digits.weight(digit)));
+            u.push(sum);
+        }
+        Ok(Grown { digits, u, share })
+    }
+
+    /// Steps 1 to 3 at the holder, with the owner's message; `own` where x is u_0 here. w, such that key x = v - w.
+    ///
+    /// # Errors
+    /// [`Misuse`] for a ring smaller than the keys; [`Error::Bug`] for a message of another length.
+    pub fn hold(
+        &self,
+        dry: bool,
+        instance: u128,
+        (ring, len): (Ring, usize),
+        (message, own): (&[u8], bool),
+    ) -> Result<Wiped<Vector>> {
+        let digits = self.digits;
+        digits.check_ring(ring)?;
+        if message.len() != digits.message_bytes((ring, len), own) {
+            return Err(Error::Bug { what: "a message of vector OLE of a wrong length" });
+        }
+        if dry {
+            digits.charge(ring, len);
+            return Ok(Wiped(Vector::shape(ring, len)));
+        }
+        let (mut share, mut rest) = (Wiped(Vector::zeros(ring, len)), message);
+        for (digit, leaves) in self.theirs.iter().enumerate() {
+            let small = digits.ring(ring, digit);
+            let [sum, mut weighted] = leaves.sums(instance, small, len);
+            let mut correction = match digit == 0 && own {
+                true => Vector::zeros(small, len),
+                false => {
+                    let (bytes, after) = rest.split_at(small.packed_bytes(len));
+                    rest = after;
+                    Vector::unpack(small, len, bytes)
+                        .map_err(|_| Error::Bug { what: "a correction of a wrong length" })?
+                }
+            };
+            // w_i = sum of x F_x + digit (c - sum of F_x): that at the digit itself, which is garbage, cancels.
+            correction.sub_assign(&sum);
+            correction.scale(leaves.missing.as_deref().copied().unwrap_or(0).into());
+            weighted.add_assign(&correction);
+            correction.wipe();
+            share.add_assign(&raised(&weighted, ring, digits.weight(digit)));
+        }
+        Ok(share)
+    }
+
+    /// What this party holds as a key.
+    pub fn key(&self) -> u64 {
+        *self.key
+    }
+}
+
+impl Grown {
+    /// u_0, which may be x: a random vector.
+    pub fn random(&self) -> &Vector {
+        &self.u[0]
+    }
+
+    /// Step 2: what makes x of it. With `own`, x is u_0 of this very batch, and nothing is said of digit 0.
+    pub fn message(&self, x: &Vector, own: bool) -> Vec<u8> {
+        let shape = (x.ring(), x.len());
+        let bytes = self.digits.message_bytes(shape, own);
+        if x.is_shape() {
+            self.u.iter().skip(usize::from(own)).for_each(|u| Vector::charge_unpack(u.ring(), u.len()));
+            return vec![0; bytes];
+        }
+        let mut message = Vec::with_capacity(bytes);
+        for u in self.u.iter().skip(usize::from(own)) {
+            let mut correction = (**u).clone();
+            correction.sub_assign(&Wiped(Linear::Reduce(u.ring()).apply(x)));
+            correction.pack(&mut message);
+        }
+        message
+    }
+}
+
+/// 2^weight x in a ring of so many more bits.
+fn raised(x: &Vector, ring: Ring, weight: u32) -> Wiped<Vector> {
+    Wiped(Linear::Raise(ring, weight).apply(x))
+}
+
+impl Leaves {
+    /// Sums of F_x, and of x F_x, over all leaves, what stands for the missing one included: step 1 of a holder weighs
+    /// both such that it cancels.
+    fn sums(&self, instance: u128, ring: Ring, len: usize) -> [Wiped<Vector>; 2] {
+        let mut sums = [0; 2].map(|_| Wiped(Vector::zeros(ring, len)));
+        for start in (0..len).step_by(TILE) {
+            let here = TILE.min(len - start);
+            let part = self.sums_of_tile(instance, ring, (start, here.next_multiple_of(BLOCK_BYTES)));
+            for (whole, part) in sums.iter_mut().zip(part) {
+                whole.write_at(start, &Wiped(part.slice(0..here)));
+            }
+        }
+        sums
+    }
+
+    /// The sum of x F_x is that, over all x > 0, of the sums from x on. The elements are whole blocks.
+    fn sums_of_tile(&self, instance: u128, ring: Ring, (start, len): (usize, usize)) -> [Wiped<Vector>; 2] {
+        let word = ring.carrier().bytes();
+        let (first, blocks) = (start * word / BLOCK_BYTES, len * word / BLOCK_BYTES);
+        let inputs: Vec<[u8; BLOCK_BYTES]> =
+            (first..first + blocks).map(|block| instance.wrapping_add(block as u128).to_le_bytes()).collect();
+        let [mut sum, mut weighted, mut leaf] = [0; 3].map(|_| Wiped(Vector::zeros(ring, len)));
+        for (x, function) in self.functions.iter().enumerate().rev() {
+            function.eval(&inputs, leaf.bytes_mut().as_chunks_mut::<BLOCK_BYTES>().0);
+            sum.add_assign(&leaf);
+            if x > 0 {
+                weighted.add_assign(&sum);
+            }
+        }
+        [sum, weighted]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::Seed;
+    use quorate_engine::testing::online;
+    use quorate_engine::{Phase, dry};
+
+    use super::*;
+
+    const RINGS: [u32; 8] = [8, 13, 64, 65, 96, 128, 134, 192];
+
+    /// What one party has of one batch in which it owns, or holds the key.
+    struct End {
+        x: Vector,
+        v: Vector,
+        w: Vector,
+        key: u64,
+    }
+
+    /// Both parties authenticate a vector of their own towards the other one, a chosen or a random one.
+    async fn batch(ctx: &Ctx, vole: &Vole, digits: Digits, (bits, len): (u32, usize), own: bool) -> Result<End> {
+        let (peer, shape, instance) = (1 - ctx.me(), (Ring::of(bits), len), ctx.randomness().instance());
+        let grown = vole.grow(ctx.is_dry(), instance, shape)?;
+        let mut coins = ctx.randomness().stream(&Seed::from_bytes([ctx.me() as u8; 32]));
+        let x = if own { grown.random().clone() } else { coins.draw::<Vector>(shape) };
+        let (message, bytes) = (grown.message(&x, own), digits.message_bytes(shape, own));
+        assert_eq!(message.len(), bytes);
+        let told = ctx.exchange_bytes(&[(peer, &message)], &[(peer, bytes)]).await?.remove(0);
+        let w = vole.hold(ctx.is_dry(), instance, shape, (&told, own))?;
+        Ok(End { x, v: (*grown.share).clone(), w: (*w).clone(), key: vole.key() })
+    }
+
+    async fn all(ctx: &Ctx, digits: Digits) -> Result<Vec<End>> {
+        let me = ctx.me() as u8;
+        let key = Key::random(digits, &mut Seed::from_bytes([40 + me; 32]).prg("quorate/ot/test", b"key"));
+        let vole = match ctx.is_dry() {
+            true => Vole::dry(digits),
+            false => {
+                let mut coins = Seed::random().unwrap().prg("quorate/ot/test", b"coins");
+                Vole::setup(ctx, 1 - ctx.me(), &key, &mut coins).await?
+            }
+        };
+        let mut ends = Vec::new();
+        for bits in RINGS.into_iter().filter(|&bits| bits >= digits.key_bits()) {
+            for len in [0, 1, TILE - 1, TILE + 1, 2 * TILE + 77] {
+                for own in [false, true] {
+                    ends.push(batch(ctx, &vole, digits, (bits, len), own).await?);
+                }
+            }
+        }
+        Ok(ends)
+    }
+
+    /// key x - v + w: zeros.
+    fn rest(owner: &End, holder: &End) -> Vector {
+        let mut product = owner.x.clone();
+        product.scale(holder.key.into());
+        product.sub_assign(&owner.v);
+        product.add_assign(&holder.w);
+        product.reduce();
+        product
+    }
+
+    #[test]
+    fn shares_add_up_to_the_product_for_every_digit_and_ring() {
+        for digits in [(4, 1), (4, 3), (7, 4), (8, 8), (32, 5), (48, 5), (64, 1), (64, 5), (64, 8)] {
+            let digits = Digits::new(digits.0, digits.1).unwrap();
+            let ends = online(2, async |ctx| all(ctx, digits).await).into_iter().map(|end| end.unwrap());
+            let [(first, costs), (second, _)]: [_; 2] =
+                ends.collect::<Vec<_>>().try_into().unwrap_or_else(|_| panic!("two parties"));
+            for (a, b) in first.iter().zip(&second) {
+                for rest in [rest(a, b), rest(b, a)] {
+                    assert!(rest.to_limbs().iter().flatten().all(|&limb| limb == 0), "{digits:?}: {rest:?}");
+                }
+                assert!(a.x.len() < TILE || a.x.to_limbs() != b.x.to_limbs());
+            }
+            let (_, predicted) = dry::run(0, 2, Phase::Online, async |ctx| all(ctx, digits).await).unwrap();
+            let setup = Vole::setup_bytes(digits) as u64;
+            assert_eq!(costs.online.sent.iter().sum::<u64>(), predicted.online.sent.iter().sum::<u64>() + setup);
+            assert_eq!(costs.online.rounds, predicted.online.rounds + 3);
+        }
+    }
+
+    /// The figures of the design: bytes for an element of 192, 134 and 128 bits, and for a random one of 64.
+    #[test]
+    fn bytes_of_an_element() {
+        let bytes = |digit_bits: u32, bits: u32, own: bool| {
+            Digits::new(64, digit_bits).unwrap().message_bytes((Ring::of(bits), 8), own) as f64 / 8.0
+        };
+        let of = |digit_bits: u32| [192, 134, 128].map(|bits| bytes(digit_bits, bits, false).round() as u32);
+        assert_eq!(of(5), [263, 169, 159]);
+        assert_eq!(of(8), [164, 106, 100]);
+        assert_eq!([of(1)[0], of(1)[2]], [1284, 772]);
+        assert_eq!([bytes(5, 64, true).round() as u32, bytes(8, 64, true).round() as u32], [47, 28]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for (key_bits, digit_bits) in [(64, 0), (64, 9), (65, 5), (3, 4), (0, 1)] {
+            assert!(Digits::new(key_bits, digit_bits).is_err());
+        }
+        let digits = Digits::new(32, 5).unwrap();
+        assert!(Vole::dry(digits).grow(true, 0, (Ring::of(31), 1)).is_err());
+        assert!(Vole::dry(digits).hold(true, 0, (Ring::of(32), 1), (&[0; 3], false)).is_err());
+    }
+
+    /// A changed correction shifts w by a multiple of the digit that it is for, and by nothing where that is zero.
+    #[test]
+    fn an_owner_that_lies_about_a_digit_is_right_where_the_digit_is_zero() {
+        let digits = Digits::new(8, 4).unwrap();
+        let shape = (Ring::of(16), 1);
+        let ends = online(2, async |ctx| {
+            let me = ctx.me() as u8;
+            let key = Key::random(digits, &mut Seed::from_bytes([me; 32]).prg("quorate/ot/test", b"key"));
+            let mut coins = Seed::random().unwrap().prg("quorate/ot/test", b"coins");
+            let vole = Vole::setup(ctx, 1 - ctx.me(), &key, &mut coins).await?;
+            let grown = vole.grow(false, 7, shape)?;
+            let x = Vector::from_u64s(shape.0, &[1234]);
+            let mut message = grown.message(&x, false);
+            message[0] ^= 1 - me;
+            let told = ctx.exchange_bytes(&[(1 - ctx.me(), &message)], &[(1 - ctx.me(), 4)]).await?.remove(0);
+            let w = vole.hold(false, 7, shape, (&told, false))?;
+            Ok(End { x, v: (*grown.share).clone(), w: (*w).clone(), key: vole.key() })
+        });
+        let ends: Vec<End> = ends.into_iter().map(|end| end.unwrap().0).collect();
+        let rest = rest(&ends[0], &ends[1]).to_u64s()[0];
+        let digit = ends[1].key % 16;
+        assert!(rest == digit || rest == (1 << 16) - digit, "{rest} for the digit {digit}");
+        assert_ne!(digit, 0, "a test that could not fail");
+    }
+}

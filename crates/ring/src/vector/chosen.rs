@@ -1,0 +1,103 @@
+//! Sums of public choices of elements, many at once.
+
+use super::{Vector, on_words};
+use crate::simd::multiversion;
+use crate::word::Word;
+use crate::{Bits, meter};
+
+/// Elements that are added up in every way first: a byte of each row picks one of 256 sums.
+const GROUP: usize = 8;
+/// How much of a row is gone through before the next row: its sums stay in the second cache.
+const BYTES: usize = 16;
+
+multiversion! {
+    /// Adds to each sum the elements whose bit is set in its row. `rows` are packed rows, `row_bytes` apart.
+    words W;
+    fn add_chosen[W: Word](sums: &mut [W], words: &[W], rows: &[u8], row_bytes: usize) {
+        let mut tables = [[W::default(); 1 << GROUP]; BYTES];
+        for (at, part) in words.chunks(GROUP * BYTES).enumerate() {
+            let groups = part.chunks(GROUP);
+            let bytes = groups.len();
+            // What lies behind the last lane of a row is not looked at.
+            let mut masks = [u8::MAX; BYTES];
+            if part.len() % GROUP > 0 {
+                masks[bytes - 1] = (1 << (part.len() % GROUP)) - 1;
+            }
+            for (table, group) in tables.iter_mut().zip(groups) {
+                for (i, word) in group.iter().enumerate() {
+                    for low in 0..1 << i {
+                        table[1 << i | low] = table[low].add(*word);
+                    }
+                }
+            }
+            for (row, sum) in sums.iter_mut().enumerate() {
+                let picks = &rows[row * row_bytes + at * BYTES..][..bytes];
+                for ((table, pick), mask) in tables.iter().zip(picks).zip(masks) {
+                    *sum = sum.add(table[usize::from(pick & mask)]);
+                }
+            }
+        }
+    }
+}
+
+impl Vector {
+    /// For each row of `chosen` the sum of the elements whose bit is set there. The choices are public: they are
+    /// looked up.
+    ///
+    /// # Panics
+    /// Unless there is a lane for each element.
+    pub fn sums_of_chosen(&self, chosen: &Bits) -> Vector {
+        assert!(chosen.lanes() == self.len(), "choices of {} elements among {}", chosen.lanes(), self.len());
+        let rows = chosen.rows();
+        if self.is_shape() || chosen.is_shape() {
+            meter::stream_within(
+                self.len().saturating_mul((32 + rows / GROUP) * 2 * self.ring.carrier().bytes()),
+                BYTES * 256 * self.ring.carrier().bytes(),
+            );
+            return Vector::shape(self.ring, rows);
+        }
+        let mut sums = Vector::zeros(self.ring, rows);
+        let row_bytes = self.len().div_ceil(64) * 8;
+        let picks: &[u8] = bytemuck::cast_slice(chosen.words());
+        on_words!(&mut sums.data, sums => add_chosen(sums, self.data.words(), picks, row_bytes), _len => ());
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ring;
+    use crate::simd::forced;
+
+    /// Every row picks what its bits say, on every path, in rings of all carriers, at all ends of tables.
+    #[test]
+    fn sums_are_those_of_the_elements_that_are_chosen() {
+        for (bits, len, rows) in [(5, 0, 3), (8, 7, 1), (13, 8, 2), (32, 9, 48), (64, 127, 64), (128, 128, 64)]
+            .into_iter()
+            .chain([(128, 1000, 3), (190, 300, 64), (254, 129, 5), (65, 40, 0)])
+        {
+            let mut seed = u64::from(bits) + 7;
+            let mut next = || {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                seed.rotate_right(20)
+            };
+            let values: Vec<[u64; 4]> = (0..len).map(|_| [next(), next(), next(), next()]).collect();
+            let x = Vector::from_limbs(Ring::of(bits), &values);
+            let picks: Vec<bool> = (0..rows * len).map(|_| next() & 1 == 1).collect();
+            let chosen = Bits::from_bools(rows, len, &picks);
+            let mut wanted = Vec::new();
+            for row in 0..rows {
+                let mut sum = Vector::zeros(Ring::of(bits), 1);
+                for i in (0..len).filter(|i| picks[row * len + i]) {
+                    sum.add_assign(&x.slice(i..i + 1));
+                }
+                wanted.push(sum.to_limbs()[0]);
+            }
+            for (path, sums) in forced::on_all(|| x.sums_of_chosen(&chosen).to_limbs()) {
+                assert_eq!(sums, wanted, "{path:?}, {bits} bits, {len} elements");
+            }
+            assert_eq!(Vector::shape(Ring::of(bits), len).sums_of_chosen(&chosen).len(), rows);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! ANDs without a leak: buckets of leaky ones, put together after a toss.
+//!
+//! **Source**: Nielsen et al. 2012 (TinyOT, ePrint 2011/091), with the combination of Wang, Ranellucci, Katz 2017
+//! (ePrint 2017/030). **Model**: malicious, 1 of 2. **Notation**: N buckets of B; leaky ANDs x_j, y_j, z_j of a bucket.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 7 | N B leaky ANDs; all have passed their comparison |
+//! | 2 | 2 | toss which go into which bucket |
+//! | 3 | 3 | open e_j = y_0 + y_j; x = sum x_j, y = y_0, z = z_0 + sum (z_j + e_j x_j) |
+//!
+//! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, that is at
+//! most N C(l, B) / C(N B, B) 2^-l; the sizes are such that this is at most 2^-sg' for every l.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ring::Bits;
+
+use crate::coins::Coins;
+use crate::keys::Keys;
+use crate::tinyot::{MacBits, TinyOt};
+
+/// Most buckets of one batch: some 1.2 kB each on the way, 300 MB in all.
+pub(crate) const MOST: usize = 1 << 18;
+
+/// How many buckets of how many, for at least so many ANDs: what makes the fewest leaky ones.
+pub(crate) fn sizes(len: usize, security_bits: u32) -> (usize, usize) {
+    let enough = |size: usize| (len.max(least(size, security_bits)), size);
+    (3..=12).map(enough).min_by_key(|(count, size)| count * size).unwrap_or((len, 12))
+}
+
+/// The fewest buckets of a size that are safe.
+fn least(size: usize, security_bits: u32) -> usize {
+    let (mut below, mut above) = (0, 1);
+    while !is_safe(above, size, security_bits) {
+        (below, above) = (above, 2 * above);
+    }
+    while above - below > 1 {
+        let middle = below.midpoint(above);
+        if is_safe(middle, size, security_bits) { above = middle } else { below = middle }
+    }
+    above
+}
+
+/// Whether N C(l, B) 2^-l is at most C(N B, B) 2^-bits for every l: products and quotients alone, which are alike on
+/// every machine.
+fn is_safe(count: usize, size: usize, security_bits: u32) -> bool {
+    let choose = |of: usize| (0..size).map(|i| (of - i) as f64 / (i + 1) as f64).product::<f64>();
+    let halved = |x: f64, times: usize| (0..times).fold(x, |x, _| x / 2.0);
+    let bound = halved(choose(count * size), security_bits as usize);
+    (size..=(count * size).min(8 * size + 64)).all(|l| halved(choose(l), l) * count as f64 <= bound)
+}
+
+impl Keys {
+    /// At least `len` ANDs: x, y and x y.
+    pub(crate) async fn ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
+        let (count, size) = sizes(len, self.params.inner_bits());
+        let leaky = self.one_check(async || self.leaky_ands(ctx, ends, count * size).await).await?;
+        let order = Coins::toss(ctx, &self.session).await?.permutation(count * size);
+        let member = |part: &MacBits, j: usize| match &order {
+            Some(order) => part.gather(&order[j * count..(j + 1) * count]),
+            None => part.slice(0..count),
+        };
+        let members = |j: usize| leaky.each_ref().map(|part| member(part, j));
+        let [mut x, y, mut z] = members(0);
+        let differences = (1..size).map(|j| member(&leaky[1], j).xor(&y)).collect::<Vec<_>>();
+        let all = MacBits::concat(&differences.iter().collect::<Vec<_>>());
+        let opened: Bits = self.one_check(async || ends.open(ctx, &all).await).await?;
+        for j in 1..size {
+            let [other_x, _, other_z] = members(j);
+            let difference = opened.slice_lanes((j - 1) * count..j * count);
+            x = x.xor(&other_x);
+            z = z.xor(&other_z).xor(&other_x.masked(&difference));
+        }
+        Ok([x, y, z])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of the design, and small batches, of which a larger one may be cheaper.
+    #[test]
+    fn buckets_are_as_large_as_the_bound_wants() {
+        for (bits, size, from, to) in
+            [(40, 3, 2.7e5, 2.9e5), (40, 4, 3.0e3, 3.2e3), (57, 4, 1.5e5, 1.65e5), (57, 5, 6.0e3, 6.2e3)]
+        {
+            let least = least(size, bits) as f64;
+            assert!((from..to).contains(&least), "{bits} bits, buckets of {size}: {least}");
+        }
+        for len in [1, 100, 1000, 100_000, MOST] {
+            let (count, size) = sizes(len, 58);
+            assert!(count >= len && is_safe(count, size, 58), "{len}: {count} of {size}");
+        }
+        assert_eq!(sizes(MOST, 58).1, 4);
+    }
+}

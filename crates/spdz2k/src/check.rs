@@ -1,0 +1,223 @@
+//! The row check of all that was opened: rows of random bits pick openings, and the picked ones are checked together.
+//!
+//! **Source**: ours (docs/security/spdz2k.md), in place of the usual batch check, which accepts a wrong top bit in half
+//! of all runs. **Model**: malicious, all but one. **Notation**: l an opening, low_l the sum of the lows that parties
+//! told, as integers, high_l^j and m_l^j a party's upper share bits and its tag; chi the rows, q one of s; [r_q] masks,
+//! uniform modulo 2^s, used once; K the largest ring of all openings. An opening of k' bits enters 2^(K-k') times.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 1, n > 2 | all compare hashes of the lows, and of the inputs, that they were told |
+//! | 2 | 2 | toss the rows |
+//! | 3 | 1; 2 if n > 2 | tell p_q^j = sum chi_ql high_l^j + r_q^j mod 2^s |
+//! | 4 | 2 | y_q = sum chi_ql low_l + 2^K p_q; commit to, open z_q^j = sum chi_ql m_l^j + 2^K m(r_q)^j - alpha^j y_q |
+//! | 5 | | all z_q add up to 0 modulo 2^(K+s), or the run ends |
+//!
+//! A wrong value passes with at most 2^-s + 2^-s. What is compared in step 1 is in one order at all parties: openings
+//! are named by their lane and use. No more than one check of a session is under way at a time.
+
+use std::collections::BTreeMap;
+
+use quorate_crypto::Seed;
+use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Result, Stocks};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::authenticate::pack;
+use crate::party::Spdz2k;
+use crate::stock::Kind;
+use crate::tagged::Tagged;
+
+/// Masks are shares modulo 2^s, of elements of the smallest ring.
+const MASK_BITS: u32 = 1;
+const HASH_BYTES: usize = 32;
+const CHECK: &str = "the tags of what was opened";
+const ECHO: &str = "what parties told different peers";
+const DOMAIN: &str = "quorate 2026 spdz2k told v1";
+
+/// One opening of a vector.
+pub(crate) struct Note {
+    /// The ring of the values.
+    pub ring: Ring,
+    /// The sums of what all parties told, in the ring of shares.
+    pub low: Vector,
+    /// What this party did not tell of its shares.
+    pub high: Vector,
+    /// Its tags.
+    pub tag: Vector,
+}
+
+/// What waits for the check, by lane and use.
+#[derive(Default)]
+pub(crate) struct Unchecked {
+    notes: BTreeMap<(LaneId, u64), Note>,
+    /// Hashes of what every party told, for n > 2.
+    told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>,
+}
+
+impl Unchecked {
+    /// Forgets all of it.
+    pub fn clear(&mut self) {
+        *self = Unchecked::default();
+    }
+}
+
+/// Sums of each row over the openings of one ring.
+struct Sums {
+    ring: Ring,
+    low: Vector,
+    high: Vector,
+    tag: Vector,
+}
+
+impl Spdz2k {
+    /// An opening, with what every party told.
+    pub(crate) fn note(&self, ctx: &Ctx, note: Note, told: &[Vector]) {
+        let at = (ctx.lane(), ctx.next_use());
+        self.note_told(ctx, at, told);
+        self.unchecked.borrow_mut().notes.insert(at, note);
+    }
+
+    /// What an owner of an input told all.
+    pub(crate) fn note_input(&self, ctx: &Ctx, told: &Vector) {
+        let at = (ctx.lane(), ctx.next_use());
+        self.note_told(ctx, at, std::slice::from_ref(told));
+    }
+
+    fn note_told(&self, ctx: &Ctx, at: (LaneId, u64), told: &[Vector]) {
+        #[cfg(feature = "testing")]
+        if let Some(heard) = &mut *self.heard.borrow_mut() {
+            heard.push(told.to_vec());
+        }
+        if self.keys.parties == 2 {
+            return;
+        }
+        let mut hash = [0; HASH_BYTES];
+        if !ctx.is_dry() {
+            let mut bytes = Vec::new();
+            told.iter().for_each(|vector| vector.pack(&mut bytes));
+            hash = *blake3::Hasher::new_derive_key(DOMAIN).update(&bytes).finalize().as_bytes();
+        }
+        self.unchecked.borrow_mut().told.insert(at, hash);
+    }
+
+    /// Checks all that was opened since the last check.
+    pub(crate) async fn check_openings(&self, ctx: &Ctx) -> Result<Checked> {
+        let nothing_opened = self.unchecked.borrow().notes.is_empty();
+        if nothing_opened {
+            return self.check_under(ctx, None).await;
+        }
+        let [masks] = self.draw(ctx, Kind::Random { bits: MASK_BITS }, self.rows()).await?.into_vectors()?;
+        self.check_under(ctx, Some(&masks)).await
+    }
+
+    /// The same in the offline phase, with masks that are made for it.
+    pub(crate) async fn check_made(&self, ctx: &Ctx) -> Result<()> {
+        let masks = self.random_elements(ctx, None, (Ring::of(MASK_BITS), self.rows())).await?;
+        self.check_under(ctx, Some(&masks)).await.map(|_| ())
+    }
+
+    /// As many rows as keys have bits.
+    fn rows(&self) -> usize {
+        self.keys.params.key_bits() as usize
+    }
+
+    /// All steps.
+    async fn check_under(&self, ctx: &Ctx, masks: Option<&Tagged>) -> Result<Checked> {
+        let before = ctx.openings();
+        let Unchecked { notes, told } = std::mem::take(&mut *self.unchecked.borrow_mut());
+        self.compare(ctx, told).await?;
+        let notes: Vec<Note> = notes.into_values().collect();
+        let (Some(largest), Some(masks)) = (notes.iter().map(|note| note.ring).max(), masks) else {
+            return Checked::if_it_holds(CHECK, before, notes.is_empty());
+        };
+        let highs = self.keys.params.keys();
+        let masks = masks.map(|mask| Linear::Reduce(highs).apply(mask));
+        let check = async || {
+            let coins = ctx.toss(&self.keys.session).await?;
+            let sums = sums_of_rows(ctx, notes, (coins, self.rows()));
+            Checked::if_it_holds(CHECK, before, self.rows_hold(ctx, &sums, (&masks, largest)).await?)
+        };
+        self.keys.one_check(check).await
+    }
+
+    /// Step 1.
+    async fn compare(&self, ctx: &Ctx, told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>) -> Result<()> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        told.values().for_each(|hash| {
+            hasher.update(hash);
+        });
+        let hash = *hasher.finalize().as_bytes();
+        let peers = self.keys.peers();
+        let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &hash[..])).collect();
+        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, HASH_BYTES)).collect();
+        let others = ctx.exchange_bytes(&outgoing, &incoming).await?;
+        match ctx.is_dry() || others.iter().all(|other| other[..] == hash) {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: ECHO }),
+        }
+    }
+
+    /// Steps 3 to 5.
+    async fn rows_hold(&self, ctx: &Ctx, sums: &[Sums], (masks, largest): (&Tagged, Ring)) -> Result<bool> {
+        let (mut own, rows) = (masks.share.clone(), masks.share.len());
+        sums.iter().for_each(|sums| own.add_assign(&sums.high));
+        let mut bytes = Vec::new();
+        pack(&own, &mut bytes);
+        let said = ctx.broadcast(&bytes).await?;
+        let ring = self.keys.params.shares(largest);
+        let raised = |x: &Vector, from: Ring| Linear::Raise(ring, largest.bits() - from.bits()).apply(x);
+        let over = |x: &Vector| Linear::Raise(ring, largest.bits()).apply(x);
+        let mut y = over(&total(&said, self.keys.params.keys(), rows)?);
+        let mut z = over(&masks.tag);
+        for Sums { ring, low, tag, .. } in sums {
+            y.add_assign(&raised(low, *ring));
+            z.add_assign(&raised(tag, *ring));
+        }
+        y.scale(self.keys.key());
+        z.sub_assign(&y);
+        let mut bytes = Vec::new();
+        pack(&z, &mut bytes);
+        let said = ctx.commit_and_open(&self.keys.session, "quorate/spdz2k/check", &bytes).await?;
+        let zeros = total(&said, ring, rows)?;
+        Ok(ctx.is_dry() || zeros.to_limbs().iter().flatten().all(|&limb| limb == 0))
+    }
+}
+
+/// The sum of what all parties said.
+fn total(said: &[Vec<u8>], ring: Ring, rows: usize) -> Result<Vector> {
+    let mut sum = Vector::zeros(ring, rows);
+    for bytes in said {
+        let read = Vector::unpack(ring, rows, bytes);
+        sum.add_assign(&read.map_err(|_| Error::Bug { what: "a sum of a wrong length" })?);
+    }
+    Ok(sum)
+}
+
+/// Step 2: for each ring the sums that the rows pick.
+fn sums_of_rows(ctx: &Ctx, notes: Vec<Note>, (coins, count): ([u8; 32], usize)) -> Vec<Sums> {
+    let seed = Seed::from_bytes(coins);
+    let mut by_ring: BTreeMap<Ring, Sums> = BTreeMap::new();
+    let mut rows = (!ctx.is_dry()).then(|| seed.prg("quorate/spdz2k/rows", b""));
+    for note in notes {
+        let mut chosen = match rows {
+            Some(_) => Bits::zeros(count, note.low.len()),
+            None => Bits::shape(count, note.low.len()),
+        };
+        if let Some(rows) = &mut rows {
+            rows.fill(chosen.bytes_mut());
+        }
+        let [low, high, tag] = [&note.low, &note.high, &note.tag].map(|x| x.sums_of_chosen(&chosen));
+        by_ring
+            .entry(note.ring)
+            .and_modify(|sums| {
+                sums.low.add_assign(&low);
+                sums.high.add_assign(&high);
+                sums.tag.add_assign(&tag);
+            })
+            .or_insert(Sums { ring: note.ring, low, high, tag });
+    }
+    by_ring.into_values().collect()
+}

@@ -1,0 +1,45 @@
+//! Public coins, tossed after what they are for is fixed; never two tosses from one seed.
+
+use quorate_crypto::{Prg, Seed, SessionId};
+use quorate_engine::{Ctx, Result};
+use quorate_ring::{Bits, Module, Ring, Vector};
+
+/// What one toss gave; nothing in a dry run.
+pub(crate) struct Coins(Option<Prg>);
+
+impl Coins {
+    /// Two rounds.
+    pub async fn toss(ctx: &Ctx, session: &SessionId) -> Result<Coins> {
+        let seed = Seed::from_bytes(ctx.toss(session).await?);
+        Ok(Coins((!ctx.is_dry()).then(|| seed.prg("quorate/spdz2k/coins", b""))))
+    }
+
+    /// Rows of uniform bits.
+    pub fn bits(&mut self, (rows, lanes): (usize, usize)) -> Bits {
+        let Some(prg) = &mut self.0 else { return Bits::shape(rows, lanes) };
+        let mut drawn = Bits::zeros(rows, lanes);
+        prg.fill(drawn.bytes_mut());
+        Module::reduce(&mut drawn);
+        drawn
+    }
+
+    /// A uniform order of so many things; none in a dry run.
+    pub fn permutation(&mut self, count: usize) -> Option<Vec<u32>> {
+        let prg = self.0.as_mut()?;
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        for i in (1..count).rev() {
+            // No place is more likely than 1 / (i + 1) by more than a factor of 1 + i / 2^64.
+            order.swap(i, ((u128::from(prg.next_u64()) * (i as u128 + 1)) >> 64) as usize);
+        }
+        Some(order)
+    }
+
+    /// Uniform elements of Z_2^bits, as elements of a ring that is not smaller.
+    pub fn draw(&mut self, bits: u32, (ring, len): (Ring, usize)) -> Vector {
+        let Some(prg) = &mut self.0 else { return Vector::shape(ring, len) };
+        let mut drawn = Vector::zeros(Ring::of(bits), len);
+        prg.fill(drawn.bytes_mut());
+        Module::reduce(&mut drawn);
+        drawn.convert(ring)
+    }
+}

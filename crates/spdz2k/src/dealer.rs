@@ -1,0 +1,168 @@
+//! INSECURE, for tests only: a dealer whose seed every party knows, and with it every secret.
+//!
+//! What stays real is all that happens online: shares wider than their values, tags, openings and their check. So tests
+//! of that need not wait for oblivious transfer.
+
+use quorate_crypto::{Seed, SessionId};
+use quorate_engine::{Ctx, Error, Result, Stream};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::bits::{TaggedBits, to_elements};
+use crate::keys::Keys;
+use crate::params::Params;
+use crate::party::Spdz2k;
+use crate::shared::Shared;
+use crate::stock::{Kind, Material};
+use crate::tagged::Tagged;
+
+const SEED_BYTES: usize = 32;
+
+/// What every party deals from, alike.
+pub struct Dealer {
+    seed: Seed,
+    /// The sum of all keys.
+    alpha: u128,
+}
+
+impl Spdz2k {
+    /// Agrees on what the dealer deals from. One round.
+    ///
+    /// # Errors
+    /// Those of [`Spdz2k::set_up`].
+    pub async fn insecure_set_up(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Spdz2k> {
+        let drawn =
+            Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
+        let mut own = [0; SEED_BYTES];
+        coins.unwrap_or(&drawn).prg("quorate/spdz2k/insecure", b"").fill(&mut own);
+        let said = ctx.broadcast(&own).await?;
+        let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
+        Self::insecure((ctx.parties(), ctx.me()), params, SessionId::from_contributions(&seeds))
+    }
+
+    /// The same for dry runs.
+    ///
+    /// # Errors
+    /// Those of [`Spdz2k::new_dry`].
+    pub fn insecure_dry(parties: usize, me: usize, params: Params) -> Result<Spdz2k> {
+        Keys::dry(parties, me, params)?;
+        Self::insecure((parties, me), params, SessionId::from_bytes([0; SEED_BYTES]))
+    }
+
+    fn insecure((parties, me): (usize, usize), params: Params, session: SessionId) -> Result<Spdz2k> {
+        let seed = Seed::from_bytes(*session.as_bytes()).derive("quorate/spdz2k/insecure", b"");
+        let keys = |party: usize| {
+            let private = seed.derive("quorate/spdz2k/insecure/party", &(party as u64).to_le_bytes());
+            Keys::alone((parties, party), params, &private, session)
+        };
+        let alpha = (0..parties).map(|party| Ok(keys(party)?.key())).sum::<Result<u128>>()?;
+        let mut own = Self::with(keys(me)?);
+        let pair = |peer: usize| ((me.min(peer) as u128) << 64 | me.max(peer) as u128).to_le_bytes();
+        let shared = |peer: usize| (peer != me).then(|| seed.derive("quorate/spdz2k/insecure/pair", &pair(peer)));
+        own.keys.shared = (0..parties).map(shared).collect();
+        Ok(Spdz2k { dealer: Some(Dealer { seed, alpha }), ..own })
+    }
+
+    pub(crate) fn deal_kind(&self, ctx: &Ctx, dealer: &Dealer, kind: &Kind, len: usize) -> Material {
+        let wide = |bits: u32| self.keys.params.shares(Ring::of(bits));
+        let mut drawn = ctx.randomness().stream(&dealer.seed);
+        let mut bits: Vec<Bits> = vec![];
+        let values: Vec<(u32, Vector)> = match *kind {
+            Kind::Triple { bits } => {
+                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(bits), len)));
+                let mut c = a.clone();
+                c.mul_assign(&b);
+                [a, b, c].map(|x| (bits, x)).to_vec()
+            }
+            Kind::Random { bits } => vec![(bits, drawn.draw((wide(bits), len)))],
+            Kind::Mask { owner, bits } => {
+                let mask: Vector = drawn.draw((wide(bits), len));
+                let mut dealt = self.deal(dealer, &mut drawn, (bits, &mask));
+                dealt.share = mask;
+                if self.keys.me != owner {
+                    dealt.share.scale(0);
+                }
+                return Material { vectors: vec![dealt], bits: vec![] };
+            }
+            Kind::RandomBit { bits } => vec![(bits, to_elements(&drawn.draw((1, len)), wide(bits)))],
+            Kind::EdaBit { bits: width, ring, cut } => {
+                let value: Vector = drawn.draw((Ring::of(width), len));
+                bits = vec![value.to_bits(0..width)];
+                let mut shifted = value.clone();
+                shifted.shr_logical(cut);
+                let parts = [value, shifted].into_iter().take(if cut > 0 { 2 } else { 1 });
+                parts.map(|x| (ring, x.convert(wide(ring)))).collect()
+            }
+            Kind::TruncMask { bits, cut } => {
+                let value: Vector = drawn.draw((Ring::of(bits), len));
+                let mut shifted = value.convert(Ring::of(bits - 1));
+                shifted.shr_logical(cut);
+                let top = value.to_bits(bits - 1..bits).to_vector(wide(cut + 1));
+                let [value, shifted] = [value, shifted].map(|x| (bits, x.convert(wide(bits))));
+                vec![value, shifted, (cut + 1, top)]
+            }
+        };
+        let vectors = values.iter().map(|(ring, value)| self.deal(dealer, &mut drawn, (*ring, value))).collect();
+        Material { vectors, bits: bits.iter().map(|bits| self.deal_bits(dealer, &mut drawn, bits)).collect() }
+    }
+
+    /// This party's share of a vector that all know, and of its tags: those of the last parties are drawn, the first
+    /// one has what is left.
+    fn deal(&self, dealer: &Dealer, drawn: &mut Stream, (bits, value): (u32, &Vector)) -> Tagged {
+        let mut share = |total: &Vector| {
+            let (mut rest, mut own) = (total.clone(), None);
+            for party in 1..self.keys.parties {
+                let share: Vector = drawn.draw((total.ring(), total.len()));
+                rest.sub_assign(&share);
+                if party == self.keys.me {
+                    own = Some(share);
+                }
+            }
+            own.unwrap_or(rest)
+        };
+        let mut tags = value.clone();
+        tags.scale(dealer.alpha);
+        Tagged { ring: Ring::of(bits), share: share(value), tag: share(&tags) }
+    }
+
+    /// Random bits of noise above bits that lie row after row.
+    fn deal_bits(&self, dealer: &Dealer, drawn: &mut Stream, bits: &Bits) -> TaggedBits {
+        let ring = self.keys.params.shares(Ring::of(1));
+        let mut elements: Vector = drawn.draw((ring, bits.rows() * bits.lanes()));
+        elements.shl(1);
+        elements.add_assign(&to_elements(bits, ring));
+        TaggedBits { rows: bits.rows(), lanes: bits.lanes(), elements: self.deal(dealer, drawn, (1, &elements)) }
+    }
+}
+
+impl Spdz2k {
+    /// This party's share and tag, for tests that put shares together.
+    pub fn insecure_shared(x: &Tagged) -> Shared {
+        Shared { share: x.share.clone(), tag: x.tag.clone() }
+    }
+
+    /// The same of bits, row after row.
+    pub fn insecure_bits(x: &TaggedBits) -> Shared {
+        Self::insecure_shared(&x.elements)
+    }
+
+    /// Keeps what is told from here on.
+    pub fn insecure_listen(&self) {
+        self.heard.replace(Some(vec![]));
+    }
+
+    /// What was told since: inputs less their masks by their owners, and for openings the lows of all parties.
+    pub fn insecure_heard(&self) -> Vec<Vec<Vector>> {
+        self.heard.take().unwrap_or_default()
+    }
+
+    /// This party's share of alpha, for tests that look at tags.
+    pub fn insecure_alpha(&self) -> u64 {
+        self.keys.insecure_alpha()
+    }
+}
+
+impl quorate_gadgets::testing::Tested for Spdz2k {
+    async fn set_up(ctx: &Ctx) -> Result<Self> {
+        Self::insecure_set_up(ctx, Params::default(), None).await
+    }
+}

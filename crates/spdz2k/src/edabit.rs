@@ -1,0 +1,182 @@
+//! Random numbers over Z_2^k with their bits: sums of numbers that one party knows each, with the bits of which it
+//! proves what they are.
+//!
+//! **Source**: ours (docs/security/spdz2k.md): the private numbers of edaBits (Escudero et al. 2020, ePrint 2020/338)
+//! without cut and choose, since bits that are proven over Z_2^k ([`crate::proved`]) are the number, too. **Notation**:
+//! r^i the number of P_i, of w bits; c_j the carry into bit j of a sum.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 7 | w proven bits of every party |
+//! | 2 | w - 1 for each party but one, 1 more for a carry out | add the numbers up, bit by bit: an AND for each |
+//! | 3 | 1 | carries that are wanted become elements, with a random bit each |
+//! | 4 | 9 | check what was opened |
+//!
+//! r = sum of all r^i - 2^w (all carries out of the top); shifted right by d, it is the sum of all r^i shifted, + all
+//! carries into bit d, - 2^(w-d) (all carries out of the top).
+
+use quorate_engine::{Ctx, Form, Linear, Result, Stocks};
+use quorate_ring::{Ring, Vector};
+
+use crate::bits::TaggedBits;
+use crate::party::Spdz2k;
+use crate::stock::Material;
+use crate::tagged::Tagged;
+
+/// Bits that are made together.
+const BATCH: usize = 1 << 17;
+
+/// Numbers of all parties, and their sums modulo 2^w.
+struct Summed {
+    /// By party: its bits as elements, row after row.
+    own: Vec<Tagged>,
+    /// Bits of the sums.
+    bits: Tagged,
+    /// For each position that was asked for, what all carries into it add up to.
+    carries: Vec<Tagged>,
+}
+
+impl Spdz2k {
+    /// Random elements of Z_2^width over a ring, with their bits, and shifted right by `cut` where that is not 0.
+    pub(crate) async fn make_edabits(
+        &self,
+        ctx: &Ctx,
+        (width, ring): (u32, Ring),
+        cut: u32,
+        len: usize,
+    ) -> Result<Material> {
+        let wanted: &[u32] = match (cut, ring.bits() > width) {
+            (0, false) => &[],
+            (0, true) => &[width],
+            _ => &[cut, width],
+        };
+        let mut parts = vec![Material {
+            vectors: vec![self.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
+            bits: vec![self.blank_bits(ctx.is_dry(), (width as usize, 0))],
+        }];
+        let most = (BATCH / width as usize).max(1);
+        for start in (0..len).step_by(most) {
+            let lanes = most.min(len - start);
+            let summed = self.sum_numbers(ctx, (width, ring), wanted, lanes).await?;
+            let mut value = summed.weighed(lanes, 0..width);
+            if let (Some(top), true) = (summed.carries.last(), ring.bits() > width) {
+                value = value.zip(&top.linear(&Linear::Shl(width)), Vector::sub_assign);
+            }
+            let shifted = (cut > 0).then(|| summed.shifted(lanes, (cut, width)));
+            let bits = TaggedBits { rows: width as usize, lanes, elements: summed.bits };
+            parts.push(Material { vectors: [value].into_iter().chain(shifted).collect(), bits: vec![bits] });
+        }
+        Ok(joined(&parts))
+    }
+
+    /// Random elements r of Z_2^k, what their lower k - 1 bits shifted right by `cut` are, and their top bits modulo
+    /// 2^(cut+1).
+    pub(crate) async fn make_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
+        let (k, top_ring) = (ring.bits(), Ring::of(cut + 1));
+        let blank = |ring| self.blank(ctx.is_dry(), (ring, 0));
+        let mut parts = vec![Material { vectors: vec![blank(ring), blank(ring), blank(top_ring)], bits: vec![] }];
+        let most = (BATCH / k as usize).max(1);
+        for start in (0..len).step_by(most) {
+            let lanes = most.min(len - start);
+            let summed = self.sum_numbers(ctx, (k, ring), &[cut, k - 1], lanes).await?;
+            let rows = (k as usize - 1) * lanes..k as usize * lanes;
+            let top = self.bits_to_elements(ctx, &summed.bits.linear(&Linear::Slice(rows)), top_ring).await?;
+            self.check_made(ctx).await?;
+            let vectors = vec![summed.weighed(lanes, 0..k), summed.shifted(lanes, (cut, k - 1)), top];
+            parts.push(Material { vectors, bits: vec![] });
+        }
+        Ok(joined(&parts))
+    }
+
+    /// All steps.
+    async fn sum_numbers(&self, ctx: &Ctx, (width, ring): (u32, Ring), wanted: &[u32], lanes: usize) -> Result<Summed> {
+        let own = self.keys.own_bits(ctx, ring, width as usize * lanes).await?;
+        let own: Vec<Tagged> = own.iter().map(|shared| Tagged::of(ring, shared)).collect();
+        let as_bits = |x: &Tagged| x.linear(&Linear::Reduce(Ring::of(1)));
+        let (mut bits, mut carries) = (as_bits(&own[0]), vec![Vec::new(); wanted.len()]);
+        for number in &own[1..] {
+            let (sum, into) = self.add_bits(ctx, [&bits, &as_bits(number)], wanted, lanes).await?;
+            bits = sum;
+            carries.iter_mut().zip(into).for_each(|(all, carry)| all.push(carry));
+        }
+        let all =
+            Tagged::concat(&carries.iter().flatten().chain([&self.nothing(ctx, Ring::of(1))]).collect::<Vec<_>>());
+        let all = self.bits_to_elements(ctx, &all, ring).await?;
+        self.check_made(ctx).await?;
+        let adders = own.len() - 1;
+        let each = |i: usize| all.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
+        let sum = |first: usize| (1..adders).fold(each(first), |sum, i| sum.zip(&each(first + i), Vector::add_assign));
+        Ok(Summed { own, bits, carries: (0..wanted.len()).map(|i| sum(i * adders)).collect() })
+    }
+
+    /// Step 2, for two numbers: the bits of their sum, and the carries into these positions.
+    async fn add_bits(
+        &self,
+        ctx: &Ctx,
+        [x, y]: [&Tagged; 2],
+        wanted: &[u32],
+        lanes: usize,
+    ) -> Result<(Tagged, Vec<Tagged>)> {
+        let width = x.shape().1 / lanes;
+        let ands = if wanted.contains(&(width as u32)) { width } else { width - 1 };
+        let triples = self.bit_triples(ctx, ands * lanes).await?;
+        let row = |x: &Tagged, i: usize| x.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
+        let plus = |x: &Tagged, y: &Tagged| x.zip(y, Vector::add_assign);
+        let mut carry = self.blank(ctx.is_dry(), (Ring::of(1), lanes));
+        let (mut sums, mut into) = (Vec::new(), Vec::new());
+        for i in 0..width {
+            if wanted.contains(&(i as u32)) {
+                into.push(carry.clone());
+            }
+            let (x, y) = (row(x, i), row(y, i));
+            sums.push(plus(&plus(&x, &y), &carry));
+            if i < ands {
+                // The carry out is x where x = y, and the carry in elsewhere.
+                let triples = triples.each_ref().map(|part| row(part, i));
+                let both = [&plus(&x, &y), &plus(&x, &carry)];
+                carry = plus(&x, &self.multiply_with(ctx, Form::Product, both, triples).await?);
+            }
+        }
+        if ands == width {
+            into.push(carry);
+        }
+        Ok((Tagged::concat(&sums.iter().collect::<Vec<_>>()), into))
+    }
+
+    /// Step 3. **Source**: B2A of Damgard et al. 2019 (ePrint 2019/599), Fig. 4.
+    async fn bits_to_elements(&self, ctx: &Ctx, x: &Tagged, ring: Ring) -> Result<Tagged> {
+        let random = self.bits_by_roots(ctx, ring, x.shape().1).await?;
+        let masked = x.zip(&random.linear(&Linear::Reduce(Ring::of(1))), Vector::add_assign);
+        let opened = self.open_elements(ctx, &masked).await?.convert(random.share.ring());
+        // c + r - 2 c r
+        let crossed = random.linear(&Linear::Factors(&opened)).linear(&Linear::Scale(-2));
+        Ok(self.plus(&random.zip(&crossed, Vector::add_assign), &opened))
+    }
+}
+
+impl Summed {
+    /// What the bits of all numbers in this range weigh together.
+    fn weighed(&self, lanes: usize, range: std::ops::Range<u32>) -> Tagged {
+        let rows = range.len();
+        let part = Linear::Slice(range.start as usize * lanes..range.end as usize * lanes);
+        let each = |own: &Tagged| own.linear(&part).linear(&Linear::Weigh { rows, signed: false });
+        self.own[1..].iter().fold(each(&self.own[0]), |sum, own| sum.zip(&each(own), Vector::add_assign))
+    }
+
+    /// The lowest `width` bits of the sums, shifted right by `cut`: carries into both are there.
+    fn shifted(&self, lanes: usize, (cut, width): (u32, u32)) -> Tagged {
+        let [into, out] = [&self.carries[0], &self.carries[1]];
+        let beyond = out.linear(&Linear::Shl(width - cut));
+        self.weighed(lanes, cut..width).zip(into, Vector::add_assign).zip(&beyond, Vector::sub_assign)
+    }
+}
+
+/// Parts of one layout, one after the other.
+fn joined(parts: &[Material]) -> Material {
+    let vector = |i: usize| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>());
+    let bits = |i: usize| TaggedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>());
+    Material {
+        vectors: (0..parts[0].vectors.len()).map(vector).collect(),
+        bits: (0..parts[0].bits.len()).map(bits).collect(),
+    }
+}

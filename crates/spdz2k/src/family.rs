@@ -1,0 +1,113 @@
+//! What users read of it, and what sessions need of it.
+
+use quorate_crypto::Seed;
+use quorate_engine::{Ctx, Demand, Layout, Result, Stocks};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+
+use crate::params::Params;
+use crate::party::Spdz2k;
+use crate::stock::Kind;
+
+/// Where correlations come from: a dealer for tests that are not about that.
+#[cfg(feature = "testing")]
+const OFFLINE: Choice = Choice {
+    name: "offline",
+    values: &["protocol", "insecure_dealer"],
+    help: "where correlations come from: their protocols, or INSECURE, a dealer whose seed all know",
+};
+
+/// What tests set to have the dealer where they do not ask.
+#[cfg(feature = "testing")]
+const DEALER: &str = "QUORATE_INSECURE_DEALER";
+
+const OPTIONS: &[Choice] = &[
+    #[cfg(feature = "testing")]
+    OFFLINE,
+];
+
+#[cfg(feature = "testing")]
+fn is_dealt_everywhere() -> bool {
+    std::env::var_os(DEALER).is_some()
+}
+
+#[cfg(feature = "testing")]
+fn is_dealt(choices: &Choices) -> bool {
+    choices.of(&OFFLINE) == "insecure_dealer" || is_dealt_everywhere()
+}
+
+impl Family for Spdz2k {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "spdz2k",
+        about: "any number of parties, malicious, all but one may cheat",
+        parties: Parties { usual: &[2, 3], or_more: true, takes: "2 or more" },
+        sharings: &["A", "B"],
+        options: OPTIONS,
+        workloads: &["mul", "random-bit", "edabit", "less-than-bounded", "chain"],
+        most_elements: 100,
+    };
+
+    fn security(parties: usize) -> String {
+        #[cfg(feature = "testing")]
+        if is_dealt_everywhere() {
+            return "INSECURE, for tests: correlations come from a dealer whose seed all parties know".into();
+        }
+        let bits = Params::default().security_bits();
+        format!(
+            "malicious, experimental: {} of {parties} may do anything; who follows the protocol gets the right result \
+             or an error; {bits}-bit statistical and 128-bit computational security (oblivious transfer from the \
+             discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3)",
+            parties - 1
+        )
+    }
+
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
+        #[cfg(feature = "testing")]
+        if is_dealt(choices) {
+            return Self::insecure_set_up(ctx, Params::default(), coins).await;
+        }
+        let _ = choices;
+        Self::set_up(ctx, Params::default(), coins).await
+    }
+
+    fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
+        #[cfg(feature = "testing")]
+        if is_dealt(choices) {
+            return Self::insecure_dry(parties, me, Params::default());
+        }
+        let _ = choices;
+        Self::new_dry(parties, me, Params::default())
+    }
+
+    async fn prepare<T>(
+        &self,
+        ctx: &Ctx,
+        demand: Demand<Kind>,
+        _: impl AsyncFnOnce(&Ctx) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.make_all(ctx, demand).await.map(|()| None)
+    }
+
+    fn forget(&self) {
+        self.stock.clear();
+        self.unchecked.borrow_mut().clear();
+    }
+
+    /// A share and a tag, twice as wide as their value or wider.
+    fn shares(&self) -> u64 {
+        4
+    }
+
+    fn work_shares(&self) -> u64 {
+        64
+    }
+
+    fn value_bytes(&self, bits: u32, len: usize) -> u64 {
+        self.bytes_of(bits, len)
+    }
+
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        let Layout { vectors, bits } = self.layout(kind);
+        let elements = vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
+        elements.chain(bits.iter().map(|rows| self.bytes_of(1, rows * len))).sum()
+    }
+}

@@ -1,0 +1,277 @@
+//! What a session starts from: every party's key, and for every pair what their transfers grow from.
+
+use std::cell::Cell;
+
+use quorate_crypto::{Seed, SessionId};
+use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_ot::vole::{Digits, Key, Vole};
+use quorate_ot::{Options, Ot};
+use quorate_ring::{Vector, Wiped};
+use zeroize::Zeroizing;
+
+use crate::params::Params;
+
+/// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
+const DIGIT_BITS: u32 = 5;
+const SEED_BYTES: usize = 32;
+
+/// One party's keys for a session. After an error they are to be dropped: nothing is authenticated under them again.
+pub struct Keys {
+    pub(crate) parties: usize,
+    pub(crate) me: usize,
+    pub(crate) params: Params,
+    pub(crate) session: SessionId,
+    pub(crate) alpha: Key,
+    /// By party; none for this one.
+    pub(crate) voles: Vec<Option<Vole>>,
+    pub(crate) ots: Vec<Option<Ot>>,
+    /// What this party's own randomness grows from.
+    pub(crate) private: Seed,
+    /// By party: what it and this one alone draw alike; none for this one.
+    pub(crate) shared: Vec<Option<Seed>>,
+    /// Whether a check is under way, or did not end well; whether correlations are being made, alike.
+    checking: Cell<Work>,
+    making: Cell<Work>,
+    /// What a cheater in a test adds to its factors towards party 0.
+    #[cfg(feature = "testing")]
+    pub(crate) lie: Cell<i128>,
+}
+
+/// What may be under way once at a time.
+#[derive(Clone, Copy, Default)]
+enum Work {
+    #[default]
+    Idle,
+    UnderWay,
+    /// It did not end well.
+    Over,
+}
+
+/// Leaves its place as `after` says, however it ends.
+struct Running<'c> {
+    place: &'c Cell<Work>,
+    after: Work,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.place.set(self.after);
+    }
+}
+
+fn no_randomness() -> Error {
+    Error::Bug { what: "the operating system has no randomness to give" }
+}
+
+impl Keys {
+    /// Agrees on a session with every other party, with the party's own coins grown from `coins`, where they are given:
+    /// never twice from the same. Four rounds.
+    ///
+    /// # Errors
+    /// [`Misuse`] below two parties; [`Error::Cheating`], [`Error::Malformed`] where a peer does not follow the
+    /// protocols; whatever ends a run.
+    pub async fn setup(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Keys> {
+        let (parties, me) = (ctx.parties(), ctx.me());
+        check_parties(parties)?;
+        let private = match coins {
+            Some(coins) => coins.derive("quorate/spdz2k/coins of setup", b""),
+            None => Seed::random().map_err(|_| no_randomness())?,
+        };
+        let mut own = [0; SEED_BYTES];
+        private.prg("quorate/spdz2k/session", b"").fill(&mut own);
+        let said = async |ctx: Ctx| ctx.broadcast(&own).await;
+        let (said, shared) = ctx.join(said, async |ctx: Ctx| share_seeds(&ctx, &private).await).await?;
+        let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
+        let session = SessionId::from_contributions(&seeds);
+
+        let mut keys = Self::alone((parties, me), params, &private, session)?;
+        keys.shared = shared;
+        let alpha = &keys.alpha;
+        let pairs: Vec<(usize, usize)> = (0..parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
+        let pair = async |ctx: Ctx, i: usize| {
+            let (low, high) = pairs[i];
+            let peer = if low == me { high } else { low };
+            if low != me && high != me {
+                return Ok(None);
+            }
+            let mut coins = private.prg("quorate/spdz2k/vole", &(peer as u64).to_le_bytes());
+            let vole = async |ctx: Ctx| Vole::setup(&ctx, peer, alpha, &mut coins).await;
+            let own = private.derive("quorate/spdz2k/ot", &(peer as u64).to_le_bytes());
+            let ot = async |ctx: Ctx| Ot::setup_from(&ctx, peer, Options::MALICIOUS, &own).await;
+            let (vole, ot) = ctx.join(vole, ot).await?;
+            Ok(Some((peer, vole, ot)))
+        };
+        let made = ctx.join_all(pairs.len(), pair).await?;
+        let (mut voles, mut ots): (Vec<_>, Vec<_>) = (0..parties).map(|_| (None, None)).unzip();
+        for (peer, vole, ot) in made.into_iter().flatten() {
+            (voles[peer], ots[peer]) = (Some(vole), Some(ot));
+        }
+        (keys.voles, keys.ots) = (voles, ots);
+        Ok(keys)
+    }
+
+    /// The same for dry runs.
+    ///
+    /// # Errors
+    /// [`Misuse`] below two parties.
+    pub fn dry(parties: usize, me: usize, params: Params) -> Result<Keys> {
+        check_parties(parties)?;
+        if me >= parties {
+            return Err(Misuse::NoSuchParty { party: me, parties }.into());
+        }
+        let nothing = Seed::from_bytes([0; SEED_BYTES]);
+        let mut keys = Self::alone((parties, me), params, &nothing, SessionId::from_bytes([0; SEED_BYTES]))?;
+        let peers = || (0..parties).map(|peer| (peer != me).then_some(peer));
+        let digits = keys.alpha.digits();
+        keys.voles = peers().map(|peer| peer.map(|_| Vole::dry(digits))).collect();
+        keys.ots = peers().map(|peer| peer.map(|peer| Ot::dry(peer, Options::MALICIOUS))).collect();
+        keys.shared = peers().map(|peer| peer.map(|_| Seed::from_bytes([0; SEED_BYTES]))).collect();
+        Ok(keys)
+    }
+
+    /// With a key grown from `private`, and nothing to make correlations from.
+    pub(crate) fn alone(
+        (parties, me): (usize, usize),
+        params: Params,
+        private: &Seed,
+        session: SessionId,
+    ) -> Result<Keys> {
+        let digits = Digits::new(params.key_bits(), DIGIT_BITS)?;
+        Ok(Keys {
+            parties,
+            me,
+            params,
+            alpha: Key::random(digits, &mut private.prg("quorate/spdz2k/alpha", session.as_bytes())),
+            private: private.derive("quorate/spdz2k/private", session.as_bytes()),
+            session,
+            voles: vec![],
+            ots: vec![],
+            shared: vec![],
+            checking: Cell::default(),
+            making: Cell::default(),
+            #[cfg(feature = "testing")]
+            lie: Cell::new(0),
+        })
+    }
+
+    /// Runs a check. No other one may be under way: whoever reads what a first one shows forges the second before the
+    /// first has failed. After one that failed, or was cut off, these keys are of no use.
+    ///
+    /// # Errors
+    /// Those of `check`; [`Error::Poisoned`] where one did not end well; [`Error::Bug`] where one is under way.
+    pub(crate) async fn one_check<T>(&self, check: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+        self.alone_at(&self.checking, check).await
+    }
+
+    /// Makes correlations, nothing else of which is being made. What fails or is cut off after a toss is not tried
+    /// again: a cheater could stop until the coins suit it. So these keys are of no use then.
+    ///
+    /// # Errors
+    /// As [`Keys::one_check`].
+    pub(crate) async fn one_making<T>(&self, make: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+        self.alone_at(&self.making, make).await
+    }
+
+    async fn alone_at<T>(&self, place: &Cell<Work>, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+        match place.get() {
+            Work::Over => return Err(Error::Poisoned),
+            Work::UnderWay => return Err(Error::Bug { what: "correlations or checks side by side: make them ahead" }),
+            Work::Idle => place.set(Work::UnderWay),
+        }
+        // A dealer's keys, in tests, protect nothing: those interrupt runs anywhere, and go on.
+        let mut running = Running { place, after: if self.is_dealt() { Work::Idle } else { Work::Over } };
+        let done = work().await?;
+        running.after = Work::Idle;
+        Ok(done)
+    }
+
+    /// Whether a dealer makes what these keys are for: there is nothing to make it from.
+    fn is_dealt(&self) -> bool {
+        self.ots.is_empty()
+    }
+
+    /// Another share of the same vector, which says nothing of this party's alone: what pairs of parties draw alike
+    /// adds up to zero over all parties. Of two, the other one knows this party's share from the result.
+    pub(crate) fn rerandomised(&self, ctx: &Ctx, share: &Vector) -> Vector {
+        let mut share = share.clone();
+        if self.parties == 2 {
+            return share;
+        }
+        let coins = ctx.randomness();
+        for (peer, seed) in self.shared.iter().enumerate() {
+            let Some(seed) = seed else { continue };
+            let drawn = Wiped(coins.stream(seed).draw::<Vector>((share.ring(), share.len())));
+            match self.me < peer {
+                true => share.add_assign(&drawn),
+                false => share.sub_assign(&drawn),
+            }
+        }
+        share
+    }
+
+    /// This party's share of alpha.
+    pub(crate) fn key(&self) -> u128 {
+        self.alpha.value().into()
+    }
+
+    /// The others.
+    pub(crate) fn peers(&self) -> Vec<usize> {
+        (0..self.parties).filter(|&party| party != self.me).collect()
+    }
+
+    pub(crate) fn vole(&self, peer: usize) -> Result<&Vole> {
+        self.voles.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
+    }
+
+    pub(crate) fn ot(&self, peer: usize) -> Result<&Ot> {
+        self.ots.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
+    }
+}
+
+/// A seed for each pair of parties, from both of them; two parties have no use for one.
+async fn share_seeds(ctx: &Ctx, private: &Seed) -> Result<Vec<Option<Seed>>> {
+    let (parties, me) = (ctx.parties(), ctx.me());
+    if parties == 2 {
+        return Ok(vec![]);
+    }
+    let peers: Vec<usize> = (0..parties).filter(|&party| party != me).collect();
+    let own = |peer: usize| {
+        let mut own = Zeroizing::new([0; SEED_BYTES]);
+        private.prg("quorate/spdz2k/pair", &(peer as u64).to_le_bytes()).fill(&mut *own);
+        own
+    };
+    let told: Vec<_> = peers.iter().map(|&peer| own(peer)).collect();
+    let outgoing: Vec<_> = peers.iter().zip(&told).map(|(&peer, seed)| (peer, &seed[..])).collect();
+    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, SEED_BYTES)).collect();
+    let heard = ctx.exchange_bytes(&outgoing, &incoming).await?.into_iter().map(Zeroizing::new);
+    let mut seeds: Vec<Option<Seed>> = (0..parties).map(|_| None).collect();
+    for ((&peer, told), heard) in peers.iter().zip(&told).zip(heard) {
+        let heard: [u8; SEED_BYTES] = heard[..].try_into().map_err(|_| SHORT)?;
+        let (low, high) = if me < peer { (**told, heard) } else { (heard, **told) };
+        seeds[peer] = Some(Seed::from_bytes(low).derive("quorate/spdz2k/pair", &high));
+    }
+    Ok(seeds)
+}
+
+const SHORT: Error = Error::Bug { what: "a seed of a wrong length" };
+const NO_PEER: Error = Error::Bug { what: "a party is no peer of its own" };
+
+fn check_parties(parties: usize) -> Result<()> {
+    if parties < 2 {
+        return Err(Misuse::Parties { protocol: "spdz2k", takes: "2 or more", parties }.into());
+    }
+    Ok(())
+}
+
+#[cfg(feature = "testing")]
+impl Keys {
+    /// From here on the factors that go into transfers towards party 0 are off by so much.
+    pub fn insecure_lie(&self, by: i128) {
+        self.lie.set(by);
+    }
+
+    /// This party's share of alpha, for tests that look at tags.
+    pub fn insecure_alpha(&self) -> u64 {
+        self.alpha.value()
+    }
+}

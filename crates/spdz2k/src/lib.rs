@@ -1,0 +1,65 @@
+//! SPDZ2k: any number of parties, all but one of which may cheat in any way.
+//!
+//! A value x of Z_2^k is the sum of all parties' shares in Z_2^(k+s), modulo 2^k. Each party has a key alpha^j below
+//! 2^s, and a share of the tag alpha x, alpha the sum of all keys. Who changes what is opened has to change its tag
+//! alike, which takes the key.
+//!
+//! | protocol | file | rounds | elements of Z_2^k to each peer |
+//! |---|---|---|---|
+//! | open | `open` | 1 | 1 |
+//! | check of openings | `check` | 5; 7 if n > 2 | s of s bits and s of K + s bits |
+//! | input, by its owner | `input` | 1, for the others | 1 |
+//! | product, AND | `mul` | 1 | one for each element of both operands |
+//! | shuffle | `shuffle` | for each party a network of switches | |
+//! | what a session starts from | `keys` | 4 | |
+//! | correlations | `make` | offline | |
+//! | authentication of what a party knows | `authenticate` | 4 | |
+//! | openings of whole words, and their check | `words` | 5 | |
+//! | multiplication triples | `triple` | 37 | |
+//! | random bits by square roots | `randbit` | 52 | |
+//! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
+//! | triples of bits | `bittriple` | 35 | |
+//! | bits of one party, proven | `proved` | 7 | |
+//! | edaBits, truncation masks | `edabit` | | |
+//!
+//! The argument for its security is docs/security/spdz2k.md.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod authenticate;
+mod bits;
+mod bittriple;
+mod bucket;
+mod check;
+mod coins;
+#[cfg(feature = "testing")]
+mod dealer;
+mod edabit;
+mod family;
+mod input;
+mod keys;
+mod leaky;
+mod make;
+mod mul;
+mod open;
+pub mod params;
+mod party;
+mod proved;
+mod randbit;
+mod shared;
+mod sharing;
+mod shuffle;
+mod stock;
+mod tagged;
+mod tinyot;
+mod triple;
+mod words;
+
+pub use bits::TaggedBits;
+pub use keys::Keys;
+pub use params::Params;
+pub use party::Spdz2k;
+pub use shared::Shared;
+pub use stock::Kind;
+pub use tagged::Tagged;
+pub use triple::Triples;

@@ -1,0 +1,67 @@
+//! The offline phase: every kind of correlations from triples and authentication.
+//!
+//! | kind | from | openings |
+//! |---|---|---|
+//! | random element, mask | authentication of what is random | |
+//! | triple | `triple` | |
+//! | random bit over Z_2^k | a random element and a triple over Z_2^(k+2) (`randbit`) | 3 over Z_2^(k+2) |
+//! | edaBit, truncation mask | bits that parties prove, added up with bit triples (`edabit`) | 2 bits an AND |
+//!
+//! One batch after the other, so that what is held on the way is bounded, and no two checks are under way at once.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ring::Ring;
+
+use crate::authenticate::Own;
+use crate::party::Spdz2k;
+use crate::shared::{Shared, sum};
+use crate::stock::{Kind, Material};
+use crate::tagged::Tagged;
+
+/// Elements that are authenticated together.
+const BATCH: usize = 1 << 14;
+
+impl Spdz2k {
+    /// Correlations of one kind, made with the other parties.
+    pub(crate) async fn make_together(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        self.keys.one_making(async || self.make_kind(ctx, kind, len).await).await
+    }
+
+    async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        let vectors = |vectors: Vec<Tagged>| Material { vectors, bits: vec![] };
+        Ok(match *kind {
+            Kind::Triple { bits: 1 } => vectors(self.bit_triples(ctx, len).await?.into()),
+            Kind::Triple { bits } => vectors(self.triples(ctx, Ring::of(bits), len).await?.into()),
+            Kind::Random { bits } => vectors(vec![self.random_elements(ctx, None, (Ring::of(bits), len)).await?]),
+            Kind::Mask { owner, bits } => {
+                vectors(vec![self.random_elements(ctx, Some(owner), (Ring::of(bits), len)).await?])
+            }
+            Kind::RandomBit { bits } => vectors(vec![self.bits_by_roots(ctx, Ring::of(bits), len).await?]),
+            Kind::EdaBit { bits, ring, cut } => self.make_edabits(ctx, (bits, Ring::of(ring)), cut, len).await?,
+            Kind::TruncMask { bits, cut } => self.make_trunc_masks(ctx, Ring::of(bits), cut, len).await?,
+        })
+    }
+
+    /// Triples, as shares of values.
+    pub(crate) async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<[Tagged; 3]> {
+        let made = self.keys.triples(ctx, ring, len).await?;
+        Ok([made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared)))
+    }
+
+    /// Random elements that nobody knows, or one party only: its share is the element, the others' are 0.
+    pub(crate) async fn random_elements(
+        &self,
+        ctx: &Ctx,
+        owner: Option<usize>,
+        (ring, len): (Ring, usize),
+    ) -> Result<Tagged> {
+        let shares = self.keys.params.shares(ring);
+        let mut parts = vec![self.nothing(ctx, ring)];
+        for start in (0..len).step_by(BATCH) {
+            let own = Own::random(owner, (shares, BATCH.min(len - start)));
+            let made: Vec<Vec<Shared>> = self.keys.authenticate(ctx, &[own]).await?;
+            parts.push(Tagged::of(ring, &sum(&made[0])));
+        }
+        Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+    }
+}

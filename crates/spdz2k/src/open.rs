@@ -1,0 +1,80 @@
+//! Openings, to compute on and to reveal. To open x all parties tell each other the low k bits of their shares; what
+//! lies above stays with them. All of it is noted for the check (`check`).
+//!
+//! Among more than two parties a share is told only after a sharing of zero was added to it, which grows from what
+//! pairs of parties know alike. Without it the share of a sum of inputs would tell each summand: the owner of an input
+//! has its mask as its share, and all know the difference.
+
+use quorate_engine::{Checked, Ctx, Opened, Result};
+use quorate_ring::{Bits, Vector};
+
+use crate::bits::{TaggedBits, from_elements};
+use crate::check::Note;
+use crate::party::Spdz2k;
+use crate::tagged::Tagged;
+
+impl Spdz2k {
+    /// The elements that shares are of, to compute on; noted for the check.
+    pub(crate) async fn open_elements(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
+        let elements = self.tell(ctx, x).await?;
+        ctx.opened(());
+        Ok(elements)
+    }
+
+    /// The same, whatever they are for.
+    async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
+        let (ring, len) = x.shape();
+        let share = self.keys.rerandomised(ctx, &x.share);
+        let low = share.convert(ring);
+        let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
+        let incoming: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, (ring, len))).collect();
+        let mut told = ctx.exchange(&outgoing, &incoming).await?;
+        told.insert(self.keys.me, low);
+        // The lows add up as integers: there is room for that above the value.
+        let wide = share.ring();
+        let mut sum = told[0].convert(wide);
+        told[1..].iter().for_each(|low| sum.add_assign(&low.convert(wide)));
+        let mut high = share;
+        high.shr_logical(ring.bits());
+        let high = high.convert(self.keys.params.keys());
+        let opened = sum.convert(ring);
+        self.note(ctx, Note { ring, low: sum, high, tag: x.tag.clone() }, &told);
+        Ok(opened)
+    }
+
+    /// x to all, or below a mask to one.
+    async fn reveal_elements(&self, ctx: &Ctx, x: &Tagged, to: Option<usize>) -> Result<Option<Vector>> {
+        let Some(to) = to else { return self.tell(ctx, x).await.map(Some) };
+        self.check_party(to)?;
+        let (ring, len) = x.shape();
+        let mask = self.mask(ctx, to, (ring, len)).await?;
+        let mut opened = self.tell(ctx, &x.zip(&mask, Vector::sub_assign)).await?;
+        // Its owner's share is all of the mask.
+        opened.add_assign(&mask.share.convert(ring));
+        Ok((to == self.keys.me).then_some(opened))
+    }
+
+    pub(crate) async fn reveal_vector(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &Tagged,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Vector>>> {
+        checked.allows_reveals(ctx)?;
+        let elements = self.reveal_elements(ctx, x, to).await?;
+        Ok(elements.map(|elements| ctx.revealed(elements)))
+    }
+
+    pub(crate) async fn reveal_matrix(
+        &self,
+        ctx: &Ctx,
+        checked: &Checked,
+        x: &TaggedBits,
+        to: Option<usize>,
+    ) -> Result<Option<Opened<Bits>>> {
+        checked.allows_reveals(ctx)?;
+        let elements = self.reveal_elements(ctx, &x.elements, to).await?;
+        Ok(elements.map(|elements| ctx.revealed(from_elements(&elements, x.shape()))))
+    }
+}

@@ -1,0 +1,118 @@
+//! Widths and security parameters.
+//!
+//! | s | sg, promised | sg' | W - k | V - k |
+//! |---|---|---|---|---|
+//! | 64 | 57 | 58 | 116 | 128 |
+//! | 48 | 42 | 43 | 86 | 96 |
+//! | 32 | 26 | 27 | 54 | 64 |
+//!
+//! Values of triples in the making are elements of Z_2^W, W = k + 2 sg'; their tags, and words that are opened whole,
+//! of Z_2^V, V = k + 2 s.
+
+use quorate_engine::{Misuse, Result};
+use quorate_ring::Ring;
+
+/// What a session chooses: the bits of its keys, from which all else follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    key_bits: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { key_bits: 64 }
+    }
+}
+
+impl Params {
+    /// Keys of 64 or 48 bits; of 32, where 26 bits of statistical security are enough (`allow_weak`).
+    ///
+    /// # Errors
+    /// [`Misuse`] for another number.
+    pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
+        match (key_bits, allow_weak) {
+            (64 | 48, _) | (32, true) => Ok(Params { key_bits }),
+            (32, false) => {
+                Err(Misuse::Other { what: "keys of 32 bits give 26 bits of statistical security, 40 are usual" }.into())
+            }
+            _ => Err(Misuse::Other { what: "keys have 64, 48 or 32 bits" }.into()),
+        }
+    }
+
+    /// Refuses values of too many bits. Random bits take triples of two bits more.
+    pub(crate) fn check_ring(self, ring: Ring) -> Result<()> {
+        match ring.bits() <= self.most_bits() + 2 {
+            true => Ok(()),
+            false => Err(Misuse::RingBits { bits: ring.bits() }.into()),
+        }
+    }
+
+    /// s.
+    pub fn key_bits(self) -> u32 {
+        self.key_bits
+    }
+
+    /// The statistical security that is promised, in bits.
+    pub fn security_bits(self) -> u32 {
+        match self.key_bits {
+            64 => 57,
+            48 => 42,
+            _ => 26,
+        }
+    }
+
+    /// sg': that of each step on the way.
+    pub(crate) fn inner_bits(self) -> u32 {
+        self.security_bits() + 1
+    }
+
+    /// The most bits of values: there are carriers for all of their words, and keys shorter than 64 bits are for values
+    /// of at most 32.
+    pub fn most_bits(self) -> u32 {
+        if self.key_bits == 64 { 126 } else { 32 }
+    }
+
+    /// Z_2^(k+s), the ring of shares and tags.
+    pub(crate) fn shares(self, ring: Ring) -> Ring {
+        Ring::of(ring.bits() + self.key_bits)
+    }
+
+    /// Z_2^s.
+    pub(crate) fn keys(self) -> Ring {
+        Ring::of(self.key_bits)
+    }
+
+    /// Z_2^W.
+    pub(crate) fn values(self, ring: Ring) -> Ring {
+        Ring::of(ring.bits() + 2 * self.inner_bits())
+    }
+
+    /// Z_2^V.
+    pub(crate) fn words(self, ring: Ring) -> Ring {
+        Ring::of(ring.bits() + 2 * self.key_bits)
+    }
+
+    /// L: random bits that go into each factor beside its own.
+    pub(crate) fn noise_bits(self) -> usize {
+        2 * self.inner_bits() as usize + 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_those_of_the_design() {
+        for (key_bits, k, values, words, noise) in
+            [(64, 64, 180, 192, 132), (48, 32, 118, 128, 102), (32, 32, 86, 96, 70)]
+        {
+            let (params, ring) = (Params::new(key_bits, true).unwrap(), Ring::of(k));
+            assert_eq!((params.values(ring).bits(), params.words(ring).bits()), (values, words));
+            assert_eq!(params.noise_bits(), noise);
+            assert!(params.words(Ring::of(params.most_bits() + 2)).bits() <= Ring::MOST_BITS);
+        }
+        assert!(Params::new(40, true).is_err() && Params::new(32, false).is_err());
+        assert!(Params::default().check_ring(Ring::of(129)).is_err());
+    }
+}

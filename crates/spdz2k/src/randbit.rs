@@ -1,0 +1,53 @@
+//! Random bits over Z_2^k, by square roots.
+//!
+//! **Source**: RandBit of Damgard et al. 2019 (ePrint 2019/599), Fig. 5. **Notation**: u uniform over Z_2^(k+2).
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 1 | a = 2 u + 1; its square, with a triple over Z_2^(k+2) |
+//! | 2 | 1 | e = Open(a^2); c the smallest of its square roots |
+//! | 3 | | d = a / c + 1 is 0 or 2 modulo 2^(k+1); all shares and tags are even, and are halved |
+//! | 4 | 9 | check what was opened |
+//!
+//! a / c is 1 or -1 modulo 2^(k+1), each as likely. Modulo 2^(k+2) it may be off by 2^(k+1), which halving leaves as
+//! 2^k. Bytes to each peer for a bit: those of a triple over Z_2^(k+2), of a random element over it, and 3 elements.
+
+use quorate_engine::{Ctx, Form, Linear, Result};
+use quorate_ring::{Ring, Vector};
+
+use crate::party::Spdz2k;
+use crate::tagged::Tagged;
+
+/// Bits that are made together.
+const BATCH: usize = 1 << 12;
+
+impl Spdz2k {
+    /// Random bits; checked.
+    pub(crate) async fn bits_by_roots(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
+        let mut parts = vec![self.nothing(ctx, ring)];
+        for start in (0..len).step_by(BATCH) {
+            parts.push(self.some_bits_by_roots(ctx, ring, BATCH.min(len - start)).await?);
+        }
+        Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+    }
+
+    async fn some_bits_by_roots(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
+        let large = Ring::of(ring.bits() + 2);
+        let u = self.random_elements(ctx, None, (large, len)).await?;
+        let triples = self.triples(ctx, large, len).await?;
+        let one = self.ones(ctx, (large, len));
+        let a = self.plus(&u.linear(&Linear::Scale(2)), &one);
+        let square = self.multiply_with(ctx, Form::Product, [&a, &a], triples).await?;
+        let (_, inverses) = self.open_elements(ctx, &square).await?.odd_square_roots();
+        let ratio = a.linear(&Linear::Factors(&inverses));
+        let bits = self.plus(&ratio, &one).halved();
+        self.check_made(ctx).await?;
+        Ok(bits.linear(&Linear::Reduce(ring)))
+    }
+
+    /// Ones in the ring of shares.
+    fn ones(&self, ctx: &Ctx, (ring, len): (Ring, usize)) -> Vector {
+        let shares = self.keys.params.shares(ring);
+        if ctx.is_dry() { Vector::shape(shares, len) } else { Vector::constant(shares, 1, len) }
+    }
+}

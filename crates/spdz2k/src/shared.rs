@@ -1,0 +1,70 @@
+//! Shares with tags, over whichever ring they were authenticated in.
+
+use quorate_engine::Linear;
+use quorate_ring::{Ring, Vector};
+
+/// One party's share of a vector over Z_2^m, and of its tags: the tags' sum is alpha times the shares' sum, mod 2^m.
+#[derive(Clone)]
+pub struct Shared {
+    /// Shares of the elements.
+    pub share: Vector,
+    /// Shares of alpha times the elements.
+    pub tag: Vector,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.share.wipe();
+        self.tag.wipe();
+    }
+}
+
+impl Shared {
+    /// What a Z-linear function makes of both.
+    pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Shared {
+        Shared { share: function(&self.share), tag: function(&self.tag) }
+    }
+
+    /// What a Z-bilinear function makes of both.
+    pub(crate) fn zip(mut self, other: &Shared, function: impl Fn(&mut Vector, &Vector)) -> Shared {
+        function(&mut self.share, &other.share);
+        function(&mut self.tag, &other.tag);
+        self
+    }
+
+    pub(crate) fn plus(self, other: &Shared) -> Shared {
+        self.zip(other, Vector::add_assign)
+    }
+
+    pub(crate) fn minus(self, other: &Shared) -> Shared {
+        self.zip(other, Vector::sub_assign)
+    }
+
+    /// Times public factors over the same ring.
+    pub(crate) fn times(&self, factors: &Vector) -> Shared {
+        self.map(|vector| Linear::Factors(factors).apply(vector))
+    }
+
+    /// 2^shift of them, in a ring of at most so many more bits.
+    pub(crate) fn raised(&self, ring: Ring, shift: u32) -> Shared {
+        self.map(|vector| Linear::Raise(ring, shift).apply(vector))
+    }
+
+    /// Modulo the size of a smaller ring.
+    pub(crate) fn reduced(&self, ring: Ring) -> Shared {
+        self.map(|vector| Linear::Reduce(ring).apply(vector))
+    }
+}
+
+/// Zeros of the form of a vector.
+pub(crate) fn blank(like: &Vector) -> Vector {
+    match like.is_shape() {
+        true => Vector::shape(like.ring(), like.len()),
+        false => Vector::zeros(like.ring(), like.len()),
+    }
+}
+
+/// The sum of what all parties own.
+pub(crate) fn sum(parts: &[Shared]) -> Shared {
+    parts[1..].iter().fold(parts[0].clone(), |sum, part| sum.plus(part))
+}

@@ -1,0 +1,194 @@
+//! Correlations: what kinds there are, where they lie, and who makes them.
+
+use std::fmt;
+use std::ops::Range;
+
+use quorate_engine::{
+    Ctx, Demand, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored, TruncMasks, Update,
+    UpdateBits,
+};
+use quorate_ring::{Ring, Vector};
+
+use crate::bits::TaggedBits;
+use crate::party::Spdz2k;
+use crate::tagged::Tagged;
+
+/// A kind of correlations.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Random elements a, b and their product.
+    Triple {
+        /// k.
+        bits: u32,
+    },
+    /// A random element.
+    Random {
+        /// k.
+        bits: u32,
+    },
+    /// A random element that its owner knows: the owner's share is the element, the others' are 0.
+    Mask {
+        /// Who knows it.
+        owner: usize,
+        /// k.
+        bits: u32,
+    },
+    /// A random bit as an element.
+    RandomBit {
+        /// k.
+        bits: u32,
+    },
+    /// A random element of Z_2^bits in a ring, with its bits, and shifted right by `cut` where that is not 0.
+    EdaBit {
+        /// Bits of the element.
+        bits: u32,
+        /// k.
+        ring: u32,
+        /// The shift.
+        cut: u32,
+    },
+    /// A mask for truncation.
+    TruncMask {
+        /// k.
+        bits: u32,
+        /// The shift.
+        cut: u32,
+    },
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Triple { bits } => write!(f, "triple mod 2^{bits}"),
+            Kind::Random { bits } => write!(f, "random element mod 2^{bits}"),
+            Kind::Mask { owner, bits } => write!(f, "mask of party {owner} mod 2^{bits}"),
+            Kind::RandomBit { bits } => write!(f, "random bit mod 2^{bits}"),
+            Kind::EdaBit { bits, ring, .. } => write!(f, "edaBit of {bits} bits mod 2^{ring}"),
+            Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
+        }
+    }
+}
+
+impl Stored for Tagged {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.linear(&Linear::Slice(range))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.update(part, &Update::Write(start));
+    }
+}
+
+impl Stored for TaggedBits {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.linear(&LinearBits::Lanes(range))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.update(part, &UpdateBits::Write(start));
+    }
+}
+
+pub(crate) type Material = quorate_engine::Material<Tagged, TaggedBits>;
+
+impl Stocks for Spdz2k {
+    type Kind = Kind;
+    type Vectors = Tagged;
+    type Matrices = TaggedBits;
+
+    fn stock(&self) -> &Stock<Kind, Tagged, TaggedBits> {
+        &self.stock
+    }
+
+    fn layout(&self, kind: &Kind) -> Layout {
+        let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
+        let (vectors, bits) = match *kind {
+            Kind::Triple { bits } => (over(bits, &[1; 3]), vec![]),
+            Kind::Random { bits } | Kind::Mask { bits, .. } | Kind::RandomBit { bits } => (over(bits, &[1]), vec![]),
+            Kind::EdaBit { bits, ring, cut: 0 } => (over(ring, &[1]), vec![bits as usize]),
+            Kind::EdaBit { bits, ring, .. } => (over(ring, &[1; 2]), vec![bits as usize]),
+            Kind::TruncMask { bits, cut } => {
+                (vec![(Ring::of(bits), 1), (Ring::of(bits), 1), (Ring::of(cut + 1), 1)], vec![])
+            }
+        };
+        Layout { vectors, bits }
+    }
+
+    fn blank(&self, dry: bool, (ring, len): (Ring, usize)) -> Tagged {
+        let wide = self.keys.params.shares(ring);
+        let blank = if dry { Vector::shape(wide, len) } else { Vector::zeros(wide, len) };
+        Tagged { ring, share: blank.clone(), tag: blank }
+    }
+
+    fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> TaggedBits {
+        TaggedBits { rows, lanes, elements: self.blank(dry, (Ring::of(1), rows * lanes)) }
+    }
+
+    async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        #[cfg(feature = "testing")]
+        if let Some(dealer) = &self.dealer {
+            return Ok(self.deal_kind(ctx, dealer, kind, len));
+        }
+        self.make_together(ctx, kind, len).await
+    }
+
+    /// One kind after the other: no more than one check is under way at a time.
+    async fn make_all(&self, ctx: &Ctx, demand: Demand<Kind>) -> Result<()> {
+        self.stock.clear();
+        let kinds: Vec<(Kind, usize)> = demand.totals().iter().map(|(kind, &len)| (kind.clone(), len)).collect();
+        let mut made = Vec::new();
+        for (kind, len) in kinds {
+            let material = self.make(ctx, &kind, len).await?;
+            made.push((kind, material));
+        }
+        self.stock.fill(demand, made.into_iter().collect());
+        Ok(())
+    }
+}
+
+impl Spdz2k {
+    /// A random element that its owner knows.
+    pub(crate) async fn mask(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<Tagged> {
+        let [mask] = self.draw(ctx, Kind::Mask { owner, bits: ring.bits() }, len).await?.into_vectors()?;
+        Ok(mask)
+    }
+
+    pub(crate) async fn draw_edabits(
+        &self,
+        ctx: &Ctx,
+        (bits, ring): (Ring, Ring),
+        cut: Option<u32>,
+        len: usize,
+    ) -> Result<EdaBits<Tagged, TaggedBits>> {
+        const MISSING: Error = Error::Bug { what: "a stock of edaBits without values" };
+        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
+            return Err(
+                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
+            );
+        }
+        let kind = Kind::EdaBit { bits: bits.bits(), ring: ring.bits(), cut: cut.unwrap_or(0) };
+        let Material { vectors, mut bits } = self.draw(ctx, kind, len).await?;
+        let mut vectors = vectors.into_iter();
+        Ok(EdaBits { value: vectors.next().ok_or(MISSING)?, shifted: vectors.next(), bits: bits.pop().ok_or(MISSING)? })
+    }
+
+    pub(crate) async fn draw_trunc_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        cut: u32,
+        len: usize,
+    ) -> Result<TruncMasks<Tagged>> {
+        if cut == 0 || cut + 2 > ring.bits() {
+            return Err(Misuse::Other { what: "a truncation mask must be cut above bit 0 and below bit k - 1" }.into());
+        }
+        let kind = Kind::TruncMask { bits: ring.bits(), cut };
+        let [value, shifted, top] = self.draw(ctx, kind, len).await?.into_vectors()?;
+        Ok(TruncMasks { value, shifted, top })
+    }
+
+    /// Bytes of a party's shares of a vector, and of their tags.
+    pub(crate) fn bytes_of(&self, bits: u32, len: usize) -> u64 {
+        2 * (len * self.keys.params.shares(Ring::of(bits)).carrier().bytes()) as u64
+    }
+}

@@ -1,0 +1,106 @@
+//! Openings of whole words, and their check: for values in the making, whose upper bits are masked or thrown away.
+//!
+//! **Source**: the batch check of Cramer et al. 2018 (ePrint 2018/482), Fig. 4, where shares are opened with all of
+//! their bits, so that nothing is chosen after the coins. **Model**: malicious, all but one.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 1; 2 if n > 2 | tell all the shares, all of their bits; or commit to them and open, 2 rounds |
+//! | 2 | 2 | toss chi in Z_2^s |
+//! | 3 | 2 | commit to and open z^j = sum chi_l (m_l^j - alpha^j x_l); they add up to 0, or the run ends |
+
+use quorate_engine::{Ctx, Error, Result};
+use quorate_ring::{Ring, Vector, Wiped};
+
+use crate::authenticate::pack;
+use crate::coins::Coins;
+use crate::keys::Keys;
+use crate::shared::Shared;
+
+const SHORT: Error = Error::Bug { what: "an opened word of a wrong length" };
+
+/// A word that was opened, with this party's share of its tag.
+pub(crate) struct Opened {
+    pub value: Vector,
+    pub tag: Vector,
+}
+
+impl Keys {
+    /// Step 1: tells all the shares.
+    pub(crate) async fn open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
+        let mut bytes = Vec::new();
+        pack(&x.share, &mut bytes);
+        let said = ctx.broadcast(&bytes).await?;
+        Ok(Opened { value: total(ctx, &said, (x.share.ring(), x.share.len()))?, tag: x.tag.clone() })
+    }
+
+    /// Step 1 where nobody may choose its share by the others'.
+    pub(crate) async fn commit_and_open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
+        let mut bytes = Vec::new();
+        pack(&x.share, &mut bytes);
+        let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/words", &bytes).await?;
+        Ok(Opened { value: total(ctx, &said, (x.share.ring(), x.share.len()))?, tag: x.tag.clone() })
+    }
+
+    /// Step 1 for what every party owns, each by itself: by owner.
+    pub(crate) async fn open_owned(&self, ctx: &Ctx, by_owner: &[Shared]) -> Result<Vec<Opened>> {
+        let own = &by_owner[self.me].share;
+        let mut bytes = Vec::new();
+        pack(own, &mut bytes);
+        let said = ctx.broadcast(&bytes).await?;
+        let each = said.iter().zip(by_owner).map(|(said, shared)| {
+            let value = total(ctx, std::slice::from_ref(said), (own.ring(), own.len()))?;
+            Ok(Opened { value, tag: shared.tag.clone() })
+        });
+        each.collect()
+    }
+
+    /// Steps 2 and 3, of all words of one step.
+    pub(crate) async fn check_words(&self, ctx: &Ctx, opened: &[&Opened], check: &'static str) -> Result<()> {
+        self.one_check(async || self.check_opened(ctx, opened, check).await).await
+    }
+
+    async fn check_opened(&self, ctx: &Ctx, opened: &[&Opened], check: &'static str) -> Result<()> {
+        let mut coins = Coins::toss(ctx, &self.session).await?;
+        let mut bytes = Vec::new();
+        for Opened { value, tag } in opened {
+            let (ring, len) = (value.ring(), value.len());
+            let chi = coins.draw(self.alpha.digits().key_bits(), (ring, len));
+            let mut rest = Wiped(value.clone());
+            rest.scale(self.alpha.value().into());
+            rest.rsub_assign(tag);
+            rest.mul_assign(&chi);
+            pack(&rest.sum_axis(1, len, 1), &mut bytes);
+        }
+        let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/words/check", &bytes).await?;
+        let (mut holds, mut at) = (true, 0);
+        for Opened { value, .. } in opened {
+            let (ring, bytes) = (value.ring(), value.ring().packed_bytes(1));
+            let parts: Vec<Vec<u8>> = said.iter().map(|said| said[at..at + bytes].to_vec()).collect();
+            holds &= is_zero(&total(ctx, &parts, (ring, 1))?);
+            at += bytes;
+        }
+        match ctx.is_dry() || holds {
+            true => Ok(()),
+            false => Err(Error::Cheating { check }),
+        }
+    }
+}
+
+/// Whether all elements are zero in their ring.
+pub(crate) fn is_zero(x: &Vector) -> bool {
+    x.to_limbs().iter().flatten().fold(0, |all, limb| all | limb) == 0
+}
+
+/// The sum of what all said.
+fn total(ctx: &Ctx, said: &[Vec<u8>], (ring, len): (Ring, usize)) -> Result<Vector> {
+    if ctx.is_dry() {
+        said.iter().for_each(|_| Vector::charge_unpack(ring, len));
+        return Ok(Vector::shape(ring, len));
+    }
+    let mut sum = Vector::zeros(ring, len);
+    for said in said {
+        sum.add_assign(&Vector::unpack(ring, len, said).map_err(|_| SHORT)?);
+    }
+    Ok(sum)
+}

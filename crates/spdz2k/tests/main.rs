@@ -1,0 +1,10 @@
+//! What parties make before inputs are known, and what they do with it: right, at the stated cost, and whoever deviates
+//! is found.
+
+mod common;
+mod gadgets;
+mod lies;
+mod offline;
+mod online;
+mod tampered;
+mod triples;
