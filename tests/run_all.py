@@ -22,6 +22,9 @@ PYTEST = ["-q", "--durations=0", "--durations-min=5", "-n", "2", "--dist", "work
 RUST_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
 
+# How either suite names what failed: they are named again at the end, where one looks first.
+FAILURE = re.compile(r"^(?:FAILED|ERROR) \S+::|^test \S.* \.\.\. FAILED$|^error: could not compile")
+
 
 class Outcome(NamedTuple):
     """What one suite did."""
@@ -32,6 +35,7 @@ class Outcome(NamedTuple):
     skipped: int
     seconds: float
     status: int
+    failures: list[str]
 
     @property
     def good(self) -> bool:
@@ -62,7 +66,8 @@ def run(name: str, command: list[str], count: Callable[[list[str]], tuple[int, i
             sys.stdout.write(f"{name} | {line}")
             sys.stdout.flush()
             lines.append(line.rstrip("\n"))
-    return Outcome(name, *count(lines), time.monotonic() - start, process.returncode)
+    failures = [line for line in lines if FAILURE.match(line)]
+    return Outcome(name, *count(lines), time.monotonic() - start, process.returncode, failures)
 
 
 def main() -> int:
@@ -77,6 +82,8 @@ def main() -> int:
             f"{o.name:8} {'ok' if o.good else 'FAILED':8} {o.passed:5} passed {o.failed:4} failed "
             f"{o.skipped:4} skipped {o.seconds:7.1f} s"
         )
+        for failure in o.failures:
+            print(f"{o.name:8} {failure}")
     return 0 if all(o.good for o in outcomes) else 1
 
 

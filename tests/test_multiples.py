@@ -80,6 +80,12 @@ def test_what_users_expect_of_tenths(mpc: qr.Session) -> None:
     assert abs(same - 2.0 * float(np.float32(0.1))) <= 2.0**-16
 
 
+def test_quotients_of_fine_numbers_without_room_are_near(mpc: qr.Session) -> None:
+    values, by = np.array([1.5, -2.25, 2.0**20]), 32 + 381 / 2.0**30
+    x = mpc.input(values, owner=0, dtype=qr.fixed(64, 30))
+    assert np.abs((x / by).reveal() - values / by).max() <= 2.0**-30
+
+
 def test_quotients_that_do_not_fit_are_the_largest_element(mpc: qr.Session) -> None:
     x = mpc.input([2.0**46, -(2.0**46), 2.0**43, -1.0, -(2.0**47)], owner=0)
     largest = (2**63 - 1) / 2**16

@@ -20,8 +20,8 @@ def psi(mpc: qr.Session) -> Any:
 
 
 def nearest(mpc: qr.Session) -> Any:
-    records = np.arange(64).reshape(16, 4)
-    return qr.apps.nearest(mpc, records, np.arange(4), dtype=qr.uint(14), reveal_to="nobody")
+    records = np.arange(512).reshape(128, 4)
+    return qr.apps.nearest(mpc, records, np.arange(4), dtype=qr.uint(20), reveal_to="nobody")
 
 
 def powmod(mpc: qr.Session) -> Any:
@@ -52,8 +52,8 @@ def best(program: Callable[[qr.Session], Any], link: str, mixes: Sequence[str], 
 
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("name", BY_HAND)
-# So many that what is short is planned, too.
-@pytest.mark.parametrize(("programs", "times"), [(REDUCED, 100), (PAPER, 4)], ids=["reduced", "paper"])
+# So many that what is short is planned, too: on machines several times as fast as today's, they are shorter yet.
+@pytest.mark.parametrize(("programs", "times"), [(REDUCED, 150), (PAPER, 20)], ids=["reduced", "paper"])
 def test_plans_are_predicted_to_take_no_longer_than_those_by_hand(
     programs: dict[str, Any], times: int, name: str, link: str
 ) -> None:

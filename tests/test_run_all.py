@@ -38,4 +38,19 @@ def test_pytest_counts_are_read_from_its_last_line(run_all: ModuleType) -> None:
     ("passed", "failed", "status", "good"), [(5, 0, 0, True), (5, 0, 1, False), (5, 1, 0, False), (0, 0, 0, False)]
 )
 def test_what_counts_as_success(run_all: ModuleType, passed: int, failed: int, status: int, good: bool) -> None:
-    assert run_all.Outcome("rust", passed, failed, 0, 1.0, status).good is good
+    assert run_all.Outcome("rust", passed, failed, 0, 1.0, status, []).good is good
+
+
+@pytest.mark.parametrize(
+    ("line", "failure"),
+    [
+        ("FAILED tests/test_guards.py::test_lines_stay_short - AssertionError: [...]", True),
+        ("ERROR tests/test_guards.py::test_lines_stay_short", True),
+        ("test offline::masks ... FAILED", True),
+        ("error: could not compile `quorate-rss` (lib test) due to 1 previous error", True),
+        ("test offline::masks ... ok", False),
+        ("1 failed, 9 passed in 0.72s", False),
+    ],
+)
+def test_what_failed_is_named_at_the_end(run_all: ModuleType, line: str, failure: bool) -> None:
+    assert bool(run_all.FAILURE.match(line)) is failure

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Builder, Operand, coerce};
+use super::{Builder, Operand, coerce, real};
 use crate::dtype::{Dtype, MAX_RING_BITS};
 use crate::error::Fault;
 use crate::graph::Truncation;
@@ -87,7 +87,7 @@ impl Builder<'_> {
     }
 
     /// `a` by public numbers of fixed point; `None` for divisors of which nothing but the algorithm for secret ones
-    /// gives the exact quotients.
+    /// gives the exact quotients. Where that does not take the dtype, quotients are near the exact ones.
     pub(super) fn build_quotient(&mut self, a: Operand<'_>, by: Operand<'_>) -> Result<Option<NodeId>, Fault> {
         let Operand::Node(id) = a else { return Ok(None) };
         let dtype = match by {
@@ -108,10 +108,13 @@ impl Builder<'_> {
             return Err(refused(dtype.lost(&values, &units)));
         };
         let whole = ratios.iter().all(|ratio| ratio.is_whole());
-        match reals.are_held(dtype) && !whole {
-            true => self.exact_quotient(id, reals, &units),
-            false => self.scaled(id, reals, &ratios, true).map(Some),
+        if reals.are_held(dtype) && !whole {
+            let exact = self.exact_quotient(id, reals, &units)?;
+            if exact.is_some() || real::divides(dtype) {
+                return Ok(exact);
+            }
         }
+        self.scaled(id, reals, &ratios, true).map(Some)
     }
 
     /// Public numbers as reals, if every one is a real of 64 bits.

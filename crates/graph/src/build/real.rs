@@ -23,6 +23,11 @@ fn usual(dtype: Dtype) -> u32 {
     dtype.frac() + 2
 }
 
+/// Whether quotients by secrets are there.
+pub(super) fn divides(dtype: Dtype) -> bool {
+    check("divide", dtype, usual(dtype)).is_ok()
+}
+
 impl Builder<'_> {
     pub(super) fn build_real(&mut self, function: Real, a: NodeId) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;

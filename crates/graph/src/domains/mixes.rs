@@ -2,8 +2,9 @@
 
 use super::{Assignment, Domain, Problem};
 
-/// Of each search, so many.
+/// Of each search, so many, none of which takes longer than the best of it by more than this factor.
 const BEST_OF_EACH: usize = 2;
+const NEAR: f64 = 1.25;
 
 impl Problem {
     /// The best assignments that are found among all, and among those that keep to some of the domains as far as they
@@ -13,7 +14,9 @@ impl Problem {
         let mut all: Vec<(f64, Assignment)> = Vec::new();
         for domains in subsets(&self.domains()) {
             let (problem, places) = self.within(&domains);
-            for found in problem.solve().finalists.into_iter().take(BEST_OF_EACH) {
+            let solved = problem.solve();
+            let is_near = |found: &Assignment| problem.seconds(found) <= NEAR * solved.seconds;
+            for found in solved.finalists.iter().take(BEST_OF_EACH).filter(|found| is_near(found)) {
                 let whole: Assignment = found.iter().zip(&places).map(|(&choice, places)| places[choice]).collect();
                 if all.iter().all(|(_, known)| *known != whole) {
                     all.push((self.seconds(&whole), whole));

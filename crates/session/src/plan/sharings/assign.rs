@@ -64,9 +64,8 @@ pub(crate) struct Unplanned {
     planning: f64,
 }
 
-/// Dry runs of the whole decide among assignments that are not longer by more; often there are about so many.
-const NEAR: f64 = 1.25;
-const CANDIDATES: f64 = 6.0;
+/// Dry runs of the whole decide among about so many assignments.
+const CANDIDATES: f64 = 7.0;
 
 /// About what a dry run takes, for each step and for each round. Constants, since the parties' clocks differ.
 const SECONDS_OF_A_STEP: f64 = 10e-6;
@@ -197,11 +196,10 @@ impl<'a> Deciding<'a> {
     }
 
     /// The best of a few, by dry runs of the whole: steps by themselves do not show what they save by being together.
-    /// Among them is what would be found if users allowed fewer sharings.
+    /// Among them is what would be found if users allowed fewer sharings, however long its steps by themselves: in one
+    /// sharing they save most.
     fn by_the_whole<B: Family>(&self, work: &Work<'_>, outline: &Outline, problem: &Problem) -> Result<Assignment> {
         let mut candidates = problem.candidates();
-        let longest = NEAR * candidates[0].0;
-        candidates.retain(|(seconds, _)| *seconds <= longest);
         if candidates.len() == 1 {
             return Ok(candidates.swap_remove(0).1);
         }
