@@ -123,7 +123,7 @@ pub(crate) fn pin<B: Family>(work: &mut Work<'_>) {
 }
 
 /// The secret values that a run needs and does not compute.
-fn before(work: &Work<'_>) -> BTreeSet<NodeId> {
+pub(super) fn before(work: &Work<'_>) -> BTreeSet<NodeId> {
     let operands = work.nodes.iter().flat_map(|&id| &work.graph.node(id).inputs).copied();
     let is_before = |id: &NodeId| work.nodes.binary_search(id).is_err() && !work.graph.node(*id).is_public();
     operands.filter(is_before).collect()

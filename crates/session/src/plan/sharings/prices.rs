@@ -3,7 +3,7 @@
 //! A step's price is that of running its own code on shapes, correlations included, on the stated network and with the
 //! measured costs of local work.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quorate_engine::{Phase, Result};
@@ -12,6 +12,7 @@ use quorate_graph::domains::{Domain, StepPrice};
 use quorate_graph::{Dtype, Graph, Hash, NodeId};
 
 use super::assign::{Assigned, Unplanned};
+use super::outline::before;
 use crate::memory::limit::Limit;
 use crate::options::Options;
 use crate::plan::dry_run::{Asked, OneStep, PredictedStep, dry_run, dry_run_of_step};
@@ -123,8 +124,8 @@ impl Prices {
 
     /// Predicted seconds of a run, weighed.
     pub fn whole<B: Family>(&self, work: &Work<'_>) -> Result<f64> {
-        let (nothing, parties) = (BTreeSet::new(), self.parties);
-        let asked = Asked { work, held: &nothing, keeps: &|_| false, limit: Limit::None };
+        let (held, parties) = (before(work), self.parties);
+        let asked = Asked { work, held: &held, keeps: &|_| false, limit: Limit::None };
         let predicted = |me: usize| -> Result<Predicted> {
             let mut all = dry_run::<B>(&asked, (parties, me), &self.options)?;
             // Each party's clock shows something else, and they must come to one answer.
