@@ -106,6 +106,22 @@ fn merged<M: Module>(parts: &[&Share<M>], merge: impl Fn(&[&M]) -> M) -> Share<M
     Share(merge(&parts.iter().map(|part| &***part).collect::<Vec<_>>()))
 }
 
+impl Aby {
+    /// The shares' low bits: their sum modulo 2 is that of the shares.
+    pub fn low_bit(&self, x: &Share<Vector>) -> Share<Bits> {
+        x.map(Vector::low_bit)
+    }
+
+    /// 2^(k-1) times a sum depends on that sum modulo 2 only.
+    pub fn as_top_bit(&self, x: &Share<Bits>, ring: Ring) -> Share<Vector> {
+        x.map(|share| {
+            let mut top = share.to_vector(ring);
+            top.shl(ring.bits() - 1);
+            top
+        })
+    }
+}
+
 impl Sharing for Aby {
     type A = Share<Vector>;
     type B = Share<Bits>;
@@ -178,18 +194,12 @@ impl Sharing for Aby {
         merged(parts, Bits::concat_lanes)
     }
 
-    /// The shares' low bits: their sum modulo 2 is that of the shares.
-    fn low_bit(&self, x: &Self::A) -> Self::B {
-        x.map(Vector::low_bit)
+    async fn lsb(&self, _: &Ctx, x: &Self::A) -> Result<Self::B> {
+        Ok(self.low_bit(x))
     }
 
-    /// 2^(k-1) times a sum depends on that sum modulo 2 only.
-    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A {
-        x.map(|share| {
-            let mut top = share.to_vector(ring);
-            top.shl(ring.bits() - 1);
-            top
-        })
+    async fn bit_to_msb(&self, _: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
+        Ok(self.as_top_bit(x, ring))
     }
 
     async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {

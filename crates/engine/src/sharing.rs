@@ -128,10 +128,6 @@ pub trait Sharing {
     fn concat_rows(&self, parts: &[&Self::B]) -> Self::B;
     /// Lanes of all parts, side by side.
     fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B;
-    /// x mod 2, one row.
-    fn low_bit(&self, x: &Self::A) -> Self::B;
-    /// 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion.
-    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A;
 
     /// A party's own vector; `value` is given at the owner only. One round.
     async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A>;
@@ -144,6 +140,10 @@ pub trait Sharing {
     async fn mul(&self, ctx: &Ctx, x: &Self::A, y: &Self::A) -> Result<Self::A> {
         self.bilinear(ctx, Form::Product, x, y).await
     }
+    /// x mod 2, one row. Mostly local; one round where bits have MACs of their own.
+    async fn lsb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B>;
+    /// 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. As [`Sharing::lsb`].
+    async fn bit_to_msb(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A>;
     /// x and y. One round.
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;
     /// Opens x to all parties, to compute on. One round.
@@ -178,6 +178,12 @@ pub trait Sharing {
 
     /// Correlation: uniform bits as elements of Z_2^k.
     async fn random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Self::A>;
+    /// Correlation: uniform bits as elements of Z_2^k, and as bits.
+    async fn dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Self::A, Self::B)> {
+        let elements = self.random_bits(ctx, ring, len).await?;
+        let bits = self.lsb(ctx, &elements).await?;
+        Ok((elements, bits))
+    }
     /// Correlation: uniform elements of Z_2^k with their bits; with `cut`, also shifted right by it (0 < cut < k).
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
     /// Correlation: masks for probabilistic truncation by `shift` bits (0 < shift <= k - 2).

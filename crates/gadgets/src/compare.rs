@@ -53,7 +53,7 @@ pub async fn bit_lt_public<S: Sharing>(s: &S, ctx: &Ctx, c: &Bits, r: &S::B) -> 
 pub async fn msb<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let k = s.shape(x).0.bits();
     if k == 1 {
-        return Ok(s.low_bit(x));
+        return s.lsb(ctx, x).await;
     }
     stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| msb_chunk(s, &ctx, &x).await).await
 }

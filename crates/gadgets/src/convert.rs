@@ -1,7 +1,7 @@
 //! B2A: a bit over Z_2 as an element of Z_2^k.
 //!
 //! **Source**: step 10 of Protocol 8 of rss-ring; Fig. 4 of spdz2k-primitives. With a random bit b known over both
-//! rings (its low bit over Z_2): c = Open(x xor b), x = c + b - 2 c b. Correlations: 1 random bit mod 2^k. Online
+//! rings (its low bit over Z_2): c = Open(x xor b), x = c + b - 2 c b. Correlations: 1 daBit mod 2^k. Online
 //! rounds: 1. Opened: 1 bit, where the paper opens k. **Model**: that of the sharing.
 
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Misuse, Result, Sharing};
@@ -15,13 +15,13 @@ pub(crate) const NO_BITS: Error = Error::Misuse { what: Misuse::Other { what: "a
 /// One row of bits as 0 and 1 of the ring.
 pub async fn bits_to_ring<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, ring: Ring) -> Result<S::A> {
     if ring.bits() == 1 {
-        return Ok(s.as_top_bit(x, ring));
+        return s.bit_to_msb(ctx, x, ring).await;
     }
     let chunks = stream::chunks(s.bit_shape(x).1, 2 * ring.bits());
     let work = async |ctx: Ctx, range| {
         let x = stream::slice_lanes(s, x, range);
-        let b = s.random_bits(&ctx, ring, s.bit_shape(&x).1).await?;
-        bits_to_ring_with(s, &ctx, &x, &b).await
+        let dabits = s.dabits(&ctx, ring, s.bit_shape(&x).1).await?;
+        bits_to_ring_with(s, &ctx, &x, &dabits).await
     };
     stream::to_vector(s, ctx, chunks, work).await
 }
@@ -46,9 +46,9 @@ pub async fn weighed<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::B, signed: bool, ring:
     Ok(s.linear(&ones, &Linear::Weigh { rows, signed }))
 }
 
-/// [`bits_to_ring`] with fresh random bits `b` of the caller's, in one piece.
-pub async fn bits_to_ring_with<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, b: &S::A) -> Result<S::A> {
-    let c = s.open_bits(ctx, &s.xor(x, &s.low_bit(b))).await?;
+/// [`bits_to_ring`] with fresh random bits of the caller's, as elements and as bits, in one piece.
+pub async fn bits_to_ring_with<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, (b, as_bits): &(S::A, S::B)) -> Result<S::A> {
+    let c = s.open_bits(ctx, &s.xor(x, as_bits)).await?;
     Ok(flip(s, b, &c))
 }
 

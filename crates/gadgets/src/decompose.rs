@@ -19,7 +19,7 @@ async fn decompose_chunk<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B>
     let (ring, len) = s.shape(x);
     let k = ring.bits();
     if k == 1 {
-        return Ok(s.low_bit(x));
+        return s.lsb(ctx, x).await;
     }
     let r = s.edabits(ctx, ring, None, len).await?;
     let c = s.open(ctx, &s.add(x, &r.value)).await?.to_bits(0..k);

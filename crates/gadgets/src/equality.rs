@@ -14,7 +14,7 @@ use crate::stream;
 pub async fn eqz<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let (ring, len) = s.shape(x);
     if ring.bits() == 1 {
-        return Ok(s.xor_public(&s.low_bit(x), &Bits::constant(true, 1, len)));
+        return Ok(s.xor_public(&s.lsb(ctx, x).await?, &Bits::constant(true, 1, len)));
     }
     stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| eqz_chunk(s, &ctx, &x).await).await
 }

@@ -1,7 +1,7 @@
 //! Selection by a shared bit.
 //!
 //! mask(x, v) = x v for a bit x over Z_2 and v over Z_2^k. With a random bit b: c = Open(x xor b) and w = b v in the
-//! same round; x v = c v + (1 - 2c) w. Correlations: 1 random bit mod 2^k. Online rounds: 1 (a conversion and a product
+//! same round; x v = c v + (1 - 2c) w. Correlations: 1 daBit mod 2^k. Online rounds: 1 (a conversion and a product
 //! would be 2). **Source**: B2A of Protocol 8 of rss-ring, with the product moved beside the opening. **Model**: that
 //! of the sharing.
 
@@ -16,8 +16,8 @@ pub async fn mask<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, v: &S::A) -> Result<S:
     let (ring, len) = s.shape(v);
     let work = async |ctx: Ctx, range: std::ops::Range<usize>| {
         let (x, v) = (stream::slice_lanes(s, x, range.clone()), stream::slice(s, v, range));
-        let b = s.random_bits(&ctx, ring, s.shape(&v).1).await?;
-        let hidden = s.xor(&x, &s.low_bit(&b));
+        let (b, as_bits) = s.dabits(&ctx, ring, s.shape(&v).1).await?;
+        let hidden = s.xor(&x, &as_bits);
         let open = async |ctx: Ctx| s.open_bits(&ctx, &hidden).await;
         let (c, w) = ctx.join(open, async |ctx: Ctx| s.mul(&ctx, &b, &v).await).await?;
         let kept = times(s, &v, &c.to_vector(ring));

@@ -46,6 +46,11 @@ impl Blocks {
         &mut self.words
     }
 
+    /// All of them as bytes, of each block the lowest first on machines where words lie so; none for a shape.
+    pub fn as_bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.words)
+    }
+
     /// The low bits of each block as an element of the ring.
     ///
     /// # Panics

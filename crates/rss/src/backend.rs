@@ -115,6 +115,22 @@ impl Rss {
     }
 }
 
+impl Rss {
+    /// The shares' low bits: their sum modulo 2 is that of the shares.
+    pub fn low_bit(&self, x: &Shared<Vector>) -> Shared<Bits> {
+        x.map(Vector::low_bit)
+    }
+
+    /// 2^(k-1) times a sum depends on that sum modulo 2 only.
+    pub fn as_top_bit(&self, x: &Shared<Bits>, ring: Ring) -> Shared<Vector> {
+        x.map(|share| {
+            let mut top = share.to_vector(ring);
+            top.shl(ring.bits() - 1);
+            top
+        })
+    }
+}
+
 impl Sharing for Rss {
     type A = Shared<Vector>;
     type B = Shared<Bits>;
@@ -189,18 +205,12 @@ impl Sharing for Rss {
         self.merge(parts, Bits::concat_lanes)
     }
 
-    /// The shares' low bits: their sum modulo 2 is that of the shares.
-    fn low_bit(&self, x: &Self::A) -> Self::B {
-        x.map(Vector::low_bit)
+    async fn lsb(&self, _: &Ctx, x: &Self::A) -> Result<Self::B> {
+        Ok(self.low_bit(x))
     }
 
-    /// 2^(k-1) times a sum depends on that sum modulo 2 only.
-    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A {
-        x.map(|share| {
-            let mut top = share.to_vector(ring);
-            top.shl(ring.bits() - 1);
-            top
-        })
+    async fn bit_to_msb(&self, _: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
+        Ok(self.as_top_bit(x, ring))
     }
 
     compiled_here! { Rss:

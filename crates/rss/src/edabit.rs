@@ -98,6 +98,7 @@ impl Rss {
         let sums = async |ctx: Ctx| self.sum_beside_random_bits(&ctx, &recipe, ring, t * len).await;
         let ((sums, wide_bits), small_bits) =
             ctx.join(sums, async |ctx: Ctx| self.make_random_bits(&ctx, form, small, rest * len).await).await?;
+        let [wide_bits, small_bits] = [wide_bits, small_bits].map(|bits| self.as_dabits(bits));
         let into: Vec<&Shared<Bits>> = sums.carries.iter().step_by(2).collect();
         let top_row = top.then(|| sums.bits.map(|share| share.row(k as usize - 1)));
         let out: Vec<&Shared<Bits>> = sums.carries.iter().skip(1).step_by(2).chain(&top_row).collect();
@@ -119,6 +120,12 @@ impl Rss {
             shifted = self.sub(&shifted, &lifted(top, ring, k - 1 - cut));
         }
         Ok(Cut { value: sums.value, shifted, bits: sums.bits, top })
+    }
+
+    /// Bits as elements, and as bits.
+    pub(crate) fn as_dabits(&self, elements: Shared<Vector>) -> (Shared<Vector>, Shared<Bits>) {
+        let bits = self.low_bit(&elements);
+        (elements, bits)
     }
 
     /// The sum, and beside it so many random bits over `bit_ring` for converting its carries.

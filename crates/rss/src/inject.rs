@@ -10,7 +10,7 @@
 //!
 //! So a party sends an element a bit, where RandBit (`randbit`) sends two of Z_2^(k+2), in one round less.
 
-use quorate_engine::{Ctx, Result, Sharing};
+use quorate_engine::{Ctx, Result};
 use quorate_gadgets::convert;
 use quorate_ring::{Bits, Ring, Vector};
 

@@ -62,7 +62,7 @@ impl Rss {
         } else {
             let (sums, random) = self.sum_beside_random_bits(ctx, &recipe, carry_ring, t * len).await?;
             let all = self.concat_lanes(&sums.carries.iter().collect::<Vec<_>>());
-            let carries = bits_to_ring_with(self, ctx, &all, &random).await?;
+            let carries = bits_to_ring_with(self, ctx, &all, &self.as_dabits(random)).await?;
             (sums, carries)
         };
         let mut value = sums.value;

@@ -9,10 +9,10 @@ use crate::tagged::Tagged;
 
 /// One party's share of a matrix of bits.
 #[derive(Clone)]
-pub struct TaggedBits {
-    pub(crate) rows: usize,
-    pub(crate) lanes: usize,
-    pub(crate) elements: Tagged,
+pub(crate) struct TaggedBits {
+    pub rows: usize,
+    pub lanes: usize,
+    pub elements: Tagged,
 }
 
 /// Public bits as elements of a ring, row after row.

@@ -12,12 +12,13 @@
 //! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, that is at
 //! most N C(l, B) / C(N B, B) 2^-l; the sizes are such that this is at most 2^-sg' for every l.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, LinearBits, Positions, Result};
 use quorate_ring::Bits;
 
 use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::tinyot::{MacBits, TinyOt};
+use crate::macs::MacBits;
+use crate::tinyot::TinyOt;
 
 /// Most buckets of one batch: some 1.2 kB each on the way, 300 MB in all.
 pub(crate) const MOST: usize = 1 << 18;
@@ -57,13 +58,16 @@ impl Keys {
         let leaky = self.one_check(async || self.leaky_ands(ctx, ends, count * size).await).await?;
         let order = Coins::toss(ctx, &self.session).await?.permutation(count * size);
         let member = |part: &MacBits, j: usize| match &order {
-            Some(order) => part.gather(&order[j * count..(j + 1) * count]),
+            Some(order) => {
+                let places = Positions::Given(&order[j * count..(j + 1) * count]);
+                part.linear(&LinearBits::GatherLanes(places))
+            }
             None => part.slice(0..count),
         };
         let members = |j: usize| leaky.each_ref().map(|part| member(part, j));
         let [mut x, y, mut z] = members(0);
         let differences = (1..size).map(|j| member(&leaky[1], j).xor(&y)).collect::<Vec<_>>();
-        let all = MacBits::concat(&differences.iter().collect::<Vec<_>>());
+        let all = MacBits::concat_lanes(&differences.iter().collect::<Vec<_>>());
         let opened: Bits = self.one_check(async || ends.open(ctx, &all).await).await?;
         for j in 1..size {
             let [other_x, _, other_z] = members(j);

@@ -8,6 +8,7 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 1, n > 2 | all compare hashes of the lows, and of the inputs, that they were told |
+//! | | 1, n = 2 | where bits with MACs were opened: each party tells a hash of its MACs, which the other one knows |
 //! | 2 | 2 | toss the rows |
 //! | 3 | 1; 2 if n > 2 | tell p_q^j = sum chi_ql high_l^j + r_q^j mod 2^s |
 //! | 4 | 2 | y_q = sum chi_ql low_l + 2^K p_q; commit to, open z_q^j = sum chi_ql m_l^j + 2^K m(r_q)^j - alpha^j y_q |
@@ -20,9 +21,11 @@ use std::collections::BTreeMap;
 
 use quorate_crypto::Seed;
 use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Result, Stocks};
+use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::authenticate::pack;
+use crate::macs::hash;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
@@ -31,8 +34,10 @@ use crate::tagged::Tagged;
 const MASK_BITS: u32 = 1;
 const HASH_BYTES: usize = 32;
 const CHECK: &str = "the tags of what was opened";
+const MACS: &str = "the MACs of opened bits";
 const ECHO: &str = "what parties told different peers";
 const DOMAIN: &str = "quorate 2026 spdz2k told v1";
+const DOMAIN_OF_MACS: &str = "quorate 2026 spdz2k macs v1";
 
 /// One opening of a vector.
 pub(crate) struct Note {
@@ -52,6 +57,8 @@ pub(crate) struct Unchecked {
     notes: BTreeMap<(LaneId, u64), Note>,
     /// Hashes of what every party told, for n > 2.
     told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>,
+    /// Hashes of the MACs of opened bits: this party's, and what the peer's have to be.
+    macs: BTreeMap<(LaneId, u64), [[u8; HASH_BYTES]; 2]>,
 }
 
 impl Unchecked {
@@ -100,6 +107,13 @@ impl Spdz2k {
         self.unchecked.borrow_mut().told.insert(at, hash);
     }
 
+    /// An opening of bits with MACs.
+    pub(crate) fn note_macs(&self, ctx: &Ctx, own: &Blocks, expected: &Blocks) {
+        let at = (ctx.lane(), ctx.next_use());
+        let hashes = if ctx.is_dry() { [[0; HASH_BYTES]; 2] } else { [own, expected].map(hash) };
+        self.unchecked.borrow_mut().macs.insert(at, hashes);
+    }
+
     /// Checks all that was opened since the last check.
     pub(crate) async fn check_openings(&self, ctx: &Ctx) -> Result<Checked> {
         let nothing_opened = self.unchecked.borrow().notes.is_empty();
@@ -124,20 +138,42 @@ impl Spdz2k {
     /// All steps.
     async fn check_under(&self, ctx: &Ctx, masks: Option<&Tagged>) -> Result<Checked> {
         let before = ctx.openings();
-        let Unchecked { notes, told } = std::mem::take(&mut *self.unchecked.borrow_mut());
+        let Unchecked { notes, told, macs } = std::mem::take(&mut *self.unchecked.borrow_mut());
         self.compare(ctx, told).await?;
         let notes: Vec<Note> = notes.into_values().collect();
-        let (Some(largest), Some(masks)) = (notes.iter().map(|note| note.ring).max(), masks) else {
-            return Checked::if_it_holds(CHECK, before, notes.is_empty());
-        };
-        let highs = self.keys.params.keys();
-        let masks = masks.map(|mask| Linear::Reduce(highs).apply(mask));
         let check = async || {
+            self.compare_macs(ctx, macs).await?;
+            let (Some(largest), Some(masks)) = (notes.iter().map(|note| note.ring).max(), masks) else {
+                return Checked::if_it_holds(CHECK, before, notes.is_empty());
+            };
+            let highs = self.keys.params.keys();
+            let masks = masks.map(|mask| Linear::Reduce(highs).apply(mask));
             let coins = ctx.toss(&self.keys.session).await?;
             let sums = sums_of_rows(ctx, notes, (coins, self.rows()));
             Checked::if_it_holds(CHECK, before, self.rows_hold(ctx, &sums, (&masks, largest)).await?)
         };
         self.keys.one_check(check).await
+    }
+
+    /// Both parties tell a hash of the MACs of all bits that they told. Who told another one has to guess the peer's
+    /// Delta; who told what it has says nothing that the peer does not know.
+    async fn compare_macs(&self, ctx: &Ctx, macs: BTreeMap<(LaneId, u64), [[u8; HASH_BYTES]; 2]>) -> Result<()> {
+        if macs.is_empty() {
+            return Ok(());
+        }
+        let [own, expected] = [0, 1].map(|i| {
+            let mut hasher = blake3::Hasher::new_derive_key(DOMAIN_OF_MACS);
+            macs.values().for_each(|hashes| {
+                hasher.update(&hashes[i]);
+            });
+            *hasher.finalize().as_bytes()
+        });
+        let peer = 1 - self.keys.me;
+        let told = ctx.exchange_bytes(&[(peer, &own)], &[(peer, HASH_BYTES)]).await?;
+        match ctx.is_dry() || told.iter().all(|told| told[..] == expected) {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: MACS }),
+        }
     }
 
     /// Step 1.

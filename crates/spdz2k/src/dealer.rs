@@ -5,10 +5,13 @@
 
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Result, Stream};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ot::Blocks;
+use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::bits::{TaggedBits, to_elements};
+use crate::forms::{Form, SharedBits};
 use crate::keys::Keys;
+use crate::macs::{MacBits, xor_chosen};
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::shared::Shared;
@@ -17,11 +20,29 @@ use crate::tagged::Tagged;
 
 const SEED_BYTES: usize = 32;
 
+/// One party's part of bits, for tests that put parts together.
+#[derive(Clone)]
+pub enum InsecureBits {
+    /// Shares and tags.
+    Elements(Shared),
+    /// Row after row.
+    Macs {
+        /// The party's own bits.
+        own: Bits,
+        /// Their MACs.
+        macs: Vec<u128>,
+        /// Keys of the peer's.
+        keys: Vec<u128>,
+    },
+}
+
 /// What every party deals from, alike.
 pub struct Dealer {
     seed: Seed,
     /// The sum of all keys.
     alpha: u128,
+    /// Of two parties, each one's.
+    deltas: [u128; 2],
 }
 
 impl Spdz2k {
@@ -59,7 +80,10 @@ impl Spdz2k {
         let pair = |peer: usize| ((me.min(peer) as u128) << 64 | me.max(peer) as u128).to_le_bytes();
         let shared = |peer: usize| (peer != me).then(|| seed.derive("quorate/spdz2k/insecure/pair", &pair(peer)));
         own.keys.shared = (0..parties).map(shared).collect();
-        Ok(Spdz2k { dealer: Some(Dealer { seed, alpha }), ..own })
+        let mut drawn = seed.prg("quorate/spdz2k/insecure/deltas", b"");
+        let deltas = [0; 2].map(|_| u128::from(drawn.next_u64()) << 64 | u128::from(drawn.next_u64()));
+        own.keys.delta = zeroize::Zeroizing::new(deltas[me.min(1)]);
+        Ok(Spdz2k { dealer: Some(Dealer { seed, alpha, deltas }), ..own })
     }
 
     pub(crate) fn deal_kind(&self, ctx: &Ctx, dealer: &Dealer, kind: &Kind, len: usize) -> Material {
@@ -72,6 +96,32 @@ impl Spdz2k {
                 let mut c = a.clone();
                 c.mul_assign(&b);
                 [a, b, c].map(|x| (bits, x)).to_vec()
+            }
+            Kind::BitTriple => {
+                let [a, b] = [0; 2].map(|_| drawn.draw::<Bits>((1, len)));
+                let mut c = a.clone();
+                c.and_assign(&b);
+                bits = vec![a, b, c];
+                vec![]
+            }
+            Kind::BitMask { owner } => {
+                let mask = drawn.draw::<Bits>((1, len));
+                let mut shares = [mask.clone(), mask.clone()];
+                shares[1 - owner].xor_assign(&mask);
+                let bits = vec![SharedBits::macs(self.deal_macs(dealer, &mut drawn, shares))];
+                return Material { vectors: vec![], bits };
+            }
+            Kind::Link => {
+                let value = drawn.draw::<Bits>((1, len));
+                let elements = to_elements(&value, wide(1));
+                bits = vec![value];
+                vec![(1, elements)]
+            }
+            Kind::DaBit { bits: k } => {
+                let value = drawn.draw::<Bits>((1, len));
+                let elements = to_elements(&value, wide(k));
+                bits = vec![value];
+                vec![(k, elements)]
             }
             Kind::Random { bits } => vec![(bits, drawn.draw((wide(bits), len)))],
             Kind::Mask { owner, bits } => {
@@ -124,8 +174,40 @@ impl Spdz2k {
         Tagged { ring: Ring::of(bits), share: share(value), tag: share(&tags) }
     }
 
+    /// Bits in the form of the session's.
+    fn deal_bits(&self, dealer: &Dealer, drawn: &mut Stream, bits: &Bits) -> SharedBits {
+        if !self.has_macs() {
+            return SharedBits::elements(self.deal_elements(dealer, drawn, bits));
+        }
+        let first = drawn.draw::<Bits>((bits.rows(), bits.lanes()));
+        let mut second = first.clone();
+        second.xor_assign(bits);
+        SharedBits::macs(self.deal_macs(dealer, drawn, [first, second]))
+    }
+
+    /// Both parties' own bits, with MACs.
+    fn deal_macs(&self, dealer: &Dealer, drawn: &mut Stream, shares: [Bits; 2]) -> MacBits {
+        let len = shares[0].rows() * shares[0].lanes();
+        let macs = [0; 2].map(|_| {
+            let drawn: Vector = drawn.draw((Ring::of(128), len));
+            match drawn.is_shape() {
+                true => Blocks::shape(len),
+                false => {
+                    let block = |limbs: &[u64; 4]| u128::from(limbs[1]) << 64 | u128::from(limbs[0]);
+                    Blocks::new(drawn.to_limbs().iter().map(block).collect())
+                }
+            }
+        });
+        let me = self.keys.me;
+        let mut keys = macs[1 - me].clone();
+        if !keys.is_shape() {
+            xor_chosen(&mut keys, &shares[1 - me], dealer.deltas[me]);
+        }
+        MacBits { own: Wiped(shares[me].clone()), macs: macs[me].clone(), keys }
+    }
+
     /// Random bits of noise above bits that lie row after row.
-    fn deal_bits(&self, dealer: &Dealer, drawn: &mut Stream, bits: &Bits) -> TaggedBits {
+    fn deal_elements(&self, dealer: &Dealer, drawn: &mut Stream, bits: &Bits) -> TaggedBits {
         let ring = self.keys.params.shares(Ring::of(1));
         let mut elements: Vector = drawn.draw((ring, bits.rows() * bits.lanes()));
         elements.shl(1);
@@ -141,8 +223,20 @@ impl Spdz2k {
     }
 
     /// The same of bits, row after row.
-    pub fn insecure_bits(x: &TaggedBits) -> Shared {
-        Self::insecure_shared(&x.elements)
+    pub fn insecure_bits(x: &SharedBits) -> InsecureBits {
+        match &x.0 {
+            Form::Elements(bits) => InsecureBits::Elements(Self::insecure_shared(&bits.elements)),
+            Form::Macs(bits) => InsecureBits::Macs {
+                own: (*bits.own).clone(),
+                macs: bits.macs.as_slice().to_vec(),
+                keys: bits.keys.as_slice().to_vec(),
+            },
+        }
+    }
+
+    /// Of two parties: the difference between this one's keys of a bit that is 0 and of one that is 1.
+    pub fn insecure_delta(&self) -> u128 {
+        *self.keys.delta
     }
 
     /// Keeps what is told from here on.

@@ -7,19 +7,21 @@
 //!
 //! | step | rounds | what |
 //! |---|---|---|
-//! | 1 | 7 | w proven bits of every party |
+//! | 1 | 7 | w proven bits of every party; with MACs, too, where bits have them (`link`) |
 //! | 2 | w - 1 for each party but one, 1 more for a carry out | add the numbers up, bit by bit: an AND for each |
-//! | 3 | 1 | carries that are wanted become elements, with a random bit each |
+//! | 3 | 1 | carries that are wanted become elements, with a daBit each |
 //! | 4 | 9 | check what was opened |
 //!
 //! r = sum of all r^i - 2^w (all carries out of the top); shifted right by d, it is the sum of all r^i shifted, + all
 //! carries into bit d, - 2^(w-d) (all carries out of the top).
 
-use quorate_engine::{Ctx, Form, Linear, Result, Stocks};
+use quorate_engine::{Ctx, Linear, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
 use crate::bits::TaggedBits;
+use crate::forms::SharedBits;
 use crate::party::Spdz2k;
+use crate::shared::Shared;
 use crate::stock::Material;
 use crate::tagged::Tagged;
 
@@ -30,8 +32,8 @@ const BATCH: usize = 1 << 17;
 struct Summed {
     /// By party: its bits as elements, row after row.
     own: Vec<Tagged>,
-    /// Bits of the sums.
-    bits: Tagged,
+    /// Bits of the sums, a row for each position.
+    bits: SharedBits,
     /// For each position that was asked for, what all carries into it add up to.
     carries: Vec<Tagged>,
 }
@@ -63,8 +65,8 @@ impl Spdz2k {
                 value = value.zip(&top.linear(&Linear::Shl(width)), Vector::sub_assign);
             }
             let shifted = (cut > 0).then(|| summed.shifted(lanes, (cut, width)));
-            let bits = TaggedBits { rows: width as usize, lanes, elements: summed.bits };
-            parts.push(Material { vectors: [value].into_iter().chain(shifted).collect(), bits: vec![bits] });
+            let vectors = [value].into_iter().chain(shifted).collect();
+            parts.push(Material { vectors, bits: vec![summed.bits] });
         }
         Ok(joined(&parts))
     }
@@ -79,8 +81,7 @@ impl Spdz2k {
         for start in (0..len).step_by(most) {
             let lanes = most.min(len - start);
             let summed = self.sum_numbers(ctx, (k, ring), &[cut, k - 1], lanes).await?;
-            let rows = (k as usize - 1) * lanes..k as usize * lanes;
-            let top = self.bits_to_elements(ctx, &summed.bits.linear(&Linear::Slice(rows)), top_ring).await?;
+            let top = self.bits_to_elements(ctx, &summed.bits.row(k as usize - 1), top_ring).await?;
             self.check_made(ctx).await?;
             let vectors = vec![summed.weighed(lanes, 0..k), summed.shifted(lanes, (cut, k - 1)), top];
             parts.push(Material { vectors, bits: vec![] });
@@ -91,16 +92,16 @@ impl Spdz2k {
     /// All steps.
     async fn sum_numbers(&self, ctx: &Ctx, (width, ring): (u32, Ring), wanted: &[u32], lanes: usize) -> Result<Summed> {
         let own = self.keys.own_bits(ctx, ring, width as usize * lanes).await?;
+        let numbers = self.bits_by_owner(ctx, &own, (width as usize, lanes)).await?;
         let own: Vec<Tagged> = own.iter().map(|shared| Tagged::of(ring, shared)).collect();
-        let as_bits = |x: &Tagged| x.linear(&Linear::Reduce(Ring::of(1)));
-        let (mut bits, mut carries) = (as_bits(&own[0]), vec![Vec::new(); wanted.len()]);
-        for number in &own[1..] {
-            let (sum, into) = self.add_bits(ctx, [&bits, &as_bits(number)], wanted, lanes).await?;
+        let (mut bits, mut carries) = (numbers[0].clone(), vec![Vec::new(); wanted.len()]);
+        for number in &numbers[1..] {
+            let (sum, into) = self.add_bits(ctx, [&bits, number], wanted).await?;
             bits = sum;
             carries.iter_mut().zip(into).for_each(|(all, carry)| all.push(carry));
         }
-        let all =
-            Tagged::concat(&carries.iter().flatten().chain([&self.nothing(ctx, Ring::of(1))]).collect::<Vec<_>>());
+        let none = self.blank_bits(ctx.is_dry(), (1, 0));
+        let all = SharedBits::concat_lanes(&carries.iter().flatten().chain([&none]).collect::<Vec<_>>());
         let all = self.bits_to_elements(ctx, &all, ring).await?;
         self.check_made(ctx).await?;
         let adders = own.len() - 1;
@@ -109,45 +110,54 @@ impl Spdz2k {
         Ok(Summed { own, bits, carries: (0..wanted.len()).map(|i| sum(i * adders)).collect() })
     }
 
+    /// The proven bits of every party, in rows, in the form of the session's bits.
+    async fn bits_by_owner(&self, ctx: &Ctx, own: &[Shared], shape: (usize, usize)) -> Result<Vec<SharedBits>> {
+        if self.has_macs() {
+            let bits = self.macs_of(ctx, own).await?;
+            return Ok(bits.map(|bits| SharedBits::macs(bits.in_rows(shape))).into());
+        }
+        let (rows, lanes) = shape;
+        let shares = self.keys.params.shares(Ring::of(1));
+        let as_bits =
+            |own: &Shared| TaggedBits { rows, lanes, elements: Tagged::of(Ring::of(1), &own.reduced(shares)) };
+        Ok(own.iter().map(|own| SharedBits::elements(as_bits(own))).collect())
+    }
+
     /// Step 2, for two numbers: the bits of their sum, and the carries into these positions.
     async fn add_bits(
         &self,
         ctx: &Ctx,
-        [x, y]: [&Tagged; 2],
+        [x, y]: [&SharedBits; 2],
         wanted: &[u32],
-        lanes: usize,
-    ) -> Result<(Tagged, Vec<Tagged>)> {
-        let width = x.shape().1 / lanes;
+    ) -> Result<(SharedBits, Vec<SharedBits>)> {
+        let (width, lanes) = x.shape();
         let ands = if wanted.contains(&(width as u32)) { width } else { width - 1 };
-        let triples = self.bit_triples(ctx, ands * lanes).await?;
-        let row = |x: &Tagged, i: usize| x.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
-        let plus = |x: &Tagged, y: &Tagged| x.zip(y, Vector::add_assign);
-        let mut carry = self.blank(ctx.is_dry(), (Ring::of(1), lanes));
+        let triples = self.bit_triples(ctx, ands * lanes).await?.map(|part| part.in_rows((ands, lanes)));
+        let mut carry = self.blank_bits(ctx.is_dry(), (1, lanes));
         let (mut sums, mut into) = (Vec::new(), Vec::new());
         for i in 0..width {
             if wanted.contains(&(i as u32)) {
                 into.push(carry.clone());
             }
-            let (x, y) = (row(x, i), row(y, i));
-            sums.push(plus(&plus(&x, &y), &carry));
+            let (x, y) = (x.row(i), y.row(i));
+            sums.push(x.xor(&y).xor(&carry));
             if i < ands {
                 // The carry out is x where x = y, and the carry in elsewhere.
-                let triples = triples.each_ref().map(|part| row(part, i));
-                let both = [&plus(&x, &y), &plus(&x, &carry)];
-                carry = plus(&x, &self.multiply_with(ctx, Form::Product, both, triples).await?);
+                let triples = triples.each_ref().map(|part| part.row(i));
+                let both = [&x.xor(&y), &x.xor(&carry)];
+                carry = x.xor(&self.multiply_bits_with(ctx, both, triples).await?);
             }
         }
         if ands == width {
             into.push(carry);
         }
-        Ok((Tagged::concat(&sums.iter().collect::<Vec<_>>()), into))
+        Ok((SharedBits::concat_rows(&sums.iter().collect::<Vec<_>>()), into))
     }
 
     /// Step 3. **Source**: B2A of Damgard et al. 2019 (ePrint 2019/599), Fig. 4.
-    async fn bits_to_elements(&self, ctx: &Ctx, x: &Tagged, ring: Ring) -> Result<Tagged> {
-        let random = self.bits_by_roots(ctx, ring, x.shape().1).await?;
-        let masked = x.zip(&random.linear(&Linear::Reduce(Ring::of(1))), Vector::add_assign);
-        let opened = self.open_elements(ctx, &masked).await?.convert(random.share.ring());
+    async fn bits_to_elements(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
+        let (random, masks) = self.make_dabits(ctx, ring, x.shape().1).await?;
+        let opened = self.open_shared_bits(ctx, &x.xor(&masks)).await?.to_vector(random.share.ring());
         // c + r - 2 c r
         let crossed = random.linear(&Linear::Factors(&opened)).linear(&Linear::Scale(-2));
         Ok(self.plus(&random.zip(&crossed, Vector::add_assign), &opened))
@@ -174,7 +184,7 @@ impl Summed {
 /// Parts of one layout, one after the other.
 fn joined(parts: &[Material]) -> Material {
     let vector = |i: usize| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>());
-    let bits = |i: usize| TaggedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>());
+    let bits = |i: usize| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>());
     Material {
         vectors: (0..parts[0].vectors.len()).map(vector).collect(),
         bits: (0..parts[0].bits.len()).map(bits).collect(),

@@ -20,10 +20,25 @@ const OFFLINE: Choice = Choice {
 #[cfg(feature = "testing")]
 const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
+/// In which form bits are.
+const BITS: Choice = Choice {
+    name: "bits",
+    values: &["auto", "elements"],
+    help: "how bits are shared: with MACs of their own by two parties (auto), or as in the paper, as elements mod 2",
+};
+
 const OPTIONS: &[Choice] = &[
+    BITS,
     #[cfg(feature = "testing")]
     OFFLINE,
 ];
+
+fn params(choices: &Choices) -> Params {
+    match choices.of(&BITS) {
+        "elements" => Params::default().with_bits_as_elements(),
+        _ => Params::default(),
+    }
+}
 
 #[cfg(feature = "testing")]
 fn is_dealt_everywhere() -> bool {
@@ -63,19 +78,17 @@ impl Family for Spdz2k {
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
         #[cfg(feature = "testing")]
         if is_dealt(choices) {
-            return Self::insecure_set_up(ctx, Params::default(), coins).await;
+            return Self::insecure_set_up(ctx, params(choices), coins).await;
         }
-        let _ = choices;
-        Self::set_up(ctx, Params::default(), coins).await
+        Self::set_up(ctx, params(choices), coins).await
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
         #[cfg(feature = "testing")]
         if is_dealt(choices) {
-            return Self::insecure_dry(parties, me, Params::default());
+            return Self::insecure_dry(parties, me, params(choices));
         }
-        let _ = choices;
-        Self::new_dry(parties, me, Params::default())
+        Self::new_dry(parties, me, params(choices))
     }
 
     async fn prepare<T>(

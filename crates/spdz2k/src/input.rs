@@ -4,6 +4,7 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::bits::{TaggedBits, to_elements};
+use crate::forms::{Form, SharedBits};
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
 
@@ -42,11 +43,49 @@ impl Spdz2k {
         owner: usize,
         (rows, lanes): (usize, usize),
         value: Option<&Bits>,
-    ) -> Result<TaggedBits> {
+    ) -> Result<SharedBits> {
+        if self.has_macs() {
+            return self.share_input_macs(ctx, owner, (rows, lanes), value).await;
+        }
         let (bit, len) = (Ring::of(1), rows * lanes);
         let value = value.map(|bits| to_elements(bits, bit));
         let elements = self.share_input(ctx, owner, (bit, len), value.as_ref()).await?;
-        Ok(TaggedBits { rows, lanes, elements })
+        Ok(SharedBits::elements(TaggedBits { rows, lanes, elements }))
+    }
+
+    async fn share_input_macs(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: (usize, usize),
+        value: Option<&Bits>,
+    ) -> Result<SharedBits> {
+        self.check_party(owner)?;
+        let mask = self.mask_of_bits(ctx, owner, shape).await?;
+        let difference = match self.keys.me == owner {
+            true => {
+                let mut difference = (*mask.own).clone();
+                match value {
+                    Some(value) if !ctx.is_dry() => difference.xor_assign(value),
+                    _ => difference = Bits::shape(shape.0, shape.1),
+                }
+                ctx.send(1 - owner, &difference).await?;
+                difference
+            }
+            false => ctx.receive::<Bits>(owner, shape).await?,
+        };
+        Ok(self.xor_with(&SharedBits::macs(mask), &difference))
+    }
+
+    /// x xor bits that all know.
+    pub(crate) fn xor_with(&self, x: &SharedBits, value: &Bits) -> SharedBits {
+        match &x.0 {
+            Form::Elements(bits) => {
+                let value = to_elements(value, bits.elements.share.ring());
+                SharedBits::elements(TaggedBits { elements: self.plus(&bits.elements, &value), ..*bits })
+            }
+            Form::Macs(bits) => SharedBits::macs(bits.clone().flipped(value, (self.keys.me == 0, *self.keys.delta))),
+        }
     }
 
     /// x + value, which all know, in the ring of the shares.

@@ -22,6 +22,8 @@ pub struct Keys {
     pub(crate) params: Params,
     pub(crate) session: SessionId,
     pub(crate) alpha: Key,
+    /// Of two parties: the difference between this one's keys of a bit that is 0 and of one that is 1.
+    pub(crate) delta: Zeroizing<u128>,
     /// By party; none for this one.
     pub(crate) voles: Vec<Option<Vole>>,
     pub(crate) ots: Vec<Option<Ot>>,
@@ -107,6 +109,10 @@ impl Keys {
             (voles[peer], ots[peer]) = (Some(vole), Some(ot));
         }
         (keys.voles, keys.ots) = (voles, ots);
+        if parties == 2 {
+            let delta = keys.ot(1 - me)?.delta();
+            keys.delta = Zeroizing::new(if me == 0 { delta } else { delta & !1 });
+        }
         Ok(keys)
     }
 
@@ -144,6 +150,7 @@ impl Keys {
             alpha: Key::random(digits, &mut private.prg("quorate/spdz2k/alpha", session.as_bytes())),
             private: private.derive("quorate/spdz2k/private", session.as_bytes()),
             session,
+            delta: Zeroizing::new(0),
             voles: vec![],
             ots: vec![],
             shared: vec![],

@@ -20,7 +20,8 @@ use quorate_ring::Bits;
 use quorate_ring::meter::{Kernel, charge};
 
 use crate::keys::Keys;
-use crate::tinyot::{MacBits, TinyOt, hash, keep_chosen, xor_chosen};
+use crate::macs::{MacBits, hash, keep_chosen, xor_chosen};
+use crate::tinyot::TinyOt;
 
 const EQUAL: &str = "triples of bits in the making";
 const BLOCK_BYTES: usize = 16;
@@ -72,7 +73,7 @@ impl Keys {
         if !dry && said[ends.peer] != compared {
             return Err(Error::Cheating { check: EQUAL });
         }
-        let z = r.flipped(&flips, ends);
+        let z = r.flipped(&flips, (ends.first, ends.delta()));
         Ok([x, y, z])
     }
 }

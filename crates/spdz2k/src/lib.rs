@@ -18,7 +18,8 @@
 //! | multiplication triples | `triple` | 37 | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
-//! | triples of bits | `bittriple` | 35 | |
+//! | triples of bits as elements | `bittriple` | 35 | |
+//! | bits with MACs that are elements, too | `link` | 25 | |
 //! | bits of one party, proven | `proved` | 7 | |
 //! | edaBits, truncation masks | `edabit` | | |
 //!
@@ -36,9 +37,12 @@ mod coins;
 mod dealer;
 mod edabit;
 mod family;
+mod forms;
 mod input;
 mod keys;
 mod leaky;
+mod link;
+mod macs;
 mod make;
 mod mul;
 mod open;
@@ -55,7 +59,9 @@ mod tinyot;
 mod triple;
 mod words;
 
-pub use bits::TaggedBits;
+#[cfg(feature = "testing")]
+pub use dealer::InsecureBits;
+pub use forms::SharedBits;
 pub use keys::Keys;
 pub use params::Params;
 pub use party::Spdz2k;

@@ -30,11 +30,23 @@ impl Spdz2k {
     async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let vectors = |vectors: Vec<Tagged>| Material { vectors, bits: vec![] };
         Ok(match *kind {
-            Kind::Triple { bits: 1 } => vectors(self.bit_triples(ctx, len).await?.into()),
+            Kind::Triple { bits: 1 } => vectors(self.bit_triples_as_elements(ctx, len).await?.into()),
             Kind::Triple { bits } => vectors(self.triples(ctx, Ring::of(bits), len).await?.into()),
             Kind::Random { bits } => vectors(vec![self.random_elements(ctx, None, (Ring::of(bits), len)).await?]),
             Kind::Mask { owner, bits } => {
                 vectors(vec![self.random_elements(ctx, Some(owner), (Ring::of(bits), len)).await?])
+            }
+            Kind::BitTriple => Material { vectors: vec![], bits: self.bit_triples(ctx, len).await?.into() },
+            Kind::BitMask { owner } => {
+                Material { vectors: vec![], bits: vec![self.random_bits_of(ctx, owner, len).await?] }
+            }
+            Kind::Link => {
+                let (elements, bits) = self.links(ctx, len).await?;
+                Material { vectors: vec![elements], bits: vec![bits] }
+            }
+            Kind::DaBit { bits } => {
+                let (elements, bits) = self.make_dabits(ctx, Ring::of(bits), len).await?;
+                Material { vectors: vec![elements], bits: vec![bits] }
             }
             Kind::RandomBit { bits } => vectors(vec![self.bits_by_roots(ctx, Ring::of(bits), len).await?]),
             Kind::EdaBit { bits, ring, cut } => self.make_edabits(ctx, (bits, Ring::of(ring)), cut, len).await?,

@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 
-use quorate_engine::{Ctx, Form, Linear, Misuse, Positions, Result, Stocks};
+use quorate_engine::{Ctx, Error, Form, Linear, LinearBits, Misuse, Positions, Result, Stocks};
 use quorate_ring::Vector;
 
 use crate::bits::TaggedBits;
+use crate::forms::{Form as Bits, SharedBits};
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
@@ -67,13 +68,47 @@ impl Spdz2k {
         Ok(self.plus(&product, &public))
     }
 
-    pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &TaggedBits, y: &TaggedBits) -> Result<TaggedBits> {
-        if x.shape() != y.shape() {
-            return Err(
-                Misuse::Length { what: "an AND", left: x.elements.shape().1, right: y.elements.shape().1 }.into()
-            );
+    pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &SharedBits, y: &SharedBits) -> Result<SharedBits> {
+        let ((rows, lanes), other) = (x.shape(), y.shape());
+        if (rows, lanes) != other {
+            return Err(Misuse::Length { what: "an AND", left: rows * lanes, right: other.0 * other.1 }.into());
         }
-        let elements = self.multiply(ctx, Form::Product, &x.elements, &y.elements).await?;
-        Ok(TaggedBits { elements, ..*x })
+        let len = rows * lanes;
+        let triples = match self.has_macs() {
+            true => {
+                let bits = self.draw(ctx, Kind::BitTriple, len).await?.bits;
+                bits.try_into().map_err(|_| NO_TRIPLES)?
+            }
+            false => {
+                let [a, b, c] = self.draw(ctx, Kind::Triple { bits: 1 }, len).await?.into_vectors()?;
+                [a, b, c].map(|elements| SharedBits::elements(TaggedBits { rows: 1, lanes: len, elements }))
+            }
+        };
+        self.multiply_bits_with(ctx, [x, y], triples).await
+    }
+
+    /// x and y, with triples that are at hand, in one row.
+    pub(crate) async fn multiply_bits_with(
+        &self,
+        ctx: &Ctx,
+        [x, y]: [&SharedBits; 2],
+        triples: [SharedBits; 3],
+    ) -> Result<SharedBits> {
+        let shape = x.shape();
+        let [a, b, c] = triples.map(|part| part.in_rows(shape));
+        if let (Bits::Elements(x), Bits::Elements(y)) = (&x.0, &y.0) {
+            let triples = [a, b, c].map(|part| part.into_elements());
+            let elements = self.multiply_with(ctx, Form::Product, [&x.elements, &y.elements], triples).await?;
+            return Ok(SharedBits::elements(TaggedBits { elements, ..*x }));
+        }
+        let both = SharedBits::concat_rows(&[&x.xor(&a), &y.xor(&b)]);
+        let opened = self.open_shared_bits(ctx, &both).await?;
+        let rows = |range| LinearBits::Rows(range).apply(&opened);
+        let (mut d, e) = (rows(0..shape.0), rows(shape.0..2 * shape.0));
+        let sum = c.xor(&b.linear(&LinearBits::Mask(&d))).xor(&a.linear(&LinearBits::Mask(&e)));
+        d.and_assign(&e);
+        Ok(self.xor_with(&sum, &d))
     }
 }
+
+const NO_TRIPLES: Error = Error::Bug { what: "a stock of triples of bits without them" };

@@ -5,12 +5,15 @@
 //! pairs of parties know alike. Without it the share of a sum of inputs would tell each summand: the owner of an input
 //! has its mask as its share, and all know the difference.
 
-use quorate_engine::{Checked, Ctx, Opened, Result};
+use quorate_engine::{Checked, Ctx, Error, Opened, Result, Stocks};
 use quorate_ring::{Bits, Vector};
 
-use crate::bits::{TaggedBits, from_elements};
+use crate::bits::from_elements;
 use crate::check::Note;
+use crate::forms::{Form, SharedBits};
+use crate::macs::{MacBits, xor_chosen};
 use crate::party::Spdz2k;
+use crate::stock::Kind;
 use crate::tagged::Tagged;
 
 impl Spdz2k {
@@ -70,11 +73,63 @@ impl Spdz2k {
         &self,
         ctx: &Ctx,
         checked: &Checked,
-        x: &TaggedBits,
+        x: &SharedBits,
         to: Option<usize>,
     ) -> Result<Option<Opened<Bits>>> {
         checked.allows_reveals(ctx)?;
-        let elements = self.reveal_elements(ctx, &x.elements, to).await?;
-        Ok(elements.map(|elements| ctx.revealed(from_elements(&elements, x.shape()))))
+        let bits = match &x.0 {
+            Form::Elements(bits) => {
+                let elements = self.reveal_elements(ctx, &bits.elements, to).await?;
+                elements.map(|elements| from_elements(&elements, x.shape()))
+            }
+            Form::Macs(bits) => self.reveal_macs(ctx, bits, to).await?,
+        };
+        Ok(bits.map(|bits| ctx.revealed(bits)))
+    }
+
+    /// The bits that shares are of, to compute on; noted for the check.
+    pub(crate) async fn open_shared_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
+        match &x.0 {
+            Form::Elements(bits) => Ok(from_elements(&self.open_elements(ctx, &bits.elements).await?, x.shape())),
+            Form::Macs(bits) => {
+                let opened = self.tell_macs(ctx, bits).await?;
+                ctx.opened(());
+                Ok(opened)
+            }
+        }
+    }
+
+    /// Both parties tell their own bits. Their MACs stay with them, until they are compared.
+    async fn tell_macs(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
+        let peer = 1 - self.keys.me;
+        let told = ctx.exchange::<Bits>(&[(peer, &*x.own)], &[(peer, x.shape())]).await?;
+        let mut told = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
+        // The peer's MACs, as they have to be: keys, and Delta where it told a 1.
+        let mut expected = x.keys.clone();
+        if !ctx.is_dry() {
+            xor_chosen(&mut expected, &told, *self.keys.delta);
+        }
+        self.note_macs(ctx, &x.macs, &expected);
+        told.xor_assign(&x.own);
+        Ok(told)
+    }
+
+    /// As [`Spdz2k::reveal_elements`].
+    async fn reveal_macs(&self, ctx: &Ctx, x: &MacBits, to: Option<usize>) -> Result<Option<Bits>> {
+        let Some(to) = to else { return self.tell_macs(ctx, x).await.map(Some) };
+        self.check_party(to)?;
+        let mask = self.mask_of_bits(ctx, to, x.shape()).await?;
+        let mut opened = self.tell_macs(ctx, &x.clone().xor(&mask)).await?;
+        opened.xor_assign(&mask.own);
+        Ok((to == self.keys.me).then_some(opened))
+    }
+
+    /// Random bits that one party knows.
+    pub(crate) async fn mask_of_bits(&self, ctx: &Ctx, owner: usize, shape: (usize, usize)) -> Result<MacBits> {
+        let bits = self.draw(ctx, Kind::BitMask { owner }, shape.0 * shape.1).await?.bits;
+        match bits.into_iter().next().map(|bits| bits.0) {
+            Some(Form::Macs(mask)) => Ok(mask.in_rows(shape)),
+            _ => Err(Error::Bug { what: "a stock of masks of bits without them" }),
+        }
     }
 }

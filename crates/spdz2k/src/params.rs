@@ -16,11 +16,13 @@ use quorate_ring::Ring;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     key_bits: u32,
+    /// Whether two parties, too, have their bits as elements.
+    elements: bool,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { key_bits: 64 }
+        Params { key_bits: 64, elements: false }
     }
 }
 
@@ -31,12 +33,22 @@ impl Params {
     /// [`Misuse`] for another number.
     pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
         match (key_bits, allow_weak) {
-            (64 | 48, _) | (32, true) => Ok(Params { key_bits }),
+            (64 | 48, _) | (32, true) => Ok(Params { key_bits, elements: false }),
             (32, false) => {
                 Err(Misuse::Other { what: "keys of 32 bits give 26 bits of statistical security, 40 are usual" }.into())
             }
             _ => Err(Misuse::Other { what: "keys have 64, 48 or 32 bits" }.into()),
         }
+    }
+
+    /// The same with bits as elements, as in the paper, whatever the number of parties.
+    pub fn with_bits_as_elements(self) -> Params {
+        Params { elements: true, ..self }
+    }
+
+    /// Whether so many parties have MACs on their bits.
+    pub(crate) fn bits_have_macs(&self, parties: usize) -> bool {
+        parties == 2 && !self.elements
     }
 
     /// Refuses values of too many bits. Random bits take triples of two bits more.

@@ -6,10 +6,10 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Misuse, Result, Stock, Stocks};
 use quorate_ring::Ring;
 
-use crate::bits::TaggedBits;
 use crate::check::Unchecked;
 #[cfg(feature = "testing")]
 use crate::dealer::Dealer;
+use crate::forms::SharedBits;
 use crate::keys::Keys;
 use crate::params::Params;
 use crate::stock::Kind;
@@ -18,7 +18,7 @@ use crate::tagged::Tagged;
 /// One party's end.
 pub struct Spdz2k {
     pub(crate) keys: Keys,
-    pub(crate) stock: Stock<Kind, Tagged, TaggedBits>,
+    pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
     pub(crate) unchecked: RefCell<Unchecked>,
     /// Who makes correlations in a test that is not about them.
     #[cfg(feature = "testing")]
@@ -57,6 +57,11 @@ impl Spdz2k {
             #[cfg(feature = "testing")]
             heard: RefCell::default(),
         }
+    }
+
+    /// Whether bits have MACs, and are no elements.
+    pub(crate) fn has_macs(&self) -> bool {
+        self.keys.params.bits_have_macs(self.keys.parties)
     }
 
     /// No elements.

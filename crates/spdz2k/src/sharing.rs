@@ -11,7 +11,7 @@ use quorate_gadgets::{
 };
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::bits::{TaggedBits, from_elements, to_elements};
+use crate::forms::SharedBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
@@ -23,22 +23,22 @@ impl Garbles for Spdz2k {
 }
 
 impl Gadgets for Spdz2k {
-    gadgets_here! { Spdz2k, Tagged, TaggedBits }
+    gadgets_here! { Spdz2k, Tagged, SharedBits }
 
     compiled_here! { Spdz2k:
-        fn msb(s, ctx, at x: Tagged) -> TaggedBits { compare::msb(s, ctx, x) }
-        fn lt(s, ctx, at x: Tagged, at y: Tagged, val width: Width) -> TaggedBits { compare::lt(s, ctx, x, y, width) }
-        fn eqz(s, ctx, at x: Tagged) -> TaggedBits { equality::eqz(s, ctx, x) }
-        fn bit_decompose(s, ctx, at x: Tagged) -> TaggedBits { decompose::bit_decompose(s, ctx, x) }
-        fn compose(s, ctx, at x: TaggedBits, val ring: Ring) -> Tagged { convert::compose(s, ctx, x, ring) }
+        fn msb(s, ctx, at x: Tagged) -> SharedBits { compare::msb(s, ctx, x) }
+        fn lt(s, ctx, at x: Tagged, at y: Tagged, val width: Width) -> SharedBits { compare::lt(s, ctx, x, y, width) }
+        fn eqz(s, ctx, at x: Tagged) -> SharedBits { equality::eqz(s, ctx, x) }
+        fn bit_decompose(s, ctx, at x: Tagged) -> SharedBits { decompose::bit_decompose(s, ctx, x) }
+        fn compose(s, ctx, at x: SharedBits, val ring: Ring) -> Tagged { convert::compose(s, ctx, x, ring) }
         fn trunc_exact(s, ctx, at x: Tagged, val shift: u32) -> Tagged { truncate::trunc_exact(s, ctx, x, shift) }
         fn trunc_prob(s, ctx, at x: Tagged, val shift: u32) -> Tagged { trunc_prob::trunc_prob(s, ctx, x, shift) }
         fn convert(s, ctx, at x: Tagged, val ring: Ring, val sign: Sign) -> Tagged {
             widen::convert(s, ctx, x, ring, sign)
         }
-        fn mask(s, ctx, at bit: TaggedBits, at x: Tagged) -> Tagged { select::mask(s, ctx, bit, x) }
-        fn mux(s, ctx, at bit: TaggedBits, at x: Tagged, at y: Tagged) -> Tagged { select::mux(s, ctx, bit, x, y) }
-        fn circuit(s, ctx, at program: Program, at inputs: TaggedBits) -> TaggedBits {
+        fn mask(s, ctx, at bit: SharedBits, at x: Tagged) -> Tagged { select::mask(s, ctx, bit, x) }
+        fn mux(s, ctx, at bit: SharedBits, at x: Tagged, at y: Tagged) -> Tagged { select::mux(s, ctx, bit, x, y) }
+        fn circuit(s, ctx, at program: Program, at inputs: SharedBits) -> SharedBits {
             circuit::evaluate(s, ctx, program, inputs)
         }
     }
@@ -46,7 +46,7 @@ impl Gadgets for Spdz2k {
 
 impl Sharing for Spdz2k {
     type A = Tagged;
-    type B = TaggedBits;
+    type B = SharedBits;
 
     const CHECKED: bool = true;
     const MOST_BITS: u32 = 126;
@@ -55,7 +55,7 @@ impl Sharing for Spdz2k {
         x.shape()
     }
 
-    fn bit_shape(&self, x: &TaggedBits) -> (usize, usize) {
+    fn bit_shape(&self, x: &SharedBits) -> (usize, usize) {
         x.shape()
     }
 
@@ -64,9 +64,8 @@ impl Sharing for Spdz2k {
         self.add_public(&nothing, value)
     }
 
-    fn public_bits(&self, value: &Bits) -> TaggedBits {
-        let elements = self.public(&to_elements(value, Ring::of(1)));
-        TaggedBits { rows: value.rows(), lanes: value.lanes(), elements }
+    fn public_bits(&self, value: &Bits) -> SharedBits {
+        self.xor_with(&self.blank_bits(value.is_shape(), (value.rows(), value.lanes())), value)
     }
 
     fn add(&self, x: &Tagged, y: &Tagged) -> Tagged {
@@ -93,59 +92,52 @@ impl Sharing for Spdz2k {
         Tagged::concat(parts)
     }
 
-    fn xor(&self, x: &TaggedBits, y: &TaggedBits) -> TaggedBits {
-        x.zip(y, Vector::add_assign)
+    fn xor(&self, x: &SharedBits, y: &SharedBits) -> SharedBits {
+        x.xor(y)
     }
 
-    fn xor_public(&self, x: &TaggedBits, value: &Bits) -> TaggedBits {
-        let value = to_elements(value, x.elements.share.ring());
-        TaggedBits { elements: self.plus(&x.elements, &value), ..*x }
+    fn xor_public(&self, x: &SharedBits, value: &Bits) -> SharedBits {
+        self.xor_with(x, value)
     }
 
-    fn linear_bits(&self, x: &TaggedBits, map: &LinearBits<'_>) -> TaggedBits {
+    fn linear_bits(&self, x: &SharedBits, map: &LinearBits<'_>) -> SharedBits {
         x.linear(map)
     }
 
-    fn update_bits(&self, x: &mut TaggedBits, y: &TaggedBits, update: &UpdateBits<'_>) {
+    fn update_bits(&self, x: &mut SharedBits, y: &SharedBits, update: &UpdateBits<'_>) {
         x.update(y, update);
     }
 
-    fn concat_rows(&self, parts: &[&TaggedBits]) -> TaggedBits {
-        TaggedBits::concat_rows(parts)
+    fn concat_rows(&self, parts: &[&SharedBits]) -> SharedBits {
+        SharedBits::concat_rows(parts)
     }
 
-    fn concat_lanes(&self, parts: &[&TaggedBits]) -> TaggedBits {
-        TaggedBits::concat_lanes(parts)
-    }
-
-    fn low_bit(&self, x: &Tagged) -> TaggedBits {
-        TaggedBits { rows: 1, lanes: x.shape().1, elements: x.linear(&Linear::Reduce(Ring::of(1))) }
-    }
-
-    fn as_top_bit(&self, x: &TaggedBits, ring: Ring) -> Tagged {
-        x.elements.linear(&Linear::Raise(ring, ring.bits() - 1))
+    fn concat_lanes(&self, parts: &[&SharedBits]) -> SharedBits {
+        SharedBits::concat_lanes(parts)
     }
 
     compiled_here! { Spdz2k:
         fn input(s, ctx, val owner: usize, val shape: (Ring, usize), maybe value: Vector) -> Tagged {
             s.share_input(ctx, owner, shape, value)
         }
-        fn input_bits(s, ctx, val owner: usize, val shape: (usize, usize), maybe value: Bits) -> TaggedBits {
+        fn input_bits(s, ctx, val owner: usize, val shape: (usize, usize), maybe value: Bits) -> SharedBits {
             s.share_input_bits(ctx, owner, shape, value)
         }
         fn bilinear(s, ctx, val form: Form, at x: Tagged, at y: Tagged) -> Tagged { s.multiply(ctx, form, x, y) }
-        fn and(s, ctx, at x: TaggedBits, at y: TaggedBits) -> TaggedBits { s.multiply_bits(ctx, x, y) }
+        fn lsb(s, ctx, at x: Tagged) -> SharedBits { s.lowest(ctx, x) }
+        fn bit_to_msb(s, ctx, at x: SharedBits, val ring: Ring) -> Tagged { s.at_top(ctx, x, ring) }
+        fn and(s, ctx, at x: SharedBits, at y: SharedBits) -> SharedBits { s.multiply_bits(ctx, x, y) }
         fn open(s, ctx, at x: Tagged) -> Opened<Vector> {
             async { Ok(ctx.opened(s.open_elements(ctx, x).await?)) }
         }
-        fn open_bits(s, ctx, at x: TaggedBits) -> Opened<Bits> {
-            async { Ok(ctx.opened(from_elements(&s.open_elements(ctx, &x.elements).await?, x.shape()))) }
+        fn open_bits(s, ctx, at x: SharedBits) -> Opened<Bits> {
+            async { Ok(ctx.opened(s.open_shared_bits(ctx, x).await?)) }
         }
         fn check(s, ctx) -> Checked { s.check_openings(ctx) }
         fn reveal(s, ctx, at checked: Checked, at x: Tagged, val to: Option<usize>) -> Option<Opened<Vector>> {
             s.reveal_vector(ctx, checked, x, to)
         }
-        fn reveal_bits(s, ctx, at checked: Checked, at x: TaggedBits, val to: Option<usize>) -> Option<Opened<Bits>> {
+        fn reveal_bits(s, ctx, at checked: Checked, at x: SharedBits, val to: Option<usize>) -> Option<Opened<Bits>> {
             s.reveal_matrix(ctx, checked, x, to)
         }
     }
@@ -155,13 +147,17 @@ impl Sharing for Spdz2k {
         Ok(bits)
     }
 
+    async fn dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
+        self.draw_dabits(ctx, ring, len).await
+    }
+
     async fn edabits(
         &self,
         ctx: &Ctx,
         ring: Ring,
         cut: Option<u32>,
         len: usize,
-    ) -> Result<EdaBits<Tagged, TaggedBits>> {
+    ) -> Result<EdaBits<Tagged, SharedBits>> {
         self.draw_edabits(ctx, (ring, ring), cut, len).await
     }
 
@@ -169,7 +165,7 @@ impl Sharing for Spdz2k {
         self.draw_trunc_masks(ctx, ring, shift, len).await
     }
 
-    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Tagged, TaggedBits>> {
+    async fn wide_edabits(&self, ctx: &Ctx, ring: Ring, wide: Ring, len: usize) -> Result<EdaBits<Tagged, SharedBits>> {
         if wide.bits() <= ring.bits() {
             return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
         }

@@ -10,6 +10,8 @@ use quorate_engine::{
 use quorate_ring::{Ring, Vector};
 
 use crate::bits::TaggedBits;
+use crate::forms::SharedBits;
+use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
 
@@ -30,6 +32,20 @@ pub enum Kind {
     Mask {
         /// Who knows it.
         owner: usize,
+        /// k.
+        bits: u32,
+    },
+    /// Random bits a, b with MACs, and a and b.
+    BitTriple,
+    /// A random bit with MACs that its owner knows: the owner's share is the bit, the other's 0.
+    BitMask {
+        /// Who knows it.
+        owner: usize,
+    },
+    /// A random bit with MACs that is an element of Z_2, too.
+    Link,
+    /// A random bit as an element, and with MACs.
+    DaBit {
         /// k.
         bits: u32,
     },
@@ -62,6 +78,10 @@ impl fmt::Display for Kind {
             Kind::Triple { bits } => write!(f, "triple mod 2^{bits}"),
             Kind::Random { bits } => write!(f, "random element mod 2^{bits}"),
             Kind::Mask { owner, bits } => write!(f, "mask of party {owner} mod 2^{bits}"),
+            Kind::BitTriple => write!(f, "triple of bits"),
+            Kind::BitMask { owner } => write!(f, "mask of party {owner} for a bit"),
+            Kind::Link => write!(f, "bit as an element mod 2"),
+            Kind::DaBit { bits } => write!(f, "daBit mod 2^{bits}"),
             Kind::RandomBit { bits } => write!(f, "random bit mod 2^{bits}"),
             Kind::EdaBit { bits, ring, .. } => write!(f, "edaBit of {bits} bits mod 2^{ring}"),
             Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
@@ -79,7 +99,7 @@ impl Stored for Tagged {
     }
 }
 
-impl Stored for TaggedBits {
+impl Stored for SharedBits {
     fn part(&self, range: Range<usize>) -> Self {
         self.linear(&LinearBits::Lanes(range))
     }
@@ -89,14 +109,14 @@ impl Stored for TaggedBits {
     }
 }
 
-pub(crate) type Material = quorate_engine::Material<Tagged, TaggedBits>;
+pub(crate) type Material = quorate_engine::Material<Tagged, SharedBits>;
 
 impl Stocks for Spdz2k {
     type Kind = Kind;
     type Vectors = Tagged;
-    type Matrices = TaggedBits;
+    type Matrices = SharedBits;
 
-    fn stock(&self) -> &Stock<Kind, Tagged, TaggedBits> {
+    fn stock(&self) -> &Stock<Kind, Tagged, SharedBits> {
         &self.stock
     }
 
@@ -104,6 +124,10 @@ impl Stocks for Spdz2k {
         let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
         let (vectors, bits) = match *kind {
             Kind::Triple { bits } => (over(bits, &[1; 3]), vec![]),
+            Kind::BitTriple => (vec![], vec![1; 3]),
+            Kind::BitMask { .. } => (vec![], vec![1]),
+            Kind::Link => (over(1, &[1]), vec![1]),
+            Kind::DaBit { bits } => (over(bits, &[1]), vec![1]),
             Kind::Random { bits } | Kind::Mask { bits, .. } | Kind::RandomBit { bits } => (over(bits, &[1]), vec![]),
             Kind::EdaBit { bits, ring, cut: 0 } => (over(ring, &[1]), vec![bits as usize]),
             Kind::EdaBit { bits, ring, .. } => (over(ring, &[1; 2]), vec![bits as usize]),
@@ -120,8 +144,14 @@ impl Stocks for Spdz2k {
         Tagged { ring, share: blank.clone(), tag: blank }
     }
 
-    fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> TaggedBits {
-        TaggedBits { rows, lanes, elements: self.blank(dry, (Ring::of(1), rows * lanes)) }
+    fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> SharedBits {
+        match self.has_macs() {
+            true => SharedBits::macs(MacBits::blank(dry, (rows, lanes))),
+            false => {
+                let elements = self.blank(dry, (Ring::of(1), rows * lanes));
+                SharedBits::elements(TaggedBits { rows, lanes, elements })
+            }
+        }
     }
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
@@ -159,7 +189,7 @@ impl Spdz2k {
         (bits, ring): (Ring, Ring),
         cut: Option<u32>,
         len: usize,
-    ) -> Result<EdaBits<Tagged, TaggedBits>> {
+    ) -> Result<EdaBits<Tagged, SharedBits>> {
         const MISSING: Error = Error::Bug { what: "a stock of edaBits without values" };
         if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
             return Err(

@@ -10,29 +10,25 @@
 //! | protocol | rounds | bytes by each |
 //! |---|---|---|
 //! | random bits | 3 | 3.9 a bit |
-//! | open | 1, and 2 for the check | a bit each |
+//! | random bits of one party | 3 | 3.9 a bit, by that party |
+//! | bits that the parties choose | 3 | 4 a bit |
+//! | open, checked at once | 1, and 2 for the check | a bit each |
 
 use quorate_crypto::SessionId;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::{Blocks, Ot};
-use quorate_ring::{Bits, Ring, Wiped};
+use quorate_ring::{Bits, Wiped};
 
 use crate::keys::Keys;
+use crate::macs::{MacBits, hash, nothing, xor_chosen};
 
 const MACS: &str = "the MACs of opened bits";
-const HASH: &str = "quorate 2026 spdz2k tinyot v1";
-
-/// One party's part of bits: its own, their MACs, and keys of the peer's.
-pub(crate) struct MacBits {
-    pub own: Wiped<Bits>,
-    pub macs: Blocks,
-    pub keys: Blocks,
-}
 
 /// The two ends of bits with MACs.
 pub(crate) struct TinyOt<'k> {
     ot: &'k Ot,
     session: &'k SessionId,
+    delta: &'k u128,
     pub peer: usize,
     /// Whether this is party 0.
     pub first: bool,
@@ -42,24 +38,57 @@ impl Keys {
     /// Between two parties.
     pub(crate) fn tinyot(&self) -> Result<TinyOt<'_>> {
         let peer = 1 - self.me;
-        Ok(TinyOt { ot: self.ot(peer)?, session: &self.session, peer, first: self.me == 0 })
+        Ok(TinyOt { ot: self.ot(peer)?, session: &self.session, delta: &self.delta, peer, first: self.me == 0 })
     }
 }
 
 impl TinyOt<'_> {
     /// The difference between keys of 0 and 1.
     pub fn delta(&self) -> u128 {
-        if self.first { self.ot.delta() } else { self.ot.delta() & !1 }
+        *self.delta
     }
 
     /// Bits that nobody chooses.
     pub async fn random(&self, ctx: &Ctx, len: usize) -> Result<MacBits> {
         let keys = async |ctx: Ctx| self.ot.send_cots(&ctx, len).await;
         let bits = async |ctx: Ctx| self.ot.receive_cots(&ctx, len).await;
-        let (mut keys, (own, mut macs)) = self.ot.both(ctx, keys, bits).await?;
+        let (keys, (own, macs)) = self.ot.both(ctx, keys, bits).await?;
+        Ok(self.bits(Wiped(own), macs, keys))
+    }
+
+    /// Random bits that one party knows: the other's share is 0.
+    pub async fn random_of(&self, ctx: &Ctx, owner: usize, len: usize) -> Result<MacBits> {
+        match owner == self.peer {
+            true => {
+                let keys = self.ot.send_cots(ctx, len).await?;
+                let own = if ctx.is_dry() { Bits::shape(1, len) } else { Bits::zeros(1, len) };
+                Ok(self.bits(Wiped(own), nothing(&keys), keys))
+            }
+            false => {
+                let (own, macs) = self.ot.receive_cots(ctx, len).await?;
+                let keys = nothing(&macs);
+                Ok(self.bits(Wiped(own), macs, keys))
+            }
+        }
+    }
+
+    /// Bits that each party chooses for itself, as many of both: by owner.
+    pub async fn chosen(&self, ctx: &Ctx, own: Wiped<Bits>) -> Result<[MacBits; 2]> {
+        let keys = async |ctx: Ctx| self.ot.send_cots_for(&ctx, own.lanes()).await;
+        let macs = async |ctx: Ctx| self.ot.receive_cots_for(&ctx, &own).await;
+        let (keys, macs) = self.ot.both(ctx, keys, macs).await?;
+        let mut none = (*own).clone();
+        none.and_assign(&Bits::constant(false, 1, own.lanes()));
+        let mine = self.bits(Wiped((*own).clone()), macs, nothing(&keys));
+        let theirs = self.bits(Wiped(none), nothing(&keys), keys);
+        Ok(if self.first { [mine, theirs] } else { [theirs, mine] })
+    }
+
+    /// Of what OTs give; the lowest bit of what is under party 1's Delta is cleared.
+    fn bits(&self, own: Wiped<Bits>, mut macs: Blocks, mut keys: Blocks) -> MacBits {
         let under_party_1 = if self.first { &mut macs } else { &mut keys };
         under_party_1.as_mut_slice().iter_mut().for_each(|block| *block &= !1);
-        Ok(MacBits { own: Wiped(own), macs, keys })
+        MacBits { own, macs, keys }
     }
 
     /// Opens bits: what they are. Their MACs are checked at once.
@@ -80,109 +109,4 @@ impl TinyOt<'_> {
         opened.xor_assign(&x.own);
         Ok(opened)
     }
-}
-
-impl MacBits {
-    pub fn len(&self) -> usize {
-        self.own.lanes()
-    }
-
-    /// The bits of a range.
-    pub fn slice(&self, range: std::ops::Range<usize>) -> MacBits {
-        let part = |blocks: &Blocks| match blocks.is_shape() {
-            true => Blocks::shape(range.len()),
-            false => Blocks::new(blocks.as_slice()[range.clone()].to_vec()),
-        };
-        MacBits { own: Wiped(self.own.slice_lanes(range.clone())), macs: part(&self.macs), keys: part(&self.keys) }
-    }
-
-    /// The bits at these places.
-    pub fn gather(&self, places: &[u32]) -> MacBits {
-        let part = |blocks: &Blocks| match blocks.is_shape() {
-            true => Blocks::shape(places.len()),
-            false => Blocks::new(places.iter().map(|&at| blocks.as_slice()[at as usize]).collect()),
-        };
-        MacBits { own: Wiped(self.own.gather_lanes(places)), macs: part(&self.macs), keys: part(&self.keys) }
-    }
-
-    /// All of them, one after the other.
-    pub fn concat(parts: &[&MacBits]) -> MacBits {
-        let len = parts.iter().map(|part| part.len()).sum();
-        let all = |of: fn(&MacBits) -> &Blocks| match parts.iter().any(|part| of(part).is_shape()) {
-            true => Blocks::shape(len),
-            false => Blocks::new(parts.iter().flat_map(|&part| of(part).as_slice()).copied().collect()),
-        };
-        let own = Wiped(Bits::concat_lanes(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>()));
-        MacBits { own, macs: all(|part| &part.macs), keys: all(|part| &part.keys) }
-    }
-
-    /// For each row of public bits the xor of those that it chooses.
-    pub fn sums_of_chosen(&self, chosen: &Bits) -> MacBits {
-        let rows = chosen.rows();
-        if self.macs.is_shape() {
-            return MacBits { own: Wiped(Bits::shape(1, rows)), macs: Blocks::shape(rows), keys: Blocks::shape(rows) };
-        }
-        let own = Wiped(self.own.to_vector(Ring::of(1)));
-        let own = Wiped(own.sums_of_chosen(chosen).low_bit());
-        let sum = |blocks: &Blocks, row: usize| {
-            let words = blocks.as_slice().chunks(u64::BITS as usize).zip(chosen.words_of(row));
-            let each = words.flat_map(|(blocks, &word)| {
-                blocks.iter().enumerate().map(move |(i, block)| block & 0u128.wrapping_sub((word >> i & 1).into()))
-            });
-            each.fold(0, |sum, block| sum ^ block)
-        };
-        let sums = |blocks: &Blocks| Blocks::new((0..rows).map(|row| sum(blocks, row)).collect());
-        MacBits { own, macs: sums(&self.macs), keys: sums(&self.keys) }
-    }
-
-    /// Their xor with as many others.
-    pub fn xor(mut self, other: &MacBits) -> MacBits {
-        self.own.xor_assign(&other.own);
-        let each = [(&mut self.macs, &other.macs), (&mut self.keys, &other.keys)];
-        for (into, from) in each {
-            into.as_mut_slice().iter_mut().zip(from.as_slice()).for_each(|(into, from)| *into ^= from);
-        }
-        self
-    }
-
-    /// Those that public bits choose, and zeros.
-    pub fn masked(mut self, chosen: &Bits) -> MacBits {
-        self.own.and_assign(chosen);
-        keep_chosen(&mut self.macs, chosen);
-        keep_chosen(&mut self.keys, chosen);
-        self
-    }
-
-    /// Their xor with public bits: party 0 changes its own, and the other one its keys.
-    pub fn flipped(mut self, by: &Bits, ends: &TinyOt<'_>) -> MacBits {
-        match ends.first {
-            true => self.own.xor_assign(by),
-            false if by.is_shape() => (),
-            false => xor_chosen(&mut self.keys, by, ends.delta()),
-        }
-        self
-    }
-}
-
-/// Zeros where a bit is not set.
-pub(crate) fn keep_chosen(blocks: &mut Blocks, bits: &Bits) {
-    if !blocks.is_shape() {
-        let each = blocks.as_mut_slice().iter_mut().zip(bits.to_bools());
-        each.for_each(|(block, bit)| *block &= 0u128.wrapping_sub(bit.into()));
-    }
-}
-
-/// Adds a block where a bit is set.
-pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
-    for (into, bit) in blocks.as_mut_slice().iter_mut().zip(bits.to_bools()) {
-        *into ^= block & 0u128.wrapping_sub(bit.into());
-    }
-}
-
-pub(crate) fn hash(blocks: &Blocks) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key(HASH);
-    blocks.as_slice().iter().for_each(|block| {
-        hasher.update(&block.to_le_bytes());
-    });
-    *hasher.finalize().as_bytes()
 }

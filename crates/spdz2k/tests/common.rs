@@ -3,7 +3,7 @@
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Ctx, Phase, Result, Stocks, Traffic};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Keys, Kind, Params, Shared, Spdz2k};
+use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared, Spdz2k};
 
 /// One party's end of a run: its key and what it made, what it sent, and in how many messages.
 pub struct End<T> {
@@ -62,7 +62,7 @@ pub fn are_products(a: &Vector, b: &Vector, c: &Vector, ring: Ring) -> bool {
 }
 
 /// Vectors and matrices of bits of one party, of correlations that were made.
-pub type Made = (Vec<Shared>, Vec<Shared>);
+pub type Made = (Vec<Shared>, Vec<InsecureBits>);
 
 /// Correlations of one kind that two parties make, and how many messages each sends; one may change a message.
 pub fn made(
@@ -70,7 +70,7 @@ pub fn made(
     kind: &Kind,
     len: usize,
     tampered: Option<(usize, Tampered)>,
-) -> Vec<(Result<(u64, Made)>, usize)> {
+) -> Vec<(Result<((u64, u128), Made)>, usize)> {
     parties(2, |mut party| {
         if let Some((_, tampered)) = tampered.filter(|(cheat, _)| *cheat == party.me()) {
             party.insecure_tamper(tampered);
@@ -80,7 +80,8 @@ pub fn made(
             let s = Spdz2k::set_up(ctx, params, None).await?;
             let made = s.make(ctx, kind, len).await?;
             let vectors = made.vectors.iter().map(Spdz2k::insecure_shared).collect();
-            Ok((s.insecure_alpha(), (vectors, made.bits.iter().map(Spdz2k::insecure_bits).collect())))
+            let bits = made.bits.iter().map(Spdz2k::insecure_bits).collect();
+            Ok(((s.insecure_alpha(), s.insecure_delta()), (vectors, bits)))
         });
         run.finish();
         (done, party.insecure_sent())
@@ -88,13 +89,34 @@ pub fn made(
 }
 
 /// What both parties' shares of a kind add up to: vectors, and bits row after row.
-pub fn both(ends: &[(u64, Made)], what: &str) -> (Vec<Vector>, Vec<Vector>) {
-    let alpha = ends.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
-    let all = |of: fn(&Made) -> &Vec<Shared>| -> Vec<Vector> {
-        let part = |i: usize| ends.iter().map(|(_, made)| &of(made)[i]).collect::<Vec<_>>();
-        (0..of(&ends[0].1).len()).map(|i| combined(alpha, &part(i), what)).collect()
+pub fn both(ends: &[((u64, u128), Made)], what: &str) -> (Vec<Vector>, Vec<Vector>) {
+    let alpha = ends.iter().map(|((alpha, _), _)| u128::from(*alpha)).sum();
+    let vector = |i: usize| combined(alpha, &ends.iter().map(|(_, made)| &made.0[i]).collect::<Vec<_>>(), what);
+    let deltas = [0, 1].map(|party| ends[party].0.1);
+    let matrix = |i: usize| match [&ends[0].1.1[i], &ends[1].1.1[i]] {
+        [InsecureBits::Elements(x), InsecureBits::Elements(y)] => combined(alpha, &[x, y], what),
+        parts => combined_bits(deltas, parts, what),
     };
-    (all(|made| &made.0), all(|made| &made.1))
+    ((0..ends[0].1.0.len()).map(vector).collect(), (0..ends[0].1.1.len()).map(matrix).collect())
+}
+
+/// The bits that both parties' own ones are the xor of, row after row; every MAC is the peer's key, and its Delta where
+/// the bit is 1.
+pub fn combined_bits(deltas: [u128; 2], parts: [&InsecureBits; 2], what: &str) -> Vector {
+    let part = |party: usize| match parts[party] {
+        InsecureBits::Macs { own, macs, keys } => (own.to_bools(), macs, keys),
+        InsecureBits::Elements(_) => panic!("{what}: bits without MACs"),
+    };
+    for party in [0, 1] {
+        let ((own, macs, _), (_, _, keys)) = (part(party), part(1 - party));
+        assert!(own.len() == macs.len() && macs.len() == keys.len(), "{what}: lengths");
+        for ((own, mac), key) in own.iter().zip(macs).zip(keys) {
+            let delta = if *own { deltas[1 - party] } else { 0 };
+            assert_eq!(*mac, key ^ delta, "{what}: a MAC of party {party}");
+        }
+    }
+    let both = part(0).0.into_iter().zip(part(1).0).map(|(x, y)| u64::from(x ^ y));
+    Vector::from_u64s(Ring::of(1), &both.collect::<Vec<_>>())
 }
 
 /// Asserts what correlations of a kind are.
@@ -102,6 +124,12 @@ pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), wha
     let low = |x: &Vector, bits: u32| x.convert(Ring::of(bits)).to_u64s();
     match *kind {
         Kind::Triple { bits } => assert!(are_products(&values[0], &values[1], &values[2], Ring::of(bits)), "{what}"),
+        Kind::BitTriple => {
+            let [a, b, c] = [0, 1, 2].map(|i| low(&bits[i], 1));
+            assert!(a.iter().zip(&b).zip(&c).all(|((a, b), c)| a & b == *c), "{what}");
+        }
+        Kind::Link => assert_eq!(low(&values[0], 1), low(&bits[0], 1), "{what}"),
+        Kind::DaBit { bits: k } => assert_eq!(low(&values[0], k), low(&bits[0], 1), "{what}"),
         Kind::RandomBit { bits } => assert!(low(&values[0], bits).iter().all(|&bit| bit < 2), "{what}"),
         Kind::EdaBit { bits: width, ring, cut } => {
             let (rows, len) = (low(&bits[0], 1), values[0].len());
@@ -119,6 +147,6 @@ pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), wha
             let tops = whole.iter().map(|x| x >> (bits - 1));
             assert_eq!(low(&values[2], cut + 1), tops.collect::<Vec<_>>(), "{what}");
         }
-        Kind::Random { .. } | Kind::Mask { .. } => (),
+        Kind::Random { .. } | Kind::Mask { .. } | Kind::BitMask { .. } => (),
     }
 }

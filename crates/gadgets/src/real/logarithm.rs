@@ -52,5 +52,5 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A
         false => s.convert(ctx, &reduce(s, &rounded, Ring::of(frac + 8)), ring, Sign::Signed).await?,
     };
     let defined = s.mask(ctx, &positive, &rounded).await?;
-    Ok(s.add(&defined, &s.as_top_bit(&not(s, &positive), ring)))
+    Ok(s.add(&defined, &s.bit_to_msb(ctx, &not(s, &positive), ring).await?))
 }

@@ -80,11 +80,11 @@ impl Sharing for Spy<'_> {
     fn concat_lanes(&self, parts: &[&Self::B]) -> Self::B {
         self.rss.concat_lanes(parts)
     }
-    fn low_bit(&self, x: &Self::A) -> Self::B {
-        self.rss.low_bit(x)
+    async fn lsb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B> {
+        self.rss.lsb(ctx, x).await
     }
-    fn as_top_bit(&self, x: &Self::B, ring: Ring) -> Self::A {
-        self.rss.as_top_bit(x, ring)
+    async fn bit_to_msb(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A> {
+        self.rss.bit_to_msb(ctx, x, ring).await
     }
     async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
         self.rss.input(ctx, owner, shape, value).await

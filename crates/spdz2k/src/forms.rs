@@ -1,0 +1,122 @@
+//! Shares of bits, in one of two forms, the same throughout a session.
+//!
+//! | form | parties | what a bit is | an AND takes |
+//! |---|---|---|---|
+//! | with MACs ([`crate::macs`]) | 2 | the xor of two bits, each with a MAC of 127 bits or more | a triple of 0.11 kB |
+//! | elements ([`crate::bits`]) | any number | a share with tag over Z_2^(1+s), as in the paper | a triple of 0.28 kB and more |
+
+use quorate_engine::{LinearBits, UpdateBits};
+use quorate_ring::Vector;
+
+use crate::bits::TaggedBits;
+use crate::macs::MacBits;
+use crate::tagged::Tagged;
+
+/// One party's share of a matrix of bits.
+#[derive(Clone)]
+pub struct SharedBits(pub(crate) Form);
+
+#[derive(Clone)]
+pub(crate) enum Form {
+    Elements(TaggedBits),
+    Macs(MacBits),
+}
+
+const MIXED: &str = "bits of one session have one form";
+
+impl SharedBits {
+    pub(crate) fn elements(bits: TaggedBits) -> SharedBits {
+        SharedBits(Form::Elements(bits))
+    }
+
+    pub(crate) fn macs(bits: MacBits) -> SharedBits {
+        SharedBits(Form::Macs(bits))
+    }
+
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        match &self.0 {
+            Form::Elements(bits) => bits.shape(),
+            Form::Macs(bits) => bits.shape(),
+        }
+    }
+
+    pub(crate) fn xor(&self, other: &SharedBits) -> SharedBits {
+        assert!(self.shape() == other.shape(), "bits of different shapes");
+        match (&self.0, &other.0) {
+            (Form::Elements(x), Form::Elements(y)) => Self::elements(x.zip(y, Vector::add_assign)),
+            (Form::Macs(x), Form::Macs(y)) => Self::macs(x.clone().xor(y)),
+            _ => panic!("{MIXED}"),
+        }
+    }
+
+    /// A linear map of the bits.
+    pub(crate) fn linear(&self, map: &LinearBits<'_>) -> SharedBits {
+        match &self.0 {
+            Form::Elements(bits) => Self::elements(bits.linear(map)),
+            Form::Macs(bits) => Self::macs(bits.linear(map)),
+        }
+    }
+
+    /// What becomes of the bits with others.
+    pub(crate) fn update(&mut self, part: &SharedBits, update: &UpdateBits<'_>) {
+        match (&mut self.0, &part.0) {
+            (Form::Elements(bits), Form::Elements(part)) => bits.update(part, update),
+            (Form::Macs(bits), Form::Macs(part)) => bits.update(part, update),
+            _ => panic!("{MIXED}"),
+        }
+    }
+
+    /// Rows of all parts, one below the other.
+    pub(crate) fn concat_rows(parts: &[&SharedBits]) -> SharedBits {
+        match Parts::of(parts) {
+            Parts::Elements(parts) => Self::elements(TaggedBits::concat_rows(&parts)),
+            Parts::Macs(parts) => Self::macs(MacBits::concat_rows(&parts)),
+        }
+    }
+
+    /// Lanes of all parts, side by side.
+    pub(crate) fn concat_lanes(parts: &[&SharedBits]) -> SharedBits {
+        match Parts::of(parts) {
+            Parts::Elements(parts) => Self::elements(TaggedBits::concat_lanes(&parts)),
+            Parts::Macs(parts) => Self::macs(MacBits::concat_lanes(&parts)),
+        }
+    }
+
+    /// All bits as elements.
+    pub(crate) fn into_elements(self) -> Tagged {
+        match self.0 {
+            Form::Elements(bits) => bits.elements,
+            Form::Macs(_) => panic!("{MIXED}"),
+        }
+    }
+
+    /// One row of a matrix.
+    pub(crate) fn row(&self, row: usize) -> SharedBits {
+        self.linear(&LinearBits::Rows(row..row + 1))
+    }
+
+    /// The bits of one row in rows of so many lanes.
+    pub(crate) fn in_rows(&self, (rows, lanes): (usize, usize)) -> SharedBits {
+        match &self.0 {
+            Form::Elements(bits) => Self::elements(TaggedBits { rows, lanes, elements: bits.elements.clone() }),
+            Form::Macs(bits) => Self::macs(bits.in_rows((rows, lanes))),
+        }
+    }
+}
+
+/// Shares of one form.
+enum Parts<'b> {
+    Elements(Vec<&'b TaggedBits>),
+    Macs(Vec<&'b MacBits>),
+}
+
+impl<'b> Parts<'b> {
+    fn of(parts: &[&'b SharedBits]) -> Parts<'b> {
+        let elements = |part: &&'b SharedBits| if let Form::Elements(bits) = &part.0 { Some(bits) } else { None };
+        let macs = |part: &&'b SharedBits| if let Form::Macs(bits) = &part.0 { Some(bits) } else { None };
+        let all: Option<Vec<_>> = parts.iter().map(elements).collect();
+        all.map(Parts::Elements)
+            .or_else(|| parts.iter().map(macs).collect::<Option<Vec<_>>>().map(Parts::Macs))
+            .unwrap_or_else(|| panic!("{MIXED}"))
+    }
+}

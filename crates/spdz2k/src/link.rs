@@ -1,0 +1,162 @@
+//! Bits with MACs that are elements, too.
+//!
+//! **Source**: Fig. 2 of Damgard et al. 2019 (ePrint 2019/599). **Model**: malicious, 1 of 2. **Notation**: x_l bits
+//! with MACs; [x_l]_2 the sum of what each party authenticates as its own bit, over Z_2^(1+s).
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 3 | sg' more random bits with MACs r_q |
+//! | 2 | 4 | each party authenticates its own of all these bits, over Z_2^(1+s), where they are not elements yet |
+//! | 3 | 2 | toss sg' rows of bits chi; c_q = r_q + sum chi_ql x_l |
+//! | 4 | 4 | open all c_q as bits with MACs, checked, and as elements: the same, or the run ends |
+//! | 5 | 9 | check what was opened of the elements |
+//!
+//! Where some element is no share of its bit, each c_q differs with probability 1/2. Each r_q masks one row and is
+//! thrown away.
+//!
+//! Once there are such bits r, others follow by an opening: the lowest bit of an element x is r xor Open(x + r mod 2),
+//! and a bit x as an element of Z_2 is r + Open(x xor r).
+
+use quorate_engine::{Ctx, Error, Linear, Result, Stocks};
+use quorate_ring::{Bits, Ring, Vector, Wiped};
+
+use crate::authenticate::Own;
+use crate::bits::{TaggedBits, from_elements};
+use crate::coins::Coins;
+use crate::forms::{Form, SharedBits};
+use crate::macs::MacBits;
+use crate::party::Spdz2k;
+use crate::shared::{Shared, sum};
+use crate::stock::{Kind, Material};
+use crate::tagged::Tagged;
+
+/// Bits that are made together.
+const BATCH: usize = 1 << 16;
+const SAME: &str = "bits that become elements";
+const NO_LINKS: Error = Error::Bug { what: "a stock of bits that are elements, too, without them" };
+
+impl Spdz2k {
+    /// Elements that are these bits, of one row.
+    pub(crate) async fn elements_of(&self, ctx: &Ctx, bits: &MacBits) -> Result<Shared> {
+        let own = Wiped(bits.own.to_vector(self.keys.params.shares(Ring::of(1))));
+        let elements = sum(&self.keys.authenticate(ctx, &[Own::each(&own)]).await?[0]);
+        self.check_same(ctx, bits, &elements).await?;
+        Ok(elements)
+    }
+
+    /// Bits with MACs, by owner, that are the lowest bits of the owners' elements, who know them.
+    pub(crate) async fn macs_of(&self, ctx: &Ctx, elements: &[Shared]) -> Result<[MacBits; 2]> {
+        let bit = self.keys.params.shares(Ring::of(1));
+        let own = Wiped(elements[self.keys.me].share.low_bit());
+        let bits = self.keys.tinyot()?.chosen(ctx, own).await?;
+        let [x, y] = [0, 1].map(|owner| elements[owner].reduced(bit));
+        let both = |of: fn(&Shared) -> &Vector| Vector::concat(&[of(&x), of(&y)]);
+        let all = Shared { share: both(|shared| &shared.share), tag: both(|shared| &shared.tag) };
+        self.check_same(ctx, &MacBits::concat_lanes(&bits.each_ref()), &all).await?;
+        Ok(bits)
+    }
+
+    /// Steps 1 to 5, of bits that are said to be elements already.
+    async fn check_same(&self, ctx: &Ctx, bits: &MacBits, elements: &Shared) -> Result<()> {
+        let ends = self.keys.tinyot()?;
+        let (rows, len) = (self.keys.params.inner_bits() as usize, bits.len());
+        let masks = ends.random(ctx, rows).await?;
+        let own = Wiped(masks.own.to_vector(self.keys.params.shares(Ring::of(1))));
+        let mask_elements = sum(&self.keys.authenticate(ctx, &[Own::each(&own)]).await?[0]);
+        let chosen = Coins::toss(ctx, &self.keys.session).await?.bits((rows, len));
+
+        let sums = elements.map(|x| x.sums_of_chosen(&chosen)).plus(&mask_elements);
+        let sums = self.open_elements(ctx, &Tagged::of(Ring::of(1), &sums)).await?;
+        let of_bits = bits.sums_of_chosen(&chosen).xor(&masks);
+        let opened = self.keys.one_check(async || ends.open(ctx, &of_bits).await).await?;
+        if !ctx.is_dry() && sums.low_bit().to_bools() != opened.to_bools() {
+            return Err(Error::Cheating { check: SAME });
+        }
+        self.check_made(ctx).await
+    }
+
+    /// Random bits that are elements of Z_2, too.
+    pub(crate) async fn links(&self, ctx: &Ctx, len: usize) -> Result<(Tagged, SharedBits)> {
+        let bit = Ring::of(1);
+        let mut parts = vec![(self.nothing(ctx, bit), self.blank_bits(ctx.is_dry(), (1, 0)))];
+        for start in (0..len).step_by(BATCH) {
+            let bits = self.keys.tinyot()?.random(ctx, BATCH.min(len - start)).await?;
+            let elements = self.elements_of(ctx, &bits).await?;
+            parts.push((Tagged::of(bit, &elements), SharedBits::macs(bits)));
+        }
+        let bits: Vec<&SharedBits> = parts.iter().map(|(_, bits)| bits).collect();
+        Ok((
+            Tagged::concat(&parts.iter().map(|(elements, _)| elements).collect::<Vec<_>>()),
+            SharedBits::concat_lanes(&bits),
+        ))
+    }
+
+    /// Random bits as elements, and in the form of the session's bits.
+    pub(crate) async fn make_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
+        let elements = self.bits_by_roots(ctx, ring, len).await?;
+        if !self.has_macs() {
+            return Ok((elements.clone(), self.low_bits(&elements)));
+        }
+        let links = self.links(ctx, len).await?;
+        let bits = self.lowest_with(ctx, &elements, links).await?;
+        self.check_made(ctx).await?;
+        Ok((elements, bits))
+    }
+
+    /// Random bits that one party knows.
+    pub(crate) async fn random_bits_of(&self, ctx: &Ctx, owner: usize, len: usize) -> Result<SharedBits> {
+        Ok(SharedBits::macs(self.keys.tinyot()?.random_of(ctx, owner, len).await?))
+    }
+
+    /// The lowest bits of elements, as elements.
+    fn low_bits(&self, x: &Tagged) -> SharedBits {
+        SharedBits::elements(TaggedBits {
+            rows: 1,
+            lanes: x.shape().1,
+            elements: x.linear(&Linear::Reduce(Ring::of(1))),
+        })
+    }
+
+    /// The lowest bits of elements. One round where bits have MACs.
+    pub(crate) async fn lowest(&self, ctx: &Ctx, x: &Tagged) -> Result<SharedBits> {
+        if !self.has_macs() {
+            return Ok(self.low_bits(x));
+        }
+        let links = self.draw_links(ctx, Kind::Link, x.shape().1).await?;
+        self.lowest_with(ctx, x, links).await
+    }
+
+    async fn lowest_with(&self, ctx: &Ctx, x: &Tagged, (elements, bits): (Tagged, SharedBits)) -> Result<SharedBits> {
+        let masked = x.linear(&Linear::Reduce(Ring::of(1))).zip(&elements, Vector::add_assign);
+        let opened = from_elements(&self.open_elements(ctx, &masked).await?, (1, x.shape().1));
+        Ok(self.xor_with(&bits, &opened))
+    }
+
+    /// 2^(k-1) times bits of one row. One round where bits have MACs.
+    pub(crate) async fn at_top(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
+        let elements = match &x.0 {
+            Form::Elements(bits) => bits.elements.clone(),
+            Form::Macs(_) => {
+                let (elements, bits) = self.draw_links(ctx, Kind::Link, x.shape().1).await?;
+                let opened: Bits = self.open_shared_bits(ctx, &x.xor(&bits)).await?;
+                self.plus(&elements, &opened.to_vector(elements.share.ring()))
+            }
+        };
+        Ok(elements.linear(&Linear::Raise(ring, ring.bits() - 1)))
+    }
+
+    /// Random bits as elements, and in the form of the session's bits.
+    pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
+        if self.has_macs() {
+            return self.draw_links(ctx, Kind::DaBit { bits: ring.bits() }, len).await;
+        }
+        let [elements] = self.draw(ctx, Kind::RandomBit { bits: ring.bits() }, len).await?.into_vectors()?;
+        let bits = self.low_bits(&elements);
+        Ok((elements, bits))
+    }
+
+    async fn draw_links(&self, ctx: &Ctx, kind: Kind, len: usize) -> Result<(Tagged, SharedBits)> {
+        let Material { mut vectors, mut bits } = self.draw(ctx, kind, len).await?;
+        Ok((vectors.pop().ok_or(NO_LINKS)?, bits.pop().ok_or(NO_LINKS)?))
+    }
+}

@@ -1,0 +1,286 @@
+//! Matrices of bits with MACs, of two parties: what each does by itself.
+//!
+//! **Notation** as in [`crate::tinyot`]: a bit is the xor of both parties' own bits; for its own bit a party has a MAC
+//! M, and the peer the key K = M xor bit Delta. MACs and keys lie row after row.
+
+use quorate_engine::{LinearBits, RowStep, UpdateBits};
+use quorate_ot::Blocks;
+use quorate_ring::{Bits, Ring, Wiped};
+
+const HASH: &str = "quorate 2026 spdz2k tinyot v1";
+
+/// One party's part of bits: its own, their MACs, and keys of the peer's.
+pub(crate) struct MacBits {
+    pub own: Wiped<Bits>,
+    pub macs: Blocks,
+    pub keys: Blocks,
+}
+
+impl Clone for MacBits {
+    fn clone(&self) -> Self {
+        MacBits { own: Wiped((*self.own).clone()), macs: self.macs.clone(), keys: self.keys.clone() }
+    }
+}
+
+impl MacBits {
+    /// Zeros, or their shape.
+    pub fn blank(dry: bool, (rows, lanes): (usize, usize)) -> MacBits {
+        match dry {
+            true => {
+                let blocks = Blocks::shape(rows * lanes);
+                MacBits { own: Wiped(Bits::shape(rows, lanes)), macs: blocks.clone(), keys: blocks }
+            }
+            false => {
+                let blocks = Blocks::new(vec![0; rows * lanes]);
+                MacBits { own: Wiped(Bits::zeros(rows, lanes)), macs: blocks.clone(), keys: blocks }
+            }
+        }
+    }
+
+    /// Rows and lanes.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.own.rows(), self.own.lanes())
+    }
+
+    /// Bits of all rows.
+    pub fn len(&self) -> usize {
+        self.macs.len()
+    }
+
+    /// A linear map of the bits.
+    pub fn linear(&self, map: &LinearBits<'_>) -> MacBits {
+        let shape = self.shape();
+        let [macs, keys] = [&self.macs, &self.keys].map(|blocks| mapped(map, shape, blocks));
+        MacBits { own: Wiped(map.apply(&self.own)), macs, keys }
+    }
+
+    /// What becomes of the bits with others.
+    pub fn update(&mut self, part: &MacBits, update: &UpdateBits<'_>) {
+        let (shape, of_part) = (self.shape(), part.shape());
+        update.apply(&mut self.own, &part.own);
+        for (whole, part) in [(&mut self.macs, &part.macs), (&mut self.keys, &part.keys)] {
+            if !whole.is_shape() && !part.is_shape() {
+                changed(update, (whole.as_mut_slice(), shape), (part.as_slice(), of_part));
+            }
+        }
+    }
+
+    /// Rows of all parts, one below the other.
+    pub fn concat_rows(parts: &[&MacBits]) -> MacBits {
+        let own = Bits::concat_rows(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
+        let all = |of: fn(&MacBits) -> &Blocks| {
+            let dry = parts.iter().any(|part| of(part).is_shape());
+            let len = parts.iter().map(|part| part.len()).sum();
+            match dry {
+                true => Blocks::shape(len),
+                false => Blocks::new(parts.iter().flat_map(|&part| of(part).as_slice()).copied().collect()),
+            }
+        };
+        MacBits { own: Wiped(own), macs: all(|part| &part.macs), keys: all(|part| &part.keys) }
+    }
+
+    /// Lanes of all parts, side by side.
+    pub fn concat_lanes(parts: &[&MacBits]) -> MacBits {
+        let own = Bits::concat_lanes(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
+        let all = |of: fn(&MacBits) -> &Blocks| {
+            if parts.iter().any(|part| of(part).is_shape()) {
+                return Blocks::shape(own.rows() * own.lanes());
+            }
+            let row = |row: usize| {
+                let of_part = move |part: &&&MacBits| {
+                    let lanes = part.own.lanes();
+                    row * lanes..(row + 1) * lanes
+                };
+                parts.iter().flat_map(move |part| &of(part).as_slice()[of_part(&part)])
+            };
+            Blocks::new((0..own.rows()).flat_map(row).copied().collect())
+        };
+        let [macs, keys] = [all(|part| &part.macs), all(|part| &part.keys)];
+        MacBits { own: Wiped(own), macs, keys }
+    }
+
+    /// The bits of one row in rows of so many lanes.
+    pub fn in_rows(&self, (rows, lanes): (usize, usize)) -> MacBits {
+        let row = |i: usize| self.own.slice_lanes(i * lanes..(i + 1) * lanes);
+        let own = match rows {
+            0 => self.own.slice_rows(0..0),
+            1 => (*self.own).clone(),
+            _ => Bits::concat_rows(&(0..rows).map(row).collect::<Vec<_>>().iter().collect::<Vec<_>>()),
+        };
+        MacBits { own: Wiped(own), macs: self.macs.clone(), keys: self.keys.clone() }
+    }
+
+    /// The bits of a range, of one row.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> MacBits {
+        self.linear(&LinearBits::Lanes(range))
+    }
+
+    /// For each row of public bits the xor of those that it chooses, of one row.
+    pub fn sums_of_chosen(&self, chosen: &Bits) -> MacBits {
+        let rows = chosen.rows();
+        if self.macs.is_shape() {
+            return MacBits::blank(true, (1, rows));
+        }
+        let own = Wiped(self.own.to_vector(Ring::of(1)));
+        let own = Wiped(own.sums_of_chosen(chosen).low_bit());
+        let sum = |blocks: &Blocks, row: usize| {
+            let words = blocks.as_slice().chunks(u64::BITS as usize).zip(chosen.words_of(row));
+            let each = words.flat_map(|(blocks, &word)| {
+                blocks.iter().enumerate().map(move |(i, block)| block & 0u128.wrapping_sub((word >> i & 1).into()))
+            });
+            each.fold(0, |sum, block| sum ^ block)
+        };
+        let sums = |blocks: &Blocks| Blocks::new((0..rows).map(|row| sum(blocks, row)).collect());
+        MacBits { own, macs: sums(&self.macs), keys: sums(&self.keys) }
+    }
+
+    /// Their xor with as many others.
+    pub fn xor(mut self, other: &MacBits) -> MacBits {
+        self.own.xor_assign(&other.own);
+        let each = [(&mut self.macs, &other.macs), (&mut self.keys, &other.keys)];
+        for (into, from) in each {
+            into.as_mut_slice().iter_mut().zip(from.as_slice()).for_each(|(into, from)| *into ^= from);
+        }
+        self
+    }
+
+    /// Those that public bits choose, and zeros.
+    pub fn masked(self, chosen: &Bits) -> MacBits {
+        self.linear(&LinearBits::Mask(chosen))
+    }
+
+    /// Their xor with public bits: party 0 changes its own, and the other one its keys.
+    pub fn flipped(mut self, by: &Bits, (first, delta): (bool, u128)) -> MacBits {
+        match first {
+            true => self.own.xor_assign(by),
+            false if by.is_shape() => (),
+            false => xor_chosen(&mut self.keys, by, delta),
+        }
+        self
+    }
+}
+
+/// Zeros of the form of blocks.
+pub(crate) fn nothing(like: &Blocks) -> Blocks {
+    if like.is_shape() { Blocks::shape(like.len()) } else { Blocks::new(vec![0; like.len()]) }
+}
+
+/// A map of bits, of their MACs or keys.
+fn mapped(map: &LinearBits<'_>, (rows, lanes): (usize, usize), x: &Blocks) -> Blocks {
+    let blocks = x.as_slice();
+    let taken = |len: usize, from: &dyn Fn(usize) -> usize| match x.is_shape() {
+        true => Blocks::shape(len),
+        false => Blocks::new((0..len).map(|at| blocks[from(at)]).collect()),
+    };
+    match map {
+        LinearBits::Rows(range) => taken(range.len() * lanes, &|at| range.start * lanes + at),
+        LinearBits::GatherRows(list) => taken(list.len() * lanes, &|at| list[at / lanes] as usize * lanes + at % lanes),
+        LinearBits::Lanes(range) => {
+            taken(rows * range.len(), &|at| at / range.len() * lanes + range.start + at % range.len())
+        }
+        LinearBits::GatherLanes(positions) if x.is_shape() => Blocks::shape(rows * positions.len()),
+        LinearBits::GatherLanes(positions) => {
+            let list = positions.list();
+            taken(rows * list.len(), &|at| at / list.len() * lanes + list[at % list.len()] as usize)
+        }
+        LinearBits::Mask(mask) => {
+            let mut kept = x.clone();
+            keep_chosen(&mut kept, mask);
+            kept
+        }
+        LinearBits::RepeatRow(count) => taken(count * lanes, &|at| at % lanes),
+        LinearBits::ZerosBelow(more) => match x.is_shape() {
+            true => Blocks::shape((rows + more) * lanes),
+            false => Blocks::new(blocks.iter().copied().chain(std::iter::repeat_n(0, more * lanes)).collect()),
+        },
+        LinearBits::SumRows(lists) if x.is_shape() => Blocks::shape(lists.len() * lanes),
+        LinearBits::SumRows(lists) => {
+            let mut sums = vec![0; lists.len() * lanes];
+            for (list, sum) in lists.iter().zip(sums.chunks_mut(lanes.max(1))) {
+                list.iter().for_each(|&row| add(sum, &blocks[row as usize * lanes..(row as usize + 1) * lanes]));
+            }
+            Blocks::new(sums)
+        }
+        LinearBits::SideBySide => x.clone(),
+        LinearBits::RowsToLanes => taken(rows * lanes, &|at| at % rows * lanes + at / rows),
+        LinearBits::LanesToRows(rows) => {
+            let lanes = lanes / rows;
+            taken(rows * lanes, &|at| at % lanes * rows + at / lanes)
+        }
+    }
+}
+
+/// An update of bits, of their MACs or keys.
+fn changed(
+    update: &UpdateBits<'_>,
+    (whole, (_, lanes)): (&mut [u128], (usize, usize)),
+    (part, (rows, of_part)): (&[u128], (usize, usize)),
+) {
+    let row = |row: u32| row as usize * lanes..(row as usize + 1) * lanes;
+    match update {
+        UpdateBits::Write(start) => {
+            for i in 0..rows {
+                let to = i * lanes + start;
+                whole[to..to + of_part].copy_from_slice(&part[i * of_part..(i + 1) * of_part]);
+            }
+        }
+        UpdateBits::Rows { xored, set } => {
+            let (added, written) = part.split_at(xored.len() * lanes);
+            for (&to, from) in xored.iter().zip(added.chunks(lanes.max(1))) {
+                add(&mut whole[row(to)], from);
+            }
+            for (&to, from) in set.iter().zip(written.chunks(lanes.max(1))) {
+                whole[row(to)].copy_from_slice(from);
+            }
+        }
+        UpdateBits::Steps(set, steps) => {
+            for (&to, from) in set.iter().zip(part.chunks(lanes.max(1))) {
+                whole[row(to)].copy_from_slice(from);
+            }
+            for step in *steps {
+                match *step {
+                    RowStep::Xor { out, a, b } => {
+                        for lane in 0..lanes {
+                            let [out, a, b] = [out, a, b].map(|row| row as usize * lanes + lane);
+                            whole[out] = whole[a] ^ whole[b];
+                        }
+                    }
+                    RowStep::Copy { out, from } => whole.copy_within(row(from), row(out).start),
+                    RowStep::Clear { out } => whole[row(out)].fill(0),
+                }
+            }
+        }
+    }
+}
+
+fn add(into: &mut [u128], from: &[u128]) {
+    into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
+}
+
+/// All bits, row after row, a word for each: 0, or all ones.
+fn each_bit(bits: &Bits) -> impl Iterator<Item = u128> {
+    let lanes = bits.lanes();
+    let row = move |row: usize| {
+        let words = bits.words_of(row);
+        (0..lanes).map(move |lane| 0u128.wrapping_sub((words[lane / 64] >> (lane % 64) & 1).into()))
+    };
+    (0..bits.rows()).flat_map(row)
+}
+
+/// Zeros where a bit is not set.
+pub(crate) fn keep_chosen(blocks: &mut Blocks, bits: &Bits) {
+    if !blocks.is_shape() {
+        blocks.as_mut_slice().iter_mut().zip(each_bit(bits)).for_each(|(block, bit)| *block &= bit);
+    }
+}
+
+/// Adds a block where a bit is set.
+pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
+    blocks.as_mut_slice().iter_mut().zip(each_bit(bits)).for_each(|(into, bit)| *into ^= block & bit);
+}
+
+pub(crate) fn hash(blocks: &Blocks) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key(HASH);
+    hasher.update(blocks.as_bytes());
+    *hasher.finalize().as_bytes()
+}
