@@ -206,7 +206,7 @@ def test_what_would_be_faster_is_said() -> None:
 
 
 APART = """
-for _ in range(100):
+for _ in range(300):
     x = mpc.input([3, 1, 2] if mpc.me == 0 else None, owner=0, shape=(3,), dtype=qr.int(64))
     y = mpc.input([1, 2, 3] if mpc.me == 1 else None, owner=1, shape=(3,), dtype=qr.int(64))
     less = mpc.where(x < y, x, y)

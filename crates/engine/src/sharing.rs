@@ -142,7 +142,8 @@ pub trait Sharing {
     }
     /// x mod 2, one row. Mostly local; one round where bits have MACs of their own.
     async fn lsb(&self, ctx: &Ctx, x: &Self::A) -> Result<Self::B>;
-    /// 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. As [`Sharing::lsb`].
+    /// 2^(k-1) x for one row of bits: the one product with a power of two that needs no conversion. As
+    /// [`Sharing::lsb`].
     async fn bit_to_msb(&self, ctx: &Ctx, x: &Self::B, ring: Ring) -> Result<Self::A>;
     /// x and y. One round.
     async fn and(&self, ctx: &Ctx, x: &Self::B, y: &Self::B) -> Result<Self::B>;

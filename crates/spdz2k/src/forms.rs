@@ -2,8 +2,8 @@
 //!
 //! | form | parties | what a bit is | an AND takes |
 //! |---|---|---|---|
-//! | with MACs ([`crate::macs`]) | 2 | the xor of two bits, each with a MAC of 127 bits or more | a triple of 0.11 kB |
-//! | elements ([`crate::bits`]) | any number | a share with tag over Z_2^(1+s), as in the paper | a triple of 0.28 kB and more |
+//! | with MACs ([`crate::macs`]) | 2 | the xor of two bits, each with a MAC | a triple of 0.11 kB |
+//! | elements ([`crate::bits`]) | any number | shares with tags over Z_2^(1+s) | a triple of 0.28 kB and more |
 
 use quorate_engine::{LinearBits, UpdateBits};
 use quorate_ring::Vector;
