@@ -15,12 +15,12 @@
 
 use quorate_crypto::Tccr;
 use quorate_engine::{Ctx, Error, Result};
-use quorate_ot::Blocks;
 use quorate_ring::Bits;
 use quorate_ring::meter::{Kernel, charge};
+use zeroize::Zeroize;
 
 use crate::keys::Keys;
-use crate::macs::{MacBits, hash, keep_chosen, xor_chosen};
+use crate::macs::{MacBits, hash, xor_chosen};
 use crate::tinyot::TinyOt;
 
 const EQUAL: &str = "triples of bits in the making";
@@ -35,31 +35,40 @@ impl Keys {
         let [x, y, r] = [0, 1, 2].map(|i| drawn.slice(i * len..(i + 1) * len));
         drop(drawn);
         let (instance, dry) = (ctx.randomness().instance(), ctx.is_dry());
-        let hashed = |blocks: &Blocks, party: usize| {
-            let mut hashed = blocks.clone();
-            if dry {
-                charge(Kernel::Draw, 2 * BLOCK_BYTES * len);
+        let base = Tccr::new(&self.session);
+        let hashing = |party: usize, part: usize| base.segment(party as u128).segment(instance).segment(part as u128);
+        if dry {
+            charge(Kernel::Draw, 6 * BLOCK_BYTES * len);
+        }
+        // Step 1. Of c, which both steps take, nothing is kept.
+        let c = |i: usize| lifted(&y, i, ends.delta());
+        let mut of_zero = x.keys.clone();
+        let mut garbled = Vec::with_capacity(BLOCK_BYTES * len);
+        let mut of_one = [0; SEGMENT];
+        for (part, zero) in of_zero.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
+            let (hash, of_one) = (hashing(self.me, part), &mut of_one[..zero.len()]);
+            of_one.iter_mut().zip(&*zero).for_each(|(one, key)| *one = key ^ ends.delta());
+            hash.hash_run(zero, 0);
+            hash.hash_run(of_one, 0);
+            for (i, (zero, one)) in (part * SEGMENT..).zip(zero.iter().zip(&*of_one)) {
+                garbled.extend_from_slice(&(zero ^ one ^ c(i)).to_le_bytes());
             }
-            let hash = Tccr::new(&self.session).segment(party as u128).segment(instance);
-            for (i, part) in hashed.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
-                hash.segment(i as u128).hash_run(part, 0);
-            }
-            hashed
-        };
-        // Step 1.
-        let of_zero = hashed(&x.keys, self.me);
-        let mut garbled = x.keys.clone();
-        garbled.as_mut_slice().iter_mut().for_each(|key| *key ^= ends.delta());
-        let mut garbled = hashed(&garbled, self.me);
-        let c = product(&y, ends.delta());
-        add(&mut garbled, &[&of_zero, &c]);
-        let told = ctx.exchange_bytes(&[(ends.peer, &bytes_of(&garbled))], &[(ends.peer, BLOCK_BYTES * len)]).await?;
-        let mut others = if dry { Blocks::shape(len) } else { blocks_of(&told[0]) };
+        }
+        of_one.zeroize();
+        garbled.resize(BLOCK_BYTES * len, 0);
+        let told = ctx.exchange_bytes(&[(ends.peer, &garbled)], &[(ends.peer, BLOCK_BYTES * len)]).await?;
+        drop(garbled);
         // Step 2.
-        add(&mut others, &[&c]);
-        keep_chosen(&mut others, &x.own);
-        let mut sum = hashed(&x.macs, ends.peer);
-        add(&mut sum, &[&of_zero, &others, &product(&r, ends.delta())]);
+        let others = told.first().map_or(&[][..], |told| told.as_chunks::<BLOCK_BYTES>().0);
+        let mut sum = x.macs.clone();
+        for (part, sum) in sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
+            hashing(ends.peer, part).hash_run(sum, 0);
+            for (i, sum) in (part * SEGMENT..).zip(sum) {
+                let chosen = (u128::from_le_bytes(others[i]) ^ c(i)) & word(&x, i);
+                *sum ^= of_zero.as_slice()[i] ^ chosen ^ lifted(&r, i, ends.delta());
+            }
+        }
+        drop((told, of_zero));
         let own = if dry { Bits::shape(1, len) } else { sum.to_bits(1) };
         let told = ctx.exchange::<Bits>(&[(ends.peer, &own)], &[(ends.peer, (1, len))]).await?;
         let mut flips = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
@@ -78,29 +87,12 @@ impl Keys {
     }
 }
 
-/// x D + K(x) + M(x).
-fn product(x: &MacBits, delta: u128) -> Blocks {
-    let mut product = x.keys.clone();
-    add(&mut product, &[&x.macs]);
-    if !product.is_shape() {
-        xor_chosen(&mut product, &x.own, delta);
-    }
-    product
+/// All ones where bit i is one.
+fn word(x: &MacBits, i: usize) -> u128 {
+    0u128.wrapping_sub((x.own.words_of(0)[i / 64] >> (i % 64) & 1).into())
 }
 
-fn add(into: &mut Blocks, others: &[&Blocks]) {
-    for other in others {
-        into.as_mut_slice().iter_mut().zip(other.as_slice()).for_each(|(into, other)| *into ^= other);
-    }
-}
-
-fn bytes_of(blocks: &Blocks) -> Vec<u8> {
-    match blocks.is_shape() {
-        true => vec![0; BLOCK_BYTES * blocks.len()],
-        false => blocks.as_slice().iter().flat_map(|block| block.to_le_bytes()).collect(),
-    }
-}
-
-fn blocks_of(bytes: &[u8]) -> Blocks {
-    Blocks::new(bytes.as_chunks::<BLOCK_BYTES>().0.iter().map(|block| u128::from_le_bytes(*block)).collect())
+/// x D + K(x) + M(x), of bit i.
+fn lifted(x: &MacBits, i: usize, delta: u128) -> u128 {
+    x.keys.as_slice()[i] ^ x.macs.as_slice()[i] ^ word(x, i) & delta
 }

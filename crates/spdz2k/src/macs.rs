@@ -168,44 +168,49 @@ pub(crate) fn nothing(like: &Blocks) -> Blocks {
 /// A map of bits, of their MACs or keys.
 fn mapped(map: &LinearBits<'_>, (rows, lanes): (usize, usize), x: &Blocks) -> Blocks {
     let blocks = x.as_slice();
-    let taken = |len: usize, from: &dyn Fn(usize) -> usize| match x.is_shape() {
-        true => Blocks::shape(len),
-        false => Blocks::new((0..len).map(|at| blocks[from(at)]).collect()),
-    };
-    match map {
-        LinearBits::Rows(range) => taken(range.len() * lanes, &|at| range.start * lanes + at),
-        LinearBits::GatherRows(list) => taken(list.len() * lanes, &|at| list[at / lanes] as usize * lanes + at % lanes),
-        LinearBits::Lanes(range) => {
-            taken(rows * range.len(), &|at| at / range.len() * lanes + range.start + at % range.len())
+    // Row by row of a result of so many rows and lanes.
+    let taken = |(rows, lanes): (usize, usize), row: &dyn Fn(usize, &mut Vec<u128>)| {
+        if x.is_shape() {
+            return Blocks::shape(rows * lanes);
         }
+        let mut taken = Vec::with_capacity(rows * lanes);
+        (0..rows).for_each(|i| row(i, &mut taken));
+        Blocks::new(taken)
+    };
+    let row = |row: usize| &blocks[row * lanes..(row + 1) * lanes];
+    match map {
+        LinearBits::Rows(range) => taken((range.len(), lanes), &|i, all| all.extend_from_slice(row(range.start + i))),
+        LinearBits::GatherRows(list) => {
+            taken((list.len(), lanes), &|i, all| all.extend_from_slice(row(list[i] as usize)))
+        }
+        LinearBits::Lanes(range) => taken((rows, range.len()), &|i, all| all.extend_from_slice(&row(i)[range.clone()])),
         LinearBits::GatherLanes(positions) if x.is_shape() => Blocks::shape(rows * positions.len()),
         LinearBits::GatherLanes(positions) => {
             let list = positions.list();
-            taken(rows * list.len(), &|at| at / list.len() * lanes + list[at % list.len()] as usize)
+            let places = |row: &[u128], all: &mut Vec<u128>| all.extend(list.iter().map(|&lane| row[lane as usize]));
+            taken((rows, list.len()), &|i, all| places(row(i), all))
         }
         LinearBits::Mask(mask) => {
             let mut kept = x.clone();
             keep_chosen(&mut kept, mask);
             kept
         }
-        LinearBits::RepeatRow(count) => taken(count * lanes, &|at| at % lanes),
+        LinearBits::RepeatRow(count) => taken((*count, lanes), &|_, all| all.extend_from_slice(row(0))),
         LinearBits::ZerosBelow(more) => match x.is_shape() {
             true => Blocks::shape((rows + more) * lanes),
             false => Blocks::new(blocks.iter().copied().chain(std::iter::repeat_n(0, more * lanes)).collect()),
         },
-        LinearBits::SumRows(lists) if x.is_shape() => Blocks::shape(lists.len() * lanes),
-        LinearBits::SumRows(lists) => {
-            let mut sums = vec![0; lists.len() * lanes];
-            for (list, sum) in lists.iter().zip(sums.chunks_mut(lanes.max(1))) {
-                list.iter().for_each(|&row| add(sum, &blocks[row as usize * lanes..(row as usize + 1) * lanes]));
-            }
-            Blocks::new(sums)
-        }
+        LinearBits::SumRows(lists) => taken((lists.len(), lanes), &|i, all| {
+            let start = all.len();
+            all.resize(start + lanes, 0);
+            lists[i].iter().for_each(|&of| add(&mut all[start..], row(of as usize)));
+        }),
         LinearBits::SideBySide => x.clone(),
-        LinearBits::RowsToLanes => taken(rows * lanes, &|at| at % rows * lanes + at / rows),
+        LinearBits::RowsToLanes => {
+            taken((lanes, rows), &|lane, all| all.extend((0..rows).map(|row| blocks[row * lanes + lane])))
+        }
         LinearBits::LanesToRows(rows) => {
-            let lanes = lanes / rows;
-            taken(rows * lanes, &|at| at % lanes * rows + at / lanes)
+            taken((*rows, lanes / rows), &|row, all| all.extend(blocks[row.min(lanes)..].iter().step_by(*rows)))
         }
     }
 }

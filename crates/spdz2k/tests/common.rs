@@ -64,13 +64,16 @@ pub fn are_products(a: &Vector, b: &Vector, c: &Vector, ring: Ring) -> bool {
 /// Vectors and matrices of bits of one party, of correlations that were made.
 pub type Made = (Vec<Shared>, Vec<InsecureBits>);
 
+/// The same with the party's alpha and Delta.
+pub type Keyed = ((u64, u128), Made);
+
 /// Correlations of one kind that two parties make, and how many messages each sends; one may change a message.
 pub fn made(
     params: Params,
     kind: &Kind,
     len: usize,
     tampered: Option<(usize, Tampered)>,
-) -> Vec<(Result<((u64, u128), Made)>, usize)> {
+) -> Vec<(Result<Keyed>, usize)> {
     parties(2, |mut party| {
         if let Some((_, tampered)) = tampered.filter(|(cheat, _)| *cheat == party.me()) {
             party.insecure_tamper(tampered);
@@ -89,7 +92,7 @@ pub fn made(
 }
 
 /// What both parties' shares of a kind add up to: vectors, and bits row after row.
-pub fn both(ends: &[((u64, u128), Made)], what: &str) -> (Vec<Vector>, Vec<Vector>) {
+pub fn both(ends: &[Keyed], what: &str) -> (Vec<Vector>, Vec<Vector>) {
     let alpha = ends.iter().map(|((alpha, _), _)| u128::from(*alpha)).sum();
     let vector = |i: usize| combined(alpha, &ends.iter().map(|(_, made)| &made.0[i]).collect::<Vec<_>>(), what);
     let deltas = [0, 1].map(|party| ends[party].0.1);
