@@ -23,32 +23,19 @@ use crate::tinyot::TinyOt;
 /// Most buckets of one batch: some 1.2 kB each on the way, 300 MB in all.
 pub(crate) const MOST: usize = 1 << 18;
 
-/// How many buckets of how many, for at least so many ANDs: what makes the fewest leaky ones.
+/// By bits of security: the fewest buckets of 3, 4, .. 12 ANDs that are safe.
+const LEAST: [(u32, [usize; 10]); 3] = [
+    (58, [141_477_909, 194_771, 7_225, 1_002, 269, 105, 53, 31, 20, 14]),
+    (43, [781_563, 6_088, 538, 126, 48, 25, 15, 10, 8, 6]),
+    (27, [3_054, 152, 35, 15, 8, 6, 5, 4, 3, 3]),
+];
+
+/// How many buckets of how many, for at least so many ANDs: what makes the fewest leaky ones. Unknown bits of security
+/// count as the most.
 pub(crate) fn sizes(len: usize, security_bits: u32) -> (usize, usize) {
-    let enough = |size: usize| (len.max(least(size, security_bits)), size);
-    (3..=12).map(enough).min_by_key(|(count, size)| count * size).unwrap_or((len, 12))
-}
-
-/// The fewest buckets of a size that are safe.
-fn least(size: usize, security_bits: u32) -> usize {
-    let (mut below, mut above) = (0, 1);
-    while !is_safe(above, size, security_bits) {
-        (below, above) = (above, 2 * above);
-    }
-    while above - below > 1 {
-        let middle = below.midpoint(above);
-        if is_safe(middle, size, security_bits) { above = middle } else { below = middle }
-    }
-    above
-}
-
-/// Whether N C(l, B) 2^-l is at most C(N B, B) 2^-bits for every l: products and quotients alone, which are alike on
-/// every machine.
-fn is_safe(count: usize, size: usize, security_bits: u32) -> bool {
-    let choose = |of: usize| (0..size).map(|i| (of - i) as f64 / (i + 1) as f64).product::<f64>();
-    let halved = |x: f64, times: usize| (0..times).fold(x, |x, _| x / 2.0);
-    let bound = halved(choose(count * size), security_bits as usize);
-    (size..=(count * size).min(8 * size + 64)).all(|l| halved(choose(l), l) * count as f64 <= bound)
+    let (_, least) = LEAST.iter().find(|(bits, _)| *bits == security_bits).unwrap_or(&LEAST[0]);
+    let enough = (3..).zip(least).map(|(size, &least)| (len.max(least), size));
+    enough.min_by_key(|(count, size)| count * size).unwrap_or((len, 12))
 }
 
 impl Keys {
@@ -83,6 +70,28 @@ impl Keys {
 mod tests {
     use super::*;
 
+    /// The fewest buckets of a size that are safe.
+    fn least(size: usize, security_bits: u32) -> usize {
+        let (mut below, mut above) = (0, 1);
+        while !is_safe(above, size, security_bits) {
+            (below, above) = (above, 2 * above);
+        }
+        while above - below > 1 {
+            let middle = below.midpoint(above);
+            if is_safe(middle, size, security_bits) { above = middle } else { below = middle }
+        }
+        above
+    }
+
+    /// Whether N C(l, B) 2^-l is at most C(N B, B) 2^-bits for every l: products and quotients alone, which are alike on
+    /// every machine.
+    fn is_safe(count: usize, size: usize, security_bits: u32) -> bool {
+        let choose = |of: usize| (0..size).map(|i| (of - i) as f64 / (i + 1) as f64).product::<f64>();
+        let halved = |x: f64, times: usize| (0..times).fold(x, |x, _| x / 2.0);
+        let bound = halved(choose(count * size), security_bits as usize);
+        (size..=(count * size).min(8 * size + 64)).all(|l| halved(choose(l), l) * count as f64 <= bound)
+    }
+
     /// The table of the design, and small batches, of which a larger one may be cheaper.
     #[test]
     fn buckets_are_as_large_as_the_bound_wants() {
@@ -97,5 +106,10 @@ mod tests {
             assert!(count >= len && is_safe(count, size, 58), "{len}: {count} of {size}");
         }
         assert_eq!(sizes(MOST, 58).1, 4);
+        for (bits, all) in LEAST {
+            // What takes more than a batch is looked at elsewhere.
+            let computed = (3..).zip(all).filter(|(_, least)| *least <= MOST).map(|(size, _)| least(size, bits));
+            assert!(computed.eq(all.into_iter().filter(|least| *least <= MOST)), "{bits} bits");
+        }
     }
 }
