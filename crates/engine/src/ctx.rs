@@ -310,9 +310,14 @@ impl Ctx {
 
     pub(crate) async fn next_message(&self, from: usize) -> Result<Message> {
         self.check_peer(from)?;
+        let (mut message, mut first) = (None, true);
         let message = poll_fn(|context| {
-            let message = self.core.table.take(self.channels(), from);
-            self.ready_or_wait(message, from, Want::Message, context.waker())
+            message = message.take().or_else(|| self.core.table.take(self.channels(), from));
+            // What is there before it is waited for must not keep the peers from what they wait for.
+            if std::mem::take(&mut first) && message.is_some() && self.core.gives_way(context.waker()) {
+                return Poll::Pending;
+            }
+            self.ready_or_wait(message.take(), from, Want::Message, context.waker())
         })
         .await?;
         #[cfg(any(test, feature = "testing"))]

@@ -55,6 +55,8 @@ pub(crate) struct Core {
     pub table: Table,
     pub attempts: RefCell<Attempts>,
     out: RefCell<Vec<Vec<u8>>>,
+    /// Whether a lane lets others go first, and then wants to be polled again, with everything flushed.
+    yielded: Cell<bool>,
     /// Data of a run that this party has not begun yet: its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,
     left: Vec<Cell<bool>>,
@@ -95,6 +97,7 @@ impl Core {
             table: Table::new(parties),
             attempts: RefCell::new(Attempts::new(parties)),
             out: RefCell::new(vec![Vec::new(); parties]),
+            yielded: Cell::default(),
             early: RefCell::default(),
             left: vec![Cell::new(false); parties],
             plans: Plans::new(parties),
@@ -193,6 +196,9 @@ impl Core {
                     let done = done?;
                     self.flush()?;
                     return Ok(done);
+                }
+                if self.yielded.take() {
+                    self.flush()?;
                 }
             }
             if !self.table.is_waiting() {
@@ -349,6 +355,16 @@ impl Core {
             *frame = wire::frame(FrameType::Data, self.run.get());
         }
         frame
+    }
+
+    /// Whether something waits to be sent: then all lanes are polled and it is flushed before this one goes on.
+    pub fn gives_way(&self, waker: &Waker) -> bool {
+        let unsent = self.out.borrow().iter().any(|frame| !frame.is_empty());
+        if unsent {
+            self.yielded.set(true);
+            waker.wake_by_ref();
+        }
+        unsent
     }
 
     fn flush_full(&self, to: usize) -> Result<()> {

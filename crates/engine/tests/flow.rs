@@ -1,6 +1,7 @@
 //! Flow control: nobody deadlocks because all send first, and long messages arrive whole.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::common::{pass, sum, within_seconds};
 use quorate_engine::{Chunks, Ctx, Phase, Result, testing};
@@ -119,6 +120,29 @@ fn a_party_that_computes_for_long_is_waited_for() {
                     std::thread::sleep(Duration::from_millis(700));
                 }
                 pass(ctx, &numbered(ctx.me(), 10)).await?;
+            }
+            Ok(())
+        }));
+    });
+}
+
+#[test]
+fn what_a_party_says_is_out_before_it_computes_on_what_it_heard_early() {
+    within_seconds(60, || {
+        let (heard, waiting) = (AtomicBool::new(false), Instant::now());
+        all_right(testing::online(2, async |ctx| {
+            if ctx.me() == 1 {
+                // Both in one frame: the second is there before party 0 waits for it.
+                ctx.exchange_bytes(&[(0, &[1]), (0, &[2])], &[]).await?;
+                ctx.exchange_bytes(&[], &[(0, 1)]).await?;
+                heard.store(true, Ordering::Release);
+                return Ok(());
+            }
+            ctx.exchange_bytes(&[], &[(1, 1)]).await?;
+            ctx.exchange_bytes(&[(1, &[3])], &[(1, 1)]).await?;
+            while !heard.load(Ordering::Acquire) {
+                assert!(waiting.elapsed() < Duration::from_secs(30), "party 1 waits for what was said");
+                std::thread::yield_now();
             }
             Ok(())
         }));
