@@ -289,3 +289,115 @@ pub(crate) fn hash(blocks: &Blocks) -> [u8; 32] {
     hasher.update(blocks.as_bytes());
     *hasher.finalize().as_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::{Prg, Seed};
+    use quorate_engine::Positions;
+
+    use super::*;
+
+    const DELTAS: [u128; 2] = [0x1234_5678_9abc_def1_0fed_cba9_8765_4321, 0xfeed_0000_1111_2222_3333_4444_5555_6660];
+
+    fn block(coins: &mut Prg) -> u128 {
+        u128::from(coins.next_u64()) << 64 | u128::from(coins.next_u64())
+    }
+
+    /// Both parties' parts of random bits.
+    fn random(coins: &mut Prg, (rows, lanes): (usize, usize)) -> [MacBits; 2] {
+        let own = [0; 2].map(|_| {
+            let mut bits = Bits::zeros(rows, lanes);
+            (0..rows).for_each(|row| {
+                (0..lanes).for_each(|lane| bits.words_of_mut(row)[lane / 64] |= (coins.next_u64() & 1) << (lane % 64))
+            });
+            bits
+        });
+        let macs = [0; 2].map(|_| Blocks::new((0..rows * lanes).map(|_| block(coins)).collect()));
+        [0, 1].map(|party| {
+            let mut keys = macs[1 - party].clone();
+            xor_chosen(&mut keys, &own[1 - party], DELTAS[party]);
+            MacBits { own: Wiped(own[party].clone()), macs: macs[party].clone(), keys }
+        })
+    }
+
+    /// The bits that the parties have; every MAC is right.
+    fn together(parts: &[MacBits; 2]) -> Bits {
+        for party in [0, 1] {
+            let mut keys = parts[1 - party].keys.clone();
+            xor_chosen(&mut keys, &parts[party].own, DELTAS[1 - party]);
+            assert_eq!(keys.as_slice(), parts[party].macs.as_slice());
+        }
+        let mut bits = (*parts[0].own).clone();
+        bits.xor_assign(&parts[1].own);
+        bits
+    }
+
+    #[test]
+    fn every_map_keeps_macs_and_does_to_bits_what_it_does_to_plain_ones() {
+        let mut coins = Seed::from_bytes([7; 32]).prg("quorate/spdz2k/macs/test", b"");
+        for (rows, lanes) in [(1, 1), (1, 70), (3, 1), (4, 66), (6, 12), (2, 128)] {
+            let parts = random(&mut coins, (rows, lanes));
+            let mask = together(&random(&mut coins, (rows, lanes)));
+            let lists = [vec![0], vec![], (0..rows as u32).collect()];
+            let from = [lanes as u32 - 1, 0, lanes as u32 / 2];
+            let maps = [
+                LinearBits::Rows(rows / 2..rows),
+                LinearBits::GatherRows(&[rows as u32 - 1, 0, 0]),
+                LinearBits::Lanes(lanes / 3..lanes),
+                LinearBits::Lanes(0..0),
+                LinearBits::GatherLanes(Positions::Given(&from)),
+                LinearBits::Mask(&mask),
+                LinearBits::ZerosBelow(2),
+                LinearBits::SumRows(&lists),
+                LinearBits::SideBySide,
+                LinearBits::RowsToLanes,
+            ];
+            for map in maps {
+                let mapped = parts.each_ref().map(|part| part.linear(&map));
+                assert_eq!(together(&mapped).to_bools(), map.apply(&together(&parts)).to_bools());
+            }
+            let row = parts.each_ref().map(|part| part.linear(&LinearBits::SideBySide));
+            for map in [LinearBits::RepeatRow(3), LinearBits::LanesToRows(rows), LinearBits::LanesToRows(lanes)] {
+                let mapped = row.each_ref().map(|part| part.linear(&map));
+                assert_eq!(together(&mapped).to_bools(), map.apply(&together(&row)).to_bools());
+            }
+            let back = row.each_ref().map(|part| part.in_rows((rows, lanes)));
+            assert_eq!(together(&back).to_bools(), together(&parts).to_bools());
+            let flipped = [0, 1].map(|i| parts[i].clone().flipped(&mask, (i == 0, DELTAS[i])));
+            let mut expected = together(&parts);
+            expected.xor_assign(&mask);
+            assert_eq!(together(&flipped).to_bools(), expected.to_bools());
+        }
+    }
+
+    #[test]
+    fn every_update_keeps_macs_and_does_to_bits_what_it_does_to_plain_ones() {
+        let mut coins = Seed::from_bytes([8; 32]).prg("quorate/spdz2k/macs/test", b"");
+        let steps = [
+            RowStep::Xor { out: 0, a: 1, b: 2 },
+            RowStep::Xor { out: 3, a: 3, b: 0 },
+            RowStep::Copy { out: 2, from: 3 },
+            RowStep::Clear { out: 1 },
+        ];
+        for lanes in [1, 70] {
+            let whole = random(&mut coins, (4, lanes));
+            let updates = [
+                (UpdateBits::Write(0), (4, lanes)),
+                (UpdateBits::Write(lanes - 1), (4, 1)),
+                (UpdateBits::Rows { xored: &[3, 0], set: &[1] }, (3, lanes)),
+                (UpdateBits::Steps(&[2, 0], &steps), (2, lanes)),
+            ];
+            for (update, shape) in updates {
+                let part = random(&mut coins, shape);
+                let (mut changed, mut plain) = (whole.clone(), together(&whole));
+                changed.iter_mut().zip(&part).for_each(|(whole, part)| whole.update(part, &update));
+                update.apply(&mut plain, &together(&part));
+                assert_eq!(together(&changed).to_bools(), plain.to_bools());
+            }
+            let all = [0, 1].map(|i| MacBits::concat_lanes(&[&whole[i], &whole[i].slice(0..1)]));
+            assert_eq!((together(&all).rows(), together(&all).lanes()), (4, lanes + 1));
+            let all = [0, 1].map(|i| MacBits::concat_rows(&[&whole[i], &whole[i]]));
+            assert_eq!(together(&all).rows(), 8);
+        }
+    }
+}

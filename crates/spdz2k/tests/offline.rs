@@ -4,7 +4,7 @@ use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Kind, Params, Spdz2k};
+use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
 
 use crate::common::{assert_kind, both, made};
 
@@ -54,7 +54,8 @@ async fn revealed(s: &Spdz2k, ctx: &Ctx, values: &[<Spdz2k as Sharing>::A]) -> R
 #[test]
 fn programs_are_right_on_what_was_made_for_them() {
     let values = [5i64, -7, 30, -100];
-    for (n, params, k) in [(2, weak(), 8), (3, weak(), 8), (2, Params::default(), 64)] {
+    let elements = weak().with_bits_as_elements();
+    for (n, params, k) in [(2, weak(), 8), (2, elements, 8), (3, weak(), 8), (2, Params::default(), 64)] {
         let ring = Ring::of(k);
         let program = async |s: &Spdz2k, ctx: &Ctx| {
             let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &values));
@@ -113,10 +114,30 @@ fn triples_of_bits_are_ands_and_every_one_is_as_likely() {
 
 #[test]
 fn edabits_and_truncation_masks_are_what_their_bits_say() {
-    for (bits, ring, cut) in [(8, 8, 0), (8, 11, 3), (1, 8, 0), (8, 8, 7), (5, 6, 0)] {
-        put_together(weak(), &Kind::EdaBit { bits, ring, cut }, 9);
+    for params in [weak(), weak().with_bits_as_elements()] {
+        for (bits, ring, cut) in [(8, 8, 0), (8, 11, 3), (1, 8, 0), (8, 8, 7), (5, 6, 0)] {
+            put_together(params, &Kind::EdaBit { bits, ring, cut }, 9);
+        }
+        for (bits, cut) in [(8, 3), (3, 1), (16, 14)] {
+            put_together(params, &Kind::TruncMask { bits, cut }, 9);
+        }
     }
-    for (bits, cut) in [(8, 3), (3, 1), (16, 14)] {
-        put_together(weak(), &Kind::TruncMask { bits, cut }, 9);
+}
+
+#[test]
+fn bits_with_macs_are_what_their_kinds_say() {
+    for (params, len) in [(weak(), 1), (weak(), 900), (Params::default(), 70)] {
+        let (_, bits) = put_together(params, &Kind::BitTriple, len);
+        let ones = |i: usize| bits[i].to_u64s().iter().sum::<u64>() as f64;
+        assert!(len < 100 || [0, 1].map(ones).iter().all(|ones| (ones - 450.0).abs() < 75.0));
+        put_together(params, &Kind::Link, len);
+        put_together(params, &Kind::DaBit { bits: 20 }, len.min(40));
+        for owner in [0, 1] {
+            let ends = made(params, &Kind::BitMask { owner }, len, None).into_iter().map(|(done, _)| done.unwrap());
+            let ends: Vec<_> = ends.collect();
+            both(&ends, "a mask of bits");
+            let InsecureBits::Macs { own, .. } = &ends[1 - owner].1.1[0] else { panic!("bits without MACs") };
+            assert!(own.to_bools().iter().all(|bit| !bit), "only its owner knows it");
+        }
     }
 }
