@@ -83,8 +83,7 @@ mod tests {
         above
     }
 
-    /// Whether N C(l, B) 2^-l is at most C(N B, B) 2^-bits for every l: products and quotients alone, which are alike on
-    /// every machine.
+    /// Whether N C(l, B) 2^-l is at most C(N B, B) 2^-bits for every l.
     fn is_safe(count: usize, size: usize, security_bits: u32) -> bool {
         let choose = |of: usize| (0..size).map(|i| (of - i) as f64 / (i + 1) as f64).product::<f64>();
         let halved = |x: f64, times: usize| (0..times).fold(x, |x, _| x / 2.0);

@@ -239,6 +239,11 @@ impl Spdz2k {
         *self.keys.delta
     }
 
+    /// As [`Keys::insecure_flip`].
+    pub fn insecure_flip(&self) {
+        self.keys.insecure_flip();
+    }
+
     /// Keeps what is told from here on.
     pub fn insecure_listen(&self) {
         self.heard.replace(Some(vec![]));

@@ -37,6 +37,9 @@ pub struct Keys {
     /// What a cheater in a test adds to its factors towards party 0.
     #[cfg(feature = "testing")]
     pub(crate) lie: Cell<i128>,
+    /// Whether a cheater in a test takes another bit for a MAC than its element is.
+    #[cfg(feature = "testing")]
+    pub(crate) flips: Cell<bool>,
 }
 
 /// What may be under way once at a time.
@@ -158,6 +161,8 @@ impl Keys {
             making: Cell::default(),
             #[cfg(feature = "testing")]
             lie: Cell::new(0),
+            #[cfg(feature = "testing")]
+            flips: Cell::new(false),
         })
     }
 
@@ -275,6 +280,11 @@ impl Keys {
     /// From here on the factors that go into transfers towards party 0 are off by so much.
     pub fn insecure_lie(&self, by: i128) {
         self.lie.set(by);
+    }
+
+    /// From here on the first bit that is chosen for a MAC is another one than its element.
+    pub fn insecure_flip(&self) {
+        self.flips.set(true);
     }
 
     /// This party's share of alpha, for tests that look at tags.

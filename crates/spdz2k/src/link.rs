@@ -47,7 +47,12 @@ impl Spdz2k {
     /// Bits with MACs, by owner, that are the lowest bits of the owners' elements, who know them.
     pub(crate) async fn macs_of(&self, ctx: &Ctx, elements: &[Shared]) -> Result<[MacBits; 2]> {
         let bit = self.keys.params.shares(Ring::of(1));
-        let own = Wiped(elements[self.keys.me].share.low_bit());
+        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
+        let mut own = Wiped(elements[self.keys.me].share.low_bit());
+        #[cfg(feature = "testing")]
+        if self.keys.flips.get() && !own.is_shape() {
+            own.words_of_mut(0)[0] ^= 1;
+        }
         let bits = self.keys.tinyot()?.chosen(ctx, own).await?;
         let [x, y] = [0, 1].map(|owner| elements[owner].reduced(bit));
         let both = |of: fn(&Shared) -> &Vector| Vector::concat(&[of(&x), of(&y)]);

@@ -41,6 +41,12 @@ impl Params {
         }
     }
 
+    /// Keys so short that forgeries pass often enough to be counted.
+    #[cfg(feature = "testing")]
+    pub fn insecure(key_bits: u32) -> Params {
+        Params { key_bits, elements: false }
+    }
+
     /// The same with bits as elements, as in the paper, whatever the number of parties.
     pub fn with_bits_as_elements(self) -> Params {
         Params { elements: true, ..self }

@@ -1,8 +1,9 @@
 //! Parties that follow the protocol with other factors than they authenticate.
 
-use quorate_engine::{Cause, Error};
+use quorate_engine::testing::parties;
+use quorate_engine::{Cause, Error, Phase, Result, Stocks};
 use quorate_ring::Ring;
-use quorate_spdz2k::{Params, Shared, Triples};
+use quorate_spdz2k::{Kind, Params, Shared, Spdz2k, Triples};
 
 use crate::common::{are_products, combined, run};
 
@@ -47,4 +48,27 @@ fn lies_that_do_not_cancel_are_found() {
         assert_eq!(made(3, &lies), None, "{lies:?}");
     }
     assert_eq!(made(2, &[0, 1 << 26]), None);
+}
+
+/// A party that proves its bits and then takes another one for its MACs would know how far an edaBit is off.
+#[test]
+fn other_bits_than_were_proven_are_found() {
+    for cheat in [0, 1] {
+        let ends = parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
+                if ctx.me() == cheat {
+                    s.insecure_flip();
+                }
+                s.make(ctx, &Kind::EdaBit { bits: 8, ring: 8, cut: 0 }, 20).await
+            });
+            run.finish();
+            done.map(|_| ())
+        });
+        let found = |done: &Result<()>| {
+            matches!(done, Err(Error::Cheating { .. } | Error::Aborted { cause: Cause::Cheating, .. }))
+        };
+        assert!(ends.iter().all(found), "{ends:?}");
+    }
 }

@@ -2,6 +2,7 @@
 //! is found.
 
 mod common;
+mod forgeries;
 mod gadgets;
 mod lies;
 mod offline;
