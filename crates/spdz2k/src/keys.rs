@@ -185,10 +185,12 @@ impl Keys {
     }
 
     async fn alone_at<T>(&self, place: &Cell<Work>, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
-        match place.get() {
-            Work::Over => return Err(Error::Poisoned),
-            Work::UnderWay => return Err(Error::Bug { what: "correlations or checks side by side: make them ahead" }),
-            Work::Idle => place.set(Work::UnderWay),
+        match (place.get(), self.checking.get(), self.making.get()) {
+            (_, Work::Over, _) | (_, _, Work::Over) => return Err(Error::Poisoned),
+            (Work::UnderWay, ..) => {
+                return Err(Error::Bug { what: "correlations or checks side by side: make them ahead" });
+            }
+            _ => place.set(Work::UnderWay),
         }
         // A dealer's keys, in tests, protect nothing: those interrupt runs anywhere, and go on.
         let mut running = Running { place, after: if self.is_dealt() { Work::Idle } else { Work::Over } };

@@ -15,15 +15,17 @@
 
 use quorate_crypto::Tccr;
 use quorate_engine::{Ctx, Error, Result};
+use quorate_ot::Blocks;
 use quorate_ring::Bits;
 use quorate_ring::meter::{Kernel, charge};
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use crate::keys::Keys;
 use crate::macs::{MacBits, hash, xor_chosen};
 use crate::tinyot::TinyOt;
 
 const EQUAL: &str = "triples of bits in the making";
+const SILENT: Error = Error::Bug { what: "nothing was told" };
 const BLOCK_BYTES: usize = 16;
 /// Blocks that are hashed under one key.
 const SEGMENT: usize = 1 << 12;
@@ -42,24 +44,12 @@ impl Keys {
         }
         // Step 1. Of c, which both steps take, nothing is kept.
         let c = |i: usize| lifted(&y, i, ends.delta());
-        let mut of_zero = x.keys.clone();
-        let mut garbled = Vec::with_capacity(BLOCK_BYTES * len);
-        let mut of_one = [0; SEGMENT];
-        for (part, zero) in of_zero.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
-            let (hash, of_one) = (hashing(self.me, part), &mut of_one[..zero.len()]);
-            of_one.iter_mut().zip(&*zero).for_each(|(one, key)| *one = key ^ ends.delta());
-            hash.hash_run(zero, 0);
-            hash.hash_run(of_one, 0);
-            for (i, (zero, one)) in (part * SEGMENT..).zip(zero.iter().zip(&*of_one)) {
-                garbled.extend_from_slice(&(zero ^ one ^ c(i)).to_le_bytes());
-            }
-        }
-        of_one.zeroize();
+        let (of_zero, mut garbled) = garbled(&x, ends.delta(), c, |part| hashing(self.me, part));
         garbled.resize(BLOCK_BYTES * len, 0);
         let told = ctx.exchange_bytes(&[(ends.peer, &garbled)], &[(ends.peer, BLOCK_BYTES * len)]).await?;
         drop(garbled);
         // Step 2.
-        let others = told.first().map_or(&[][..], |told| told.as_chunks::<BLOCK_BYTES>().0);
+        let others = told.first().ok_or(SILENT)?.as_chunks::<BLOCK_BYTES>().0;
         let mut sum = x.macs.clone();
         for (part, sum) in sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
             hashing(ends.peer, part).hash_run(sum, 0);
@@ -71,7 +61,7 @@ impl Keys {
         drop((told, of_zero));
         let own = if dry { Bits::shape(1, len) } else { sum.to_bits(1) };
         let told = ctx.exchange::<Bits>(&[(ends.peer, &own)], &[(ends.peer, (1, len))]).await?;
-        let mut flips = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
+        let mut flips = told.into_iter().next().ok_or(SILENT)?;
         flips.xor_assign(&own);
         // Step 3.
         if !dry {
@@ -85,6 +75,23 @@ impl Keys {
         let z = r.flipped(&flips, (ends.first, ends.delta()));
         Ok([x, y, z])
     }
+}
+
+/// Step 1: H(K(x)), and what is sent.
+fn garbled(x: &MacBits, delta: u128, c: impl Fn(usize) -> u128, hashing: impl Fn(usize) -> Tccr) -> (Blocks, Vec<u8>) {
+    let mut of_zero = x.keys.clone();
+    let mut garbled = Vec::with_capacity(BLOCK_BYTES * x.len());
+    let mut of_one = Zeroizing::new([0; SEGMENT]);
+    for (part, zero) in of_zero.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
+        let (hash, of_one) = (hashing(part), &mut of_one[..zero.len()]);
+        of_one.iter_mut().zip(&*zero).for_each(|(one, key)| *one = key ^ delta);
+        hash.hash_run(zero, 0);
+        hash.hash_run(of_one, 0);
+        for (i, (zero, one)) in (part * SEGMENT..).zip(zero.iter().zip(&*of_one)) {
+            garbled.extend_from_slice(&(zero ^ one ^ c(i)).to_le_bytes());
+        }
+    }
+    (of_zero, garbled)
 }
 
 /// All ones where bit i is one.

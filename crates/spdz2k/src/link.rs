@@ -9,9 +9,9 @@
 //! | 2 | 4 | each party authenticates its own of all these bits, over Z_2^(1+s), where they are not elements yet |
 //! | 3 | 2 | toss sg' rows of bits chi; c_q = r_q + sum chi_ql x_l |
 //! | 4 | 4 | open all c_q as bits with MACs, checked, and as elements: the same, or the run ends |
-//! | 5 | 9 | check what was opened of the elements |
 //!
-//! Where some element is no share of its bit, each c_q differs with probability 1/2. Each r_q masks one row and is
+//! What is opened of elements here is checked with all else that is opened in the making, before anything is used. Where
+//! some element is no share of its bit, each c_q differs with probability 1/2. Each r_q masks one row and is
 //! thrown away.
 //!
 //! Once there are such bits r, others follow by an opening: the lowest bit of an element x is r xor Open(x + r mod 2),
@@ -77,7 +77,7 @@ impl Spdz2k {
         if !ctx.is_dry() && sums.low_bit().to_bools() != opened.to_bools() {
             return Err(Error::Cheating { check: SAME });
         }
-        self.check_made(ctx).await
+        Ok(())
     }
 
     /// Random bits that are elements of Z_2, too.
@@ -104,7 +104,6 @@ impl Spdz2k {
         }
         let links = self.links(ctx, len).await?;
         let bits = self.lowest_with(ctx, &elements, links).await?;
-        self.check_made(ctx).await?;
         Ok((elements, bits))
     }
 

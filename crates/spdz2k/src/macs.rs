@@ -5,7 +5,8 @@
 
 use quorate_engine::{LinearBits, RowStep, UpdateBits};
 use quorate_ot::Blocks;
-use quorate_ring::{Bits, Ring, Wiped};
+use quorate_ring::{Bits, Ring, Wiped, meter};
+use zeroize::Zeroize;
 
 const HASH: &str = "quorate 2026 spdz2k tinyot v1";
 
@@ -69,12 +70,14 @@ impl MacBits {
     pub fn concat_rows(parts: &[&MacBits]) -> MacBits {
         let own = Bits::concat_rows(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
         let all = |of: fn(&MacBits) -> &Blocks| {
-            let dry = parts.iter().any(|part| of(part).is_shape());
             let len = parts.iter().map(|part| part.len()).sum();
-            match dry {
-                true => Blocks::shape(len),
-                false => Blocks::new(parts.iter().flat_map(|&part| of(part).as_slice()).copied().collect()),
+            if parts.iter().any(|part| of(part).is_shape()) {
+                return shape_of(len);
             }
+            charge(len);
+            let mut all = Vec::with_capacity(len);
+            parts.iter().for_each(|&part| all.extend_from_slice(of(part).as_slice()));
+            Blocks::new(all)
         };
         MacBits { own: Wiped(own), macs: all(|part| &part.macs), keys: all(|part| &part.keys) }
     }
@@ -82,18 +85,20 @@ impl MacBits {
     /// Lanes of all parts, side by side.
     pub fn concat_lanes(parts: &[&MacBits]) -> MacBits {
         let own = Bits::concat_lanes(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
+        let len = own.rows() * own.lanes();
         let all = |of: fn(&MacBits) -> &Blocks| {
             if parts.iter().any(|part| of(part).is_shape()) {
-                return Blocks::shape(own.rows() * own.lanes());
+                return shape_of(len);
             }
-            let row = |row: usize| {
-                let of_part = move |part: &&&MacBits| {
+            charge(len);
+            let mut all = Vec::with_capacity(len);
+            for row in 0..own.rows() {
+                for &part in parts {
                     let lanes = part.own.lanes();
-                    row * lanes..(row + 1) * lanes
-                };
-                parts.iter().flat_map(move |part| &of(part).as_slice()[of_part(&part)])
-            };
-            Blocks::new((0..own.rows()).flat_map(row).copied().collect())
+                    all.extend_from_slice(&of(part).as_slice()[row * lanes..(row + 1) * lanes]);
+                }
+            }
+            Blocks::new(all)
         };
         let [macs, keys] = [all(|part| &part.macs), all(|part| &part.keys)];
         MacBits { own: Wiped(own), macs, keys }
@@ -101,11 +106,14 @@ impl MacBits {
 
     /// The bits of one row in rows of so many lanes.
     pub fn in_rows(&self, (rows, lanes): (usize, usize)) -> MacBits {
-        let row = |i: usize| self.own.slice_lanes(i * lanes..(i + 1) * lanes);
+        let row = |i: usize| Wiped(self.own.slice_lanes(i * lanes..(i + 1) * lanes));
         let own = match rows {
-            0 => self.own.slice_rows(0..0),
+            0 => return MacBits::blank(self.own.is_shape(), (0, lanes)),
             1 => (*self.own).clone(),
-            _ => Bits::concat_rows(&(0..rows).map(row).collect::<Vec<_>>().iter().collect::<Vec<_>>()),
+            _ => {
+                let rows: Vec<Wiped<Bits>> = (0..rows).map(row).collect();
+                Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
+            }
         };
         MacBits { own: Wiped(own), macs: self.macs.clone(), keys: self.keys.clone() }
     }
@@ -122,7 +130,8 @@ impl MacBits {
             return MacBits::blank(true, (1, rows));
         }
         let own = Wiped(self.own.to_vector(Ring::of(1)));
-        let own = Wiped(own.sums_of_chosen(chosen).low_bit());
+        let own = Wiped(own.sums_of_chosen(chosen));
+        let own = Wiped(own.low_bit());
         let sum = |blocks: &Blocks, row: usize| {
             let words = blocks.as_slice().chunks(u64::BITS as usize).zip(chosen.words_of(row));
             let each = words.flat_map(|(blocks, &word)| {
@@ -139,6 +148,10 @@ impl MacBits {
         self.own.xor_assign(&other.own);
         let each = [(&mut self.macs, &other.macs), (&mut self.keys, &other.keys)];
         for (into, from) in each {
+            charge(into.len());
+            if from.is_shape() {
+                *into = Blocks::shape(into.len());
+            }
             into.as_mut_slice().iter_mut().zip(from.as_slice()).for_each(|(into, from)| *into ^= from);
         }
         self
@@ -153,7 +166,6 @@ impl MacBits {
     pub fn flipped(mut self, by: &Bits, (first, delta): (bool, u128)) -> MacBits {
         match first {
             true => self.own.xor_assign(by),
-            false if by.is_shape() => (),
             false => xor_chosen(&mut self.keys, by, delta),
         }
         self
@@ -171,8 +183,9 @@ fn mapped(map: &LinearBits<'_>, (rows, lanes): (usize, usize), x: &Blocks) -> Bl
     // Row by row of a result of so many rows and lanes.
     let taken = |(rows, lanes): (usize, usize), row: &dyn Fn(usize, &mut Vec<u128>)| {
         if x.is_shape() {
-            return Blocks::shape(rows * lanes);
+            return shape_of(rows * lanes);
         }
+        charge(rows * lanes);
         let mut taken = Vec::with_capacity(rows * lanes);
         (0..rows).for_each(|i| row(i, &mut taken));
         Blocks::new(taken)
@@ -184,7 +197,7 @@ fn mapped(map: &LinearBits<'_>, (rows, lanes): (usize, usize), x: &Blocks) -> Bl
             taken((list.len(), lanes), &|i, all| all.extend_from_slice(row(list[i] as usize)))
         }
         LinearBits::Lanes(range) => taken((rows, range.len()), &|i, all| all.extend_from_slice(&row(i)[range.clone()])),
-        LinearBits::GatherLanes(positions) if x.is_shape() => Blocks::shape(rows * positions.len()),
+        LinearBits::GatherLanes(positions) if x.is_shape() => shape_of(rows * positions.len()),
         LinearBits::GatherLanes(positions) => {
             let list = positions.list();
             let places = |row: &[u128], all: &mut Vec<u128>| all.extend(list.iter().map(|&lane| row[lane as usize]));
@@ -273,21 +286,45 @@ fn each_bit(bits: &Bits) -> impl Iterator<Item = u128> {
 }
 
 /// Zeros where a bit is not set.
-pub(crate) fn keep_chosen(blocks: &mut Blocks, bits: &Bits) {
-    if !blocks.is_shape() {
-        blocks.as_mut_slice().iter_mut().zip(each_bit(bits)).for_each(|(block, bit)| *block &= bit);
-    }
+fn keep_chosen(blocks: &mut Blocks, bits: &Bits) {
+    chosen(blocks, bits, |block, bit| *block &= bit);
 }
 
 /// Adds a block where a bit is set.
 pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
-    blocks.as_mut_slice().iter_mut().zip(each_bit(bits)).for_each(|(into, bit)| *into ^= block & bit);
+    chosen(blocks, bits, |into, bit| *into ^= block & bit);
 }
 
+/// Changes blocks by a bit each; of what is only a shape a shape is left.
+fn chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
+    charge(blocks.len());
+    match bits.is_shape() {
+        true => *blocks = Blocks::shape(blocks.len()),
+        false => blocks.as_mut_slice().iter_mut().zip(each_bit(bits)).for_each(|(block, bit)| change(block, bit)),
+    }
+}
+
+/// Blocks that a dry run has in place of these.
+fn shape_of(len: usize) -> Blocks {
+    charge(len);
+    Blocks::shape(len)
+}
+
+/// Charges a pass over so many blocks: read and written.
+fn charge(len: usize) {
+    meter::stream(2 * 16 * len);
+}
+
+/// About what hashing a block takes, in bytes of a simple loop.
+const HASHED_BYTES: usize = 64;
+
 pub(crate) fn hash(blocks: &Blocks) -> [u8; 32] {
+    meter::stream(HASHED_BYTES * blocks.len());
     let mut hasher = blake3::Hasher::new_derive_key(HASH);
     hasher.update(blocks.as_bytes());
-    *hasher.finalize().as_bytes()
+    let hash = *hasher.finalize().as_bytes();
+    hasher.zeroize();
+    hash
 }
 
 #[cfg(test)]
@@ -335,6 +372,11 @@ mod tests {
     #[test]
     fn every_map_keeps_macs_and_does_to_bits_what_it_does_to_plain_ones() {
         let mut coins = Seed::from_bytes([7; 32]).prg("quorate/spdz2k/macs/test", b"");
+        for shape in [(0, 5), (3, 0)] {
+            let parts = random(&mut coins, shape);
+            assert_eq!(MacBits::blank(false, (1, 0)).in_rows(shape).shape(), shape);
+            assert_eq!(parts[0].clone().masked(&Bits::shape(shape.0, shape.1)).shape(), shape);
+        }
         for (rows, lanes) in [(1, 1), (1, 70), (3, 1), (4, 66), (6, 12), (2, 128)] {
             let parts = random(&mut coins, (rows, lanes));
             let mask = together(&random(&mut coins, (rows, lanes)));

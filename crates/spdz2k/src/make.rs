@@ -5,6 +5,8 @@
 //! | random element, mask | authentication of what is random | |
 //! | triple | `triple` | |
 //! | random bit over Z_2^k | a random element and a triple over Z_2^(k+2) (`randbit`) | 3 over Z_2^(k+2) |
+//! | bits with MACs: triples, masks | `bittriple`, `tinyot` | |
+//! | bit with MACs that is an element, daBit | `link` | sg' bits; 1 more for a daBit |
 //! | edaBit, truncation mask | bits that parties prove, added up with bit triples (`edabit`) | 2 bits an AND |
 //!
 //! One batch after the other, so that what is held on the way is bounded, and no two checks are under way at once.
@@ -24,7 +26,12 @@ const BATCH: usize = 1 << 14;
 impl Spdz2k {
     /// Correlations of one kind, made with the other parties.
     pub(crate) async fn make_together(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
-        self.keys.one_making(async || self.make_kind(ctx, kind, len).await).await
+        let make = async || {
+            let made = self.make_kind(ctx, kind, len).await?;
+            self.check_rest(ctx).await?;
+            Ok(made)
+        };
+        self.keys.one_making(make).await
     }
 
     async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {

@@ -106,9 +106,7 @@ impl Spdz2k {
         let mut told = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
         // The peer's MACs, as they have to be: keys, and Delta where it told a 1.
         let mut expected = x.keys.clone();
-        if !ctx.is_dry() {
-            xor_chosen(&mut expected, &told, *self.keys.delta);
-        }
+        xor_chosen(&mut expected, &told, *self.keys.delta);
         self.note_macs(ctx, &x.macs, &expected);
         told.xor_assign(&x.own);
         Ok(told)

@@ -51,6 +51,8 @@ async fn chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A
         // Even of 2^126 it is below 2^7, so that the sum fits with the table's 56 bits after the point.
         false => s.convert(ctx, &reduce(s, &rounded, Ring::of(frac + 8)), ring, Sign::Signed).await?,
     };
-    let defined = s.mask(ctx, &positive, &rounded).await?;
-    Ok(s.add(&defined, &s.bit_to_msb(ctx, &not(s, &positive), ring).await?))
+    let defined = async |ctx: Ctx| s.mask(&ctx, &positive, &rounded).await;
+    let undefined = async |ctx: Ctx| s.bit_to_msb(&ctx, &not(s, &positive), ring).await;
+    let (defined, undefined) = ctx.join(defined, undefined).await?;
+    Ok(s.add(&defined, &undefined))
 }

@@ -64,8 +64,9 @@ pub(crate) struct Unplanned {
     planning: f64,
 }
 
-/// Dry runs of the whole decide among about so many assignments.
-const CANDIDATES: f64 = 7.0;
+/// Dry runs of the whole decide among about so many assignments: at most two for each mix of sharings, of which many are
+/// the same.
+const CANDIDATES: f64 = 10.0;
 
 /// About what a dry run takes, for each step and for each round. Constants, since the parties' clocks differ.
 const SECONDS_OF_A_STEP: f64 = 10e-6;

@@ -14,21 +14,16 @@ impl<S: Computes> Executor<'_, S> {
     /// The rows of all operands in one random order. Bits travel as elements of Z_2, which they are.
     pub(crate) async fn shuffle(&self, ctx: &Ctx, rows: usize, operands: &[Rc<Value<S>>]) -> Result<Value<S>> {
         let is_bits = |value: &Value<S>| matches!(value, Value::Bits(_) | Value::Public(Plain::Bits(_)));
-        let mut columns = Vec::new();
-        for value in operands {
-            columns.push(match is_bits(value) {
-                true => self.s.bit_to_msb(ctx, &self.bits(Some(value))?, Ring::of(1)).await?,
-                false => self.arith(Some(value))?,
-            });
-        }
+        let column = async |ctx: Ctx, i: usize| match is_bits(&operands[i]) {
+            true => self.s.bit_to_msb(&ctx, &self.bits(Some(&operands[i]))?, Ring::of(1)).await,
+            false => self.arith(Some(&operands[i])),
+        };
+        let columns = ctx.join_all(operands.len(), column).await?;
         let shuffled = self.s.shuffle(ctx, &columns.iter().collect::<Vec<_>>(), rows).await?;
-        let mut back = Vec::new();
-        for (column, operand) in shuffled.into_iter().zip(operands) {
-            back.push(match is_bits(operand) {
-                true => Value::Bits(self.s.lsb(ctx, &column).await?),
-                false => Value::Arith(column),
-            });
-        }
-        Ok(Value::Many(back))
+        let back = async |ctx: Ctx, i: usize| match is_bits(&operands[i]) {
+            true => self.s.lsb(&ctx, &shuffled[i]).await.map(Value::Bits),
+            false => Ok(Value::Arith(shuffled[i].clone())),
+        };
+        ctx.join_all(operands.len(), back).await.map(Value::Many)
     }
 }
