@@ -20,8 +20,8 @@ def psi(mpc: qr.Session) -> Any:
 
 
 def nearest(mpc: qr.Session) -> Any:
-    records = np.arange(512).reshape(128, 4)
-    return qr.apps.nearest(mpc, records, np.arange(4), dtype=qr.uint(20), reveal_to="nobody")
+    records = np.arange(1024).reshape(256, 4)
+    return qr.apps.nearest(mpc, records, np.arange(4), dtype=qr.uint(22), reveal_to="nobody")
 
 
 def powmod(mpc: qr.Session) -> Any:
