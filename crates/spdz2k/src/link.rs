@@ -10,8 +10,8 @@
 //! | 3 | 2 | toss sg' rows of bits chi; c_q = r_q + sum chi_ql x_l |
 //! | 4 | 4 | open all c_q as bits with MACs, checked, and as elements: the same, or the run ends |
 //!
-//! What is opened of elements here is checked with all else that is opened in the making, before anything is used. Where
-//! some element is no share of its bit, each c_q differs with probability 1/2. Each r_q masks one row and is
+//! What is opened of elements here is checked with all else that is opened in the making, before anything is used.
+//! Where some element is no share of its bit, each c_q differs with probability 1/2. Each r_q masks one row and is
 //! thrown away.
 //!
 //! Once there are such bits r, others follow by an opening: the lowest bit of an element x is r xor Open(x + r mod 2),

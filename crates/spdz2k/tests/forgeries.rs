@@ -32,8 +32,8 @@ fn opening(coins: &mut Prg, alpha: u64) -> Opening {
     Opening { told: low(shares[0]) + low(shares[1]), high: shares.map(|share| share >> K), tag }
 }
 
-/// Whether the forger's lie about the top bit of the first opening passes: `coefficients` for one row, and what it takes
-/// off p and adds to its part of z for them.
+/// Whether the forger's lie about the top bit of the first opening passes a row with these coefficients, and with what
+/// it takes off p and adds to its part of z for them.
 fn passes_row(
     coins: &mut Prg,
     (openings, alphas): (&[Opening], [u64; 2]),

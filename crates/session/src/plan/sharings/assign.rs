@@ -64,8 +64,8 @@ pub(crate) struct Unplanned {
     planning: f64,
 }
 
-/// Dry runs of the whole decide among about so many assignments: at most two for each mix of sharings, of which many are
-/// the same.
+/// Dry runs of the whole decide among about so many assignments: at most two for each mix of sharings, of which many
+/// are the same.
 const CANDIDATES: f64 = 10.0;
 
 /// About what a dry run takes, for each step and for each round. Constants, since the parties' clocks differ.
