@@ -23,6 +23,7 @@ use quorate_ring::{Ring, Vector, Wiped};
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::{Shared, blank};
+use crate::words::is_zero;
 
 const CHECK: &str = "the authentication of a party's values";
 const MISSING: Error = Error::Bug { what: "a vector to authenticate without values" };
@@ -193,7 +194,7 @@ impl Keys {
                     rest.scale(self.alpha.value().into());
                     rest.sub_assign(&unpack(*ring, &told[in_told..in_told + bytes])?);
                     rest.add_assign(sum);
-                    holds &= rest.to_limbs().iter().flatten().fold(0, |all, limb| all | limb) == 0;
+                    holds &= is_zero(&rest);
                     in_told += bytes;
                 }
                 in_said += bytes;
@@ -230,11 +231,16 @@ impl Keys {
 /// The sum of chi times the elements, and the last one.
 fn combined(chi: &Vector, x: &Vector) -> Vector {
     let len = chi.len();
-    let mut products = Wiped(x.slice(0..len));
-    products.mul_assign(chi);
-    let mut sum = products.sum_axis(1, len, 1);
+    let mut sum = weighed(&Wiped(x.slice(0..len)), chi);
     sum.add_assign(&x.slice(len..len + 1));
     sum
+}
+
+/// The sum of chi times the elements.
+pub(crate) fn weighed(x: &Vector, chi: &Vector) -> Vector {
+    let mut products = Wiped(x.clone());
+    products.mul_assign(chi);
+    products.sum_axis(1, chi.len(), 1)
 }
 
 /// Appends a vector, or as many zeros in a dry run.

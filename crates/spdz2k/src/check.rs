@@ -29,6 +29,7 @@ use crate::macs::hash;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
+use crate::words::{is_zero, total};
 
 /// Masks are shares modulo 2^s, of elements of the smallest ring.
 const MASK_BITS: u32 = 1;
@@ -215,7 +216,7 @@ impl Spdz2k {
         let ring = self.keys.params.shares(largest);
         let raised = |x: &Vector, from: Ring| Linear::Raise(ring, largest.bits() - from.bits()).apply(x);
         let over = |x: &Vector| Linear::Raise(ring, largest.bits()).apply(x);
-        let mut y = over(&total(&said, self.keys.params.keys(), rows)?);
+        let mut y = over(&total(ctx, &said, (self.keys.params.keys(), rows))?);
         let mut z = over(&masks.tag);
         for Sums { ring, low, tag, .. } in sums {
             y.add_assign(&raised(low, *ring));
@@ -226,19 +227,8 @@ impl Spdz2k {
         let mut bytes = Vec::new();
         pack(&z, &mut bytes);
         let said = ctx.commit_and_open(&self.keys.session, "quorate/spdz2k/check", &bytes).await?;
-        let zeros = total(&said, ring, rows)?;
-        Ok(ctx.is_dry() || zeros.to_limbs().iter().flatten().all(|&limb| limb == 0))
+        Ok(ctx.is_dry() || is_zero(&total(ctx, &said, (ring, rows))?))
     }
-}
-
-/// The sum of what all parties said.
-fn total(said: &[Vec<u8>], ring: Ring, rows: usize) -> Result<Vector> {
-    let mut sum = Vector::zeros(ring, rows);
-    for bytes in said {
-        let read = Vector::unpack(ring, rows, bytes);
-        sum.add_assign(&read.map_err(|_| Error::Bug { what: "a sum of a wrong length" })?);
-    }
-    Ok(sum)
 }
 
 /// Step 2: for each ring the sums that the rows pick.

@@ -16,6 +16,7 @@
 //! carries into bit d, - 2^(w-d) (all carries out of the top).
 
 use quorate_engine::{Ctx, Linear, Result, Stocks};
+use quorate_gadgets::convert::bits_to_ring_with;
 use quorate_ring::{Ring, Vector};
 
 use crate::bits::TaggedBits;
@@ -157,13 +158,10 @@ impl Spdz2k {
         Ok((SharedBits::concat_rows(&sums.iter().collect::<Vec<_>>()), into))
     }
 
-    /// Step 3. **Source**: B2A of Damgard et al. 2019 (ePrint 2019/599), Fig. 4.
+    /// Step 3.
     async fn bits_to_elements(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
-        let (random, masks) = self.make_dabits(ctx, ring, x.shape().1).await?;
-        let opened = self.open_shared_bits(ctx, &x.xor(&masks)).await?.to_vector(random.share.ring());
-        // c + r - 2 c r
-        let crossed = random.linear(&Linear::Factors(&opened)).linear(&Linear::Scale(-2));
-        Ok(self.plus(&random.zip(&crossed, Vector::add_assign), &opened))
+        let dabits = self.make_dabits(ctx, ring, x.shape().1).await?;
+        bits_to_ring_with(self, ctx, x, &dabits).await
     }
 }
 

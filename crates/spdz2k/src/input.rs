@@ -1,7 +1,7 @@
 //! Inputs: the owner tells all how far its value is from a mask that only it would know, and does not wait for them.
 
 use quorate_engine::{Ctx, Result};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::bits::{TaggedBits, to_elements};
 use crate::forms::{Form, SharedBits};
@@ -18,21 +18,16 @@ impl Spdz2k {
     ) -> Result<Tagged> {
         self.check_party(owner)?;
         let mask = self.mask(ctx, owner, (ring, len)).await?;
-        let difference = match self.keys.me == owner {
-            true => {
-                let mut difference = match value {
-                    Some(value) if !ctx.is_dry() => value.convert(ring),
-                    _ => Vector::shape(ring, len),
-                };
-                difference.sub_assign(&mask.share.convert(ring));
-                difference.reduce();
-                for peer in self.keys.peers() {
-                    ctx.send(peer, &difference).await?;
-                }
-                difference
-            }
-            false => ctx.receive::<Vector>(owner, (ring, len)).await?,
+        let difference = || {
+            let mut difference = match value {
+                Some(value) if !ctx.is_dry() => value.convert(ring),
+                _ => Vector::shape(ring, len),
+            };
+            difference.sub_assign(&mask.share.convert(ring));
+            difference.reduce();
+            difference
         };
+        let difference = self.told_by(ctx, owner, (ring, len), difference).await?;
         self.note_input(ctx, &difference);
         Ok(self.plus(&mask, &difference.convert(mask.share.ring())))
     }
@@ -62,19 +57,28 @@ impl Spdz2k {
     ) -> Result<SharedBits> {
         self.check_party(owner)?;
         let mask = self.mask_of_bits(ctx, owner, shape).await?;
-        let difference = match self.keys.me == owner {
-            true => {
+        let difference = || match value {
+            Some(value) if !ctx.is_dry() => {
                 let mut difference = (*mask.own).clone();
-                match value {
-                    Some(value) if !ctx.is_dry() => difference.xor_assign(value),
-                    _ => difference = Bits::shape(shape.0, shape.1),
-                }
-                ctx.send(1 - owner, &difference).await?;
+                difference.xor_assign(value);
                 difference
             }
-            false => ctx.receive::<Bits>(owner, shape).await?,
+            _ => Bits::shape(shape.0, shape.1),
         };
+        let difference = self.told_by(ctx, owner, shape, difference).await?;
         Ok(self.xor_with(&SharedBits::macs(mask), &difference))
+    }
+
+    /// What the owner tells all others.
+    async fn told_by<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, own: impl FnOnce() -> M) -> Result<M> {
+        if self.keys.me != owner {
+            return ctx.receive::<M>(owner, shape).await;
+        }
+        let own = own();
+        for peer in self.keys.peers() {
+            ctx.send(peer, &own).await?;
+        }
+        Ok(own)
     }
 
     /// x xor bits that all know.

@@ -11,7 +11,7 @@ use quorate_ring::{Bits, Vector};
 use crate::bits::from_elements;
 use crate::check::Note;
 use crate::forms::{Form, SharedBits};
-use crate::macs::{MacBits, xor_chosen};
+use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
@@ -101,15 +101,9 @@ impl Spdz2k {
 
     /// Both parties tell their own bits. Their MACs stay with them, until they are compared.
     async fn tell_macs(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
-        let peer = 1 - self.keys.me;
-        let told = ctx.exchange::<Bits>(&[(peer, &*x.own)], &[(peer, x.shape())]).await?;
-        let mut told = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
-        // The peer's MACs, as they have to be: keys, and Delta where it told a 1.
-        let mut expected = x.keys.clone();
-        xor_chosen(&mut expected, &told, *self.keys.delta);
+        let (opened, expected) = x.tell(ctx, 1 - self.keys.me, *self.keys.delta).await?;
         self.note_macs(ctx, &x.macs, &expected);
-        told.xor_assign(&x.own);
-        Ok(told)
+        Ok(opened)
     }
 
     /// As [`Spdz2k::reveal_elements`].

@@ -17,7 +17,7 @@
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
-use crate::authenticate::{Own, Pending, pack, unpack};
+use crate::authenticate::{Own, Pending, pack, unpack, weighed};
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::Shared;
@@ -97,11 +97,4 @@ fn proof(pending: &Pending, chi: &Vector, peer: usize) -> Vec<u8> {
     pack(&constant, &mut message);
     pack(&linear, &mut message);
     message
-}
-
-/// The sum of chi times the elements.
-fn weighed(x: &Vector, chi: &Vector) -> Vector {
-    let mut products = Wiped(x.clone());
-    products.mul_assign(chi);
-    products.sum_axis(1, chi.len(), 1)
 }

@@ -93,20 +93,25 @@ impl TinyOt<'_> {
 
     /// Opens bits: what they are. Their MACs are checked at once.
     pub async fn open(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
-        let told = ctx.exchange::<Bits>(&[(self.peer, &*x.own)], &[(self.peer, (1, x.len()))]).await?;
-        let told = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
-        // The peer's MACs, as they have to be: keys, and Delta where it told a 1.
-        let mut expected = x.keys.clone();
-        if !ctx.is_dry() {
-            xor_chosen(&mut expected, &told, self.delta());
-        }
+        let (opened, expected) = x.tell(ctx, self.peer, self.delta()).await?;
         let [own, other] = [hash(&x.macs), hash(&expected)];
         let said = ctx.commit_and_open(self.session, "quorate/spdz2k/tinyot/open", &own).await?;
         if !ctx.is_dry() && said[self.peer] != other {
             return Err(Error::Cheating { check: MACS });
         }
-        let mut opened = told;
-        opened.xor_assign(&x.own);
         Ok(opened)
+    }
+}
+
+impl MacBits {
+    /// Both parties tell their own bits: what all bits are, and the peer's MACs as they have to be, which are keys, and
+    /// Delta where it told a 1.
+    pub async fn tell(&self, ctx: &Ctx, peer: usize, delta: u128) -> Result<(Bits, Blocks)> {
+        let told = ctx.exchange::<Bits>(&[(peer, &*self.own)], &[(peer, self.shape())]).await?;
+        let mut opened = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
+        let mut expected = self.keys.clone();
+        xor_chosen(&mut expected, &opened, delta);
+        opened.xor_assign(&self.own);
+        Ok((opened, expected))
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn is_zero(x: &Vector) -> bool {
 }
 
 /// The sum of what all said.
-fn total(ctx: &Ctx, said: &[Vec<u8>], (ring, len): (Ring, usize)) -> Result<Vector> {
+pub(crate) fn total(ctx: &Ctx, said: &[Vec<u8>], (ring, len): (Ring, usize)) -> Result<Vector> {
     if ctx.is_dry() {
         said.iter().for_each(|_| Vector::charge_unpack(ring, len));
         return Ok(Vector::shape(ring, len));
