@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::error::Result;
-use crate::scheduler::Core;
+use crate::scheduler::{Core, driven};
 
 impl Ctx {
     /// Runs `work` as the first phase of this kind in this run, without the others and without a cost. Draws of
@@ -19,7 +19,7 @@ impl Ctx {
     pub fn alone<T>(&self, phase: Phase, work: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<T> {
         let core = Rc::new(Core::alone(self.me(), self.parties(), self.core.run.get()));
         let ctx = Ctx::root(core.clone(), phase, 0);
-        core.drive(work(&ctx))
+        driven(work(&ctx), |poll| core.drive(poll))
     }
 
     /// Whether this is work ahead, in which nothing is sent.

@@ -14,7 +14,7 @@ use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::depth::Depth;
 use crate::error::{Error, Result};
-use crate::scheduler::Core;
+use crate::scheduler::{Core, driven};
 
 /// Runs one phase as party `me` of `parties`; lanes and uses are those of a real run.
 pub fn run<T>(
@@ -25,7 +25,7 @@ pub fn run<T>(
 ) -> Result<(T, Costs)> {
     let core = Rc::new(Core::new(me, parties, None));
     let ctx = Ctx::root(core.clone(), phase, 0);
-    let result = core.drive(work(&ctx))?;
+    let result = driven(work(&ctx), |poll| core.drive(poll))?;
     let costs = core.costs.borrow().clone();
     Ok((result, costs))
 }

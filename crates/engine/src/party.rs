@@ -6,14 +6,13 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use quorate_net::{Interrupt, Net, Wait};
-use quorate_ring::memory::guarded;
 
 use crate::confirm::confirm;
 use crate::costs::{Costs, Phase};
 use crate::ctx::Ctx;
 use crate::error::{Cause, Error, Misuse, Result};
 use crate::handshake::{Agreement, Greeting, Trace, agree};
-use crate::scheduler::Core;
+use crate::scheduler::{Core, driven};
 use crate::wire::{self, Abort, FrameType};
 
 /// How long a party that gives up tries to tell its peers.
@@ -201,10 +200,7 @@ impl Run<'_> {
     /// [`Mismatch::Plan`](crate::Mismatch::Plan) where a peer has said something else already; the peers have been
     /// told.
     pub fn compare(&mut self, plan: [u8; 32]) -> Result<()> {
-        self.party.core.compare(plan).inspect_err(|error| {
-            self.finished = true;
-            self.party.abandon(error);
-        })
+        self.party.core.compare(plan).map_err(|error| self.fail(error))
     }
 
     /// [`Party::wire_bytes`], while the run is under way.
@@ -218,22 +214,29 @@ impl Run<'_> {
     /// # Errors
     /// Those of the program, of a link or of a peer; the peers have been told.
     pub fn phase<T>(&mut self, phase: Phase, work: impl AsyncFnOnce(&Ctx) -> Result<T>) -> Result<T> {
+        let ctx = self.begin_phase(phase)?;
+        let result = driven(work(&ctx), |poll| self.party.core.drive_guarded(poll));
+        drop(ctx);
+        match result {
+            Ok(out) => Ok(out),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn begin_phase(&mut self, phase: Phase) -> Result<Ctx> {
         if self.finished {
             return Err(Error::Misuse { what: Misuse::Other { what: "this run has ended" } });
         }
         let earlier = self.phases[phase as usize];
         self.phases[phase as usize] += 1;
-        let core = &self.party.core;
-        core.phase.set(phase);
-        let ctx = Ctx::root(core.clone(), phase, earlier);
-        let result = guarded(|| core.drive(work(&ctx)));
-        let result = result.unwrap_or_else(|short| Err(Error::OutOfMemory { bytes: short.bytes as u64 }));
-        drop(ctx);
-        if let Err(error) = &result {
-            self.finished = true;
-            self.party.abandon(error);
-        }
-        result
+        self.party.core.phase.set(phase);
+        Ok(Ctx::root(self.party.core.clone(), phase, earlier))
+    }
+
+    fn fail(&mut self, error: Error) -> Error {
+        self.finished = true;
+        self.party.abandon(&error);
+        error
     }
 
     /// Says that this party has all that it needs of the run, and waits until every peer said the same: half a round
@@ -247,10 +250,7 @@ impl Run<'_> {
         if self.finished {
             return Err(Error::Misuse { what: Misuse::Other { what: "this run has ended" } });
         }
-        confirm(&self.party.core).inspect_err(|error| {
-            self.finished = true;
-            self.party.abandon(error);
-        })
+        confirm(&self.party.core).map_err(|error| self.fail(error))
     }
 
     /// Ends the run; what it cost this party.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use quorate_net::{Interrupt, Net, NetError, Wait};
-use quorate_ring::memory::with_room;
+use quorate_ring::memory::{guarded, with_room};
 
 use crate::attempts::{Attempts, Greeted};
 use crate::board::Board;
@@ -79,6 +79,27 @@ impl Wake for RootWaker {
     fn wake_by_ref(self: &Arc<Self>) {
         self.0.store(true, Ordering::Release);
     }
+}
+
+/// Polls a lane tree and keeps its result.
+pub(crate) type Poller<'a> = &'a mut dyn FnMut(&mut Context<'_>) -> Poll<Result<()>>;
+
+/// The result of a lane tree that `drive` runs to its end.
+pub(crate) fn driven<T>(
+    future: impl Future<Output = Result<T>>,
+    drive: impl FnOnce(Poller<'_>) -> Result<()>,
+) -> Result<T> {
+    let (mut future, mut result) = (std::pin::pin!(future), None);
+    let poll = &mut |context: &mut Context<'_>| match future.as_mut().poll(context) {
+        Poll::Ready(Ok(out)) => {
+            result = Some(out);
+            Poll::Ready(Ok(()))
+        }
+        Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+        Poll::Pending => Poll::Pending,
+    };
+    drive(poll)?;
+    result.ok_or(Error::bug("a program that ended without a result"))
 }
 
 impl Core {
@@ -184,18 +205,15 @@ impl Core {
         *self.failure.borrow_mut() = None;
     }
 
-    /// Runs a lane tree to its end.
-    pub fn drive<T>(&self, future: impl Future<Output = Result<T>>) -> Result<T> {
-        let mut future = std::pin::pin!(future);
+    /// Runs a lane tree to its end: what `poll` polls. It is compiled once, whatever that is.
+    pub fn drive(&self, poll: Poller<'_>) -> Result<()> {
         let root = Arc::new(RootWaker(AtomicBool::new(true)));
         let waker = Waker::from(root.clone());
         let mut context = Context::from_waker(&waker);
         loop {
             while root.0.swap(false, Ordering::AcqRel) {
-                if let Poll::Ready(done) = future.as_mut().poll(&mut context) {
-                    let done = done?;
-                    self.flush()?;
-                    return Ok(done);
+                if let Poll::Ready(done) = poll(&mut context) {
+                    return done.and_then(|()| self.flush());
                 }
                 if self.yielded.take() {
                     self.flush()?;
@@ -207,6 +225,12 @@ impl Core {
             self.flush()?;
             self.pump(Wait::Forever)?;
         }
+    }
+
+    /// [`Core::drive`] for what may run out of memory.
+    pub fn drive_guarded(&self, poll: Poller<'_>) -> Result<()> {
+        let result = guarded(|| self.drive(poll));
+        result.unwrap_or_else(|short| Err(Error::OutOfMemory { bytes: short.bytes as u64 }))
     }
 
     /// Waits for a frame, then takes in everything that has arrived.

@@ -1,5 +1,6 @@
 //! Insecure helpers for tests: parties as threads, jitter, transcripts. Only under the feature `testing`.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use quorate_net::Net;
@@ -113,11 +114,25 @@ pub fn parties<T: Send>(n: usize, work: impl Fn(Party) -> T + Sync) -> Vec<T> {
 
 /// [`parties`] over given links.
 pub fn over<T: Send>(nets: Vec<Box<dyn Net>>, work: impl Fn(Party) -> T + Sync) -> Vec<T> {
+    let results = nets.iter().map(|_| Mutex::new(None)).collect::<Vec<_>>();
+    in_threads(nets, &|place, party| {
+        let result = work(party);
+        *results[place].lock().unwrap() = Some(result);
+    });
+    let mut of_all = Vec::with_capacity(results.len());
+    for result in &results {
+        of_all.push(result.lock().unwrap().take().expect("every thread has ended"));
+    }
+    of_all
+}
+
+/// Compiled once, whatever the parties do.
+fn in_threads(nets: Vec<Box<dyn Net>>, work: &(dyn Fn(usize, Party) + Sync)) {
     std::thread::scope(|scope| {
-        let work = &work;
-        let handles: Vec<_> = nets.into_iter().map(|net| scope.spawn(move || work(Party::new(net)))).collect();
-        handles.into_iter().map(|handle| handle.join().expect("a party's thread panicked")).collect()
-    })
+        let start = |(place, net)| scope.spawn(move || work(place, Party::new(net)));
+        let handles: Vec<_> = nets.into_iter().enumerate().map(start).collect();
+        handles.into_iter().for_each(|handle| handle.join().expect("a party's thread panicked"));
+    });
 }
 
 /// One online phase at every party.

@@ -7,7 +7,7 @@ use quorate_aby::{Aby, Garbling, Kind, Share, YaoLabels};
 #[allow(unused_imports)]
 pub use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Demand, Phase, Result, dry};
+use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Run, dry};
 #[allow(unused_imports)]
 pub use quorate_gadgets::Family;
 use quorate_gadgets::testing;
@@ -31,14 +31,12 @@ pub fn agreed<T: Send + PartialEq + Debug>(work: impl AsyncFn(&Aby, &Ctx) -> Res
 /// Runs `work` with correlations made ahead, and then on demand, in one session; the costs of both.
 pub fn run_both<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> Vec<[Costs; 2]> {
     parties(2, |mut party| {
-        let mut run = party.begin_alone().unwrap();
-        let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await).unwrap();
-        run.finish();
+        let aby: Aby = testing::ready(&mut party);
         let (demand, _) = dry_online(party.me(), &work);
         let costs = [true, false].map(|ahead| {
             let mut run = party.begin_alone().unwrap();
             if ahead {
-                run.phase(Phase::Offline, async |ctx| aby.make_all(ctx, demand.clone()).await).unwrap();
+                stock(&mut run, &aby, &demand);
             } else {
                 aby.forget();
             }
@@ -48,6 +46,11 @@ pub fn run_both<T: Send>(work: impl AsyncFn(&Aby, &Ctx) -> Result<T> + Sync) -> 
         party.leave(false);
         costs
     })
+}
+
+/// Makes what was demanded.
+fn stock(run: &mut Run<'_>, aby: &Aby, demand: &Demand<Kind>) {
+    run.phase(Phase::Offline, async |ctx| aby.make_all(ctx, demand.clone()).await).unwrap();
 }
 
 /// The online phase as a dry run: its demand and its costs.
@@ -86,9 +89,7 @@ pub fn run_ahead<V, T: Send>(
         result(aby, ctx, &made.unwrap_or(here)).await
     };
     parties(2, |mut party| {
-        let mut run = party.begin_alone().unwrap();
-        let aby = run.phase(Phase::Offline, async |ctx| Aby::setup(ctx).await).unwrap();
-        run.finish();
+        let aby: Aby = testing::ready(&mut party);
         aby.set_garbling(Garbling::Ahead);
         let dry = Aby::dry(2, party.me()).unwrap();
         dry.set_garbling(Garbling::Ahead);

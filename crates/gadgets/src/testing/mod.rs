@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Form, Phase, Result, Sharing};
+use quorate_engine::{Costs, Ctx, Form, Party, Phase, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::extremum::{Best, extremum};
@@ -20,13 +20,19 @@ pub trait Tested: Gadgets + Sized {
     async fn set_up(ctx: &Ctx) -> Result<Self>;
 }
 
+/// A party's end of a sharing, set up in a run of its own.
+pub fn ready<S: Tested>(party: &mut Party) -> S {
+    let mut run = party.begin_alone().unwrap();
+    let s = run.phase(Phase::Offline, S::set_up).unwrap();
+    run.finish();
+    s
+}
+
 /// Runs `work` online at each of `n` parties, after a setup of its own, and checks all that it opened; correlations are
 /// made on demand.
 pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
-        let mut run = party.begin_alone().unwrap();
-        let s = run.phase(Phase::Offline, async |ctx| S::set_up(ctx).await).unwrap();
-        run.finish();
+        let s: S = ready(&mut party);
         let mut run = party.begin_alone().unwrap();
         let checked = async |ctx: &Ctx| {
             let out = work(&s, ctx).await?;
@@ -41,9 +47,11 @@ pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<
 
 /// [`run`]; all parties must have got the same, which is returned.
 pub fn agreed<S: Tested, T: Send + PartialEq + Debug>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> T {
-    let mut outputs: Vec<T> = run(n, work).into_iter().map(|(out, _)| out).collect();
-    let first = outputs.remove(0);
-    outputs.iter().for_each(|other| assert!(*other == first, "the parties opened different values"));
+    let mut outputs = run(n, work);
+    let (first, _) = outputs.swap_remove(0);
+    for (other, _) in &outputs {
+        assert!(*other == first, "the parties opened different values");
+    }
     first
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 #[allow(unused_imports)]
 pub use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Demand, Phase, Result, dry};
+use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Run, dry};
 #[allow(unused_imports)]
 pub use quorate_gadgets::Family;
 use quorate_gadgets::testing;
@@ -34,17 +34,20 @@ pub fn agreed<T: Send + PartialEq + Debug>(n: usize, work: impl AsyncFn(&Rss, &C
 /// [`run`] with the correlations made ahead, as the demand of a dry run says.
 pub fn run_stocked<T: Send>(n: usize, work: impl AsyncFn(&Rss, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
-        let mut run = party.begin_alone().unwrap();
-        let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
-        run.finish();
+        let rss: Rss = testing::ready(&mut party);
         let (demand, _) = dry_online(n, party.me(), &work);
         let mut run = party.begin_alone().unwrap();
-        run.phase(Phase::Offline, async |ctx| rss.make_all(ctx, demand.clone()).await).unwrap();
+        stock(&mut run, &rss, &demand);
         let out = run.phase(Phase::Online, async |ctx| work(&rss, ctx).await).unwrap();
         let costs = run.finish();
         party.leave(false);
         (out, costs)
     })
+}
+
+/// Makes what was demanded.
+fn stock(run: &mut Run<'_>, rss: &Rss, demand: &Demand<Kind>) {
+    run.phase(Phase::Offline, async |ctx| rss.make_all(ctx, demand.clone()).await).unwrap();
 }
 
 /// The online phase as a dry run: its demand and its costs.
