@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate._families import choices
+from quorate._families import Choice, choices
 from quorate._source import at
 from quorate.errors import ConfigError
 
@@ -17,6 +17,9 @@ __all__ = ["LOCAL", "OPTIONS", "Options"]
 # What sessions of every place have, with the options of some families, and what local ones have alone.
 OPTIONS = ("strict", "trunc", "threads", "max_memory", "sharings", "offline_weight", *choices())
 LOCAL = ("seed", "shadow", "check")
+
+# What is off or on.
+_SWITCH = ("no", "yes")
 
 # Options of later releases: the value that says what holds without them.
 _UNCHANGED = {"malicious": False}
@@ -75,7 +78,7 @@ class Options:
         own = choices()
         for name, value in given.items():
             if name in own:
-                chosen["family"][name] = _one_of(*own[name].values)(name, value)
+                chosen["family"][name] = _choice(own[name], value)
             elif name in known:
                 chosen[name] = _CHECKS[name](name, value)
             elif name in LOCAL and value in (None, False):
@@ -107,6 +110,14 @@ def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ConfigError(at(f"{name} must be True or False, not {value!r}"))
     return bool(value)
+
+
+def _choice(option: Choice, value: Any) -> str:
+    """A family's own option; what is on or off may be True or False, and a number needs no quotes."""
+    if option.values == _SWITCH and isinstance(value, (bool, np.bool_)):
+        return _SWITCH[bool(value)]
+    number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return str(_one_of(*option.values)(option.name, str(value) if number else value))
 
 
 def _one_of(*names: str) -> Any:

@@ -35,7 +35,7 @@ impl Family for Aby {
         most_elements: 100_000,
     };
 
-    fn security(_: usize) -> String {
+    fn security(_: usize, _: &Choices) -> String {
         "semi-honest: 1 party of 2 may try to learn more than the results from what it sees, but both follow the \
          protocol; 128-bit computational security (oblivious transfer from the discrete logarithm in ristretto255 and \
          AES-128, BLAKE3, TLS 1.3)"

@@ -17,7 +17,7 @@ use quorate_engine::{Ctx, Linear, LinearBits, Result, Sharing};
 use quorate_ring::{Bits, Ring};
 
 use crate::Gadgets;
-use crate::prefix::{self, Pairs, rows};
+use crate::prefix::{Pairs, rows};
 use crate::stream;
 
 /// What is proven about the operands of a comparison.
@@ -45,12 +45,12 @@ pub(crate) fn borrow_pairs<S: Sharing>(s: &S, c: &Bits, r: &S::B, swapped: bool)
 }
 
 /// BitLT: c < r for public c, as unsigned numbers of as many bits as there are rows. One row of bits.
-pub async fn bit_lt_public<S: Sharing>(s: &S, ctx: &Ctx, c: &Bits, r: &S::B) -> Result<S::B> {
-    prefix::group(s, ctx, borrow_pairs(s, c, r, false)).await
+pub async fn bit_lt_public<S: Gadgets>(s: &S, ctx: &Ctx, c: &Bits, r: &S::B) -> Result<S::B> {
+    s.carry(ctx, borrow_pairs(s, c, r, false)).await
 }
 
 /// The top bit of every element.
-pub async fn msb<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
+pub async fn msb<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let k = s.shape(x).0.bits();
     if k == 1 {
         return s.lsb(ctx, x).await;
@@ -58,7 +58,7 @@ pub async fn msb<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     stream::to_bits(s, ctx, x, async |ctx: Ctx, x: S::A| msb_chunk(s, &ctx, &x).await).await
 }
 
-async fn msb_chunk<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
+async fn msb_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let (ring, len) = s.shape(x);
     let k = ring.bits();
     let r = s.edabits(ctx, ring, None, len).await?;

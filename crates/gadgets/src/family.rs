@@ -108,7 +108,15 @@ pub trait Family: Computes + Stocks + 'static {
     const DESCRIPTOR: Descriptor;
 
     /// Who may cheat, in words, and what that rests on.
-    fn security(parties: usize) -> String;
+    fn security(parties: usize, choices: &Choices) -> String;
+
+    /// Refuses choices that do not go together, before anything is sent.
+    ///
+    /// # Errors
+    /// [`Misuse`].
+    fn check_choices(_choices: &Choices) -> Result<()> {
+        Ok(())
+    }
 
     /// Agrees with the other parties on all that a session needs. With the party's own coins grown from `coins`, where
     /// they are given.

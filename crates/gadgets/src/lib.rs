@@ -102,6 +102,11 @@ pub trait Gadgets: Sharing + Sized {
         widen::convert(self, ctx, x, ring, sign).await
     }
 
+    /// The carry out of all positions.
+    async fn carry(&self, ctx: &Ctx, pairs: prefix::Pairs<Self::B>) -> Result<Self::B> {
+        prefix::group(self, ctx, pairs).await
+    }
+
     /// bit x: the element where the bit is 1, zero elsewhere.
     async fn mask(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A) -> Result<Self::A> {
         select::mask(self, ctx, bit, x).await

@@ -63,7 +63,7 @@ impl Family for Rss {
         most_elements: 1_000_000,
     };
 
-    fn security(parties: usize) -> String {
+    fn security(parties: usize, _: &Choices) -> String {
         let t = (parties - 1) / 2;
         let who = if t == 1 { "1 party".into() } else { format!("{t} parties together") };
         format!(

@@ -5,10 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use quorate_gadgets::cost::Link;
-use quorate_gadgets::{Choice, Choices};
+use quorate_gadgets::{Choice, Choices, Family};
 use quorate_graph::domains::Domain;
 use quorate_graph::{Network, Truncation};
-use quorate_protocols::Protocol;
+use quorate_protocols::{Protocol, Visit};
 
 use crate::error::SessionError;
 
@@ -149,7 +149,8 @@ impl Options {
     /// These options, with those of the protocol's family read.
     ///
     /// # Errors
-    /// [`SessionError::OtherProtocol`] for what another family has, [`SessionError::Option`] for what none has.
+    /// [`SessionError::OtherProtocol`] for what another family has, [`SessionError::Option`] for what none has, and
+    /// what the family says of choices that do not go together.
     pub(crate) fn read_for(mut self, protocol: Protocol) -> Result<Options, SessionError> {
         let mut choices = Choices::default();
         choices.link = self.network.map(link);
@@ -178,6 +179,7 @@ impl Options {
                 });
             }
         }
+        protocol.visit(Check(&choices))?;
         self.choices = choices;
         Ok(self)
     }
@@ -197,6 +199,15 @@ impl Options {
         let own: String =
             protocol.descriptor().options.iter().map(|o| format!("; {}={}", o.name, self.choices.of(o))).collect();
         format!("trunc={trunc}; network={network}; max_memory={memory}; {mixed}{own}")
+    }
+}
+
+struct Check<'a>(&'a Choices);
+
+impl Visit for Check<'_> {
+    type Out = quorate_engine::Result<()>;
+    fn family<F: Family>(self) -> Self::Out {
+        F::check_choices(self.0)
     }
 }
 

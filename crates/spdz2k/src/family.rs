@@ -23,21 +23,46 @@ const DEALER: &str = "QUORATE_INSECURE_DEALER";
 /// In which form bits are.
 const BITS: Choice = Choice {
     name: "bits",
-    values: &["auto", "elements"],
-    help: "how bits are shared: with MACs of their own by two parties (auto), or as in the paper, as elements mod 2",
+    values: &["auto", "elements", "paper"],
+    help: "how bits are shared: with MACs of their own by two parties (auto), or as elements mod 2; with the paper's \
+           protocols on them (paper)",
+};
+
+/// How long keys are.
+const MAC: Choice = Choice {
+    name: "mac",
+    values: &["64", "48", "32"],
+    help: "bits of the keys of MACs: 64, or for values of up to 32 bits 48 (42-bit statistical security, less to send), \
+           or 32 (26-bit, with allow_weak)",
+};
+
+/// Whether less than 40 bits of statistical security will do.
+const ALLOW_WEAK: Choice = Choice {
+    name: "allow_weak",
+    values: &["no", "yes"],
+    help: "whether less than 40-bit statistical security will do",
 };
 
 const OPTIONS: &[Choice] = &[
     BITS,
+    MAC,
+    ALLOW_WEAK,
     #[cfg(feature = "testing")]
     OFFLINE,
 ];
 
-fn params(choices: &Choices) -> Params {
-    match choices.of(&BITS) {
-        "elements" => Params::default().with_bits_as_elements(),
-        _ => Params::default(),
-    }
+fn params(choices: &Choices) -> Result<Params> {
+    let key_bits = match choices.of(&MAC) {
+        "32" => 32,
+        "48" => 48,
+        _ => 64,
+    };
+    let params = Params::new(key_bits, choices.of(&ALLOW_WEAK) == "yes")?;
+    Ok(match choices.of(&BITS) {
+        "elements" => params.with_bits_as_elements(),
+        "paper" => params.as_in_the_paper(),
+        _ => params,
+    })
 }
 
 #[cfg(feature = "testing")]
@@ -61,12 +86,12 @@ impl Family for Spdz2k {
         most_elements: 100,
     };
 
-    fn security(parties: usize) -> String {
+    fn security(parties: usize, choices: &Choices) -> String {
         #[cfg(feature = "testing")]
         if is_dealt_everywhere() {
             return "INSECURE, for tests: correlations come from a dealer whose seed all parties know".into();
         }
-        let bits = Params::default().security_bits();
+        let bits = params(choices).unwrap_or_default().security_bits();
         format!(
             "malicious, experimental: {} of {parties} may do anything; who follows the protocol gets the right result \
              or an error; {bits}-bit statistical and 128-bit computational security (oblivious transfer from the \
@@ -75,20 +100,24 @@ impl Family for Spdz2k {
         )
     }
 
+    fn check_choices(choices: &Choices) -> Result<()> {
+        params(choices).map(drop)
+    }
+
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
         #[cfg(feature = "testing")]
         if is_dealt(choices) {
-            return Self::insecure_set_up(ctx, params(choices), coins).await;
+            return Self::insecure_set_up(ctx, params(choices)?, coins).await;
         }
-        Self::set_up(ctx, params(choices), coins).await
+        Self::set_up(ctx, params(choices)?, coins).await
     }
 
     fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
         #[cfg(feature = "testing")]
         if is_dealt(choices) {
-            return Self::insecure_dry(parties, me, params(choices));
+            return Self::insecure_dry(parties, me, params(choices)?);
         }
-        Self::new_dry(parties, me, params(choices))
+        Self::new_dry(parties, me, params(choices)?)
     }
 
     async fn prepare<T>(

@@ -16,13 +16,23 @@ use quorate_ring::Ring;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
     key_bits: u32,
-    /// Whether two parties, too, have their bits as elements.
-    elements: bool,
+    bits: BitForms,
+}
+
+/// In which form bits are, and what is made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BitForms {
+    /// With MACs of their own where there are two parties.
+    Auto,
+    /// As elements, whatever the number of parties.
+    Elements,
+    /// The same, with masks out of random bits.
+    Paper,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Params { key_bits: 64, elements: false }
+        Params { key_bits: 64, bits: BitForms::Auto }
     }
 }
 
@@ -33,9 +43,10 @@ impl Params {
     /// [`Misuse`] for another number.
     pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
         match (key_bits, allow_weak) {
-            (64 | 48, _) | (32, true) => Ok(Params { key_bits, elements: false }),
+            (64 | 48, _) | (32, true) => Ok(Params { key_bits, bits: BitForms::Auto }),
             (32, false) => {
-                Err(Misuse::Other { what: "keys of 32 bits give 26 bits of statistical security, 40 are usual" }.into())
+                let what = "mac=32 gives 26 bits of statistical security, 40 are usual: take 48, or allow_weak";
+                Err(Misuse::Other { what }.into())
             }
             _ => Err(Misuse::Other { what: "keys have 64, 48 or 32 bits" }.into()),
         }
@@ -44,21 +55,43 @@ impl Params {
     /// Keys so short that forgeries pass often enough to be counted.
     #[cfg(feature = "testing")]
     pub fn insecure(key_bits: u32) -> Params {
-        Params { key_bits, elements: false }
+        Params { key_bits, bits: BitForms::Auto }
     }
 
-    /// The same with bits as elements, as in the paper, whatever the number of parties.
+    /// The same with bits as elements, whatever the number of parties.
     pub fn with_bits_as_elements(self) -> Params {
-        Params { elements: true, ..self }
+        Params { bits: BitForms::Elements, ..self }
+    }
+
+    /// The same with the protocols of the paper: bits as elements, masks out of random bits, its circuit of carries.
+    pub fn as_in_the_paper(self) -> Params {
+        Params { bits: BitForms::Paper, ..self }
+    }
+
+    /// Whether masks are put together from random bits, and carries computed as in the paper.
+    pub(crate) fn is_paper(&self) -> bool {
+        self.bits == BitForms::Paper
     }
 
     /// Whether so many parties have MACs on their bits.
     pub(crate) fn bits_have_macs(&self, parties: usize) -> bool {
-        parties == 2 && !self.elements
+        parties == 2 && self.bits == BitForms::Auto
     }
 
-    /// Refuses values of too many bits. Random bits take triples of two bits more.
-    pub(crate) fn check_ring(self, ring: Ring) -> Result<()> {
+    /// Refuses values of more bits than programs may have.
+    pub(crate) fn check_values(self, ring: Ring) -> Result<()> {
+        if ring.bits() <= self.most_bits() {
+            return Ok(());
+        }
+        if self.key_bits == 64 {
+            return Err(Misuse::RingBits { bits: ring.bits() }.into());
+        }
+        let what = "with mac=48 or 32, values have at most 32 bits, also on the way: take mac=64, or smaller dtypes";
+        Err(Misuse::Other { what }.into())
+    }
+
+    /// Refuses triples of more bits than random bits of the widest values take: two more.
+    pub(crate) fn check_triples(self, ring: Ring) -> Result<()> {
         match ring.bits() <= self.most_bits() + 2 {
             true => Ok(()),
             false => Err(Misuse::RingBits { bits: ring.bits() }.into()),
@@ -130,7 +163,9 @@ mod tests {
             assert_eq!(params.noise_bits(), noise);
             assert!(params.words(Ring::of(params.most_bits() + 2)).bits() <= Ring::MOST_BITS);
         }
+        let short = Params::new(48, false).unwrap();
+        assert!(short.check_values(Ring::of(32)).is_ok() && short.check_values(Ring::of(33)).is_err());
         assert!(Params::new(40, true).is_err() && Params::new(32, false).is_err());
-        assert!(Params::default().check_ring(Ring::of(129)).is_err());
+        assert!(Params::default().check_triples(Ring::of(129)).is_err());
     }
 }

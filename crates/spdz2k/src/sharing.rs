@@ -5,6 +5,7 @@ use quorate_engine::{
     Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, Stocks, TruncMasks, Update,
     UpdateBits,
 };
+use quorate_gadgets::prefix::Pairs;
 use quorate_gadgets::{
     Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
     gadgets_here, select, trunc_prob, truncate, widen,
@@ -36,6 +37,7 @@ impl Gadgets for Spdz2k {
         fn convert(s, ctx, at x: Tagged, val ring: Ring, val sign: Sign) -> Tagged {
             widen::convert(s, ctx, x, ring, sign)
         }
+        fn carry(s, ctx, val pairs: Pairs<SharedBits>) -> SharedBits { s.carry_out(ctx, pairs) }
         fn mask(s, ctx, at bit: SharedBits, at x: Tagged) -> Tagged { select::mask(s, ctx, bit, x) }
         fn mux(s, ctx, at bit: SharedBits, at x: Tagged, at y: Tagged) -> Tagged { select::mux(s, ctx, bit, x, y) }
         fn circuit(s, ctx, at program: Program, at inputs: SharedBits) -> SharedBits {

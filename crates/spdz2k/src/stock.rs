@@ -155,6 +155,8 @@ impl Stocks for Spdz2k {
     }
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        let Layout { vectors, .. } = self.layout(kind);
+        vectors.iter().try_for_each(|&(ring, _)| self.keys.params.check_values(ring))?;
         #[cfg(feature = "testing")]
         if let Some(dealer) = &self.dealer {
             return Ok(self.deal_kind(ctx, dealer, kind, len));
@@ -196,6 +198,9 @@ impl Spdz2k {
                 Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
             );
         }
+        if self.keys.params.is_paper() {
+            return self.edabits_from_bits(ctx, (bits, ring), cut, len).await;
+        }
         let kind = Kind::EdaBit { bits: bits.bits(), ring: ring.bits(), cut: cut.unwrap_or(0) };
         let Material { vectors, mut bits } = self.draw(ctx, kind, len).await?;
         let mut vectors = vectors.into_iter();
@@ -211,6 +216,9 @@ impl Spdz2k {
     ) -> Result<TruncMasks<Tagged>> {
         if cut == 0 || cut + 2 > ring.bits() {
             return Err(Misuse::Other { what: "a truncation mask must be cut above bit 0 and below bit k - 1" }.into());
+        }
+        if self.keys.params.is_paper() {
+            return self.trunc_masks_from_bits(ctx, ring, cut, len).await;
         }
         let kind = Kind::TruncMask { bits: ring.bits(), cut };
         let [value, shifted, top] = self.draw(ctx, kind, len).await?.into_vectors()?;

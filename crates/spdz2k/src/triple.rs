@@ -118,7 +118,7 @@ impl Keys {
     /// # Errors
     /// [`Error::Cheating`] where a peer does not follow the protocol; whatever ends a run.
     pub async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        self.params.check_ring(ring)?;
+        self.params.check_triples(ring)?;
         if len == 0 {
             let none = || Vector::zeros(self.params.shares(ring), 0);
             let [a, b, c] = [0; 3].map(|_| Shared { share: none(), tag: none() });

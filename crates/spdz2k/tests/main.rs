@@ -7,5 +7,6 @@ mod gadgets;
 mod lies;
 mod offline;
 mod online;
+mod paper;
 mod tampered;
 mod triples;

@@ -55,7 +55,9 @@ async fn revealed(s: &Spdz2k, ctx: &Ctx, values: &[<Spdz2k as Sharing>::A]) -> R
 fn programs_are_right_on_what_was_made_for_them() {
     let values = [5i64, -7, 30, -100];
     let elements = weak().with_bits_as_elements();
-    for (n, params, k) in [(2, weak(), 8), (2, elements, 8), (3, weak(), 8), (2, Params::default(), 64)] {
+    let paper = weak().as_in_the_paper();
+    let cases = [(2, weak(), 8), (2, elements, 8), (2, paper, 8), (3, weak(), 8), (2, Params::default(), 64)];
+    for (n, params, k) in cases {
         let ring = Ring::of(k);
         let program = async |s: &Spdz2k, ctx: &Ctx| {
             let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &values));

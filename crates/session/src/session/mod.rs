@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 
-use quorate_gadgets::Family;
+use quorate_gadgets::{Choices, Family};
 use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Source};
 use quorate_net::Interrupt;
 use quorate_ring::memory::guarded;
@@ -55,6 +55,8 @@ pub struct Session {
     me: Option<usize>,
     /// The network between the parties, for predictions.
     network: Option<Network>,
+    /// What was chosen of the protocol's own options.
+    choices: Choices,
     program: Arc<RwLock<Program>>,
     seats: Vec<Seat>,
     replies: Receiver<Reply>,
@@ -105,14 +107,14 @@ impl Session {
 
     /// Who may cheat, in words.
     pub fn security(&self) -> String {
-        struct Security(usize);
-        impl Visit for Security {
+        struct Security<'a>(usize, &'a Choices);
+        impl Visit for Security<'_> {
             type Out = String;
             fn family<F: Family>(self) -> String {
-                F::security(self.0)
+                F::security(self.0, self.1)
             }
         }
-        self.protocol.visit(Security(self.parties))
+        self.protocol.visit(Security(self.parties, &self.choices))
     }
 
     /// This party's number in a deployment; `None` in a local session.

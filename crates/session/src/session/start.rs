@@ -59,6 +59,7 @@ impl Session {
     /// A number of parties that the protocol cannot run with; whatever ends a setup.
     pub fn local(options: LocalOptions) -> Result<Session, SessionError> {
         options.protocol.check_parties(options.parties)?;
+        let read = options.options.read_for(options.protocol)?;
         let nets = connect::local(options.parties, options.network);
         let seed = options
             .insecure_seed
@@ -66,7 +67,7 @@ impl Session {
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
         let (parties, network) = (options.parties, options.network);
         let place = Place { parties, network, me: None, seed, check: options.check };
-        Session::start(options.protocol, place, nets, options.options)
+        Session::start(options.protocol, place, nets, read)
     }
 
     /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
@@ -84,13 +85,13 @@ impl Session {
         Session::start(protocol, place, vec![net], options)
     }
 
+    /// With options that were read for the protocol.
     pub(crate) fn start(
         protocol: Protocol,
         place: Place,
         nets: Vec<Box<dyn Net>>,
         options: Options,
     ) -> Result<Session, SessionError> {
-        let options = options.read_for(protocol)?;
         keep_reserve();
         let Place { parties, network, me, seed, check } = place;
         let setting = match me {
@@ -141,6 +142,7 @@ impl Session {
             parties,
             me,
             network,
+            choices: options.choices,
             program,
             seats,
             replies,
