@@ -60,3 +60,34 @@ def test_fixed_point_and_shuffles() -> None:
         y = mpc.input([2.0, 3.0, 0.5], owner=1, dtype=qr.fixed(32, 12))
         np.testing.assert_allclose((x * y).reveal(), [3.0, -6.75, 4.0], atol=2**-11)
         assert sorted(mpc.shuffle(x).reveal().tolist()) == [-2.25, 1.5, 8.0]
+
+
+@pytest.mark.parametrize(("mac", "weak", "bits"), [(64, False, 57), (48, False, 42), ("32", True, 26)])
+def test_keys_of_every_length(mac: Any, weak: bool, bits: int) -> None:
+    with qr.local("spdz2k", parties=2, mac=mac, allow_weak=weak) as mpc:
+        assert f"{bits}-bit statistical" in mpc.stats().security
+        x, y = (mpc.input(values, owner=i, dtype=qr.int(16)) for i, values in enumerate((X, Y)))
+        np.testing.assert_array_equal((x * y).reveal(), X * Y)
+        np.testing.assert_array_equal((x < y).reveal(), X < Y)
+
+
+def test_short_keys_are_for_narrow_values_and_weak_ones_are_asked_for() -> None:
+    with pytest.raises(qr.ConfigError, match=r"mac=32 gives 26 bits .* allow_weak"):
+        qr.local("spdz2k", parties=2, mac=32)
+    with qr.local("spdz2k", parties=2, mac=48) as mpc:
+        x = mpc.input(X, owner=0, dtype=qr.int(64))
+        with pytest.raises(qr.ConfigError, match="at most 32 bits"):
+            (x * x).reveal()
+        y = mpc.input(X, owner=0, dtype=qr.int(32))
+        np.testing.assert_array_equal((y * y).reveal(), X * X)
+
+
+@pytest.mark.parametrize("bits", ["elements", "paper"])
+def test_other_forms_of_bits(bits: str) -> None:
+    with qr.local("spdz2k", parties=2, bits=bits) as mpc:
+        x, y = (mpc.input(values, owner=i, dtype=qr.int(8)) for i, values in enumerate((X, Y)))
+        less, same = x < y, x == y
+        np.testing.assert_array_equal(less.reveal(), X < Y)
+        np.testing.assert_array_equal(same.reveal(), X == Y)
+        if bits == "paper":
+            np.testing.assert_array_equal((x // 4).reveal(), X // 4)

@@ -354,8 +354,9 @@ def local(
     """All parties in this process, with the real protocol between their threads.
 
     Args:
-        protocol: "rss" (an honest majority of 3, 5 or 7 parties) or "aby" (two parties).
-        parties: 3, 5 or 7 for "rss", 3 if not stated; 2 for "aby".
+        protocol: "rss" (an honest majority of 3, 5 or 7 parties), "aby" (two parties) or "spdz2k" (any number, of which
+            all but one may cheat).
+        parties: 3, 5 or 7 for "rss", 3 if not stated; 2 for "aby"; 2 or more for "spdz2k", 2 if not stated.
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
         options: any of
 
@@ -371,9 +372,15 @@ def local(
               takes fewer rounds online: with correlations of whichever kind is cheapest, or those of the paper. "auto"
               takes what is predicted to be faster on `network`, and three parties' own, in half the bytes, where none
               is named.
+            - `mac=64 | 48 | 32`: with "spdz2k", bits of the keys of MACs. 64 are for values of up to 126 bits, with
+              57-bit statistical security; 48 (42-bit) and 32 (26-bit, with `allow_weak=True`) for values of up to 32 bits, on
+              the way too, and send less.
+            - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" computes on them as the
+              paper does, too.
 
     Raises:
-        ConfigError: an unknown protocol, network or option, or a number of parties that the protocol cannot run with.
+        ConfigError: an unknown protocol, network or option, options that do not go together, or a number of
+            parties that the protocol cannot run with.
 
     Example:
         >>> import quorate as qr

@@ -17,6 +17,8 @@ pub enum Workload {
     RandomBit,
     /// edaBits over Z_2^k.
     EdaBit,
+    /// daBits over Z_2^k.
+    DaBit,
     /// Less-than of operands one bit shorter than the ring; the result stays a bit.
     LessThanBounded,
     /// Less-than over the full signed range; the result stays a bit.
@@ -26,6 +28,12 @@ pub enum Workload {
     LessThanBoundedGeneral,
     /// Less-than over the full signed range, on masked and opened values likewise.
     LessThanFullGeneral,
+    /// Equality with zero of differences; the result stays a bit.
+    Equality,
+    /// Numbers shifted right by half of their bits, exactly.
+    Truncation,
+    /// ANDs of shared bits.
+    And,
     /// One multiplication of one element after another; the batch is 1.
     Chain,
     /// Numbers from arithmetic shares of two parties to Boolean shares of their k bits.
@@ -107,15 +115,19 @@ pub struct Cell {
 
 impl Workload {
     /// All, in the order of the table.
-    pub const ALL: [Workload; 29] = [
+    pub const ALL: [Workload; 33] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::RandomBit,
         Workload::EdaBit,
+        Workload::DaBit,
         Workload::LessThanBounded,
         Workload::LessThanFull,
         Workload::LessThanBoundedGeneral,
         Workload::LessThanFullGeneral,
+        Workload::Equality,
+        Workload::Truncation,
+        Workload::And,
         Workload::Chain,
         Workload::A2B,
         Workload::B2A,
@@ -146,10 +158,14 @@ impl Workload {
             Workload::MatMul => "matmul",
             Workload::RandomBit => "random-bit",
             Workload::EdaBit => "edabit",
+            Workload::DaBit => "dabit",
             Workload::LessThanBounded => "less-than-bounded",
             Workload::LessThanFull => "less-than-full",
             Workload::LessThanBoundedGeneral => "less-than-bounded-general",
             Workload::LessThanFullGeneral => "less-than-full-general",
+            Workload::Equality => "equality",
+            Workload::Truncation => "truncation",
+            Workload::And => "and",
             Workload::Chain => "chain",
             Workload::A2B => "a2b",
             Workload::B2A => "b2a",
@@ -207,7 +223,7 @@ impl Workload {
 
     /// Whether it makes correlations and uses none: all of it is the offline phase.
     pub fn is_correlation(self) -> bool {
-        matches!(self, Workload::RandomBit | Workload::EdaBit) || self.is_transfer()
+        matches!(self, Workload::RandomBit | Workload::EdaBit | Workload::DaBit) || self.is_transfer()
     }
 
     /// Whether two parties make it of oblivious transfers or ciphertexts alone.

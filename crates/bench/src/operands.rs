@@ -62,10 +62,14 @@ impl Task {
         }
     }
 
-    /// The rows of bits that the operands are, where a workload takes bits: x, and for AES x and y, key and block.
+    fn takes_both_in_bits(&self) -> bool {
+        self.cell.workload.is_circuit() || self.cell.workload == Workload::And
+    }
+
+    /// The rows of bits that the operands are, where a workload takes bits: x, or x and y, in AES key and block.
     pub fn rows(&self, (x, y): &Numbers) -> Bits {
         let [x, y] = [x, y].map(|v| v.to_bits(0..self.cell.bits));
-        if self.cell.workload.is_circuit() { Bits::concat_rows(&[&x, &y]) } else { x }
+        if self.takes_both_in_bits() { Bits::concat_rows(&[&x, &y]) } else { x }
     }
 
     /// Shares the operands: the first party knows x, the last one y. In a dry run they are shapes.
@@ -75,6 +79,7 @@ impl Task {
         match self.cell.workload {
             Workload::B2A | Workload::B2Y | Workload::Y2B | Workload::Y2A => (),
             workload if workload.is_circuit() => (),
+            Workload::And => (),
             _ => {
                 let x = s.input(ctx, 0, shape, knows_x.then_some(&numbers.0)).await?;
                 let y = s.input(ctx, last, shape, knows_y.then_some(&numbers.1)).await?;
@@ -84,12 +89,12 @@ impl Task {
         let shape = (self.cell.bits as usize, shape.1);
         let rows = |v: &Vector| v.to_bits(0..self.cell.bits);
         let mut bits = s.input_bits(ctx, 0, shape, knows_x.then(|| rows(&numbers.0)).as_ref()).await?;
-        if self.cell.workload.is_circuit() {
+        if self.takes_both_in_bits() {
             let y = s.input_bits(ctx, last, shape, knows_y.then(|| rows(&numbers.1)).as_ref()).await?;
             bits = s.concat_rows(&[&bits, &y]);
         }
         Ok(match self.cell.workload {
-            Workload::B2A | Workload::B2Y => Operands::Bits(bits),
+            Workload::B2A | Workload::B2Y | Workload::And => Operands::Bits(bits),
             Workload::GmwAes => Operands::Circuit(in_rounds(&catalog::aes128()), bits),
             Workload::YaoAes => Operands::Garbled(garbled_aes(), s.bits_to_labels(ctx, &bits).await?),
             Workload::YaoAesAhead => Operands::Ahead(garbled_aes(), bits),

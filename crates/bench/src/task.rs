@@ -1,7 +1,7 @@
 //! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
 
 use quorate_circuits::catalog;
-use quorate_engine::{Ctx, EdaBits, Form, Misuse, Result};
+use quorate_engine::{Ctx, EdaBits, Form, LinearBits, Misuse, Result};
 use quorate_gadgets::{Choices, Computes, Descriptor, Width};
 
 use crate::cell::{Cell, Workload};
@@ -59,6 +59,10 @@ impl Task {
             Operands::Bits(x) if self.cell.workload == Workload::B2A => {
                 Ok(Output::Values(s.compose(ctx, x, self.ring()).await?))
             }
+            Operands::Bits(x) if self.cell.workload == Workload::And => {
+                let [x, y] = [0..1, 1..2].map(|row| s.linear_bits(x, &LinearBits::Rows(row)));
+                Ok(Output::Bits(s.and(ctx, &x, &y).await?))
+            }
             Operands::Bits(x) => Ok(Output::Labels(s.bits_to_labels(ctx, x).await?)),
             Operands::Labels(x) if self.cell.workload == Workload::Y2A => {
                 Ok(Output::Values(s.compose(ctx, &s.labels_to_bits(x)?, self.ring()).await?))
@@ -88,6 +92,12 @@ impl Task {
                 Output::Bits(s.lt(ctx, x, y, Width::Difference(ring.bits())).await?)
             }
             Workload::LessThanFull | Workload::LessThanFullGeneral => Output::Bits(s.lt(ctx, x, y, Width::Full).await?),
+            Workload::DaBit => {
+                let (value, bits) = s.dabits(ctx, ring, len).await?;
+                Output::EdaBits(EdaBits { value, shifted: None, bits })
+            }
+            Workload::Equality => Output::Bits(s.eqz(ctx, &s.sub(x, y)).await?),
+            Workload::Truncation => Output::Values(s.trunc_exact(ctx, x, ring.bits() / 2).await?),
             Workload::A2B => Output::Bits(s.bit_decompose(ctx, x).await?),
             Workload::A2Y => Output::Labels(s.ring_to_labels(ctx, x).await?),
             Workload::Chain => {
@@ -101,6 +111,12 @@ impl Task {
         })
     }
 
+    /// A number modulo 2^k, as a two's complement one.
+    fn signed(&self, x: i64) -> i64 {
+        let above = 64 - self.cell.bits.min(64);
+        x << above >> above
+    }
+
     /// What plain arithmetic makes of the operands.
     pub fn expected(&self, x: &[i64], y: &[i64]) -> Expected {
         let mask = self.ring().mask() as u64;
@@ -110,7 +126,7 @@ impl Task {
             Workload::Mul => Expected::Values(pairs().map(|(x, y)| x.wrapping_mul(*y) as u64 & mask).collect()),
             Workload::MatMul => Expected::Values(matrix_product(x, y, self.cell.batch, mask)),
             Workload::RandomBit => Expected::RandomBits,
-            Workload::EdaBit => Expected::EdaBits,
+            Workload::EdaBit | Workload::DaBit => Expected::EdaBits,
             Workload::OtCot
             | Workload::OtCotMalicious
             | Workload::OtTriples
@@ -123,6 +139,11 @@ impl Task {
             Workload::YaoAes | Workload::YaoAesAhead | Workload::GmwAes => {
                 Expected::Bits(catalog::aes128().evaluate(&rows()).map_or(Vec::new(), |blocks| blocks.to_bools()))
             }
+            Workload::Equality => Expected::Bits(pairs().map(|(x, y)| (x ^ y) as u64 & mask == 0).collect()),
+            Workload::Truncation => Expected::Values(
+                pairs().map(|(&x, _)| (self.signed(x) >> (self.cell.bits / 2)) as u64 & mask).collect(),
+            ),
+            Workload::And => Expected::Bits(pairs().map(|(x, y)| x & y & 1 == 1).collect()),
             Workload::LessThanBounded
             | Workload::LessThanFull
             | Workload::LessThanBoundedGeneral
@@ -155,7 +176,7 @@ impl<S: Computes> Output<S> {
                 let values_of_bits = bits.to_vector(values.ring()).to_u64s();
                 let strange = difference(&values.to_u64s(), &values_of_bits);
                 let skewed = |i: u32| unbalanced(&values_of_bits.iter().map(|v| v >> i & 1).collect::<Vec<_>>());
-                strange.or_else(|| (0..values.ring().bits()).find_map(skewed))
+                strange.or_else(|| (0..bits.rows() as u32).find_map(skewed))
             }
             _ => Some(0),
         })

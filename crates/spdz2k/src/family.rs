@@ -32,8 +32,8 @@ const BITS: Choice = Choice {
 const MAC: Choice = Choice {
     name: "mac",
     values: &["64", "48", "32"],
-    help: "bits of the keys of MACs: 64, or for values of up to 32 bits 48 (42-bit statistical security, less to send), \
-           or 32 (26-bit, with allow_weak)",
+    help: "bits of the keys of MACs: 64, or for values of up to 32 bits 48 (42-bit statistical security, less to \
+           send) or 32 (26-bit, with allow_weak)",
 };
 
 /// Whether less than 40 bits of statistical security will do.
@@ -82,7 +82,17 @@ impl Family for Spdz2k {
         parties: Parties { usual: &[2, 3], or_more: true, takes: "2 or more" },
         sharings: &["A", "B"],
         options: OPTIONS,
-        workloads: &["mul", "random-bit", "edabit", "less-than-bounded", "chain"],
+        workloads: &[
+            "mul",
+            "random-bit",
+            "edabit",
+            "dabit",
+            "less-than-bounded",
+            "equality",
+            "truncation",
+            "and",
+            "chain",
+        ],
         most_elements: 100,
     };
 
