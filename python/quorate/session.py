@@ -373,8 +373,8 @@ def local(
               takes what is predicted to be faster on `network`, and three parties' own, in half the bytes, where none
               is named.
             - `mac=64 | 48 | 32`: with "spdz2k", bits of the keys of MACs. 64 are for values of up to 126 bits, with
-              57-bit statistical security; 48 (42-bit) and 32 (26-bit, with `allow_weak=True`) for values of up to 32 bits, on
-              the way too, and send less.
+              57-bit statistical security; 48 (42-bit) and 32 (26-bit, with `allow_weak=True`) for values of up
+              to 32 bits, on the way too, and send less.
             - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" computes on them as the
               paper does, too.
 
