@@ -9,7 +9,7 @@ STAMPS := $(VENV)/.stamps
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml .cargo/config.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test mutants lint format bench docs wheel lock clean check-python check-cargo
+.PHONY: help demo test adversary mutants lint format bench docs wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -21,6 +21,9 @@ demo: $(STAMPS)/extension ## the main job on real data: three parties score a sc
 
 test: $(STAMPS)/extension-for-tests $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py
+
+adversary: check-cargo ## every change of every message that a cheating party sends, offline: takes minutes
+	cargo test -p quorate-spdz2k --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)

@@ -320,7 +320,7 @@ fn changed_messages_end_in_other_results_or_errors_but_end() {
     for who in 0..2 {
         let mut seen = 0;
         for message in 0..40 {
-            let results = work(Some((who, Tampered { message, bit: 13 + 8 * message })));
+            let results = work(Some((who, Tampered::bit(message, 13 + 8 * message))));
             seen +=
                 usize::from(results.iter().any(|result| !matches!(result, Ok((opened, _)) if *opened == [9, 9, 1])));
         }

@@ -165,7 +165,7 @@ fn changed_messages_end_in_other_results_or_errors_but_end() {
     for who in 0..2 {
         let mut seen = 0;
         for message in 0..30 {
-            let results = squares(Some(1), Some((who, Tampered { message, bit: 13 + 8 * message })));
+            let results = squares(Some(1), Some((who, Tampered::bit(message, 13 + 8 * message))));
             let is_right = |result: &Result<(Vec<u64>, usize)>| matches!(result, Ok((got, _)) if *got == [9, 9, 1]);
             seen += usize::from(!results.iter().all(is_right));
         }

@@ -1,5 +1,6 @@
 //! Insecure helpers for tests: parties as threads, jitter, transcripts. Only under the feature `testing`.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -18,15 +19,66 @@ pub struct Probe {
     transcript: Option<Vec<Received>>,
     tampered: Option<Tampered>,
     sent: usize,
+    /// What was sent so far, by length, where it may have to be sent again.
+    said: BTreeMap<usize, Vec<u8>>,
 }
 
-/// Which bit of what a party sends a test turns over.
+/// What a test changes of what a party sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tampered {
     /// The how manieth message of the party, from 0, over all runs and lanes; empty messages do not count.
     pub message: usize,
-    /// The bit; beyond the message's end it counts around.
-    pub bit: usize,
+    /// What becomes of it.
+    pub change: Change,
+}
+
+/// What becomes of a message; its length stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// This bit is turned over; beyond the message's end it counts around.
+    Bit(usize),
+    /// The number of eight bytes in which this bit is (fewer at the end) is increased by it, with carries.
+    Increased(usize),
+    /// Nothing but zeros.
+    Zeros,
+    /// The last message of the same length, to whomever it went; stays as it is where there was none.
+    Replayed,
+    /// Bytes that look random.
+    Noise,
+}
+
+impl Tampered {
+    /// A message with a bit turned over.
+    pub fn bit(message: usize, bit: usize) -> Tampered {
+        Tampered { message, change: Change::Bit(bit) }
+    }
+}
+
+impl Change {
+    fn apply(self, bytes: &mut [u8], replayed: Option<&Vec<u8>>) {
+        match self {
+            Change::Bit(bit) => {
+                let bit = bit % (8 * bytes.len());
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            Change::Increased(bit) => {
+                let bit = bit % (8 * bytes.len());
+                let start = bit / 64 * 8;
+                let end = bytes.len().min(start + 8);
+                let mut word = [0; 8];
+                word[..end - start].copy_from_slice(&bytes[start..end]);
+                let more = u64::from_le_bytes(word).wrapping_add(1 << (bit % 64));
+                bytes[start..end].copy_from_slice(&more.to_le_bytes()[..end - start]);
+            }
+            Change::Zeros => bytes.fill(0),
+            Change::Replayed => {
+                if let Some(replayed) = replayed {
+                    bytes.copy_from_slice(replayed);
+                }
+            }
+            Change::Noise => blake3::Hasher::new().update(bytes).finalize_xof().fill(bytes),
+        }
+    }
 }
 
 /// A message as a party saw it.
@@ -53,11 +105,11 @@ impl Probe {
         if bytes.is_empty() {
             return;
         }
-        if let Some(tampered) = self.tampered
-            && tampered.message == self.sent
-        {
-            let bit = tampered.bit % (8 * bytes.len());
-            bytes[bit / 8] ^= 1 << (bit % 8);
+        if let Some(Tampered { message, change }) = self.tampered {
+            if message == self.sent {
+                change.apply(bytes, self.said.get(&bytes.len()));
+            }
+            self.said.insert(bytes.len(), bytes.to_vec());
         }
         self.sent += 1;
     }
@@ -85,7 +137,7 @@ impl Party {
         self.forget_manners();
     }
 
-    /// Turns one bit of one message that this party sends from now on.
+    /// Changes one message that this party sends from now on.
     pub fn insecure_tamper(&mut self, tampered: Tampered) {
         let mut probe = self.probe().borrow_mut();
         (probe.tampered, probe.sent) = (Some(tampered), 0);
@@ -142,4 +194,28 @@ pub fn online<T: Send>(n: usize, work: impl AsyncFn(&Ctx) -> Result<T> + Sync) -
         let result = run.phase(Phase::Online, async |ctx| work(ctx).await)?;
         Ok((result, run.finish()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_change_what_they_say() {
+        let changed = |change: Change, replayed: Option<Vec<u8>>| {
+            let mut bytes = vec![0xff; 10];
+            change.apply(&mut bytes, replayed.as_ref());
+            bytes
+        };
+        let [mut turned, mut carried] = [vec![0xff; 10], vec![0; 8]];
+        turned[9] = 0x7f;
+        assert_eq!(changed(Change::Bit(79), None), turned);
+        carried.extend([0xff; 2]);
+        assert_eq!(changed(Change::Increased(80), None), carried, "bit 0 again");
+        assert_eq!(changed(Change::Increased(72), None)[8..], [0xff, 0x00]);
+        assert_eq!(changed(Change::Zeros, None), [0; 10]);
+        assert_eq!(changed(Change::Replayed, None), [0xff; 10]);
+        assert_eq!(changed(Change::Replayed, Some(vec![7; 10])), [7; 10]);
+        assert_ne!(changed(Change::Noise, None), [0xff; 10]);
+    }
 }

@@ -163,7 +163,7 @@ fn a_turned_bit_ends_in_an_error_that_says_what_was_wrong() {
     for options in TINY {
         let made: Result<Vec<Triples>> = with_turned_bit(options, None).into_iter().collect();
         check(Ring::of(32), &made.unwrap().try_into().ok().unwrap());
-        let said = |message, bit| own_error(with_turned_bit(options, Some(Tampered { message, bit }))).to_string();
+        let said = |message, bit| own_error(with_turned_bit(options, Some(Tampered::bit(message, bit)))).to_string();
         for (message, bit, expected) in [
             (0, 9, "options"),
             (1, 7, "a public key whose modulus is even or of a wrong size"),

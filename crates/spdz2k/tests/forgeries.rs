@@ -100,7 +100,7 @@ fn a_changed_top_bit_passes_the_check_of_short_keys_at_the_stated_rate() {
         let ends = parties(2, |mut party| {
             if party.me() == 1 {
                 // Its first message is what it sets up with, its second what it tells of its share.
-                party.insecure_tamper(Tampered { message: 1, bit: K as usize - 1 });
+                party.insecure_tamper(Tampered::bit(1, K as usize - 1));
             }
             let mut run = party.begin_alone().unwrap();
             let set_up =

@@ -1,4 +1,4 @@
-//! A party that changes one bit of one message: the others abort, or have the right results.
+//! A party that changes a message: the others abort, or have the right results.
 
 use std::panic::catch_unwind;
 
@@ -7,6 +7,8 @@ use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic,
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
+
+use crate::tampered::a_change;
 
 const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
 
@@ -72,7 +74,7 @@ fn no_changed_message_leads_to_a_wrong_result() {
         let messages = run(n, cheat, None)[cheat].2;
         let mut caught = 0;
         for message in 0..messages {
-            let outcomes = catch_unwind(|| run(n, cheat, Some(Tampered { message, bit: 3 + 41 * message })));
+            let outcomes = catch_unwind(|| run(n, cheat, Some(a_change(message))));
             for (me, (done, ..)) in outcomes.unwrap().into_iter().enumerate().filter(|(me, _)| *me != cheat) {
                 match done {
                     Ok(values) => assert_eq!(values, wanted(me), "n {n}, message {message} of party {cheat}"),

@@ -1,11 +1,55 @@
-//! A party that changes one bit of one message, at every message: the others abort, or have right triples.
+//! A party that changes a message, at every message: the others abort, or have right correlations.
+//!
+//! What every run of the tests looks at is a part; `make adversary` tries every change of every message of every kind.
 
-use quorate_engine::testing::Tampered;
+use std::collections::BTreeMap;
+
+use quorate_engine::testing::{Change, Tampered};
 use quorate_engine::{Cause, Ctx, Error};
 use quorate_ring::Ring;
 use quorate_spdz2k::{Keys, Kind, Params, Triples};
 
 use crate::common::{are_products, assert_kind, both, combined, made, run};
+
+/// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
+const KINDS: [(Kind, usize, usize); 9] = [
+    (Kind::Triple { bits: 1 }, 5, 5),
+    (Kind::BitTriple, 5, 1),
+    (Kind::BitMask { owner: 0 }, 5, 1),
+    (Kind::Link, 5, 2),
+    (Kind::DaBit { bits: 4 }, 3, 9),
+    (Kind::RandomBit { bits: 6 }, 3, 5),
+    (Kind::EdaBit { bits: 4, ring: 4, cut: 0 }, 3, 3),
+    (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 9),
+    (Kind::TruncMask { bits: 5, cut: 2 }, 2, 11),
+];
+
+/// Changes of a message.
+pub fn changes(message: usize) -> [Change; 6] {
+    let bit = 5 + 37 * message;
+    [
+        Change::Bit(bit),
+        Change::Noise,
+        Change::Increased(7 + 64 * message),
+        Change::Replayed,
+        Change::Bit(usize::MAX),
+        Change::Zeros,
+    ]
+}
+
+/// One of them, another for the next message.
+pub fn a_change(message: usize) -> Tampered {
+    Tampered { message, change: changes(message)[message % 6] }
+}
+
+/// Whether an honest party ends as it should where another one cheats.
+pub fn is_caught(error: &Error) -> bool {
+    matches!(error, Error::Cheating { .. } | Error::Malformed { .. } | Error::Mismatch(_))
+}
+
+fn is_told(error: &Error) -> bool {
+    matches!(error, Error::Aborted { cause: Cause::Cheating | Cause::Mismatch, .. })
+}
 
 #[test]
 fn no_changed_message_leads_to_a_wrong_triple() {
@@ -15,22 +59,20 @@ fn no_changed_message_leads_to_a_wrong_triple() {
         let messages = run(n, params, None, make)[cheat].messages;
         let mut caught = 0;
         for message in 0..messages {
-            let tampered = Tampered { message, bit: 5 + 37 * message };
+            let tampered = a_change(message);
             let ends = run(n, params, Some((cheat, tampered)), make);
             let mut made: Vec<(u64, Triples)> = Vec::new();
             for (me, end) in ends.into_iter().enumerate() {
                 match end.done {
                     Ok(done) => made.push(done),
-                    Err(Error::Cheating { .. } | Error::Malformed { .. } | Error::Mismatch(_)) => {
-                        caught += usize::from(me != cheat)
-                    }
-                    Err(Error::Aborted { cause: Cause::Cheating | Cause::Mismatch, .. }) => {}
-                    Err(error) => panic!("n {n}, message {message} of party {cheat}, party {me}: {error}"),
+                    Err(error) if is_caught(&error) => caught += usize::from(me != cheat),
+                    Err(error) if is_told(&error) => {}
+                    Err(error) => panic!("n {n}, {tampered:?} of party {cheat}, party {me}: {error}"),
                 }
             }
             if made.len() == n {
                 let alpha = made.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
-                let what = format!("n {n}, message {message} of party {cheat}");
+                let what = format!("n {n}, {tampered:?} of party {cheat}");
                 let [a, b, c] =
                     [|t: &Triples| t.a.clone(), |t: &Triples| t.b.clone(), |t: &Triples| t.c.clone()].map(|of| {
                         let parts: Vec<_> = made.iter().map(|(_, triples)| of(triples)).collect();
@@ -44,45 +86,71 @@ fn no_changed_message_leads_to_a_wrong_triple() {
     }
 }
 
-/// Kinds that are made in other ways than triples, with every so manieth of their messages.
+/// Whether a changed message is noticed; where it is not, what was made is right.
+fn is_noticed(kind: &Kind, len: usize, cheat: usize, tampered: Tampered) -> bool {
+    let what = format!("{kind}: {tampered:?} of party {cheat}");
+    let (mut ends, mut noticed) = (Vec::new(), false);
+    for (me, (done, _)) in made(weak(), kind, len, Some((cheat, tampered))).into_iter().enumerate() {
+        match done {
+            Ok(done) => ends.push(done),
+            Err(error) if is_caught(&error) => noticed |= me != cheat,
+            Err(error) if is_told(&error) => {}
+            Err(error) => panic!("{what}, party {me}: {error}"),
+        }
+    }
+    if ends.len() == 2 {
+        assert_kind(kind, &both(&ends, &what), &what);
+    }
+    noticed
+}
+
+fn weak() -> Params {
+    Params::new(32, true).unwrap()
+}
+
 #[test]
 fn no_changed_message_leads_to_a_wrong_correlation() {
-    for (kind, len, step) in [
-        (Kind::Triple { bits: 1 }, 5, 5),
-        (Kind::BitTriple, 5, 1),
-        (Kind::BitMask { owner: 0 }, 5, 1),
-        (Kind::Link, 5, 2),
-        (Kind::DaBit { bits: 4 }, 3, 9),
-        (Kind::RandomBit { bits: 6 }, 3, 5),
-        (Kind::EdaBit { bits: 4, ring: 4, cut: 0 }, 3, 3),
-        (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 9),
-        (Kind::TruncMask { bits: 5, cut: 2 }, 2, 11),
-    ] {
-        let params = Params::new(32, true).unwrap();
+    for (kind, len, step) in KINDS {
         let (mut caught, mut tried) = (0, 0);
         for cheat in 0..2 {
-            let messages = made(params, &kind, len, None)[cheat].1;
+            let messages = made(weak(), &kind, len, None)[cheat].1;
             for message in (cheat..messages).step_by(step) {
-                let what = format!("{kind}: message {message} of party {cheat}");
-                let tampered = Tampered { message, bit: 5 + 37 * message };
-                let mut ends = Vec::new();
-                for (me, (done, _)) in made(params, &kind, len, Some((cheat, tampered))).into_iter().enumerate() {
-                    match done {
-                        Ok(done) => ends.push(done),
-                        Err(Error::Cheating { .. } | Error::Malformed { .. } | Error::Mismatch(_)) => {
-                            caught += usize::from(me != cheat)
-                        }
-                        Err(Error::Aborted { cause: Cause::Cheating | Cause::Mismatch, .. }) => {}
-                        Err(error) => panic!("{what}, party {me}: {error}"),
-                    }
-                }
-                if ends.len() == 2 {
-                    assert_kind(&kind, &both(&ends, &what), &what);
-                }
+                caught += usize::from(is_noticed(&kind, len, cheat, a_change(message)));
                 tried += 1;
             }
         }
         println!("{kind}: {caught} of {tried} changed messages were noticed");
         assert!(tried >= 4 && caught >= tried / 3, "{kind}: {caught} of {tried}");
     }
+}
+
+/// Every change of every message of every kind: minutes.
+#[test]
+#[ignore = "takes minutes: make adversary"]
+fn adversary_every_change_of_every_message_of_every_kind() {
+    let mut all = 0;
+    for (kind, len, _) in KINDS {
+        let mut found: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+        for cheat in 0..2 {
+            let messages = made(weak(), &kind, len, None)[cheat].1;
+            for (message, change) in (0..messages).flat_map(|message| changes(message).map(|change| (message, change)))
+            {
+                let noticed = is_noticed(&kind, len, cheat, Tampered { message, change });
+                let name = match change {
+                    Change::Bit(_) => "bit",
+                    Change::Increased(_) => "increased",
+                    Change::Zeros => "zeros",
+                    Change::Replayed => "replayed",
+                    Change::Noise => "noise",
+                };
+                found.entry(name).or_default()[usize::from(noticed)] += 1;
+                all += 1;
+            }
+        }
+        for (change, [harmless, noticed]) in found {
+            println!("{kind}, {change}: {noticed} noticed, {harmless} left it right");
+        }
+    }
+    println!("{all} runs, none with a wrong correlation");
+    assert!(all > 2000);
 }

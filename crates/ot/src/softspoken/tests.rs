@@ -274,7 +274,7 @@ fn every_tampered_message_is_found_or_harmless() {
     for message in 0..MESSAGES {
         for bit in [0usize, 5, 37, 250, 260, 1000, 2047, 2048, 4100, 12_345, 70_001, 98_303] {
             let results = parties(2, |mut party| {
-                let tampered = (party.me() == 0).then_some(Tampered { message, bit });
+                let tampered = (party.me() == 0).then_some(Tampered::bit(message, bit));
                 let ends = session(&mut party, Options::MALICIOUS, tampered);
                 (ends, party.insecure_sent())
             });
@@ -313,7 +313,7 @@ fn a_broken_setup_is_found_in_either_mode() {
     for message in 0..3 {
         for bit in [0, 255, 256, 4096, 40_000] {
             let results = parties(2, |mut party| {
-                let tampered = (party.me() == 1).then_some(Tampered { message, bit });
+                let tampered = (party.me() == 1).then_some(Tampered::bit(message, bit));
                 session(&mut party, Options::default(), tampered)
             });
             if let [Ok(ours), Ok(theirs)] = &results[..] {
