@@ -93,7 +93,7 @@ impl Family for Spdz2k {
             "and",
             "chain",
         ],
-        most_elements: 100,
+        most_elements: 10_000,
     };
 
     fn security(parties: usize, choices: &Choices) -> String {
