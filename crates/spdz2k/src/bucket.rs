@@ -58,9 +58,9 @@ impl Keys {
         let opened: Bits = self.one_check(async || ends.open(ctx, &all).await).await?;
         for j in 1..size {
             let [other_x, _, other_z] = members(j);
-            let difference = opened.slice_lanes((j - 1) * count..j * count);
+            z.add_chosen(&other_x, &opened.slice_lanes((j - 1) * count..j * count));
             x = x.xor(&other_x);
-            z = z.xor(&other_z).xor(&other_x.masked(&difference));
+            z = z.xor(&other_z);
         }
         Ok([x, y, z])
     }

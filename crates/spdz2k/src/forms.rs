@@ -90,15 +90,23 @@ impl SharedBits {
         }
     }
 
+    /// All bits with their MACs.
+    pub(crate) fn into_macs(self) -> MacBits {
+        match self.0 {
+            Form::Macs(bits) => bits,
+            Form::Elements(_) => panic!("{MIXED}"),
+        }
+    }
+
     /// One row of a matrix.
     pub(crate) fn row(&self, row: usize) -> SharedBits {
         self.linear(&LinearBits::Rows(row..row + 1))
     }
 
     /// The bits of one row in rows of so many lanes.
-    pub(crate) fn in_rows(&self, (rows, lanes): (usize, usize)) -> SharedBits {
-        match &self.0 {
-            Form::Elements(bits) => Self::elements(TaggedBits { rows, lanes, elements: bits.elements.clone() }),
+    pub(crate) fn in_rows(self, (rows, lanes): (usize, usize)) -> SharedBits {
+        match self.0 {
+            Form::Elements(bits) => Self::elements(TaggedBits { rows, lanes, elements: bits.elements }),
             Form::Macs(bits) => Self::macs(bits.in_rows((rows, lanes))),
         }
     }

@@ -105,17 +105,17 @@ impl MacBits {
     }
 
     /// The bits of one row in rows of so many lanes.
-    pub fn in_rows(&self, (rows, lanes): (usize, usize)) -> MacBits {
+    pub fn in_rows(self, (rows, lanes): (usize, usize)) -> MacBits {
         let row = |i: usize| Wiped(self.own.slice_lanes(i * lanes..(i + 1) * lanes));
         let own = match rows {
             0 => return MacBits::blank(self.own.is_shape(), (0, lanes)),
-            1 => (*self.own).clone(),
+            1 => self.own,
             _ => {
                 let rows: Vec<Wiped<Bits>> = (0..rows).map(row).collect();
-                Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>())
+                Wiped(Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>()))
             }
         };
-        MacBits { own: Wiped(own), macs: self.macs.clone(), keys: self.keys.clone() }
+        MacBits { own, macs: self.macs, keys: self.keys }
     }
 
     /// The bits of a range, of one row.
@@ -157,9 +157,44 @@ impl MacBits {
         self
     }
 
-    /// Those that public bits choose, and zeros.
-    pub fn masked(self, chosen: &Bits) -> MacBits {
-        self.linear(&LinearBits::Mask(chosen))
+    /// The sums of two pairs, one below the other.
+    pub fn sums_below_each_other(pairs: [[&MacBits; 2]; 2]) -> MacBits {
+        let sum = |[x, y]: [&MacBits; 2]| {
+            let mut sum = Wiped((*x.own).clone());
+            sum.xor_assign(&y.own);
+            sum
+        };
+        let own = Wiped(Bits::concat_rows(&pairs.map(sum).each_ref().map(|sum| &**sum)));
+        let all = |of: fn(&MacBits) -> &Blocks| {
+            let len = pairs.iter().map(|[x, _]| x.len()).sum();
+            charge(len);
+            if pairs.iter().flatten().any(|part| of(part).is_shape()) {
+                return Blocks::shape(len);
+            }
+            let mut all = Vec::with_capacity(len);
+            for [x, y] in pairs.map(|pair| pair.map(|part| of(part).as_slice())) {
+                all.extend(x.iter().zip(y).map(|(x, y)| x ^ y));
+            }
+            Blocks::new(all)
+        };
+        MacBits { own, macs: all(|part| &part.macs), keys: all(|part| &part.keys) }
+    }
+
+    /// Adds those of others that public bits choose.
+    pub fn add_chosen(&mut self, other: &MacBits, chosen: &Bits) {
+        let mut own = Wiped((*other.own).clone());
+        own.and_assign(chosen);
+        self.own.xor_assign(&own);
+        for (into, from) in [(&mut self.macs, &other.macs), (&mut self.keys, &other.keys)] {
+            charge(into.len());
+            match from.is_shape() || chosen.is_shape() {
+                true => *into = Blocks::shape(into.len()),
+                false => {
+                    let mut from = from.as_slice().iter();
+                    each_chosen(into, chosen, |into, bit| *into ^= from.next().unwrap_or(&0) & bit);
+                }
+            }
+        }
     }
 
     /// Their xor with public bits: party 0 changes its own, and the other one its keys.
@@ -275,14 +310,16 @@ fn add(into: &mut [u128], from: &[u128]) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
 }
 
-/// All bits, row after row, a word for each: 0, or all ones.
-fn each_bit(bits: &Bits) -> impl Iterator<Item = u128> {
-    let lanes = bits.lanes();
-    let row = move |row: usize| {
-        let words = bits.words_of(row);
-        (0..lanes).map(move |lane| 0u128.wrapping_sub((words[lane / 64] >> (lane % 64) & 1).into()))
-    };
-    (0..bits.rows()).flat_map(row)
+/// Changes each block by its bit, row after row: 0, or all ones.
+fn each_chosen(blocks: &mut Blocks, bits: &Bits, mut change: impl FnMut(&mut u128, u128)) {
+    let rows = blocks.as_mut_slice().chunks_mut(bits.lanes().max(1));
+    for (row, blocks) in rows.enumerate() {
+        for (blocks, &word) in blocks.chunks_mut(64).zip(bits.words_of(row)) {
+            for (i, block) in blocks.iter_mut().enumerate() {
+                change(block, 0u128.wrapping_sub((word >> i & 1).into()));
+            }
+        }
+    }
 }
 
 /// Zeros where a bit is not set.
@@ -300,7 +337,7 @@ fn chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     charge(blocks.len());
     match bits.is_shape() {
         true => *blocks = Blocks::shape(blocks.len()),
-        false => blocks.as_mut_slice().iter_mut().zip(each_bit(bits)).for_each(|(block, bit)| change(block, bit)),
+        false => each_chosen(blocks, bits, change),
     }
 }
 
@@ -375,7 +412,9 @@ mod tests {
         for shape in [(0, 5), (3, 0)] {
             let parts = random(&mut coins, shape);
             assert_eq!(MacBits::blank(false, (1, 0)).in_rows(shape).shape(), shape);
-            assert_eq!(parts[0].clone().masked(&Bits::shape(shape.0, shape.1)).shape(), shape);
+            let mut changed = parts[0].clone();
+            changed.add_chosen(&parts[1], &Bits::shape(shape.0, shape.1));
+            assert_eq!(changed.shape(), shape);
         }
         for (rows, lanes) in [(1, 1), (1, 70), (3, 1), (4, 66), (6, 12), (2, 128)] {
             let parts = random(&mut coins, (rows, lanes));
@@ -403,12 +442,28 @@ mod tests {
                 let mapped = row.each_ref().map(|part| part.linear(&map));
                 assert_eq!(together(&mapped).to_bools(), map.apply(&together(&row)).to_bools());
             }
-            let back = row.each_ref().map(|part| part.in_rows((rows, lanes)));
+            let back = row.map(|part| part.in_rows((rows, lanes)));
             assert_eq!(together(&back).to_bools(), together(&parts).to_bools());
             let flipped = [0, 1].map(|i| parts[i].clone().flipped(&mask, (i == 0, DELTAS[i])));
             let mut expected = together(&parts);
             expected.xor_assign(&mask);
             assert_eq!(together(&flipped).to_bools(), expected.to_bools());
+            let others = random(&mut coins, (rows, lanes));
+            let added = [0, 1].map(|i| {
+                let mut added = parts[i].clone();
+                added.add_chosen(&others[i], &mask);
+                added
+            });
+            let mut chosen = together(&others);
+            chosen.and_assign(&mask);
+            chosen.xor_assign(&together(&parts));
+            assert_eq!(together(&added).to_bools(), chosen.to_bools());
+            let pairs = |i: usize| [[&parts[i], &others[i]], [&others[i], &others[i]]];
+            let sums = together(&[0, 1].map(|i| MacBits::sums_below_each_other(pairs(i))));
+            let mut sum = together(&parts);
+            sum.xor_assign(&together(&others));
+            assert_eq!(sums.slice_rows(0..rows).to_bools(), sum.to_bools());
+            assert!(!sums.slice_rows(rows..2 * rows).to_bools().contains(&true));
         }
     }
 

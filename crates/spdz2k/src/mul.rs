@@ -8,6 +8,7 @@ use quorate_ring::Vector;
 
 use crate::bits::TaggedBits;
 use crate::forms::{Form as Bits, SharedBits};
+use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
@@ -95,19 +96,25 @@ impl Spdz2k {
         triples: [SharedBits; 3],
     ) -> Result<SharedBits> {
         let shape = x.shape();
-        let [a, b, c] = triples.map(|part| part.in_rows(shape));
-        if let (Bits::Elements(x), Bits::Elements(y)) = (&x.0, &y.0) {
-            let triples = [a, b, c].map(|part| part.into_elements());
-            let elements = self.multiply_with(ctx, Form::Product, [&x.elements, &y.elements], triples).await?;
-            return Ok(SharedBits::elements(TaggedBits { elements, ..*x }));
-        }
-        let both = SharedBits::concat_rows(&[&x.xor(&a), &y.xor(&b)]);
+        let triples = triples.map(|part| part.in_rows(shape));
+        let (x, y) = match (&x.0, &y.0) {
+            (Bits::Macs(x), Bits::Macs(y)) => (x, y),
+            _ => {
+                let [x, y] = [x, y].map(|bits| bits.clone().into_elements());
+                let triples = triples.map(|part| part.into_elements());
+                let elements = self.multiply_with(ctx, Form::Product, [&x, &y], triples).await?;
+                return Ok(SharedBits::elements(TaggedBits { rows: shape.0, lanes: shape.1, elements }));
+            }
+        };
+        let [a, b, mut c] = triples.map(|part| part.into_macs());
+        let both = SharedBits::macs(MacBits::sums_below_each_other([[x, &a], [y, &b]]));
         let opened = self.open_shared_bits(ctx, &both).await?;
         let rows = |range| LinearBits::Rows(range).apply(&opened);
         let (mut d, e) = (rows(0..shape.0), rows(shape.0..2 * shape.0));
-        let sum = c.xor(&b.linear(&LinearBits::Mask(&d))).xor(&a.linear(&LinearBits::Mask(&e)));
+        c.add_chosen(&b, &d);
+        c.add_chosen(&a, &e);
         d.and_assign(&e);
-        Ok(self.xor_with(&sum, &d))
+        Ok(SharedBits::macs(c.flipped(&d, (self.keys.me == 0, *self.keys.delta))))
     }
 }
 
