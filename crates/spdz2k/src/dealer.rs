@@ -239,6 +239,11 @@ impl Spdz2k {
         *self.keys.delta
     }
 
+    /// As [`Keys::insecure_prove`].
+    pub fn insecure_prove(&self, number: u64) {
+        self.keys.insecure_prove(number);
+    }
+
     /// As [`Keys::insecure_flip`].
     pub fn insecure_flip(&self) {
         self.keys.insecure_flip();

@@ -40,6 +40,9 @@ pub struct Keys {
     /// Whether a cheater in a test takes another bit for a MAC than its element is.
     #[cfg(feature = "testing")]
     pub(crate) flips: Cell<bool>,
+    /// What a cheater in a test has in place of the first of its proven bits.
+    #[cfg(feature = "testing")]
+    pub(crate) no_bit: Cell<Option<u64>>,
 }
 
 /// What may be under way once at a time.
@@ -163,6 +166,8 @@ impl Keys {
             lie: Cell::new(0),
             #[cfg(feature = "testing")]
             flips: Cell::new(false),
+            #[cfg(feature = "testing")]
+            no_bit: Cell::new(None),
         })
     }
 
@@ -287,6 +292,11 @@ impl Keys {
     /// From here on the first bit that is chosen for a MAC is another one than its element.
     pub fn insecure_flip(&self) {
         self.flips.set(true);
+    }
+
+    /// From here on the first of the bits that this party proves is this number.
+    pub fn insecure_prove(&self, number: u64) {
+        self.no_bit.set(Some(number));
     }
 
     /// This party's share of alpha, for tests that look at tags.

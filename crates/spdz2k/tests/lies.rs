@@ -50,6 +50,31 @@ fn lies_that_do_not_cancel_are_found() {
     assert_eq!(made(2, &[0, 1 << 26]), None);
 }
 
+fn is_found<T>(done: &Result<T>) -> bool {
+    matches!(done, Err(Error::Cheating { .. } | Error::Aborted { cause: Cause::Cheating, .. }))
+}
+
+/// A number below the modulus that is no bit, whatever its lowest bit is, among two parties and more.
+#[test]
+fn numbers_that_are_no_bits_are_found() {
+    for (n, cheat, number) in [(2, 0, 2), (2, 1, 3), (3, 1, 2), (3, 2, (1 << 32) - 1)] {
+        let ends = parties(n, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
+                if ctx.me() == cheat {
+                    s.insecure_prove(number);
+                }
+                s.make(ctx, &Kind::EdaBit { bits: 8, ring: 8, cut: 0 }, 20).await
+            });
+            run.finish();
+            done.map(|_| ())
+        });
+        let proof = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("are bits"));
+        assert!(ends.iter().all(is_found) && ends.iter().any(proof), "{number} of party {cheat} of {n}: {ends:?}");
+    }
+}
+
 /// A party that proves its bits and then takes another one for its MACs would know how far an edaBit is off.
 #[test]
 fn other_bits_than_were_proven_are_found() {
@@ -66,9 +91,6 @@ fn other_bits_than_were_proven_are_found() {
             run.finish();
             done.map(|_| ())
         });
-        let found = |done: &Result<()>| {
-            matches!(done, Err(Error::Cheating { .. } | Error::Aborted { cause: Cause::Cheating, .. }))
-        };
-        assert!(ends.iter().all(found), "{ends:?}");
+        assert!(ends.iter().all(is_found), "{ends:?}");
     }
 }
