@@ -93,7 +93,7 @@ fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
         return if is_usual { batches.iter().map(|&batch| (64, batch)).collect() } else { Vec::new() };
     }
     let mut points: Vec<(u32, usize)> = RINGS.iter().flat_map(|&k| batches.iter().map(move |&b| (k, b))).collect();
-    if workload.is_correlation() && is_usual && !workload.is_transfer() {
+    if workload.is_correlation() && is_usual && !workload.is_transfer() && AS_PUBLISHED.1 <= most {
         points.push(AS_PUBLISHED);
     }
     points

@@ -41,6 +41,17 @@ fn every_workload_measures_right_results() {
     }
 }
 
+/// What only one family lists.
+#[test]
+fn workloads_on_bits_measure_right_results() {
+    use Workload::{And, DaBit, Equality, Truncation};
+    let mut bench = Bench::new(Limits::default());
+    let cells = cells(&[DaBit, Equality, Truncation, And], &under("spdz2k"), &[Link::Memory]);
+    let small: Vec<Cell> = cells.into_iter().filter(|cell| cell.batch <= 100 && cell.parties == 2).collect();
+    assert_eq!(small.len(), 14);
+    small.into_iter().for_each(|cell| assert!(measured(&mut bench, cell).offline.is_some(), "{cell}"));
+}
+
 #[test]
 fn bytes_and_rounds_are_those_of_the_formulas() {
     let mut bench = Bench::new(Limits::default());

@@ -84,7 +84,7 @@ impl Wake for RootWaker {
 /// Polls a lane tree and keeps its result.
 pub(crate) type Poller<'a> = &'a mut dyn FnMut(&mut Context<'_>) -> Poll<Result<()>>;
 
-/// The result of a lane tree that `drive` runs to its end.
+/// The result of a lane tree that `drive` runs to its end. The tree is gone when this returns, whatever the result.
 pub(crate) fn driven<T>(
     future: impl Future<Output = Result<T>>,
     drive: impl FnOnce(Poller<'_>) -> Result<()>,

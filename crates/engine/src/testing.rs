@@ -19,8 +19,8 @@ pub struct Probe {
     transcript: Option<Vec<Received>>,
     tampered: Option<Tampered>,
     sent: usize,
-    /// What was sent so far, by length, where it may have to be sent again.
-    said: BTreeMap<usize, Vec<u8>>,
+    /// By length the last message and another one before it, where it may have to be sent again.
+    said: BTreeMap<usize, [Option<Vec<u8>>; 2]>,
 }
 
 /// What a test changes of what a party sends.
@@ -37,11 +37,13 @@ pub struct Tampered {
 pub enum Change {
     /// This bit is turned over; beyond the message's end it counts around.
     Bit(usize),
+    /// The last bit is turned over.
+    LastBit,
     /// The number of eight bytes in which this bit is (fewer at the end) is increased by it, with carries.
     Increased(usize),
     /// Nothing but zeros.
     Zeros,
-    /// The last message of the same length, to whomever it went; stays as it is where there was none.
+    /// The last other message of the same length, to whomever it went; stays as it is where there was none.
     Replayed,
     /// Bytes that look random.
     Noise,
@@ -60,6 +62,11 @@ impl Change {
             Change::Bit(bit) => {
                 let bit = bit % (8 * bytes.len());
                 bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+            Change::LastBit => {
+                if let Some(last) = bytes.last_mut() {
+                    *last ^= 0x80;
+                }
             }
             Change::Increased(bit) => {
                 let bit = bit % (8 * bytes.len());
@@ -107,9 +114,13 @@ impl Probe {
         }
         if let Some(Tampered { message, change }) = self.tampered {
             if message == self.sent {
-                change.apply(bytes, self.said.get(&bytes.len()));
+                let said = self.said.get(&bytes.len()).into_iter().flatten().flatten();
+                change.apply(bytes, said.into_iter().find(|said| said[..] != *bytes));
             }
-            self.said.insert(bytes.len(), bytes.to_vec());
+            let [last, before] = self.said.entry(bytes.len()).or_default();
+            if last.as_deref() != Some(bytes) {
+                *before = last.replace(bytes.to_vec());
+            }
         }
         self.sent += 1;
     }

@@ -24,8 +24,8 @@ const DEALER: &str = "QUORATE_INSECURE_DEALER";
 const BITS: Choice = Choice {
     name: "bits",
     values: &["auto", "elements", "paper"],
-    help: "how bits are shared: with MACs of their own by two parties (auto), or as elements mod 2; with the paper's \
-           protocols on them (paper)",
+    help: "how bits are shared: two parties' with MACs of their own (auto), or all as elements mod 2, with the \
+           paper's protocols on them (paper) or without",
 };
 
 /// How long keys are.
@@ -98,10 +98,10 @@ impl Family for Spdz2k {
 
     fn security(parties: usize, choices: &Choices) -> String {
         #[cfg(feature = "testing")]
-        if is_dealt_everywhere() {
+        if is_dealt(choices) {
             return "INSECURE, for tests: correlations come from a dealer whose seed all parties know".into();
         }
-        let bits = params(choices).unwrap_or_default().security_bits();
+        let bits = params(choices).map_or(0, Params::security_bits);
         format!(
             "malicious, experimental: {} of {parties} may do anything; who follows the protocol gets the right result \
              or an error; {bits}-bit statistical and 128-bit computational security (oblivious transfer from the \

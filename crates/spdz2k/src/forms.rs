@@ -90,7 +90,15 @@ impl SharedBits {
         }
     }
 
-    /// All bits with their MACs.
+    /// The same, with their MACs.
+    pub(crate) fn as_macs(&self) -> &MacBits {
+        match &self.0 {
+            Form::Macs(bits) => bits,
+            Form::Elements(_) => panic!("{MIXED}"),
+        }
+    }
+
+    /// The same, taken over.
     pub(crate) fn into_macs(self) -> MacBits {
         match self.0 {
             Form::Macs(bits) => bits,

@@ -138,6 +138,7 @@ impl Spdz2k {
 
     /// 2^(k-1) times bits of one row. One round where bits have MACs.
     pub(crate) async fn at_top(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
+        self.keys.params.check_values(ring)?;
         let elements = match &x.0 {
             Form::Elements(bits) => bits.elements.clone(),
             Form::Macs(_) => {

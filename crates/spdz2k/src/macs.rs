@@ -167,7 +167,7 @@ impl MacBits {
         let own = Wiped(Bits::concat_rows(&pairs.map(sum).each_ref().map(|sum| &**sum)));
         let all = |of: fn(&MacBits) -> &Blocks| {
             let len = pairs.iter().map(|[x, _]| x.len()).sum();
-            charge(len);
+            charge_sum(len);
             if pairs.iter().flatten().any(|part| of(part).is_shape()) {
                 return Blocks::shape(len);
             }
@@ -186,12 +186,19 @@ impl MacBits {
         own.and_assign(chosen);
         self.own.xor_assign(&own);
         for (into, from) in [(&mut self.macs, &other.macs), (&mut self.keys, &other.keys)] {
-            charge(into.len());
-            match from.is_shape() || chosen.is_shape() {
-                true => *into = Blocks::shape(into.len()),
-                false => {
-                    let mut from = from.as_slice().iter();
-                    each_chosen(into, chosen, |into, bit| *into ^= from.next().unwrap_or(&0) & bit);
+            assert!(into.len() == from.len(), "bits of different shapes");
+            charge_sum(into.len());
+            if from.is_shape() || chosen.is_shape() {
+                *into = Blocks::shape(into.len());
+                continue;
+            }
+            let lanes = chosen.lanes().max(1);
+            let rows = into.as_mut_slice().chunks_mut(lanes).zip(from.as_slice().chunks(lanes)).enumerate();
+            for (row, (into, from)) in rows {
+                for ((into, from), &word) in into.chunks_mut(64).zip(from.chunks(64)).zip(chosen.words_of(row)) {
+                    for (i, (into, from)) in into.iter_mut().zip(from).enumerate() {
+                        *into ^= from & all_ones_if(word >> i & 1);
+                    }
                 }
             }
         }
@@ -310,13 +317,18 @@ fn add(into: &mut [u128], from: &[u128]) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
 }
 
+/// All ones for 1, 0 for 0.
+fn all_ones_if(bit: u64) -> u128 {
+    0u128.wrapping_sub(bit.into())
+}
+
 /// Changes each block by its bit, row after row: 0, or all ones.
-fn each_chosen(blocks: &mut Blocks, bits: &Bits, mut change: impl FnMut(&mut u128, u128)) {
+fn each_chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     let rows = blocks.as_mut_slice().chunks_mut(bits.lanes().max(1));
     for (row, blocks) in rows.enumerate() {
         for (blocks, &word) in blocks.chunks_mut(64).zip(bits.words_of(row)) {
             for (i, block) in blocks.iter_mut().enumerate() {
-                change(block, 0u128.wrapping_sub((word >> i & 1).into()));
+                change(block, all_ones_if(word >> i & 1));
             }
         }
     }
@@ -350,6 +362,11 @@ fn shape_of(len: usize) -> Blocks {
 /// Charges a pass over so many blocks: read and written.
 fn charge(len: usize) {
     meter::stream(2 * 16 * len);
+}
+
+/// The same for a sum: two are read and one is written.
+fn charge_sum(len: usize) {
+    meter::stream(3 * 16 * len);
 }
 
 /// About what hashing a block takes, in bytes of a simple loop.

@@ -97,15 +97,12 @@ impl Spdz2k {
     ) -> Result<SharedBits> {
         let shape = x.shape();
         let triples = triples.map(|part| part.in_rows(shape));
-        let (x, y) = match (&x.0, &y.0) {
-            (Bits::Macs(x), Bits::Macs(y)) => (x, y),
-            _ => {
-                let [x, y] = [x, y].map(|bits| bits.clone().into_elements());
-                let triples = triples.map(|part| part.into_elements());
-                let elements = self.multiply_with(ctx, Form::Product, [&x, &y], triples).await?;
-                return Ok(SharedBits::elements(TaggedBits { rows: shape.0, lanes: shape.1, elements }));
-            }
-        };
+        if let (Bits::Elements(x), Bits::Elements(y)) = (&x.0, &y.0) {
+            let triples = triples.map(|part| part.into_elements());
+            let elements = self.multiply_with(ctx, Form::Product, [&x.elements, &y.elements], triples).await?;
+            return Ok(SharedBits::elements(TaggedBits { elements, ..*x }));
+        }
+        let [x, y] = [x.as_macs(), y.as_macs()];
         let [a, b, mut c] = triples.map(|part| part.into_macs());
         let both = SharedBits::macs(MacBits::sums_below_each_other([[x, &a], [y, &b]]));
         let opened = self.open_shared_bits(ctx, &both).await?;

@@ -1,7 +1,8 @@
 //! What comparison and equality take as in the paper: its Tables IV and V.
 
-use quorate_engine::{Ctx, Phase, Result, Sharing, dry};
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_engine::testing::parties;
+use quorate_engine::{Ctx, EdaBits, Phase, Result, Sharing, TruncMasks, dry};
+use quorate_gadgets::{Family, Gadgets, Sign, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 
@@ -40,5 +41,76 @@ fn comparisons_take_what_the_paper_says_and_send_no_more() {
         let (bits, ands, sent) = costs(params, k, compare);
         assert_eq!((bits, ands), (random, triples), "k {k}, comparison {compare}");
         assert!(sent <= bytes as f64 + 0.1, "k {k}, comparison {compare}: {sent} bytes");
+    }
+}
+
+/// Something at each of two parties that have bits as in the paper, and opened; what the first one has.
+fn opened(work: impl AsyncFn(&Spdz2k, &Ctx) -> Result<Vec<Vec<u64>>> + Sync) -> Vec<Vec<u64>> {
+    let mut ends = parties(2, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let params = Params::default().as_in_the_paper();
+        let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::insecure_set_up(ctx, params, None).await);
+        let s = set_up.unwrap();
+        let out = run.phase(Phase::Online, async |ctx| work(&s, ctx).await).unwrap();
+        run.finish();
+        out
+    });
+    ends.swap_remove(0)
+}
+
+#[test]
+fn masks_are_what_their_bits_say() {
+    for (width, ring, cut) in [(1, 1, None), (1, 8, None), (8, 8, Some(1)), (8, 8, Some(7)), (8, 11, None)] {
+        let got = opened(async |s, ctx| {
+            let (width, ring) = (Ring::of(width), Ring::of(ring));
+            let EdaBits { value, shifted, bits } = match width == ring {
+                true => s.edabits(ctx, ring, cut, 40).await?,
+                false => s.wide_edabits(ctx, width, ring, 40).await?,
+            };
+            let of_bits = s.open_bits(ctx, &bits).await?.to_vector(width).to_u64s();
+            let mut all = vec![s.open(ctx, &value).await?.to_u64s(), of_bits];
+            if let Some(shifted) = shifted {
+                all.push(s.open(ctx, &shifted).await?.to_u64s());
+            }
+            Ok(all)
+        });
+        assert_eq!(got[0], got[1], "width {width} in {ring} bits");
+        assert!(got[0].iter().any(|value| *value != got[0][0]));
+        if let Some(cut) = cut {
+            assert_eq!(got[2], got[0].iter().map(|value| value >> cut).collect::<Vec<_>>());
+        }
+    }
+    for (k, cut) in [(3, 1), (8, 3), (16, 14)] {
+        let got = opened(async |s, ctx| {
+            let TruncMasks { value, shifted, top } = s.trunc_masks(ctx, Ring::of(k), cut, 40).await?;
+            assert_eq!(s.shape(&top).0, Ring::of(cut + 1));
+            let mut all = Vec::new();
+            for x in [&value, &shifted, &top] {
+                all.push(s.open(ctx, x).await?.to_u64s());
+            }
+            Ok(all)
+        });
+        for (i, &value) in got[0].iter().enumerate() {
+            assert_eq!(got[1][i], (value & ((1 << (k - 1)) - 1)) >> cut, "k {k}, cut {cut}");
+            assert_eq!(got[2][i], value >> (k - 1), "k {k}, cut {cut}");
+        }
+        assert!(got[2].contains(&1) && got[2].contains(&0));
+    }
+}
+
+#[test]
+fn numbers_are_rounded_and_widened_on_these_masks() {
+    let numbers: Vec<i64> = (-32..32).collect();
+    let got = opened(async |s, ctx| {
+        let ring = Ring::of(8);
+        let x = s.public(&Vector::from_i64s(ring, &numbers));
+        let rounded = s.open(ctx, &s.trunc_prob(ctx, &x, 2).await?).await?.to_i64s();
+        let wide = s.open(ctx, &s.convert(ctx, &x, Ring::of(20), Sign::Signed).await?).await?.to_i64s();
+        Ok([rounded, wide].map(|values| values.into_iter().map(|x| x as u64).collect()).to_vec())
+    });
+    for (i, &x) in numbers.iter().enumerate() {
+        let (rounded, wide) = (got[0][i] as i64, got[1][i] as i64);
+        assert!(rounded == x >> 2 || rounded == (x >> 2) + i64::from(x % 4 != 0), "{x}: {rounded}");
+        assert_eq!(wide, x);
     }
 }
