@@ -29,6 +29,11 @@ class Choice:
         """Its values, as a sentence has them."""
         return listed(self.values)
 
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is off or on."""
+        return self.values == ("no", "yes")
+
 
 @dataclasses.dataclass(frozen=True)
 class Family:

@@ -18,9 +18,6 @@ __all__ = ["LOCAL", "OPTIONS", "Options"]
 OPTIONS = ("strict", "trunc", "threads", "max_memory", "sharings", "offline_weight", *choices())
 LOCAL = ("seed", "shadow", "check")
 
-# What is off or on.
-_SWITCH = ("no", "yes")
-
 # Options of later releases: the value that says what holds without them.
 _UNCHANGED = {"malicious": False}
 
@@ -114,10 +111,11 @@ def _flag(name: str, value: Any) -> bool:
 
 def _choice(option: Choice, value: Any) -> str:
     """A family's own option; what is on or off may be True or False, and a number needs no quotes."""
-    if option.values == _SWITCH and isinstance(value, (bool, np.bool_)):
-        return _SWITCH[bool(value)]
+    if option.is_switch and isinstance(value, (bool, np.bool_)):
+        return option.values[bool(value)]
     number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return str(_one_of(*option.values)(option.name, str(value) if number else value))
+    name: str = _one_of(*option.values)(option.name, str(value) if number else value)
+    return name
 
 
 def _one_of(*names: str) -> Any:

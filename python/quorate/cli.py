@@ -119,7 +119,11 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     for option in choices().values():
         families = listed(tuple(name for name, family in FAMILIES.items() if option in family.options), "and")
         text = f"{option.listed}, with {families}: {option.help}".replace("%", "%%")
-        command.add_argument(f"--{option.name}", default=absent, help=text)
+        flag = f"--{option.name.replace('_', '-')}"
+        if option.is_switch:
+            command.add_argument(flag, action="store_true", default=absent, help=text)
+        else:
+            command.add_argument(flag, default=absent, help=text)
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:

@@ -256,7 +256,10 @@ mod tests {
                 let has = protocol.descriptor().option(option.name).is_some();
                 for &value in option.values {
                     let read = asking(option.name, value).read_for(protocol);
-                    assert_eq!(read.is_ok(), has || value == option.values[0], "{protocol:?}, {option:?}, {value}");
+                    let mut choices = Choices::default();
+                    let goes_alone = choices.choose(option, value) && protocol.visit(Check(&choices)).is_ok();
+                    let expected = if has { goes_alone } else { value == option.values[0] };
+                    assert_eq!(read.is_ok(), expected, "{protocol:?}, {option:?}, {value}");
                 }
                 assert!(asking(option.name, "nothing").read_for(protocol).is_err());
             }
