@@ -49,7 +49,7 @@ fn workloads_on_bits_measure_right_results() {
     let cells = cells(&[DaBit, Equality, Truncation, And], &under("spdz2k"), &[Link::Memory]);
     let small: Vec<Cell> = cells.into_iter().filter(|cell| cell.batch <= 100 && cell.parties == 2).collect();
     assert_eq!(small.len(), 14);
-    small.into_iter().for_each(|cell| assert!(measured(&mut bench, cell).offline.is_some(), "{cell}"));
+    small.into_iter().for_each(|cell| assert!(measured(&mut bench, cell).runs >= 3, "{cell}"));
 }
 
 #[test]
