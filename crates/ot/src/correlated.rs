@@ -16,7 +16,7 @@ use quorate_crypto::Tccr;
 use quorate_engine::{Ctx, Error, Linear, Result};
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use crate::cot::charge_hashes;
 use crate::roots::LOST;
@@ -131,14 +131,7 @@ impl Place {
         if ring.bits() <= 128 {
             return Wiped(Vector::from_u128s(ring, &low));
         }
-        let mut limbs: Vec<[u64; 4]> = low
-            .iter()
-            .zip(half(1).iter())
-            .map(|(low, high)| [*low as u64, (low >> 64) as u64, *high as u64, (high >> 64) as u64])
-            .collect();
-        let pads = Wiped(Vector::from_limbs(ring, &limbs));
-        limbs.as_flattened_mut().zeroize();
-        pads
+        Wiped(Vector::from_halves(ring, &low, &half(1)))
     }
 }
 

@@ -202,7 +202,7 @@ impl Vole {
         let (mut u, mut share) = (Vec::new(), Wiped(Vector::zeros(ring, len)));
         for (digit, leaves) in self.own.iter().enumerate() {
             let [sum, weighted] = leaves.sums(instance, digits.ring(ring, digit), len);
-            share.add_assign(&raised(&weighted, ring, digits.weight(digit)));
+            share.add_raised(&weighted, digits.weight(digit));
             u.push(sum);
         }
         Ok(Grown { digits, u, share })
@@ -246,7 +246,7 @@ impl Vole {
             correction.scale(leaves.missing.as_deref().copied().unwrap_or(0).into());
             weighted.add_assign(&correction);
             correction.wipe();
-            share.add_assign(&raised(&weighted, ring, digits.weight(digit)));
+            share.add_raised(&weighted, digits.weight(digit));
         }
         Ok(share)
     }
@@ -279,11 +279,6 @@ impl Grown {
         }
         message
     }
-}
-
-/// 2^weight x in a ring of so many more bits.
-fn raised(x: &Vector, ring: Ring, weight: u32) -> Wiped<Vector> {
-    Wiped(Linear::Raise(ring, weight).apply(x))
 }
 
 impl Leaves {

@@ -84,9 +84,9 @@ impl Weights<'_> {
         let (x, rest) = each.split_at(self.rows.of_x);
         let (xh, y) = rest.split_at(self.rows.of_xh);
         let sum = |bits: &[Wiped<Vector>], noise: &[Vector]| {
-            let mut sum = Wiped(Linear::Raise(ring, 0).apply(&bits[0]));
+            let mut sum = Wiped(bits[0].convert(ring));
             for (weight, row) in (1..).zip(&bits[1..]) {
-                sum.add_assign(&Wiped(Linear::Raise(ring, weight).apply(row)));
+                sum.add_raised(row, weight);
             }
             noise.iter().zip(y).for_each(|(factor, row)| sum.add_mul_assign(row, factor));
             sum

@@ -17,6 +17,16 @@ multiversion! {
 }
 
 multiversion! {
+    /// a_i += 2^shift b_i, in the words of a.
+    words T;
+    fn add_shifted[S: Word, T: Word](a: &mut [T], b: &[S], shift: u32) {
+        for (sum, word) in a.iter_mut().zip(b) {
+            *sum = sum.add(T::of_limbs(word.limbs()) << shift);
+        }
+    }
+}
+
+multiversion! {
     /// Reads the low `bits` bits as a signed number: (x xor s) - s for the sign bit s, in the wider word.
     words W;
     fn extend[W: Word](words: &mut [W], bits: u32) {
@@ -45,6 +55,28 @@ impl Vector {
             on_words!(&self.data, words => recast(out, words, Word::mask(bits)), _len => ());
         }, _len => ());
         result
+    }
+
+    /// self += 2^shift x, where self has at most `shift` bits more than x: the wraps of x vanish.
+    ///
+    /// # Panics
+    /// If it has more, or the lengths differ.
+    pub fn add_raised(&mut self, x: &Vector, shift: u32) {
+        assert!(self.ring.bits() <= x.ring.bits() + shift, "wraps do not vanish in a larger ring");
+        assert!(self.len() == x.len(), "local operation on a {self:?} and a {x:?}: lengths must agree");
+        if x.is_shape() {
+            self.become_shape();
+        }
+        if self.is_shape() {
+            self.charge_stream(2, self.len());
+            return x.charge_stream(1, x.len());
+        }
+        if shift >= self.ring.bits() {
+            return;
+        }
+        on_words!(&mut self.data, sums => {
+            on_words!(&x.data, words => add_shifted(sums, words, shift), _len => ());
+        }, _len => ());
     }
 
     /// The elements, read as k-bit two's complement numbers, in another ring (truncated if that is smaller).

@@ -81,6 +81,38 @@ fn check_pairs(ring: Ring, both: [&[Limbs]; 2]) {
     check2(ring, both, |v, w| v.add_mul_assign(w, w), |x, y| x + &y * &y);
 }
 
+#[test]
+fn what_is_raised_and_added_is_the_sum_with_a_power_of_two() {
+    let (x, y) = (random(70, 4), random(70, 5));
+    for bits in [1u32, 8, 13, 32, 64, 65, 128, 129, 180, 192, 193, 256] {
+        for shift in [0, 1, 7, 63, 64, 65, 127, 128, 191, 255] {
+            for more in [0, 3, 70] {
+                let small = Ring::of((bits + more).saturating_sub(shift).clamp(1, 256));
+                if small.bits() + shift < bits {
+                    continue;
+                }
+                let ring = Ring::of(bits);
+                let expected: Vec<Limbs> =
+                    x.iter().zip(&y).map(|(x, y)| reduced(ring, big(x) + (big(y) << shift))).collect();
+                for (path, got) in on_all(|| {
+                    let (mut v, w) = (Vector::from_limbs(ring, &x), Vector::from_limbs(small, &y));
+                    v.add_raised(&w, shift);
+                    v.to_limbs()
+                }) {
+                    assert!(got == expected, "{ring:?}, {small:?} raised by {shift} on {path:?}");
+                }
+            }
+        }
+        let halves = |x: &Limbs| (u128::from(x[1]) << 64 | u128::from(x[0]), u128::from(x[3]) << 64 | u128::from(x[2]));
+        let (low, high): (Vec<u128>, Vec<u128>) = x.iter().map(halves).unzip();
+        let ring = Ring::of(bits);
+        assert_eq!(Vector::from_halves(ring, &low, &high).to_limbs(), Vector::from_limbs(ring, &x).to_limbs());
+    }
+    let mut sum = Vector::from_limbs(Ring::of(180), &x);
+    sum.add_raised(&Vector::shape(Ring::of(170), 70), 10);
+    assert!(sum.is_shape());
+}
+
 fn check_singles(ring: Ring, x: &[Limbs]) {
     check1(ring, x, Vector::reduce, |x| x);
     check1(ring, x, Vector::neg_assign, |x| negated(ring, x));

@@ -145,6 +145,20 @@ impl Vector {
         on_carrier!(ring.carrier(), W => Self::from_fn(ring, values, W::of_limbs))
     }
 
+    /// Numbers of 256 bits in halves, reduced.
+    ///
+    /// # Panics
+    /// If there are not as many of both.
+    pub fn from_halves(ring: Ring, low: &[u128], high: &[u128]) -> Vector {
+        assert!(low.len() == high.len(), "halves of {} and {} numbers", low.len(), high.len());
+        let limbs = |low: u128, high: u128| [low as u64, (low >> 64) as u64, high as u64, (high >> 64) as u64];
+        on_carrier!(ring.carrier(), W => {
+            let mask = W::mask(ring.bits());
+            let each = low.iter().zip(high).map(|(&low, &high)| W::of_limbs(limbs(low, high)) & mask);
+            Self::of_words(ring, memory::collected(each))
+        })
+    }
+
     fn from_fn<T: Copy, W: Word>(ring: Ring, values: &[T], word: impl Fn(T) -> W) -> Vector {
         let mask = W::mask(ring.bits());
         Self::of_words(ring, memory::collected(values.iter().map(|&value| word(value) & mask)))
