@@ -15,6 +15,7 @@
 use quorate_crypto::Tccr;
 use quorate_engine::{Ctx, Error, Linear, Result};
 use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::threads::side_by_side;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
@@ -22,6 +23,9 @@ use crate::cot::charge_hashes;
 use crate::roots::LOST;
 use crate::setup::Ot;
 use crate::source::{Choices, Receiver, Sender};
+
+/// Elements from which on the rows of a batch go to several threads.
+const THREADED: usize = 64;
 
 /// Bytes of the sender's message for `len` elements and rows of so many bits.
 pub fn message_bytes(rows: &[u32], len: usize) -> usize {
@@ -43,14 +47,11 @@ impl Ot {
         let len = b.len();
         let sent = self.sender.extend(ctx, rows.len() * len, given).await?;
         let (hash, delta) = (self.sending.segment(sent.instance), self.sender.delta());
-        let mut message = Vec::with_capacity(message_bytes(rows, len));
-        let mut shares = Vec::with_capacity(rows.len());
-        for (row, &bits) in rows.iter().enumerate() {
+        let row = |row: usize, bits: u32| {
             let ring = Ring::of(bits);
             if b.is_shape() {
                 charge_row(ring, len, 2);
-                shares.push(Wiped(Vector::shape(ring, len)));
-                continue;
+                return (vec![], Wiped(Vector::shape(ring, len)));
             }
             let place = Place { row, rows: rows.len(), len };
             let blocks = &sent.blocks.as_slice()[row * len..(row + 1) * len];
@@ -58,9 +59,16 @@ impl Ot {
             let mut answer = place.pads(&hash, blocks, delta, ring);
             answer.rsub_assign(&zero);
             answer.add_assign(&Wiped(Linear::Reduce(ring).apply(b)));
-            answer.pack(&mut message);
+            let mut bytes = Vec::with_capacity(ring.packed_bytes(len));
+            answer.pack(&mut bytes);
             zero.neg_assign();
-            shares.push(zero);
+            (bytes, zero)
+        };
+        let mut message = Vec::with_capacity(message_bytes(rows, len));
+        let mut shares = Vec::with_capacity(rows.len());
+        for (bytes, share) in each_row(rows, b.is_shape() || len < THREADED, row) {
+            message.extend(bytes);
+            shares.push(share);
         }
         message.resize(message_bytes(rows, len), 0);
         ctx.exchange_bytes(&[(self.peer, &message)], &[]).await?;
@@ -85,25 +93,41 @@ impl Ot {
             return Err(Error::Malformed { peer: self.peer, what: "correlated OTs of a wrong length" });
         }
         let hash = self.receiving.segment(received.instance);
-        let (mut shares, mut rest) = (Vec::with_capacity(rows.len()), &message[..]);
-        for (row, &bits) in rows.iter().enumerate() {
+        let mut starts = Vec::with_capacity(rows.len());
+        let mut end = 0;
+        for &bits in rows {
+            starts.push(end);
+            end += Ring::of(bits).packed_bytes(len);
+        }
+        let row = |row: usize, bits: u32| {
             let ring = Ring::of(bits);
             if received.blocks.is_shape() {
                 charge_row(ring, len, 1);
-                shares.push(Wiped(Vector::shape(ring, len)));
-                continue;
+                return Ok(Wiped(Vector::shape(ring, len)));
             }
-            let (answer, after) = rest.split_at(ring.packed_bytes(len));
-            rest = after;
             let place = Place { row, rows: rows.len(), len };
             let mut share = place.pads(&hash, &received.blocks.as_slice()[row * len..(row + 1) * len], 0, ring);
             let chosen = Wiped(Wiped(received.choices.slice_lanes(row * len..(row + 1) * len)).to_vector(ring));
+            let answer = &message[starts[row]..starts[row] + ring.packed_bytes(len)];
             let answer = Vector::unpack(ring, len, answer).map_err(|_| LOST)?;
             share.add_mul_assign(&answer, &chosen);
-            shares.push(share);
-        }
+            Ok(share)
+        };
+        let shares = each_row(rows, received.blocks.is_shape() || len < THREADED, row);
+        let shares = shares.into_iter().collect::<Result<_>>()?;
         Ok((received.choices, shares))
     }
+}
+
+/// The same work for every row, on the threads of the party unless it is `little`.
+fn each_row<T: Send>(rows: &[u32], little: bool, work: impl Fn(usize, u32) -> T + Sync) -> Vec<T> {
+    if little {
+        return rows.iter().enumerate().map(|(row, &bits)| work(row, bits)).collect();
+    }
+    let mut done: Vec<Option<T>> = rows.iter().map(|_| None).collect();
+    let each = done.iter_mut().zip(rows).enumerate().collect();
+    side_by_side(each, |(row, (slot, &bits))| *slot = Some(work(row, bits)));
+    done.into_iter().flatten().collect()
 }
 
 /// Charges a dry run with the pads of a row, and with packing it.
@@ -139,12 +163,14 @@ impl Place {
 mod tests {
     use quorate_engine::testing::online;
     use quorate_engine::{Phase, dry};
+    use quorate_ring::threads::set_threads;
 
     use super::*;
     use crate::{Options, cost};
 
     const ROWS: [u32; 6] = [180, 179, 128, 129, 1, 64];
-    const LEN: usize = 37;
+    /// So many that there are several tiles of OTs, and rows go to several threads.
+    const LEN: usize = 1500;
 
     fn element(i: usize) -> [u64; 4] {
         std::array::from_fn(|limb| (i as u64 + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(7 * limb as u32))
@@ -168,8 +194,9 @@ mod tests {
     fn shares_add_up_to_the_product_of_bit_and_element() {
         let picks: Vec<bool> = (0..ROWS.len() * LEN).map(|i| i * i % 7 < 3).collect();
         let wanted = Bits::from_bools(1, picks.len(), &picks);
-        for given in [None, Some(&wanted)] {
+        for (given, threads) in [(None, 1), (Some(&wanted), 1), (None, 3), (Some(&wanted), 2)] {
             let ends = online(2, async |ctx| {
+                set_threads(threads).unwrap();
                 let ot = Ot::setup(ctx, 1 - ctx.me(), Options::MALICIOUS).await?;
                 rows(ctx, &ot, given).await
             });

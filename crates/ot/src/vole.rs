@@ -20,9 +20,12 @@
 //! is here is local: who authenticates towards several peers sends to all of them at once. No timing depends on a
 //! secret.
 
+use std::ops::Range;
+
 use quorate_crypto::{Prf, Prg};
 use quorate_engine::{Ctx, Error, Linear, Misuse, Result};
 use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::threads::{side_by_side, threads};
 use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
@@ -285,12 +288,25 @@ impl Leaves {
     /// Sums of F_x, and of x F_x, over all leaves, what stands for the missing one included: step 1 of a holder weighs
     /// both such that it cancels.
     fn sums(&self, instance: u128, ring: Ring, len: usize) -> [Wiped<Vector>; 2] {
-        let mut sums = [0; 2].map(|_| Wiped(Vector::zeros(ring, len)));
-        for start in (0..len).step_by(TILE) {
-            let here = TILE.min(len - start);
+        let part = len.div_ceil(threads()).next_multiple_of(TILE).max(TILE);
+        let mut parts: Vec<Option<[Wiped<Vector>; 2]>> = (0..len.div_ceil(part).max(1)).map(|_| None).collect();
+        side_by_side(parts.iter_mut().enumerate().collect(), |(i, sums)| {
+            *sums = Some(self.sums_of_part(instance, ring, i * part..len.min((i + 1) * part)));
+        });
+        let mut parts: Vec<_> = parts.into_iter().flatten().collect();
+        if parts.len() == 1 {
+            return parts.remove(0);
+        }
+        [0, 1].map(|i| Wiped(Vector::concat(&parts.iter().map(|part| &*part[i]).collect::<Vec<_>>())))
+    }
+
+    fn sums_of_part(&self, instance: u128, ring: Ring, range: Range<usize>) -> [Wiped<Vector>; 2] {
+        let mut sums = [0; 2].map(|_| Wiped(Vector::zeros(ring, range.len())));
+        for start in range.clone().step_by(TILE) {
+            let here = TILE.min(range.end - start);
             let part = self.sums_of_tile(instance, ring, (start, here.next_multiple_of(BLOCK_BYTES)));
             for (whole, part) in sums.iter_mut().zip(part) {
-                whole.write_at(start, &Wiped(part.slice(0..here)));
+                whole.write_at(start - range.start, &Wiped(part.slice(0..here)));
             }
         }
         sums
@@ -393,6 +409,22 @@ mod tests {
             let setup = Vole::setup_bytes(digits) as u64;
             assert_eq!(costs.online.sent.iter().sum::<u64>(), predicted.online.sent.iter().sum::<u64>() + setup);
             assert_eq!(costs.online.rounds, predicted.online.rounds + 3);
+        }
+    }
+
+    #[test]
+    fn leaves_add_up_alike_on_any_number_of_threads() {
+        let functions = || (0..5u8).map(|x| Prf::new(&[x; 16])).collect();
+        let leaves = Leaves { functions: functions(), missing: None };
+        for (bits, len) in [(64, 3 * TILE + 5), (180, TILE), (180, 7 * TILE - 1), (96, 1), (96, 0)] {
+            let sums = |count: usize| {
+                quorate_ring::threads::set_threads(count).unwrap();
+                let sums = leaves.sums(7 << 70, Ring::of(bits), len);
+                quorate_ring::threads::set_threads(1).unwrap();
+                sums.map(|sum| sum.to_limbs())
+            };
+            let expected = sums(1);
+            assert!([2, 3, 8].into_iter().all(|count| sums(count) == expected), "{bits} bits, {len} elements");
         }
     }
 

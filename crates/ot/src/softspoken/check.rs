@@ -1,6 +1,7 @@
 //! The check: digests of the columns under a hash that the sender picks after the corrections are fixed.
 
 use quorate_crypto::{ct_eq, gf64};
+use quorate_ring::threads::side_by_side;
 use zeroize::Zeroize;
 
 use super::columns::{Columns, GROUP_WORDS};
@@ -65,7 +66,13 @@ impl Hash {
             let width = tile.1 * GROUP_WORDS;
             &columns.tile(tile)[j * width..(j + 1) * width]
         };
-        (0..COLUMNS).map(|j| self.column(batch, |tile| part(j, tile))).collect()
+        let mut digests = vec![[0; 2]; COLUMNS];
+        let work = |(j, digest): (usize, &mut Digest)| *digest = self.column(batch, |tile| part(j, tile));
+        match batch.groups > TILE_GROUPS {
+            true => side_by_side(digests.iter_mut().enumerate().collect(), work),
+            false => digests.iter_mut().enumerate().for_each(work),
+        }
+        digests
     }
 }
 

@@ -3,6 +3,7 @@
 use quorate_crypto::Prf;
 use quorate_ring::columns::{fold_leaves, rows_of_128};
 use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::threads::side_by_side;
 use zeroize::Zeroize;
 
 use super::{Batch, GROUP, TILE_GROUPS};
@@ -103,8 +104,10 @@ impl Columns {
         &self.words.as_deref().unwrap_or_default()[Self::place(tile)]
     }
 
-    pub fn tile_mut(&mut self, tile: (usize, usize)) -> &mut [u64] {
-        &mut self.words.as_deref_mut().unwrap_or_default()[Self::place(tile)]
+    /// The columns of every tile, to be filled; none of a shape.
+    pub fn tiles_mut(&mut self, batch: Batch) -> impl Iterator<Item = ((usize, usize), &mut [u64])> {
+        let mut rest = self.words.as_deref_mut().unwrap_or_default();
+        batch.tiles().map(move |tile| (tile, taken(&mut rest, COLUMNS * GROUP_WORDS * tile.1)))
     }
 
     /// Step 4: the wanted rows.
@@ -114,13 +117,20 @@ impl Columns {
             return Blocks::shape(batch.len);
         }
         let mut rows = vec![0u128; batch.groups * GROUP];
-        for tile in batch.tiles().filter(|&(first, _)| first < batch.groups) {
-            rows_of_128(self.tile(tile), &mut rows[tile.0 * GROUP..(tile.0 + tile.1) * GROUP]);
-        }
+        let tiles = batch.tiles().filter(|&(first, _)| first < batch.groups);
+        let work = tiles.zip(rows.chunks_mut(TILE_GROUPS * GROUP)).collect();
+        side_by_side(work, |(tile, rows)| rows_of_128(self.tile(tile), rows));
         let mut blocks = Blocks::new(rows);
         blocks.truncate(batch.len);
         blocks
     }
+}
+
+/// The first so many words of what is left, which is that much less then.
+pub(super) fn taken<'w>(rest: &mut &'w mut [u64], words: usize) -> &'w mut [u64] {
+    let (first, after) = std::mem::take(rest).split_at_mut(words);
+    *rest = after;
+    first
 }
 
 impl Drop for Columns {

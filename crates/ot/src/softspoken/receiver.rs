@@ -1,10 +1,11 @@
 //! The receiver: it owns the trees.
 
 use quorate_engine::{Ctx, Error, Result};
+use quorate_ring::threads::side_by_side;
 use quorate_ring::{Bits, Module, Wiped};
 
 use super::check::{self, Digest, Hash};
-use super::columns::{Columns, GROUP_WORDS, Scratch};
+use super::columns::{Columns, GROUP_WORDS, Scratch, taken};
 use super::{Batch, GROUP, cost};
 use crate::cost::Cost;
 use crate::options::Options;
@@ -42,27 +43,38 @@ impl SoftReceiver {
             return Expanded { u, columns: Columns::shape(batch, self.options), message };
         }
         let mut columns = Columns::zeros(batch);
-        let mut scratch = Scratch::new(self.options);
-        let (u_words, mut corrections) = (u.words_of_mut(0), message.words_of_mut(0));
-        for tile in batch.tiles() {
-            scratch.begin(instance, tile);
-            let width = tile.1 * GROUP_WORDS;
-            let u = &mut u_words[tile.0 * GROUP_WORDS..][..width];
-            let mut rest = columns.tile_mut(tile);
-            for (i, tree) in self.trees.iter().enumerate() {
-                let (own, others) = rest.split_at_mut(tree.depth * width);
-                rest = others;
-                let sum = scratch.sum(tree, own);
-                if i == 0 {
-                    u.copy_from_slice(sum);
-                    continue;
-                }
-                let (correction, after) = corrections.split_at_mut(width);
-                corrections = after;
-                correction.iter_mut().zip(sum.iter().zip(&*u)).for_each(|(c, (sum, u))| *c = sum ^ u);
-            }
-        }
+        let (mut u_rest, mut rest) = (u.words_of_mut(0), message.words_of_mut(0));
+        let corrected = (self.trees.len() - 1) * GROUP_WORDS;
+        let work = columns.tiles_mut(batch).map(|(tile, columns)| {
+            let u = taken(&mut u_rest, tile.1 * GROUP_WORDS);
+            (tile, columns, u, taken(&mut rest, corrected * tile.1))
+        });
+        side_by_side(work.collect(), |(tile, columns, u, corrections)| {
+            self.expand_tile(instance, tile, (columns, u, corrections));
+        });
         Expanded { u, columns, message }
+    }
+
+    /// The same for one tile: its columns, its part of u, and its corrections.
+    fn expand_tile(
+        &self,
+        instance: u128,
+        tile: (usize, usize),
+        (columns, u, corrections): (&mut [u64], &mut [u64], &mut [u64]),
+    ) {
+        let mut scratch = Scratch::new(self.options);
+        scratch.begin(instance, tile);
+        let width = tile.1 * GROUP_WORDS;
+        let (mut rest, mut corrections) = (columns, corrections);
+        for (i, tree) in self.trees.iter().enumerate() {
+            let sum = scratch.sum(tree, taken(&mut rest, tree.depth * width));
+            if i == 0 {
+                u.copy_from_slice(sum);
+                continue;
+            }
+            let correction = taken(&mut corrections, width);
+            correction.iter_mut().zip(sum.iter().zip(&*u)).for_each(|(c, (sum, u))| *c = sum ^ u);
+        }
     }
 
     /// Answers the sender's challenge.

@@ -4,9 +4,10 @@ use quorate_crypto::os_random;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::Bits;
 use quorate_ring::columns::xor_if;
+use quorate_ring::threads::side_by_side;
 
 use super::check::{self, Hash};
-use super::columns::{Columns, GROUP_WORDS, Scratch};
+use super::columns::{Columns, GROUP_WORDS, Scratch, taken};
 use super::{Batch, GROUP, cost};
 use crate::blocks::Blocks;
 use crate::cost::Cost;
@@ -42,27 +43,36 @@ impl SoftSender {
             return Columns::shape(batch, self.options);
         }
         let mut columns = Columns::zeros(batch);
-        let mut scratch = Scratch::new(self.options);
-        let mut corrections = message.words_of(0);
-        for tile in batch.tiles() {
-            scratch.begin(instance, tile);
-            let width = tile.1 * GROUP_WORDS;
-            let (mut rest, mut first_column) = (columns.tile_mut(tile), 0);
-            for (i, tree) in self.trees.iter().enumerate() {
-                let (own, others) = rest.split_at_mut(tree.depth * width);
-                rest = others;
-                scratch.sum(tree, own);
-                if i > 0 {
-                    let (correction, after) = corrections.split_at(width);
-                    corrections = after;
-                    for (j, column) in own.chunks_exact_mut(width).enumerate() {
-                        xor_if(column, correction, self.delta >> (first_column + j) & 1 == 1);
-                    }
-                }
-                first_column += tree.depth;
-            }
-        }
+        let mut rest = message.words_of(0);
+        let corrected = (self.trees.len() - 1) * GROUP_WORDS;
+        let work = columns.tiles_mut(batch).map(|(tile, columns)| {
+            let (corrections, after) = rest.split_at(corrected * tile.1);
+            rest = after;
+            (tile, columns, corrections)
+        });
+        side_by_side(work.collect(), |(tile, columns, corrections)| {
+            self.expand_tile(instance, tile, (columns, corrections));
+        });
         columns
+    }
+
+    /// The same for one tile: its columns, with its corrections.
+    fn expand_tile(&self, instance: u128, tile: (usize, usize), (columns, corrections): (&mut [u64], &[u64])) {
+        let mut scratch = Scratch::new(self.options);
+        scratch.begin(instance, tile);
+        let width = tile.1 * GROUP_WORDS;
+        let (mut rest, mut first_column) = (columns, 0);
+        for (i, tree) in self.trees.iter().enumerate() {
+            let own = taken(&mut rest, tree.depth * width);
+            scratch.sum(tree, own);
+            if i > 0 {
+                let correction = &corrections[(i - 1) * width..i * width];
+                for (j, column) in own.chunks_exact_mut(width).enumerate() {
+                    xor_if(column, correction, self.delta >> (first_column + j) & 1 == 1);
+                }
+            }
+            first_column += tree.depth;
+        }
     }
 
     /// Challenges the receiver.
