@@ -96,9 +96,8 @@ def test_every_option_of_sessions_is_one_of_each_command(name: str) -> None:
 
 
 def test_options_of_the_planner_reach_the_demos_sessions(tmp_path: Path) -> None:
-    for given in (["--sharings", "A"], ["--offline-weight", "0.5"]):
-        done = quorate("demo", "--protocol", "aby", *given, cwd=tmp_path)
-        assert "predictions that differ  0" in done.stdout, done
+    done = quorate("demo", "--protocol", "aby", "--sharings", "A", "--offline-weight", "0.5", cwd=tmp_path)
+    assert "predictions that differ  0" in done.stdout, done
     done = quorate("demo", "--protocol", "aby", "--offline-weight", "little")
     assert done.returncode == 2 and "offline_weight must be a number from 0" in done.stderr
 
