@@ -50,6 +50,11 @@ impl<'v> Own<'v> {
         Own { owner: None, shape: (value.ring(), value.len()), value: Value::Given(Some(value)) }
     }
 
+    /// A vector of one party's, where it is given.
+    pub fn of(owner: usize, shape: (Ring, usize), value: Option<&'v Vector>) -> Own<'v> {
+        Own { owner: Some(owner), shape, value: Value::Given(value) }
+    }
+
     /// A uniform one of every party's, or of one party's.
     pub fn random(owner: Option<usize>, shape: (Ring, usize)) -> Own<'v> {
         Own { owner, shape, value: Value::Random }
