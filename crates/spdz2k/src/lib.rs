@@ -16,6 +16,8 @@
 //! | authentication of what a party knows | `authenticate` | 4 | |
 //! | openings of whole words, and their check | `words` | 5 | |
 //! | multiplication triples | `triple` | 37 | |
+//! | one-sided triples | `onesided` | 37 | |
+//! | random bits of two parties | `provenbit` | | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
@@ -52,6 +54,7 @@ mod paper;
 pub mod params;
 mod party;
 mod proved;
+mod provenbit;
 mod randbit;
 mod sacrifice;
 mod shared;

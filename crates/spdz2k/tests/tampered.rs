@@ -13,8 +13,9 @@ use quorate_spdz2k::{Keys, Kind, Params, Triples};
 use crate::common::{are_products, assert_kind, both, combined, made, run};
 
 /// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
-const KINDS: [(Kind, usize, usize); 9] = [
+const KINDS: [(Kind, usize, usize); 10] = [
     (Kind::Triple { bits: 1 }, 5, 5),
+    (Kind::OneSided { left: 0, right: 1, bits: 4 }, 3, 2),
     (Kind::BitTriple, 5, 1),
     (Kind::BitMask { owner: 0 }, 5, 1),
     (Kind::Link, 5, 2),
