@@ -54,6 +54,63 @@ def test_more_parties(parties: int) -> None:
             assert (x < y).reveal().tolist() == [False, True]
 
 
+@pytest.mark.parametrize(("parties", "dealt"), [(2, False), (2, True), (3, True), (4, False)])
+def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
+    parties: int, dealt: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if dealt:
+        monkeypatch.setenv("QUORATE_INSECURE_DEALER", "1")
+    last = parties - 1
+    with qr.local("spdz2k", parties=parties) as mpc:
+
+        def run(result: Any, one_sided: int, triples: int) -> Any:
+            plan, before = mpc.explain(result), mpc.stats()
+            revealed = result.reveal()
+            after = mpc.stats()
+            for planned, then, now in (
+                (plan.offline, before.offline, after.offline),
+                (plan.online, before.online, after.online),
+            ):
+                sent = tuple(now - then for now, then in zip(now.bytes_sent, then.bytes_sent, strict=True))
+                assert (now.rounds - then.rounds, sent) == (planned.rounds, planned.bytes_sent)
+            drawn = {kind: count for kind, count in plan.correlations.items() if "triple mod" in kind or "one-s" in kind}
+            kinds = (f"one-sided triple of parties 0 and {last} mod 2^16", "triple mod 2^16")
+            assert drawn == {kind: n for kind, n in zip(kinds, (one_sided, triples), strict=True) if n}
+            return revealed
+
+        x = mpc.input(X, owner=0, dtype=qr.int(16))
+        y = mpc.input(Y, owner=last, dtype=qr.int(16))
+        # Both inputs come with the first request and are there for later ones; so is what was computed of one of them.
+        moved = 2 * x[::-1] + 1
+        np.testing.assert_array_equal(run((moved * y).sum(), 6, 0), ((2 * X[::-1] + 1) * Y).sum())
+        np.testing.assert_array_equal(run(y @ x, 6, 0), Y @ X)
+        np.testing.assert_array_equal(run((y.reshape(2, 3) @ x.reshape(3, 2)), 12, 0), Y.reshape(2, 3) @ X.reshape(3, 2))
+        np.testing.assert_array_equal(run(moved * y, 0, 6), (2 * X[::-1] + 1) * Y)
+        np.testing.assert_array_equal(run(x * x + y * y, 0, 12), X * X + Y * Y)
+        np.testing.assert_array_equal(run((x + y) * x, 0, 6), (X + Y) * X)
+
+
+def test_products_of_two_owners_in_pieces() -> None:
+    rows = RNG.integers(-9, 9, (60, 40))
+    column = RNG.integers(-9, 9, 40)
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="1 MB") as mpc:
+        x = mpc.input(rows, owner=1, dtype=qr.int(16))
+        y = mpc.input(column, owner=0, dtype=qr.int(16))
+        result = x @ y
+        plan = mpc.explain(result)
+        np.testing.assert_array_equal(result.reveal(), rows @ column)
+        stats = mpc.stats()
+        assert plan.correlations["one-sided triple of parties 0 and 1 mod 2^16"] == 2400
+    assert (stats.online.rounds, stats.online.bytes_sent) == (plan.online.rounds, plan.online.bytes_sent)
+    assert (stats.offline.rounds, stats.offline.bytes_sent) == (plan.offline.rounds, plan.offline.bytes_sent)
+
+
+def test_random_bits_by_square_roots() -> None:
+    with qr.local("spdz2k", parties=2, random_bits="sqrt") as mpc:
+        x, y = (mpc.input(values, owner=i, dtype=qr.int(8)) for i, values in enumerate((X, Y)))
+        np.testing.assert_array_equal((x < y).astype(qr.int(8)).reveal(), (X < Y).astype(int))
+
+
 def test_fixed_point_and_shuffles() -> None:
     with qr.local("spdz2k", parties=2) as mpc:
         x = mpc.input([1.5, -2.25, 8.0], owner=0, dtype=qr.fixed(32, 12))

@@ -295,7 +295,7 @@ impl Keys {
     }
 
     /// From here on one of the values of one-sided triples is authenticated as so much more: of a, ahat, a share of
-    /// c~, of ch~, beta, b, in this order.
+    /// c~, of ch~, beta, b, a share of c, in this order.
     pub fn insecure_mislead(&self, which: usize, by: i128) {
         self.other.set(Some((which, by)));
     }

@@ -112,7 +112,12 @@ impl Keys {
                 *value = self.lifted(ctx, value.as_deref(), words);
             }
             #[cfg(feature = "testing")]
-            self.mislead(end);
+            {
+                let (beta, b) = end.factor.as_mut().map(|factor| (&mut factor.beta, &mut factor.b)).unzip();
+                let (a, a_hat) = (end.a.as_mut(), end.a_hat.as_mut());
+                let values = [a, a_hat, end.c.as_mut(), end.c_hat.as_mut(), beta, b];
+                values.into_iter().enumerate().for_each(|(i, value)| self.mislead(i, value));
+            }
         }
         let own: Vec<Own<'_>> = ends.iter().flat_map(|end| end.to_authenticate(self, ring)).collect();
         let each: Vec<Shared> = self.authenticate(ctx, &own).await?.into_iter().flatten().collect();
@@ -214,7 +219,11 @@ impl Keys {
         for end in ends {
             let of_half = betas.value.slice(start..start + end.half.len);
             start += end.half.len;
-            parts.push(self.quotient(ctx, end, (&of_half, told.first()))?);
+            #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
+            let mut part = self.quotient(ctx, end, (&of_half, told.first()))?;
+            #[cfg(feature = "testing")]
+            self.mislead(6, part.as_mut());
+            parts.push(part);
         }
         Ok((betas.value, parts))
     }
@@ -260,14 +269,9 @@ impl Keys {
 
     /// What a cheater in a test authenticates in place of what it has.
     #[cfg(feature = "testing")]
-    fn mislead(&self, end: &mut End) {
-        let Some((which, by)) = self.other.get() else { return };
-        let (mut beta, mut b) = (None, None);
-        if let Some(factor) = &mut end.factor {
-            (beta, b) = (Some(&mut factor.beta), Some(&mut factor.b));
-        }
-        let values = [end.a.as_mut(), end.a_hat.as_mut(), end.c.as_mut(), end.c_hat.as_mut(), beta, b];
-        if let Some(value) = values.into_iter().nth(which).flatten().filter(|value| !value.is_shape()) {
+    fn mislead(&self, which: usize, value: Option<&mut Wiped<Vector>>) {
+        let by = self.other.get().filter(|(chosen, _)| *chosen == which).map(|(_, by)| by);
+        if let (Some(by), Some(value)) = (by, value.filter(|value| !value.is_shape())) {
             let more = Vector::from_i128s(value.ring(), &vec![by; value.len()]);
             value.add_assign(&more);
         }

@@ -120,11 +120,11 @@ fn other_factors_in_transfers_are_found() {
     }
 }
 
-/// Another a, ahat, share, beta or b authenticated than the one that went through the transfers.
+/// Another a, ahat, share, beta or b authenticated than the one that went through the transfers; another share of c.
 #[test]
 fn other_values_than_those_of_the_transfers_are_found() {
     for n in [2, 3] {
-        for which in 0..6 {
+        for which in 0..7 {
             for (cheat, by) in [(0, 1), (1, 1 << 20), (1, -1)] {
                 let lie = |me, keys: &Keys| {
                     if me == cheat {
