@@ -96,6 +96,7 @@ impl Family for Spdz2k {
         options: OPTIONS,
         workloads: &[
             "mul",
+            "mul-owned",
             "random-bit",
             "edabit",
             "dabit",

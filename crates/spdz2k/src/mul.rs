@@ -2,8 +2,8 @@
 //! triple for each product of two elements.
 //!
 //! Where one party knows x and another one y, as where both are inputs, a one-sided triple is enough, and each of the
-//! two tells its difference: half as much online as otherwise, and little more than half as much offline. (Not over Z_2,
-//! where triples of bits take less.)
+//! two tells its difference: half as much online as otherwise, and little more than half as much offline. (Not over
+//! Z_2, where triples of bits take less.)
 
 use std::borrow::Cow;
 

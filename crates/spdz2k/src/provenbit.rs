@@ -1,7 +1,7 @@
 //! Random bits of two parties, from bits that each of them proves.
 //!
-//! **Source**: ours (docs/security/spdz2k.md); the xor in the ring as in Rotaru, Wood 2019 (ePrint 2019/207). **Model**:
-//! malicious, 1 of 2. **Notation**: b^0 and b^1 the parties' own bits, b their xor.
+//! **Source**: ours (docs/security/spdz2k.md); the xor in the ring as in Rotaru, Wood 2019 (ePrint 2019/207).
+//! **Model**: malicious, 1 of 2. **Notation**: b^0 and b^1 the parties' own bits, b their xor.
 //!
 //! | step | rounds | what |
 //! |---|---|---|

@@ -120,6 +120,32 @@ fn other_factors_in_transfers_are_found() {
     }
 }
 
+/// Lies that are 0 where it matters are none.
+#[test]
+fn lies_above_what_is_checked_change_nothing() {
+    for (n, by) in [(2, 1 << 58), (3, 3 << 60)] {
+        let lie = |me, keys: &Keys| keys.insecure_lie(if me == 1 { by } else { 0 });
+        assert_eq!(made(n, 30, lie), Some(true), "{by} of {n}");
+    }
+}
+
+/// The party that sends lies in the transfers, and one without a factor adds to what is left in the openings what
+/// would make up for a lie of one and the same size: of what the third party's bits make of the lie they know nothing.
+#[test]
+fn two_parties_do_not_cheat_the_third() {
+    for (lies, which) in [([1 << 20, -(1 << 20)], 2), ([1 << 31, 1 << 31], 3), ([5, 5], 5), ([1 << 40, 1 << 40], 4)] {
+        let lie = |me, keys: &Keys| match me {
+            1 => {
+                keys.insecure_lie(lies[0]);
+                keys.insecure_mislead(which, lies[1]);
+            }
+            2 => keys.insecure_lie(lies[1]),
+            _ => (),
+        };
+        assert_eq!(made(3, 30, lie), None, "{lies:?}");
+    }
+}
+
 /// Another a, ahat, share, beta or b authenticated than the one that went through the transfers; another share of c.
 #[test]
 fn other_values_than_those_of_the_transfers_are_found() {
