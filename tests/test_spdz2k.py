@@ -63,7 +63,7 @@ def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
     last = parties - 1
     with qr.local("spdz2k", parties=parties) as mpc:
 
-        def run(result: Any, one_sided: int, triples: int) -> Any:
+        def run(result: Any, *kinds: str, count: int = 6) -> Any:
             plan, before = mpc.explain(result), mpc.stats()
             revealed = result.reveal()
             after = mpc.stats()
@@ -73,22 +73,29 @@ def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
             ):
                 sent = tuple(now - then for now, then in zip(now.bytes_sent, then.bytes_sent, strict=True))
                 assert (now.rounds - then.rounds, sent) == (planned.rounds, planned.bytes_sent)
-            triples_of = {kind: count for kind, count in plan.correlations.items() if "triple" in kind}
-            kinds = (f"one-sided triple of parties 0 and {last} mod 2^16", "triple mod 2^16")
-            assert triples_of == {kind: n for kind, n in zip(kinds, (one_sided, triples), strict=True) if n}
+            drawn = {kind: count for kind, count in plan.correlations.items() if "triple" in kind}
+            assert drawn == {f"{kind} mod 2^16": count for kind in kinds}
             return revealed
+
+        def one_sided(left: int, right: int) -> str:
+            return f"one-sided triple of parties {left} and {right}"
 
         x = mpc.input(X, owner=0, dtype=qr.int(16))
         y = mpc.input(Y, owner=last, dtype=qr.int(16))
-        # Both inputs come with the first request and are there for later ones; so is what was computed of one of them.
+        both, of_x, of_y = one_sided(0, last), "triple of party 0", f"triple of party {last}"
+        # Both inputs come with the first request and are there for later ones; so is what was computed of one of them,
+        # of which nobody knows any more whose it was.
         moved = 2 * x[::-1] + 1
-        np.testing.assert_array_equal(run((moved * y).sum(), 6, 0), ((2 * X[::-1] + 1) * Y).sum())
-        np.testing.assert_array_equal(run(y @ x, 6, 0), Y @ X)
+        np.testing.assert_array_equal(run((moved * y).sum(), both), ((2 * X[::-1] + 1) * Y).sum())
+        np.testing.assert_array_equal(run(y @ x, both), Y @ X)
         matrix = y.reshape(2, 3) @ x.reshape(3, 2)
-        np.testing.assert_array_equal(run(matrix, 12, 0), Y.reshape(2, 3) @ X.reshape(3, 2))
-        np.testing.assert_array_equal(run(moved * y, 0, 6), (2 * X[::-1] + 1) * Y)
-        np.testing.assert_array_equal(run(x * x + y * y, 0, 12), X * X + Y * Y)
-        np.testing.assert_array_equal(run((x + y) * x, 0, 6), (X + Y) * X)
+        np.testing.assert_array_equal(run(matrix, both, count=12), Y.reshape(2, 3) @ X.reshape(3, 2))
+        with_last = (one_sided(party, last) for party in range(last))
+        np.testing.assert_array_equal(run(moved * y, of_y, *with_last), (2 * X[::-1] + 1) * Y)
+        np.testing.assert_array_equal(run(x * x + y * y, of_x, of_y), X * X + Y * Y)
+        with_first = (one_sided(0, party) for party in range(1, parties))
+        np.testing.assert_array_equal(run((x + y) * x, of_x, *with_first), (X + Y) * X)
+        np.testing.assert_array_equal(run((x + y) * (x + y), "triple"), (X + Y) ** 2)
 
 
 def test_products_of_two_owners_in_pieces() -> None:

@@ -73,7 +73,7 @@ impl<'v> Own<'v> {
 /// A vector in the making: with its mask, and what this party has of it for and from each peer.
 pub(crate) struct Pending {
     owner: Option<usize>,
-    shape: (Ring, usize),
+    pub shape: (Ring, usize),
     /// This party's own vector, and by peer v of it.
     pub x: Option<Wiped<Vector>>,
     pub v: Vec<Wiped<Vector>>,

@@ -106,6 +106,13 @@ impl Spdz2k {
                 let c = self.deal(dealer, &mut drawn, (bits, &c));
                 return Material { vectors: vec![a, b, c], bits: vec![] };
             }
+            Kind::Owned { owner, bits } => {
+                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(bits), len)));
+                let mut c = a.clone();
+                c.mul_assign(&b);
+                let vectors = [a, b, c].map(|x| self.deal_to(dealer, &mut drawn, owner, (bits, &x)));
+                return Material { vectors: vectors.into(), bits: vec![] };
+            }
             Kind::BitTriple => {
                 let [a, b] = [0; 2].map(|_| drawn.draw::<Bits>((1, len)));
                 let mut c = a.clone();

@@ -294,8 +294,8 @@ impl Keys {
         self.lie.set(by);
     }
 
-    /// From here on one of the values of one-sided triples is authenticated as so much more: of a, ahat, a share of
-    /// c~, of ch~, beta, b, a share of c, in this order.
+    /// From here on one of the values of triples that parties know is authenticated as so much more: a, ahat, a share
+    /// of c~, of ch~, beta, b, a share of c, in this order; c of a triple that one party knows is the next.
     pub fn insecure_mislead(&self, which: usize, by: i128) {
         self.other.set(Some((which, by)));
     }

@@ -9,7 +9,7 @@
 //! | open | `open` | 1 | 1 |
 //! | check of openings | `check` | 5, 6 with bits; 7 if n > 2 | s of s bits and s of K + s bits |
 //! | input, by its owner | `input` | 1, for the others | 1 |
-//! | product, AND | `mul` | 1 | one for each element of both operands |
+//! | product, AND | `mul` | 1 | one for each element of both operands; less where parties know operands |
 //! | shuffle | `shuffle` | for each party a network of switches | |
 //! | what a session starts from | `keys` | 4 | |
 //! | correlations | `make` | offline | |
@@ -17,6 +17,7 @@
 //! | openings of whole words, and their check | `words` | 5 | |
 //! | multiplication triples | `triple` | 37 | |
 //! | one-sided triples | `onesided` | 37 | |
+//! | triples that one party knows | `provenproduct` | 7 | |
 //! | random bits of two parties | `provenbit` | | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
@@ -55,6 +56,7 @@ pub mod params;
 mod party;
 mod proved;
 mod provenbit;
+mod provenproduct;
 mod randbit;
 mod sacrifice;
 mod shared;

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | 1 | 4 | P_i chooses k bits x, W bits xh, L bits y; shares w, v of their products with B^j at P_i and P_j |
 //! | 2 | 2 | toss r, rh; a = sum 2^h x_h + <r, y>, ahat from xh and rh alike |
-//! | 3 | 4 | lift ahat and shares of c~ = a B, ch~ = ahat B; authenticate P_i's a, ahat, shares, P_j's beta, b, shares |
+//! | 3 | 4 | lift ahat, shares of c~ = a B, ch~ = ahat B; authenticate P_i's a, ahat, shares, P_j's beta, b, shares |
 //! | 4 | 13 | the sacrifice, as for other triples |
 //! | 5 | 14 | open beta, tell R = -v mod 2^sg'; divide; authenticate both parts of c; the last check |
 //!
@@ -269,7 +269,7 @@ impl Keys {
 
     /// What a cheater in a test authenticates in place of what it has.
     #[cfg(feature = "testing")]
-    fn mislead(&self, which: usize, value: Option<&mut Wiped<Vector>>) {
+    pub(crate) fn mislead(&self, which: usize, value: Option<&mut Wiped<Vector>>) {
         let by = self.other.get().filter(|(chosen, _)| *chosen == which).map(|(_, by)| by);
         if let (Some(by), Some(value)) = (by, value.filter(|value| !value.is_shape())) {
             let more = Vector::from_i128s(value.ring(), &vec![by; value.len()]);

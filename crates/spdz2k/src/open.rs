@@ -50,9 +50,9 @@ impl Spdz2k {
 
     /// Vectors that one party knows each: it tells its share, and those of the others are zeros, which nobody tells.
     /// What it tells is what is opened. Noted for the check.
-    pub(crate) async fn open_known(&self, ctx: &Ctx, parts: [(usize, &Tagged); 2]) -> Result<[Vector; 2]> {
+    pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
         let peers = self.keys.peers();
-        let lows = parts.map(|(_, x)| x.share.convert(x.ring));
+        let lows: Vec<Vector> = parts.iter().map(|(_, x)| x.share.convert(x.ring)).collect();
         let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
         for ((owner, x), low) in parts.iter().zip(&lows) {
             match *owner == self.keys.me {
@@ -62,8 +62,8 @@ impl Spdz2k {
         }
         let mut told = ctx.exchange(&outgoing, &incoming).await?.into_iter();
         let mut opened = Vec::new();
-        for ((owner, x), own) in parts.into_iter().zip(&lows) {
-            let low = if owner == self.keys.me { own.clone() } else { told.next().ok_or(UNTOLD)? };
+        for ((owner, x), own) in parts.iter().zip(&lows) {
+            let low = if *owner == self.keys.me { own.clone() } else { told.next().ok_or(UNTOLD)? };
             let mut high = x.share.clone();
             high.shr_logical(x.ring.bits());
             let high = high.convert(self.keys.params.keys());
@@ -72,7 +72,7 @@ impl Spdz2k {
             opened.push(low);
         }
         ctx.opened(());
-        opened.try_into().map_err(|_| UNTOLD)
+        Ok(opened)
     }
 
     /// x to all, or below a mask to one.

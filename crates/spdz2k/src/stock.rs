@@ -32,6 +32,13 @@ pub enum Kind {
         /// k.
         bits: u32,
     },
+    /// Random elements a, b and their product, all of which one party knows.
+    Owned {
+        /// Who knows them.
+        owner: usize,
+        /// k.
+        bits: u32,
+    },
     /// A random element.
     Random {
         /// k.
@@ -88,6 +95,7 @@ impl fmt::Display for Kind {
             Kind::OneSided { left, right, bits } => {
                 write!(f, "one-sided triple of parties {left} and {right} mod 2^{bits}")
             }
+            Kind::Owned { owner, bits } => write!(f, "triple of party {owner} mod 2^{bits}"),
             Kind::Random { bits } => write!(f, "random element mod 2^{bits}"),
             Kind::Mask { owner, bits } => write!(f, "mask of party {owner} mod 2^{bits}"),
             Kind::BitTriple => write!(f, "triple of bits"),
@@ -135,7 +143,9 @@ impl Stocks for Spdz2k {
     fn layout(&self, kind: &Kind) -> Layout {
         let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
         let (vectors, bits) = match *kind {
-            Kind::Triple { bits } | Kind::OneSided { bits, .. } => (over(bits, &[1; 3]), vec![]),
+            Kind::Triple { bits } | Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => {
+                (over(bits, &[1; 3]), vec![])
+            }
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::BitMask { .. } => (vec![], vec![1]),
             Kind::Link => (over(1, &[1]), vec![1]),
@@ -208,6 +218,12 @@ impl Spdz2k {
         let [first, second, c] = self.draw(ctx, kind, len).await?.into_vectors()?;
         let (a, b) = if of_a < of_b { (first, second) } else { (second, first) };
         Ok([a.known_to(Some(of_a)), b.known_to(Some(of_b)), c])
+    }
+
+    /// Triples that one party knows.
+    pub(crate) async fn owned(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<[Tagged; 3]> {
+        let triples = self.draw(ctx, Kind::Owned { owner, bits: ring.bits() }, len).await?.into_vectors()?;
+        Ok(triples.map(|part: Tagged| part.known_to(Some(owner))))
     }
 
     pub(crate) async fn draw_edabits(

@@ -110,6 +110,8 @@ fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
                 s.mul(ctx, &x, &x).await?,
                 s.mul(ctx, &x, &both).await?,
                 s.mul(ctx, &s.add(&y, &s.public(&public(1))), &x).await?,
+                s.mul(ctx, &both, &both).await?,
+                s.mul(ctx, &s.mul(ctx, &x, &x).await?, &y).await?,
             ];
             revealed(s, ctx, &products).await
         };
@@ -122,8 +124,11 @@ fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
         let [left, right] = [owners[0].min(owners[1]), owners[0].max(owners[1])];
         for (demand, _) in dry::together(&vec![0; n], Phase::Online, predict).unwrap() {
             let drawn = |kind| demand.totals().get(&kind).copied();
-            assert_eq!(drawn(Kind::OneSided { left, right, bits: 8 }), Some(6 + 12), "{owners:?} of {n}");
-            assert_eq!(drawn(Kind::Triple { bits: 8 }), Some(3 * 6), "{owners:?} of {n}");
+            // Two products with sums that nobody knows are half of one owner's.
+            assert_eq!(drawn(Kind::OneSided { left, right, bits: 8 }), Some(6 + 12 + 6 + 6 + 6), "{owners:?} of {n}");
+            assert_eq!(drawn(Kind::Owned { owner: owners[0], bits: 8 }), Some(6 + 6 + 6 + 6), "{owners:?} of {n}");
+            assert_eq!(drawn(Kind::Owned { owner: owners[1], bits: 8 }), None, "{owners:?} of {n}");
+            assert_eq!(drawn(Kind::Triple { bits: 8 }), Some(6), "{owners:?} of {n}");
         }
         let wrapped = |x: i64| i64::from(x as i8);
         let x = values.map(|x| 5 * (x + 3));
@@ -131,12 +136,14 @@ fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
         let product = |i: usize, j: usize| (0..3).map(|l| x[3 * i + l] * y[2 * l + j]).sum::<i64>();
         let each = |of: fn(i64, i64) -> i64| x.iter().zip(&y).map(|(&x, &y)| wrapped(of(x, y))).collect::<Vec<_>>();
         for done in run(n, weak(), program) {
-            let [plain, matrix, square, sum, more] = <[Vec<i64>; 5]>::try_from(done).unwrap();
+            let [plain, matrix, square, sum, more, both, cube] = <[Vec<i64>; 7]>::try_from(done).unwrap();
             assert_eq!(plain, each(|x, y| x * y));
             assert_eq!(matrix, [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(i, j)| wrapped(product(i, j))));
             assert_eq!(square, each(|x, _| x * x));
             assert_eq!(sum, each(|x, y| x * (x + y)));
             assert_eq!(more, each(|x, y| x * (y + 1)));
+            assert_eq!(both, each(|x, y| (x + y) * (x + y)));
+            assert_eq!(cube, each(|x, y| x * x * y));
         }
     }
 }

@@ -162,3 +162,59 @@ fn other_values_than_those_of_the_transfers_are_found() {
         }
     }
 }
+
+/// Triples of one party: all of it is in its share.
+#[test]
+fn triples_that_one_party_knows_are_products() {
+    for (n, key_bits, k, owner, len) in
+        [(2, 64, 64, 0, 5), (2, 64, 126, 1, 2), (2, 48, 32, 1, 1), (3, 32, 1, 2, 9), (4, 32, 8, 1, 6)]
+    {
+        let (params, ring) = (Params::new(key_bits, true).unwrap(), Ring::of(k));
+        let make = async |ctx: &Ctx, keys: &Keys| keys.own_triples(ctx, owner, ring, len).await;
+        let ends = run(n, params, None, make);
+        let of_dry = async |ctx: &Ctx| make(ctx, &Keys::dry(n, ctx.me(), params)?).await.map(|_| ());
+        let predicted = dry::together(&vec![0; n], Phase::Offline, of_dry).unwrap();
+        let alone = run(n, params, None, async |_, _| Ok(()));
+        let mut all = Vec::new();
+        for (me, (end, alone)) in ends.into_iter().zip(&alone).enumerate() {
+            let sent = end.traffic.sent.iter().zip(&alone.traffic.sent).map(|(both, alone)| both - alone);
+            assert_eq!(sent.collect::<Vec<_>>(), predicted[me].1.offline.sent, "party {me} of {n}");
+            assert_eq!(end.traffic.rounds - alone.traffic.rounds, predicted[me].1.offline.rounds);
+            all.push(end.done.unwrap());
+        }
+        let [a, b, c] = together(&all, "triples of one party");
+        assert!(are_products(&a, &b, &c, ring) && !zeros(&a) && !zeros(&b) && a.len() == len);
+        for (party, (_, triples)) in all.iter().enumerate() {
+            for part in [&triples.a, &triples.b, &triples.c] {
+                assert!(party == owner || zeros(&part.share), "party {party} of {n}");
+            }
+        }
+    }
+}
+
+/// Numbers in place of products: any bit below 2^k that is off is found.
+#[test]
+fn numbers_that_are_no_products_are_found() {
+    for (n, owner, by) in [(2, 0, 1), (2, 1, 8), (3, 1, 2), (3, 2, -1)] {
+        let ends = run(n, Params::new(32, true).unwrap(), None, async |ctx, keys| {
+            keys.insecure_mislead(7, if ctx.me() == owner { by } else { 0 });
+            keys.own_triples(ctx, owner, Ring::of(4), 5).await.map(|_| ())
+        });
+        let proof = |error: &Error| matches!(error, Error::Cheating { check } if check.contains("are products"));
+        let is_found = |error: &Error| proof(error) || matches!(error, Error::Aborted { cause: Cause::Cheating, .. });
+        // The owner itself is done when it has told its proof.
+        let others = ends.into_iter().enumerate().filter(|(party, _)| *party != owner);
+        let errors: Vec<Error> = others.map(|(_, end)| end.done.err().unwrap()).collect();
+        assert!(errors.iter().all(is_found) && errors.iter().any(proof), "{by} of party {owner} of {n}: {errors:?}");
+    }
+}
+
+#[test]
+fn a_triple_that_one_party_knows_takes_0_8_kb() {
+    let make = async |ctx: &Ctx| {
+        Keys::dry(2, ctx.me(), Params::default())?.own_triples(ctx, 1, Ring::of(64), 1024).await.map(|_| ())
+    };
+    let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();
+    let each = [0, 1].map(|party| predicted[party].1.offline.sent.iter().sum::<u64>() / 1024);
+    assert!(each[0] == 0 && (750..820).contains(&each[1]), "{each:?} bytes a triple");
+}

@@ -17,6 +17,7 @@ fn kinds() -> Vec<(Params, Kind, usize, usize)> {
     let usual = [
         (Kind::Triple { bits: 1 }, 5, 5),
         (Kind::OneSided { left: 0, right: 1, bits: 4 }, 3, 2),
+        (Kind::Owned { owner: 1, bits: 4 }, 3, 1),
         (Kind::BitTriple, 5, 1),
         (Kind::BitMask { owner: 0 }, 5, 1),
         (Kind::Link, 5, 2),
