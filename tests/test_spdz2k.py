@@ -54,6 +54,71 @@ def test_more_parties(parties: int) -> None:
             assert (x < y).reveal().tolist() == [False, True]
 
 
+@pytest.mark.parametrize(("parties", "dealt"), [(2, False), (2, True), (3, True), (4, False)])
+def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
+    parties: int, dealt: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if dealt:
+        monkeypatch.setenv("QUORATE_INSECURE_DEALER", "1")
+    last = parties - 1
+    with qr.local("spdz2k", parties=parties) as mpc:
+
+        def run(result: Any, *kinds: str, count: int = 6) -> Any:
+            plan, before = mpc.explain(result), mpc.stats()
+            revealed = result.reveal()
+            after = mpc.stats()
+            for planned, then, now in (
+                (plan.offline, before.offline, after.offline),
+                (plan.online, before.online, after.online),
+            ):
+                sent = tuple(now - then for now, then in zip(now.bytes_sent, then.bytes_sent, strict=True))
+                assert (now.rounds - then.rounds, sent) == (planned.rounds, planned.bytes_sent)
+            drawn = {kind: count for kind, count in plan.correlations.items() if "triple" in kind}
+            assert drawn == {f"{kind} mod 2^16": count for kind in kinds}
+            return revealed
+
+        def one_sided(left: int, right: int) -> str:
+            return f"one-sided triple of parties {left} and {right}"
+
+        x = mpc.input(X, owner=0, dtype=qr.int(16))
+        y = mpc.input(Y, owner=last, dtype=qr.int(16))
+        both, of_x, of_y = one_sided(0, last), "triple of party 0", f"triple of party {last}"
+        # Both inputs come with the first request and are there for later ones; so is what was computed of one of them,
+        # of which nobody knows any more whose it was.
+        moved = 2 * x[::-1] + 1
+        np.testing.assert_array_equal(run((moved * y).sum(), both), ((2 * X[::-1] + 1) * Y).sum())
+        np.testing.assert_array_equal(run(y @ x, both), Y @ X)
+        matrix = y.reshape(2, 3) @ x.reshape(3, 2)
+        np.testing.assert_array_equal(run(matrix, both, count=12), Y.reshape(2, 3) @ X.reshape(3, 2))
+        with_last = (one_sided(party, last) for party in range(last))
+        np.testing.assert_array_equal(run(moved * y, of_y, *with_last), (2 * X[::-1] + 1) * Y)
+        np.testing.assert_array_equal(run(x * x + y * y, of_x, of_y), X * X + Y * Y)
+        with_first = (one_sided(0, party) for party in range(1, parties))
+        np.testing.assert_array_equal(run((x + y) * x, of_x, *with_first), (X + Y) * X)
+        np.testing.assert_array_equal(run((x + y) * (x + y), "triple"), (X + Y) ** 2)
+
+
+def test_products_of_two_owners_in_pieces() -> None:
+    rows = RNG.integers(-9, 9, (60, 40))
+    columns = RNG.integers(-9, 9, (40, 20))
+    with qr.local("spdz2k", parties=2, offline="insecure_dealer", max_memory="1 MB") as mpc:
+        x = mpc.input(rows, owner=1, dtype=qr.int(16))
+        y = mpc.input(columns, owner=0, dtype=qr.int(16))
+        result = x @ y
+        plan = mpc.explain(result)
+        np.testing.assert_array_equal(result.reveal(), rows @ columns)
+        stats = mpc.stats()
+        assert plan.correlations["one-sided triple of parties 0 and 1 mod 2^16"] == 48_000
+    assert (stats.online.rounds, stats.online.bytes_sent) == (plan.online.rounds, plan.online.bytes_sent)
+    assert (stats.offline.rounds, stats.offline.bytes_sent) == (plan.offline.rounds, plan.offline.bytes_sent)
+
+
+def test_random_bits_by_square_roots() -> None:
+    with qr.local("spdz2k", parties=2, random_bits="sqrt") as mpc:
+        x, y = (mpc.input(values, owner=i, dtype=qr.int(8)) for i, values in enumerate((X, Y)))
+        np.testing.assert_array_equal((x < y).astype(qr.int(8)).reveal(), (X < Y).astype(int))
+
+
 def test_fixed_point_and_shuffles() -> None:
     with qr.local("spdz2k", parties=2) as mpc:
         x = mpc.input([1.5, -2.25, 8.0], owner=0, dtype=qr.fixed(32, 12))

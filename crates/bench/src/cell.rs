@@ -13,6 +13,8 @@ pub enum Workload {
     Mul,
     /// A product of two square matrices; the batch is their side.
     MatMul,
+    /// Products of an input of the first party with one of the last, element by element, where that makes a difference.
+    MulOwned,
     /// Random bits over Z_2^k.
     RandomBit,
     /// edaBits over Z_2^k.
@@ -115,9 +117,10 @@ pub struct Cell {
 
 impl Workload {
     /// All, in the order of the table.
-    pub const ALL: [Workload; 33] = [
+    pub const ALL: [Workload; 34] = [
         Workload::Mul,
         Workload::MatMul,
+        Workload::MulOwned,
         Workload::RandomBit,
         Workload::EdaBit,
         Workload::DaBit,
@@ -156,6 +159,7 @@ impl Workload {
         match self {
             Workload::Mul => "mul",
             Workload::MatMul => "matmul",
+            Workload::MulOwned => "mul-owned",
             Workload::RandomBit => "random-bit",
             Workload::EdaBit => "edabit",
             Workload::DaBit => "dabit",

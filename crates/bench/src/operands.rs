@@ -81,8 +81,13 @@ impl Task {
             workload if workload.is_circuit() => (),
             Workload::And => (),
             _ => {
-                let x = s.input(ctx, 0, shape, knows_x.then_some(&numbers.0)).await?;
-                let y = s.input(ctx, last, shape, knows_y.then_some(&numbers.1)).await?;
+                let mut x = s.input(ctx, 0, shape, knows_x.then_some(&numbers.0)).await?;
+                let mut y = s.input(ctx, last, shape, knows_y.then_some(&numbers.1)).await?;
+                // What is measured is what any shared values take.
+                if self.cell.workload != Workload::MulOwned {
+                    s.say_who_knows(&mut x, None);
+                    s.say_who_knows(&mut y, None);
+                }
                 return Ok(Operands::Values(x, y));
             }
         }

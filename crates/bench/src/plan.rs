@@ -107,14 +107,14 @@ mod tests {
     fn names_select_and_families_select_their_variants() {
         let select = |names: &[&str]| select(&names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>());
         assert_eq!(select(&[]).unwrap(), Workload::ALL);
-        assert_eq!(select(&["less-than"]).unwrap(), &Workload::ALL[5..9]);
+        assert_eq!(select(&["less-than"]).unwrap(), &Workload::ALL[6..10]);
         assert_eq!(select(&["chain", "mul"]).unwrap(), [Workload::Mul, Workload::Chain]);
         let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]).map(|found| found.1);
         assert_eq!(under("ot", "ot-cot").unwrap(), [Workload::OtCot, Workload::OtCotMalicious]);
         assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::YaoAesAhead, Workload::GmwAes]);
-        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[13..19]);
+        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[14..20]);
         assert!(under("ot", "mul").unwrap_err().to_string().contains("another protocol than ot"));
-        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[26..]);
+        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[27..]);
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);
         let none = under("bgw", "mul").unwrap_err().to_string();
         assert!(none.contains("there are some for rss, aby") && none.ends_with(", ot"), "{none}");

@@ -81,7 +81,7 @@ impl Task {
         let (ring, len) = self.operand_shape();
         let side = self.cell.batch;
         Ok(match self.cell.workload {
-            Workload::Mul => Output::Values(s.mul(ctx, x, y).await?),
+            Workload::Mul | Workload::MulOwned => Output::Values(s.mul(ctx, x, y).await?),
             Workload::MatMul => {
                 let form = Form::MatMul { m: side, k: side, n: side };
                 Output::Values(s.bilinear(ctx, form, x, y).await?)
@@ -123,7 +123,9 @@ impl Task {
         let pairs = || x.iter().zip(y);
         let rows = || self.rows(&(self.elements(x), self.elements(y)));
         match self.cell.workload {
-            Workload::Mul => Expected::Values(pairs().map(|(x, y)| x.wrapping_mul(*y) as u64 & mask).collect()),
+            Workload::Mul | Workload::MulOwned => {
+                Expected::Values(pairs().map(|(x, y)| x.wrapping_mul(*y) as u64 & mask).collect())
+            }
             Workload::MatMul => Expected::Values(matrix_product(x, y, self.cell.batch, mask)),
             Workload::RandomBit => Expected::RandomBits,
             Workload::EdaBit | Workload::DaBit => Expected::EdaBits,

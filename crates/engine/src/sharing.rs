@@ -110,6 +110,9 @@ pub trait Sharing {
     fn sub(&self, x: &Self::A, y: &Self::A) -> Self::A;
     /// x + value.
     fn add_public(&self, x: &Self::A, value: &Vector) -> Self::A;
+    /// Says of a shape who knows the value, as of an input of that party, or of a value that nobody does. Families in
+    /// which that makes no difference need not care.
+    fn say_who_knows(&self, _x: &mut Self::A, _known: Option<usize>) {}
     /// A linear map of x.
     fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A;
     /// Changes x by y, in place.

@@ -50,6 +50,11 @@ impl<'v> Own<'v> {
         Own { owner: None, shape: (value.ring(), value.len()), value: Value::Given(Some(value)) }
     }
 
+    /// A vector of one party's, where it is given.
+    pub fn of(owner: usize, shape: (Ring, usize), value: Option<&'v Vector>) -> Own<'v> {
+        Own { owner: Some(owner), shape, value: Value::Given(value) }
+    }
+
     /// A uniform one of every party's, or of one party's.
     pub fn random(owner: Option<usize>, shape: (Ring, usize)) -> Own<'v> {
         Own { owner, shape, value: Value::Random }
@@ -68,7 +73,7 @@ impl<'v> Own<'v> {
 /// A vector in the making: with its mask, and what this party has of it for and from each peer.
 pub(crate) struct Pending {
     owner: Option<usize>,
-    shape: (Ring, usize),
+    pub shape: (Ring, usize),
     /// This party's own vector, and by peer v of it.
     pub x: Option<Wiped<Vector>>,
     pub v: Vec<Wiped<Vector>>,

@@ -97,6 +97,22 @@ impl Spdz2k {
                 c.mul_assign(&b);
                 [a, b, c].map(|x| (bits, x)).to_vec()
             }
+            Kind::OneSided { left, right, bits } => {
+                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(bits), len)));
+                let mut c = a.clone();
+                c.mul_assign(&b);
+                let a = self.deal_to(dealer, &mut drawn, left, (bits, &a));
+                let b = self.deal_to(dealer, &mut drawn, right, (bits, &b));
+                let c = self.deal(dealer, &mut drawn, (bits, &c));
+                return Material { vectors: vec![a, b, c], bits: vec![] };
+            }
+            Kind::Owned { owner, bits } => {
+                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(bits), len)));
+                let mut c = a.clone();
+                c.mul_assign(&b);
+                let vectors = [a, b, c].map(|x| self.deal_to(dealer, &mut drawn, owner, (bits, &x)));
+                return Material { vectors: vectors.into(), bits: vec![] };
+            }
             Kind::BitTriple => {
                 let [a, b] = [0; 2].map(|_| drawn.draw::<Bits>((1, len)));
                 let mut c = a.clone();
@@ -126,11 +142,7 @@ impl Spdz2k {
             Kind::Random { bits } => vec![(bits, drawn.draw((wide(bits), len)))],
             Kind::Mask { owner, bits } => {
                 let mask: Vector = drawn.draw((wide(bits), len));
-                let mut dealt = self.deal(dealer, &mut drawn, (bits, &mask));
-                dealt.share = mask;
-                if self.keys.me != owner {
-                    dealt.share.scale(0);
-                }
+                let dealt = self.deal_to(dealer, &mut drawn, owner, (bits, &mask));
                 return Material { vectors: vec![dealt], bits: vec![] };
             }
             Kind::RandomBit { bits } => vec![(bits, to_elements(&drawn.draw((1, len)), wide(bits)))],
@@ -171,7 +183,17 @@ impl Spdz2k {
         };
         let mut tags = value.clone();
         tags.scale(dealer.alpha);
-        Tagged { ring: Ring::of(bits), share: share(value), tag: share(&tags) }
+        Tagged { ring: Ring::of(bits), share: share(value), tag: share(&tags), known: None }
+    }
+
+    /// The same of a vector that is all of one party's share.
+    fn deal_to(&self, dealer: &Dealer, drawn: &mut Stream, owner: usize, (bits, value): (u32, &Vector)) -> Tagged {
+        let mut dealt = self.deal(dealer, drawn, (bits, value));
+        dealt.share = value.clone();
+        if self.keys.me != owner {
+            dealt.share.scale(0);
+        }
+        dealt
     }
 
     /// Bits in the form of the session's.

@@ -28,6 +28,14 @@ const BITS: Choice = Choice {
            paper's protocols on them (paper) or without",
 };
 
+/// What random bits are made of.
+const RANDOM_BITS: Choice = Choice {
+    name: "random_bits",
+    values: &["dabit", "sqrt"],
+    help: "how random bits are made: from bits that each of two parties proves, where bits have MACs (dabit), or by \
+           square roots as in the paper, which other sessions do anyway (sqrt)",
+};
+
 /// How long keys are.
 const MAC: Choice = Choice {
     name: "mac",
@@ -45,6 +53,7 @@ const ALLOW_WEAK: Choice = Choice {
 
 const OPTIONS: &[Choice] = &[
     BITS,
+    RANDOM_BITS,
     MAC,
     ALLOW_WEAK,
     #[cfg(feature = "testing")]
@@ -57,7 +66,10 @@ fn params(choices: &Choices) -> Result<Params> {
         "48" => 48,
         _ => 64,
     };
-    let params = Params::new(key_bits, choices.of(&ALLOW_WEAK) == "yes")?;
+    let mut params = Params::new(key_bits, choices.of(&ALLOW_WEAK) == "yes")?;
+    if choices.of(&RANDOM_BITS) == "sqrt" {
+        params = params.with_bits_by_roots();
+    }
     Ok(match choices.of(&BITS) {
         "elements" => params.with_bits_as_elements(),
         "paper" => params.as_in_the_paper(),
@@ -84,6 +96,7 @@ impl Family for Spdz2k {
         options: OPTIONS,
         workloads: &[
             "mul",
+            "mul-owned",
             "random-bit",
             "edabit",
             "dabit",

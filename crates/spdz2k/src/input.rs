@@ -44,7 +44,7 @@ impl Spdz2k {
         }
         let (bit, len) = (Ring::of(1), rows * lanes);
         let value = value.map(|bits| to_elements(bits, bit));
-        let elements = self.share_input(ctx, owner, (bit, len), value.as_ref()).await?;
+        let elements = self.share_input(ctx, owner, (bit, len), value.as_ref()).await?.known_to(None);
         Ok(SharedBits::elements(TaggedBits { rows, lanes, elements }))
     }
 
@@ -92,10 +92,11 @@ impl Spdz2k {
         }
     }
 
-    /// x + value, which all know, in the ring of the shares.
+    /// x + value, which all know, in the ring of the shares. Who knows all of x adds it to its share, and otherwise
+    /// party 0.
     pub(crate) fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
         let mut sum = x.clone();
-        if self.keys.me == 0 {
+        if self.keys.me == x.known.unwrap_or(0) {
             sum.share.add_assign(value);
         }
         let mut tag = value.clone();

@@ -37,6 +37,9 @@ pub struct Keys {
     /// What a cheater in a test adds to its factors towards party 0.
     #[cfg(feature = "testing")]
     pub(crate) lie: Cell<i128>,
+    /// Which of the values of a one-sided triple a cheater in a test authenticates otherwise, and by how much.
+    #[cfg(feature = "testing")]
+    pub(crate) other: Cell<Option<(usize, i128)>>,
     /// Whether a cheater in a test takes another bit for a MAC than its element is.
     #[cfg(feature = "testing")]
     pub(crate) flips: Cell<bool>,
@@ -165,6 +168,8 @@ impl Keys {
             #[cfg(feature = "testing")]
             lie: Cell::new(0),
             #[cfg(feature = "testing")]
+            other: Cell::new(None),
+            #[cfg(feature = "testing")]
             flips: Cell::new(false),
             #[cfg(feature = "testing")]
             no_bit: Cell::new(None),
@@ -287,6 +292,12 @@ impl Keys {
     /// From here on the factors that go into transfers towards party 0 are off by so much.
     pub fn insecure_lie(&self, by: i128) {
         self.lie.set(by);
+    }
+
+    /// From here on one of the values of triples that parties know is authenticated as so much more: a, ahat, a share
+    /// of c~, of ch~, beta, b, a share of c, in this order; c of a triple that one party knows is the next.
+    pub fn insecure_mislead(&self, which: usize, by: i128) {
+        self.other.set(Some((which, by)));
     }
 
     /// From here on the first bit that is chosen for a MAC is another one than its element.

@@ -9,13 +9,16 @@
 //! | open | `open` | 1 | 1 |
 //! | check of openings | `check` | 5, 6 with bits; 7 if n > 2 | s of s bits and s of K + s bits |
 //! | input, by its owner | `input` | 1, for the others | 1 |
-//! | product, AND | `mul` | 1 | one for each element of both operands |
+//! | product, AND | `mul` | 1 | one for each element of both operands; less where parties know operands |
 //! | shuffle | `shuffle` | for each party a network of switches | |
 //! | what a session starts from | `keys` | 4 | |
 //! | correlations | `make` | offline | |
 //! | authentication of what a party knows | `authenticate` | 4 | |
 //! | openings of whole words, and their check | `words` | 5 | |
 //! | multiplication triples | `triple` | 37 | |
+//! | one-sided triples | `onesided` | 37 | |
+//! | triples that one party knows | `provenproduct` | 7 | |
+//! | random bits of two parties | `provenbit` | | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
@@ -36,6 +39,7 @@ mod coins;
 #[cfg(feature = "testing")]
 mod dealer;
 mod edabit;
+mod factors;
 mod family;
 mod forms;
 mod input;
@@ -45,12 +49,16 @@ mod link;
 mod macs;
 mod make;
 mod mul;
+mod onesided;
 mod open;
 mod paper;
 pub mod params;
 mod party;
 mod proved;
+mod provenbit;
+mod provenproduct;
 mod randbit;
+mod sacrifice;
 mod shared;
 mod sharing;
 mod shuffle;

@@ -98,6 +98,9 @@ impl Spdz2k {
 
     /// Random bits as elements, and in the form of the session's bits.
     pub(crate) async fn make_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
+        if self.keys.params.bits_from_proofs(self.keys.parties) {
+            return self.dabits_by_proofs(ctx, ring, len).await;
+        }
         let elements = self.bits_by_roots(ctx, ring, len).await?;
         if !self.has_macs() {
             return Ok((elements.clone(), self.low_bits(&elements)));

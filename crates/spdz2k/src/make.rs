@@ -4,7 +4,10 @@
 //! |---|---|---|
 //! | random element, mask | authentication of what is random | |
 //! | triple | `triple` | |
-//! | random bit over Z_2^k | a random element and a triple over Z_2^(k+2) (`randbit`) | 3 over Z_2^(k+2) |
+//! | one-sided triple | `onesided` | |
+//! | triple that one party knows | `provenproduct` | |
+//! | random bit over Z_2^k, two parties | proven bits and a one-sided triple (`provenbit`) | 2 over Z_2^(k-1) |
+//! | random bit over Z_2^k, others | a random element and a triple over Z_2^(k+2) (`randbit`) | 3 over Z_2^(k+2) |
 //! | bits with MACs: triples, masks | `bittriple`, `tinyot` | |
 //! | bit with MACs that is an element, daBit | `link` | sg' bits; 1 more for a daBit |
 //! | edaBit, truncation mask | bits that parties prove, added up with bit triples (`edabit`) | 2 bits an AND |
@@ -39,6 +42,13 @@ impl Spdz2k {
         Ok(match *kind {
             Kind::Triple { bits: 1 } => vectors(self.bit_triples_as_elements(ctx, len).await?.into()),
             Kind::Triple { bits } => vectors(self.triples(ctx, Ring::of(bits), len).await?.into()),
+            Kind::OneSided { left, right, bits } => {
+                vectors(self.one_sided_triples(ctx, [left, right], (Ring::of(bits), len)).await?.into())
+            }
+            Kind::Owned { owner, bits } => {
+                let made = self.keys.own_triples(ctx, owner, Ring::of(bits), len).await?;
+                vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
+            }
             Kind::Random { bits } => vectors(vec![self.random_elements(ctx, None, (Ring::of(bits), len)).await?]),
             Kind::Mask { owner, bits } => {
                 vectors(vec![self.random_elements(ctx, Some(owner), (Ring::of(bits), len)).await?])
@@ -55,16 +65,36 @@ impl Spdz2k {
                 let (elements, bits) = self.make_dabits(ctx, Ring::of(bits), len).await?;
                 Material { vectors: vec![elements], bits: vec![bits] }
             }
-            Kind::RandomBit { bits } => vectors(vec![self.bits_by_roots(ctx, Ring::of(bits), len).await?]),
+            Kind::RandomBit { bits } => vectors(vec![self.make_random_bits(ctx, Ring::of(bits), len).await?]),
             Kind::EdaBit { bits, ring, cut } => self.make_edabits(ctx, (bits, Ring::of(ring)), cut, len).await?,
             Kind::TruncMask { bits, cut } => self.make_trunc_masks(ctx, Ring::of(bits), cut, len).await?,
         })
+    }
+
+    /// Random bits as elements; checked.
+    async fn make_random_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
+        match self.keys.params.bits_from_proofs(self.keys.parties) {
+            true => self.bits_by_proofs(ctx, ring, len).await,
+            false => self.bits_by_roots(ctx, ring, len).await,
+        }
     }
 
     /// Triples, as shares of values.
     pub(crate) async fn triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<[Tagged; 3]> {
         let made = self.keys.triples(ctx, ring, len).await?;
         Ok([made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared)))
+    }
+
+    /// One-sided triples, as shares of values.
+    pub(crate) async fn one_sided_triples(
+        &self,
+        ctx: &Ctx,
+        [left, right]: [usize; 2],
+        (ring, len): (Ring, usize),
+    ) -> Result<[Tagged; 3]> {
+        let made = self.keys.one_sided_triples(ctx, [left, right], ring, len).await?;
+        let [a, b, c] = [made.a, made.b, made.c].map(|shared| Tagged::of(ring, &shared));
+        Ok([a.known_to(Some(left)), b.known_to(Some(right)), c])
     }
 
     /// Random elements that nobody knows, or one party only: its share is the element, the others' are 0.

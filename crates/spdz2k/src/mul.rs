@@ -1,5 +1,16 @@
 //! Products: [x y] = [c] + d [b] + [a] e + d e, where d = x - a and e = y - b are opened. A matrix product takes a
 //! triple for each product of two elements.
+//!
+//! Who knows x and y decides of which triples, where it is not over Z_2, whose triples take less than others:
+//!
+//! | known | triple | opened, by whom |
+//! |---|---|---|
+//! | neither | any | d and e, by all |
+//! | x to P_i, y to P_j | one-sided | d by P_i, e by P_j |
+//! | both to P_i | one that P_i knows; P_i knows the product | d and e, by P_i |
+//! | x to P_i | both: a_i, b_i of P_i; a_j, b_j of P_i and P_j | x - a_i, all x - a_j by P_i; e = y - sum b by all |
+//!
+//! In the last case [x y] = [x] e + sum over all j of [c_j] + (x - a_j) [b_j].
 
 use std::borrow::Cow;
 
@@ -27,18 +38,58 @@ impl Spdz2k {
         if [left, right] != lens {
             return Err(Misuse::Length { what: "a product", left, right }.into());
         }
-        let triples =
-            |count| async move { self.draw(ctx, Kind::Triple { bits: ring.bits() }, count).await?.into_vectors() };
         // A sum of products is that of products apart.
         let Form::MatMul { m, k, n } = form else {
-            return self.multiply_with(ctx, form, [x, y], triples(left).await?).await;
+            return self.multiply_each(ctx, form, [x, y]).await;
         };
         let rows = || Cow::Owned((0..m * n * k).map(|at| (at / (n * k) * k + at % k) as u32).collect());
         let columns = || Cow::Owned((0..m * n * k).map(|at| (at % k * n + at / k % n) as u32).collect());
         let x = x.linear(&Linear::Gather(Positions::later(m * n * k, &rows)));
         let y = y.linear(&Linear::Gather(Positions::later(m * n * k, &columns)));
-        let form = Form::Dot { outer: m * n, axis: k, inner: 1 };
-        self.multiply_with(ctx, form, [&x, &y], triples(m * n * k).await?).await
+        self.multiply_each(ctx, Form::Dot { outer: m * n, axis: k, inner: 1 }, [&x, &y]).await
+    }
+
+    /// Products, or sums of them, with triples by who knows the factors.
+    async fn multiply_each(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
+        let shape @ (ring, len) = x.shape();
+        let known = |x: &Tagged| x.known.filter(|_| ring.bits() > 1);
+        let triples = match (known(x), known(y)) {
+            (Some(of_x), Some(of_y)) if of_x == of_y => self.owned(ctx, of_x, shape).await?,
+            (Some(of_x), Some(of_y)) => self.one_sided(ctx, [of_x, of_y], shape).await?,
+            (Some(owner), None) => return self.multiply_known(ctx, form, owner, [x, y]).await,
+            (None, Some(owner)) => return self.multiply_known(ctx, form, owner, [y, x]).await,
+            (None, None) => self.draw(ctx, Kind::Triple { bits: ring.bits() }, len).await?.into_vectors()?,
+        };
+        self.multiply_with(ctx, form, [x, y], triples).await
+    }
+
+    /// The same where one party knows x, and y is shared by all: with a triple that it knows, and a one-sided one with
+    /// each other party.
+    async fn multiply_known(&self, ctx: &Ctx, form: Form, owner: usize, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
+        let (shape @ (_, len), wide) = (x.shape(), x.share.ring());
+        let mut triples = vec![self.owned(ctx, owner, shape).await?];
+        for other in (0..self.keys.parties).filter(|&other| other != owner) {
+            triples.push(self.one_sided(ctx, [owner, other], shape).await?);
+        }
+        let differences: Vec<Tagged> = triples.iter().map(|[a, ..]| x.zip(a, Vector::sub_assign)).collect();
+        let differences = Tagged::concat(&differences.iter().collect::<Vec<_>>());
+        let rest = triples.iter().fold(y.clone().known_to(None), |rest, [_, b, _]| rest.zip(b, Vector::sub_assign));
+        let of_x = async |ctx: Ctx| self.open_known(&ctx, &[(owner, &differences)]).await;
+        let of_y = async |ctx: Ctx| self.open_elements(&ctx, &rest).await;
+        let (of_x, of_y) = ctx.join(of_x, of_y).await?;
+        let e = of_y.convert(wide);
+        let mut product = summed(form, &triples[0][2]).known_to(None);
+        form.accumulate(&mut product.share, &x.share, &e);
+        form.accumulate(&mut product.tag, &x.tag, &e);
+        for (i, [_, b, c]) in triples.iter().enumerate() {
+            let d = of_x[0].slice(i * len..(i + 1) * len).convert(wide);
+            form.accumulate(&mut product.share, &d, &b.share);
+            form.accumulate(&mut product.tag, &d, &b.tag);
+            if i > 0 {
+                product.change(&summed(form, c), Vector::add_assign);
+            }
+        }
+        Ok(product)
     }
 
     /// Products, or sums of them, with triples that are at hand.
@@ -51,12 +102,8 @@ impl Spdz2k {
     ) -> Result<Tagged> {
         let len = x.shape().1;
         let [d, e] = [x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign)];
-        let both = self.open_elements(ctx, &Tagged::concat(&[&d, &e])).await?.convert(d.share.ring());
-        let (d, e) = (both.slice(0..len), both.slice(len..2 * len));
-        let mut product = match form {
-            Form::Dot { outer, axis, inner } => c.map(|c| c.sum_axis(outer, axis, inner)),
-            Form::Product | Form::MatMul { .. } => c,
-        };
+        let [d, e] = self.open_differences(ctx, [&d, &e]).await?;
+        let mut product = summed(form, &c);
         for (of, a, b) in [(&mut product.share, &a.share, &b.share), (&mut product.tag, &a.tag, &b.tag)] {
             form.accumulate(of, &d, b);
             form.accumulate(of, a, &e);
@@ -67,6 +114,17 @@ impl Spdz2k {
         };
         form.accumulate(&mut public, &d, &e);
         Ok(self.plus(&product, &public))
+    }
+
+    /// Both differences, in the ring of shares. One round.
+    async fn open_differences(&self, ctx: &Ctx, [d, e]: [&Tagged; 2]) -> Result<[Vector; 2]> {
+        let (len, wide) = (d.shape().1, d.share.ring());
+        if let (Some(of_d), Some(of_e)) = (d.known, e.known) {
+            let opened = self.open_known(ctx, &[(of_d, d), (of_e, e)]).await?;
+            return Ok([0, 1].map(|i| opened[i].convert(wide)));
+        }
+        let both = self.open_elements(ctx, &Tagged::concat(&[d, e])).await?.convert(wide);
+        Ok([both.slice(0..len), both.slice(len..2 * len)])
     }
 
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &SharedBits, y: &SharedBits) -> Result<SharedBits> {
@@ -112,6 +170,14 @@ impl Spdz2k {
         c.add_chosen(&a, &e);
         d.and_assign(&e);
         Ok(SharedBits::macs(c.flipped(&d, (self.keys.me == 0, *self.keys.delta))))
+    }
+}
+
+/// The products, or their sums.
+fn summed(form: Form, c: &Tagged) -> Tagged {
+    match form {
+        Form::Dot { outer, axis, inner } => c.map(|c| c.sum_axis(outer, axis, inner)),
+        Form::Product | Form::MatMul { .. } => c.clone(),
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Among more than two parties a share is told only after a sharing of zero was added to it, which grows from what
 //! pairs of parties know alike. Without it the share of a sum of inputs would tell each summand: the owner of an input
-//! has its mask as its share, and all know the difference.
+//! has its mask as its share, and all know the difference. Where one party has all of a value in its share, it alone
+//! tells it.
 
 use quorate_engine::{Checked, Ctx, Error, Opened, Result, Stocks};
 use quorate_ring::{Bits, Vector};
@@ -15,6 +16,8 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
+
+const UNTOLD: Error = Error::Bug { what: "an opening that its owner did not tell" };
 
 impl Spdz2k {
     /// The elements that shares are of, to compute on; noted for the check.
@@ -42,6 +45,33 @@ impl Spdz2k {
         let high = high.convert(self.keys.params.keys());
         let opened = sum.convert(ring);
         self.note(ctx, Note { ring, low: sum, high, tag: x.tag.clone() }, &told);
+        Ok(opened)
+    }
+
+    /// Vectors that one party knows each: it tells its share, and those of the others are zeros, which nobody tells.
+    /// What it tells is what is opened. Noted for the check.
+    pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
+        let peers = self.keys.peers();
+        let lows: Vec<Vector> = parts.iter().map(|(_, x)| x.share.convert(x.ring)).collect();
+        let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
+        for ((owner, x), low) in parts.iter().zip(&lows) {
+            match *owner == self.keys.me {
+                true => outgoing.extend(peers.iter().map(|&peer| (peer, low))),
+                false => incoming.push((*owner, x.shape())),
+            }
+        }
+        let mut told = ctx.exchange(&outgoing, &incoming).await?.into_iter();
+        let mut opened = Vec::new();
+        for ((owner, x), own) in parts.iter().zip(&lows) {
+            let low = if *owner == self.keys.me { own.clone() } else { told.next().ok_or(UNTOLD)? };
+            let mut high = x.share.clone();
+            high.shr_logical(x.ring.bits());
+            let high = high.convert(self.keys.params.keys());
+            let note = Note { ring: x.ring, low: low.convert(x.share.ring()), high, tag: x.tag.clone() };
+            self.note(ctx, note, std::slice::from_ref(&low));
+            opened.push(low);
+        }
+        ctx.opened(());
         Ok(opened)
     }
 

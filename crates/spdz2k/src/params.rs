@@ -17,6 +17,8 @@ use quorate_ring::Ring;
 pub struct Params {
     key_bits: u32,
     bits: BitForms,
+    /// Whether random bits come from square roots wherever they can.
+    roots: bool,
 }
 
 /// In which form bits are, and what is made of them.
@@ -32,7 +34,7 @@ enum BitForms {
 
 impl Default for Params {
     fn default() -> Self {
-        Params { key_bits: 64, bits: BitForms::Auto }
+        Params { key_bits: 64, bits: BitForms::Auto, roots: false }
     }
 }
 
@@ -43,7 +45,7 @@ impl Params {
     /// [`Misuse`] for another number.
     pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
         match (key_bits, allow_weak) {
-            (64 | 48, _) | (32, true) => Ok(Params { key_bits, bits: BitForms::Auto }),
+            (64 | 48, _) | (32, true) => Ok(Params { key_bits, ..Params::default() }),
             (32, false) => {
                 let what = "mac=32 gives 26 bits of statistical security, 40 are usual: take 48, or allow_weak";
                 Err(Misuse::Other { what }.into())
@@ -55,7 +57,7 @@ impl Params {
     /// Keys so short that forgeries pass often enough to be counted.
     #[cfg(feature = "testing")]
     pub fn insecure(key_bits: u32) -> Params {
-        Params { key_bits, bits: BitForms::Auto }
+        Params { key_bits, ..Params::default() }
     }
 
     /// The same with bits as elements, whatever the number of parties.
@@ -66,6 +68,17 @@ impl Params {
     /// The same with the protocols of the paper: bits as elements, masks out of random bits, its circuit of carries.
     pub fn as_in_the_paper(self) -> Params {
         Params { bits: BitForms::Paper, ..self }
+    }
+
+    /// The same with random bits by square roots, whatever the number of parties.
+    pub fn with_bits_by_roots(self) -> Params {
+        Params { roots: true, ..self }
+    }
+
+    /// Whether so many parties make random bits of bits that they prove: two that have MACs on their bits, unless they
+    /// ask for square roots.
+    pub(crate) fn bits_from_proofs(self, parties: usize) -> bool {
+        self.bits_have_macs(parties) && !self.roots
     }
 
     /// Whether masks are put together from random bits, and carries computed as in the paper.

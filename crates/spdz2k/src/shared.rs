@@ -68,3 +68,9 @@ pub(crate) fn blank(like: &Vector) -> Vector {
 pub(crate) fn sum(parts: &[Shared]) -> Shared {
     parts[1..].iter().fold(parts[0].clone(), |sum, part| sum.plus(part))
 }
+
+/// One after the other.
+pub(crate) fn joined(parts: &[&Shared]) -> Shared {
+    let all = |of: fn(&Shared) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
+    Shared { share: all(|part| &part.share), tag: all(|part| &part.tag) }
+}

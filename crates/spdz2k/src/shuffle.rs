@@ -59,9 +59,17 @@ impl Spdz2k {
             self.share_input(&ctx, owner, (ring, count), value).await
         };
         let settings = ctx.join_all(self.keys.parties, input).await?;
-        let all = Tagged::concat(&settings.iter().collect::<Vec<_>>());
-        let squares = self.multiply(ctx, Form::Product, &all, &all).await?;
-        let rest = self.open_elements(ctx, &squares.zip(&all, Vector::sub_assign)).await?;
+        let mut triples = Vec::new();
+        for owner in 0..self.keys.parties {
+            triples.push(self.owned(ctx, owner, (ring, count)).await?);
+        }
+        let square = async |ctx: Ctx, owner: usize| {
+            let (own, triples) = (&settings[owner], triples[owner].clone());
+            self.multiply_with(&ctx, Form::Product, [own, own], triples).await
+        };
+        let squares = ctx.join_all(self.keys.parties, square).await?;
+        let rests: Vec<Tagged> = squares.iter().zip(&settings).map(|(x, y)| x.zip(y, Vector::sub_assign)).collect();
+        let rest = self.open_elements(ctx, &Tagged::concat(&rests.iter().collect::<Vec<_>>())).await?;
         match ctx.is_dry() || is_zero(&rest) {
             true => Ok(settings),
             false => Err(Error::Cheating { check: BITS }),

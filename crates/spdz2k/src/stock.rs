@@ -23,6 +23,22 @@ pub enum Kind {
         /// k.
         bits: u32,
     },
+    /// Random elements a, b and their product: one party knows a, and another one b.
+    OneSided {
+        /// Who knows a: the smaller number.
+        left: usize,
+        /// Who knows b.
+        right: usize,
+        /// k.
+        bits: u32,
+    },
+    /// Random elements a, b and their product, all of which one party knows.
+    Owned {
+        /// Who knows them.
+        owner: usize,
+        /// k.
+        bits: u32,
+    },
     /// A random element.
     Random {
         /// k.
@@ -76,6 +92,10 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Kind::Triple { bits } => write!(f, "triple mod 2^{bits}"),
+            Kind::OneSided { left, right, bits } => {
+                write!(f, "one-sided triple of parties {left} and {right} mod 2^{bits}")
+            }
+            Kind::Owned { owner, bits } => write!(f, "triple of party {owner} mod 2^{bits}"),
             Kind::Random { bits } => write!(f, "random element mod 2^{bits}"),
             Kind::Mask { owner, bits } => write!(f, "mask of party {owner} mod 2^{bits}"),
             Kind::BitTriple => write!(f, "triple of bits"),
@@ -123,7 +143,9 @@ impl Stocks for Spdz2k {
     fn layout(&self, kind: &Kind) -> Layout {
         let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
         let (vectors, bits) = match *kind {
-            Kind::Triple { bits } => (over(bits, &[1; 3]), vec![]),
+            Kind::Triple { bits } | Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => {
+                (over(bits, &[1; 3]), vec![])
+            }
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::BitMask { .. } => (vec![], vec![1]),
             Kind::Link => (over(1, &[1]), vec![1]),
@@ -141,7 +163,7 @@ impl Stocks for Spdz2k {
     fn blank(&self, dry: bool, (ring, len): (Ring, usize)) -> Tagged {
         let wide = self.keys.params.shares(ring);
         let blank = if dry { Vector::shape(wide, len) } else { Vector::zeros(wide, len) };
-        Tagged { ring, share: blank.clone(), tag: blank }
+        Tagged { ring, share: blank.clone(), tag: blank, known: None }
     }
 
     fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> SharedBits {
@@ -182,7 +204,26 @@ impl Spdz2k {
     /// A random element that its owner knows.
     pub(crate) async fn mask(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<Tagged> {
         let [mask] = self.draw(ctx, Kind::Mask { owner, bits: ring.bits() }, len).await?.into_vectors()?;
-        Ok(mask)
+        Ok(mask.known_to(Some(owner)))
+    }
+
+    /// Triples of which one party knows a, and another one b.
+    pub(crate) async fn one_sided(
+        &self,
+        ctx: &Ctx,
+        [of_a, of_b]: [usize; 2],
+        (ring, len): (Ring, usize),
+    ) -> Result<[Tagged; 3]> {
+        let kind = Kind::OneSided { left: of_a.min(of_b), right: of_a.max(of_b), bits: ring.bits() };
+        let [first, second, c] = self.draw(ctx, kind, len).await?.into_vectors()?;
+        let (a, b) = if of_a < of_b { (first, second) } else { (second, first) };
+        Ok([a.known_to(Some(of_a)), b.known_to(Some(of_b)), c])
+    }
+
+    /// Triples that one party knows.
+    pub(crate) async fn owned(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<[Tagged; 3]> {
+        let triples = self.draw(ctx, Kind::Owned { owner, bits: ring.bits() }, len).await?.into_vectors()?;
+        Ok(triples.map(|part: Tagged| part.known_to(Some(owner))))
     }
 
     pub(crate) async fn draw_edabits(

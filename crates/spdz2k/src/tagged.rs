@@ -1,5 +1,9 @@
 //! Shares with tags. A value x of Z_2^k is the sum of all parties' shares in Z_2^(k+s), modulo 2^k; the sum of the tags
 //! is alpha times that of the shares, modulo 2^(k+s).
+//!
+//! Values that one party knows are marked with it: its share is all of them, and those of the others are zeros. An
+//! input is such a value, and so is what linear maps and public numbers make of inputs of one party. The mark follows
+//! from the program alone, alike at all parties and in dry runs; a value without one may be anything.
 
 use quorate_engine::{Linear, Update};
 use quorate_ring::{Ring, Vector};
@@ -13,6 +17,8 @@ pub struct Tagged {
     pub(crate) ring: Ring,
     pub(crate) share: Vector,
     pub(crate) tag: Vector,
+    /// Who knows all of it, and has all of it in its share.
+    pub(crate) known: Option<usize>,
 }
 
 impl Tagged {
@@ -28,10 +34,10 @@ impl Tagged {
 
     /// What a linear function makes of share and tag.
     pub(crate) fn map(&self, function: impl Fn(&Vector) -> Vector) -> Tagged {
-        Tagged { ring: self.ring, share: function(&self.share), tag: function(&self.tag) }
+        Tagged { share: function(&self.share), tag: function(&self.tag), ..*self }
     }
 
-    /// What a bilinear function makes of two shares, and of their tags.
+    /// What a function that is linear in both makes of two shares, and of their tags.
     pub(crate) fn zip(&self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) -> Tagged {
         let mut result = self.clone();
         result.change(other, function);
@@ -42,11 +48,17 @@ impl Tagged {
     pub(crate) fn change(&mut self, other: &Tagged, function: impl Fn(&mut Vector, &Vector)) {
         function(&mut self.share, &other.share);
         function(&mut self.tag, &other.tag);
+        self.known = self.known.filter(|_| self.known == other.known);
+    }
+
+    /// The same, of which it is said who knows it.
+    pub(crate) fn known_to(self, known: Option<usize>) -> Tagged {
+        Tagged { known, ..self }
     }
 
     /// Shares of values over this ring.
     pub(crate) fn of(ring: Ring, shared: &Shared) -> Tagged {
-        Tagged { ring, share: shared.share.clone(), tag: shared.tag.clone() }
+        Tagged { ring, share: shared.share.clone(), tag: shared.tag.clone(), known: None }
     }
 
     /// Half of them, where all shares and tags are even; modulo half as much.
@@ -63,7 +75,8 @@ impl Tagged {
 
     pub(crate) fn concat(parts: &[&Tagged]) -> Tagged {
         let all = |of: fn(&Tagged) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
-        Tagged { ring: parts[0].ring, share: all(|part| &part.share), tag: all(|part| &part.tag) }
+        let known = parts[0].known.filter(|_| parts.iter().all(|part| part.known == parts[0].known));
+        Tagged { ring: parts[0].ring, share: all(|part| &part.share), tag: all(|part| &part.tag), known }
     }
 
     /// A linear map of the values: rings and public factors are meant for those, and are wider here.

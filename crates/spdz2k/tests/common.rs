@@ -126,7 +126,9 @@ pub fn combined_bits(deltas: [u128; 2], parts: [&InsecureBits; 2], what: &str) -
 pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), what: &str) {
     let low = |x: &Vector, bits: u32| x.convert(Ring::of(bits)).to_u64s();
     match *kind {
-        Kind::Triple { bits } => assert!(are_products(&values[0], &values[1], &values[2], Ring::of(bits)), "{what}"),
+        Kind::Triple { bits } | Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => {
+            assert!(are_products(&values[0], &values[1], &values[2], Ring::of(bits)), "{what}")
+        }
         Kind::BitTriple => {
             let [a, b, c] = [0, 1, 2].map(|i| low(&bits[i], 1));
             assert!(a.iter().zip(&b).zip(&c).all(|((a, b), c)| a & b == *c), "{what}");

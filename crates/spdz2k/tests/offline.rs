@@ -1,7 +1,7 @@
 //! Programs on correlations that parties make: right, at the cost of a dry run, and kinds are what they should be.
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
+use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
@@ -56,7 +56,9 @@ fn programs_are_right_on_what_was_made_for_them() {
     let values = [5i64, -7, 30, -100];
     let elements = weak().with_bits_as_elements();
     let paper = weak().as_in_the_paper();
-    let cases = [(2, weak(), 8), (2, elements, 8), (2, paper, 8), (3, weak(), 8), (2, Params::default(), 64)];
+    let roots = weak().with_bits_by_roots();
+    let cases =
+        [(2, weak(), 8), (2, roots, 8), (2, elements, 8), (2, paper, 8), (3, weak(), 8), (2, Params::default(), 64)];
     for (n, params, k) in cases {
         let ring = Ring::of(k);
         let program = async |s: &Spdz2k, ctx: &Ctx| {
@@ -82,6 +84,88 @@ fn programs_are_right_on_what_was_made_for_them() {
     }
 }
 
+/// Inputs of different owners, through all local maps between an input and a product, and products that others than
+/// these two parties' values have a part in.
+#[test]
+fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
+    let values = [5i64, -7, 30, -100, 0, 127];
+    for (n, owners) in [(2, [0, 1]), (2, [1, 0]), (3, [2, 1]), (3, [0, 2])] {
+        let ring = Ring::of(8);
+        let program = async |s: &Spdz2k, ctx: &Ctx| {
+            let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &values));
+            let [x, y] = owners.map(|owner| async move { s.input(ctx, owner, (ring, 6), own(owner).as_ref()).await });
+            let (x, y) = (x.await?, y.await?);
+            let public = |value: u64| match ctx.is_dry() {
+                true => Vector::shape(ring, 6),
+                false => Vector::from_u64s(ring, &[value; 6]),
+            };
+            let x = s.linear(&s.add_public(&x, &public(3)), &Linear::Factors(&public(5)));
+            let parts = [0..2, 2..6].map(|range| s.linear(&y, &Linear::Slice(range)));
+            let y = s.sub(&s.concat(&[&parts[0], &parts[1]]), &s.linear(&y, &Linear::Shl(2)));
+            let both = s.add(&x, &y);
+            let matrix = Form::MatMul { m: 2, k: 3, n: 2 };
+            let products = [
+                s.mul(ctx, &x, &y).await?,
+                s.bilinear(ctx, matrix, &x, &y).await?,
+                s.mul(ctx, &x, &x).await?,
+                s.mul(ctx, &x, &both).await?,
+                s.mul(ctx, &s.add(&y, &s.public(&public(1))), &x).await?,
+                s.mul(ctx, &both, &both).await?,
+                s.mul(ctx, &s.mul(ctx, &x, &x).await?, &y).await?,
+            ];
+            revealed(s, ctx, &products).await
+        };
+        let predict = async |ctx: &Ctx| {
+            let s = Spdz2k::new_dry(n, ctx.me(), weak())?;
+            s.record_demand();
+            program(&s, ctx).await?;
+            Ok(s.take_demand())
+        };
+        let [left, right] = [owners[0].min(owners[1]), owners[0].max(owners[1])];
+        for (demand, _) in dry::together(&vec![0; n], Phase::Online, predict).unwrap() {
+            let drawn = |kind| demand.totals().get(&kind).copied();
+            // Two products with sums that nobody knows are half of one owner's.
+            assert_eq!(drawn(Kind::OneSided { left, right, bits: 8 }), Some(6 + 12 + 6 + 6 + 6), "{owners:?} of {n}");
+            assert_eq!(drawn(Kind::Owned { owner: owners[0], bits: 8 }), Some(6 + 6 + 6 + 6), "{owners:?} of {n}");
+            assert_eq!(drawn(Kind::Owned { owner: owners[1], bits: 8 }), None, "{owners:?} of {n}");
+            assert_eq!(drawn(Kind::Triple { bits: 8 }), Some(6), "{owners:?} of {n}");
+        }
+        let wrapped = |x: i64| i64::from(x as i8);
+        let x = values.map(|x| 5 * (x + 3));
+        let y = values.map(|y| y - 4 * y);
+        let product = |i: usize, j: usize| (0..3).map(|l| x[3 * i + l] * y[2 * l + j]).sum::<i64>();
+        let each = |of: fn(i64, i64) -> i64| x.iter().zip(&y).map(|(&x, &y)| wrapped(of(x, y))).collect::<Vec<_>>();
+        for done in run(n, weak(), program) {
+            let [plain, matrix, square, sum, more, both, cube] = <[Vec<i64>; 7]>::try_from(done).unwrap();
+            assert_eq!(plain, each(|x, y| x * y));
+            assert_eq!(matrix, [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(i, j)| wrapped(product(i, j))));
+            assert_eq!(square, each(|x, _| x * x));
+            assert_eq!(sum, each(|x, y| x * (x + y)));
+            assert_eq!(more, each(|x, y| x * (y + 1)));
+            assert_eq!(both, each(|x, y| (x + y) * (x + y)));
+            assert_eq!(cube, each(|x, y| x * x * y));
+        }
+    }
+}
+
+/// The design's figures: 5.7 and 2.9 kB a party for a random bit, by proofs of both parties.
+#[test]
+fn random_bits_and_dabits_take_the_bytes_of_the_design() {
+    let each = |params: Params, kind: Kind| {
+        let make = async |ctx: &Ctx| Spdz2k::new_dry(2, ctx.me(), params)?.make(ctx, &kind, 4096).await.map(|_| ());
+        let made = dry::together(&[0; 2], Phase::Offline, make).unwrap();
+        let sent = made[0].1.offline.sent.iter().sum::<u64>() / 4096;
+        println!("{kind}: {sent} bytes, {} rounds", made[0].1.offline.rounds);
+        sent
+    };
+    for (key_bits, bits, most, by_roots) in [(64, 64, 5_700, 9_600..9_800), (48, 32, 2_900, 4_800..5_000)] {
+        let params = Params::new(key_bits, false).unwrap();
+        assert!((most - 500..most).contains(&each(params, Kind::RandomBit { bits })));
+        assert!((most - 500..most).contains(&each(params, Kind::DaBit { bits })));
+        assert!(by_roots.contains(&each(params.with_bits_by_roots(), Kind::RandomBit { bits })));
+    }
+}
+
 /// What both parties' shares of one kind add up to.
 fn put_together(params: Params, kind: &Kind, len: usize) -> (Vec<Vector>, Vec<Vector>) {
     let ends: Vec<_> = made(params, kind, len, None).into_iter().map(|(done, _)| done.unwrap()).collect();
@@ -92,7 +176,15 @@ fn put_together(params: Params, kind: &Kind, len: usize) -> (Vec<Vector>, Vec<Ve
 
 #[test]
 fn random_bits_are_as_often_one_as_zero() {
-    for (params, k, len) in [(weak(), 1, 600), (weak(), 7, 600), (Params::default(), 63, 40)] {
+    let roots = weak().with_bits_by_roots();
+    for (params, k, len) in [
+        (weak(), 1, 600),
+        (weak(), 2, 600),
+        (weak(), 7, 600),
+        (roots, 7, 300),
+        (roots, 1, 300),
+        (Params::default(), 63, 40),
+    ] {
         let bits = &put_together(params, &Kind::RandomBit { bits: k }, len).0[0];
         let ones: u64 = bits.convert(Ring::of(1)).to_u64s().iter().sum();
         let spread = (len as f64).sqrt() * 3.0;
@@ -133,7 +225,12 @@ fn bits_with_macs_are_what_their_kinds_say() {
         let ones = |i: usize| bits[i].to_u64s().iter().sum::<u64>() as f64;
         assert!(len < 100 || [0, 1].map(ones).iter().all(|ones| (ones - 450.0).abs() < 75.0));
         put_together(params, &Kind::Link, len);
-        put_together(params, &Kind::DaBit { bits: 20 }, len.min(40));
+        for bits in [1, 2, 20] {
+            let (values, _) = put_together(params, &Kind::DaBit { bits }, len.min(40));
+            let ones = values[0].convert(Ring::of(1)).to_u64s().iter().sum::<u64>();
+            assert!(len < 40 || (5..36).contains(&ones), "{ones} of 40");
+        }
+        put_together(params.with_bits_by_roots(), &Kind::DaBit { bits: 20 }, len.min(40));
         for owner in [0, 1] {
             let ends = made(params, &Kind::BitMask { owner }, len, None).into_iter().map(|(done, _)| done.unwrap());
             let ends: Vec<_> = ends.collect();

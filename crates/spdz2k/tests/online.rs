@@ -12,7 +12,8 @@ use crate::tampered::a_change;
 
 const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
 
-/// Two inputs, their product, and where it is less than the first; both to all, the product to party 1 only, too.
+/// Two inputs, their product, and where it is less than the first; both to all, the product to party 1 only, too. Then
+/// the square of the first input, which its owner knows, times the product, which nobody does.
 async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     let ring = Ring::of(64);
     let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &VALUES));
@@ -21,11 +22,13 @@ async fn program(s: &Spdz2k, ctx: &Ctx) -> Result<Vec<Vec<i64>>> {
     let product = s.mul(ctx, &x, &y).await?;
     let less = s.lt(ctx, &product, &x, Width::Full).await?;
     let less = s.bit_to_ring(ctx, &less, ring).await?;
+    let more = s.mul(ctx, &s.mul(ctx, &x, &x).await?, &product).await?;
     let checked = s.check(ctx).await?;
     let revealed = [
         s.reveal(ctx, &checked, &product, None).await?,
         s.reveal(ctx, &checked, &less, None).await?,
         s.reveal(ctx, &checked, &product, Some(1)).await?,
+        s.reveal(ctx, &checked, &more, None).await?,
     ];
     let checked = s.check(ctx).await?;
     let believed = |value: Opened<Vector>| Ok(value.believe(&checked)?.into_inner().to_i64s());
@@ -53,7 +56,8 @@ fn wanted(me: usize) -> Vec<Vec<i64>> {
     let product: Vec<i64> = VALUES.iter().map(|x| x.wrapping_mul(*x)).collect();
     let less = product.iter().zip(VALUES).map(|(product, x)| i64::from(*product < x)).collect();
     let to_one = (me == 1).then(|| product.clone());
-    [product, less].into_iter().chain(to_one).collect()
+    let more = VALUES.iter().map(|x| x.wrapping_pow(4)).collect();
+    [product, less].into_iter().chain(to_one).chain([more]).collect()
 }
 
 #[test]

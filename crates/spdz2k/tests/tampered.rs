@@ -1,29 +1,35 @@
 //! A party that changes a message, at every message: the others abort, or have right correlations.
 //!
 //! What every run of the tests looks at is a part; `make adversary` tries all of `changes` at every message of two
-//! parties that make `KINDS`.
+//! parties that make `kinds`.
 
 use std::collections::BTreeMap;
 
 use quorate_engine::testing::{Change, Tampered};
-use quorate_engine::{Cause, Ctx, Error};
+use quorate_engine::{Cause, Ctx, Error, Result};
 use quorate_ring::Ring;
 use quorate_spdz2k::{Keys, Kind, Params, Triples};
 
 use crate::common::{are_products, assert_kind, both, combined, made, run};
 
 /// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
-const KINDS: [(Kind, usize, usize); 9] = [
-    (Kind::Triple { bits: 1 }, 5, 5),
-    (Kind::BitTriple, 5, 1),
-    (Kind::BitMask { owner: 0 }, 5, 1),
-    (Kind::Link, 5, 2),
-    (Kind::DaBit { bits: 4 }, 3, 9),
-    (Kind::RandomBit { bits: 6 }, 3, 5),
-    (Kind::EdaBit { bits: 4, ring: 4, cut: 0 }, 3, 3),
-    (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 9),
-    (Kind::TruncMask { bits: 5, cut: 2 }, 2, 11),
-];
+fn kinds() -> Vec<(Params, Kind, usize, usize)> {
+    let usual = [
+        (Kind::Triple { bits: 1 }, 5, 5),
+        (Kind::OneSided { left: 0, right: 1, bits: 4 }, 3, 2),
+        (Kind::Owned { owner: 1, bits: 4 }, 3, 1),
+        (Kind::BitTriple, 5, 1),
+        (Kind::BitMask { owner: 0 }, 5, 1),
+        (Kind::Link, 5, 2),
+        (Kind::DaBit { bits: 4 }, 3, 9),
+        (Kind::RandomBit { bits: 6 }, 3, 5),
+        (Kind::EdaBit { bits: 4, ring: 4, cut: 0 }, 3, 3),
+        (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 9),
+        (Kind::TruncMask { bits: 5, cut: 2 }, 2, 11),
+    ];
+    let roots = (weak().with_bits_by_roots(), Kind::RandomBit { bits: 5 }, 3, 7);
+    usual.into_iter().map(|(kind, len, step)| (weak(), kind, len, step)).chain([roots]).collect()
+}
 
 /// Changes of a message.
 pub fn changes(message: usize) -> [Change; 6] {
@@ -54,14 +60,32 @@ fn is_told(error: &Error) -> bool {
 
 #[test]
 fn no_changed_message_leads_to_a_wrong_triple() {
-    let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(8));
+    let ring = Ring::of(8);
     let make = async |ctx: &Ctx, keys: &Keys| keys.triples(ctx, ring, 2).await;
-    for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
-        let messages = run(n, params, None, make)[cheat].messages;
-        let mut caught = 0;
-        for message in 0..messages {
+    no_changed_message_leads_to_wrong_triples(&[(2, 0), (2, 1), (3, 1)], (ring, 1), make);
+}
+
+/// Of parties 0 and 2, where party 2 cheats, or party 1, which has no factor: it takes part in all that is opened.
+#[test]
+fn no_changed_message_leads_to_a_wrong_one_sided_triple() {
+    let ring = Ring::of(8);
+    let make = async |ctx: &Ctx, keys: &Keys| keys.one_sided_triples(ctx, [2, 0], ring, 3).await;
+    no_changed_message_leads_to_wrong_triples(&[(3, 1), (3, 2)], (ring, 3), make);
+}
+
+fn no_changed_message_leads_to_wrong_triples(
+    cases: &[(usize, usize)],
+    (ring, step): (Ring, usize),
+    make: impl AsyncFn(&Ctx, &Keys) -> Result<Triples> + Sync,
+) {
+    let params = weak();
+    for &(n, cheat) in cases {
+        let messages = run(n, params, None, &make)[cheat].messages;
+        let (mut caught, mut tried) = (0, 0);
+        for message in (0..messages).step_by(step) {
+            tried += 1;
             let tampered = a_change(message);
-            let ends = run(n, params, Some((cheat, tampered)), make);
+            let ends = run(n, params, Some((cheat, tampered)), &make);
             let mut made: Vec<(u64, Triples)> = Vec::new();
             for (me, end) in ends.into_iter().enumerate() {
                 match end.done {
@@ -82,16 +106,16 @@ fn no_changed_message_leads_to_a_wrong_triple() {
                 assert!(are_products(&a, &b, &c, ring), "{what}");
             }
         }
-        println!("n {n}: {caught} of {messages} changed messages of party {cheat} were noticed");
-        assert!(messages > 20 && caught >= messages / 2, "n {n}: {caught} of {messages}");
+        println!("n {n}: {caught} of {tried} changed messages of party {cheat} were noticed");
+        assert!(tried > 20 && caught >= tried / 2, "n {n}: {caught} of {tried}");
     }
 }
 
 /// Whether a changed message is noticed; where it is not, what was made is right.
-fn is_noticed(kind: &Kind, len: usize, cheat: usize, tampered: Tampered) -> bool {
+fn is_noticed((params, kind): (Params, &Kind), len: usize, cheat: usize, tampered: Tampered) -> bool {
     let what = format!("{kind}: {tampered:?} of party {cheat}");
     let (mut ends, mut noticed) = (Vec::new(), false);
-    for (me, (done, _)) in made(weak(), kind, len, Some((cheat, tampered))).into_iter().enumerate() {
+    for (me, (done, _)) in made(params, kind, len, Some((cheat, tampered))).into_iter().enumerate() {
         match done {
             Ok(done) => ends.push(done),
             Err(error) if is_caught(&error) => noticed |= me != cheat,
@@ -111,13 +135,13 @@ fn weak() -> Params {
 
 #[test]
 fn no_changed_message_leads_to_a_wrong_correlation() {
-    for (kind, len, step) in KINDS {
+    for (params, kind, len, step) in kinds() {
         let (mut caught, mut tried) = (0, 0);
         for cheat in 0..2 {
-            let messages = made(weak(), &kind, len, None)[cheat].1;
+            let messages = made(params, &kind, len, None)[cheat].1;
             for message in (cheat..messages).step_by(step) {
                 let tampered = Tampered::bit(message, 5 + 37 * message);
-                caught += usize::from(is_noticed(&kind, len, cheat, tampered));
+                caught += usize::from(is_noticed((params, &kind), len, cheat, tampered));
                 tried += 1;
             }
         }
@@ -131,13 +155,13 @@ fn no_changed_message_leads_to_a_wrong_correlation() {
 #[ignore = "takes minutes: make adversary"]
 fn adversary_every_change_of_every_message_of_every_kind() {
     let mut all = 0;
-    for (kind, len, _) in KINDS {
+    for (params, kind, len, _) in kinds() {
         let mut found: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
         for cheat in 0..2 {
-            let messages = made(weak(), &kind, len, None)[cheat].1;
+            let messages = made(params, &kind, len, None)[cheat].1;
             for (message, change) in (0..messages).flat_map(|message| changes(message).map(|change| (message, change)))
             {
-                let noticed = is_noticed(&kind, len, cheat, Tampered { message, change });
+                let noticed = is_noticed((params, &kind), len, cheat, Tampered { message, change });
                 let name = match change {
                     Change::Bit(_) => "bit",
                     Change::LastBit => "last bit",

@@ -26,6 +26,7 @@ use crate::plan::sharings::assign::Deciding;
 use crate::plan::sharings::prices::Prices;
 use crate::run::ahead::{Ahead, leaving};
 use crate::run::executor::{Around, Executor};
+use crate::run::shapes::kept;
 use crate::work::Reveal;
 use crate::work::data::{Data, Plain, decode, decode_units};
 use crate::work::effort::Taken;
@@ -133,7 +134,7 @@ impl<B: Family> Worker<B> {
         let revealed = decoded(graph, &work.reveals, done.opened, job.units);
         // From here on this party can finish the run, and says so: it keeps what was computed until all tell what
         // became of it.
-        self.store.prepared(number, done.kept, after, graph.len());
+        self.store.prepared(number, kept(&self.backend, graph, done.kept), after, graph.len());
         if work.confirms() {
             run.confirm()?;
         }

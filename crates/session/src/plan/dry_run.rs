@@ -80,7 +80,9 @@ pub(crate) fn dry_run<B: Family>(
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
     if makes_ahead {
-        offline = prepare(&dry, &demand, parties, me)?;
+        let apart;
+        (offline, apart) = prepare(&dry, &demand, parties, me)?;
+        ran.apart |= apart;
     } else if !demand.totals().is_empty() {
         dry.forget();
         ran = run_dry(&dry, work, &schedule, (parties, me))?;
@@ -220,13 +222,14 @@ fn set_apart<B: Family>(dry: &B, executor: &mut Executor<'_, B>) -> Rc<Cell<Effo
     apart
 }
 
-fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<PredictedPhase> {
+/// The offline phase, and whether parties go different ways in it.
+fn prepare<B: Family>(dry: &B, demand: &Demand<B::Kind>, parties: usize, me: usize) -> Result<(PredictedPhase, bool)> {
     let again = demand.clone();
     let (tally, clock) = (charged(), own_seconds());
     let prepare = async |ctx: &Ctx| dry.prepare(ctx, again, async |_| Ok(())).await;
     let (_, costs) = dry::run(me, parties, Phase::Offline, prepare)?;
     let control_seconds = own_seconds() - clock;
-    Ok(PredictedPhase { traffic: costs.offline, work: charged() - tally, control_seconds })
+    Ok((PredictedPhase { traffic: costs.offline, work: charged() - tally, control_seconds }, costs.apart))
 }
 
 /// One step, or one conversion, at one party.
@@ -262,7 +265,7 @@ pub(crate) fn dry_run_of_step<B: Family>(
     let (online, demand, _) = recorded(&dry, options, || step.run(&dry, (parties, me)))?;
     let offline = match demand.totals().is_empty() {
         true => PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() },
-        false => prepare(&dry, &demand, parties, me)?,
+        false => prepare(&dry, &demand, parties, me)?.0,
     };
     Ok(PredictedStep { offline, online })
 }

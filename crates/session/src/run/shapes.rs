@@ -1,4 +1,9 @@
 //! Shapes in place of values.
+//!
+//! Families in which it matters who knows a value are told so of inputs, by the program. Of every other value that a
+//! run leaves for later ones nothing is said any more ([`kept`]): what a later run comes upon is what its dry run saw.
+
+use std::rc::Rc;
 
 use quorate_engine::Result;
 use quorate_gadgets::Computes;
@@ -7,22 +12,46 @@ use quorate_graph::{Graph, NodeId, Op};
 use quorate_ring::Bits;
 
 use crate::work::data::{Plain, phantom};
-use crate::work::value::Value;
+use crate::work::value::{Known, Value};
 
 /// The shape of a node's value in a sharing.
 pub(crate) fn shape_of<S: Computes>(dry: &S, graph: &Graph, id: NodeId, domain: Domain) -> Result<Value<S>> {
     let node = graph.node(id);
     if let Op::Shuffle { .. } = node.op {
         let each = node.inputs.iter().map(|&array| shape_of(dry, graph, array, Domain::A).map(secret(dry)));
-        return Ok(Value::Many(each.collect::<Result<_>>()?));
+        let mut all = Value::Many(each.collect::<Result<_>>()?);
+        nobody_knows(dry, &mut all);
+        return Ok(all);
     }
     let rows = || Bits::shape(node.dtype.bits() as usize, node.elements());
     Ok(match (phantom(node.dtype, node.elements()), domain) {
         (plain, _) if node.is_public() => Value::Public(plain),
         (_, Domain::Y) => Value::Labels(dry.public_labels(&rows())?),
         (Plain::Vector(_), Domain::B) => Value::Rows(dry.public_bits(&rows())),
-        (plain, _) => secret(dry)(Value::Public(plain)),
+        (plain, _) => {
+            let mut value = secret(dry)(Value::Public(plain));
+            if let (Value::Arith(x), Op::Input { owner }) = (&mut value, &node.op) {
+                dry.say_who_knows(x, Some(*owner));
+            }
+            value
+        }
     })
+}
+
+/// The values that a run leaves: of inputs it stays known whose they are, of others nothing.
+pub(crate) fn kept<S: Computes>(s: &S, graph: &Graph, mut values: Known<S>) -> Known<S> {
+    let others = values.iter_mut().filter(|(id, _)| !matches!(graph.node(**id).op, Op::Input { .. }));
+    // What was computed has no other user at the end of a run, and is not copied.
+    others.for_each(|(_, value)| nobody_knows(s, Rc::make_mut(value)));
+    values
+}
+
+fn nobody_knows<S: Computes>(s: &S, value: &mut Value<S>) {
+    match value {
+        Value::Arith(x) => s.say_who_knows(x, None),
+        Value::Many(all) => all.iter_mut().for_each(|one| nobody_knows(s, one)),
+        _ => (),
+    }
 }
 
 /// A public shape as that of shares.

@@ -1,0 +1,191 @@
+//! What triples are made of: products of one party's factor with another's, by oblivious transfer.
+//!
+//! **Source**: as [`crate::triple`], whose steps 1, 2 and 5 these are parts of. **Notation** as there: P_i chooses bits
+//! x, xh, y, and has a and ahat from them; P_j has B = beta + 2^sg' b; of a B the two have shares w and v modulo 2^W.
+
+use quorate_engine::{Ctx, Error, Linear, Result};
+use quorate_ot::source::Choices;
+use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
+
+use crate::coins::Coins;
+use crate::keys::Keys;
+use crate::words::is_zero;
+
+pub(crate) const DIVIDED: &str = "the divided multiplication triples";
+
+/// The bits of the OTs' rows: of x, of xh, of y.
+pub(crate) struct Rows {
+    pub bits: Vec<u32>,
+    of_x: usize,
+    of_xh: usize,
+}
+
+impl Rows {
+    pub fn new(keys: &Keys, ring: Ring) -> Rows {
+        let width = keys.params.values(ring).bits();
+        let (of_x, of_xh) = (ring.bits() as usize, width as usize);
+        let falling = |count: usize| (0..count as u32).map(move |weight| width - weight);
+        let bits = falling(of_x).chain(falling(of_xh)).chain(vec![width; keys.params.noise_bits()]);
+        Rows { bits: bits.collect(), of_x, of_xh }
+    }
+
+    /// The choice bits of so many triples as elements, by row.
+    pub fn chosen(&self, choices: &Bits, len: usize) -> Vec<Wiped<Vector>> {
+        let row = |(row, &bits): (usize, &u32)| {
+            Wiped(Wiped(choices.slice_lanes(row * len..(row + 1) * len)).to_vector(Ring::of(bits)))
+        };
+        self.bits.iter().enumerate().map(row).collect()
+    }
+}
+
+/// What the rows of one batch weigh: those of y as the coins say, for a and for ahat.
+pub(crate) struct Weights<'r> {
+    rows: &'r Rows,
+    /// r and rh, by row of y: one for each triple.
+    noise: [Vec<Vector>; 2],
+}
+
+impl Weights<'_> {
+    pub fn toss<'r>(coins: &mut Coins, rows: &'r Rows, (ring, len): (Ring, usize)) -> Weights<'r> {
+        let count = rows.bits.len() - rows.of_x - rows.of_xh;
+        let noise = [0; 2].map(|_| (0..count).map(|_| coins.draw(ring.bits(), (ring, len))).collect());
+        Weights { rows, noise }
+    }
+
+    /// What rows add up to in a, and in ahat.
+    pub fn sums(&self, ring: Ring, each: &[Wiped<Vector>]) -> [Wiped<Vector>; 2] {
+        let (x, rest) = each.split_at(self.rows.of_x);
+        let (xh, y) = rest.split_at(self.rows.of_xh);
+        let sum = |bits: &[Wiped<Vector>], noise: &[Vector]| {
+            let mut sum = Wiped(bits[0].convert(ring));
+            for (weight, row) in (1..).zip(&bits[1..]) {
+                sum.add_raised(row, weight);
+            }
+            noise.iter().zip(y).for_each(|(factor, row)| sum.add_mul_assign(row, factor));
+            sum
+        };
+        [sum(x, &self.noise[0]), sum(xh, &self.noise[1])]
+    }
+}
+
+/// One party's factors B, in two parts.
+pub(crate) struct Factor {
+    pub beta: Wiped<Vector>,
+    pub b: Wiped<Vector>,
+}
+
+impl Factor {
+    /// B modulo 2^W.
+    pub fn whole(&self, keys: &Keys, values: Ring) -> Wiped<Vector> {
+        let mut whole = Wiped(self.b.convert(values));
+        whole.shl(keys.params.inner_bits());
+        whole.add_assign(&Wiped(Linear::Reduce(values).apply(&self.beta)));
+        whole
+    }
+}
+
+impl Keys {
+    /// Uniform elements that this party alone knows, where it is to have some. All parties call it alike.
+    pub(crate) fn own(&self, ctx: &Ctx, here: bool, (ring, len): (Ring, usize)) -> Option<Wiped<Vector>> {
+        let coins = ctx.randomness();
+        here.then(|| {
+            let mut drawn = Wiped(coins.stream(&self.private).draw::<Vector>((ring, len)));
+            Module::reduce(&mut *drawn);
+            drawn
+        })
+    }
+
+    /// Factors, beta over Z_2^V, where this party is to have some.
+    pub(crate) fn own_factor(&self, ctx: &Ctx, here: bool, (ring, len): (Ring, usize)) -> Option<Factor> {
+        let (inner, words) = (self.params.inner_bits(), self.params.words(ring));
+        let beta = self.own(ctx, here, (Ring::of(inner), len));
+        let b = self.own(ctx, here, (Ring::of(words.bits() - inner), len));
+        Some(Factor { beta: Wiped(beta?.convert(words)), b: b? })
+    }
+
+    /// The lift: a value with random bits above its ring, over Z_2^V, where this party has one.
+    pub(crate) fn lifted(&self, ctx: &Ctx, value: Option<&Vector>, words: Ring) -> Option<Wiped<Vector>> {
+        let len = value.map_or(0, Vector::len);
+        let above = self.own(ctx, value.is_some(), (words, len));
+        above.zip(value).map(|(mut above, value)| {
+            above.shl(value.ring().bits());
+            above.add_assign(&Wiped(value.convert(words)));
+            above
+        })
+    }
+
+    /// P_j's end of the transfers: by row, shares of what the peer's bits make of its factors.
+    pub(crate) async fn send_factors(
+        &self,
+        ctx: &Ctx,
+        peer: usize,
+        whole: &Vector,
+        (rows, given): (&Rows, bool),
+    ) -> Result<Vec<Wiped<Vector>>> {
+        self.ot(peer)?.send_correlated(ctx, &self.told(whole, peer), &rows.bits, given).await
+    }
+
+    /// P_i's end, with its bits.
+    pub(crate) async fn receive_factors(
+        &self,
+        ctx: &Ctx,
+        peer: usize,
+        choices: Choices<'_>,
+        rows: &Rows,
+    ) -> Result<(Wiped<Bits>, Vec<Wiped<Vector>>)> {
+        let (choices, received) = self.ot(peer)?.receive_correlated(ctx, choices, &rows.bits).await?;
+        Ok((Wiped(choices), received))
+    }
+
+    /// What goes into the transfers towards a peer: the factors; a cheater in a test adds to them.
+    #[cfg_attr(not(feature = "testing"), allow(unused_variables))]
+    fn told(&self, own: &Vector, peer: usize) -> Wiped<Vector> {
+        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
+        let mut told = Wiped(own.clone());
+        #[cfg(feature = "testing")]
+        if peer == 0 && !own.is_shape() {
+            told.add_assign(&Vector::from_i128s(own.ring(), &vec![self.lie.get(); own.len()]));
+        }
+        told
+    }
+
+    /// What v leaves modulo 2^sg', which P_j tells P_i: -v.
+    pub(crate) fn remainder(&self, v: &Vector) -> Wiped<Vector> {
+        Wiped(negated(v).convert(Ring::of(self.params.inner_bits())))
+    }
+
+    /// The rest of -v, divided by 2^sg': P_j has as much less.
+    pub(crate) fn rest_divided(&self, v: &Vector, quotients: Ring) -> Wiped<Vector> {
+        let mut rest = negated(v);
+        rest.shr_logical(self.params.inner_bits());
+        Wiped(rest.convert(quotients))
+    }
+
+    /// P_i's part, of all peers together, divided by 2^sg': or the run ends.
+    pub(crate) fn exactly_divided(&self, ctx: &Ctx, mut part: Wiped<Vector>, quotients: Ring) -> Result<Wiped<Vector>> {
+        let inner = self.params.inner_bits();
+        let divides = is_zero(&Wiped(part.convert(Ring::of(inner))));
+        if !ctx.is_dry() && !divides {
+            return Err(Error::Cheating { check: DIVIDED });
+        }
+        part.shr_logical(inner);
+        Ok(Wiped(part.convert(quotients)))
+    }
+}
+
+/// w - a beta - R: P_i's part towards one peer before the division.
+pub(crate) fn before_division(w: &Vector, a: &Vector, (beta, rest): (&Vector, &Vector)) -> Wiped<Vector> {
+    let values = w.ring();
+    let mut known = Wiped(Linear::Reduce(values).apply(beta));
+    known.mul_assign(a);
+    known.add_assign(&rest.convert(values));
+    known.rsub_assign(w);
+    known
+}
+
+/// -x.
+fn negated(x: &Vector) -> Wiped<Vector> {
+    let mut negated = Wiped(x.clone());
+    negated.neg_assign();
+    negated
+}

@@ -1,0 +1,316 @@
+//! One-sided triples: a that one party knows, b that another one knows, and shares of c = a b mod 2^k.
+//!
+//! **Source**: ours (docs/security/spdz2k.md): the triples of [`crate::triple`] with one ordered pair of parties in
+//! place of all of them. a is a^i, B is B^j, and nobody has a product of its own. **Model**: malicious, all but one; of
+//! more than two parties the others take part in all that is authenticated, tossed, opened and checked. **Notation**
+//! as there.
+//!
+//! | step | rounds, n = 2 | what |
+//! |---|---|---|
+//! | 1 | 4 | P_i chooses k bits x, W bits xh, L bits y; shares w, v of their products with B^j at P_i and P_j |
+//! | 2 | 2 | toss r, rh; a = sum 2^h x_h + <r, y>, ahat from xh and rh alike |
+//! | 3 | 4 | lift ahat, shares of c~ = a B, ch~ = ahat B; authenticate P_i's a, ahat, shares, P_j's beta, b, shares |
+//! | 4 | 13 | the sacrifice, as for other triples |
+//! | 5 | 14 | open beta, tell R = -v mod 2^sg'; divide; authenticate both parts of c; the last check |
+//!
+//! Transfers cost P_j four times as much as P_i. So the one party chooses in one half of a batch, and the other one in
+//! the other half, at the same time.
+//!
+//! Bytes to the peer for a triple, k = s = 64: 5.2 kB.
+
+use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_ot::source::Choices;
+use quorate_ring::{Bits, Ring, Vector, Wiped};
+
+use crate::authenticate::Own;
+use crate::coins::Coins;
+use crate::factors::{Factor, Rows, Weights, before_division};
+use crate::keys::Keys;
+use crate::shared::{Shared, joined, sum};
+use crate::triple::{BATCH, Triples};
+
+/// Triples of which one party has a and another one B.
+#[derive(Clone, Copy)]
+struct Half {
+    /// P_i.
+    chooses: usize,
+    /// P_j.
+    sends: usize,
+    len: usize,
+}
+
+/// What this party has of a half: a and ahat where it chooses, the factor where it sends, its shares in both cases.
+struct End {
+    half: Half,
+    a: Option<Wiped<Vector>>,
+    a_hat: Option<Wiped<Vector>>,
+    factor: Option<Factor>,
+    /// w or v.
+    product: Option<Wiped<Vector>>,
+    c: Option<Wiped<Vector>>,
+    c_hat: Option<Wiped<Vector>>,
+}
+
+/// The same at all parties, as shares with tags.
+struct Authenticated {
+    a: Shared,
+    a_hat: Shared,
+    c: Shared,
+    c_hat: Shared,
+    beta: Shared,
+    b: Shared,
+}
+
+/// What comes out of the transfers at one party: rows that it sent, and bits with rows that it received.
+type Transferred = (Option<Vec<Wiped<Vector>>>, Option<(Wiped<Bits>, Vec<Wiped<Vector>>)>);
+
+const MISSING: Error = Error::Bug { what: "a one-sided triple without a part of it" };
+
+impl Keys {
+    /// One-sided triples over Z_2^k: a is known to the first of two parties, b to the second.
+    ///
+    /// # Errors
+    /// [`Misuse`] unless these are two parties; [`Error::Cheating`] where a peer does not follow the protocol; whatever
+    /// ends a run.
+    pub async fn one_sided_triples(
+        &self,
+        ctx: &Ctx,
+        [left, right]: [usize; 2],
+        ring: Ring,
+        len: usize,
+    ) -> Result<Triples> {
+        self.params.check_triples(ring)?;
+        for party in [left, right] {
+            if party >= self.parties {
+                return Err(Misuse::NoSuchParty { party, parties: self.parties }.into());
+            }
+        }
+        if left == right {
+            return Err(Misuse::Other { what: "a one-sided triple of one party" }.into());
+        }
+        if len == 0 {
+            return Ok(Triples::none(self.params.shares(ring)));
+        }
+        let mut parts = Vec::new();
+        for start in (0..len).step_by(BATCH) {
+            let count = BATCH.min(len - start);
+            let half = |chooses, sends, len| Half { chooses, sends, len };
+            let halves = [half(left, right, count.div_ceil(2)), half(right, left, count / 2)];
+            parts.push(self.batch_of_halves(ctx, ring, &halves[..count.min(2)]).await?);
+        }
+        Ok(Triples::joined(&parts))
+    }
+
+    async fn batch_of_halves(&self, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Triples> {
+        let (params, inner) = (self.params, self.params.inner_bits());
+        let (values, words, shares) = (params.values(ring), params.words(ring), params.shares(ring));
+        let mut ends = self.products_of_halves(ctx, ring, halves).await?;
+
+        // Step 3.
+        for end in &mut ends {
+            for value in [&mut end.a_hat, &mut end.c, &mut end.c_hat] {
+                *value = self.lifted(ctx, value.as_deref(), words);
+            }
+            #[cfg(feature = "testing")]
+            {
+                let (beta, b) = end.factor.as_mut().map(|factor| (&mut factor.beta, &mut factor.b)).unzip();
+                let (a, a_hat) = (end.a.as_mut(), end.a_hat.as_mut());
+                let values = [a, a_hat, end.c.as_mut(), end.c_hat.as_mut(), beta, b];
+                values.into_iter().enumerate().for_each(|(i, value)| self.mislead(i, value));
+            }
+        }
+        let own: Vec<Own<'_>> = ends.iter().flat_map(|end| end.to_authenticate(self, ring)).collect();
+        let each: Vec<Shared> = self.authenticate(ctx, &own).await?.into_iter().flatten().collect();
+        let parts: Vec<Authenticated> = each.chunks(VALUES).map(Authenticated::of).collect::<Result<_>>()?;
+        let all = |of: fn(&Authenticated) -> &Shared| joined(&parts.iter().map(of).collect::<Vec<_>>());
+        let [a, a_hat, c, c_hat] = [all(|x| &x.a), all(|x| &x.a_hat), all(|x| &x.c), all(|x| &x.c_hat)];
+        let (beta, b) = (all(|x| &x.beta), all(|x| &x.b));
+        let factors = beta.clone().plus(&b.raised(words, inner));
+
+        self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
+        let (betas, own_c) = self.quotients(ctx, &ends, &beta).await?;
+        let divided = self.authenticate_quotients(ctx, ring, &ends, &own_c).await?;
+        self.check_divided(ctx, values, [&a, &c, &divided], &betas).await?;
+
+        // In the second half the party of the first factor sends.
+        let (mut a_parts, mut b_parts) = (Vec::new(), Vec::new());
+        for (part, half) in parts.iter().zip(halves) {
+            let known = [part.a.reduced(shares), part.b.reduced(shares)];
+            let [of_a, of_b] = if half.chooses == halves[0].chooses { known } else { swapped(known) };
+            a_parts.push(of_a);
+            b_parts.push(of_b);
+        }
+        let [a, b] = [a_parts, b_parts].map(|parts| joined(&parts.iter().collect::<Vec<_>>()));
+        Ok(Triples { a, b, c: divided.reduced(shares) })
+    }
+
+    /// Steps 1 and 2.
+    async fn products_of_halves(&self, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Vec<End>> {
+        let (values, rows) = (self.params.values(ring), Rows::new(self, ring));
+        let factor = |half: &Half| self.own_factor(ctx, half.sends == self.me, (ring, half.len));
+        let factors: Vec<Option<Factor>> = halves.iter().map(factor).collect();
+        let whole = factors.iter().flatten().next().map(|factor| factor.whole(self, values));
+        let (mut sent, mut received) = self.transfer(ctx, &rows, halves, whole.as_deref()).await?;
+        // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
+        let mut coins = Coins::toss(ctx, &self.session).await?;
+        let mut ends = Vec::new();
+        for (&half, factor) in halves.iter().zip(factors) {
+            let (mut bits, mut row) = (None, None);
+            if half.chooses == self.me {
+                let (choices, shares) = received.take().ok_or(MISSING)?;
+                (bits, row) = (Some(rows.chosen(&choices, half.len)), Some(shares));
+            } else if half.sends == self.me {
+                row = Some(sent.take().ok_or(MISSING)?);
+            }
+            let weights = Weights::toss(&mut coins, &rows, (values, half.len));
+            let sums = |rows: Option<Vec<Wiped<Vector>>>| match rows.map(|rows| weights.sums(values, &rows)) {
+                Some([of_a, of_hat]) => (Some(of_a), Some(of_hat)),
+                None => (None, None),
+            };
+            let ((a, a_hat), (product, c_hat)) = (sums(bits), sums(row));
+            let a = a.map(|a| Wiped(a.convert(self.params.words(ring))));
+            let c = product.as_ref().map(|product| Wiped((**product).clone()));
+            ends.push(End { half, a, a_hat, factor, product, c, c_hat });
+        }
+        Ok(ends)
+    }
+
+    /// Step 1, between the two of them, in both directions at once.
+    async fn transfer(&self, ctx: &Ctx, rows: &Rows, halves: &[Half], own: Option<&Vector>) -> Result<Transferred> {
+        let of = |is: fn(&Half) -> usize| halves.iter().find(|half| is(half) == self.me);
+        let (sends, chooses) = (of(|half| half.sends), of(|half| half.chooses));
+        let Half { chooses: one, sends: other, .. } = halves[0];
+        let between = async |ctx: Ctx| {
+            let peer = if self.me == one { other } else { one };
+            let send = async |ctx: Ctx| match (sends, own) {
+                (Some(_), Some(own)) => self.send_factors(&ctx, peer, own, (rows, false)).await.map(Some),
+                _ => Ok(None),
+            };
+            let receive = async |ctx: Ctx| match chooses {
+                Some(half) => {
+                    let choices = Choices::Random(rows.bits.len() * half.len);
+                    self.receive_factors(&ctx, peer, choices, rows).await.map(Some)
+                }
+                None => Ok(None),
+            };
+            self.ot(peer)?.both(&ctx, send, receive).await
+        };
+        let transferred = ctx.among(&[one.min(other), one.max(other)], between).await?;
+        Ok(transferred.unwrap_or((None, None)))
+    }
+
+    /// Step 5 up to the division: the betas, and this party's parts of c.
+    async fn quotients(&self, ctx: &Ctx, ends: &[End], beta: &Shared) -> Result<(Vector, Vec<Option<Wiped<Vector>>>)> {
+        let ring = Ring::of(self.params.inner_bits());
+        let (mut rests, mut incoming) = (Vec::new(), Vec::new());
+        for End { half, product, .. } in ends {
+            match (half.sends == self.me, half.chooses == self.me, product) {
+                (true, _, Some(v)) => rests.push((half.chooses, self.remainder(v))),
+                (_, true, _) => incoming.push((half.sends, (ring, half.len))),
+                _ => (),
+            }
+        }
+        let outgoing: Vec<(usize, &Vector)> = rests.iter().map(|(peer, rest)| (*peer, &**rest)).collect();
+        let open = async |ctx: Ctx| self.open_words(&ctx, beta).await;
+        let tell = async |ctx: Ctx| ctx.exchange::<Vector>(&outgoing, &incoming).await;
+        let (betas, told) = ctx.join(open, tell).await?;
+        self.check_betas(ctx, &[&betas]).await?;
+        let (mut parts, mut start) = (Vec::new(), 0);
+        for end in ends {
+            let of_half = betas.value.slice(start..start + end.half.len);
+            start += end.half.len;
+            #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
+            let mut part = self.quotient(ctx, end, (&of_half, told.first()))?;
+            #[cfg(feature = "testing")]
+            self.mislead(6, part.as_mut());
+            parts.push(part);
+        }
+        Ok((betas.value, parts))
+    }
+
+    /// This party's part of c in a half: of w - a beta - R, or of v + R, divided by 2^sg'.
+    fn quotient(
+        &self,
+        ctx: &Ctx,
+        end: &End,
+        (beta, rest): (&Vector, Option<&Vector>),
+    ) -> Result<Option<Wiped<Vector>>> {
+        let Some(product) = &end.product else { return Ok(None) };
+        let words = beta.ring();
+        let quotients = Ring::of(words.bits() - self.params.inner_bits());
+        if end.half.sends == self.me {
+            let mut part = self.rest_divided(product, quotients);
+            part.neg_assign();
+            return Ok(Some(part));
+        }
+        let a = Wiped(end.a.as_ref().ok_or(MISSING)?.convert(product.ring()));
+        let part = before_division(product, &a, (beta, rest.ok_or(MISSING)?));
+        self.exactly_divided(ctx, part, quotients).map(Some)
+    }
+
+    /// c of all halves, from both parties' parts.
+    async fn authenticate_quotients(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        ends: &[End],
+        own: &[Option<Wiped<Vector>>],
+    ) -> Result<Shared> {
+        let quotients = Ring::of(self.params.words(ring).bits() - self.params.inner_bits());
+        let mut all = Vec::new();
+        for (End { half, .. }, own) in ends.iter().zip(own) {
+            let of = |owner| Own::of(owner, (quotients, half.len), own.as_deref());
+            all.extend([of(half.chooses), of(half.sends)]);
+        }
+        let each: Vec<Shared> = self.authenticate(ctx, &all).await?.into_iter().flatten().collect();
+        let sums: Vec<Shared> = each.chunks(2).map(sum).collect();
+        Ok(joined(&sums.iter().collect::<Vec<_>>()))
+    }
+
+    /// What a cheater in a test authenticates in place of what it has.
+    #[cfg(feature = "testing")]
+    pub(crate) fn mislead(&self, which: usize, value: Option<&mut Wiped<Vector>>) {
+        let by = self.other.get().filter(|(chosen, _)| *chosen == which).map(|(_, by)| by);
+        if let (Some(by), Some(value)) = (by, value.filter(|value| !value.is_shape())) {
+            let more = Vector::from_i128s(value.ring(), &vec![by; value.len()]);
+            value.add_assign(&more);
+        }
+    }
+}
+
+/// How many vectors of a half are authenticated.
+const VALUES: usize = 8;
+
+impl End {
+    /// a, ahat and shares of P_i's; shares, beta and b of P_j's.
+    fn to_authenticate(&self, keys: &Keys, ring: Ring) -> [Own<'_>; VALUES] {
+        let Half { chooses, sends, len } = self.half;
+        let words = keys.params.words(ring);
+        let quotients = Ring::of(words.bits() - keys.params.inner_bits());
+        let (beta, b) = self.factor.as_ref().map(|factor| (&*factor.beta, &*factor.b)).unzip();
+        let (a, a_hat) = (self.a.as_deref(), self.a_hat.as_deref());
+        let (c, c_hat) = (self.c.as_deref(), self.c_hat.as_deref());
+        let word = |(owner, value)| Own::of(owner, (words, len), value);
+        let [a, a_hat, c_i, c_hat_i] = [a, a_hat, c, c_hat].map(|value| word((chooses, value)));
+        let [c_j, c_hat_j, beta] = [c, c_hat, beta].map(|value| word((sends, value)));
+        [a, a_hat, c_i, c_hat_i, c_j, c_hat_j, beta, Own::of(sends, (quotients, len), b)]
+    }
+}
+
+impl Authenticated {
+    fn of(each: &[Shared]) -> Result<Authenticated> {
+        let [a, a_hat, c, c_hat, other_c, other_c_hat, beta, b] = each else { return Err(MISSING) };
+        Ok(Authenticated {
+            a: a.clone(),
+            a_hat: a_hat.clone(),
+            c: c.clone().plus(other_c),
+            c_hat: c_hat.clone().plus(other_c_hat),
+            beta: beta.clone(),
+            b: b.clone(),
+        })
+    }
+}
+
+fn swapped<T>([first, second]: [T; 2]) -> [T; 2] {
+    [second, first]
+}

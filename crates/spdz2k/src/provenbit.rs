@@ -1,0 +1,75 @@
+//! Random bits of two parties, from bits that each of them proves.
+//!
+//! **Source**: ours (docs/security/spdz2k.md); the xor in the ring as in Rotaru, Wood 2019 (ePrint 2019/207).
+//! **Model**: malicious, 1 of 2. **Notation**: b^0 and b^1 the parties' own bits, b their xor.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 7 | a proven bit of each party over Z_2^k (`proved`) |
+//! | 2 | 9, for daBits | the same bits with MACs (`link`); their xor is local |
+//! | 3 | 37 | one-sided triples over Z_2^(k-1) |
+//! | 4 | 1 | b = b^0 + b^1 - 2 b^0 b^1 |
+//! | 5 | 9 | check what was opened |
+//!
+//! The product is doubled, so that it need be right modulo 2^(k-1) only. Modulo 2 a random element is a random bit.
+//!
+//! Bytes to the peer for a bit, k = s = 64: 5.4 kB.
+
+use quorate_engine::{Ctx, Form, Linear, Result, Stocks};
+use quorate_ring::{Ring, Vector};
+
+use crate::forms::SharedBits;
+use crate::party::Spdz2k;
+use crate::shared::Shared;
+use crate::tagged::Tagged;
+
+/// Bits that are made together.
+const BATCH: usize = 1 << 14;
+
+impl Spdz2k {
+    /// Random bits as elements; checked.
+    pub(crate) async fn bits_by_proofs(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Tagged> {
+        if ring.bits() == 1 {
+            return self.random_elements(ctx, None, (ring, len)).await;
+        }
+        let mut parts = vec![self.nothing(ctx, ring)];
+        for start in (0..len).step_by(BATCH) {
+            let own = self.keys.own_bits(ctx, ring, BATCH.min(len - start)).await?;
+            parts.push(self.xor_of_owned(ctx, ring, &own).await?);
+            self.check_made(ctx).await?;
+        }
+        Ok(Tagged::concat(&parts.iter().collect::<Vec<_>>()))
+    }
+
+    /// Random bits as elements, and with MACs; checked.
+    pub(crate) async fn dabits_by_proofs(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(Tagged, SharedBits)> {
+        if ring.bits() == 1 {
+            return self.links(ctx, len).await;
+        }
+        let (mut elements, mut bits) = (vec![self.nothing(ctx, ring)], vec![self.blank_bits(ctx.is_dry(), (1, 0))]);
+        for start in (0..len).step_by(BATCH) {
+            let own = self.keys.own_bits(ctx, ring, BATCH.min(len - start)).await?;
+            let [x, y] = self.macs_of(ctx, &own).await?;
+            bits.push(SharedBits::macs(x.xor(&y)));
+            elements.push(self.xor_of_owned(ctx, ring, &own).await?);
+            self.check_made(ctx).await?;
+        }
+        Ok((
+            Tagged::concat(&elements.iter().collect::<Vec<_>>()),
+            SharedBits::concat_lanes(&bits.iter().collect::<Vec<_>>()),
+        ))
+    }
+
+    /// Steps 3 and 4.
+    async fn xor_of_owned(&self, ctx: &Ctx, ring: Ring, own: &[Shared]) -> Result<Tagged> {
+        let below = Ring::of(ring.bits() - 1);
+        let known = |owner: usize| Tagged::of(ring, &own[owner]).known_to(Some(owner));
+        let bits = [known(0), known(1)];
+        let [x, y] = bits.each_ref().map(|bits| bits.linear(&Linear::Reduce(below)));
+        let triples = self.one_sided_triples(ctx, [0, 1], (below, x.shape().1)).await?;
+        let product = self.multiply_with(ctx, Form::Product, [&x, &y], triples).await?;
+        let twice = product.linear(&Linear::Raise(ring, 1));
+        let [x, y] = bits;
+        Ok(x.zip(&y, Vector::add_assign).zip(&twice, Vector::sub_assign))
+    }
+}

@@ -1,0 +1,143 @@
+//! Proofs that values of one party are products of others of its values; triples that one party knows.
+//!
+//! **Source**: ours (docs/security/spdz2k.md), after the proofs of products by vector OLE of Yang, Sarkar, Weng, Wang
+//! 2021 (QuickSilver, ePrint 2021/076), over Z_2^V. **Model**: malicious, all but one. **Notation**: x, y, z of owner
+//! P_i, over Z_2^V, V = k + 2 s, z = x y; alpha^j x = v_x - w_x with v_x at P_i and w_x at P_j, and so for y, z and for
+//! u*, a uniform element for each pair, with v* and w*.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 4 | authenticate x, y, z, and u* for each peer |
+//! | 2 | 2 | toss chi in Z_2^s |
+//! | 3 | 1 | P_i tells each P_j A0 = sum chi v_x v_y + v* and A1 = sum chi (v_z - x v_y - y v_x) - u* |
+//! | 4 | | P_j: sum chi (w_x w_y + alpha^j w_z) + w* = A0 + alpha^j A1, or the run ends |
+//!
+//! w_x w_y + alpha w_z = v_x v_y + alpha (v_z - x v_y - y v_x) + alpha^2 (x y - z), of which the last term is 0 for
+//! products alone. Bits are what is the product of itself with itself ([`crate::proved`]).
+//!
+//! Bytes to each peer for a triple that one party knows, k = s = 64: 0.8 kB, by that party.
+
+use std::ops::Range;
+
+use quorate_engine::{Ctx, Error, Result};
+use quorate_ring::{Ring, Vector, Wiped};
+
+use crate::authenticate::{Own, Pending, pack, unpack, weighed};
+use crate::coins::Coins;
+use crate::keys::Keys;
+use crate::shared::Shared;
+use crate::triple::Triples;
+use crate::words::is_zero;
+
+/// Triples that are made together.
+const BATCH: usize = 1 << 14;
+
+/// What is proven of a vector: where x, y and z lie in it; u* stand behind all.
+pub(crate) struct Claim {
+    pub x: Range<usize>,
+    pub y: Range<usize>,
+    pub z: Range<usize>,
+    /// What the run ends with where it does not hold.
+    pub check: &'static str,
+}
+
+impl Keys {
+    /// Triples over Z_2^k of which one party knows all: both factors and the product are its share.
+    ///
+    /// # Errors
+    /// [`Error::Cheating`] where the owner's are no products; whatever ends a run.
+    pub async fn own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
+        self.params.check_values(ring)?;
+        if len == 0 {
+            return Ok(Triples::none(self.params.shares(ring)));
+        }
+        let mut parts = Vec::new();
+        for start in (0..len).step_by(BATCH) {
+            parts.push(self.some_own_triples(ctx, owner, ring, BATCH.min(len - start)).await?);
+        }
+        Ok(Triples::joined(&parts))
+    }
+
+    async fn some_own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
+        let (words, masks) = (self.params.words(ring), self.parties - 1);
+        let drawn = self.own(ctx, owner == self.me, (words, 2 * len + masks));
+        let own = drawn.map(|drawn| {
+            let [a, b] = [0..len, len..2 * len].map(|range| Wiped(drawn.slice(range)));
+            let mut c = Wiped((*a).clone());
+            c.mul_assign(&b);
+            #[cfg(feature = "testing")]
+            self.mislead(7, Some(&mut c));
+            Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(2 * len..2 * len + masks))]))
+        });
+        let shape = (words, 3 * len + masks);
+        let pending = self.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?;
+        let claim = Claim { x: 0..len, y: len..2 * len, z: 2 * len..3 * len, check: PRODUCTS };
+        self.one_check(async || self.check_products(ctx, &pending[0], &claim).await).await?;
+        let shares = self.params.shares(ring);
+        let all = self.by_owner(&pending[0]).pop().ok_or(MISSING)?;
+        let part = |range: Range<usize>| -> Shared { all.map(|x| x.slice(range.clone())).reduced(shares) };
+        Ok(Triples { a: part(claim.x), b: part(claim.y), c: part(claim.z) })
+    }
+
+    /// Steps 2 to 4.
+    pub(crate) async fn check_products(&self, ctx: &Ctx, pending: &Pending, claim: &Claim) -> Result<()> {
+        let (peers, ring) = (self.peers(), pending.shape.0);
+        let chi = Coins::toss(ctx, &self.session).await?.draw(self.params.key_bits(), (ring, claim.x.len()));
+        // Behind them stands what masked the check of the authentication.
+        let first_mask = pending.shape.1 - 1 - peers.len();
+        let messages: Vec<Vec<u8>> =
+            (0..peers.len()).map(|i| proof(pending, claim, &chi, (i, first_mask + i))).collect();
+        let length = |w: &Option<Wiped<Vector>>| if w.is_some() { 2 * ring.packed_bytes(1) } else { 0 };
+        let lengths: Vec<(usize, usize)> = peers.iter().zip(&pending.w).map(|(&peer, w)| (peer, length(w))).collect();
+        let told = self.tell_each(ctx, &messages, &lengths).await?;
+        let mut holds = true;
+        for ((&peer, w), told) in peers.iter().zip(&pending.w).zip(&told) {
+            let Some(w) = w else { continue };
+            let (constant, linear) = told.split_at(ring.packed_bytes(1));
+            // The owner counts its peers without itself.
+            let mask = first_mask + self.me - usize::from(self.me > peer);
+            let part = |range: &Range<usize>| Wiped(w.slice(range.clone()));
+            // w_x w_y + alpha w_z
+            let mut sum = part(&claim.z);
+            sum.scale(self.key());
+            sum.add_mul_assign(&part(&claim.x), &part(&claim.y));
+            let mut rest = Wiped(weighed(&sum, &chi));
+            rest.add_assign(&w.slice(mask..mask + 1));
+            rest.sub_assign(&unpack(ring, constant)?);
+            let mut linear = unpack(ring, linear)?;
+            linear.scale(self.key());
+            rest.sub_assign(&linear);
+            holds &= is_zero(&rest);
+        }
+        match ctx.is_dry() || holds {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: claim.check }),
+        }
+    }
+}
+
+const PRODUCTS: &str = "the proof that a party's products are products";
+const MISSING: Error = Error::Bug { what: "a vector of one party without an owner" };
+
+/// Step 3, towards the peer of this number, below the mask at this place; nothing of who owns nothing.
+fn proof(pending: &Pending, claim: &Claim, chi: &Vector, (peer, mask): (usize, usize)) -> Vec<u8> {
+    let (Some(own), Some(v)) = (&pending.x, pending.v.get(peer)) else { return vec![] };
+    let part = |of: &Vector, range: &Range<usize>| Wiped(of.slice(range.clone()));
+    let [x, y] = [&claim.x, &claim.y].map(|range| part(own, range));
+    let [v_x, v_y, mut linear] = [&claim.x, &claim.y, &claim.z].map(|range| part(v, range));
+    // v_z - x v_y - y v_x
+    let mut products = Wiped((*x).clone());
+    products.mul_assign(&v_y);
+    products.add_mul_assign(&y, &v_x);
+    linear.sub_assign(&products);
+    let mut constants = v_x;
+    constants.mul_assign(&v_y);
+    let mut constant = Wiped(weighed(&constants, chi));
+    constant.add_assign(&v.slice(mask..mask + 1));
+    let mut linear = Wiped(weighed(&linear, chi));
+    linear.sub_assign(&own.slice(mask..mask + 1));
+    let mut message = Vec::new();
+    pack(&constant, &mut message);
+    pack(&linear, &mut message);
+    message
+}
