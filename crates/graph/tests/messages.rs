@@ -2,8 +2,8 @@
 
 use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Interval, Layer, NodeId, Operand,
-    Real, Side, Source, UnaryOp,
+    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Layer, NodeId, Operand, Real, Side,
+    Source, UnaryOp,
 };
 
 fn program() -> (Program, NodeId, NodeId, NodeId) {
@@ -50,35 +50,6 @@ fn shapes_that_do_not_broadcast() {
         |mut at| at.set_at(x, &[1, 2], &[2], four),
         "cannot broadcast shape (4,) to shape (2,): from the right, sizes must be equal or 1",
     );
-}
-
-#[test]
-fn lines_with_a_single_one() {
-    let (mut p, x, bit, real) = program();
-    let none = p.input(&[3, 0], Dtype::INT64, &[]);
-    let many = p.input(&[5], Dtype::Int { bits: 2 }, &[0; 5]);
-    let takes =
-        |dtype: &str| format!("assert_one_hot takes integers, not {dtype}: convert first (x.astype(qr.int(64)))");
-    refused(&mut p, "Dtype", |mut at| at.assert_one_hot(bit, 0), &takes("bit"));
-    refused(&mut p, "Dtype", |mut at| at.assert_one_hot(real, 0), &takes(&FIX.to_string()));
-    refused(
-        &mut p,
-        "Shape",
-        |mut at| at.assert_one_hot(none, 1),
-        "assert_one_hot of an empty axis has no value: shape (3, 0); check that something was selected",
-    );
-    refused(
-        &mut p,
-        "Shape",
-        |mut at| at.assert_one_hot(many, -1),
-        "assert_one_hot along an axis of 5 elements, more than int(2) has values: use a wider dtype",
-    );
-    let four = p.input(&[4], Dtype::Int { bits: 2 }, &[0; 4]);
-    for (id, bits) in [(x, 64), (four, 2)] {
-        let proven = p.at().assert_one_hot(id, -1).unwrap();
-        let node = p.graph.node(proven);
-        assert_eq!((node.range(), node.dtype.bits()), (Interval::BIT, bits));
-    }
 }
 
 #[test]
