@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from quorate import _bench, _bench_apps, _scaling
+from quorate import _bench, _bench_apps, _scaling, cli
+from quorate._bench import Asked
 from quorate.errors import ConfigError
 
 KEYS = {
@@ -49,21 +50,21 @@ def test_a_row_says_whether_its_target_was_reached() -> None:
 
 def test_names_places_and_protocols_are_checked_before_anything_is_measured(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"\"nope\".*less-than-full"):
-        _bench.run(["nope"], "rss", None, None)
+        _bench.run(["nope"], Asked("rss"), None, None)
     with pytest.raises(ConfigError, match="pika"):
-        _bench.run([], "pika", None, None)
+        _bench.run([], Asked("pika"), None, None)
     with pytest.raises(ConfigError, match=r'no benchmarks for protocol "bgw"; there are some for rss, aby, .*ot$'):
-        _bench.run(["mul"], "bgw", None, None)
+        _bench.run(["mul"], Asked("bgw"), None, None)
     with pytest.raises(ConfigError, match="another protocol than aby"):
-        _bench.run(["edabit"], "aby", None, None)
+        _bench.run(["edabit"], Asked("aby"), None, None)
     with pytest.raises(ConfigError, match="another protocol than ot"):
-        _bench.run(["mul"], "ot", None, None)
+        _bench.run(["mul"], Asked("ot"), None, None)
     with pytest.raises(ConfigError, match="does not exist"):
-        _bench.run([], "rss", tmp_path / "no" / "rows.json", None)
+        _bench.run([], Asked("rss"), tmp_path / "no" / "rows.json", None)
 
 
 def test_a_run_prints_and_writes_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _bench.run(["chain"], "rss", tmp_path / "rows.json", None) == 0
+    assert _bench.run(["chain"], Asked("rss"), tmp_path / "rows.json", None) == 0
     written = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
     assert written["format"] == 1 and written["machine"]["cores"] > 0
     assert [(row["parties"], row["link"]) for row in written["rows"]] == [
@@ -79,7 +80,7 @@ def test_a_run_prints_and_writes_the_same_rows(tmp_path: Path, capsys: pytest.Ca
 
 def test_applications_are_rows_of_the_same_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(_bench_apps, "MOST", 3.0)
-    assert _bench.run(["nearest", "powmod"], "rss", tmp_path / "rows.json", None) == 0
+    assert _bench.run(["nearest", "powmod"], Asked("rss"), tmp_path / "rows.json", None) == 0
     rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
     assert [(row["workload"], row["link"]) for row in rows] == [
         (name, link) for name in ("nearest", "powmod") for link in _bench_apps.LINKS
@@ -89,7 +90,48 @@ def test_applications_are_rows_of_the_same_table(monkeypatch: pytest.MonkeyPatch
     assert rows[0]["rounds"] == rows[0]["offline"]["rounds"] + rows[0]["online"]["rounds"]
     assert rows[-1]["skipped"].startswith("skipped: predicted to take") and rows[-1]["seconds"] is None
     with pytest.raises(ConfigError, match="protocol"):
-        _bench.run(["psi"], "pika", None, None)
+        _bench.run(["psi"], Asked("pika"), None, None)
+
+
+def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Asked("spdz2k", (2, 4), ("memory", "lan"), {"mac": 48, "bits": "elements"})
+    assert _bench.run(["chain"], asked, tmp_path / "rows.json", None) == 0
+    written = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))
+    assert written["options"] == {"mac": "48", "bits": "elements"}
+    assert [(row["parties"], row["link"]) for row in written["rows"]] == [
+        (n, link) for n in (2, 4) for link in ("memory", "LAN")
+    ]
+    # A chain is over Z_2^64.
+    assert all("mac=64" in row["skipped"] and set(row) == KEYS for row in written["rows"])
+    assert "mac=48" in capsys.readouterr().out
+    for wrong, message in (
+        (Asked("spdz2k", options={"mac": 32}), "allow_weak"),
+        (Asked("rss", options={"mac": "48"}), "rss has no option mac=48"),
+        (Asked("spdz2k", options={"mac": "40"}), "mac must be"),
+        (Asked("spdz2k", parties=(1,)), "2 or more"),
+        (Asked("spdz2k", links=("radio",)), "radio.*memory, tls, lan and wan"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            _bench.run(["chain"], wrong, None, None)
+    with pytest.raises(ConfigError, match="no links 'tls'"):
+        _bench.run(["svm"], Asked("spdz2k", links=("tls",)), None, None)
+
+
+@pytest.mark.parametrize("name", ["tree", "svm"])
+def test_models_are_measured_among_any_number(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = {"tree": lambda: _bench_apps._tree(3, 4, 2), "svm": lambda: _bench_apps._svm(3, 20, 2)}
+    monkeypatch.setattr(_bench_apps, "_MADE", small)
+    arguments = ["bench", name, "--protocol", "spdz2k", "--parties", "2,3", "--links", "memory,lan"]
+    assert cli.main([*arguments, "--json", str(tmp_path / "rows.json")]) == 0
+    rows = json.loads((tmp_path / "rows.json").read_text(encoding="utf-8"))["rows"]
+    assert [(row["parties"], row["link"]) for row in rows] == [
+        (n, link) for n in (2, 3) for link in ("memory", "1 Gbit/s, 1 ms")
+    ]
+    assert all(row["batch"] == 2 and row["online"]["bytes_per_party"] > 100 for row in rows)
+    assert cli.main([*arguments, "--mac", "48"]) == 0
+    assert "at most 32 bits" in capsys.readouterr().out
 
 
 def test_a_picture_of_every_workload(tmp_path: Path) -> None:
@@ -105,10 +147,10 @@ def test_scaling_is_a_table_a_document_and_a_picture(
     monkeypatch.setattr(_scaling, "PARTIES", (3, 5, 7))
     monkeypatch.setattr(_scaling, "RUNS", 1)
     json_path, plot_path = tmp_path / "scaling.json", tmp_path / "scaling.png"
-    assert _bench.run(["scaling"], "rss", json_path, plot_path) == 0
+    assert _bench.run(["scaling"], Asked("rss"), json_path, plot_path) == 0
     rows = json.loads(json_path.read_text(encoding="utf-8"))["rows"]
     assert len(rows) == 2 * (2 * 5 + 3) and all(row["seconds"] > 0 for row in rows)
     assert len(capsys.readouterr().out.splitlines()) >= len(rows) + 3
     assert plot_path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ConfigError, match="aby"):
-        _bench.run(["scaling"], "aby", None, None)
+        _bench.run(["scaling"], Asked("aby"), None, None)

@@ -210,6 +210,19 @@ def test_strict_programs_refuse_public_reals_that_change() -> None:
 # ---- secret positions -----------------------------------------------------------------------------------------------
 
 
+def test_lines_with_a_single_one(mpc: qr.Session) -> None:
+    """Right ones pass, on every family, whatever the axis and the dtype."""
+    a = np.eye(4, dtype=int)[[2, 0, 3]]
+    same(mpc.input(a, owner=0).assert_one_hot().reveal(), a)
+    same(mpc.input(a.T, owner=1, bound=1).assert_one_hot(axis=0).reveal(), a.T)
+    same(mpc.input(a, owner=0, dtype=qr.uint(2)).assert_one_hot(axis=-1).reveal(), a.astype(np.uint64))
+    x = mpc.input(a / 2, owner=0)
+    with pytest.raises(qr.DtypeError, match="assert_one_hot takes integers, not fixed"):
+        x.assert_one_hot()
+    with pytest.raises(qr.ShapeError, match="out of bounds"):
+        mpc.input(a, owner=0).assert_one_hot(axis=2)
+
+
 def test_one_hot(mpc: qr.Session) -> None:
     index = np.array([[2, 0], [1, 3]])
     i = mpc.input(index, owner=1)

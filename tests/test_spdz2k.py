@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
+from quorate.models import _model
+from quorate.models._backend import Secret
 
 RNG = np.random.default_rng(11)
 X, Y = RNG.integers(-100, 100, (2, 6))
@@ -25,6 +30,7 @@ PROGRAMS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]]
     "equality": (lambda x, y: (x == y).sum() + (x == x).sum(), lambda x, y: (x == y).sum() + 6),
     "order": (lambda x, y: x.sort(), lambda x, y: np.sort(x)),
     "matrix": (lambda x, y: x.reshape(2, 3) @ y.reshape(3, 2), lambda x, y: x.reshape(2, 3) @ y.reshape(3, 2)),
+    "choice of one": (lambda x, y: ((x == x.max()) * 1).assert_one_hot() @ y, lambda x, y: y[x.argmax()]),
     "quotient": (lambda x, y: x // 7, lambda x, y: x // 7),
 }
 
@@ -157,3 +163,42 @@ def test_other_forms_of_bits(bits: str) -> None:
         np.testing.assert_array_equal(same.reveal(), X == Y)
         if bits == "paper":
             np.testing.assert_array_equal((x // 4).reveal(), X // 4)
+
+
+RECORDS = RNG.integers(0, 50, (60, 3)).astype(float)
+CLASSES = (RECORDS[:, 0] > RECORDS[:, 2]) + (RECORDS[:, 1] > 25)
+MODELS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: DecisionTreeClassifier(max_depth=2, random_state=0).fit(RECORDS, CLASSES),
+    "svm": lambda: LinearSVC(random_state=0, max_iter=20_000).fit(RECORDS, CLASSES),
+}
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_predict_and_cost_what_is_planned(name: str, parties: int) -> None:
+    estimator, owners = MODELS[name](), (0, parties - 1)
+    model = qr.models.from_sklearn(estimator, sample=RECORDS)
+    records = _model.encode_records(model.shape, RECORDS[:3])
+    with qr.local("spdz2k", parties=parties) as mpc:
+        on = Secret(mpc)
+        decisions = _model.run(on, model.shape, model._secrets, records, 3, *owners)
+        plan = mpc.explain(_model.choose(on, model.shape, decisions), to=owners[1])
+        found = model.predict(mpc, RECORDS[:3], *owners)
+        stats = mpc.stats()
+    np.testing.assert_array_equal(found, estimator.predict(RECORDS[:3]))
+    for planned, measured in ((plan.offline, stats.offline), (plan.online, stats.online)):
+        assert (measured.rounds, measured.bytes_sent) == (planned.rounds, planned.bytes_sent)
+
+
+@pytest.mark.parametrize("row", [(1, 1, 0), (0, 0, 0), (1, 1, -1)])
+def test_a_trees_owner_chooses_one_feature_for_each_node(row: tuple[int, ...]) -> None:
+    model = qr.models.from_sklearn(MODELS["tree"]())
+    selection = model._secrets.nodes.selection.astype(int)
+    selection[1, 0] = row
+    nodes = dataclasses.replace(model._secrets.nodes, selection=selection)
+    cheating = dataclasses.replace(model, _secrets=dataclasses.replace(model._secrets, nodes=nodes))
+    with (
+        qr.local("spdz2k", parties=2) as mpc,
+        pytest.raises(qr.CheatingDetected, match="one element of each line is 1 and all others are 0"),
+    ):
+        cheating.predict(mpc, RECORDS[:2])

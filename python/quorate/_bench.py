@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from quorate import _bench_apps, _scaling
+from quorate._bench_apps import Asked
+from quorate._options import Options
 from quorate._quorate import Bench, __version__
 from quorate.errors import ConfigError
 
-__all__ = ["document", "line", "run"]
+__all__ = ["Asked", "document", "line", "run"]
 
 Row = dict[str, Any]
 
@@ -30,7 +32,7 @@ HEAD = (
 )
 
 
-def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: Path | None) -> int:
+def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: Path | None) -> int:
     """Measures the workloads called `names` (but applications if none), prints the table, writes JSON and a picture.
 
     Returns the exit status. A wrong result raises and nothing is reported for it; rows measured before an error or
@@ -39,22 +41,24 @@ def run(names: Sequence[str], protocol: str, json_path: Path | None, plot_path: 
     for path in (json_path, plot_path):
         _check_place(path)
     if list(names) == ["scaling"]:
-        return _scale(protocol, json_path, plot_path)
+        return _scale(asked.protocol, json_path, plot_path)
     rows: list[Row] = []
     applications = [name for name in names if name in _bench_apps.NAMES]
     others = [name for name in names if name not in _bench_apps.NAMES]
-    table: Iterable[Row] = _bench_apps.rows(applications, protocol)
+    table: Iterable[Row] = _bench_apps.rows(applications, asked)
+    options = Options.of(asked.options, (), local=True).family
     if others or not applications:
-        table = itertools.chain(Bench(others, protocol), table)
+        pairs = list(options.items())
+        table = itertools.chain(Bench(others, asked.protocol, list(asked.parties), pairs, list(asked.links)), table)
     started = time.monotonic()
-    _say(*_preamble(), "", HEAD)
+    _say(*_preamble(), *[f"{name}={value}" for name, value in options.items()], "", HEAD)
     try:
         for row in table:
             rows.append(row)
             _say(line(row))
     finally:
         if json_path is not None and rows:
-            json_path.write_text(json.dumps(document(rows, protocol), indent=1) + "\n", encoding="utf-8")
+            json_path.write_text(json.dumps(document(rows, asked.protocol, options), indent=1) + "\n", encoding="utf-8")
     skipped = sum(row["skipped"] is not None for row in rows)
     _say("", f"{len(rows)} cells, {skipped} skipped, {time.monotonic() - started:.0f} s")
     if json_path is not None:
@@ -87,12 +91,13 @@ def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int
     return 0
 
 
-def document(rows: Iterable[Row], protocol: str) -> dict[str, Any]:
+def document(rows: Iterable[Row], protocol: str, options: dict[str, str]) -> dict[str, Any]:
     """The JSON document; docs/benchmarks.md says what its keys mean."""
     return {
         "format": FORMAT,
         "quorate": __version__,
         "protocol": protocol,
+        "options": options,
         "machine": Bench.machine(),
         "inputs": INPUTS,
         "peers": Bench.peers(),
@@ -180,7 +185,9 @@ def _draw(rows: list[Row], path: Path) -> None:
     for panel in panels[len(workloads) :]:
         panel.set_visible(False)
     panels[0].legend(fontsize=7, handlelength=3.5)
-    figure.suptitle("seconds, offline and online; solid: memory, dashed: loopback TLS; x: peers, other machine")
+    figure.suptitle(
+        "seconds, offline and online; solid: memory, dashed: loopback TLS, dotted: networks; x: peers, other machine"
+    )
     figure.savefig(path, dpi=150)
     _say(f"wrote {path}")
 
@@ -188,10 +195,10 @@ def _draw(rows: list[Row], path: Path) -> None:
 def _draw_panel(panel: Any, workload: str, rows: list[Row]) -> None:
     k = max(row["k"] for row in rows)
     rows = [row for row in rows if row["k"] == k]
-    for parties, colour in ((2, "tab:green"), (3, "tab:blue"), (5, "tab:orange"), (7, "tab:red")):
+    for parties, colour in ((2, "tab:green"), (3, "tab:blue"), (4, "tab:brown"), (5, "tab:orange"), (7, "tab:red")):
         for link in dict.fromkeys(row["link"] for row in rows):
             curve = [row for row in rows if (row["parties"], row["link"]) == (parties, link)]
-            style = "-" if link == "memory" else "--"
+            style = "-" if link == "memory" else "--" if "TLS" in link else ":"
             x, y = [row["batch"] for row in curve], [row["seconds"]["median"] for row in curve]
             panel.plot(x, y, style, color=colour, marker=".", label=f"n = {parties}, {link}" if curve else None)
         theirs = {

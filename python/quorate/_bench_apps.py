@@ -1,8 +1,9 @@
-"""`quorate bench psi nearest powmod`: applications as users call them, in the sizes of the paper on ABY."""
+"""`quorate bench psi nearest powmod tree svm`: applications as users call them, in the sizes of the papers."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -13,9 +14,13 @@ from quorate import apps
 from quorate._families import FAMILIES
 from quorate.dtypes import uint
 from quorate.errors import ConfigError, QuorateError
+from quorate.models import _model
+from quorate.models._backend import Secret
+from quorate.models._linear import PlainLinear, encode_linear
+from quorate.models._tree import PlainTree, encode_tree
 from quorate.session import Network, Session, local
 
-__all__ = ["NAMES", "rows"]
+__all__ = ["NAMES", "Asked", "rows"]
 
 #: Links of memory, a local network, and the cloud setting of the paper.
 LINKS: dict[str, Network | None] = {
@@ -29,10 +34,32 @@ MIXES: dict[str, tuple[str, ...]] = {
     "psi": ("B", "Y", "B+Y", "auto"),
     "nearest": ("A+B", "A+Y", "Y", "auto"),
     "powmod": ("A+B", "A+Y", "Y", "auto"),
+    "tree": ("auto",),
+    "svm": ("auto",),
 }
+#: How links are called on the command line.
+_CALLED = {"memory": "memory", "lan": "1 Gbit/s, 1 ms", "wan": "70 Mbit/s, 170 ms"}
 #: Rows of more predicted seconds are left out; of more than `LONG` are run once.
 MOST, LONG, RUNS = 60.0, 4.0, 3
 _PAPER = "paper, two parties, local network"
+_ONLINE = "paper, two parties, online phase, 1 Gbit/s"
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What a run of benchmarks is asked for.
+
+    Attributes:
+        protocol: the family, or "ot".
+        parties: how many; of none, those that it is tested with, of applications the usual number.
+        links: of none, memory and TLS, of applications memory and two networks.
+        options: of the family, by name.
+    """
+
+    protocol: str
+    parties: tuple[int, ...] = ()
+    links: tuple[str, ...] = ()
+    options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,31 +132,81 @@ def _powmod() -> _Application:
     return _Application(32, 1, lambda mpc: [power(mpc)], lambda mpc: power(mpc).reveal(to=1), wanted, peers)
 
 
-_MADE: dict[str, Callable[[], _Application]] = {"psi": _psi, "nearest": _nearest, "powmod": _powmod}
+def _model_of(model: _model.Model, records: np.ndarray, bits: int, peers: list[dict[str, Any]]) -> _Application:
+    """Predictions of party 0's model for party 1's records."""
+    encoded, owners = _model.encode_records(model.shape, records), (0, 1)
+
+    def plan(mpc: Session) -> Sequence[Any]:
+        on = Secret(mpc)
+        decisions = _model.run(on, model.shape, model._secrets, encoded, len(records), *owners)
+        return [_model.choose(on, model.shape, decisions)]
+
+    wanted = model.predict_clear(records)
+    return _Application(bits, len(records), plan, lambda mpc: model.predict(mpc, records, *owners), wanted, peers)
+
+
+def _tree(depth: int = 9, features: int = 8, records: int = 1) -> _Application:
+    """A complete tree with random features, thresholds and labels, as large as that on diabetes."""
+    rng = np.random.default_rng(4)
+    inner, count = 2**depth - 1, 2 ** (depth + 1) - 1
+    left = np.where(np.arange(count) < inner, 2 * np.arange(count) + 1, -1)
+    features_of, thresholds = rng.integers(0, features, count), rng.normal(size=count)
+    plain = PlainTree(left, np.where(left < 0, -1, left + 1), features_of, thresholds)
+    shape, secrets = encode_tree(plain, rng.integers(0, 2, count), (0, 1), features)
+    peers = [_peer("SPDZ2k, k = 64", 0.122, _ONLINE), _peer("SPDZ, k = 64", 0.443, _ONLINE)]
+    return _model_of(_model.Model(shape, secrets), rng.normal(size=(records, features)), 36, peers)
+
+
+def _svm(classes: int = 10, features: int = 2048, records: int = 1) -> _Application:
+    """The largest of some linear decisions with random weights, as many as on CIFAR-10."""
+    rng = np.random.default_rng(5)
+    weights, intercepts = rng.normal(size=(classes, features)), rng.normal(size=classes)
+    plain = PlainLinear(weights, intercepts, np.dtype(np.float64), features)
+    shape, secrets, margin = encode_linear(plain, "linear", tuple(range(classes)), 1.0)
+    peers = [_peer("SPDZ2k, k = 64", 0.099, _ONLINE), _peer("SPDZ, k = 64", 0.255, _ONLINE)]
+    return _model_of(_model.Model(shape, secrets, margin), rng.uniform(-1, 1, (records, features)), 64, peers)
+
+
+_MADE: dict[str, Callable[[], _Application]] = {
+    "psi": _psi,
+    "nearest": _nearest,
+    "powmod": _powmod,
+    "tree": _tree,
+    "svm": _svm,
+}
 NAMES = tuple(_MADE)
 
 
-def rows(names: Sequence[str], protocol: str) -> Iterator[dict[str, Any]]:
+def rows(names: Sequence[str], asked: Asked) -> Iterator[dict[str, Any]]:
     """A row for each application, link and choice of sharings, like those of the other workloads.
 
     Inputs and results are timed with it; planning is not, where there are several runs: what was run once is planned.
     """
+    protocol = asked.protocol
     if protocol not in FAMILIES:
         raise ConfigError(f'no applications for protocol "{protocol}"; there are some for {", ".join(FAMILIES)}')
-    for name in names:
+    unknown = [link for link in asked.links if link not in _CALLED]
+    if names and unknown:
+        raise ConfigError(f"applications have no links {unknown[0]!r}: {', '.join(_CALLED)}")
+    links = {_CALLED[link]: LINKS[_CALLED[link]] for link in asked.links} or LINKS
+    mixes = {name: MIXES[name] if "Y" in FAMILIES[protocol].sharings else ("auto",) for name in names}
+    for name, parties in itertools.product(names, asked.parties or (None,)):
         application = _MADE[name]()
-        for link, network in LINKS.items():
-            for sharings in MIXES[name] if "Y" in FAMILIES[protocol].sharings else ("auto",):
-                called = name if sharings == "auto" else f"{name} in {sharings}"
-                with local(protocol, network=network, sharings=sharings, check=False) as mpc:
-                    yield _row(called, application, link, mpc)
+        for (link, network), sharings in itertools.product(links.items(), mixes[name]):
+            called = name if sharings == "auto" else f"{name} in {sharings}"
+            place: dict[str, Any] = {"parties": parties, "network": network, "sharings": sharings, "check": False}
+            with local(protocol, **place, **asked.options) as mpc:
+                yield _row(called, application, link, mpc)
 
 
 def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[str, Any]:
-    plan = mpc.explain(*application.plan(mpc))
-    predicted = plan.offline.seconds + plan.online.seconds
     measured: dict[str, Any] = dict.fromkeys(("runs", "seconds", "offline", "online", "bytes_per_party", "rounds"))
-    skipped = f"skipped: predicted to take {predicted:.0f} s" if predicted > MOST else None
+    try:
+        plan = mpc.explain(*application.plan(mpc))
+        predicted = plan.offline.seconds + plan.online.seconds
+        skipped = f"skipped: predicted to take {predicted:.0f} s" if predicted > MOST else None
+    except ConfigError as error:  # such as values that are too wide for what was asked for
+        predicted, skipped = 0.0, f"skipped: {error}"
     if skipped is None:
         measured = _measured(application, mpc, 1 if predicted > LONG else RUNS)
     seconds = measured["seconds"]

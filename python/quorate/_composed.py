@@ -108,6 +108,31 @@ class Composed:
         wanted = whole_axis("cumsum", axis)
         return x._new(x._session._native.cumsum(x._node, wanted, _source.line()))
 
+    def assert_one_hot(self, axis: int = -1) -> SecretArray:
+        """The same integers, of which one in each line along an axis is 1 and all others are 0: a choice of one.
+
+        Where parties may cheat (`spdz2k`) this is proven, whoever the numbers are from, and what is input behind it in
+        the program is not sent before the proof was checked. It takes a product for each element, two rounds, and a
+        check. What is wrong with lines is told to all, so lines that are computed must be right whatever the inputs
+        are. Where all follow the protocol it is the array itself, and costs nothing.
+
+        Raises:
+            CheatingDetected: when it runs: a line is something else, for a mistake, too.
+            DtypeError: the elements are not integers.
+            ShapeError: lines are empty, or have more elements than the dtype has values.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("spdz2k") as mpc:
+            ...     choice = mpc.input([[0, 1, 0], [1, 0, 0]], owner=0).assert_one_hot()
+            ...     x = mpc.input([5, 7, 9], owner=1)
+            ...     print((choice @ x).reveal())
+            [7 5]
+        """
+        x = self._me()
+        node = x._session._native.assert_one_hot(x._node, operator.index(axis), _source.line())
+        return x._new(node) if FAMILIES[x._session.protocol].checked else x
+
     def bits(self) -> SecretArray:
         """The k bits of each element along a new last axis, lowest first; of fixed point, those of x 2^f.
 

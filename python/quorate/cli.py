@@ -88,15 +88,28 @@ def _parser() -> argparse.ArgumentParser:
     add_file_options(explain, one_party=False)
     _add_options(explain)
 
-    bench = commands.add_parser("bench", help="the standard workloads, with peers' published figures")
-    bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
-    bench.add_argument("--protocol", default=DEFAULT, help=f"{', '.join(FAMILIES)}, or ot: transfers of two parties")
-    bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")
-    bench.add_argument("--plot", type=Path, default=None, help="also draw them")
+    _add_bench(commands.add_parser("bench", help="the standard workloads, with peers' published figures"))
 
     commands.add_parser("models", help="what qr.models.from_sklearn supports")
     commands.add_parser("protocols", help="the protocols, how many parties each takes, and their options")
     return parser
+
+
+def _add_bench(bench: argparse.ArgumentParser) -> None:
+    bench.add_argument("names", nargs="*", metavar="NAME", help="which workloads; all if none is named")
+    bench.add_argument("--protocol", default=DEFAULT, help=f"{', '.join(FAMILIES)}, or ot: transfers of two parties")
+    bench.add_argument(
+        "--parties", type=_numbers, default=(), help="how many, as in 2,3,4; those it is tested with if absent"
+    )
+    bench.add_argument(
+        "--links",
+        type=_names,
+        default=(),
+        help="some of memory, tls, lan and wan, as in memory,wan (default: memory,tls)",
+    )
+    _add_choices(bench)
+    bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")
+    bench.add_argument("--plot", type=Path, default=None, help="also draw them")
 
 
 def _parties() -> str:
@@ -116,6 +129,12 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--offline-weight", metavar="W", default=absent, help="what an offline second counts beside an online one"
     )
+    _add_choices(command)
+
+
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    """The options that some families have of their own."""
+    absent = argparse.SUPPRESS
     for option in choices().values():
         families = listed(tuple(name for name, family in FAMILIES.items() if option in family.options), "and")
         text = f"{option.listed}, with {families}: {option.help}".replace("%", "%%")
@@ -124,6 +143,14 @@ def _add_options(command: argparse.ArgumentParser) -> None:
             command.add_argument(flag, action="store_true", default=absent, help=text)
         else:
             command.add_argument(flag, default=absent, help=text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(","))
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:
@@ -267,7 +294,8 @@ def _keygen(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from quorate import _bench as bench
 
-    return bench.run(options.names, options.protocol, options.json, options.plot)
+    asked = bench.Asked(options.protocol, options.parties, options.links, _chosen(options))
+    return bench.run(options.names, asked, options.json, options.plot)
 
 
 def _models(_: argparse.Namespace) -> int:

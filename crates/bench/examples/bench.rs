@@ -1,5 +1,5 @@
 //! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
-//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,tcp] [--most BATCH]`. `tcp` is without encryption
+//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp] [--most BATCH]`. `tcp` is without encryption
 //! and needs `--features testing`.
 
 use std::error::Error;
@@ -19,13 +19,8 @@ struct Options {
 }
 
 fn link(name: &str) -> Result<Link, String> {
-    match name {
-        "memory" => Ok(Link::Memory),
-        "tls" => Ok(Link::Tls),
-        #[cfg(feature = "testing")]
-        "tcp" => Ok(Link::InsecureTcp),
-        name => Err(format!("no links {name:?}: memory, tls, and with --features testing tcp")),
-    }
+    Link::named(name)
+        .ok_or_else(|| format!("no links {name:?}: memory, tls, lan, wan, and with --features testing tcp"))
 }
 
 fn options() -> Result<Options, Box<dyn Error>> {

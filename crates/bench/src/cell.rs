@@ -1,8 +1,10 @@
 //! What is measured: a workload, a ring, a number of parties, a batch, a kind of link.
 
 use std::fmt;
+use std::time::Duration;
 
 use quorate_he::{Level, Options, Scheme};
+use quorate_net::shaped::Shape;
 
 use crate::set::Set;
 
@@ -21,6 +23,10 @@ pub enum Workload {
     EdaBit,
     /// daBits over Z_2^k.
     DaBit,
+    /// Multiplication triples over Z_2^k, where products take them.
+    Triple,
+    /// Triples of bits, where ANDs take them.
+    BitTriple,
     /// Less-than of operands one bit shorter than the ring; the result stays a bit.
     LessThanBounded,
     /// Less-than over the full signed range; the result stays a bit.
@@ -93,6 +99,10 @@ pub enum Link {
     Memory,
     /// TLS 1.3 over TCP on the loopback interface.
     Tls,
+    /// Queues as slow as a local network: 0.106 ms and 1 Gbit/s.
+    Lan,
+    /// Queues as slow as a wide-area network: 46 ms and 76 Mbit/s.
+    Wan,
     /// TCP on the loopback interface without encryption: to see what TLS costs.
     #[cfg(feature = "testing")]
     InsecureTcp,
@@ -117,13 +127,15 @@ pub struct Cell {
 
 impl Workload {
     /// All, in the order of the table.
-    pub const ALL: [Workload; 34] = [
+    pub const ALL: [Workload; 36] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::MulOwned,
         Workload::RandomBit,
         Workload::EdaBit,
         Workload::DaBit,
+        Workload::Triple,
+        Workload::BitTriple,
         Workload::LessThanBounded,
         Workload::LessThanFull,
         Workload::LessThanBoundedGeneral,
@@ -163,6 +175,8 @@ impl Workload {
             Workload::RandomBit => "random-bit",
             Workload::EdaBit => "edabit",
             Workload::DaBit => "dabit",
+            Workload::Triple => "triple",
+            Workload::BitTriple => "bit-triple",
             Workload::LessThanBounded => "less-than-bounded",
             Workload::LessThanFull => "less-than-full",
             Workload::LessThanBoundedGeneral => "less-than-bounded-general",
@@ -209,6 +223,11 @@ impl Workload {
         }
     }
 
+    /// Whether it works on two rows of bits.
+    pub(crate) fn is_on_bits(self) -> bool {
+        matches!(self, Workload::And | Workload::BitTriple)
+    }
+
     /// Whether it takes a sharing to another.
     pub(crate) fn is_conversion(self) -> bool {
         use Workload::{A2B, A2Y, B2A, B2Y, Y2A, Y2B};
@@ -225,9 +244,11 @@ impl Workload {
         matches!(self, Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral)
     }
 
-    /// Whether it makes correlations and uses none: all of it is the offline phase.
+    /// Whether correlations are all that counts, and all of it is the offline phase. Triples are used once, to be
+    /// checked.
     pub fn is_correlation(self) -> bool {
-        matches!(self, Workload::RandomBit | Workload::EdaBit | Workload::DaBit) || self.is_transfer()
+        use Workload::{BitTriple, DaBit, EdaBit, RandomBit, Triple};
+        matches!(self, RandomBit | EdaBit | DaBit | Triple | BitTriple) || self.is_transfer()
     }
 
     /// Whether two parties make it of oblivious transfers or ciphertexts alone.
@@ -267,11 +288,41 @@ pub(crate) fn names() -> Vec<&'static str> {
 }
 
 impl Link {
+    /// Those that every build has, in the order of the table.
+    pub const ALL: [Link; 4] = [Link::Memory, Link::Tls, Link::Lan, Link::Wan];
+
+    /// The one that users call so.
+    pub fn named(name: &str) -> Option<Link> {
+        match name {
+            "memory" => Some(Link::Memory),
+            "tls" => Some(Link::Tls),
+            "lan" => Some(Link::Lan),
+            "wan" => Some(Link::Wan),
+            #[cfg(feature = "testing")]
+            "tcp" => Some(Link::InsecureTcp),
+            _ => None,
+        }
+    }
+
+    /// What it is like, where it is as slow as a network.
+    pub(crate) fn shape(self) -> Option<Shape> {
+        let shape = |micros: u64, mbit: f64| {
+            Some(Shape { rtt: Duration::from_micros(micros), bytes_per_second: Some(mbit * 1e6 / 8.0) })
+        };
+        match self {
+            Link::Lan => shape(106, 1e3),
+            Link::Wan => shape(46_000, 76.0),
+            _ => None,
+        }
+    }
+
     /// How it is called in rows.
     pub fn name(self) -> &'static str {
         match self {
             Link::Memory => "memory",
             Link::Tls => "loopback TLS",
+            Link::Lan => "LAN",
+            Link::Wan => "WAN",
             #[cfg(feature = "testing")]
             Link::InsecureTcp => "loopback TCP, insecure",
         }

@@ -4,6 +4,7 @@ use quorate_engine::{Cause, Error};
 use quorate_net::NetError;
 
 use crate::cell::Cell;
+use crate::set::Set;
 
 /// Why a benchmark stopped. A wrong result is an error like any other: no figure is reported for it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -27,6 +28,25 @@ pub enum BenchError {
         name: String,
         /// The protocol.
         protocol: String,
+    },
+    /// An option that the protocol does not have.
+    #[error("{set} has no option {name}={value}; `quorate protocols` lists what there is")]
+    Option {
+        /// Its name.
+        name: String,
+        /// The value asked for.
+        value: String,
+        /// What is measured.
+        set: Set,
+    },
+    /// Options that do not go together.
+    #[error("{0}")]
+    Choices(Error),
+    /// Links that there are not.
+    #[error("there are no links {name:?}: memory, tls, lan and wan")]
+    UnknownLinks {
+        /// The name given.
+        name: String,
     },
     /// A result that is not what its operands give in the clear: a defect.
     #[error("{cell}: wrong result at party {party}, element {element}. Please report this defect")]

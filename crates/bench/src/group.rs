@@ -91,7 +91,13 @@ pub(crate) struct Group {
 
 impl Group {
     /// Opens links and sets `parties` parties up for what [`Cell::runs`] says.
-    pub fn open(link: Link, parties: usize, set: Set, stopper: &Stopper) -> std::result::Result<Group, BenchError> {
+    pub fn open(
+        link: Link,
+        parties: usize,
+        set: Set,
+        choices: &Choices,
+        stopper: &Stopper,
+    ) -> std::result::Result<Group, BenchError> {
         if let Set::Of(protocol) = set {
             protocol.check_parties(parties).map_err(BenchError::Setup)?;
         }
@@ -100,8 +106,8 @@ impl Group {
         let (reply, replies) = channel();
         let start = |(me, net): (usize, Box<dyn Net>)| {
             let (sender, jobs) = channel();
-            let reply = reply.clone();
-            (sender, thread::spawn(move || serve(set, me, net, &jobs, &reply)))
+            let (reply, choices) = (reply.clone(), choices.clone());
+            (sender, thread::spawn(move || serve((set, choices), me, net, &jobs, &reply)))
         };
         let (jobs, threads) = ends.into_iter().enumerate().map(start).unzip();
         let group = Group { link, parties, set, jobs, replies, threads, stopper: stopper.clone() };
@@ -178,9 +184,9 @@ impl Drop for Group {
 }
 
 /// A party's thread: sets up, then does jobs until there are no more.
-fn serve(set: Set, me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
+fn serve((set, choices): (Set, Choices), me: usize, net: Box<dyn Net>, jobs: &Receiver<Job>, reply: &Sender<Reply>) {
     const PANICKED: Error = Error::Bug { what: "a party's thread panicked" };
-    let opened = catch_unwind(AssertUnwindSafe(|| open(set, Party::new(net)))).unwrap_or(Err(PANICKED));
+    let opened = catch_unwind(AssertUnwindSafe(|| open(set, choices, Party::new(net)))).unwrap_or(Err(PANICKED));
     let mut worker = match opened {
         Ok(worker) => worker,
         Err(error) => return drop(reply.send((me, Err(error)))),
@@ -209,16 +215,16 @@ trait Works {
     fn work(&mut self, job: Job) -> Result<Answer>;
 }
 
-fn open(set: Set, party: Party) -> Result<Box<dyn Works>> {
-    struct Open(Party);
+fn open(set: Set, choices: Choices, party: Party) -> Result<Box<dyn Works>> {
+    struct Open(Party, Choices);
     impl Visit for Open {
         type Out = Result<Box<dyn Works>>;
         fn family<F: Family>(self) -> Self::Out {
-            Ok(Box::new(Worker::<F>::open(self.0)?))
+            Ok(Box::new(Worker::<F>::open(self.0, self.1)?))
         }
     }
     match set {
-        Set::Of(protocol) => protocol.visit(Open(party)),
+        Set::Of(protocol) => protocol.visit(Open(party, choices)),
         Set::Transfers => Ok(Box::new(Transfers::open(party)?)),
     }
 }
@@ -236,6 +242,7 @@ impl Works for Transfers {
 }
 
 struct Worker<S: Family> {
+    choices: Choices,
     party: Party,
     sharing: S,
     shares: Option<Shares<S>>,
@@ -258,18 +265,18 @@ impl<S: Family> Works for Worker<S> {
 }
 
 impl<S: Family> Worker<S> {
-    fn open(mut party: Party) -> Result<Worker<S>> {
+    fn open(mut party: Party, choices: Choices) -> Result<Worker<S>> {
         let mut run = party.begin_alone()?;
-        let sharing = run.phase(Phase::Offline, async |ctx| S::setup(ctx, None, &Choices::default()).await)?;
+        let sharing = run.phase(Phase::Offline, async |ctx| S::setup(ctx, None, &choices).await)?;
         run.finish();
-        Ok(Worker { party, sharing, shares: None })
+        Ok(Worker { choices, party, sharing, shares: None })
     }
 
     fn share(&mut self, task: Task, numbers: &Numbers) -> Result<()> {
         self.shares = None;
         let (me, parties, sharing) = (self.party.me(), self.party.parties(), &self.sharing);
-        let demand = dry_run::<S>(task, me, parties)?;
-        choose(sharing, task);
+        let demand = dry_run::<S>(task, me, parties, &self.choices)?;
+        choose(sharing, task, &self.choices);
         let mut run = self.party.begin_alone()?;
         let operands = run.phase(Phase::Online, async |ctx| task.share(sharing, ctx, numbers).await)?;
         run.finish();
@@ -309,15 +316,15 @@ impl<S: Family> Worker<S> {
 }
 
 /// Chooses which of several protocols with one result a task runs.
-fn choose<S: Family>(sharing: &S, task: Task) {
-    sharing.choose(&task.choices(&S::DESCRIPTOR));
+fn choose<S: Family>(sharing: &S, task: Task, asked: &Choices) {
+    sharing.choose(&task.choices(&S::DESCRIPTOR, asked));
     sharing.set_ahead(task.garbles_ahead());
 }
 
 /// The correlations that a task wants.
-pub(crate) fn dry_run<S: Family>(task: Task, me: usize, parties: usize) -> Result<Demand<S::Kind>> {
-    let twin = S::dry(parties, me, &Choices::default())?;
-    choose(&twin, task);
+pub(crate) fn dry_run<S: Family>(task: Task, me: usize, parties: usize, asked: &Choices) -> Result<Demand<S::Kind>> {
+    let twin = S::dry(parties, me, asked)?;
+    choose(&twin, task, asked);
     let (ring, len) = task.operand_shape();
     let shapes = (Vector::shape(ring, len), Vector::shape(ring, len));
     let (phantom, _) = dry::run(me, parties, Phase::Online, async |ctx| task.share(&twin, ctx, &shapes).await)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use quorate_net::tcp::{PartyConfig, TcpConfig, TcpNet, keygen};
-use quorate_net::{Net, NetError, memory};
+use quorate_net::{Net, NetError, memory, shaped};
 
 use crate::cell::Link;
 use crate::error::BenchError;
@@ -15,8 +15,11 @@ pub(crate) type Ends = Vec<Box<dyn Net>>;
 
 /// Connects `parties` parties, each with each; element i is party i's end.
 pub(crate) fn open(link: Link, parties: usize) -> Result<Ends, BenchError> {
+    if let Some(shape) = link.shape() {
+        return Ok(shaped::mesh(parties, shape).into_iter().map(boxed).collect());
+    }
     match link {
-        Link::Memory => Ok(memory::mesh(parties).into_iter().map(boxed).collect()),
+        Link::Memory | Link::Lan | Link::Wan => Ok(memory::mesh(parties).into_iter().map(boxed).collect()),
         Link::Tls => {
             let keys = Keys::make(parties)?;
             connect(&keys.folder, parties, &TcpNet::connect_on)
@@ -96,7 +99,7 @@ mod tests {
 
     #[test]
     fn ends_know_their_place() {
-        for link in [Link::Memory, Link::Tls] {
+        for link in Link::ALL {
             let ends = open(link, 3).unwrap();
             assert_eq!(ends.iter().map(|end| (end.me(), end.parties())).collect::<Vec<_>>(), [(0, 3), (1, 3), (2, 3)]);
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use quorate_engine::Phase;
+use quorate_engine::{Error, Misuse, Phase};
+use quorate_gadgets::Choices;
 use quorate_ring::memory;
 
 use crate::cell::{Cell, Workload};
@@ -94,6 +95,8 @@ pub enum Skip {
     Memory(f64),
     /// The table's time was up.
     TimeIsUp,
+    /// The protocol does not do this with these options.
+    Refused(&'static str),
 }
 
 /// What became of a cell.
@@ -133,6 +136,7 @@ impl std::fmt::Display for Skip {
         match self {
             Skip::Seconds(seconds) => write!(f, "skipped: predicted to take {seconds:.0} s"),
             Skip::Memory(bytes) => write!(f, "skipped: predicted to hold {:.1} GiB", bytes / (1u64 << 30) as f64),
+            Skip::Refused(why) => write!(f, "skipped: {why}"),
             Skip::TimeIsUp => f.write_str("skipped: the time for the whole table is up; select fewer workloads"),
         }
     }
@@ -141,6 +145,7 @@ impl std::fmt::Display for Skip {
 /// Measures cells one after another. Parties stay connected as long as their number and links stay the same.
 pub struct Bench {
     limits: Limits,
+    choices: Choices,
     stopper: Stopper,
     group: Option<Group>,
     started: Instant,
@@ -151,8 +156,13 @@ pub struct Bench {
 impl Bench {
     /// The allocator of this process keeps freed memory from now on ([`memory::keep_freed`]).
     pub fn new(limits: Limits) -> Bench {
+        Bench::with(limits, Choices::default())
+    }
+
+    /// [`Bench::new`], with options of the family ([`Set::choices`](crate::Set::choices)).
+    pub fn with(limits: Limits, choices: Choices) -> Bench {
         memory::keep_freed();
-        Bench { limits, stopper: Stopper::default(), group: None, started: Instant::now(), last: None }
+        Bench { limits, choices, stopper: Stopper::default(), group: None, started: Instant::now(), last: None }
     }
 
     /// A handle with which another thread stops the measurement.
@@ -178,7 +188,11 @@ impl Bench {
     }
 
     fn skip(&mut self, cell: &Cell) -> Option<Skip> {
-        let memory = memory_of(cell);
+        let memory = match memory_of(cell, &self.choices) {
+            Err(Error::Misuse { what: Misuse::Other { what } }) => return Some(Skip::Refused(what)),
+            // Measuring it says why.
+            other => other.unwrap_or(0.0),
+        };
         if memory > self.limits.memory_bytes {
             return Some(Skip::Memory(memory));
         }
@@ -199,7 +213,7 @@ impl Bench {
             self.group = None;
         }
         if self.group.is_none() {
-            self.group = Some(Group::open(link, parties, set, &self.stopper)?);
+            self.group = Some(Group::open(link, parties, set, &self.choices, &self.stopper)?);
         }
         self.group.as_ref().ok_or(BenchError::PartyGone { party: 0 })
     }

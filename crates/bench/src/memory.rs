@@ -11,23 +11,26 @@ use crate::set::Set;
 use crate::task::Task;
 
 /// Bytes that all parties of a cell hold at once, about: operands, results, and the stock while its parts are put
-/// together. What a dry run refuses takes none: measuring it says why.
-pub(crate) fn memory_of(cell: &Cell) -> f64 {
+/// together.
+///
+/// # Errors
+/// What a dry run refuses.
+pub(crate) fn memory_of(cell: &Cell, choices: &Choices) -> Result<f64> {
     match cell.runs() {
-        Set::Of(protocol) => protocol.visit(Memory(*cell)).unwrap_or(0.0),
-        Set::Transfers => of_transfers(cell),
+        Set::Of(protocol) => protocol.visit(Memory(*cell, choices)),
+        Set::Transfers => Ok(of_transfers(cell)),
     }
 }
 
-struct Memory(Cell);
+struct Memory<'c>(Cell, &'c Choices);
 
-impl Visit for Memory {
+impl Visit for Memory<'_> {
     type Out = Result<f64>;
 
     fn family<F: Family>(self) -> Result<f64> {
-        let Memory(cell) = self;
-        let sharing = F::dry(cell.parties, 0, &Choices::default())?;
-        let demand = dry_run::<F>(Task { cell, rounds: 1 }, 0, cell.parties)?;
+        let Memory(cell, choices) = self;
+        let sharing = F::dry(cell.parties, 0, choices)?;
+        let demand = dry_run::<F>(Task { cell, rounds: 1 }, 0, cell.parties, choices)?;
         let stock: u64 = demand.totals().iter().map(|(kind, &len)| sharing.stock_bytes(kind, len)).sum();
         let values = 3 * sharing.value_bytes(cell.bits, cell.operand_len());
         Ok(cell.parties as f64 * (values + 2 * stock) as f64)

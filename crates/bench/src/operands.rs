@@ -63,7 +63,7 @@ impl Task {
     }
 
     fn takes_both_in_bits(&self) -> bool {
-        self.cell.workload.is_circuit() || self.cell.workload == Workload::And
+        self.cell.workload.is_circuit() || self.cell.workload.is_on_bits()
     }
 
     /// The rows of bits that the operands are, where a workload takes bits: x, or x and y, in AES key and block.
@@ -79,7 +79,7 @@ impl Task {
         match self.cell.workload {
             Workload::B2A | Workload::B2Y | Workload::Y2B | Workload::Y2A => (),
             workload if workload.is_circuit() => (),
-            Workload::And => (),
+            workload if workload.is_on_bits() => (),
             _ => {
                 let mut x = s.input(ctx, 0, shape, knows_x.then_some(&numbers.0)).await?;
                 let mut y = s.input(ctx, last, shape, knows_y.then_some(&numbers.1)).await?;
@@ -99,7 +99,7 @@ impl Task {
             bits = s.concat_rows(&[&bits, &y]);
         }
         Ok(match self.cell.workload {
-            Workload::B2A | Workload::B2Y | Workload::And => Operands::Bits(bits),
+            Workload::B2A | Workload::B2Y | Workload::And | Workload::BitTriple => Operands::Bits(bits),
             Workload::GmwAes => Operands::Circuit(in_rounds(&catalog::aes128()), bits),
             Workload::YaoAes => Operands::Garbled(garbled_aes(), s.bits_to_labels(ctx, &bits).await?),
             Workload::YaoAesAhead => Operands::Ahead(garbled_aes(), bits),

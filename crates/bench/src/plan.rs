@@ -21,7 +21,10 @@ const AS_PUBLISHED: (u32, usize) = (60, 100_000);
 /// # Errors
 /// [`BenchError::UnknownWorkload`].
 pub fn select(names: &[String]) -> Result<Vec<Workload>, BenchError> {
-    let selects = |name: &str, workload: Workload| name == workload.name() || name == workload.family();
+    let is_named = |name: &str, workload: Workload| name == workload.name() || name == workload.family();
+    let selects = |name: &str, workload| {
+        is_named(name, workload) || name.strip_suffix('s').is_some_and(|one| is_named(one, workload))
+    };
     if let Some(name) = names.iter().find(|name| !Workload::ALL.iter().any(|&w| selects(name, w))) {
         return Err(BenchError::UnknownWorkload { name: name.clone() });
     }
@@ -77,6 +80,8 @@ fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
     let batches: &[usize] = match workload {
         Workload::Chain => return vec![(64, 1)],
         Workload::And => return up_to_most.into_iter().map(|batch| (1, batch)).collect(),
+        // The more there are, the less each takes.
+        Workload::BitTriple => return BATCHES[..4].iter().map(|&batch| (1, batch)).collect(),
         Workload::OtCot | Workload::OtCotMalicious => return TRANSFERS.map(|batch| (128, batch)).to_vec(),
         Workload::OtBitTriples => return TRANSFERS.map(|batch| (1, batch)).to_vec(),
         _ if workload.is_circuit() => return BLOCKS.map(|batch| (128, batch)).to_vec(),
@@ -107,14 +112,16 @@ mod tests {
     fn names_select_and_families_select_their_variants() {
         let select = |names: &[&str]| select(&names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>());
         assert_eq!(select(&[]).unwrap(), Workload::ALL);
-        assert_eq!(select(&["less-than"]).unwrap(), &Workload::ALL[6..10]);
+        assert_eq!(select(&["less-than"]).unwrap(), &Workload::ALL[8..12]);
         assert_eq!(select(&["chain", "mul"]).unwrap(), [Workload::Mul, Workload::Chain]);
         let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]).map(|found| found.1);
         assert_eq!(under("ot", "ot-cot").unwrap(), [Workload::OtCot, Workload::OtCotMalicious]);
         assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::YaoAesAhead, Workload::GmwAes]);
-        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[14..20]);
+        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[16..22]);
         assert!(under("ot", "mul").unwrap_err().to_string().contains("another protocol than ot"));
-        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[27..]);
+        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[29..]);
+        assert_eq!(under("spdz2k", "triples").unwrap(), [Workload::Triple]);
+        assert_eq!(under("spdz2k", "bit-triples").unwrap(), [Workload::BitTriple]);
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);
         let none = under("bgw", "mul").unwrap_err().to_string();
         assert!(none.contains("there are some for rss, aby") && none.ends_with(", ot"), "{none}");

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use quorate_protocols::Protocol;
+use quorate_engine::Misuse;
+use quorate_gadgets::{Choices, Family};
+use quorate_protocols::{Protocol, Visit};
 
 use crate::cell::Workload;
+use crate::error::BenchError;
 
 /// A set of workloads, by the name that `quorate bench --protocol` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +43,51 @@ impl Set {
             Set::Of(protocol) => protocol.descriptor().parties.usual,
             Set::Transfers => &[2],
         }
+    }
+
+    /// It, with so many parties each, or with those that it is measured with.
+    ///
+    /// # Errors
+    /// [`BenchError::Setup`] for a number that it does not run with.
+    pub fn places(self, parties: &[usize]) -> Result<Vec<(Set, usize)>, BenchError> {
+        let parties = if parties.is_empty() { self.parties() } else { parties };
+        for &parties in parties {
+            match self {
+                Set::Of(protocol) => protocol.check_parties(parties),
+                Set::Transfers if parties == 2 => Ok(()),
+                Set::Transfers => Err(Misuse::Parties { protocol: self.name(), takes: "2", parties }.into()),
+            }
+            .map_err(BenchError::Setup)?;
+        }
+        Ok(parties.iter().map(|&parties| (self, parties)).collect())
+    }
+
+    /// Options of its family, by name.
+    ///
+    /// # Errors
+    /// [`BenchError::Option`] for what the family has not, and [`BenchError::Choices`] for what does not go together.
+    pub fn choices(self, asked: &[(String, String)]) -> Result<Choices, BenchError> {
+        struct Check<'a>(&'a Choices);
+        impl Visit for Check<'_> {
+            type Out = quorate_engine::Result<()>;
+            fn family<F: Family>(self) -> Self::Out {
+                F::check_choices(self.0)
+            }
+        }
+        let mut choices = Choices::default();
+        for (name, value) in asked {
+            let option = match self {
+                Set::Of(protocol) => protocol.descriptor().option(name),
+                Set::Transfers => None,
+            };
+            if !option.is_some_and(|option| choices.choose(option, value)) {
+                return Err(BenchError::Option { name: name.clone(), value: value.clone(), set: self });
+            }
+        }
+        if let Set::Of(protocol) = self {
+            protocol.visit(Check(&choices)).map_err(BenchError::Choices)?;
+        }
+        Ok(choices)
     }
 
     /// Workloads, or families of workloads.

@@ -38,9 +38,9 @@ pub(crate) enum Expected {
 }
 
 impl Task {
-    /// Which protocols with one result run.
-    pub fn choices(&self, family: &Descriptor) -> Choices {
-        let mut choices = Choices::default();
+    /// Which protocols with one result run: those that were asked for, but where the workload says which.
+    pub fn choices(&self, family: &Descriptor, asked: &Choices) -> Choices {
+        let mut choices = asked.clone();
         if let Some(forms) = family.option("forms").filter(|_| self.cell.workload.is_general()) {
             choices.choose(forms, "masked");
         }
@@ -59,7 +59,7 @@ impl Task {
             Operands::Bits(x) if self.cell.workload == Workload::B2A => {
                 Ok(Output::Values(s.compose(ctx, x, self.ring()).await?))
             }
-            Operands::Bits(x) if self.cell.workload == Workload::And => {
+            Operands::Bits(x) if self.cell.workload.is_on_bits() => {
                 let [x, y] = [0..1, 1..2].map(|row| s.linear_bits(x, &LinearBits::Rows(row)));
                 Ok(Output::Bits(s.and(ctx, &x, &y).await?))
             }
@@ -81,7 +81,7 @@ impl Task {
         let (ring, len) = self.operand_shape();
         let side = self.cell.batch;
         Ok(match self.cell.workload {
-            Workload::Mul | Workload::MulOwned => Output::Values(s.mul(ctx, x, y).await?),
+            Workload::Mul | Workload::MulOwned | Workload::Triple => Output::Values(s.mul(ctx, x, y).await?),
             Workload::MatMul => {
                 let form = Form::MatMul { m: side, k: side, n: side };
                 Output::Values(s.bilinear(ctx, form, x, y).await?)
@@ -123,7 +123,7 @@ impl Task {
         let pairs = || x.iter().zip(y);
         let rows = || self.rows(&(self.elements(x), self.elements(y)));
         match self.cell.workload {
-            Workload::Mul | Workload::MulOwned => {
+            Workload::Mul | Workload::MulOwned | Workload::Triple => {
                 Expected::Values(pairs().map(|(x, y)| x.wrapping_mul(*y) as u64 & mask).collect())
             }
             Workload::MatMul => Expected::Values(matrix_product(x, y, self.cell.batch, mask)),
@@ -145,7 +145,7 @@ impl Task {
             Workload::Truncation => Expected::Values(
                 pairs().map(|(&x, _)| (self.signed(x) >> (self.cell.bits / 2)) as u64 & mask).collect(),
             ),
-            Workload::And => Expected::Bits(pairs().map(|(x, y)| x & y & 1 == 1).collect()),
+            Workload::And | Workload::BitTriple => Expected::Bits(pairs().map(|(x, y)| x & y & 1 == 1).collect()),
             Workload::LessThanBounded
             | Workload::LessThanFull
             | Workload::LessThanBoundedGeneral

@@ -44,12 +44,44 @@ fn every_workload_measures_right_results() {
 /// What only one family lists.
 #[test]
 fn workloads_on_bits_measure_right_results() {
-    use Workload::{And, DaBit, Equality, Truncation};
+    use Workload::{And, BitTriple, DaBit, Equality, Triple, Truncation};
     let mut bench = Bench::new(Limits::default());
-    let cells = cells(&[DaBit, Equality, Truncation, And], &under("spdz2k"), &[Link::Memory]);
+    let cells = cells(&[DaBit, Triple, BitTriple, Equality, Truncation, And], &under("spdz2k"), &[Link::Memory]);
     let small: Vec<Cell> = cells.into_iter().filter(|cell| cell.batch <= 100 && cell.parties == 2).collect();
-    assert_eq!(small.len(), 14);
+    assert_eq!(small.len(), 20);
     small.into_iter().for_each(|cell| assert!(measured(&mut bench, cell).runs >= 3, "{cell}"));
+}
+
+/// Options of a family, more parties than usual, and links as slow as a network.
+#[test]
+fn what_is_asked_for_is_measured() {
+    let set = Set::named("spdz2k").unwrap();
+    let asked = |options: &[(&str, &str)]| {
+        set.choices(&options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>())
+    };
+    let mut bench = Bench::with(Limits::default(), asked(&[("mac", "48"), ("bits", "paper")]).unwrap());
+    let mul = |bits, parties, link| Cell { workload: Workload::Mul, set, bits, parties, batch: 100, link };
+    let places = set.places(&[2, 4]).unwrap();
+    assert_eq!(places, [(set, 2), (set, 4)]);
+    for (set, parties) in places {
+        let online = measured(&mut bench, Cell { set, ..mul(32, parties, Link::Memory) }).online.unwrap();
+        assert_eq!((online.rounds, online.bytes_per_party), (1, 800.0 * (parties - 1) as f64));
+    }
+    match bench.measure(mul(64, 2, Link::Memory)).unwrap() {
+        Outcome::Skipped(skip @ Skip::Refused(_)) => assert!(skip.to_string().contains("mac=64"), "{skip}"),
+        other => panic!("{other:?}"),
+    }
+    let (fast, slow) =
+        [Link::Lan, Link::Wan].map(|link| measured(&mut bench, mul(32, 2, link)).online.unwrap().seconds.min).into();
+    assert!(fast >= 53e-6 && slow >= 23e-3 && fast < slow, "{fast} {slow}");
+    let refused = |options: &[(&str, &str)]| asked(options).unwrap_err().to_string();
+    assert!(refused(&[("mac", "40")]).contains("spdz2k has no option mac=40"));
+    assert!(refused(&[("forms", "masked")]).contains("no option forms"));
+    assert!(refused(&[("mac", "32")]).contains("allow_weak"));
+    assert!(set.places(&[1]).unwrap_err().to_string().contains("2 or more"));
+    let transfers = Set::named("ot").unwrap();
+    assert!(transfers.places(&[3]).is_err() && transfers.places(&[]).unwrap() == [(transfers, 2)]);
+    assert!(transfers.choices(&[("mac".into(), "48".into())]).is_err());
 }
 
 #[test]

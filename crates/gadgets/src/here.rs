@@ -99,6 +99,9 @@ macro_rules! gadgets_here {
             fn bit_to_ring(s, ctx, at x: $bits, val ring: quorate_ring::Ring) -> $values {
                 $crate::convert::bits_to_ring(s, ctx, x, ring)
             }
+            fn assert_one_hot(s, ctx, at x: $values, val axis: quorate_engine::Axis) -> () {
+                $crate::one_hot::assert_one_hot(s, ctx, x, axis)
+            }
             fn int_quotient(s, ctx, at x: $values, at y: $values, val known: $crate::int_div::Known) -> $values {
                 $crate::int_div::quotient(s, ctx, x, y, known)
             }

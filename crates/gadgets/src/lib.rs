@@ -21,6 +21,7 @@ pub mod functions;
 pub mod here;
 pub mod int_div;
 pub mod labels;
+pub mod one_hot;
 pub mod prefix;
 pub mod private_shift;
 pub mod real;
@@ -34,7 +35,7 @@ pub mod truncate;
 pub mod widen;
 
 use quorate_circuits::Program;
-use quorate_engine::{Ctx, Result, Sharing};
+use quorate_engine::{Axis, Ctx, Result, Sharing};
 use quorate_ring::Ring;
 
 pub use compare::Width;
@@ -115,6 +116,12 @@ pub trait Gadgets: Sharing + Sized {
     /// x where the bit is 1, y elsewhere.
     async fn mux(&self, ctx: &Ctx, bit: &Self::B, x: &Self::A, y: &Self::A) -> Result<Self::A> {
         select::mux(self, ctx, bit, x, y).await
+    }
+
+    /// Ends the run unless one element of each line along the axis is 1 and all others are 0. What it opens is to be
+    /// checked. Where all follow the protocol it takes their word.
+    async fn assert_one_hot(&self, ctx: &Ctx, x: &Self::A, axis: Axis) -> Result<()> {
+        one_hot::assert_one_hot(self, ctx, x, axis).await
     }
 
     /// floor(x / y) modulo 2^k, of the numbers that are known; 0 where y is 0.

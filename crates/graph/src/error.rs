@@ -78,6 +78,8 @@ pub enum Fault {
     Count { given: usize, shape: Shape, wanted: usize },
     #[error("{op} of an empty axis has no value: shape {shape}; check that something was selected")]
     EmptyReduction { op: &'static str, shape: Shape },
+    #[error("{op} along an axis of {len} elements, more than {dtype} has values: use a wider dtype")]
+    LongLines { op: &'static str, len: usize, dtype: Dtype },
     #[error("need at least one array to {op}")]
     NothingToJoin { op: &'static str },
     #[error(
@@ -127,6 +129,8 @@ pub enum Fault {
     FloatWithInt { dtype: Dtype },
     #[error("{op} works on bits and integers, not on {dtype}: compare first (x > 0 is a bit), or convert (astype)")]
     BitsOnly { op: &'static str, dtype: Dtype },
+    #[error("{op} takes integers, not {dtype}: convert first (x.astype(qr.int(64)))")]
+    IntegersOnly { op: &'static str, dtype: Dtype },
     #[error("the condition of a selection must be a bit, not {dtype}: compare first (x != 0 is a bit)")]
     Condition { dtype: Dtype },
     #[error(
@@ -380,6 +384,7 @@ impl Fault {
             | Fault::ReshapeUnknown { .. }
             | Fault::Count { .. }
             | Fault::EmptyReduction { .. }
+            | Fault::LongLines { .. }
             | Fault::NothingToJoin { .. }
             | Fault::JoinShapes { .. }
             | Fault::ShuffleShapes { .. }
@@ -395,6 +400,7 @@ impl Fault {
             | Fault::FinerDivisor { .. }
             | Fault::FloatWithInt { .. }
             | Fault::BitsOnly { .. }
+            | Fault::IntegersOnly { .. }
             | Fault::Condition { .. }
             | Fault::NoCast { .. }
             | Fault::FixedOnly { .. }

@@ -176,7 +176,7 @@ impl Writer {
             }
             Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
-            Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) => self.axis(axis),
+            Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) | Op::AssertOneHot(axis) => self.axis(axis),
             Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),
             Op::To(domain) => self.tag(*domain as u8),
             Op::Shuffle { rows } => self.size(*rows),

@@ -174,6 +174,7 @@ impl Op {
             Op::Broadcast => of("broadcast", false, Positions, Memory::Positions, Never),
             Op::Reshape => local("reshape", Whole, Never),
             Op::To(_) => local("to", Elements, Never),
+            Op::AssertOneHot(_) => of("assert_one_hot", true, Whole, Memory::Matrices, Never),
             Op::Concat => local("concat", Whole, Never),
             Op::Max(axis) => of("max", true, Pieces::Best(*axis), Signs, Never),
             Op::Min(axis) => of("min", true, Pieces::Best(*axis), Signs, Never),

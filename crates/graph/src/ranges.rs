@@ -65,6 +65,7 @@ pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncat
         Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not | Op::Bits | Op::Circuit(_) => {
             Reach::Fits(Interval::BIT)
         }
+        Op::AssertOneHot(_) => Reach::Fits(Interval::BIT),
         Op::ArgMax(axis) | Op::ArgMin(axis) => Reach::Fits(Interval::new(0, axis.len as i128 - 1)),
         Op::Cast | Op::Softmax(_) => Reach::Fits(Interval::new(0, 1 << dtype.frac())),
         Op::Remainder(divisors) => Reach::Fits(remainders(inputs[0].range(), divisors)),

@@ -108,6 +108,8 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| b.cast(x, Dtype::INT64),
     |mut b, [x, _, _]| b.cast(x, FIX),
     |mut b, [x, _, _]| b.argmin(x, Some(1), false),
+    |mut b, [x, _, _]| b.assert_one_hot(x, 0),
+    |mut b, [x, _, _]| b.assert_one_hot(x, 1),
     |mut b, [x, _, _]| b.cumsum(x, Some(0)),
     |mut b, [x, _, _]| b.cumsum(x, Some(1)),
     |mut b, [x, _, _]| b.bits(x),

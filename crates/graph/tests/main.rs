@@ -8,5 +8,6 @@ mod in_bits;
 mod intervals;
 mod messages;
 mod multiples;
+mod one_hot;
 mod robust;
 mod values;

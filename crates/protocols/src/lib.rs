@@ -53,6 +53,18 @@ impl Protocol {
         self.visit(Describe)
     }
 
+    /// Whether its parties may cheat, so that openings are checked.
+    pub fn is_checked(self) -> bool {
+        struct Checks;
+        impl Visit for Checks {
+            type Out = bool;
+            fn family<F: Family>(self) -> bool {
+                F::CHECKED
+            }
+        }
+        self.visit(Checks)
+    }
+
     /// The protocol that users call so.
     pub fn named(name: &str) -> Option<Protocol> {
         Protocol::ALL.iter().copied().find(|protocol| protocol.name() == name)

@@ -289,6 +289,10 @@ impl Session {
     }
 
     /// Several arrays, their rows in one random order: [`Session::part`] takes each out.
+    fn assert_one_hot(&self, py: Python<'_>, x: u32, axis: i64, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.assert_one_hot(NodeId(x), axis))
+    }
+
     fn shuffle(&self, py: Python<'_>, arrays: Vec<u32>, line: Line) -> PyResult<u32> {
         let arrays: Vec<NodeId> = arrays.into_iter().map(NodeId).collect();
         self.add(py, line, |mut b| b.shuffle(&arrays))

@@ -7,6 +7,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use quorate_engine::Error;
+
 use quorate_bench::peers::{self, Peer};
 use quorate_bench::{
     Bench as Inner, BenchError, Cell, Limits, Link, Machine, Measured, Outcome, PhaseFigures, Seconds,
@@ -31,13 +33,28 @@ struct State {
 
 #[pymethods]
 impl Bench {
-    /// The workloads called `names` (all if there are none) under `protocol`.
+    /// The workloads called `names` (all if there are none) under `protocol`, among so many parties (as many as it is
+    /// tested with), with options of the family, over these links (memory and TLS).
     #[new]
-    fn new(py: Python<'_>, names: Vec<String>, protocol: &str) -> PyResult<Self> {
-        let (set, workloads) = quorate_bench::select_under(protocol, &names).map_err(|error| raise(py, &error))?;
-        let places: Vec<_> = set.parties().iter().map(|&parties| (set, parties)).collect();
-        let cells = quorate_bench::cells(&workloads, &places, &LINKS).into_iter();
-        Ok(Bench { state: Mutex::new(State { bench: Some(Inner::new(Limits::default())), cells }) })
+    fn new(
+        py: Python<'_>,
+        names: Vec<String>,
+        protocol: &str,
+        parties: Vec<usize>,
+        options: Vec<(String, String)>,
+        links: Vec<String>,
+    ) -> PyResult<Self> {
+        let opened = || {
+            let (set, workloads) = quorate_bench::select_under(protocol, &names)?;
+            let choices = set.choices(&options)?;
+            let places = set.places(&parties)?;
+            let named = |name: &String| Link::named(name).ok_or(BenchError::UnknownLinks { name: name.clone() });
+            let links = links.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+            let links = if links.is_empty() { LINKS.to_vec() } else { links };
+            let cells = quorate_bench::cells(&workloads, &places, &links).into_iter();
+            Ok(State { bench: Some(Inner::with(Limits::default(), choices)), cells })
+        };
+        Ok(Bench { state: Mutex::new(opened().map_err(|error| raise(py, &error))?) })
     }
 
     fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -108,6 +125,8 @@ fn raise(py: Python<'_>, error: &BenchError) -> PyErr {
         BenchError::UnknownWorkload { .. } | BenchError::UnknownProtocol { .. } | BenchError::UnderAnother { .. } => {
             "ConfigError"
         }
+        BenchError::Option { .. } | BenchError::Choices(_) | BenchError::UnknownLinks { .. } => "ConfigError",
+        BenchError::Setup(Error::Misuse { .. }) => "ConfigError",
         _ => "QuorateError",
     };
     errors::instance(py, class, error.to_string())

@@ -100,6 +100,8 @@ impl Family for Spdz2k {
             "random-bit",
             "edabit",
             "dabit",
+            "triple",
+            "bit-triple",
             "less-than-bounded",
             "equality",
             "truncation",

@@ -6,6 +6,7 @@ mod forgeries;
 mod gadgets;
 mod lies;
 mod offline;
+mod one_hot;
 mod onesided;
 mod online;
 mod paper;

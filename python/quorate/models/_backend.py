@@ -28,6 +28,9 @@ class Backend(Protocol):
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         """Secret bits."""
 
+    def one_hot(self, rows: Array) -> Array:
+        """Rows of which one element is 1 and all others are 0; where parties may cheat, proven to be such."""
+
     def stack(self, arrays: list[Array], axis: int) -> Array:
         """Joins along a new axis."""
 
@@ -72,6 +75,9 @@ class Secret:
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         return self._mpc.input(values, owner=owner, shape=shape, dtype=self._quorate.bit)
 
+    def one_hot(self, rows: Array) -> Array:
+        return rows.assert_one_hot(axis=-1)
+
     def stack(self, arrays: list[Array], axis: int) -> Array:
         return self._mpc.stack(arrays, axis=axis)
 
@@ -111,6 +117,9 @@ class Clear:
 
     def bits(self, values: Any, owner: int, shape: tuple[int, ...]) -> Array:
         return np.asarray(values, dtype=bool).reshape(shape)
+
+    def one_hot(self, rows: Array) -> Array:
+        return rows
 
     def stack(self, arrays: list[Array], axis: int) -> Array:
         return np.stack(arrays, axis=axis)

@@ -121,14 +121,21 @@ def _at_leaves(values: NDArray[np.float64], leaves: Integers) -> NDArray[np.floa
     return np.where(leaves[:, None] < 0, 0.0, values[leaves])
 
 
-def run_ensemble(on: Backend, shape: Shape, secrets: EnsembleSecrets | None, records: Array, owner: int) -> Array:
+def trees_of(shape: Shape) -> int:
+    """How many trees there are in all, for every decision of boosting its own."""
+    return (shape.trees or 1) * (shape.decisions if shape.kind == "boosting" else 1)
+
+
+def run_ensemble(
+    on: Backend, shape: Shape, secrets: EnsembleSecrets | None, chosen: Array, records: Array, owner: int
+) -> Array:
     """The decisions, (records, decisions): comparisons and paths as in `leaves_reached`, then one product.
 
     Rounds depend neither on the number of records nor on that of trees.
     """
     groups, columns = (1, shape.decisions) if shape.kind == "forest" else (shape.decisions, 1)
     trees, leaves, count = shape.trees or 1, leaves_of(shape), records.shape[0]
-    reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, groups * trees, records, owner)
+    reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, chosen, records, owner)
     by_group = reached.reshape(leaves, groups, trees, count).transpose(1, 3, 2, 0)
     flat = on.as_integers(by_group.reshape(groups, count, trees * leaves), DECISION_BITS)
     bits = value_bits(trees, leaves)

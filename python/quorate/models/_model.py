@@ -152,10 +152,14 @@ def run(
     """The program of a model: bits of the index for a tree, the decisions otherwise, (records, decisions)."""
     size = (rows, shape.features)
     if shape.kind in _TREES:
+        tree, ensemble = _of(_tree.TreeSecrets, secrets), _of(_ensemble.EnsembleSecrets, secrets)
+        mine = tree or ensemble
+        nodes = None if mine is None else mine.nodes
+        chosen = _tree.choose_features(on, shape, nodes, _ensemble.trees_of(shape), model_owner)
         x = on.integers(records, data_owner, size, _tree.ring_bits(shape.features), ORDERED_BOUND)
         if shape.kind == "tree":
-            return _tree.run_tree(on, shape, _of(_tree.TreeSecrets, secrets), x, model_owner)
-        return _ensemble.run_ensemble(on, shape, _of(_ensemble.EnsembleSecrets, secrets), x, model_owner)
+            return _tree.run_tree(on, shape, tree, chosen, x, model_owner)
+        return _ensemble.run_ensemble(on, shape, ensemble, chosen, x, model_owner)
     largest = 1 << (shape.data_bits or 0)
     if shape.kind == "network":
         x = on.units(records, data_owner, size, _network.fraction_of(shape), largest)

@@ -3,6 +3,11 @@
 Source: "New Primitives for Actively-Secure MPC over Rings with Applications to Private Machine Learning", section V-A.
 Deviation: comparisons are on order-preserving integers, so that nothing is rounded; the products along paths are of
 bits, not of ring elements; one leaf is reached for sure, so that the exclusive or over the leaves selects its label.
+
+A node compares one feature, which the model's owner chooses by a row with a single 1. Of other rows it would compare
+sums of the records' features. Where it may cheat it proves its rows before the records' owner sends anything (Fig. 14
+of the paper). Of trees that are too deep to be made complete the owner chooses which comparisons lead to a leaf, too;
+that is not proven: whatever it chooses, labels depend on comparisons of single features.
 """
 
 from __future__ import annotations
@@ -152,12 +157,24 @@ def encode_records(records: object) -> Integers:
     return encode_float32_ordered(to_float32(records, "records"))
 
 
-def run_tree(on: Backend, shape: Shape, secrets: TreeSecrets | None, records: Array, model_owner: int) -> Array:
+def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int, owner: int) -> Array:
+    """The features that nodes compare: of each of (nodes * trees, features) one is 1 and all others are 0.
+
+    Called before the records are input: they wait for the proof.
+    """
+    rows = (leaves_of(shape) - 1) * trees
+    chosen = None if secrets is None else secrets.selection.reshape(rows, shape.features).astype(np.int64)
+    return on.one_hot(on.integers(chosen, owner, (rows, shape.features), ring_bits(shape.features), 1))
+
+
+def run_tree(
+    on: Backend, shape: Shape, secrets: TreeSecrets | None, chosen: Array, records: Array, model_owner: int
+) -> Array:
     """Bits of the predicted class's index, (label bits, records), from records of `ring_bits` bits.
 
     Rounds do not depend on the number of records: see `leaves_reached`.
     """
-    reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, 1, records, model_owner)
+    reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, chosen, records, model_owner)
     leaves, _, count = reached.shape
     labels = on.bits(None if secrets is None else secrets.labels, model_owner, (leaves, shape.label_bits))
     hits = reached.reshape(leaves, 1, count) & labels.reshape(leaves, shape.label_bits, 1)
@@ -169,20 +186,20 @@ def leaves_of(shape: Shape) -> int:
     return 2 ** (shape.depth or 1) if shape.nodes is None else shape.nodes + 1
 
 
-def leaves_reached(on: Backend, shape: Shape, secrets: Nodes | None, trees: int, records: Array, owner: int) -> Array:
-    """Bits (leaves, trees, records): of each tree, the one leaf that a record reaches.
+def leaves_reached(
+    on: Backend, shape: Shape, secrets: Nodes | None, chosen: Array, records: Array, owner: int
+) -> Array:
+    """Bits (leaves, trees, records): of each tree, the one leaf that a record reaches; `chosen` by `choose_features`.
 
     Selection and comparison are of all nodes of all trees at once, products along paths take log(depth) rounds, or
     one equality for deep trees: rounds depend neither on the number of records nor on that of trees.
     """
     nodes = leaves_of(shape) - 1
-    rows, count = nodes * trees, records.shape[0]
-    bits = ring_bits(shape.features)
-    chosen_features = None if secrets is None else secrets.selection.reshape(rows, shape.features).astype(np.int64)
-    selection = on.integers(chosen_features, owner, (rows, shape.features), bits, 1)
+    rows, count = chosen.shape[0], records.shape[0]
+    trees = rows // nodes
     limits = None if secrets is None else secrets.thresholds.reshape(rows)
-    thresholds = on.integers(limits, owner, (rows,), bits, ORDERED_BOUND)
-    goes_left = on.product(selection, records.T, ORDERED_BOUND) <= thresholds.reshape(rows, 1)
+    thresholds = on.integers(limits, owner, (rows,), ring_bits(shape.features), ORDERED_BOUND)
+    goes_left = on.product(chosen, records.T, ORDERED_BOUND) <= thresholds.reshape(rows, 1)
     if shape.nodes is None:
         return _reach_complete(on, goes_left.reshape(nodes, trees * count)).reshape(nodes + 1, trees, count)
     return _reach_by_paths(on, goes_left.reshape(nodes, trees, count), secrets, owner)

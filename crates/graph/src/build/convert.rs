@@ -114,6 +114,24 @@ impl Builder<'_> {
         self.graph.push(Op::Compose, vec![bits], shape, dtype, &self.at)
     }
 
+    pub(super) fn build_assert_one_hot(&mut self, a: NodeId, along: i64) -> Result<NodeId, Fault> {
+        let op = "assert_one_hot";
+        let node = self.graph.get(a)?;
+        let dtype = node.dtype;
+        if dtype.is_fixed() || dtype == Dtype::Bit {
+            return Err(Fault::IntegersOnly { op, dtype });
+        }
+        let (axis, _) = shape::reduction(&node.shape, Some(along), true)?;
+        if axis.len == 0 {
+            return Err(Fault::EmptyReduction { op, shape: node.shape.as_slice().into() });
+        }
+        if (axis.len - 1).checked_ilog2().is_some_and(|log| log >= dtype.bits()) {
+            return Err(Fault::LongLines { op, len: axis.len, dtype });
+        }
+        let shape = node.shape.clone();
+        self.graph.push(Op::AssertOneHot(axis), vec![a], shape, dtype, &self.at)
+    }
+
     pub(super) fn build_cumsum(&mut self, a: NodeId, along: Option<i64>) -> Result<NodeId, Fault> {
         let id = self.number(a)?;
         let node = self.graph.node(id);

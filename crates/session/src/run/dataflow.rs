@@ -36,7 +36,7 @@ struct Walk<'a, 'w, S: Computes> {
     opened: Vec<Option<Opened<Plain>>>,
     /// Steps from here on wait for the next check.
     end: usize,
-    /// Of all that was opened before results are revealed.
+    /// Of all that was opened before this stage: results are revealed in the last one.
     checked: Option<Rc<Checked>>,
 }
 
@@ -65,8 +65,9 @@ impl<'w, S: Computes> Executor<'w, S> {
             checked: None,
         };
         for end in self.order.stages() {
-            if end == self.order.len() && !self.work.reveals.is_empty() && !ctx.is_alone() {
-                walk.checked = Some(Rc::new(self.check(ctx).await?));
+            let reveals = end == self.order.len() && !self.work.reveals.is_empty();
+            if (reveals || walk.end > 0) && !ctx.is_alone() {
+                walk.checked = Some(Rc::new(self.check(ctx, (!reveals).then_some(walk.end)).await?));
             }
             (walk.left, walk.end) = (end - walk.end, end);
             poll_fn(|context| walk.advance(context)).await?;
@@ -75,14 +76,16 @@ impl<'w, S: Computes> Executor<'w, S> {
         if ctx.is_alone() {
             return Ok(walk.opened.iter().map(|_| None).collect());
         }
-        let checked = self.check(ctx).await?;
+        let checked = self.check(ctx, None).await?;
         walk.opened.into_iter().map(|value| value.map(|value| value.believe(&checked)).transpose()).collect()
     }
 
-    /// Checks what was opened so far. What that takes counts to the first result; without one, to the last step.
-    async fn check(&self, ctx: &Ctx) -> Result<Checked> {
+    /// Checks what was opened so far. What that takes counts to the input that waits for it, if one does, or to the
+    /// first result; without one, to the last step.
+    async fn check(&self, ctx: &Ctx, waits: Option<usize>) -> Result<Checked> {
+        let input = waits.map(|place| self.work.nodes[place]);
         let result = self.work.reveals.first().map(|reveal| reveal.node);
-        let Some(id) = result.or(self.work.nodes.last().copied()).filter(|_| S::CHECKED) else {
+        let Some(id) = input.or(result).or(self.work.nodes.last().copied()).filter(|_| S::CHECKED) else {
             return self.s.check(ctx).await;
         };
         let step = Step { id: id.0, name: format!("check before {}", self.work.graph.describe(id)).into() };

@@ -1,5 +1,5 @@
-//! Families whose openings are checked: results are revealed after all else, each stage is checked, and nothing leaves
-//! a party that was not.
+//! Families whose openings are checked: results are revealed after all else, inputs wait for proofs before them, each
+//! stage is checked, and nothing leaves a party that was not.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -104,6 +104,7 @@ impl Sharing for Suspicious<'_> {
         self.rss.bit_to_msb(ctx, x, ring).await
     }
     async fn input(&self, ctx: &Ctx, owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Result<Self::A> {
+        self.note(if owner == 0 { "input" } else { "other input" });
         self.rss.input(ctx, owner, shape, value).await
     }
     async fn input_bits(
@@ -183,21 +184,41 @@ fn program() -> (Graph, [NodeId; 2], [NodeId; 2]) {
     (graph, [x, y], [less, product])
 }
 
+/// A choice of one of three, which party 0 makes, of numbers of party 1.
+fn choice() -> (Graph, [NodeId; 2], NodeId) {
+    let mut graph = Graph::default();
+    let here = || Source::new("staged.py", 1);
+    let choice = graph.at(here()).input(0, 3, &[1, 3], Dtype::INT64, None).unwrap();
+    let proven = graph.at(here()).assert_one_hot(choice, -1).unwrap();
+    let x = graph.at(here()).input(1, 3, &[3], Dtype::INT64, None).unwrap();
+    let chosen = graph.at(here()).matmul(Operand::Node(proven), Operand::Node(x)).unwrap();
+    (graph, [choice, x], chosen)
+}
+
 /// What a party has at the end: its results, its costs, and in which order it checked and revealed.
 type Ended = (Result<Vec<Option<Vec<i128>>>>, Costs, Vec<&'static str>);
 
 fn run(reveals: &[Reveal], lies_before: Option<usize>) -> Vec<Ended> {
     let (graph, inputs, results) = program();
-    let values = [[3i128, -7], [5, -9]];
-    let plain = |i: usize| Arc::new(OwnInput(constant(Dtype::INT64, &values[i], 2)));
+    run_program(&graph, (inputs, [&[3, -7], &[5, -9]]), &results, reveals, lies_before)
+}
+
+fn run_program(
+    graph: &Graph,
+    (inputs, values): ([NodeId; 2], [&[i128]; 2]),
+    results: &[NodeId],
+    reveals: &[Reveal],
+    lies_before: Option<usize>,
+) -> Vec<Ended> {
+    let plain = |i: usize| Arc::new(OwnInput(constant(Dtype::INT64, values[i], values[i].len())));
     let inputs: [BTreeMap<NodeId, Arc<OwnInput>>; 2] = [0, 1].map(|i| [(inputs[i], plain(i))].into());
     testing::parties(3, |mut party| {
         let me = party.me();
         let mut run = party.begin_alone().unwrap();
         let rss = run.phase(Phase::Offline, async |ctx| Rss::setup(ctx).await).unwrap();
         let s = Suspicious { rss: &rss, lies_before, events: RefCell::default() };
-        let nodes = graph.needed(&results, |_| false);
-        let work = Work { graph: &graph, nodes, reveals: reveals.to_vec(), domains: Default::default() };
+        let nodes = graph.needed(results, |_| false);
+        let work = Work { graph, nodes, reveals: reveals.to_vec(), domains: Default::default() };
         let (known, none, schedule) = (Known::<Suspicious>::new(), BTreeMap::new(), Schedule::default());
         let own = inputs.get(me).unwrap_or(&none);
         let executor =
@@ -226,7 +247,7 @@ fn results_are_revealed_between_two_checks_in_the_rounds_of_a_dry_run() {
             let wanted = [Some(vec![1, 0]), (me == 2).then(|| vec![3, 0])];
             assert_eq!(opened.unwrap(), wanted[..reveals.len()]);
             let seen: &[_] = if reveals.is_empty() { &["check"] } else { &["check", "reveal", "reveal", "check"] };
-            assert_eq!(events, seen);
+            assert_eq!(events[2..], *seen);
             let dry = {
                 let (graph, _, results) = program();
                 let rss = Rss::dry(3, me).unwrap();
@@ -259,7 +280,37 @@ fn whoever_lies_is_found_before_anything_is_revealed_and_nobody_believes_a_resul
             let caught =
                 matches!(error, Error::Cheating { check: "a test" } | Error::Aborted { cause: Cause::Cheating, .. });
             assert!(caught, "party {me}: {error}");
-            assert_eq!(events, seen);
+            assert_eq!(events[2..], seen);
         }
+    }
+}
+
+#[test]
+fn an_input_waits_until_a_choice_before_it_was_proven_and_checked() {
+    let (graph, inputs, chosen) = choice();
+    let reveals = [Reveal { node: chosen, to: None }];
+    let run = |choice: &[i128], lies_before| {
+        run_program(&graph, (inputs, [choice, &[5, 7, 9]]), &[chosen], &reveals, lies_before)
+    };
+    let caught = |error: &Error, by: &str| match error {
+        Error::Cheating { check } => check.contains(by),
+        Error::Aborted { cause, .. } => *cause == Cause::Cheating,
+        _ => false,
+    };
+    for (opened, _, events) in run(&[0, 1, 0], None) {
+        assert_eq!(opened.unwrap(), [Some(vec![7])]);
+        assert_eq!(events, ["input", "check", "other input", "check", "reveal", "check"]);
+    }
+    let far = i128::from(i64::MIN);
+    for choice in [[2, -1, 0], [1, 1, 0], [0, 0, 0], [1, 1, -1], [1 << 32, 0, 0], [far, 1, 0], [far, far, 1]] {
+        for (opened, _, events) in run(&choice, None) {
+            let error = opened.err().unwrap();
+            assert!(caught(&error, "one element of each line is 1"), "{choice:?}: {error}");
+            assert_eq!(events, ["input"], "{choice:?}: before the input of the other one");
+        }
+    }
+    for (opened, _, events) in run(&[0, 1, 0], Some(1)) {
+        assert!(opened.is_err_and(|error| caught(&error, "a test")));
+        assert_eq!(events, ["input", "check"]);
     }
 }

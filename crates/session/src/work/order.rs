@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use quorate_graph::NodeId;
+use quorate_graph::{NodeId, Op};
 
 use crate::work::Work;
 
@@ -55,6 +55,8 @@ pub(crate) struct Order {
     /// For each reveal, in order: how many nodes come before it, and which one it is.
     reveals: Vec<(usize, usize)>,
     is_checked: bool,
+    /// Places of inputs that wait until what was proven before them was checked; without a check, none.
+    waiting: Vec<usize>,
 }
 
 /// What a step is.
@@ -75,19 +77,20 @@ impl Order {
             false => places.of(node).map_or(0, |place| place + 1),
         };
         let reveals = work.reveals.iter().enumerate().map(|(i, reveal)| (before(reveal.node), i));
-        Order { is_checked, ..Order::with(work.nodes.len(), reveals.collect()) }
+        let waiting = if is_checked { inputs_behind_proofs(work) } else { Vec::new() };
+        Order { is_checked, waiting, ..Order::with(work.nodes.len(), reveals.collect()) }
     }
 
     fn with(nodes: usize, mut reveals: Vec<(usize, usize)>) -> Order {
         reveals.sort_unstable();
-        Order { nodes, reveals, is_checked: false }
+        Order { nodes, reveals, is_checked: false, waiting: Vec::new() }
     }
 
     /// Where stages end: all that was opened is checked before the next one begins. Results are revealed in the last
-    /// one.
+    /// one. Where openings are checked, steps before the reveals are nodes, each at its place.
     pub fn stages(&self) -> Vec<usize> {
         let apart = self.is_checked && !self.reveals.is_empty();
-        if apart { vec![self.nodes, self.len()] } else { vec![self.len()] }
+        self.waiting.iter().copied().chain(apart.then_some(self.nodes)).chain([self.len()]).collect()
     }
 
     /// How many steps there are.
@@ -113,6 +116,20 @@ impl Order {
             _ => Item::Node(step - from),
         }
     }
+}
+
+/// The first input behind each run of proofs, by places.
+fn inputs_behind_proofs(work: &Work<'_>) -> Vec<usize> {
+    let mut is_proven = false;
+    let waits = |&(_, &id): &(usize, &NodeId)| match work.graph.node(id).op {
+        Op::AssertOneHot(_) => {
+            is_proven = true;
+            false
+        }
+        Op::Input { .. } => std::mem::take(&mut is_proven),
+        _ => false,
+    };
+    work.nodes.iter().enumerate().filter(waits).map(|(place, _)| place).collect()
 }
 
 /// Which steps wait for which others. Steps are numbered so that each comes after all that it reads.

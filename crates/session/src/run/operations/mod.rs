@@ -85,6 +85,10 @@ impl<S: Computes> Executor<'_, S> {
             Op::Lt | Op::Eq => self.compare(ctx, id, pair).await,
             Op::And | Op::Or => self.logic(ctx, op, pair).await,
             Op::Select => self.select(ctx, operands).await,
+            Op::AssertOneHot(axis) => {
+                let x = self.arith(first)?;
+                self.s.assert_one_hot(ctx, &x, axis_of(*axis)).await.map(|()| Value::Arith(x))
+            }
             Op::Max(axis) => self.extreme(ctx, id, *axis, Best::Largest, false, first).await,
             Op::Min(axis) => self.extreme(ctx, id, *axis, Best::Smallest, false, first).await,
             Op::ArgMax(axis) => self.extreme(ctx, id, *axis, Best::Largest, true, first).await,

@@ -1,0 +1,45 @@
+//! Lines of which one element is 1 and all others are 0: proven, where a party may have put in something else.
+//!
+//! **Source**: spdz2k-primitives, section V-A and Fig. 14, steps 2 to 5. **Deviation**: sums and products are opened in
+//! one round. **Model**: parties that may cheat; where all follow the protocol nothing is sent. **Notation**: x over
+//! Z_2^k, in lines of m elements.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 4 | 1 | x x, a product for each element |
+//! | 3, 5 | 1 | open x x - x, and the sum of each line less 1: all of them 0, or the run ends |
+//!
+//! x x - x = x (x - 1) is 0 modulo 2^k only for 0 and 1, since one of x and x - 1 is odd. A sum of m bits that is 1
+//! modulo 2^k is 1, as m is at most 2^k. What is opened is 0 where nobody cheats: it says nothing. Like all openings it
+//! is believed only after a check: that is the caller's.
+
+use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Result, Sharing};
+use quorate_ring::Vector;
+
+const ONE_HOT: &str = "one element of each line is 1 and all others are 0";
+
+/// Ends the run unless one element of each line along the axis is 1 and all others are 0.
+///
+/// # Errors
+/// [`Error::Cheating`] where they are not; [`Misuse::Other`] for lines of more than 2^k elements; whatever ends a run.
+pub async fn assert_one_hot<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, axis: Axis) -> Result<()> {
+    let (ring, _) = s.shape(x);
+    if axis.len as u128 > ring.mask().saturating_add(1) {
+        return Err(Misuse::Other { what: "lines with one 1 have at most as many elements as the ring" }.into());
+    }
+    if !S::CHECKED {
+        return Ok(());
+    }
+    let rest = s.sub(&s.mul(ctx, x, x).await?, x);
+    let sums = s.linear(x, &Linear::SumAxis(axis));
+    let lines = s.shape(&sums).1;
+    let minus_one = match ctx.is_dry() {
+        true => Vector::shape(ring, lines),
+        false => Vector::constant(ring, ring.mask(), lines),
+    };
+    let zeros = s.open(ctx, &s.concat(&[&rest, &s.add_public(&sums, &minus_one)])).await?;
+    match ctx.is_dry() || zeros.to_limbs().iter().flatten().fold(0, |all, limb| all | limb) == 0 {
+        true => Ok(()),
+        false => Err(Error::Cheating { check: ONE_HOT }),
+    }
+}

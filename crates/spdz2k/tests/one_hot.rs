@@ -1,0 +1,112 @@
+//! Choices of one that are none: the run ends before the other party has sent its input.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quorate_engine::testing::{Tampered, parties};
+use quorate_engine::{Axis, Cause, Ctx, Error, Form, Linear, Phase, Result, Sharing, Traffic, dry};
+use quorate_gadgets::Gadgets;
+use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::{Params, Spdz2k};
+
+const K: u32 = 8;
+const LEN: usize = 3;
+const NUMBERS: [i64; LEN] = [5, 7, 9];
+
+/// What [`Gadgets::assert_one_hot`] does, by a party that does not look at what comes of it.
+async fn as_if(s: &Spdz2k, ctx: &Ctx, x: &<Spdz2k as Sharing>::A, axis: Axis) -> Result<()> {
+    let rest = s.sub(&s.mul(ctx, x, x).await?, x);
+    let sums = s.add_public(&s.linear(x, &Linear::SumAxis(axis)), &Vector::from_i64s(Ring::of(K), &[-1]));
+    s.open(ctx, &s.concat(&[&rest, &sums])).await.map(|_| ())
+}
+
+/// The number of the last party that party 0 chooses; `sent` is set before that party inputs its numbers.
+async fn chosen(s: &Spdz2k, ctx: &Ctx, choice: &[i64], sent: &AtomicBool) -> Result<i64> {
+    let (ring, last) = (Ring::of(K), ctx.parties() - 1);
+    let own = |owner: usize, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
+    let choice = s.input(ctx, 0, (ring, LEN), own(0, choice).as_ref()).await?;
+    let axis = Axis { outer: 1, len: LEN, inner: 1 };
+    match ctx.me() == 0 && !ctx.is_dry() {
+        true => as_if(s, ctx, &choice, axis).await?,
+        false => s.assert_one_hot(ctx, &choice, axis).await?,
+    }
+    s.check(ctx).await?;
+    if ctx.me() == last {
+        sent.store(true, Ordering::Relaxed);
+    }
+    let numbers = s.input(ctx, last, (ring, LEN), own(last, &NUMBERS).as_ref()).await?;
+    let form = Form::Dot { outer: 1, axis: LEN, inner: 1 };
+    let product = s.bilinear(ctx, form, &choice, &numbers).await?;
+    let checked = s.check(ctx).await?;
+    let opened = s.reveal(ctx, &checked, &product, None).await?;
+    let checked = s.check(ctx).await?;
+    let opened = opened.map(|opened| opened.believe(&checked)).transpose()?;
+    Ok(opened.map_or(0, |opened| opened.into_inner().to_i64s().first().copied().unwrap_or(0)))
+}
+
+/// What every party has in the end and sent online, and whether the last one sent its input.
+fn run(n: usize, choice: &[i64], tampered: Option<Tampered>) -> (Vec<(Result<i64>, Traffic)>, bool) {
+    let sent = AtomicBool::new(false);
+    let ends = parties(n, |mut party| {
+        if let Some(tampered) = tampered.filter(|_| party.me() == 0) {
+            party.insecure_tamper(tampered);
+        }
+        let mut run = party.begin_alone().unwrap();
+        let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::insecure_set_up(ctx, Params::default(), None).await);
+        let done = set_up.and_then(|s| run.phase(Phase::Online, async |ctx| chosen(&s, ctx, choice, &sent).await));
+        (done, run.finish().online)
+    });
+    (ends, sent.into_inner())
+}
+
+/// Which check found it, by the error of whoever found it.
+fn found(ends: Vec<(Result<i64>, Traffic)>) -> Vec<&'static str> {
+    let check = |error: Error| match error {
+        Error::Cheating { check } => Some(check),
+        Error::Aborted { cause: Cause::Cheating, .. } => None,
+        error => panic!("{error}"),
+    };
+    ends.into_iter().filter_map(|(done, _)| check(done.unwrap_err())).collect()
+}
+
+#[test]
+fn choices_of_one_pass_and_cost_what_a_dry_run_says() {
+    for n in [2, 3, 4] {
+        let all = async |ctx: &Ctx| {
+            let s = Spdz2k::insecure_dry(n, ctx.me(), Params::default())?;
+            chosen(&s, ctx, &[0; LEN], &AtomicBool::default()).await
+        };
+        let predicted = dry::together(&vec![0; n], Phase::Online, all).unwrap();
+        for (place, choice) in [[1, 0, 0], [0, 1, 0], [0, 0, 1]].iter().enumerate() {
+            let (ends, sent) = run(n, choice, None);
+            for (me, (done, online)) in ends.into_iter().enumerate() {
+                assert_eq!(done.unwrap(), NUMBERS[place]);
+                assert_eq!(online, predicted[me].1.online, "party {me} of {n}");
+            }
+            assert!(sent);
+        }
+    }
+}
+
+#[test]
+fn others_are_found_before_the_other_party_sends_its_input() {
+    for n in [2, 3] {
+        for choice in [[2, -1, 0], [1, 1, 0], [0, 0, 0], [1, 1, -1], [16, 0, -15], [-128, 1, -128], [3, 0, 0]] {
+            let (ends, sent) = run(n, &choice, None);
+            let checks = found(ends);
+            assert!(!checks.is_empty() && checks.iter().all(|check| check.contains("of each line")), "{checks:?}");
+            assert!(!sent, "n {n}, {choice:?}");
+        }
+    }
+}
+
+/// Its owner tells another share, so that what is opened looks right to the other party: the check of openings finds it,
+/// still before that party sends its input.
+#[test]
+fn nor_does_a_lie_about_what_is_opened_help() {
+    // What it tells before: how it is set up, its input, its factors of squares. Behind squares less themselves is the
+    // sum less 1. It is 1, all of which is in its owner's share; the change takes it off.
+    let (ends, sent) = run(2, &[1, 1, 0], Some(Tampered::bit(3, LEN * K as usize)));
+    let checks = found(ends);
+    assert!(!checks.is_empty() && checks.iter().all(|check| check.contains("tags of what was opened")), "{checks:?}");
+    assert!(!sent);
+}
