@@ -17,7 +17,7 @@
 //! | openings of whole words, and their check | `words` | 5 | |
 //! | multiplication triples | `triple` | 37 | |
 //! | random bits by square roots | `randbit` | 52 | |
-//! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
+//! | bits with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 11; 18 if n > 2 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
 //! | bits with MACs that are elements, too | `link` | 25 | |
 //! | bits of one party, proven | `proved` | 7 | |
@@ -58,6 +58,7 @@ mod stock;
 mod tagged;
 mod tinyot;
 mod triple;
+mod weights;
 mod words;
 
 #[cfg(feature = "testing")]
