@@ -99,7 +99,9 @@ impl TinyOt<'_> {
     pub async fn random_of(&self, ctx: &Ctx, owner: usize, len: usize) -> Result<MacBits> {
         let mine = owner == self.keys.me;
         if self.has_several_peers() {
-            let own = if mine { self.drawn(ctx, len + BASIS) } else { zeros(ctx.is_dry(), len + BASIS) };
+            // All draw: what is numbered afterwards has the same numbers at all parties.
+            let drawn = self.drawn(ctx, len + BASIS);
+            let own = if mine { drawn } else { zeros(ctx.is_dry(), len + BASIS) };
             return self.towards_all(ctx, Rule::Of(owner), own).await;
         }
         let ot = self.keys.ot(self.peers[0])?;

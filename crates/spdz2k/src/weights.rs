@@ -16,9 +16,12 @@ pub(crate) fn with_masks(mut weights: Vec<u64>) -> Vec<u64> {
     weights
 }
 
-/// The sum of weights where a bit is set, of one row. No more bits than weights are looked at.
+/// The sum of weights where a bit is set, of one row; 0 of a shape.
 pub(crate) fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
     let mut sum = 0;
+    if bits.is_shape() {
+        return sum;
+    }
     for (weights, word) in weights.chunks(u64::BITS as usize).zip(bits.words_of(0)) {
         for (i, weight) in weights.iter().enumerate() {
             sum ^= weight & 0u64.wrapping_sub(word >> i & 1);

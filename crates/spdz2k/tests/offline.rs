@@ -62,7 +62,7 @@ fn programs_are_right_on_what_was_made_for_them() {
         (2, paper, 8),
         (3, weak(), 8),
         (3, elements, 8),
-        (4, weak(), 4),
+        (4, weak(), 8),
         (2, Params::default(), 64),
     ];
     for (n, params, k) in cases {

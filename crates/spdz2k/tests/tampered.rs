@@ -115,6 +115,13 @@ fn is_noticed(n: usize, (kind, len): (&Kind, usize), cheat: usize, tampered: Tam
     noticed
 }
 
+/// How many messages a party sends where nobody changes one, and all goes well.
+fn messages_of(n: usize, kind: &Kind, len: usize, party: usize) -> usize {
+    let ends = made(n, weak(), kind, len, None);
+    ends.iter().for_each(|(done, _)| assert!(done.is_ok(), "{kind} of {n} parties"));
+    ends[party].1
+}
+
 fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
@@ -123,7 +130,7 @@ fn some_changes_of_messages(n: usize, kinds: &[(Kind, usize, usize)]) {
     for (kind, len, step) in kinds {
         let (mut caught, mut tried) = (0, 0);
         for cheat in 0..n {
-            let messages = made(n, weak(), kind, *len, None)[cheat].1;
+            let messages = messages_of(n, kind, *len, cheat);
             for message in (cheat..messages).step_by(*step) {
                 let tampered = Tampered::bit(message, 5 + 37 * message);
                 caught += usize::from(is_noticed(n, (kind, *len), cheat, tampered));
@@ -168,7 +175,7 @@ fn all_changes_of_messages(n: usize, kinds: &[(Kind, usize, usize)]) -> usize {
     for (kind, len, _) in kinds {
         let mut found: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
         for cheat in 0..n {
-            let messages = made(n, weak(), kind, *len, None)[cheat].1;
+            let messages = messages_of(n, kind, *len, cheat);
             for (message, change) in (0..messages).flat_map(|message| changes(message).map(|change| (message, change)))
             {
                 let noticed = is_noticed(n, (kind, *len), cheat, Tampered { message, change });
