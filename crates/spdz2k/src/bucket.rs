@@ -1,7 +1,8 @@
 //! ANDs without a leak: buckets of leaky ones, put together after a toss.
 //!
 //! **Source**: Nielsen et al. 2012 (TinyOT, ePrint 2011/091), with the combination of Wang, Ranellucci, Katz 2017
-//! (ePrint 2017/030). **Model**: malicious, all but one. **Notation**: N buckets of B; leaky ANDs x_j, y_j, z_j of a bucket.
+//! (ePrint 2017/030). **Model**: malicious, all but one. **Notation**: N buckets of B; leaky ANDs x_j, y_j, z_j of a
+//! bucket.
 //!
 //! | step | rounds, n = 2 | n > 2 | what |
 //! |---|---|---|---|

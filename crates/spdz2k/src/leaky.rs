@@ -9,7 +9,7 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 1 | C = y D + K(y) + M(y); send each peer j G_j = H(K_j(x)) + H(K_j(x) + D) + C |
-//! | 2 | 1 | S = sum over j of (H(K_j(x)) + H(M_j(x)) + x (G of j)) + x C + r D + K(r) + M(r); send d, its lowest bit |
+//! | 2 | 1 | S = x C + r D + K(r) + M(r) + sum over j of H(K_j(x)) + H(M_j(x)) + x (G of j); send d, its lowest bit |
 //! | 3 | 2; 5 if n > 2 | T = S + (sum of all d) D: the T of all parties add up to 0 |
 //!
 //! z = r + sum of all d is x y. All C add up to y times the sum of all D, so all S add up to x y + r times that, and its
@@ -20,10 +20,11 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 3a | 2 | toss chi in GF(2^64) for each AND; t = sum chi T, half by half |
-//! | 3b | 1 | rho: 128 random bits with MACs, an element of GF(2^128); by step 1 shares of rho t, with C = z^b t for bit b |
+//! | 3b | 1 | rho: 128 random bits with MACs, in GF(2^128); by step 1 shares of rho t, with C = z^b t for bit b |
 //! | 3c | 2 | commit to the shares of rho t, open: 0, or the run ends |
 //!
-//! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which hide what was made before.
+//! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which hide what was made
+//! before.
 
 use quorate_crypto::Tccr;
 use quorate_engine::{Ctx, Error, Result};

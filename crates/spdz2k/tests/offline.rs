@@ -181,8 +181,6 @@ fn sharings_of_zero_are_random_apart() {
     }
 }
 
-/// All kinds that have bits, among three parties, cost what a dry run says: `programs_are_right_on_what_was_made_for_them`
-/// holds all offline costs to it, and this what a triple of bits takes among any number.
 #[test]
 fn a_triple_of_bits_takes_as_much_to_each_peer_among_any_number() {
     let sent = |n: usize| {
