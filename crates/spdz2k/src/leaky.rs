@@ -121,23 +121,17 @@ impl Keys {
         let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, BLOCK_BYTES * len)).collect();
         let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
         drop(messages);
-        // Step 2.
+        // Step 2. What is this party's alone goes with the first peer's.
         let mut sum: Option<Blocks> = None;
-        for (i, &peer) in ends.peers.iter().enumerate() {
-            let others = told.get(i).ok_or(SILENT)?.as_chunks::<BLOCK_BYTES>().0;
-            let mut part_of_sum = x.peers[i].macs.clone();
-            for (part, blocks) in part_of_sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
-                hashing([peer, self.me], part).hash_run(blocks, 0);
-                let zeros = of_zero[i].as_slice()[part * SEGMENT..].iter();
-                for (at, (block, zero)) in (part * SEGMENT..).zip(blocks.iter_mut().zip(zeros)) {
-                    let own = if i == 0 { c(at) } else { 0 };
-                    let rest = if i == 0 { more(at) } else { 0 };
-                    *block ^= zero ^ rest ^ (u128::from_le_bytes(others[at]) ^ own) & word(x, at);
-                }
-            }
+        for (i, (&peer, told)) in ends.peers.iter().zip(&told).enumerate() {
+            let hash = |part| hashing([peer, self.me], part);
+            let part = match i {
+                0 => evaluated((x, i), told, &of_zero[i], hash, |at| (c(at), more(at))),
+                _ => evaluated((x, i), told, &of_zero[i], hash, |_| (0, 0)),
+            };
             sum = Some(match sum {
-                None => part_of_sum,
-                Some(sum) => added(sum, &part_of_sum),
+                None => part,
+                Some(sum) => added(sum, &part),
             });
         }
         sum.ok_or(SILENT)
@@ -197,6 +191,26 @@ fn garbled(
         }
     }
     (of_zero, garbled)
+}
+
+/// Step 2, with one peer: H(K(x)) + H(M(x)) + x (what the peer told + c) + more, where `own` gives c and more.
+fn evaluated(
+    (x, peer): (&MacBits, usize),
+    told: &[u8],
+    of_zero: &Blocks,
+    hashing: impl Fn(usize) -> Tccr,
+    own: impl Fn(usize) -> (u128, u128),
+) -> Blocks {
+    let mut sum = x.peers[peer].macs.clone();
+    let others = told.as_chunks::<BLOCK_BYTES>().0;
+    for (part, sum) in sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
+        hashing(part).hash_run(sum, 0);
+        for (i, sum) in (part * SEGMENT..).zip(sum) {
+            let (c, more) = own(i);
+            *sum ^= of_zero.as_slice()[i] ^ more ^ (u128::from_le_bytes(others[i]) ^ c) & word(x, i);
+        }
+    }
+    sum
 }
 
 /// All ones where bit i is one.
