@@ -53,7 +53,7 @@ pub async fn bits_to_ring_with<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B, (b, as_bi
 }
 
 /// c xor b for public bits c and shared b in {0, 1}: c + (1 - 2c) b.
-pub(crate) fn flip<S: Sharing>(s: &S, b: &S::A, c: &Bits) -> S::A {
+pub fn flip<S: Sharing>(s: &S, b: &S::A, c: &Bits) -> S::A {
     let ring = s.shape(b).0;
     let signs = signs(c, ring);
     let signed = s.linear(b, &Linear::Factors(&signs));

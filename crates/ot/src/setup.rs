@@ -54,12 +54,31 @@ impl Ot {
     /// # Errors
     /// As there.
     pub async fn setup_from(ctx: &Ctx, peer: usize, options: Options, own: &Seed) -> Result<Ot> {
-        options.check()?;
         let mut coins = own.prg("quorate/ot/setup", &(peer as u64).to_le_bytes());
         let delta = draw_delta(&mut coins);
+        Self::grow(ctx, peer, options, (own, &delta), &mut coins).await
+    }
+
+    /// The same with a Delta of the caller's: uniform, bit 0 set. Several peers may be met with one.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn setup_under(ctx: &Ctx, peer: usize, options: Options, (own, delta): (&Seed, &u128)) -> Result<Ot> {
+        let mut coins = own.prg("quorate/ot/setup", &(peer as u64).to_le_bytes());
+        Self::grow(ctx, peer, options, (own, delta), &mut coins).await
+    }
+
+    async fn grow(
+        ctx: &Ctx,
+        peer: usize,
+        options: Options,
+        (own, delta): (&Seed, &u128),
+        coins: &mut Prg,
+    ) -> Result<Ot> {
+        options.check()?;
         let shape = shape(options);
-        let points = shape.points(&delta);
-        let roots = Roots::grow(ctx, peer, &shape, &points, &mut coins).await?;
+        let points = shape.points(delta);
+        let roots = Roots::grow(ctx, peer, &shape, &points, coins).await?;
         let own_trees = roots.own.iter().map(Tree::whole).collect();
         let theirs = roots.theirs.into_iter().zip(points.iter()).map(|(leaves, &point)| Tree::without(leaves, point));
         Ok(Ot {

@@ -1,7 +1,7 @@
 //! Triples of bits, in the form of the session's bits.
 //!
-//! With MACs they are ANDs without a leak ([`crate::bucket`]). As elements of Z_2^(1+s) they are triples over Z_2
-//! (`triple`); two parties make them elements from ANDs ([`crate::link`]), which takes less.
+//! With MACs they are ANDs without a leak ([`crate::bucket`]). Elements of Z_2^(1+s) are made of those
+//! ([`crate::link`]), which takes less than triples over Z_2 (`triple`) would.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
@@ -20,7 +20,7 @@ impl Spdz2k {
             let elements = self.bit_triples_as_elements(ctx, len).await?;
             return Ok(elements.map(|elements| SharedBits::elements(TaggedBits { rows: 1, lanes: len, elements })));
         }
-        let none = MacBits::blank(ctx.is_dry(), (1, 0));
+        let none = MacBits::blank(ctx.is_dry(), self.keys.parties - 1, (1, 0));
         let mut parts = [0; 3].map(|_| vec![none.clone()]);
         for start in (0..len).step_by(MOST) {
             let made = self.some_ands(ctx, MOST.min(len - start)).await?;
@@ -29,12 +29,9 @@ impl Spdz2k {
         Ok(parts.map(|parts| SharedBits::macs(MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>()))))
     }
 
-    /// The same as elements of Z_2, of any number of parties.
+    /// The same as elements of Z_2.
     pub(crate) async fn bit_triples_as_elements(&self, ctx: &Ctx, len: usize) -> Result<[Tagged; 3]> {
         let bit = Ring::of(1);
-        if self.keys.parties > 2 {
-            return self.triples(ctx, bit, len).await;
-        }
         let mut parts = [0; 3].map(|_| vec![self.nothing(ctx, bit)]);
         for start in (0..len).step_by(MOST) {
             let count = MOST.min(len - start);

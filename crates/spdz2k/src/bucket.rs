@@ -1,13 +1,14 @@
 //! ANDs without a leak: buckets of leaky ones, put together after a toss.
 //!
 //! **Source**: Nielsen et al. 2012 (TinyOT, ePrint 2011/091), with the combination of Wang, Ranellucci, Katz 2017
-//! (ePrint 2017/030). **Model**: malicious, 1 of 2. **Notation**: N buckets of B; leaky ANDs x_j, y_j, z_j of a bucket.
+//! (ePrint 2017/030). **Model**: malicious, all but one. **Notation**: N buckets of B; leaky ANDs x_j, y_j, z_j of a
+//! bucket.
 //!
-//! | step | rounds | what |
-//! |---|---|---|
-//! | 1 | 7 | N B leaky ANDs; all have passed their comparison |
-//! | 2 | 2 | toss which go into which bucket |
-//! | 3 | 3 | open e_j = y_0 + y_j; x = sum x_j, y = y_0, z = z_0 + sum (z_j + e_j x_j) |
+//! | step | rounds, n = 2 | n > 2 | what |
+//! |---|---|---|---|
+//! | 1 | 7 | 14 | N B leaky ANDs; all have passed their check |
+//! | 2 | 2 | 2 | toss which go into which bucket |
+//! | 3 | 2 | 2 | open e_j = y_0 + y_j; x = sum x_j, y = y_0, z = z_0 + sum (z_j + e_j x_j) |
 //!
 //! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, that is at
 //! most N C(l, B) / C(N B, B) 2^-l; the sizes are such that this is at most 2^-sg' for every l.
@@ -17,10 +18,11 @@ use quorate_ring::Bits;
 
 use crate::coins::Coins;
 use crate::keys::Keys;
+use crate::leaky::Drawn;
 use crate::macs::MacBits;
 use crate::tinyot::TinyOt;
 
-/// Most buckets of one batch: some 1.2 kB each on the way, 300 MB in all.
+/// Most buckets of one batch: some 1.2 kB each and peer on the way, 300 MB in all.
 pub(crate) const MOST: usize = 1 << 18;
 
 /// By bits of security: the fewest buckets of 3, 4, .. 12 ANDs that are safe.
@@ -42,7 +44,8 @@ impl Keys {
     /// At least `len` ANDs: x, y and x y.
     pub(crate) async fn ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
         let (count, size) = sizes(len, self.params.inner_bits());
-        let leaky = self.one_check(async || self.leaky_ands(ctx, ends, count * size).await).await?;
+        let drawn = Drawn::new(ctx, ends, count * size).await?;
+        let leaky = self.one_check(async || self.leaky_ands(ctx, ends, drawn).await).await?;
         let order = Coins::toss(ctx, &self.session).await?.permutation(count * size);
         let member = |part: &MacBits, j: usize| match &order {
             Some(order) => {

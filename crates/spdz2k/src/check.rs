@@ -7,8 +7,8 @@
 //!
 //! | step | rounds | what |
 //! |---|---|---|
-//! | 1 | 1, n > 2 | all compare hashes of the lows, and of the inputs, that they were told |
-//! | | 1, n = 2 | where bits with MACs were opened: each party tells a hash of its MACs, which the other one knows |
+//! | 1 | 1, n > 2 | all compare hashes of the lows and bits, and of the inputs, that they were told |
+//! | | 1 | where bits with MACs were opened: each party tells each peer a hash of its MACs, which that one knows |
 //! | 2 | 2 | toss the rows |
 //! | 3 | 1; 2 if n > 2 | tell p_q^j = sum chi_ql high_l^j + r_q^j mod 2^s |
 //! | 4 | 2 | y_q = sum chi_ql low_l + 2^K p_q; commit to, open z_q^j = sum chi_ql m_l^j + 2^K m(r_q)^j - alpha^j y_q |
@@ -21,11 +21,9 @@ use std::collections::BTreeMap;
 
 use quorate_crypto::Seed;
 use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Result, Stocks};
-use quorate_ot::Blocks;
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::authenticate::pack;
-use crate::macs::hash;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
@@ -35,7 +33,6 @@ use crate::words::{is_zero, total};
 const MASK_BITS: u32 = 1;
 const HASH_BYTES: usize = 32;
 const CHECK: &str = "the tags of what was opened";
-const MACS: &str = "the MACs of opened bits";
 const ECHO: &str = "what parties told different peers";
 const DOMAIN: &str = "quorate 2026 spdz2k told v1";
 const DOMAIN_OF_MACS: &str = "quorate 2026 spdz2k macs v1";
@@ -58,8 +55,8 @@ pub(crate) struct Unchecked {
     notes: BTreeMap<(LaneId, u64), Note>,
     /// Hashes of what every party told, for n > 2.
     told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>,
-    /// Hashes of the MACs of opened bits: this party's, and what the peer's have to be.
-    macs: BTreeMap<(LaneId, u64), [[u8; HASH_BYTES]; 2]>,
+    /// By peer, hashes of the MACs of opened bits: this party's, and what the peer's have to be.
+    macs: BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>,
 }
 
 impl Unchecked {
@@ -91,27 +88,45 @@ impl Spdz2k {
         self.note_told(ctx, at, std::slice::from_ref(told));
     }
 
+    /// What an owner of an input of bits with MACs told all.
+    pub(crate) fn note_input_of_bits(&self, ctx: &Ctx, told: &Bits) {
+        let at = (ctx.lane(), ctx.next_use());
+        self.note_told_bits(ctx, at, std::slice::from_ref(told));
+    }
+
+    fn note_told_bits(&self, ctx: &Ctx, at: (LaneId, u64), told: &[Bits]) {
+        #[cfg(feature = "testing")]
+        if let Some(heard) = &mut *self.heard.borrow_mut() {
+            heard.push(told.iter().map(|bits| crate::bits::to_elements(bits, Ring::of(1))).collect());
+        }
+        self.note_hash(ctx, at, told);
+    }
+
     fn note_told(&self, ctx: &Ctx, at: (LaneId, u64), told: &[Vector]) {
         #[cfg(feature = "testing")]
         if let Some(heard) = &mut *self.heard.borrow_mut() {
             heard.push(told.to_vec());
         }
+        self.note_hash(ctx, at, told);
+    }
+
+    fn note_hash<M: Module>(&self, ctx: &Ctx, at: (LaneId, u64), told: &[M]) {
         if self.keys.parties == 2 {
             return;
         }
         let mut hash = [0; HASH_BYTES];
         if !ctx.is_dry() {
             let mut bytes = Vec::new();
-            told.iter().for_each(|vector| vector.pack(&mut bytes));
+            told.iter().for_each(|one| one.pack(&mut bytes));
             hash = *blake3::Hasher::new_derive_key(DOMAIN).update(&bytes).finalize().as_bytes();
         }
         self.unchecked.borrow_mut().told.insert(at, hash);
     }
 
-    /// An opening of bits with MACs.
-    pub(crate) fn note_macs(&self, ctx: &Ctx, own: &Blocks, expected: &Blocks) {
+    /// An opening of bits with MACs: hashes of those, and what every party told.
+    pub(crate) fn note_macs(&self, ctx: &Ctx, hashes: Vec<[[u8; HASH_BYTES]; 2]>, told: &[Bits]) {
         let at = (ctx.lane(), ctx.next_use());
-        let hashes = [own, expected].map(hash);
+        self.note_told_bits(ctx, at, told);
         self.unchecked.borrow_mut().macs.insert(at, hashes);
     }
 
@@ -165,25 +180,22 @@ impl Spdz2k {
         self.keys.one_check(check).await
     }
 
-    /// Both parties tell a hash of the MACs of all bits that they told. Who told another one has to guess the peer's
-    /// Delta; who told what it has says nothing that the peer does not know.
-    async fn compare_macs(&self, ctx: &Ctx, macs: BTreeMap<(LaneId, u64), [[u8; HASH_BYTES]; 2]>) -> Result<()> {
+    /// Parties tell each peer a hash of the MACs of all bits that they told.
+    async fn compare_macs(&self, ctx: &Ctx, macs: BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>) -> Result<()> {
         if macs.is_empty() {
             return Ok(());
         }
-        let [own, expected] = [0, 1].map(|i| {
-            let mut hasher = blake3::Hasher::new_derive_key(DOMAIN_OF_MACS);
-            macs.values().for_each(|hashes| {
-                hasher.update(&hashes[i]);
-            });
-            *hasher.finalize().as_bytes()
-        });
-        let peer = 1 - self.keys.me;
-        let told = ctx.exchange_bytes(&[(peer, &own)], &[(peer, HASH_BYTES)]).await?;
-        match ctx.is_dry() || told.first().is_some_and(|told| told[..] == expected) {
-            true => Ok(()),
-            false => Err(Error::Cheating { check: MACS }),
-        }
+        let of_peer = |peer: usize| {
+            [0, 1].map(|i| {
+                let mut hasher = blake3::Hasher::new_derive_key(DOMAIN_OF_MACS);
+                macs.values().for_each(|hashes| {
+                    hasher.update(&hashes[peer][i]);
+                });
+                *hasher.finalize().as_bytes()
+            })
+        };
+        let hashes: Vec<_> = (0..self.keys.parties - 1).map(of_peer).collect();
+        self.keys.compare_hashes(ctx, &hashes).await
     }
 
     /// Step 1.

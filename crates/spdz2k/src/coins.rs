@@ -23,6 +23,14 @@ impl Coins {
         drawn
     }
 
+    /// Uniform words; none in a dry run.
+    pub fn words(&mut self, len: usize) -> Option<Vec<u64>> {
+        let prg = self.0.as_mut()?;
+        let mut bytes = vec![0; 8 * len];
+        prg.fill(&mut bytes);
+        Some(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect())
+    }
+
     /// A uniform order of so many things; none in a dry run.
     pub fn permutation(&mut self, count: usize) -> Option<Vec<u32>> {
         let prg = self.0.as_mut()?;

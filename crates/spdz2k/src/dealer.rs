@@ -11,7 +11,7 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 use crate::bits::{TaggedBits, to_elements};
 use crate::forms::{Form, SharedBits};
 use crate::keys::Keys;
-use crate::macs::{MacBits, xor_chosen};
+use crate::macs::{MacBits, WithPeer, xor_chosen};
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::shared::Shared;
@@ -29,10 +29,10 @@ pub enum InsecureBits {
     Macs {
         /// The party's own bits.
         own: Bits,
-        /// Their MACs.
-        macs: Vec<u128>,
-        /// Keys of the peer's.
-        keys: Vec<u128>,
+        /// By peer, their MACs.
+        macs: Vec<Vec<u128>>,
+        /// By peer, keys of its bits.
+        keys: Vec<Vec<u128>>,
     },
 }
 
@@ -41,8 +41,8 @@ pub struct Dealer {
     seed: Seed,
     /// The sum of all keys.
     alpha: u128,
-    /// Of two parties, each one's.
-    deltas: [u128; 2],
+    /// By party.
+    deltas: Vec<u128>,
 }
 
 impl Spdz2k {
@@ -81,8 +81,9 @@ impl Spdz2k {
         let shared = |peer: usize| (peer != me).then(|| seed.derive("quorate/spdz2k/insecure/pair", &pair(peer)));
         own.keys.shared = (0..parties).map(shared).collect();
         let mut drawn = seed.prg("quorate/spdz2k/insecure/deltas", b"");
-        let deltas = [0; 2].map(|_| u128::from(drawn.next_u64()) << 64 | u128::from(drawn.next_u64()));
-        own.keys.delta = zeroize::Zeroizing::new(deltas[me.min(1)]);
+        let mut delta = || u128::from(drawn.next_u64()) << 64 | u128::from(drawn.next_u64());
+        let deltas: Vec<u128> = (0..parties).map(|_| delta()).collect();
+        own.keys.delta = zeroize::Zeroizing::new(deltas[me]);
         Ok(Spdz2k { dealer: Some(Dealer { seed, alpha, deltas }), ..own })
     }
 
@@ -122,10 +123,18 @@ impl Spdz2k {
             }
             Kind::BitMask { owner } => {
                 let mask = drawn.draw::<Bits>((1, len));
-                let mut shares = [mask.clone(), mask.clone()];
-                shares[1 - owner].xor_assign(&mask);
+                let mut none = mask.clone();
+                none.xor_assign(&mask);
+                let share = |party: usize| if party == owner { mask.clone() } else { none.clone() };
+                let shares = (0..self.keys.parties).map(share).collect();
                 let bits = vec![SharedBits::macs(self.deal_macs(dealer, &mut drawn, shares))];
                 return Material { vectors: vec![], bits };
+            }
+            Kind::BitZero => {
+                let mut none = drawn.draw::<Bits>((1, len));
+                none.and_assign(&Bits::constant(false, 1, len));
+                bits = vec![none];
+                vec![]
             }
             Kind::Link => {
                 let value = drawn.draw::<Bits>((1, len));
@@ -201,16 +210,21 @@ impl Spdz2k {
         if !self.has_macs() {
             return SharedBits::elements(self.deal_elements(dealer, drawn, bits));
         }
-        let first = drawn.draw::<Bits>((bits.rows(), bits.lanes()));
-        let mut second = first.clone();
-        second.xor_assign(bits);
-        SharedBits::macs(self.deal_macs(dealer, drawn, [first, second]))
+        let mut rest = bits.clone();
+        let mut share = || {
+            let share = drawn.draw::<Bits>((bits.rows(), bits.lanes()));
+            rest.xor_assign(&share);
+            share
+        };
+        let mut shares: Vec<Bits> = (1..self.keys.parties).map(|_| share()).collect();
+        shares.push(rest);
+        SharedBits::macs(self.deal_macs(dealer, drawn, shares))
     }
 
-    /// Both parties' own bits, with MACs.
-    fn deal_macs(&self, dealer: &Dealer, drawn: &mut Stream, shares: [Bits; 2]) -> MacBits {
-        let len = shares[0].rows() * shares[0].lanes();
-        let macs = [0; 2].map(|_| {
+    /// All parties' own bits, with MACs.
+    fn deal_macs(&self, dealer: &Dealer, drawn: &mut Stream, shares: Vec<Bits>) -> MacBits {
+        let (me, len) = (self.keys.me, shares[0].rows() * shares[0].lanes());
+        let mut macs = || {
             let drawn: Vector = drawn.draw((Ring::of(128), len));
             match drawn.is_shape() {
                 true => Blocks::shape(len),
@@ -219,13 +233,24 @@ impl Spdz2k {
                     Blocks::new(drawn.to_limbs().iter().map(block).collect())
                 }
             }
-        });
-        let me = self.keys.me;
-        let mut keys = macs[1 - me].clone();
-        if !keys.is_shape() {
-            xor_chosen(&mut keys, &shares[1 - me], dealer.deltas[me]);
+        };
+        let (mut own, mut keys) = (Vec::new(), Vec::new());
+        for (party, peer) in (0..self.keys.parties).flat_map(|i| (0..self.keys.parties).map(move |j| (i, j))) {
+            if party == peer {
+                continue;
+            }
+            let mut macs = macs();
+            if party == me {
+                own.push(macs);
+            } else if peer == me {
+                if !macs.is_shape() {
+                    xor_chosen(&mut macs, &shares[party], dealer.deltas[me]);
+                }
+                keys.push(macs);
+            }
         }
-        MacBits { own: Wiped(shares[me].clone()), macs: macs[me].clone(), keys }
+        let peers = own.into_iter().zip(keys).map(|(macs, keys)| WithPeer { macs, keys }).collect();
+        MacBits { own: Wiped(shares[me].clone()), peers }
     }
 
     /// Random bits of noise above bits that lie row after row.
@@ -250,15 +275,20 @@ impl Spdz2k {
             Form::Elements(bits) => InsecureBits::Elements(Self::insecure_shared(&bits.elements)),
             Form::Macs(bits) => InsecureBits::Macs {
                 own: (*bits.own).clone(),
-                macs: bits.macs.as_slice().to_vec(),
-                keys: bits.keys.as_slice().to_vec(),
+                macs: bits.peers.iter().map(|peer| peer.macs.as_slice().to_vec()).collect(),
+                keys: bits.peers.iter().map(|peer| peer.keys.as_slice().to_vec()).collect(),
             },
         }
     }
 
-    /// Of two parties: the difference between this one's keys of a bit that is 0 and of one that is 1.
+    /// The difference between this party's keys of a bit that is 0 and of one that is 1.
     pub fn insecure_delta(&self) -> u128 {
         *self.keys.delta
+    }
+
+    /// A party with these keys.
+    pub fn insecure_with(keys: Keys) -> Spdz2k {
+        Self::with(keys)
     }
 
     /// As [`Keys::insecure_prove`].

@@ -16,7 +16,6 @@
 //! carries into bit d, - 2^(w-d) (all carries out of the top).
 
 use quorate_engine::{Ctx, Linear, Result, Stocks};
-use quorate_gadgets::convert::bits_to_ring_with;
 use quorate_ring::{Ring, Vector};
 
 use crate::bits::TaggedBits;
@@ -118,7 +117,7 @@ impl Spdz2k {
     async fn bits_by_owner(&self, ctx: &Ctx, own: &[Shared], shape: (usize, usize)) -> Result<Vec<SharedBits>> {
         if self.has_macs() {
             let bits = self.macs_of(ctx, own).await?;
-            return Ok(bits.map(|bits| SharedBits::macs(bits.in_rows(shape))).into());
+            return Ok(bits.into_iter().map(|bits| SharedBits::macs(bits.in_rows(shape))).collect());
         }
         let (rows, lanes) = shape;
         let shares = self.keys.params.shares(Ring::of(1));
@@ -161,7 +160,7 @@ impl Spdz2k {
     /// Step 3.
     async fn bits_to_elements(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
         let dabits = self.make_dabits(ctx, ring, x.shape().1).await?;
-        bits_to_ring_with(self, ctx, x, &dabits).await
+        self.bits_below_masks(ctx, x, &dabits).await
     }
 }
 

@@ -24,8 +24,8 @@ const DEALER: &str = "QUORATE_INSECURE_DEALER";
 const BITS: Choice = Choice {
     name: "bits",
     values: &["auto", "elements", "paper"],
-    help: "how bits are shared: two parties' with MACs of their own (auto), or all as elements mod 2, with the \
-           paper's protocols on them (paper) or without",
+    help: "how bits are shared: with MACs of their own (auto), or as elements mod 2, with the paper's protocols on \
+           them (paper) or without",
 };
 
 /// What random bits are made of.
@@ -175,6 +175,7 @@ impl Family for Spdz2k {
     fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
         let Layout { vectors, bits } = self.layout(kind);
         let elements = vectors.iter().map(|(ring, count)| self.bytes_of(ring.bits(), count * len));
-        elements.chain(bits.iter().map(|rows| self.bytes_of(1, rows * len))).sum()
+        let with_peers = if self.has_macs() { self.keys.parties as u64 - 1 } else { 1 };
+        elements.chain(bits.iter().map(|rows| with_peers * self.bytes_of(1, rows * len))).sum()
     }
 }

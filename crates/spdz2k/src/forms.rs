@@ -1,9 +1,9 @@
 //! Shares of bits, in one of two forms, the same throughout a session.
 //!
-//! | form | parties | what a bit is | an AND takes |
-//! |---|---|---|---|
-//! | with MACs ([`crate::macs`]) | 2 | the xor of two bits, each with a MAC | a triple of 0.11 kB |
-//! | elements ([`crate::bits`]) | any number | shares with tags over Z_2^(1+s) | a triple of 0.28 kB and more |
+//! | form | what a bit is | an AND takes, to each peer |
+//! |---|---|---|
+//! | with MACs ([`crate::macs`]) | the xor of all parties' bits, each with MACs towards all peers | a triple of 0.11 kB |
+//! | elements ([`crate::bits`]) | shares with tags over Z_2^(1+s) | a triple of 0.28 kB and more |
 
 use quorate_engine::{LinearBits, UpdateBits};
 use quorate_ring::Vector;

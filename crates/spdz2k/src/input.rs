@@ -66,6 +66,7 @@ impl Spdz2k {
             _ => Bits::shape(shape.0, shape.1),
         };
         let difference = self.told_by(ctx, owner, shape, difference).await?;
+        self.note_input_of_bits(ctx, &difference);
         Ok(self.xor_with(&SharedBits::macs(mask), &difference))
     }
 

@@ -22,7 +22,7 @@ pub struct Keys {
     pub(crate) params: Params,
     pub(crate) session: SessionId,
     pub(crate) alpha: Key,
-    /// Of two parties: the difference between this one's keys of a bit that is 0 and of one that is 1.
+    /// The difference between this party's keys of a bit that is 0 and of one that is 1, towards all peers.
     pub(crate) delta: Zeroizing<u128>,
     /// By party; none for this one.
     pub(crate) voles: Vec<Option<Vole>>,
@@ -40,12 +40,15 @@ pub struct Keys {
     /// Which of the values of a one-sided triple a cheater in a test authenticates otherwise, and by how much.
     #[cfg(feature = "testing")]
     pub(crate) other: Cell<Option<(usize, i128)>>,
-    /// Whether a cheater in a test takes another bit for a MAC than its element is.
+    /// Whether a cheater in a test takes another bit for a MAC than its element is, or than its part of zero.
     #[cfg(feature = "testing")]
     pub(crate) flips: Cell<bool>,
     /// What a cheater in a test has in place of the first of its proven bits.
     #[cfg(feature = "testing")]
     pub(crate) no_bit: Cell<Option<u64>>,
+    /// Whether a cheater in a test goes on where what it checks of MACs does not hold.
+    #[cfg(feature = "testing")]
+    blind: bool,
 }
 
 /// What may be under way once at a time.
@@ -82,6 +85,11 @@ impl Keys {
     /// [`Misuse`] below two parties; [`Error::Cheating`], [`Error::Malformed`] where a peer does not follow the
     /// protocols; whatever ends a run.
     pub async fn setup(ctx: &Ctx, params: Params, coins: Option<&Seed>) -> Result<Keys> {
+        Self::setup_with(ctx, params, coins, 0).await
+    }
+
+    /// The same; a cheater in a test takes a Delta towards party 0 that differs by so much from that towards others.
+    async fn setup_with(ctx: &Ctx, params: Params, coins: Option<&Seed>, uneven: u128) -> Result<Keys> {
         let (parties, me) = (ctx.parties(), ctx.me());
         check_parties(parties)?;
         let private = match coins {
@@ -97,7 +105,7 @@ impl Keys {
 
         let mut keys = Self::alone((parties, me), params, &private, session)?;
         keys.shared = shared;
-        let alpha = &keys.alpha;
+        let (alpha, delta) = (&keys.alpha, delta_of(&private));
         let pairs: Vec<(usize, usize)> = (0..parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
         let pair = async |ctx: Ctx, i: usize| {
             let (low, high) = pairs[i];
@@ -108,7 +116,8 @@ impl Keys {
             let mut coins = private.prg("quorate/spdz2k/vole", &(peer as u64).to_le_bytes());
             let vole = async |ctx: Ctx| Vole::setup(&ctx, peer, alpha, &mut coins).await;
             let own = private.derive("quorate/spdz2k/ot", &(peer as u64).to_le_bytes());
-            let ot = async |ctx: Ctx| Ot::setup_from(&ctx, peer, Options::MALICIOUS, &own).await;
+            let delta = Zeroizing::new(if peer == 0 { *delta ^ uneven } else { *delta });
+            let ot = async |ctx: Ctx| Ot::setup_under(&ctx, peer, Options::MALICIOUS, (&own, &delta)).await;
             let (vole, ot) = ctx.join(vole, ot).await?;
             Ok(Some((peer, vole, ot)))
         };
@@ -118,10 +127,8 @@ impl Keys {
             (voles[peer], ots[peer]) = (Some(vole), Some(ot));
         }
         (keys.voles, keys.ots) = (voles, ots);
-        if parties == 2 {
-            let delta = keys.ot(1 - me)?.delta();
-            keys.delta = Zeroizing::new(if me == 0 { delta } else { delta & !1 });
-        }
+        // As in `tinyot`: the lowest bit of what is not under party 0's is cleared.
+        keys.delta = Zeroizing::new(if me == 0 { *delta } else { *delta & !1 });
         Ok(keys)
     }
 
@@ -173,6 +180,8 @@ impl Keys {
             flips: Cell::new(false),
             #[cfg(feature = "testing")]
             no_bit: Cell::new(None),
+            #[cfg(feature = "testing")]
+            blind: false,
         })
     }
 
@@ -233,6 +242,14 @@ impl Keys {
         share
     }
 
+    /// Whether a check of MACs may fail: at a cheater in a test.
+    pub(crate) fn is_blind(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.blind;
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
     /// This party's share of alpha.
     pub(crate) fn key(&self) -> u128 {
         self.alpha.value().into()
@@ -250,6 +267,13 @@ impl Keys {
     pub(crate) fn ot(&self, peer: usize) -> Result<&Ot> {
         self.ots.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
     }
+}
+
+/// Delta of random bits, the lowest bit set: one for the transfers of all peers.
+fn delta_of(private: &Seed) -> Zeroizing<u128> {
+    let mut bytes = Zeroizing::new([0; 16]);
+    private.prg("quorate/spdz2k/delta", b"").fill(&mut *bytes);
+    Zeroizing::new(u128::from_le_bytes(*bytes) | 1)
 }
 
 /// A seed for each pair of parties, from both of them; two parties have no use for one.
@@ -289,6 +313,15 @@ fn check_parties(parties: usize) -> Result<()> {
 
 #[cfg(feature = "testing")]
 impl Keys {
+    /// As [`Keys::setup`] with a Delta towards party 0 that differs by so much from that towards the others.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn insecure_setup(ctx: &Ctx, params: Params, uneven: u128) -> Result<Keys> {
+        let keys = Self::setup_with(ctx, params, None, uneven).await?;
+        Ok(Keys { blind: uneven > 0, ..keys })
+    }
+
     /// From here on the factors that go into transfers towards party 0 are off by so much.
     pub fn insecure_lie(&self, by: i128) {
         self.lie.set(by);

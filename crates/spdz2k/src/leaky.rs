@@ -1,17 +1,30 @@
 //! ANDs of bits with MACs, of which a cheater may learn one factor: half of the time it is caught.
 //!
-//! **Source**: the half-gate leaky AND of Katz, Ranellucci, Rosulek, Wang 2018 (ePrint 2018/578), Fig. 2. **Model**:
-//! malicious, 1 of 2. **Notation**: x, y, r random bits with MACs; M and K the MACs and keys of [`crate::tinyot`]; D
-//! the Delta of a party. What is said of one party holds for both.
+//! **Source**: the half-gate leaky AND of Katz, Ranellucci, Rosulek, Wang 2018 (ePrint 2018/578), Fig. 2, for any
+//! number of parties as in Wang, Ranellucci, Katz 2017 (ePrint 2017/189). **Deviation**: the check of step 3 among more
+//! than two parties is ours; it shows nothing of a Delta, whatever comes of it. **Model**: malicious, all but one.
+//! **Notation**: x, y, r random bits with MACs; M_j and K_j the MACs and keys of [`crate::tinyot`] with peer j, M and K
+//! the sums of all; D the Delta of a party. What is said of one party holds for all.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
-//! | 1 | 1 | C = y D + K(y) + M(y); send G = H(K(x)) + H(K(x) + D) + C |
-//! | 2 | 1 | S = H(K(x)) + H(M(x)) + x (G of the peer + C) + r D + K(r) + M(r); send d, its lowest bit |
-//! | 3 | 2 | both have the same T = S + (d + d of the peer) D: compare hashes over the batch, committed first |
+//! | 1 | 1 | C = y D + K(y) + M(y); send each peer j G_j = H(K_j(x)) + H(K_j(x) + D) + C |
+//! | 2 | 1 | S = x C + r D + K(r) + M(r) + sum over j of H(K_j(x)) + H(M_j(x)) + x (G of j); send d, its lowest bit |
+//! | 3 | 2; 5 if n > 2 | T = S + (sum of all d) D: the T of all parties add up to 0 |
 //!
-//! z = r + d + d of the peer is x y. Both C add up to y (D_A + D_B), so both S add up to (x y + r) (D_A + D_B), and the
-//! lowest bit of D_A + D_B is 1. A wrong G changes S where the peer's x is 1: that is the leak, and step 3 finds it.
+//! z = r + sum of all d is x y. All C add up to y times the sum of all D, so all S add up to x y + r times that, and its
+//! lowest bit is 1. A wrong G changes S where the peer's own x is 1: that is the leak, and step 3 finds it.
+//!
+//! Step 3 of two parties: they have the same T; they compare hashes over the batch, committed first. Of more:
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 3a | 2 | toss chi in GF(2^64) for each AND; t = sum chi T, half by half |
+//! | 3b | 1 | rho: 128 random bits with MACs, in GF(2^128); by step 1 shares of rho t, with C = z^b t for bit b |
+//! | 3c | 2 | commit to the shares of rho t, open: 0, or the run ends |
+//!
+//! The sum of all t itself must not be seen: where a check fails it is a sum of Deltas, which hide what was made
+//! before.
 
 use quorate_crypto::Tccr;
 use quorate_engine::{Ctx, Error, Result};
@@ -20,67 +33,153 @@ use quorate_ring::Bits;
 use quorate_ring::meter::{Kernel, charge};
 use zeroize::Zeroizing;
 
+use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::macs::{MacBits, hash, xor_chosen};
 use crate::tinyot::TinyOt;
+use crate::weights;
 
 const EQUAL: &str = "triples of bits in the making";
 const SILENT: Error = Error::Bug { what: "nothing was told" };
 const BLOCK_BYTES: usize = 16;
+/// Bits of rho.
+const FACTOR: usize = 128;
 /// Blocks that are hashed under one key.
 const SEGMENT: usize = 1 << 12;
 
+/// Random bits for so many leaky ANDs, and for their check.
+pub(crate) struct Drawn {
+    x: MacBits,
+    y: MacBits,
+    r: MacBits,
+    /// Among more than two parties.
+    rho: Option<MacBits>,
+}
+
+impl Drawn {
+    pub async fn new(ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<Drawn> {
+        let several = ends.has_several_peers();
+        let drawn = ends.random(ctx, 3 * len + if several { FACTOR } else { 0 }).await?;
+        let [x, y, r] = [0, 1, 2].map(|i| drawn.slice(i * len..(i + 1) * len));
+        Ok(Drawn { x, y, r, rho: several.then(|| drawn.slice(3 * len..3 * len + FACTOR)) })
+    }
+}
+
 impl Keys {
     /// x, y and x y.
-    pub(crate) async fn leaky_ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
-        let drawn = ends.random(ctx, 3 * len).await?;
-        let [x, y, r] = [0, 1, 2].map(|i| drawn.slice(i * len..(i + 1) * len));
-        drop(drawn);
-        let (instance, dry) = (ctx.randomness().instance(), ctx.is_dry());
-        let base = Tccr::new(&self.session);
-        let hashing = |party: usize, part: usize| base.segment(party as u128).segment(instance).segment(part as u128);
-        if dry {
-            charge(Kernel::Draw, 6 * BLOCK_BYTES * len);
-        }
-        // Step 1. Of c, which both steps take, nothing is kept.
+    pub(crate) async fn leaky_ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, drawn: Drawn) -> Result<[MacBits; 3]> {
+        let Drawn { x, y, r, rho } = drawn;
+        // Of c, which both steps take, nothing is kept.
         let c = |i: usize| lifted(&y, i, ends.delta());
-        let (of_zero, mut garbled) = garbled(&x, ends.delta(), c, |part| hashing(self.me, part));
-        garbled.resize(BLOCK_BYTES * len, 0);
-        let told = ctx.exchange_bytes(&[(ends.peer, &garbled)], &[(ends.peer, BLOCK_BYTES * len)]).await?;
-        drop(garbled);
-        // Step 2.
-        let others = told.first().ok_or(SILENT)?.as_chunks::<BLOCK_BYTES>().0;
-        let mut sum = x.macs.clone();
-        for (part, sum) in sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
-            hashing(ends.peer, part).hash_run(sum, 0);
-            for (i, sum) in (part * SEGMENT..).zip(sum) {
-                let chosen = (u128::from_le_bytes(others[i]) ^ c(i)) & word(&x, i);
-                *sum ^= of_zero.as_slice()[i] ^ chosen ^ lifted(&r, i, ends.delta());
-            }
-        }
-        drop((told, of_zero));
-        let own = if dry { Bits::shape(1, len) } else { sum.to_bits(1) };
-        let told = ctx.exchange::<Bits>(&[(ends.peer, &own)], &[(ends.peer, (1, len))]).await?;
-        let mut flips = told.into_iter().next().ok_or(SILENT)?;
-        flips.xor_assign(&own);
+        let more = |i: usize| lifted(&r, i, ends.delta());
+        let mut sum = self.times_bits(ctx, ends, &x, c, more).await?;
+        let own = if ctx.is_dry() { Bits::shape(1, x.len()) } else { sum.to_bits(1) };
+        let outgoing: Vec<_> = ends.peers.iter().map(|&peer| (peer, &own)).collect();
+        let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, (1, x.len()))).collect();
+        let told = ctx.exchange::<Bits>(&outgoing, &incoming).await?;
+        let mut flips = own;
+        told.iter().for_each(|told| flips.xor_assign(told));
         // Step 3.
-        if !dry {
+        if !ctx.is_dry() {
             xor_chosen(&mut sum, &flips, ends.delta());
         }
-        let compared = hash(&sum);
-        let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky", &compared).await?;
-        if !dry && said[ends.peer] != compared {
-            return Err(Error::Cheating { check: EQUAL });
+        match rho {
+            None => self.compare_sums(ctx, ends, &sum).await?,
+            Some(rho) => self.add_up_to_nothing(ctx, ends, &sum, &rho).await?,
         }
         let z = r.flipped(&flips, (ends.first, ends.delta()));
         Ok([x, y, z])
     }
+
+    /// Shares of x c, bit by bit, where c is the sum of what each party has, and more of this party's.
+    async fn times_bits(
+        &self,
+        ctx: &Ctx,
+        ends: &TinyOt<'_>,
+        x: &MacBits,
+        c: impl Fn(usize) -> u128,
+        more: impl Fn(usize) -> u128,
+    ) -> Result<Blocks> {
+        let (instance, len) = (ctx.randomness().instance(), x.len());
+        let base = Tccr::new(&self.session);
+        // A key for who sends to whom: one Delta, and the same tweaks.
+        let hashing = |[from, to]: [usize; 2], part: usize| {
+            base.segment((from as u128) << 64 | to as u128).segment(instance).segment(part as u128)
+        };
+        if ctx.is_dry() {
+            charge(Kernel::Draw, 6 * BLOCK_BYTES * len * ends.peers.len());
+        }
+        // Step 1.
+        let (mut of_zero, mut messages) = (Vec::new(), Vec::new());
+        for (&peer, with_peer) in ends.peers.iter().zip(&x.peers) {
+            let (zero, mut message) = garbled(&with_peer.keys, ends.delta(), &c, |part| hashing([self.me, peer], part));
+            message.resize(BLOCK_BYTES * len, 0);
+            of_zero.push(zero);
+            messages.push(message);
+        }
+        let outgoing: Vec<_> = ends.peers.iter().zip(&messages).map(|(&peer, message)| (peer, &message[..])).collect();
+        let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, BLOCK_BYTES * len)).collect();
+        let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
+        drop(messages);
+        // Step 2. What is this party's alone goes with the first peer's.
+        let mut sum: Option<Blocks> = None;
+        for (i, (&peer, told)) in ends.peers.iter().zip(&told).enumerate() {
+            let hash = |part| hashing([peer, self.me], part);
+            let part = match i {
+                0 => evaluated((x, i), told, &of_zero[i], hash, |at| (c(at), more(at))),
+                _ => evaluated((x, i), told, &of_zero[i], hash, |_| (0, 0)),
+            };
+            sum = Some(match sum {
+                None => part,
+                Some(sum) => added(sum, &part),
+            });
+        }
+        sum.ok_or(SILENT)
+    }
+
+    /// Step 3 of two parties.
+    async fn compare_sums(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks) -> Result<()> {
+        let compared = hash(sums);
+        let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky", &compared).await?;
+        if !ctx.is_dry() && said[ends.peers[0]] != compared {
+            return Err(Error::Cheating { check: EQUAL });
+        }
+        Ok(())
+    }
+
+    /// Step 3 of more.
+    async fn add_up_to_nothing(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks, rho: &MacBits) -> Result<()> {
+        let chi = Coins::toss(ctx, &self.session).await?.words(sums.len()).unwrap_or_default();
+        let mut multiples = Zeroizing::new([0; FACTOR]);
+        multiples[0] = weights::of_blocks(&chi, sums.as_slice());
+        (1..FACTOR).for_each(|b| multiples[b] = weights::doubled(multiples[b - 1]));
+        let shares = self.times_bits(ctx, ends, rho, |b| multiples[b], |_| 0).await?;
+        let share = shares.as_slice().iter().fold(0, |sum, share| sum ^ share);
+        let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky/sum", &share.to_le_bytes()).await?;
+        let mut total = [0; BLOCK_BYTES];
+        said.iter().for_each(|said| total.iter_mut().zip(said).for_each(|(total, byte)| *total ^= byte));
+        if !ctx.is_dry() && total != [0; BLOCK_BYTES] {
+            return Err(Error::Cheating { check: EQUAL });
+        }
+        Ok(())
+    }
 }
 
-/// Step 1: H(K(x)), and what is sent.
-fn garbled(x: &MacBits, delta: u128, c: impl Fn(usize) -> u128, hashing: impl Fn(usize) -> Tccr) -> (Blocks, Vec<u8>) {
-    let mut of_zero = x.keys.clone();
-    let mut garbled = Vec::with_capacity(BLOCK_BYTES * x.len());
+/// The xor of blocks.
+fn added(mut x: Blocks, y: &Blocks) -> Blocks {
+    x.as_mut_slice().iter_mut().zip(y.as_slice()).for_each(|(x, y)| *x ^= y);
+    x
+}
+
+/// Step 1: H(K(x)), and what is sent to the peer whose keys these are.
+fn garbled(
+    keys: &Blocks,
+    delta: u128,
+    c: impl Fn(usize) -> u128,
+    hashing: impl Fn(usize) -> Tccr,
+) -> (Blocks, Vec<u8>) {
+    let mut of_zero = keys.clone();
+    let mut garbled = Vec::with_capacity(BLOCK_BYTES * keys.len());
     let mut of_one = Zeroizing::new([0; SEGMENT]);
     for (part, zero) in of_zero.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
         let (hash, of_one) = (hashing(part), &mut of_one[..zero.len()]);
@@ -94,6 +193,26 @@ fn garbled(x: &MacBits, delta: u128, c: impl Fn(usize) -> u128, hashing: impl Fn
     (of_zero, garbled)
 }
 
+/// Step 2, with one peer: H(K(x)) + H(M(x)) + x (what the peer told + c) + more, where `own` gives c and more.
+fn evaluated(
+    (x, peer): (&MacBits, usize),
+    told: &[u8],
+    of_zero: &Blocks,
+    hashing: impl Fn(usize) -> Tccr,
+    own: impl Fn(usize) -> (u128, u128),
+) -> Blocks {
+    let mut sum = x.peers[peer].macs.clone();
+    let others = told.as_chunks::<BLOCK_BYTES>().0;
+    for (part, sum) in sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
+        hashing(part).hash_run(sum, 0);
+        for (i, sum) in (part * SEGMENT..).zip(sum) {
+            let (c, more) = own(i);
+            *sum ^= of_zero.as_slice()[i] ^ more ^ (u128::from_le_bytes(others[i]) ^ c) & word(x, i);
+        }
+    }
+    sum
+}
+
 /// All ones where bit i is one.
 fn word(x: &MacBits, i: usize) -> u128 {
     0u128.wrapping_sub((x.own.words_of(0)[i / 64] >> (i % 64) & 1).into())
@@ -101,5 +220,6 @@ fn word(x: &MacBits, i: usize) -> u128 {
 
 /// x D + K(x) + M(x), of bit i.
 fn lifted(x: &MacBits, i: usize, delta: u128) -> u128 {
-    x.keys.as_slice()[i] ^ x.macs.as_slice()[i] ^ word(x, i) & delta
+    let with_peers = x.peers.iter().fold(0, |sum, peer| sum ^ peer.keys.as_slice()[i] ^ peer.macs.as_slice()[i]);
+    with_peers ^ word(x, i) & delta
 }

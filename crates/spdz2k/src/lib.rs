@@ -7,7 +7,7 @@
 //! | protocol | file | rounds | elements of Z_2^k to each peer |
 //! |---|---|---|---|
 //! | open | `open` | 1 | 1 |
-//! | check of openings | `check` | 5, 6 with bits; 7 if n > 2 | s of s bits and s of K + s bits |
+//! | check of openings | `check` | 5, 7 if n > 2; 1 more with bits | s of s bits and s of K + s bits |
 //! | input, by its owner | `input` | 1, for the others | 1 |
 //! | product, AND | `mul` | 1 | one for each element of both operands; less where parties know operands |
 //! | shuffle | `shuffle` | for each party a network of switches | |
@@ -20,9 +20,9 @@
 //! | triples that one party knows | `provenproduct` | 7 | |
 //! | random bits of two parties | `provenbit` | | |
 //! | random bits by square roots | `randbit` | 52 | |
-//! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
+//! | bits with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 11; 18 if n > 2 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
-//! | bits with MACs that are elements, too | `link` | 25 | |
+//! | bits with MACs that are elements, too | `link` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
 //! | edaBits, truncation masks | `edabit` | | |
 //!
@@ -66,6 +66,7 @@ mod stock;
 mod tagged;
 mod tinyot;
 mod triple;
+mod weights;
 mod words;
 
 #[cfg(feature = "testing")]

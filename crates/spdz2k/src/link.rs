@@ -1,14 +1,14 @@
 //! Bits with MACs that are elements, too.
 //!
-//! **Source**: Fig. 2 of Damgard et al. 2019 (ePrint 2019/599). **Model**: malicious, 1 of 2. **Notation**: x_l bits
-//! with MACs; [x_l]_2 the sum of what each party authenticates as its own bit, over Z_2^(1+s).
+//! **Source**: Fig. 2 of Damgard et al. 2019 (ePrint 2019/599). **Model**: malicious, all but one. **Notation**: x_l
+//! bits with MACs; [x_l]_2 the sum of what each party authenticates as its own bit, over Z_2^(1+s).
 //!
-//! | step | rounds | what |
-//! |---|---|---|
-//! | 1 | 3 | sg' more random bits with MACs r_q |
-//! | 2 | 4 | each party authenticates its own of all these bits, over Z_2^(1+s), where they are not elements yet |
-//! | 3 | 2 | toss sg' rows of bits chi; c_q = r_q + sum chi_ql x_l |
-//! | 4 | 4 | open all c_q as bits with MACs, checked, and as elements: the same, or the run ends |
+//! | step | rounds, n = 2 | n > 2 | what |
+//! |---|---|---|---|
+//! | 1 | 3 | 7 | sg' more random bits with MACs r_q |
+//! | 2 | 4 | 5 | each party authenticates its own of these bits, over Z_2^(1+s), where they are not elements yet |
+//! | 3 | 2 | 2 | toss sg' rows of bits chi; c_q = r_q + sum chi_ql x_l |
+//! | 4 | 3 | 3 | open all c_q as bits with MACs, checked, and as elements: the same, or the run ends |
 //!
 //! What is opened of elements here is checked with all else that is opened in the making, before anything is used.
 //! Where some element is no share of its bit, each c_q differs with probability 1/2. Each r_q masks one row and is
@@ -18,6 +18,7 @@
 //! and a bit x as an element of Z_2 is r + Open(x xor r).
 
 use quorate_engine::{Ctx, Error, Linear, Result, Stocks};
+use quorate_gadgets::convert::flip;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
@@ -45,7 +46,7 @@ impl Spdz2k {
     }
 
     /// Bits with MACs, by owner, that are the lowest bits of the owners' elements, who know them.
-    pub(crate) async fn macs_of(&self, ctx: &Ctx, elements: &[Shared]) -> Result<[MacBits; 2]> {
+    pub(crate) async fn macs_of(&self, ctx: &Ctx, elements: &[Shared]) -> Result<Vec<MacBits>> {
         let bit = self.keys.params.shares(Ring::of(1));
         #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
         let mut own = Wiped(elements[self.keys.me].share.low_bit());
@@ -54,10 +55,10 @@ impl Spdz2k {
             own.words_of_mut(0)[0] ^= 1;
         }
         let bits = self.keys.tinyot()?.chosen(ctx, own).await?;
-        let [x, y] = [0, 1].map(|owner| elements[owner].reduced(bit));
-        let both = |of: fn(&Shared) -> &Vector| Vector::concat(&[of(&x), of(&y)]);
-        let all = Shared { share: both(|shared| &shared.share), tag: both(|shared| &shared.tag) };
-        self.check_same(ctx, &MacBits::concat_lanes(&bits.each_ref()), &all).await?;
+        let each: Vec<Shared> = elements.iter().map(|x| x.reduced(bit)).collect();
+        let all = |of: fn(&Shared) -> &Vector| Vector::concat(&each.iter().map(of).collect::<Vec<_>>());
+        let all = Shared { share: all(|shared| &shared.share), tag: all(|shared| &shared.tag) };
+        self.check_same(ctx, &MacBits::concat_lanes(&bits.iter().collect::<Vec<_>>()), &all).await?;
         Ok(bits)
     }
 
@@ -115,6 +116,11 @@ impl Spdz2k {
         Ok(SharedBits::macs(self.keys.tinyot()?.random_of(ctx, owner, len).await?))
     }
 
+    /// Sharings of zero.
+    pub(crate) async fn zero_bits(&self, ctx: &Ctx, len: usize) -> Result<SharedBits> {
+        Ok(SharedBits::macs(self.keys.tinyot()?.zeros(ctx, len).await?))
+    }
+
     /// The lowest bits of elements, as elements.
     fn low_bits(&self, x: &Tagged) -> SharedBits {
         SharedBits::elements(TaggedBits {
@@ -137,6 +143,17 @@ impl Spdz2k {
         let masked = x.linear(&Linear::Reduce(Ring::of(1))).zip(&elements, Vector::add_assign);
         let opened = from_elements(&self.open_elements(ctx, &masked).await?, (1, x.shape().1));
         Ok(self.xor_with(&bits, &opened))
+    }
+
+    /// Bits of one row as elements, with random bits in both forms that mask them and that nothing else is for.
+    pub(crate) async fn bits_below_masks(
+        &self,
+        ctx: &Ctx,
+        x: &SharedBits,
+        (elements, bits): &(Tagged, SharedBits),
+    ) -> Result<Tagged> {
+        let opened = self.open_shared_bits(ctx, &x.xor(bits)).await?;
+        Ok(flip(self, elements, &opened))
     }
 
     /// 2^(k-1) times bits of one row. One round where bits have MACs.

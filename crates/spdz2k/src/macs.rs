@@ -1,7 +1,7 @@
-//! Matrices of bits with MACs, of two parties: what each does by itself.
+//! Matrices of bits with MACs: what each party does by itself.
 //!
-//! **Notation** as in [`crate::tinyot`]: a bit is the xor of both parties' own bits; for its own bit a party has a MAC
-//! M, and the peer the key K = M xor bit Delta. MACs and keys lie row after row.
+//! **Notation** as in [`crate::tinyot`]: a bit is the xor of all parties' own bits; for its own bit a party has a MAC M
+//! under the Delta of each peer, and that peer the key K = M xor bit Delta. MACs and keys lie row after row.
 
 use quorate_engine::{LinearBits, RowStep, UpdateBits};
 use quorate_ot::Blocks;
@@ -10,32 +10,44 @@ use zeroize::Zeroize;
 
 const HASH: &str = "quorate 2026 spdz2k tinyot v1";
 
-/// One party's part of bits: its own, their MACs, and keys of the peer's.
+/// One party's part of bits: its own, and what it has with each peer, in order.
 pub(crate) struct MacBits {
     pub own: Wiped<Bits>,
+    pub peers: Vec<WithPeer>,
+}
+
+/// MACs of a party's own bits under the Delta of a peer, and keys of that peer's.
+#[derive(Clone)]
+pub(crate) struct WithPeer {
     pub macs: Blocks,
     pub keys: Blocks,
 }
 
+impl WithPeer {
+    fn both_mut(&mut self) -> [&mut Blocks; 2] {
+        [&mut self.macs, &mut self.keys]
+    }
+
+    fn both(&self) -> [&Blocks; 2] {
+        [&self.macs, &self.keys]
+    }
+}
+
 impl Clone for MacBits {
     fn clone(&self) -> Self {
-        MacBits { own: Wiped((*self.own).clone()), macs: self.macs.clone(), keys: self.keys.clone() }
+        MacBits { own: Wiped((*self.own).clone()), peers: self.peers.clone() }
     }
 }
 
 impl MacBits {
-    /// Zeros, or their shape.
-    pub fn blank(dry: bool, (rows, lanes): (usize, usize)) -> MacBits {
-        match dry {
-            true => {
-                let blocks = Blocks::shape(rows * lanes);
-                MacBits { own: Wiped(Bits::shape(rows, lanes)), macs: blocks.clone(), keys: blocks }
-            }
-            false => {
-                let blocks = Blocks::new(vec![0; rows * lanes]);
-                MacBits { own: Wiped(Bits::zeros(rows, lanes)), macs: blocks.clone(), keys: blocks }
-            }
-        }
+    /// Zeros with so many peers, or their shape.
+    pub fn blank(dry: bool, peers: usize, (rows, lanes): (usize, usize)) -> MacBits {
+        let (own, blocks) = match dry {
+            true => (Bits::shape(rows, lanes), Blocks::shape(rows * lanes)),
+            false => (Bits::zeros(rows, lanes), Blocks::new(vec![0; rows * lanes])),
+        };
+        let with_peer = WithPeer { macs: blocks.clone(), keys: blocks };
+        MacBits { own: Wiped(own), peers: vec![with_peer; peers] }
     }
 
     /// Rows and lanes.
@@ -45,77 +57,98 @@ impl MacBits {
 
     /// Bits of all rows.
     pub fn len(&self) -> usize {
-        self.macs.len()
+        self.own.rows() * self.own.lanes()
+    }
+
+    /// What a map makes of all MACs and keys.
+    fn each(&self, map: impl Fn(&Blocks) -> Blocks) -> Vec<WithPeer> {
+        self.peers.iter().map(|peer| WithPeer { macs: map(&peer.macs), keys: map(&peer.keys) }).collect()
+    }
+
+    /// What is put together from the MACs, and from the keys, of all parts.
+    fn joined(parts: &[&MacBits], join: impl Fn(&[&Blocks]) -> Blocks) -> Vec<WithPeer> {
+        let count = parts.first().map_or(0, |part| part.peers.len());
+        let with_peer = |i: usize| {
+            let all =
+                |of: fn(&WithPeer) -> &Blocks| join(&parts.iter().map(|part| of(&part.peers[i])).collect::<Vec<_>>());
+            WithPeer { macs: all(|peer| &peer.macs), keys: all(|peer| &peer.keys) }
+        };
+        (0..count).map(with_peer).collect()
+    }
+
+    /// Changes all MACs and keys by those of others.
+    fn change(&mut self, other: &MacBits, change: impl Fn(&mut Blocks, &Blocks)) {
+        for (into, from) in self.peers.iter_mut().zip(&other.peers) {
+            into.both_mut().into_iter().zip(from.both()).for_each(|(into, from)| change(into, from));
+        }
     }
 
     /// A linear map of the bits.
     pub fn linear(&self, map: &LinearBits<'_>) -> MacBits {
         let shape = self.shape();
-        let [macs, keys] = [&self.macs, &self.keys].map(|blocks| mapped(map, shape, blocks));
-        MacBits { own: Wiped(map.apply(&self.own)), macs, keys }
+        MacBits { own: Wiped(map.apply(&self.own)), peers: self.each(|blocks| mapped(map, shape, blocks)) }
     }
 
     /// What becomes of the bits with others.
     pub fn update(&mut self, part: &MacBits, update: &UpdateBits<'_>) {
         let (shape, of_part) = (self.shape(), part.shape());
         update.apply(&mut self.own, &part.own);
-        for (whole, part) in [(&mut self.macs, &part.macs), (&mut self.keys, &part.keys)] {
+        self.change(part, |whole, part| {
             if !whole.is_shape() && !part.is_shape() {
                 changed(update, (whole.as_mut_slice(), shape), (part.as_slice(), of_part));
             }
-        }
+        });
     }
 
     /// Rows of all parts, one below the other.
     pub fn concat_rows(parts: &[&MacBits]) -> MacBits {
         let own = Bits::concat_rows(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
-        let all = |of: fn(&MacBits) -> &Blocks| {
+        let all = |parts: &[&Blocks]| {
             let len = parts.iter().map(|part| part.len()).sum();
-            if parts.iter().any(|part| of(part).is_shape()) {
+            if parts.iter().any(|part| part.is_shape()) {
                 return shape_of(len);
             }
             charge(len);
             let mut all = Vec::with_capacity(len);
-            parts.iter().for_each(|&part| all.extend_from_slice(of(part).as_slice()));
+            parts.iter().for_each(|part| all.extend_from_slice(part.as_slice()));
             Blocks::new(all)
         };
-        MacBits { own: Wiped(own), macs: all(|part| &part.macs), keys: all(|part| &part.keys) }
+        MacBits { own: Wiped(own), peers: Self::joined(parts, all) }
     }
 
     /// Lanes of all parts, side by side.
     pub fn concat_lanes(parts: &[&MacBits]) -> MacBits {
         let own = Bits::concat_lanes(&parts.iter().map(|part| &*part.own).collect::<Vec<_>>());
-        let len = own.rows() * own.lanes();
-        let all = |of: fn(&MacBits) -> &Blocks| {
-            if parts.iter().any(|part| of(part).is_shape()) {
+        let (rows, len) = (own.rows(), own.rows() * own.lanes());
+        let all = |parts: &[&Blocks]| {
+            if parts.iter().any(|part| part.is_shape()) {
                 return shape_of(len);
             }
             charge(len);
             let mut all = Vec::with_capacity(len);
-            for row in 0..own.rows() {
-                for &part in parts {
-                    let lanes = part.own.lanes();
-                    all.extend_from_slice(&of(part).as_slice()[row * lanes..(row + 1) * lanes]);
+            for row in 0..rows {
+                for part in parts {
+                    let lanes = part.len() / rows;
+                    all.extend_from_slice(&part.as_slice()[row * lanes..(row + 1) * lanes]);
                 }
             }
             Blocks::new(all)
         };
-        let [macs, keys] = [all(|part| &part.macs), all(|part| &part.keys)];
-        MacBits { own: Wiped(own), macs, keys }
+        MacBits { own: Wiped(own), peers: Self::joined(parts, all) }
     }
 
     /// The bits of one row in rows of so many lanes.
     pub fn in_rows(self, (rows, lanes): (usize, usize)) -> MacBits {
         let row = |i: usize| Wiped(self.own.slice_lanes(i * lanes..(i + 1) * lanes));
         let own = match rows {
-            0 => return MacBits::blank(self.own.is_shape(), (0, lanes)),
+            0 => return MacBits::blank(self.own.is_shape(), self.peers.len(), (0, lanes)),
             1 => self.own,
             _ => {
                 let rows: Vec<Wiped<Bits>> = (0..rows).map(row).collect();
                 Wiped(Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>()))
             }
         };
-        MacBits { own, macs: self.macs, keys: self.keys }
+        MacBits { own, peers: self.peers }
     }
 
     /// The bits of a range, of one row.
@@ -126,8 +159,8 @@ impl MacBits {
     /// For each row of public bits the xor of those that it chooses, of one row.
     pub fn sums_of_chosen(&self, chosen: &Bits) -> MacBits {
         let rows = chosen.rows();
-        if self.macs.is_shape() {
-            return MacBits::blank(true, (1, rows));
+        if self.own.is_shape() || chosen.is_shape() {
+            return MacBits::blank(true, self.peers.len(), (1, rows));
         }
         let own = Wiped(self.own.to_vector(Ring::of(1)));
         let own = Wiped(own.sums_of_chosen(chosen));
@@ -139,21 +172,19 @@ impl MacBits {
             });
             each.fold(0, |sum, block| sum ^ block)
         };
-        let sums = |blocks: &Blocks| Blocks::new((0..rows).map(|row| sum(blocks, row)).collect());
-        MacBits { own, macs: sums(&self.macs), keys: sums(&self.keys) }
+        MacBits { own, peers: self.each(|blocks| Blocks::new((0..rows).map(|row| sum(blocks, row)).collect())) }
     }
 
     /// Their xor with as many others.
     pub fn xor(mut self, other: &MacBits) -> MacBits {
         self.own.xor_assign(&other.own);
-        let each = [(&mut self.macs, &other.macs), (&mut self.keys, &other.keys)];
-        for (into, from) in each {
+        self.change(other, |into, from| {
             charge(into.len());
             if from.is_shape() {
                 *into = Blocks::shape(into.len());
             }
-            into.as_mut_slice().iter_mut().zip(from.as_slice()).for_each(|(into, from)| *into ^= from);
-        }
+            add(into.as_mut_slice(), from.as_slice());
+        });
         self
     }
 
@@ -165,19 +196,20 @@ impl MacBits {
             sum
         };
         let own = Wiped(Bits::concat_rows(&pairs.map(sum).each_ref().map(|sum| &**sum)));
-        let all = |of: fn(&MacBits) -> &Blocks| {
-            let len = pairs.iter().map(|[x, _]| x.len()).sum();
+        let len = own.rows() * own.lanes();
+        let all = |parts: &[&Blocks]| {
             charge_sum(len);
-            if pairs.iter().flatten().any(|part| of(part).is_shape()) {
+            if parts.iter().any(|part| part.is_shape()) {
                 return Blocks::shape(len);
             }
             let mut all = Vec::with_capacity(len);
-            for [x, y] in pairs.map(|pair| pair.map(|part| of(part).as_slice())) {
+            for pair in parts.as_chunks::<2>().0 {
+                let [x, y] = pair.map(Blocks::as_slice);
                 all.extend(x.iter().zip(y).map(|(x, y)| x ^ y));
             }
             Blocks::new(all)
         };
-        MacBits { own, macs: all(|part| &part.macs), keys: all(|part| &part.keys) }
+        MacBits { own, peers: Self::joined(pairs.as_flattened(), all) }
     }
 
     /// Adds those of others that public bits choose.
@@ -185,12 +217,12 @@ impl MacBits {
         let mut own = Wiped((*other.own).clone());
         own.and_assign(chosen);
         self.own.xor_assign(&own);
-        for (into, from) in [(&mut self.macs, &other.macs), (&mut self.keys, &other.keys)] {
+        self.change(other, |into, from| {
             assert!(into.len() == from.len(), "bits of different shapes");
             charge_sum(into.len());
             if from.is_shape() || chosen.is_shape() {
                 *into = Blocks::shape(into.len());
-                continue;
+                return;
             }
             let lanes = chosen.lanes().max(1);
             let rows = into.as_mut_slice().chunks_mut(lanes).zip(from.as_slice().chunks(lanes)).enumerate();
@@ -201,14 +233,14 @@ impl MacBits {
                     }
                 }
             }
-        }
+        });
     }
 
-    /// Their xor with public bits: party 0 changes its own, and the other one its keys.
+    /// Their xor with public bits: party 0 changes its own, and the others their keys of it, who is their first peer.
     pub fn flipped(mut self, by: &Bits, (first, delta): (bool, u128)) -> MacBits {
-        match first {
-            true => self.own.xor_assign(by),
-            false => xor_chosen(&mut self.keys, by, delta),
+        match (first, self.peers.first_mut()) {
+            (false, Some(party_0)) => xor_chosen(&mut party_0.keys, by, delta),
+            _ => self.own.xor_assign(by),
         }
         self
     }
@@ -388,54 +420,79 @@ mod tests {
 
     use super::*;
 
-    const DELTAS: [u128; 2] = [0x1234_5678_9abc_def1_0fed_cba9_8765_4321, 0xfeed_0000_1111_2222_3333_4444_5555_6660];
+    const DELTAS: [u128; 3] = [
+        0x1234_5678_9abc_def1_0fed_cba9_8765_4321,
+        0xfeed_0000_1111_2222_3333_4444_5555_6660,
+        0x0246_8ace_1357_9bdf_0000_ffff_8888_1110,
+    ];
 
     fn block(coins: &mut Prg) -> u128 {
         u128::from(coins.next_u64()) << 64 | u128::from(coins.next_u64())
     }
 
-    /// Both parties' parts of random bits.
-    fn random(coins: &mut Prg, (rows, lanes): (usize, usize)) -> [MacBits; 2] {
-        let own = [0; 2].map(|_| {
+    /// The others, in order.
+    fn peers_of(party: usize, n: usize) -> impl Iterator<Item = usize> {
+        (0..n).filter(move |&peer| peer != party)
+    }
+
+    /// All parties' parts of random bits.
+    fn random(coins: &mut Prg, n: usize, (rows, lanes): (usize, usize)) -> Vec<MacBits> {
+        let mut own = || {
             let mut bits = Bits::zeros(rows, lanes);
             (0..rows).for_each(|row| {
                 (0..lanes).for_each(|lane| bits.words_of_mut(row)[lane / 64] |= (coins.next_u64() & 1) << (lane % 64))
             });
             bits
-        });
-        let macs = [0; 2].map(|_| Blocks::new((0..rows * lanes).map(|_| block(coins)).collect()));
-        [0, 1].map(|party| {
-            let mut keys = macs[1 - party].clone();
-            xor_chosen(&mut keys, &own[1 - party], DELTAS[party]);
-            MacBits { own: Wiped(own[party].clone()), macs: macs[party].clone(), keys }
-        })
+        };
+        let own: Vec<Bits> = (0..n).map(|_| own()).collect();
+        // By whose bits they are for, then by under whose Delta.
+        let mut macs = || Blocks::new((0..rows * lanes).map(|_| block(coins)).collect());
+        let macs: Vec<Vec<Blocks>> = (0..n).map(|_| (0..n).map(|_| macs()).collect()).collect();
+        let part = |party: usize| {
+            let with_peer = |peer: usize| {
+                let mut keys = macs[peer][party].clone();
+                xor_chosen(&mut keys, &own[peer], DELTAS[party]);
+                WithPeer { macs: macs[party][peer].clone(), keys }
+            };
+            MacBits { own: Wiped(own[party].clone()), peers: peers_of(party, n).map(with_peer).collect() }
+        };
+        (0..n).map(part).collect()
     }
 
     /// The bits that the parties have; every MAC is right.
-    fn together(parts: &[MacBits; 2]) -> Bits {
-        for party in [0, 1] {
-            let mut keys = parts[1 - party].keys.clone();
-            xor_chosen(&mut keys, &parts[party].own, DELTAS[1 - party]);
-            assert_eq!(keys.as_slice(), parts[party].macs.as_slice());
+    fn together(parts: &[MacBits]) -> Bits {
+        let n = parts.len();
+        for party in 0..n {
+            for (with_peer, peer) in parts[party].peers.iter().zip(peers_of(party, n)) {
+                let place = peers_of(peer, n).position(|other| other == party).unwrap();
+                let mut keys = parts[peer].peers[place].keys.clone();
+                xor_chosen(&mut keys, &parts[party].own, DELTAS[peer]);
+                assert_eq!(keys.as_slice(), with_peer.macs.as_slice());
+            }
         }
         let mut bits = (*parts[0].own).clone();
-        bits.xor_assign(&parts[1].own);
+        parts[1..].iter().for_each(|part| bits.xor_assign(&part.own));
         bits
+    }
+
+    /// What every party makes of its part, put together.
+    fn all(n: usize, part: impl Fn(usize) -> MacBits) -> Bits {
+        together(&(0..n).map(part).collect::<Vec<_>>())
     }
 
     #[test]
     fn every_map_keeps_macs_and_does_to_bits_what_it_does_to_plain_ones() {
         let mut coins = Seed::from_bytes([7; 32]).prg("quorate/spdz2k/macs/test", b"");
         for shape in [(0, 5), (3, 0)] {
-            let parts = random(&mut coins, shape);
-            assert_eq!(MacBits::blank(false, (1, 0)).in_rows(shape).shape(), shape);
+            let parts = random(&mut coins, 2, shape);
+            assert_eq!(MacBits::blank(false, 1, (1, 0)).in_rows(shape).shape(), shape);
             let mut changed = parts[0].clone();
             changed.add_chosen(&parts[1], &Bits::shape(shape.0, shape.1));
             assert_eq!(changed.shape(), shape);
         }
-        for (rows, lanes) in [(1, 1), (1, 70), (3, 1), (4, 66), (6, 12), (2, 128)] {
-            let parts = random(&mut coins, (rows, lanes));
-            let mask = together(&random(&mut coins, (rows, lanes)));
+        for (n, (rows, lanes)) in [2, 3].into_iter().flat_map(|n| SHAPES.map(|shape| (n, shape))) {
+            let parts = random(&mut coins, n, (rows, lanes));
+            let mask = together(&random(&mut coins, n, (rows, lanes)));
             let lists = [vec![0], vec![], (0..rows as u32).collect()];
             let from = [lanes as u32 - 1, 0, lanes as u32 / 2];
             let maps = [
@@ -451,37 +508,57 @@ mod tests {
                 LinearBits::RowsToLanes,
             ];
             for map in maps {
-                let mapped = parts.each_ref().map(|part| part.linear(&map));
-                assert_eq!(together(&mapped).to_bools(), map.apply(&together(&parts)).to_bools());
+                let mapped = all(n, |i| parts[i].linear(&map));
+                assert_eq!(mapped.to_bools(), map.apply(&together(&parts)).to_bools());
             }
-            let row = parts.each_ref().map(|part| part.linear(&LinearBits::SideBySide));
+            let row: Vec<MacBits> = parts.iter().map(|part| part.linear(&LinearBits::SideBySide)).collect();
             for map in [LinearBits::RepeatRow(3), LinearBits::LanesToRows(rows), LinearBits::LanesToRows(lanes)] {
-                let mapped = row.each_ref().map(|part| part.linear(&map));
-                assert_eq!(together(&mapped).to_bools(), map.apply(&together(&row)).to_bools());
+                let mapped = all(n, |i| row[i].linear(&map));
+                assert_eq!(mapped.to_bools(), map.apply(&together(&row)).to_bools());
             }
-            let back = row.map(|part| part.in_rows((rows, lanes)));
-            assert_eq!(together(&back).to_bools(), together(&parts).to_bools());
-            let flipped = [0, 1].map(|i| parts[i].clone().flipped(&mask, (i == 0, DELTAS[i])));
+            let back = all(n, |i| row[i].clone().in_rows((rows, lanes)));
+            assert_eq!(back.to_bools(), together(&parts).to_bools());
+            let flipped = all(n, |i| parts[i].clone().flipped(&mask, (i == 0, DELTAS[i])));
             let mut expected = together(&parts);
             expected.xor_assign(&mask);
-            assert_eq!(together(&flipped).to_bools(), expected.to_bools());
-            let others = random(&mut coins, (rows, lanes));
-            let added = [0, 1].map(|i| {
-                let mut added = parts[i].clone();
-                added.add_chosen(&others[i], &mask);
-                added
-            });
-            let mut chosen = together(&others);
-            chosen.and_assign(&mask);
-            chosen.xor_assign(&together(&parts));
-            assert_eq!(together(&added).to_bools(), chosen.to_bools());
-            let pairs = |i: usize| [[&parts[i], &others[i]], [&others[i], &others[i]]];
-            let sums = together(&[0, 1].map(|i| MacBits::sums_below_each_other(pairs(i))));
-            let mut sum = together(&parts);
-            sum.xor_assign(&together(&others));
-            assert_eq!(sums.slice_rows(0..rows).to_bools(), sum.to_bools());
-            assert!(!sums.slice_rows(rows..2 * rows).to_bools().contains(&true));
+            assert_eq!(flipped.to_bools(), expected.to_bools());
+            sums_keep_macs(&mut coins, &parts, &mask);
         }
+    }
+
+    const SHAPES: [(usize, usize); 6] = [(1, 1), (1, 70), (3, 1), (4, 66), (6, 12), (2, 128)];
+
+    /// Sums of parts with others.
+    fn sums_keep_macs(coins: &mut Prg, parts: &[MacBits], mask: &Bits) {
+        let (n, (rows, lanes)) = (parts.len(), parts[0].shape());
+        let others = random(coins, n, (rows, lanes));
+        let added = all(n, |i| {
+            let mut added = parts[i].clone();
+            added.add_chosen(&others[i], mask);
+            added
+        });
+        let mut chosen = together(&others);
+        chosen.and_assign(mask);
+        chosen.xor_assign(&together(parts));
+        assert_eq!(added.to_bools(), chosen.to_bools());
+        let pairs = |i: usize| [[&parts[i], &others[i]], [&others[i], &others[i]]];
+        let sums = all(n, |i| MacBits::sums_below_each_other(pairs(i)));
+        let sum = all(n, |i| parts[i].clone().xor(&others[i]));
+        let mut expected = together(parts);
+        expected.xor_assign(&together(&others));
+        assert_eq!(sum.to_bools(), expected.to_bools());
+        assert_eq!(sums.slice_rows(0..rows).to_bools(), expected.to_bools());
+        assert!(!sums.slice_rows(rows..2 * rows).to_bools().contains(&true));
+        let row = |part: &MacBits| part.linear(&LinearBits::Rows(0..1));
+        let chosen = Bits::from_bools(2, lanes, &(0..2 * lanes).map(|i| i % 3 < 2).collect::<Vec<_>>());
+        let sums = all(n, |i| row(&parts[i]).sums_of_chosen(&chosen)).to_bools();
+        let first = together(&parts.iter().map(row).collect::<Vec<_>>()).to_bools();
+        let expected = chosen
+            .to_bools()
+            .chunks(lanes)
+            .map(|row| row.iter().zip(&first).filter(|(x, y)| **x && **y).count() % 2 == 1)
+            .collect::<Vec<_>>();
+        assert_eq!(sums, expected);
     }
 
     #[test]
@@ -493,8 +570,8 @@ mod tests {
             RowStep::Copy { out: 2, from: 3 },
             RowStep::Clear { out: 1 },
         ];
-        for lanes in [1, 70] {
-            let whole = random(&mut coins, (4, lanes));
+        for (n, lanes) in [(2, 1), (2, 70), (3, 70)] {
+            let whole = random(&mut coins, n, (4, lanes));
             let updates = [
                 (UpdateBits::Write(0), (4, lanes)),
                 (UpdateBits::Write(lanes - 1), (4, 1)),
@@ -502,16 +579,15 @@ mod tests {
                 (UpdateBits::Steps(&[2, 0], &steps), (2, lanes)),
             ];
             for (update, shape) in updates {
-                let part = random(&mut coins, shape);
+                let part = random(&mut coins, n, shape);
                 let (mut changed, mut plain) = (whole.clone(), together(&whole));
                 changed.iter_mut().zip(&part).for_each(|(whole, part)| whole.update(part, &update));
                 update.apply(&mut plain, &together(&part));
                 assert_eq!(together(&changed).to_bools(), plain.to_bools());
             }
-            let all = [0, 1].map(|i| MacBits::concat_lanes(&[&whole[i], &whole[i].slice(0..1)]));
-            assert_eq!((together(&all).rows(), together(&all).lanes()), (4, lanes + 1));
-            let all = [0, 1].map(|i| MacBits::concat_rows(&[&whole[i], &whole[i]]));
-            assert_eq!(together(&all).rows(), 8);
+            let joined = all(n, |i| MacBits::concat_lanes(&[&whole[i], &whole[i].slice(0..1)]));
+            assert_eq!((joined.rows(), joined.lanes()), (4, lanes + 1));
+            assert_eq!(all(n, |i| MacBits::concat_rows(&[&whole[i], &whole[i]])).rows(), 8);
         }
     }
 }

@@ -8,7 +8,7 @@
 //! | triple that one party knows | `provenproduct` | |
 //! | random bit over Z_2^k, two parties | proven bits and a one-sided triple (`provenbit`) | 2 over Z_2^(k-1) |
 //! | random bit over Z_2^k, others | a random element and a triple over Z_2^(k+2) (`randbit`) | 3 over Z_2^(k+2) |
-//! | bits with MACs: triples, masks | `bittriple`, `tinyot` | |
+//! | bits with MACs: triples, masks, sharings of zero | `bittriple`, `tinyot` | |
 //! | bit with MACs that is an element, daBit | `link` | sg' bits; 1 more for a daBit |
 //! | edaBit, truncation mask | bits that parties prove, added up with bit triples (`edabit`) | 2 bits an AND |
 //!
@@ -57,6 +57,7 @@ impl Spdz2k {
             Kind::BitMask { owner } => {
                 Material { vectors: vec![], bits: vec![self.random_bits_of(ctx, owner, len).await?] }
             }
+            Kind::BitZero => Material { vectors: vec![], bits: vec![self.zero_bits(ctx, len).await?] },
             Kind::Link => {
                 let (elements, bits) = self.links(ctx, len).await?;
                 Material { vectors: vec![elements], bits: vec![bits] }

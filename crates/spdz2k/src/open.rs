@@ -3,8 +3,9 @@
 //!
 //! Among more than two parties a share is told only after a sharing of zero was added to it, which grows from what
 //! pairs of parties know alike. Without it the share of a sum of inputs would tell each summand: the owner of an input
-//! has its mask as its share, and all know the difference. Where one party has all of a value in its share, it alone
-//! tells it.
+//! has its mask as its share, and all know the difference. For bits with MACs that is a sharing of zero with MACs
+//! (`Kind::BitZero`), but where a random sharing that is used once is added already, as in an AND. Where one party
+//! has all of a value in its share, it alone tells it.
 
 use quorate_engine::{Checked, Ctx, Error, Opened, Result, Stocks};
 use quorate_ring::{Bits, Vector};
@@ -117,7 +118,28 @@ impl Spdz2k {
         Ok(bits.map(|bits| ctx.revealed(bits)))
     }
 
-    /// The bits that shares are of, to compute on; noted for the check.
+    /// The same of bits, whatever else shares say. Nothing in the making of correlations.
+    pub(crate) async fn open_any_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
+        match &x.0 {
+            Form::Elements(_) => self.open_shared_bits(ctx, x).await,
+            Form::Macs(bits) => {
+                let hidden = SharedBits::macs(self.rerandomised_bits(ctx, bits).await?);
+                self.open_shared_bits(ctx, &hidden).await
+            }
+        }
+    }
+
+    /// Other shares of the same bits, which say nothing of this party's alone.
+    async fn rerandomised_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<MacBits> {
+        if self.keys.parties == 2 {
+            return Ok(x.clone());
+        }
+        let zeros = self.drawn_bits(ctx, Kind::BitZero, x.shape()).await?;
+        Ok(x.clone().xor(&zeros))
+    }
+
+    /// The bits that shares are of, to compute on; noted for the check. Shares with MACs say nothing but that: random
+    /// ones were added, or sharings of zero.
     pub(crate) async fn open_shared_bits(&self, ctx: &Ctx, x: &SharedBits) -> Result<Bits> {
         match &x.0 {
             Form::Elements(bits) => Ok(from_elements(&self.open_elements(ctx, &bits.elements).await?, x.shape())),
@@ -129,29 +151,35 @@ impl Spdz2k {
         }
     }
 
-    /// Both parties tell their own bits. Their MACs stay with them, until they are compared.
+    /// All parties tell their own bits. Their MACs stay with them, until they are compared.
     async fn tell_macs(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
-        let (opened, expected) = x.tell(ctx, 1 - self.keys.me, *self.keys.delta).await?;
-        self.note_macs(ctx, &x.macs, &expected);
-        Ok(opened)
+        let told = self.keys.tell_bits(ctx, x).await?;
+        self.note_macs(ctx, told.hashes(x), &told.all);
+        Ok(told.opened)
     }
 
     /// As [`Spdz2k::reveal_elements`].
     async fn reveal_macs(&self, ctx: &Ctx, x: &MacBits, to: Option<usize>) -> Result<Option<Bits>> {
-        let Some(to) = to else { return self.tell_macs(ctx, x).await.map(Some) };
+        let hidden = self.rerandomised_bits(ctx, x).await?;
+        let Some(to) = to else { return self.tell_macs(ctx, &hidden).await.map(Some) };
         self.check_party(to)?;
         let mask = self.mask_of_bits(ctx, to, x.shape()).await?;
-        let mut opened = self.tell_macs(ctx, &x.clone().xor(&mask)).await?;
+        let mut opened = self.tell_macs(ctx, &hidden.xor(&mask)).await?;
         opened.xor_assign(&mask.own);
         Ok((to == self.keys.me).then_some(opened))
     }
 
     /// Random bits that one party knows.
     pub(crate) async fn mask_of_bits(&self, ctx: &Ctx, owner: usize, shape: (usize, usize)) -> Result<MacBits> {
-        let bits = self.draw(ctx, Kind::BitMask { owner }, shape.0 * shape.1).await?.bits;
+        self.drawn_bits(ctx, Kind::BitMask { owner }, shape).await
+    }
+
+    /// Bits of a kind that has one row, in rows.
+    async fn drawn_bits(&self, ctx: &Ctx, kind: Kind, shape: (usize, usize)) -> Result<MacBits> {
+        let bits = self.draw(ctx, kind, shape.0 * shape.1).await?.bits;
         match bits.into_iter().next().map(|bits| bits.0) {
-            Some(Form::Macs(mask)) => Ok(mask.in_rows(shape)),
-            _ => Err(Error::Bug { what: "a stock of masks of bits without them" }),
+            Some(Form::Macs(bits)) => Ok(bits.in_rows(shape)),
+            _ => Err(Error::Bug { what: "a stock of bits without them" }),
         }
     }
 }

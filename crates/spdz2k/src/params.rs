@@ -24,9 +24,9 @@ pub struct Params {
 /// In which form bits are, and what is made of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BitForms {
-    /// With MACs of their own where there are two parties.
+    /// With MACs of their own.
     Auto,
-    /// As elements, whatever the number of parties.
+    /// As elements.
     Elements,
     /// The same, with masks out of random bits.
     Paper,
@@ -60,7 +60,7 @@ impl Params {
         Params { key_bits, ..Params::default() }
     }
 
-    /// The same with bits as elements, whatever the number of parties.
+    /// The same with bits as elements.
     pub fn with_bits_as_elements(self) -> Params {
         Params { bits: BitForms::Elements, ..self }
     }
@@ -86,9 +86,9 @@ impl Params {
         self.bits == BitForms::Paper
     }
 
-    /// Whether so many parties have MACs on their bits.
-    pub(crate) fn bits_have_macs(&self, parties: usize) -> bool {
-        parties == 2 && self.bits == BitForms::Auto
+    /// Whether bits have MACs of their own.
+    pub(crate) fn bits_have_macs(&self) -> bool {
+        self.bits == BitForms::Auto
     }
 
     /// Refuses values of more bits than programs may have.

@@ -61,7 +61,7 @@ impl Spdz2k {
 
     /// Whether bits have MACs, and are no elements.
     pub(crate) fn has_macs(&self) -> bool {
-        self.keys.params.bits_have_macs(self.keys.parties)
+        self.keys.params.bits_have_macs()
     }
 
     /// No elements.

@@ -140,7 +140,7 @@ impl Sharing for Spdz2k {
             async { Ok(ctx.opened(s.open_elements(ctx, x).await?)) }
         }
         fn open_bits(s, ctx, at x: SharedBits) -> Opened<Bits> {
-            async { Ok(ctx.opened(s.open_shared_bits(ctx, x).await?)) }
+            async { Ok(ctx.opened(s.open_any_bits(ctx, x).await?)) }
         }
         fn check(s, ctx) -> Checked { s.check_openings(ctx) }
         fn reveal(s, ctx, at checked: Checked, at x: Tagged, val to: Option<usize>) -> Option<Opened<Vector>> {

@@ -53,11 +53,13 @@ pub enum Kind {
     },
     /// Random bits a, b with MACs, and a and b.
     BitTriple,
-    /// A random bit with MACs that its owner knows: the owner's share is the bit, the other's 0.
+    /// A random bit with MACs that its owner knows: the owner's share is the bit, the others' are 0.
     BitMask {
         /// Who knows it.
         owner: usize,
     },
+    /// A sharing of 0 with MACs, among more than two parties: added to a bit that is opened.
+    BitZero,
     /// A random bit with MACs that is an element of Z_2, too.
     Link,
     /// A random bit as an element, and with MACs.
@@ -100,6 +102,7 @@ impl fmt::Display for Kind {
             Kind::Mask { owner, bits } => write!(f, "mask of party {owner} mod 2^{bits}"),
             Kind::BitTriple => write!(f, "triple of bits"),
             Kind::BitMask { owner } => write!(f, "mask of party {owner} for a bit"),
+            Kind::BitZero => write!(f, "sharing of zero for a bit"),
             Kind::Link => write!(f, "bit as an element mod 2"),
             Kind::DaBit { bits } => write!(f, "daBit mod 2^{bits}"),
             Kind::RandomBit { bits } => write!(f, "random bit mod 2^{bits}"),
@@ -147,7 +150,7 @@ impl Stocks for Spdz2k {
                 (over(bits, &[1; 3]), vec![])
             }
             Kind::BitTriple => (vec![], vec![1; 3]),
-            Kind::BitMask { .. } => (vec![], vec![1]),
+            Kind::BitMask { .. } | Kind::BitZero => (vec![], vec![1]),
             Kind::Link => (over(1, &[1]), vec![1]),
             Kind::DaBit { bits } => (over(bits, &[1]), vec![1]),
             Kind::Random { bits } | Kind::Mask { bits, .. } | Kind::RandomBit { bits } => (over(bits, &[1]), vec![]),
@@ -168,7 +171,7 @@ impl Stocks for Spdz2k {
 
     fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> SharedBits {
         match self.has_macs() {
-            true => SharedBits::macs(MacBits::blank(dry, (rows, lanes))),
+            true => SharedBits::macs(MacBits::blank(dry, self.keys.parties - 1, (rows, lanes))),
             false => {
                 let elements = self.blank(dry, (Ring::of(1), rows * lanes));
                 SharedBits::elements(TaggedBits { rows, lanes, elements })

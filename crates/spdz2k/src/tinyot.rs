@@ -1,117 +1,298 @@
-//! Bits of two parties with MACs: what triples of bits are made from.
+//! Bits with MACs: what triples of bits are made from.
 //!
-//! **Source**: TinyOT (Nielsen et al. 2012, ePrint 2011/091), from correlated oblivious transfer. **Model**: malicious,
-//! 1 of 2. **Notation**: a bit x is the xor of x_A and x_B. For its own bit a party has M, and the peer K = M xor x_A
-//! Delta_B: so whoever tells another bit than it has must guess Delta.
+//! **Source**: TinyOT (Nielsen et al. 2012, ePrint 2011/091), from correlated oblivious transfer; among more than two
+//! parties a bit towards all peers, as in Wang, Ranellucci, Katz 2017 (ePrint 2017/189), with a check of its own.
+//! **Model**: malicious, all but one. **Notation**: a bit x is the xor of all parties' own bits x^i. For x^i P_i has M
+//! towards each P_j, and that one has K = M xor x^i Delta^j: so whoever tells another bit than it has must guess Delta.
 //!
-//! Delta is that of the session's OTs, whose lowest bit is 1. The lowest bit of the blocks under party 1's Delta is
-//! cleared, so that the lowest bit of Delta_A xor Delta_B is 1, which `leaky` needs; 127 bits are left.
+//! Delta is that of the session's OTs, one towards all peers, whose lowest bit is 1. Except under the Delta of party 0
+//! the lowest bit of all blocks is cleared, so that the lowest bit of the sum of all Delta is 1, which `leaky` needs;
+//! 127 bits of each are left.
 //!
-//! | protocol | rounds | bytes by each |
+//! | protocol | rounds, n = 2 | n > 2 | bytes by each to each peer |
+//! |---|---|---|---|
+//! | random bits | 3 | 7 | 3.9 a bit, 4 if n > 2 |
+//! | random bits of one party | 3 | 7 | the same, by that party |
+//! | bits that the parties choose | 3 | 7 | 4 a bit |
+//! | sharings of zero | | 7 | 4 a bit |
+//! | open, checked at once | 2 | 2 | a bit each |
+//!
+//! Among more than two parties a cheater may choose other bits for each peer. Steps, with 64 bits more that are lost:
+//!
+//! | step | rounds | what |
 //! |---|---|---|
-//! | random bits | 3 | 3.9 a bit |
-//! | random bits of one party | 3 | 3.9 a bit, by that party |
-//! | bits that the parties choose | 3 | 4 a bit |
-//! | open, checked at once | 1, and 2 for the check | a bit each |
+//! | 1 | 3 | P_i chooses the same bits towards all; for sharings of zero, pairs of parties draw them alike |
+//! | 2 | 2 | toss chi in GF(2^64) for each bit; those that are lost have 1, z, z^2, .. |
+//! | 3 | 2 | P_i tells all X^i = sum chi x^i, and each P_j the sum of chi M, half by half |
+//! | 4 | | P_j: sum chi M = sum chi K + X^i Delta^j, or the run ends; for sharings of zero all X^i add up to 0 |
+//!
+//! Nothing is checked of a Delta that differs from peer to peer: the check of `leaky` finds it.
 
-use quorate_crypto::SessionId;
 use quorate_engine::{Ctx, Error, Result};
-use quorate_ot::{Blocks, Ot};
-use quorate_ring::{Bits, Wiped};
+use quorate_ot::Blocks;
+use quorate_ring::{Bits, Module, Wiped};
 
+use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::macs::{MacBits, hash, nothing, xor_chosen};
+use crate::macs::{MacBits, WithPeer, hash, nothing, xor_chosen};
+use crate::weights::{self, BASIS};
 
 const MACS: &str = "the MACs of opened bits";
+const SAME: &str = "bits that are the same towards all peers";
+const SILENT: Error = Error::Bug { what: "nothing was told" };
+const HASH_BYTES: usize = 32;
+const BLOCK_BYTES: usize = 16;
 
-/// The two ends of bits with MACs.
+/// One party's end of bits with MACs.
 pub(crate) struct TinyOt<'k> {
-    ot: &'k Ot,
-    session: &'k SessionId,
-    delta: &'k u128,
-    pub peer: usize,
+    pub keys: &'k Keys,
+    pub peers: Vec<usize>,
     /// Whether this is party 0.
     pub first: bool,
 }
 
+/// Whose bits they are, and what is known of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// Every party's.
+    Each,
+    /// One party's.
+    Of(usize),
+    /// Every party's, which add up to 0.
+    Zero,
+}
+
 impl Keys {
-    /// Between two parties.
+    /// Where there are OTs to make them from.
     pub(crate) fn tinyot(&self) -> Result<TinyOt<'_>> {
-        let peer = 1 - self.me;
-        Ok(TinyOt { ot: self.ot(peer)?, session: &self.session, delta: &self.delta, peer, first: self.me == 0 })
+        let peers = self.peers();
+        peers.iter().try_for_each(|&peer| self.ot(peer).map(drop))?;
+        Ok(TinyOt { keys: self, peers, first: self.me == 0 })
     }
 }
 
 impl TinyOt<'_> {
     /// The difference between keys of 0 and 1.
     pub fn delta(&self) -> u128 {
-        *self.delta
+        *self.keys.delta
+    }
+
+    /// Whether there are several peers, towards whom bits could differ.
+    pub fn has_several_peers(&self) -> bool {
+        self.peers.len() > 1
     }
 
     /// Bits that nobody chooses.
     pub async fn random(&self, ctx: &Ctx, len: usize) -> Result<MacBits> {
-        let keys = async |ctx: Ctx| self.ot.send_cots(&ctx, len).await;
-        let bits = async |ctx: Ctx| self.ot.receive_cots(&ctx, len).await;
-        let (keys, (own, macs)) = self.ot.both(ctx, keys, bits).await?;
-        Ok(self.bits(Wiped(own), macs, keys))
+        if self.has_several_peers() {
+            let own = self.drawn(ctx, len + BASIS);
+            return self.towards_all(ctx, Rule::Each, own).await;
+        }
+        let ot = self.keys.ot(self.peers[0])?;
+        let keys = async |ctx: Ctx| ot.send_cots(&ctx, len).await;
+        let bits = async |ctx: Ctx| ot.receive_cots(&ctx, len).await;
+        let (keys, (own, macs)) = ot.both(ctx, keys, bits).await?;
+        Ok(self.bits(Wiped(own), vec![WithPeer { macs, keys }]))
     }
 
-    /// Random bits that one party knows: the other's share is 0.
+    /// Random bits that one party knows: the others' own are 0.
     pub async fn random_of(&self, ctx: &Ctx, owner: usize, len: usize) -> Result<MacBits> {
-        match owner == self.peer {
+        let mine = owner == self.keys.me;
+        if self.has_several_peers() {
+            // All draw: what is numbered afterwards has the same numbers at all parties.
+            let drawn = self.drawn(ctx, len + BASIS);
+            let own = if mine { drawn } else { zeros(ctx.is_dry(), len + BASIS) };
+            return self.towards_all(ctx, Rule::Of(owner), own).await;
+        }
+        let ot = self.keys.ot(self.peers[0])?;
+        if mine {
+            let (own, macs) = ot.receive_cots(ctx, len).await?;
+            let keys = nothing(&macs);
+            return Ok(self.bits(Wiped(own), vec![WithPeer { macs, keys }]));
+        }
+        let keys = ot.send_cots(ctx, len).await?;
+        let macs = nothing(&keys);
+        Ok(self.bits(zeros(ctx.is_dry(), len), vec![WithPeer { macs, keys }]))
+    }
+
+    /// Bits that each party chooses for itself, as many of all: by owner.
+    pub async fn chosen(&self, ctx: &Ctx, own: Wiped<Bits>) -> Result<Vec<MacBits>> {
+        let all = match self.has_several_peers() {
             true => {
-                let keys = self.ot.send_cots(ctx, len).await?;
-                let own = if ctx.is_dry() { Bits::shape(1, len) } else { Bits::zeros(1, len) };
-                Ok(self.bits(Wiped(own), nothing(&keys), keys))
+                let masks = self.drawn(ctx, BASIS);
+                let own = Wiped(Bits::concat_lanes(&[&own, &masks]));
+                self.towards_all(ctx, Rule::Each, own).await?
             }
-            false => {
-                let (own, macs) = self.ot.receive_cots(ctx, len).await?;
-                let keys = nothing(&macs);
-                Ok(self.bits(Wiped(own), macs, keys))
+            false => self.transferred(ctx, Rule::Each, own).await?,
+        };
+        Ok((0..self.keys.parties).map(|owner| self.part_of(owner, &all)).collect())
+    }
+
+    /// Bits of all parties that add up to 0, which say nothing of any honest party's, among more than two.
+    pub async fn zeros(&self, ctx: &Ctx, len: usize) -> Result<MacBits> {
+        let coins = ctx.randomness();
+        let mut own = zeros(ctx.is_dry(), len + BASIS);
+        for seed in self.keys.shared.iter().flatten() {
+            own.xor_assign(&Wiped(coins.stream(seed).draw::<Bits>((1, len + BASIS))));
+        }
+        own.0.reduce();
+        #[cfg(feature = "testing")]
+        if self.keys.flips.get() && !own.is_shape() {
+            own.words_of_mut(0)[0] ^= 1;
+        }
+        self.towards_all(ctx, Rule::Zero, own).await
+    }
+
+    /// Uniform bits that this party alone knows.
+    fn drawn(&self, ctx: &Ctx, len: usize) -> Wiped<Bits> {
+        let mut own = Wiped(ctx.randomness().stream(&self.keys.private).draw::<Bits>((1, len)));
+        own.0.reduce();
+        own
+    }
+
+    /// Of all owners' bits those of one.
+    fn part_of(&self, owner: usize, all: &MacBits) -> MacBits {
+        let mine = owner == self.keys.me;
+        let kept = |is_kept: bool, blocks: &Blocks| if is_kept { blocks.clone() } else { nothing(blocks) };
+        let part = |(&peer, all): (&usize, &WithPeer)| WithPeer {
+            macs: kept(mine, &all.macs),
+            keys: kept(peer == owner, &all.keys),
+        };
+        let own = if mine { Wiped((*all.own).clone()) } else { zeros(all.own.is_shape(), all.len()) };
+        MacBits { own, peers: self.peers.iter().zip(&all.peers).map(part).collect() }
+    }
+
+    /// All steps, of one row; the last 64 bits are lost.
+    async fn towards_all(&self, ctx: &Ctx, rule: Rule, own: Wiped<Bits>) -> Result<MacBits> {
+        let kept = own.lanes() - BASIS;
+        let bits = self.transferred(ctx, rule, own).await?;
+        self.keys.one_check(async || self.check_same(ctx, rule, &bits).await).await?;
+        Ok(bits.slice(0..kept))
+    }
+
+    /// Step 1.
+    async fn transferred(&self, ctx: &Ctx, rule: Rule, own: Wiped<Bits>) -> Result<MacBits> {
+        let (len, dry) = (own.lanes(), ctx.is_dry());
+        let none = || if dry { Blocks::shape(len) } else { Blocks::new(vec![0; len]) };
+        let transfer = async |ctx: Ctx, i: usize| {
+            let ot = self.keys.ot(self.peers[i])?;
+            let keys = async |ctx: Ctx| ot.send_cots_for(&ctx, len).await;
+            let macs = async |ctx: Ctx| ot.receive_cots_for(&ctx, &own).await;
+            let (keys, macs) = match rule {
+                Rule::Each | Rule::Zero => ot.both(&ctx, keys, macs).await?,
+                Rule::Of(owner) if owner == self.keys.me => (none(), macs(ctx).await?),
+                Rule::Of(owner) if owner == self.peers[i] => (keys(ctx).await?, none()),
+                Rule::Of(_) => (none(), none()),
+            };
+            Ok(WithPeer { macs, keys })
+        };
+        let peers = self.keys.with_each_peer(ctx, transfer).await?;
+        Ok(self.bits(own, peers))
+    }
+
+    /// Of what OTs give; the lowest bit of what is not under party 0's Delta is cleared.
+    fn bits(&self, own: Wiped<Bits>, mut peers: Vec<WithPeer>) -> MacBits {
+        let clear = |blocks: &mut Blocks| blocks.as_mut_slice().iter_mut().for_each(|block| *block &= !1);
+        for (&peer, with_peer) in self.peers.iter().zip(&mut peers) {
+            if peer != 0 {
+                clear(&mut with_peer.macs);
             }
+            if !self.first {
+                clear(&mut with_peer.keys);
+            }
+        }
+        MacBits { own, peers }
+    }
+
+    /// Steps 2 to 4.
+    async fn check_same(&self, ctx: &Ctx, rule: Rule, bits: &MacBits) -> Result<()> {
+        let weights = Coins::toss(ctx, &self.keys.session).await?.words(bits.len() - BASIS);
+        let weights = weights.map_or_else(Vec::new, weights::with_masks);
+        let own = weights::of_bits(&weights, &bits.own).to_le_bytes();
+        let sum = |blocks: &Blocks| weights::of_blocks(&weights, blocks.as_slice());
+        let macs: Vec<[u8; BLOCK_BYTES]> = bits.peers.iter().map(|peer| sum(&peer.macs).to_le_bytes()).collect();
+        let outgoing: Vec<_> = self.peers.iter().zip(&macs).map(|(&peer, macs)| (peer, &macs[..])).collect();
+        let incoming: Vec<_> = self.peers.iter().map(|&peer| (peer, BLOCK_BYTES)).collect();
+        let all = async |ctx: Ctx| ctx.broadcast(&own).await;
+        let each = async |ctx: Ctx| ctx.exchange_bytes(&outgoing, &incoming).await;
+        let (said, told) = ctx.join(all, each).await?;
+        let said: Vec<u64> = said
+            .iter()
+            .map(|said| said[..].try_into().map(u64::from_le_bytes).map_err(|_| SILENT))
+            .collect::<Result<_>>()?;
+        let mut holds = rule != Rule::Zero || said.iter().fold(0, |sum, said| sum ^ said) == 0;
+        for ((&peer, told), with_peer) in self.peers.iter().zip(&told).zip(&bits.peers) {
+            let expected = sum(&with_peer.keys) ^ weights::times(said[peer], self.delta());
+            holds &= told[..] == expected.to_le_bytes();
+        }
+        match ctx.is_dry() || holds || self.keys.is_blind() {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: SAME }),
         }
     }
 
-    /// Bits that each party chooses for itself, as many of both: by owner.
-    pub async fn chosen(&self, ctx: &Ctx, own: Wiped<Bits>) -> Result<[MacBits; 2]> {
-        let keys = async |ctx: Ctx| self.ot.send_cots_for(&ctx, own.lanes()).await;
-        let macs = async |ctx: Ctx| self.ot.receive_cots_for(&ctx, &own).await;
-        let (keys, macs) = self.ot.both(ctx, keys, macs).await?;
-        let mut none = (*own).clone();
-        none.and_assign(&Bits::constant(false, 1, own.lanes()));
-        let mine = self.bits(Wiped((*own).clone()), macs, nothing(&keys));
-        let theirs = self.bits(Wiped(none), nothing(&keys), keys);
-        Ok(if self.first { [mine, theirs] } else { [theirs, mine] })
-    }
-
-    /// Of what OTs give; the lowest bit of what is under party 1's Delta is cleared.
-    fn bits(&self, own: Wiped<Bits>, mut macs: Blocks, mut keys: Blocks) -> MacBits {
-        let under_party_1 = if self.first { &mut macs } else { &mut keys };
-        under_party_1.as_mut_slice().iter_mut().for_each(|block| *block &= !1);
-        MacBits { own, macs, keys }
-    }
-
-    /// Opens bits: what they are. Their MACs are checked at once.
+    /// Opens bits: what they are. Their MACs are checked at once. What parties tell of their own bits must be as good
+    /// as random, given what the bits are.
     pub async fn open(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
-        let (opened, expected) = x.tell(ctx, self.peer, self.delta()).await?;
-        let [own, other] = [hash(&x.macs), hash(&expected)];
-        let said = ctx.commit_and_open(self.session, "quorate/spdz2k/tinyot/open", &own).await?;
-        if !ctx.is_dry() && said[self.peer] != other {
-            return Err(Error::Cheating { check: MACS });
-        }
-        Ok(opened)
+        let told = self.keys.tell_bits(ctx, x).await?;
+        let hashes: Vec<_> = told.hashes(x);
+        self.keys.compare_hashes(ctx, &hashes).await?;
+        Ok(told.opened)
     }
 }
 
-impl MacBits {
-    /// Both parties tell their own bits: what all bits are, and the peer's MACs as they have to be, which are keys, and
-    /// Delta where it told a 1.
-    pub async fn tell(&self, ctx: &Ctx, peer: usize, delta: u128) -> Result<(Bits, Blocks)> {
-        let told = ctx.exchange::<Bits>(&[(peer, &*self.own)], &[(peer, self.shape())]).await?;
-        let mut opened = told.into_iter().next().ok_or(Error::Bug { what: "no bits were told" })?;
-        let mut expected = self.keys.clone();
-        xor_chosen(&mut expected, &opened, delta);
-        opened.xor_assign(&self.own);
-        Ok((opened, expected))
+/// What was told of bits.
+pub(crate) struct Told {
+    /// What they are.
+    pub opened: Bits,
+    /// What each party told, by party.
+    pub all: Vec<Bits>,
+    /// The peers' MACs as they have to be.
+    expected: Vec<Blocks>,
+}
+
+impl Told {
+    /// By peer, hashes of this party's MACs and of what the peer's have to be.
+    pub fn hashes(&self, x: &MacBits) -> Vec<[[u8; HASH_BYTES]; 2]> {
+        x.peers.iter().zip(&self.expected).map(|(peer, expected)| [hash(&peer.macs), hash(expected)]).collect()
     }
+}
+
+impl Keys {
+    /// All parties tell their own bits. MACs have to be keys, and Delta where a peer told a 1.
+    pub(crate) async fn tell_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Told> {
+        let peers = self.peers();
+        let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &*x.own)).collect();
+        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, x.shape())).collect();
+        let mut all = ctx.exchange::<Bits>(&outgoing, &incoming).await?;
+        let mut opened = (*x.own).clone();
+        let mut expected = Vec::with_capacity(peers.len());
+        for (told, with_peer) in all.iter().zip(&x.peers) {
+            let mut macs = with_peer.keys.clone();
+            xor_chosen(&mut macs, told, *self.delta);
+            expected.push(macs);
+            opened.xor_assign(told);
+        }
+        all.insert(self.me, (*x.own).clone());
+        Ok(Told { opened, all, expected })
+    }
+
+    /// Tells each peer a hash of MACs, which that one expects. Who told what it has says nothing by it that the peer
+    /// does not know; who told another bit has to guess the peer's Delta.
+    pub(crate) async fn compare_hashes(&self, ctx: &Ctx, by_peer: &[[[u8; HASH_BYTES]; 2]]) -> Result<()> {
+        let peers = self.peers();
+        let outgoing: Vec<_> = peers.iter().zip(by_peer).map(|(&peer, [own, _])| (peer, &own[..])).collect();
+        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, HASH_BYTES)).collect();
+        let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
+        let holds = told.iter().zip(by_peer).all(|(told, [_, expected])| told[..] == expected[..]);
+        match ctx.is_dry() || holds || self.is_blind() {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: MACS }),
+        }
+    }
+}
+
+/// Zeros, or their shape.
+fn zeros(dry: bool, len: usize) -> Wiped<Bits> {
+    Wiped(if dry { Bits::shape(1, len) } else { Bits::zeros(1, len) })
 }

@@ -163,7 +163,11 @@ impl Keys {
     }
 
     /// The same work with every peer, side by side; a lane for each pair of parties.
-    async fn with_each_peer<T>(&self, ctx: &Ctx, work: impl AsyncFn(Ctx, usize) -> Result<T>) -> Result<Vec<T>> {
+    pub(crate) async fn with_each_peer<T>(
+        &self,
+        ctx: &Ctx,
+        work: impl AsyncFn(Ctx, usize) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let pairs: Vec<(usize, usize)> = (0..self.parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
         let peers = self.peers();
         let lane = async |ctx: Ctx, i: usize| {

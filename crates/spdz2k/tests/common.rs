@@ -67,14 +67,15 @@ pub type Made = (Vec<Shared>, Vec<InsecureBits>);
 /// The same with the party's alpha and Delta.
 pub type Keyed = ((u64, u128), Made);
 
-/// Correlations of one kind that two parties make, and how many messages each sends; one may change a message.
+/// Correlations of one kind that so many parties make, and how many messages each sends; one may change a message.
 pub fn made(
+    n: usize,
     params: Params,
     kind: &Kind,
     len: usize,
     tampered: Option<(usize, Tampered)>,
 ) -> Vec<(Result<Keyed>, usize)> {
-    parties(2, |mut party| {
+    parties(n, |mut party| {
         if let Some((_, tampered)) = tampered.filter(|(cheat, _)| *cheat == party.me()) {
             party.insecure_tamper(tampered);
         }
@@ -91,35 +92,48 @@ pub fn made(
     })
 }
 
-/// What both parties' shares of a kind add up to: vectors, and bits row after row.
-pub fn both(ends: &[Keyed], what: &str) -> (Vec<Vector>, Vec<Vector>) {
+/// What all parties' shares of a kind add up to: vectors, and bits row after row.
+pub fn total(ends: &[Keyed], what: &str) -> (Vec<Vector>, Vec<Vector>) {
     let alpha = ends.iter().map(|((alpha, _), _)| u128::from(*alpha)).sum();
     let vector = |i: usize| combined(alpha, &ends.iter().map(|(_, made)| &made.0[i]).collect::<Vec<_>>(), what);
-    let deltas = [0, 1].map(|party| ends[party].0.1);
-    let matrix = |i: usize| match [&ends[0].1.1[i], &ends[1].1.1[i]] {
-        [InsecureBits::Elements(x), InsecureBits::Elements(y)] => combined(alpha, &[x, y], what),
-        parts => combined_bits(deltas, parts, what),
+    let deltas: Vec<u128> = ends.iter().map(|((_, delta), _)| *delta).collect();
+    let matrix = |i: usize| {
+        let parts: Vec<&InsecureBits> = ends.iter().map(|(_, made)| &made.1[i]).collect();
+        let elements = |part: &&InsecureBits| match part {
+            InsecureBits::Elements(x) => Some(x.clone()),
+            InsecureBits::Macs { .. } => None,
+        };
+        match parts.iter().map(elements).collect::<Option<Vec<Shared>>>() {
+            Some(elements) => combined(alpha, &elements.iter().collect::<Vec<_>>(), what),
+            None => combined_bits(&deltas, &parts, what),
+        }
     };
     ((0..ends[0].1.0.len()).map(vector).collect(), (0..ends[0].1.1.len()).map(matrix).collect())
 }
 
-/// The bits that both parties' own ones are the xor of, row after row; every MAC is the peer's key, and its Delta where
+/// The bits that all parties' own ones are the xor of, row after row; every MAC is the peer's key, and its Delta where
 /// the bit is 1.
-pub fn combined_bits(deltas: [u128; 2], parts: [&InsecureBits; 2], what: &str) -> Vector {
+pub fn combined_bits(deltas: &[u128], parts: &[&InsecureBits], what: &str) -> Vector {
     let part = |party: usize| match parts[party] {
         InsecureBits::Macs { own, macs, keys } => (own.to_bools(), macs, keys),
         InsecureBits::Elements(_) => panic!("{what}: bits without MACs"),
     };
-    for party in [0, 1] {
-        let ((own, macs, _), (_, _, keys)) = (part(party), part(1 - party));
-        assert!(own.len() == macs.len() && macs.len() == keys.len(), "{what}: lengths");
-        for ((own, mac), key) in own.iter().zip(macs).zip(keys) {
-            let delta = if *own { deltas[1 - party] } else { 0 };
-            assert_eq!(*mac, key ^ delta, "{what}: a MAC of party {party}");
+    // Where a party keeps what it has with a peer.
+    let place = |party: usize, peer: usize| if peer < party { peer } else { peer - 1 };
+    let mut sum = vec![0; part(0).0.len()];
+    for party in 0..parts.len() {
+        let (own, macs, _) = part(party);
+        for peer in (0..parts.len()).filter(|peer| *peer != party) {
+            let (macs, keys) = (&macs[place(party, peer)], &part(peer).2[place(peer, party)]);
+            assert!(own.len() == macs.len() && macs.len() == keys.len(), "{what}: lengths");
+            for ((own, mac), key) in own.iter().zip(macs).zip(keys) {
+                let delta = if *own { deltas[peer] } else { 0 };
+                assert_eq!(*mac, key ^ delta, "{what}: a MAC of party {party} towards {peer}");
+            }
         }
+        sum.iter_mut().zip(own).for_each(|(sum, own)| *sum ^= u64::from(own));
     }
-    let both = part(0).0.into_iter().zip(part(1).0).map(|(x, y)| u64::from(x ^ y));
-    Vector::from_u64s(Ring::of(1), &both.collect::<Vec<_>>())
+    Vector::from_u64s(Ring::of(1), &sum)
 }
 
 /// Asserts what correlations of a kind are.
@@ -133,6 +147,7 @@ pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), wha
             let [a, b, c] = [0, 1, 2].map(|i| low(&bits[i], 1));
             assert!(a.iter().zip(&b).zip(&c).all(|((a, b), c)| a & b == *c), "{what}");
         }
+        Kind::BitZero => assert!(zeros(&bits[0]), "{what}"),
         Kind::Link => assert_eq!(low(&values[0], 1), low(&bits[0], 1), "{what}"),
         Kind::DaBit { bits: k } => assert_eq!(low(&values[0], k), low(&bits[0], 1), "{what}"),
         Kind::RandomBit { bits } => assert!(low(&values[0], bits).iter().all(|&bit| bit < 2), "{what}"),

@@ -6,7 +6,7 @@ use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
 
-use crate::common::{assert_kind, both, made};
+use crate::common::{assert_kind, made, total};
 
 fn weak() -> Params {
     Params::new(32, true).unwrap()
@@ -57,8 +57,16 @@ fn programs_are_right_on_what_was_made_for_them() {
     let elements = weak().with_bits_as_elements();
     let paper = weak().as_in_the_paper();
     let roots = weak().with_bits_by_roots();
-    let cases =
-        [(2, weak(), 8), (2, roots, 8), (2, elements, 8), (2, paper, 8), (3, weak(), 8), (2, Params::default(), 64)];
+    let cases = [
+        (2, weak(), 8),
+        (2, roots, 8),
+        (2, elements, 8),
+        (2, paper, 8),
+        (3, weak(), 8),
+        (3, elements, 8),
+        (4, weak(), 8),
+        (2, Params::default(), 64),
+    ];
     for (n, params, k) in cases {
         let ring = Ring::of(k);
         let program = async |s: &Spdz2k, ctx: &Ctx| {
@@ -168,9 +176,15 @@ fn random_bits_and_dabits_take_the_bytes_of_the_design() {
 
 /// What both parties' shares of one kind add up to.
 fn put_together(params: Params, kind: &Kind, len: usize) -> (Vec<Vector>, Vec<Vector>) {
-    let ends: Vec<_> = made(params, kind, len, None).into_iter().map(|(done, _)| done.unwrap()).collect();
-    let all = both(&ends, &format!("{kind}"));
-    assert_kind(kind, &all, &format!("{kind}"));
+    put_together_of(2, params, kind, len)
+}
+
+/// The same for any number of parties.
+fn put_together_of(n: usize, params: Params, kind: &Kind, len: usize) -> (Vec<Vector>, Vec<Vector>) {
+    let ends: Vec<_> = made(n, params, kind, len, None).into_iter().map(|(done, _)| done.unwrap()).collect();
+    let what = format!("{kind} of {n} parties");
+    let all = total(&ends, &what);
+    assert_kind(kind, &all, &what);
     all
 }
 
@@ -220,23 +234,64 @@ fn edabits_and_truncation_masks_are_what_their_bits_say() {
 
 #[test]
 fn bits_with_macs_are_what_their_kinds_say() {
-    for (params, len) in [(weak(), 1), (weak(), 900), (Params::default(), 70)] {
-        let (_, bits) = put_together(params, &Kind::BitTriple, len);
+    for (n, params, len) in [
+        (2, weak(), 1),
+        (2, weak(), 900),
+        (2, Params::default(), 70),
+        (3, weak(), 900),
+        (3, Params::default(), 70),
+        (4, weak(), 5),
+    ] {
+        let (_, bits) = put_together_of(n, params, &Kind::BitTriple, len);
         let ones = |i: usize| bits[i].to_u64s().iter().sum::<u64>() as f64;
         assert!(len < 100 || [0, 1].map(ones).iter().all(|ones| (ones - 450.0).abs() < 75.0));
-        put_together(params, &Kind::Link, len);
+        put_together_of(n, params, &Kind::Link, len);
         for bits in [1, 2, 20] {
-            let (values, _) = put_together(params, &Kind::DaBit { bits }, len.min(40));
+            let (values, _) = put_together_of(n, params, &Kind::DaBit { bits }, len.min(40));
             let ones = values[0].convert(Ring::of(1)).to_u64s().iter().sum::<u64>();
             assert!(len < 40 || (5..36).contains(&ones), "{ones} of 40");
         }
-        put_together(params.with_bits_by_roots(), &Kind::DaBit { bits: 20 }, len.min(40));
-        for owner in [0, 1] {
-            let ends = made(params, &Kind::BitMask { owner }, len, None).into_iter().map(|(done, _)| done.unwrap());
-            let ends: Vec<_> = ends.collect();
-            both(&ends, "a mask of bits");
-            let InsecureBits::Macs { own, .. } = &ends[1 - owner].1.1[0] else { panic!("bits without MACs") };
-            assert!(own.to_bools().iter().all(|bit| !bit), "only its owner knows it");
+        put_together_of(n, params.with_bits_by_roots(), &Kind::DaBit { bits: 20 }, len.min(40));
+        for owner in [0, n - 1] {
+            let ends = made(n, params, &Kind::BitMask { owner }, len, None);
+            let ends: Vec<_> = ends.into_iter().map(|(done, _)| done.unwrap()).collect();
+            total(&ends, "a mask of bits");
+            for (_, (_, bits)) in ends.iter().enumerate().filter(|(me, _)| *me != owner).map(|(_, end)| end) {
+                let InsecureBits::Macs { own, .. } = &bits[0] else { panic!("bits without MACs") };
+                assert!(own.to_bools().iter().all(|bit| !bit), "only its owner knows it");
+            }
         }
+    }
+}
+
+/// Shares of zero are zero together and random apart.
+#[test]
+fn sharings_of_zero_are_random_apart() {
+    for n in [3, 4] {
+        put_together_of(n, weak(), &Kind::BitZero, 70);
+        let ends = made(n, weak(), &Kind::BitZero, 900, None).into_iter().map(|(done, _)| done.unwrap());
+        for (_, (_, bits)) in ends {
+            let InsecureBits::Macs { own, .. } = &bits[0] else { panic!("bits without MACs") };
+            let ones = own.to_bools().iter().filter(|bit| **bit).count();
+            assert!(ones.abs_diff(450) < 75, "{ones} of 900");
+        }
+    }
+}
+
+#[test]
+fn a_triple_of_bits_takes_as_much_to_each_peer_among_any_number() {
+    let sent = |n: usize| {
+        let make = async |ctx: &Ctx| {
+            let s = Spdz2k::new_dry(n, ctx.me(), Params::default())?;
+            s.make(ctx, &Kind::BitTriple, 200_000).await.map(|_| ())
+        };
+        let costs = dry::together(&vec![0; n], Phase::Offline, make).unwrap().remove(0).1.offline;
+        (costs.sent.iter().sum::<u64>() as f64 / 200_000.0 / (n - 1) as f64, costs.rounds)
+    };
+    let (two, rounds) = sent(2);
+    assert!((110.0..113.0).contains(&two) && rounds == 11, "{two} bytes, {rounds} rounds");
+    for n in [3, 4] {
+        let (more, rounds) = sent(n);
+        assert!((two..two + 2.0).contains(&more) && rounds == 18, "{more} bytes, {rounds} rounds");
     }
 }

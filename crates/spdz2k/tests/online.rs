@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use quorate_engine::testing::{Tampered, parties};
 use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, Width};
-use quorate_ring::{Ring, Vector};
+use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
 
 use crate::tampered::a_change;
@@ -123,6 +123,42 @@ fn what_a_party_tells_says_nothing_of_its_inputs() {
     let mut total = sum[0].clone();
     sum[1..].iter().for_each(|low| total.add_assign(low));
     assert_eq!(total.to_i64s(), VALUES.map(|x| 2 * x));
+}
+
+/// The same of bits, which have MACs.
+#[test]
+fn what_a_party_tells_says_nothing_of_its_bits() {
+    const LANES: usize = 64;
+    let bits = |seed: usize| Bits::from_bools(1, LANES, &(0..LANES).map(|i| i * i % seed < 3).collect::<Vec<_>>());
+    let heard = parties(3, |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let done = run.phase(Phase::Online, async |ctx| {
+            let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
+            s.insecure_listen();
+            let own = |owner: usize| (me == owner).then(|| bits(7 + owner));
+            let x = s.input_bits(ctx, 0, (1, LANES), own(0).as_ref()).await?;
+            let y = s.input_bits(ctx, 1, (1, LANES), own(1).as_ref()).await?;
+            let checked = s.check(ctx).await?;
+            s.reveal_bits(ctx, &checked, &s.xor(&x, &y), None).await?;
+            s.reveal_bits(ctx, &checked, &y, Some(0)).await?;
+            s.open_bits(ctx, &y).await?;
+            s.check(ctx).await?;
+            Ok(s.insecure_heard())
+        });
+        run.finish();
+        done.unwrap()
+    });
+    let [_, of_y, sum, to_one, opened] = <[Vec<Vector>; 5]>::try_from(heard[2].clone()).unwrap();
+    let xor = |x: &Vector, y: &Vector| x.to_u64s().iter().zip(y.to_u64s()).map(|(x, y)| x ^ y).collect::<Vec<_>>();
+    let value = bits(8).to_bools().iter().map(|bit| u64::from(*bit)).collect::<Vec<_>>();
+    for told in [&sum[1], &to_one[1]] {
+        assert_ne!(xor(told, &of_y[0]), value, "a share tells an input");
+    }
+    assert!([0, 2].iter().all(|party| opened[*party].to_u64s().contains(&1)), "who owns nothing tells zeros");
+    let total = xor(&sum[0], &Vector::from_u64s(Ring::of(1), &xor(&sum[1], &sum[2])));
+    let plain = bits(7).to_bools().iter().zip(bits(8).to_bools()).map(|(x, y)| u64::from(x ^ y)).collect::<Vec<_>>();
+    assert_eq!(total, plain);
 }
 
 /// An opening since a check began is one to check, whatever it is for: a product's, too.

@@ -1,7 +1,7 @@
 //! A party that changes a message, at every message: the others abort, or have right correlations.
 //!
 //! What every run of the tests looks at is a part; `make adversary` tries all of `changes` at every message of two
-//! parties that make `kinds`.
+//! parties that make `kinds`, and of three that make `AMONG_THREE`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use quorate_engine::{Cause, Ctx, Error, Result};
 use quorate_ring::Ring;
 use quorate_spdz2k::{Keys, Kind, Params, Triples};
 
-use crate::common::{are_products, assert_kind, both, combined, made, run};
+use crate::common::{are_products, assert_kind, combined, made, run, total};
 
 /// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
 fn kinds() -> Vec<(Params, Kind, usize, usize)> {
@@ -30,6 +30,16 @@ fn kinds() -> Vec<(Params, Kind, usize, usize)> {
     let roots = (weak().with_bits_by_roots(), Kind::RandomBit { bits: 5 }, 3, 7);
     usual.into_iter().map(|(kind, len, step)| (weak(), kind, len, step)).chain([roots]).collect()
 }
+
+/// The same for three parties.
+const AMONG_THREE: [(Kind, usize, usize); 6] = [
+    (Kind::BitTriple, 5, 5),
+    (Kind::BitMask { owner: 0 }, 5, 4),
+    (Kind::BitZero, 5, 3),
+    (Kind::Link, 5, 11),
+    (Kind::DaBit { bits: 4 }, 3, 41),
+    (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 67),
+];
 
 /// Changes of a message.
 pub fn changes(message: usize) -> [Change; 6] {
@@ -112,10 +122,10 @@ fn no_changed_message_leads_to_wrong_triples(
 }
 
 /// Whether a changed message is noticed; where it is not, what was made is right.
-fn is_noticed((params, kind): (Params, &Kind), len: usize, cheat: usize, tampered: Tampered) -> bool {
-    let what = format!("{kind}: {tampered:?} of party {cheat}");
+fn is_noticed((n, params): (usize, Params), (kind, len): (&Kind, usize), cheat: usize, tampered: Tampered) -> bool {
+    let what = format!("{kind} of {n} parties: {tampered:?} of party {cheat}");
     let (mut ends, mut noticed) = (Vec::new(), false);
-    for (me, (done, _)) in made(params, kind, len, Some((cheat, tampered))).into_iter().enumerate() {
+    for (me, (done, _)) in made(n, params, kind, len, Some((cheat, tampered))).into_iter().enumerate() {
         match done {
             Ok(done) => ends.push(done),
             Err(error) if is_caught(&error) => noticed |= me != cheat,
@@ -123,45 +133,76 @@ fn is_noticed((params, kind): (Params, &Kind), len: usize, cheat: usize, tampere
             Err(error) => panic!("{what}, party {me}: {error}"),
         }
     }
-    if ends.len() == 2 {
-        assert_kind(kind, &both(&ends, &what), &what);
+    if ends.len() == n {
+        assert_kind(kind, &total(&ends, &what), &what);
     }
     noticed
+}
+
+/// How many messages a party sends where nobody changes one, and all goes well.
+fn messages_of(n: usize, kind: &Kind, len: usize, party: usize) -> usize {
+    let ends = made(n, weak(), kind, len, None);
+    ends.iter().for_each(|(done, _)| assert!(done.is_ok(), "{kind} of {n} parties"));
+    ends[party].1
 }
 
 fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
 
-#[test]
-fn no_changed_message_leads_to_a_wrong_correlation() {
-    for (params, kind, len, step) in kinds() {
+fn some_changes_of_messages(n: usize, kinds: &[(Kind, usize, usize)]) {
+    for (kind, len, step) in kinds {
         let (mut caught, mut tried) = (0, 0);
-        for cheat in 0..2 {
-            let messages = made(params, &kind, len, None)[cheat].1;
-            for message in (cheat..messages).step_by(step) {
+        for cheat in 0..n {
+            let messages = messages_of(n, kind, *len, cheat);
+            for message in (cheat..messages).step_by(*step) {
                 let tampered = Tampered::bit(message, 5 + 37 * message);
-                caught += usize::from(is_noticed((params, &kind), len, cheat, tampered));
+                caught += usize::from(is_noticed(n, (kind, *len), cheat, tampered));
                 tried += 1;
             }
         }
-        println!("{kind}: {caught} of {tried} changed messages were noticed");
+        println!("{kind} of {n} parties: {caught} of {tried} changed messages were noticed");
         assert!(tried >= 4 && caught >= tried / 3, "{kind}: {caught} of {tried}");
     }
+}
+
+#[test]
+fn no_changed_message_leads_to_a_wrong_correlation() {
+    some_changes_of_messages(2, &KINDS);
+}
+
+#[test]
+fn no_changed_message_among_three_leads_to_a_wrong_correlation() {
+    some_changes_of_messages(3, &AMONG_THREE);
 }
 
 /// Every change of every message of every kind: minutes.
 #[test]
 #[ignore = "takes minutes: make adversary"]
 fn adversary_every_change_of_every_message_of_every_kind() {
+    let all = all_changes_of_messages(2, &KINDS);
+    println!("{all} runs, none with a wrong correlation");
+    assert!(all > 2000);
+}
+
+/// The same among three parties.
+#[test]
+#[ignore = "takes minutes: make adversary"]
+fn adversary_every_change_of_every_message_of_every_kind_among_three() {
+    let all = all_changes_of_messages(3, &AMONG_THREE);
+    println!("{all} runs, none with a wrong correlation");
+    assert!(all > 2000);
+}
+
+fn all_changes_of_messages(n: usize, kinds: &[(Kind, usize, usize)]) -> usize {
     let mut all = 0;
-    for (params, kind, len, _) in kinds() {
+    for (kind, len, _) in kinds {
         let mut found: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
-        for cheat in 0..2 {
-            let messages = made(params, &kind, len, None)[cheat].1;
+        for cheat in 0..n {
+            let messages = messages_of(n, kind, *len, cheat);
             for (message, change) in (0..messages).flat_map(|message| changes(message).map(|change| (message, change)))
             {
-                let noticed = is_noticed((params, &kind), len, cheat, Tampered { message, change });
+                let noticed = is_noticed(n, (kind, *len), cheat, Tampered { message, change });
                 let name = match change {
                     Change::Bit(_) => "bit",
                     Change::LastBit => "last bit",
@@ -175,11 +216,10 @@ fn adversary_every_change_of_every_message_of_every_kind() {
             }
         }
         for (change, [harmless, noticed]) in found {
-            println!("{kind}, {change}: {noticed} noticed, {harmless} left it right");
+            println!("{kind} of {n} parties, {change}: {noticed} noticed, {harmless} left it right");
             // What is sent again is often what would be sent.
             assert!(change == "replayed" || 2 * noticed > harmless, "{kind}, {change}");
         }
     }
-    println!("{all} runs, none with a wrong correlation");
-    assert!(all > 2000);
+    all
 }

@@ -1,0 +1,114 @@
+//! Sums that coins weigh: over GF(2^64), of bits and of blocks of two elements; and products by z in GF(2^128).
+
+use quorate_crypto::gf64;
+use quorate_ring::Bits;
+use zeroize::Zeroizing;
+
+/// Elements of GF(2^64) that are added without a reduction in between.
+const CHUNK: usize = 1 << 10;
+
+/// 1, z, z^2, ...: what random bits have to be weighed with to be one random element.
+pub(crate) const BASIS: usize = 64;
+
+/// Weights, and those of `BASIS` random bits that mask the sum.
+pub(crate) fn with_masks(mut weights: Vec<u64>) -> Vec<u64> {
+    weights.extend((0..BASIS).map(|power| 1 << power));
+    weights
+}
+
+/// The sum of weights where a bit is set, of one row; 0 of a shape.
+pub(crate) fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
+    let mut sum = 0;
+    if bits.is_shape() {
+        return sum;
+    }
+    for (weights, word) in weights.chunks(u64::BITS as usize).zip(bits.words_of(0)) {
+        for (i, weight) in weights.iter().enumerate() {
+            sum ^= weight & 0u64.wrapping_sub(word >> i & 1);
+        }
+    }
+    sum
+}
+
+/// The sum of weighed blocks, both halves alike.
+pub(crate) fn of_blocks(weights: &[u64], blocks: &[u128]) -> u128 {
+    let mut sum = [0; 2];
+    let mut halves = Zeroizing::new([[0; CHUNK]; 2]);
+    for (weights, blocks) in weights.chunks(CHUNK).zip(blocks.chunks(CHUNK)) {
+        for (i, block) in blocks.iter().enumerate() {
+            (halves[0][i], halves[1][i]) = split(*block);
+        }
+        for (sum, half) in sum.iter_mut().zip(&*halves) {
+            *sum ^= gf64::inner_product(weights, &half[..weights.len()]);
+        }
+    }
+    joined(sum)
+}
+
+/// Both halves of a block, weighed.
+pub(crate) fn times(weight: u64, block: u128) -> u128 {
+    let (low, high) = split(block);
+    joined([gf64::mul(weight, low), gf64::mul(weight, high)])
+}
+
+fn split(block: u128) -> (u64, u64) {
+    (block as u64, (block >> 64) as u64)
+}
+
+fn joined([low, high]: [u64; 2]) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// z x in GF(2^128), modulo z^128 + z^7 + z^2 + z + 1.
+pub(crate) fn doubled(x: u128) -> u128 {
+    x << 1 ^ 0x87 & 0u128.wrapping_sub(x >> 127)
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::{Prg, Seed};
+
+    use super::*;
+
+    fn coins() -> Prg {
+        Seed::from_bytes([9; 32]).prg("quorate/spdz2k/weights/test", b"")
+    }
+
+    #[test]
+    fn sums_of_bits_and_blocks_are_sums_of_products() {
+        let mut coins = coins();
+        for len in [0, 1, 63, 64, 65, CHUNK - 1, CHUNK + 70] {
+            let weights: Vec<u64> = (0..len).map(|_| coins.next_u64()).collect();
+            let blocks: Vec<u128> = (0..len).map(|_| joined([coins.next_u64(), coins.next_u64()])).collect();
+            let bits: Vec<bool> = blocks.iter().map(|block| block & 2 > 0).collect();
+            let all = weights.iter().zip(&blocks);
+            assert_eq!(of_blocks(&weights, &blocks), all.fold(0, |sum, (w, block)| sum ^ times(*w, *block)));
+            let all = weights.iter().zip(&bits);
+            let expected = all.fold(0, |sum, (w, bit)| sum ^ if *bit { *w } else { 0 });
+            assert_eq!(of_bits(&weights, &Bits::from_bools(1, len, &bits)), expected);
+        }
+        assert_eq!(with_masks(vec![7, 5])[..4], [7, 5, 1, 2]);
+        assert_eq!(with_masks(vec![]).last(), Some(&(1 << 63)));
+    }
+
+    /// What a MAC is under a key, their sums are, too.
+    #[test]
+    fn sums_keep_macs() {
+        let mut coins = coins();
+        let delta = joined([coins.next_u64(), coins.next_u64()]);
+        let weights: Vec<u64> = (0..100).map(|_| coins.next_u64()).collect();
+        let keys: Vec<u128> = (0..100).map(|_| joined([coins.next_u64(), coins.next_u64()])).collect();
+        let bits: Vec<bool> = keys.iter().map(|key| key & 1 > 0).collect();
+        let macs: Vec<u128> = keys.iter().zip(&bits).map(|(key, bit)| key ^ if *bit { delta } else { 0 }).collect();
+        let x = of_bits(&weights, &Bits::from_bools(1, 100, &bits));
+        assert_eq!(of_blocks(&weights, &macs), of_blocks(&weights, &keys) ^ times(x, delta));
+    }
+
+    /// z^128 = z^7 + z^2 + z + 1.
+    #[test]
+    fn z_is_an_element_of_the_field() {
+        assert_eq!((0..128).fold(1, |x, _| doubled(x)), 0x87);
+        assert_eq!(doubled(3 << 126), 1 << 127 ^ 0x87);
+        assert_eq!((doubled(0), doubled(5)), (0, 10));
+    }
+}
