@@ -1,6 +1,8 @@
 //! What a session starts from: every party's key, and for every pair what their transfers grow from.
 
 use std::cell::Cell;
+#[cfg(feature = "testing")]
+use std::cell::RefCell;
 
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Misuse, Result};
@@ -10,6 +12,8 @@ use quorate_ring::{Vector, Wiped};
 use zeroize::Zeroizing;
 
 use crate::params::Params;
+#[cfg(feature = "testing")]
+use crate::twists::{By, Twist};
 
 /// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
 const DIGIT_BITS: u32 = 5;
@@ -43,6 +47,12 @@ pub struct Keys {
     /// What a cheater in a test has in place of the first of its proven bits.
     #[cfg(feature = "testing")]
     pub(crate) no_bit: Cell<Option<u64>>,
+    /// What else a cheater in a test says otherwise.
+    #[cfg(feature = "testing")]
+    pub(crate) twists: RefCell<Vec<(Twist, By)>>,
+    /// Whether a test goes on with these keys after checks that fail.
+    #[cfg(feature = "testing")]
+    pub(crate) endures: Cell<bool>,
 }
 
 /// What may be under way once at a time.
@@ -168,6 +178,10 @@ impl Keys {
             flips: Cell::new(false),
             #[cfg(feature = "testing")]
             no_bit: Cell::new(None),
+            #[cfg(feature = "testing")]
+            twists: RefCell::default(),
+            #[cfg(feature = "testing")]
+            endures: Cell::new(false),
         })
     }
 
@@ -206,6 +220,10 @@ impl Keys {
 
     /// Whether a dealer makes what these keys are for: there is nothing to make it from.
     fn is_dealt(&self) -> bool {
+        #[cfg(feature = "testing")]
+        if self.endures.get() {
+            return true;
+        }
         self.ots.is_empty()
     }
 

@@ -58,6 +58,8 @@ mod stock;
 mod tagged;
 mod tinyot;
 mod triple;
+#[cfg(feature = "testing")]
+mod twists;
 mod words;
 
 #[cfg(feature = "testing")]
@@ -70,3 +72,5 @@ pub use shared::Shared;
 pub use stock::Kind;
 pub use tagged::Tagged;
 pub use triple::Triples;
+#[cfg(feature = "testing")]
+pub use twists::{By, Twist};

@@ -15,6 +15,8 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
+#[cfg(feature = "testing")]
+use crate::twists::Twist;
 
 impl Spdz2k {
     /// The elements that shares are of, to compute on; noted for the check.
@@ -29,6 +31,8 @@ impl Spdz2k {
         let (ring, len) = x.shape();
         let share = self.keys.rerandomised(ctx, &x.share);
         let low = share.convert(ring);
+        #[cfg(feature = "testing")]
+        let low = self.keys.twisted(Twist::Low, &low);
         let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
         let incoming: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, (ring, len))).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?;

@@ -29,6 +29,8 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::{Shared, blank, sum};
+#[cfg(feature = "testing")]
+use crate::twists::Twist;
 use crate::words::{Opened, is_zero};
 
 /// Triples that are made together: what they take on the way is some 20 kB each, 80 MB in all.
@@ -144,6 +146,8 @@ impl Keys {
         let beta = Wiped(self.own(ctx, Ring::of(inner), len));
         let factor = Factor { beta: Wiped(beta.convert(words)), b: Wiped(self.own(ctx, quotients, len)) };
         let mut made = self.products(ctx, ring, &factor).await?;
+        #[cfg(feature = "testing")]
+        self.twist_factor(&mut made.a, &mut made.c, [&factor.beta, &factor.b]);
 
         // Step 3.
         for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
@@ -153,6 +157,8 @@ impl Keys {
             std::mem::swap(value, &mut above);
         }
         let a = Wiped(made.a.convert(words));
+        #[cfg(feature = "testing")]
+        let a = Wiped(self.twisted(Twist::Above, &a));
         let own: [&Vector; 6] = [&a, &made.a_hat, &made.c, &made.c_hat, &factor.beta, &factor.b];
         let authenticated = self.authenticate(ctx, &own.map(Own::each)).await?;
         let [a, a_hat, c, c_hat, beta, b] = [0, 1, 2, 3, 4, 5].map(|i| sum(&authenticated[i]));
@@ -161,6 +167,8 @@ impl Keys {
         self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
         let (betas, rests) = self.open_betas(ctx, &authenticated[4], &made.sent).await?;
         let own_c = Wiped(self.divided(ctx, &made, &factor, (&betas, &rests), (values, quotients))?);
+        #[cfg(feature = "testing")]
+        let own_c = Wiped(self.twisted(Twist::Quotient, &own_c));
         let divided = self.authenticate(ctx, &[Own::each(&own_c)]).await?;
         let divided = sum(&divided[0]);
         let mut all_betas = betas[0].value.clone();
