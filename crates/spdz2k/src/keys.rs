@@ -38,6 +38,8 @@ pub struct Keys {
     /// Whether a check is under way, or did not end well; whether correlations are being made, alike.
     checking: Cell<Work>,
     making: Cell<Work>,
+    /// Whether coins may have been tossed in the run under way.
+    tossed: Cell<bool>,
     /// What a cheater in a test adds to its factors towards party 0.
     #[cfg(feature = "testing")]
     pub(crate) lie: Cell<i128>,
@@ -172,6 +174,7 @@ impl Keys {
             shared: vec![],
             checking: Cell::default(),
             making: Cell::default(),
+            tossed: Cell::new(false),
             #[cfg(feature = "testing")]
             lie: Cell::new(0),
             #[cfg(feature = "testing")]
@@ -211,11 +214,25 @@ impl Keys {
             }
             _ => place.set(Work::UnderWay),
         }
+        self.tossed.set(true);
         // A dealer's keys, in tests, protect nothing: those interrupt runs anywhere, and go on.
         let mut running = Running { place, after: if self.is_dealt() { Work::Idle } else { Work::Over } };
         let done = work().await?;
         running.after = Work::Idle;
         Ok(done)
+    }
+
+    /// No coins were tossed in this run so far.
+    pub(crate) fn begin_run(&self) {
+        self.tossed.set(false);
+    }
+
+    /// A run ended in an error. After its first toss it is not to be done again: a peer that has seen results could say
+    /// that it was interrupted, as often as it does not like them.
+    pub(crate) fn cut_off(&self) {
+        if self.tossed.get() && !self.is_dealt() {
+            self.making.set(Work::Over);
+        }
     }
 
     /// Whether a dealer makes what these keys are for: there is nothing to make it from.

@@ -4,6 +4,7 @@ use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::keys::Keys;
+use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::shared::Shared;
 
@@ -103,9 +104,11 @@ impl Spdz2k {
     pub fn insecure_endure(&self) {
         self.keys.insecure_endure();
     }
+}
 
-    /// W for triples over this ring.
-    pub fn insecure_values(&self, ring: Ring) -> Ring {
-        self.keys.params.values(ring)
+impl Params {
+    /// W and L of triples over Z_2^k, for tests that change what is sent of one row.
+    pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
+        (self.values(ring).bits() as usize, self.noise_bits())
     }
 }

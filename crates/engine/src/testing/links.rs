@@ -333,6 +333,9 @@ impl Net for LyingNet {
             return self.take(wait);
         }
         self.release()?;
+        if self.interrupt.is_raised() {
+            return self.take(Wait::Poll);
+        }
         let me = self.me;
         self.hall.with(|seats| seats[me].waits = true);
         loop {
@@ -439,9 +442,10 @@ mod tests {
         }
         for what in [What::Withheld, What::Silent, What::Gone] {
             let (all, done, liar) = with(1, what);
-            // The next message of the lane is taken for one that is held back.
-            let before = if what == What::Withheld { vec![1, 3] } else { vec![1] };
-            assert!(all == before && liar.has_lied(), "{what:?}: {all:?}");
+            // The next message of the lane is taken for one that is held back; what came before the end of the links may
+            // not have been read.
+            let before: &[u8] = if what == What::Withheld { &[1, 3] } else { &[1] };
+            assert!(before.starts_with(&all) && liar.has_lied(), "{what:?}: {all:?}");
             let is_told = match (&done, what) {
                 (Err(Error::Net { peer: 0, fault: Fault::Lost, .. }), _) => what != What::Withheld,
                 (Err(Error::Net { peer: 0, fault: Fault::Silent { .. }, .. }), _) => what != What::Gone,

@@ -14,10 +14,9 @@ const CHEAT: usize = 0;
 const HONEST: usize = 1;
 /// What a fair coin exceeds once in some hundred thousand times.
 const CHI_SQUARE: f64 = 20.0;
-/// k of triples; W and L with keys of 32 bits.
+/// k of triples, and W with keys of 32 bits.
 const K: usize = 4;
 const W: usize = K + 54;
-const NOISE: usize = 70;
 
 fn weak() -> Params {
     Params::new(32, true).unwrap()
@@ -130,8 +129,10 @@ async fn factors(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
 
 /// Bits of the rows of the transfers of a triple: x, xh, y.
 fn rows() -> Vec<usize> {
+    let (width, noise) = weak().insecure_rows(Ring::of(K as u32));
+    assert_eq!(width, W);
     let falling = |count: usize| (0..count).map(|weight| W - weight);
-    falling(K).chain(falling(W)).chain(vec![W; NOISE]).collect()
+    falling(K).chain(falling(W)).chain(vec![W; noise]).collect()
 }
 
 /// A correction that is off in this row by 2^bit.

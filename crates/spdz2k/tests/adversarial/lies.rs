@@ -4,7 +4,7 @@
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over, parties};
 use quorate_engine::{Cause, Error, Opened, Phase, Result, Sharing, Stocks};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{By, Kind, Params, Shared, Spdz2k, Triples, Twist};
+use quorate_spdz2k::{By, Keys, Kind, Params, Shared, Spdz2k, Triples, Twist};
 
 use crate::common::{Keyed, are_products, combined, run, together};
 
@@ -104,15 +104,17 @@ fn other_bits_than_were_proven_are_found() {
 /// Triples of four bits, W = 58 and V = 68, where parties say something else at one point: whether they are right, if
 /// they are there.
 fn twisted(n: usize, twists: &[(usize, Twist, By)]) -> Option<bool> {
-    let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
-    let ends = run(n, params, None, async |ctx, keys| {
-        twists
-            .iter()
-            .filter(|(party, ..)| *party == ctx.me())
-            .for_each(|(_, twist, by)| keys.insecure_twist(*twist, *by));
-        keys.triples(ctx, ring, 2).await
+    right_triples(twisted_ends(n, twists), Ring::of(4))
+}
+
+/// What each party has of them.
+fn twisted_ends(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<(u64, Triples)>> {
+    let ends = run(n, Params::new(32, true).unwrap(), None, async |ctx, keys| {
+        let mine = twists.iter().filter(|(party, ..)| *party == ctx.me());
+        mine.for_each(|(_, twist, by)| keys.insecure_twist(*twist, *by));
+        keys.triples(ctx, Ring::of(4), 2).await
     });
-    right_triples(ends.into_iter().map(|end| end.done).collect(), ring)
+    ends.into_iter().map(|end| end.done).collect()
 }
 
 fn plus(bit: u32) -> By {
@@ -149,6 +151,45 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
     assert!(cases > 20);
 }
 
+/// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits: a guess of a bit
+/// of both, and what passes is right.
+#[test]
+fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() {
+    let (params, ring, len) = (Params::new(32, true).unwrap(), Ring::of(4), 2);
+    let (width, noise) = params.insecure_rows(ring);
+    let falling = |count: usize| (0..count).map(|weight| width - weight);
+    let rows: Vec<usize> = falling(4).chain(falling(width)).chain(vec![width; noise]).collect();
+    let bytes = |rows: &[usize]| rows.iter().map(|bits| (len * bits).div_ceil(8)).sum::<usize>();
+    let mut ends = [0; 2];
+    for (i, (row, bit)) in
+        [(0, 0), (0, 57), (3, 0), (3, 54), (4, 0), (61, 0), (62, 0), (100, 30), (131, 57)].iter().enumerate()
+    {
+        for n in if i % 3 == 0 { vec![2, 3] } else { vec![2, 2] } {
+            let bit = 8 * bytes(&rows[..*row]) + bit;
+            let lie = Lie { at: At::Length(bytes(&rows)), what: What::Changed(Change::Bit(bit)) };
+            let liars: Vec<Liar> =
+                (0..n).map(|party| if party == 1 { Liar::new(lie) } else { Liar::default() }).collect();
+            let done = over(lying(&liars), |mut party| {
+                let me = party.me();
+                let mut run = party.begin_alone().unwrap();
+                let done = run.phase(Phase::Offline, async |ctx| {
+                    let keys = Keys::setup(ctx, params, None).await?;
+                    liars[me].begin();
+                    Ok((keys.insecure_alpha(), keys.triples(ctx, ring, len).await?))
+                });
+                run.finish();
+                done
+            });
+            assert!(liars[1].has_lied());
+            let right = right_triples(done, ring);
+            assert_ne!(right, Some(false), "row {row}, bit {bit}, among {n}");
+            ends[usize::from(right.is_some())] += 1;
+        }
+    }
+    println!("{} found, {} left triples right", ends[0], ends[1]);
+    assert!(ends[0] > 0 && ends[1] > 0, "{ends:?}");
+}
+
 /// What lies above the bits that count: harmless, or found.
 #[test]
 fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
@@ -175,7 +216,11 @@ fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
 fn every_part_of_beta_is_checked_by_itself() {
     for bit in [0, 13, 26] {
         let lies = [(1, Twist::Beta, plus(bit)), (2, Twist::Beta, minus(bit))];
-        assert_eq!(twisted(3, &lies), None, "{bit}");
+        let ends = twisted_ends(3, &lies);
+        // Not only later, by what the cheaters have then.
+        let found_by =
+            |name: &str| ends.iter().any(|end| matches!(end, Err(Error::Cheating { check }) if check.contains(name)));
+        assert!(ends.iter().all(is_found) && found_by("remainders") && !found_by("divided"), "{bit}");
     }
 }
 
