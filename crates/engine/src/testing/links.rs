@@ -442,8 +442,8 @@ mod tests {
         }
         for what in [What::Withheld, What::Silent, What::Gone] {
             let (all, done, liar) = with(1, what);
-            // The next message of the lane is taken for one that is held back; what came before the end of the links may
-            // not have been read.
+            // The next message of the lane is taken for one that is held back; what came before the end of the links
+            // may not have been read.
             let before: &[u8] = if what == What::Withheld { &[1, 3] } else { &[1] };
             assert!(before.starts_with(&all) && liar.has_lied(), "{what:?}: {all:?}");
             let is_told = match (&done, what) {
