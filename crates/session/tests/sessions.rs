@@ -97,8 +97,8 @@ fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
     assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
 }
 
-/// Coins are tossed while correlations are made: a cheater could stop such runs until the coins suit it. So keys end with
-/// the run, and a second request is told.
+/// Coins are tossed while correlations are made: a cheater could stop such runs until the coins suit it. So keys end
+/// with the run, and a second request is told.
 #[test]
 fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_while_correlations_are_made() {
     let mut session = Session::local(LocalOptions {

@@ -14,16 +14,16 @@ use crate::common::{Keyed, assert_kind, together};
 const KINDS: [(Kind, usize, usize); 12] = [
     (Kind::Random { bits: 8 }, 5, 3),
     (Kind::Mask { owner: 1, bits: 8 }, 5, 3),
-    (Kind::Triple { bits: 8 }, 2, 7),
+    (Kind::Triple { bits: 8 }, 2, 11),
     (Kind::Triple { bits: 1 }, 5, 17),
     (Kind::BitTriple, 5, 3),
     (Kind::BitMask { owner: 0 }, 5, 1),
-    (Kind::Link, 5, 7),
-    (Kind::DaBit { bits: 4 }, 3, 29),
-    (Kind::RandomBit { bits: 6 }, 3, 23),
-    (Kind::EdaBit { bits: 4, ring: 4, cut: 0 }, 3, 19),
-    (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 41),
-    (Kind::TruncMask { bits: 5, cut: 2 }, 2, 59),
+    (Kind::Link, 5, 11),
+    (Kind::DaBit { bits: 4 }, 3, 37),
+    (Kind::RandomBit { bits: 6 }, 3, 31),
+    (Kind::EdaBit { bits: 4, ring: 4, cut: 0 }, 3, 31),
+    (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 59),
+    (Kind::TruncMask { bits: 5, cut: 2 }, 2, 97),
 ];
 
 /// The same where bits are elements, and among three parties.
@@ -161,7 +161,7 @@ fn no_lie_of_a_link_leads_to_a_wrong_correlation() {
     for (i, (kind, len, step)) in OF_ELEMENTS.iter().enumerate() {
         let params = weak().with_bits_as_elements();
         Made { params, parties: 2, kind, len: *len }.sample(i % 2, *step, &mut table);
-        Made { params, parties: 3, kind, len: *len }.sample(i % 3, 3 * step, &mut table);
+        Made { params, parties: 3, kind, len: *len }.sample(i % 3, 5 * step, &mut table);
     }
     println!("{table}");
     let (all, noticed) = table.totals();
@@ -228,18 +228,19 @@ fn set_up(parties: usize, cheat: Option<Cheat>) -> (Vec<Result<Keyed>>, Vec<Liar
 #[ignore = "takes minutes: make adversary"]
 fn adversary_every_lie_of_a_link_at_every_message_of_every_kind() {
     let mut table = Table::default();
-    let places = |(kind, len, step): &(Kind, usize, usize), params: Params, parties: usize, table: &mut Table| {
+    let places = |(kind, len): (&Kind, usize), step: usize, (params, parties): (Params, usize), table: &mut Table| {
         for party in 0..parties {
-            Made { params, parties, kind, len: *len }.all(party, *step, table);
+            Made { params, parties, kind, len }.all(party, step, table);
         }
+        println!("{kind} among {parties}: {} cases so far", table.totals().0);
     };
-    for (kind, len, step) in KINDS {
-        places(&(kind.clone(), len, 1 + step / 16), usual(), 2, &mut table);
-        places(&(kind, len, 2 * step), Params::default(), 2, &mut table);
+    for (kind, len, step) in &KINDS {
+        places((kind, *len), 1 + step / 8, (usual(), 2), &mut table);
+        places((kind, *len), 2 * step, (Params::default(), 2), &mut table);
     }
-    for (kind, len, step) in OF_ELEMENTS {
-        places(&(kind.clone(), len, 1 + step / 8), weak().with_bits_as_elements(), 2, &mut table);
-        places(&(kind, len, step), usual(), 3, &mut table);
+    for (kind, len, step) in &OF_ELEMENTS {
+        places((kind, *len), 1 + step / 4, (weak().with_bits_as_elements(), 2), &mut table);
+        places((kind, *len), 2 * step, (usual(), 3), &mut table);
     }
     println!("{table}");
     let (all, noticed) = table.totals();
