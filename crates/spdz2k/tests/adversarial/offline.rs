@@ -99,14 +99,14 @@ impl Made<'_> {
         liars[cheat.party].has_lied().then_some(outcome)
     }
 
-    /// Messages that a party sends after the set-up.
-    fn messages(&self, party: usize) -> usize {
+    /// Messages that each party sends after the set-up.
+    fn messages(&self) -> Vec<usize> {
         let (ends, liars) = self.run(None);
         let made: Vec<Keyed> = ends.into_iter().map(|(done, _)| done.unwrap()).collect();
         let together = together(&made, "without a cheater");
         assert_kind(self.kind, &(together.values, together.bits), "without a cheater");
         assert!(!together.is_loose);
-        liars[party].sent().len()
+        liars.iter().map(|liar| liar.sent().len()).collect()
     }
 
     fn widths(&self) -> (usize, usize) {
@@ -119,25 +119,31 @@ impl Made<'_> {
         (k as usize, self.params.key_bits() as usize)
     }
 
-    /// One change at some messages.
-    fn sample(&self, party: usize, step: usize, table: &mut Table) {
-        for message in (party..self.messages(party)).step_by(step) {
-            let (name, what) = a_change(message, self.widths());
-            if let Some(outcome) = self.outcome(Cheat { party, message, what }) {
-                table.add(&self.kind.to_string(), self.parties, name, outcome);
-            }
-        }
-    }
-
-    /// All changes at some messages.
-    fn all(&self, party: usize, step: usize, table: &mut Table) {
-        for message in (0..self.messages(party)).step_by(step) {
-            for (name, what) in changes(message, self.widths()) {
+    /// One change at some messages of these parties.
+    fn sample(&self, parties: &[usize], step: usize, table: &mut Table) {
+        let messages = self.messages();
+        for &party in parties {
+            for message in (party..messages[party]).step_by(step) {
+                let (name, what) = a_change(message, self.widths());
                 if let Some(outcome) = self.outcome(Cheat { party, message, what }) {
                     table.add(&self.kind.to_string(), self.parties, name, outcome);
                 }
             }
         }
+    }
+
+    /// All changes at some messages of every party.
+    fn all(&self, step: usize, table: &mut Table) {
+        for (party, messages) in self.messages().into_iter().enumerate() {
+            for message in (party % step..messages).step_by(step) {
+                for (name, what) in changes(message, self.widths()) {
+                    if let Some(outcome) = self.outcome(Cheat { party, message, what }) {
+                        table.add(&self.kind.to_string(), self.parties, name, outcome);
+                    }
+                }
+            }
+        }
+        println!("{} among {}: {} cases so far", self.kind, self.parties, table.totals().0);
     }
 }
 
@@ -154,14 +160,12 @@ fn no_lie_of_a_link_leads_to_a_wrong_correlation() {
     let mut table = Table::default();
     for (i, (kind, len, step)) in KINDS.iter().enumerate() {
         let params = if i % 2 == 0 { usual() } else { Params::default() };
-        for party in 0..2 {
-            Made { params, parties: 2, kind, len: *len }.sample(party, *step, &mut table);
-        }
+        Made { params, parties: 2, kind, len: *len }.sample(&[0, 1], *step, &mut table);
     }
     for (i, (kind, len, step)) in OF_ELEMENTS.iter().enumerate() {
         let params = weak().with_bits_as_elements();
-        Made { params, parties: 2, kind, len: *len }.sample(i % 2, *step, &mut table);
-        Made { params, parties: 3, kind, len: *len }.sample(i % 3, 5 * step, &mut table);
+        Made { params, parties: 2, kind, len: *len }.sample(&[i % 2], *step, &mut table);
+        Made { params, parties: 3, kind, len: *len }.sample(&[i % 3], 5 * step, &mut table);
     }
     println!("{table}");
     let (all, noticed) = table.totals();
@@ -228,19 +232,14 @@ fn set_up(parties: usize, cheat: Option<Cheat>) -> (Vec<Result<Keyed>>, Vec<Liar
 #[ignore = "takes minutes: make adversary"]
 fn adversary_every_lie_of_a_link_at_every_message_of_every_kind() {
     let mut table = Table::default();
-    let places = |(kind, len): (&Kind, usize), step: usize, (params, parties): (Params, usize), table: &mut Table| {
-        for party in 0..parties {
-            Made { params, parties, kind, len }.all(party, step, table);
-        }
-        println!("{kind} among {parties}: {} cases so far", table.totals().0);
-    };
     for (kind, len, step) in &KINDS {
-        places((kind, *len), 1 + step / 8, (usual(), 2), &mut table);
-        places((kind, *len), 2 * step, (Params::default(), 2), &mut table);
+        Made { params: usual(), parties: 2, kind, len: *len }.all(1 + step / 8, &mut table);
+        Made { params: Params::default(), parties: 2, kind, len: *len }.all(2 * step, &mut table);
     }
     for (kind, len, step) in &OF_ELEMENTS {
-        places((kind, *len), 1 + step / 4, (weak().with_bits_as_elements(), 2), &mut table);
-        places((kind, *len), 2 * step, (usual(), 3), &mut table);
+        let params = weak().with_bits_as_elements();
+        Made { params, parties: 2, kind, len: *len }.all(1 + step / 4, &mut table);
+        Made { params: usual(), parties: 3, kind, len: *len }.all(2 * step, &mut table);
     }
     println!("{table}");
     let (all, noticed) = table.totals();
