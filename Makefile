@@ -22,7 +22,7 @@ demo: $(STAMPS)/extension ## the main job on real data: three parties score a sc
 test: $(STAMPS)/extension-for-tests $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py
 
-adversary: check-cargo ## every change of every message that a cheating party sends, offline: takes minutes
+adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
 	cargo test -p quorate-spdz2k --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours

@@ -128,7 +128,8 @@ pub enum Error {
     Interrupted,
     /// An earlier error closed the session.
     #[error(
-        "this session can no longer be used: a peer was lost or cheated, or a party ran out of memory. Open a new one"
+        "this session can no longer be used: a peer was lost or cheated, a party ran out of memory, or a run was \
+         stopped that is not to be done again. Open a new one"
     )]
     Poisoned,
     /// A defect of this software.

@@ -1,5 +1,9 @@
 //! Insecure helpers for tests: parties as threads, jitter, transcripts. Only under the feature `testing`.
 
+mod links;
+
+pub use links::{At, Liar, Lie, What, lying};
+
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;

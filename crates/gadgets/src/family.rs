@@ -164,6 +164,10 @@ pub trait Family: Computes + Stocks + 'static {
         self.stock().clear();
     }
 
+    /// A run ended in an error, whoever's. Where a peer may have chosen that, nothing is to be drawn again that the run
+    /// has drawn.
+    fn cut_off(&self) {}
+
     /// Whether circuits are garbled in the offline phase: alike at all parties and in dry runs.
     fn set_ahead(&self, _ahead: bool) {}
 

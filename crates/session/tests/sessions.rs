@@ -97,6 +97,34 @@ fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
     assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
 }
 
+/// Coins are tossed while correlations are made: a cheater could stop such runs until the coins suit it. So keys end
+/// with the run, and a second request is told.
+#[test]
+fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_while_correlations_are_made() {
+    let mut session = Session::local(LocalOptions {
+        protocol: Protocol::Spdz2k,
+        parties: 2,
+        network: Some(Network::new(40.0, 1000.0).unwrap()),
+        insecure_seed: None,
+        check: false,
+        options: Options::default(),
+    })
+    .unwrap();
+    let x = input(&mut session, 0, &[1, 2, 3]).unwrap();
+    let y = product(&mut session, x, x);
+    {
+        let mut running = session.run(&[(y, None)]).unwrap();
+        assert!(!running.wait(Duration::from_millis(900)));
+    }
+    for _ in 0..2 {
+        let refused = reveal(&mut session, y).unwrap_err().to_string();
+        assert!(
+            refused.contains("this session can no longer be used") && refused.contains("Open a new one"),
+            "{refused}"
+        );
+    }
+}
+
 #[test]
 fn values_go_to_whom_they_are_revealed() {
     let mut session = local(3, None);

@@ -27,6 +27,8 @@ use crate::authenticate::pack;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
+#[cfg(feature = "testing")]
+use crate::twists::Twist;
 use crate::words::{is_zero, total};
 
 /// Masks are shares modulo 2^s, of elements of the smallest ring.
@@ -222,6 +224,8 @@ impl Spdz2k {
     async fn rows_hold(&self, ctx: &Ctx, sums: &[Sums], (masks, largest): (&Tagged, Ring)) -> Result<bool> {
         let (mut own, rows) = (masks.share.clone(), masks.share.len());
         sums.iter().for_each(|sums| own.add_assign(&sums.high));
+        #[cfg(feature = "testing")]
+        let own = self.keys.twisted(Twist::Row, &own);
         let mut bytes = Vec::new();
         pack(&own, &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
@@ -236,6 +240,8 @@ impl Spdz2k {
         }
         y.scale(self.keys.key());
         z.sub_assign(&y);
+        #[cfg(feature = "testing")]
+        let z = self.keys.twisted(Twist::RowTag, &z);
         let mut bytes = Vec::new();
         pack(&z, &mut bytes);
         let said = ctx.commit_and_open(&self.keys.session, "quorate/spdz2k/check", &bytes).await?;

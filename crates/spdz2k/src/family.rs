@@ -157,6 +157,11 @@ impl Family for Spdz2k {
     fn forget(&self) {
         self.stock.clear();
         self.unchecked.borrow_mut().clear();
+        self.keys.begin_run();
+    }
+
+    fn cut_off(&self) {
+        self.keys.cut_off();
     }
 
     /// A share and a tag, twice as wide as their value or wider.

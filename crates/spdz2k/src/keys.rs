@@ -1,6 +1,8 @@
 //! What a session starts from: every party's key, and for every pair what their transfers grow from.
 
 use std::cell::Cell;
+#[cfg(feature = "testing")]
+use std::cell::RefCell;
 
 use quorate_crypto::{Seed, SessionId};
 use quorate_engine::{Ctx, Error, Misuse, Result};
@@ -10,6 +12,8 @@ use quorate_ring::{Vector, Wiped};
 use zeroize::Zeroizing;
 
 use crate::params::Params;
+#[cfg(feature = "testing")]
+use crate::twists::{By, Twist};
 
 /// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
 const DIGIT_BITS: u32 = 5;
@@ -34,6 +38,8 @@ pub struct Keys {
     /// Whether a check is under way, or did not end well; whether correlations are being made, alike.
     checking: Cell<Work>,
     making: Cell<Work>,
+    /// Whether coins may have been tossed in the run under way.
+    tossed: Cell<bool>,
     /// What a cheater in a test adds to its factors towards party 0.
     #[cfg(feature = "testing")]
     pub(crate) lie: Cell<i128>,
@@ -49,6 +55,12 @@ pub struct Keys {
     /// Whether a cheater in a test goes on where what it checks of MACs does not hold.
     #[cfg(feature = "testing")]
     blind: bool,
+    /// What else a cheater in a test says otherwise.
+    #[cfg(feature = "testing")]
+    pub(crate) twists: RefCell<Vec<(Twist, By)>>,
+    /// Whether a test goes on with these keys after checks that fail.
+    #[cfg(feature = "testing")]
+    pub(crate) endures: Cell<bool>,
 }
 
 /// What may be under way once at a time.
@@ -172,6 +184,7 @@ impl Keys {
             shared: vec![],
             checking: Cell::default(),
             making: Cell::default(),
+            tossed: Cell::new(false),
             #[cfg(feature = "testing")]
             lie: Cell::new(0),
             #[cfg(feature = "testing")]
@@ -182,6 +195,10 @@ impl Keys {
             no_bit: Cell::new(None),
             #[cfg(feature = "testing")]
             blind: false,
+            #[cfg(feature = "testing")]
+            twists: RefCell::default(),
+            #[cfg(feature = "testing")]
+            endures: Cell::new(false),
         })
     }
 
@@ -211,6 +228,7 @@ impl Keys {
             }
             _ => place.set(Work::UnderWay),
         }
+        self.tossed.set(true);
         // A dealer's keys, in tests, protect nothing: those interrupt runs anywhere, and go on.
         let mut running = Running { place, after: if self.is_dealt() { Work::Idle } else { Work::Over } };
         let done = work().await?;
@@ -218,8 +236,25 @@ impl Keys {
         Ok(done)
     }
 
+    /// No coins were tossed in this run so far.
+    pub(crate) fn begin_run(&self) {
+        self.tossed.set(false);
+    }
+
+    /// A run ended in an error. After its first toss it is not to be done again: a peer that has seen results could say
+    /// that it was interrupted, as often as it does not like them.
+    pub(crate) fn cut_off(&self) {
+        if self.tossed.get() && !self.is_dealt() {
+            self.making.set(Work::Over);
+        }
+    }
+
     /// Whether a dealer makes what these keys are for: there is nothing to make it from.
     fn is_dealt(&self) -> bool {
+        #[cfg(feature = "testing")]
+        if self.endures.get() {
+            return true;
+        }
         self.ots.is_empty()
     }
 

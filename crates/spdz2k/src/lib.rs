@@ -66,6 +66,8 @@ mod stock;
 mod tagged;
 mod tinyot;
 mod triple;
+#[cfg(feature = "testing")]
+mod twists;
 mod weights;
 mod words;
 
@@ -79,3 +81,5 @@ pub use shared::Shared;
 pub use stock::Kind;
 pub use tagged::Tagged;
 pub use triple::Triples;
+#[cfg(feature = "testing")]
+pub use twists::{By, Twist};

@@ -17,6 +17,8 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
+#[cfg(feature = "testing")]
+use crate::twists::Twist;
 
 const UNTOLD: Error = Error::Bug { what: "an opening that its owner did not tell" };
 
@@ -33,6 +35,8 @@ impl Spdz2k {
         let (ring, len) = x.shape();
         let share = self.keys.rerandomised(ctx, &x.share);
         let low = share.convert(ring);
+        #[cfg(feature = "testing")]
+        let low = self.keys.twisted(Twist::Low, &low);
         let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
         let incoming: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, (ring, len))).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?;

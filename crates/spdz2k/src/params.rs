@@ -78,7 +78,7 @@ impl Params {
     /// Whether so many parties make random bits of bits that they prove: two that have MACs on their bits, unless they
     /// ask for square roots.
     pub(crate) fn bits_from_proofs(self, parties: usize) -> bool {
-        self.bits_have_macs(parties) && !self.roots
+        parties == 2 && self.bits_have_macs() && !self.roots
     }
 
     /// Whether masks are put together from random bits, and carries computed as in the paper.

@@ -15,7 +15,7 @@
 //!
 //! Bytes to the peer for a bit, k = s = 64: 5.4 kB.
 
-use quorate_engine::{Ctx, Form, Linear, Result, Stocks};
+use quorate_engine::{Ctx, Error, Form, Linear, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
 use crate::forms::SharedBits;
@@ -25,6 +25,7 @@ use crate::tagged::Tagged;
 
 /// Bits that are made together.
 const BATCH: usize = 1 << 14;
+const NO_BITS: Error = Error::Bug { what: "no party has bits" };
 
 impl Spdz2k {
     /// Random bits as elements; checked.
@@ -49,8 +50,9 @@ impl Spdz2k {
         let (mut elements, mut bits) = (vec![self.nothing(ctx, ring)], vec![self.blank_bits(ctx.is_dry(), (1, 0))]);
         for start in (0..len).step_by(BATCH) {
             let own = self.keys.own_bits(ctx, ring, BATCH.min(len - start)).await?;
-            let [x, y] = self.macs_of(ctx, &own).await?;
-            bits.push(SharedBits::macs(x.xor(&y)));
+            let mut with_macs = self.macs_of(ctx, &own).await?.into_iter();
+            let first = with_macs.next().ok_or(NO_BITS)?;
+            bits.push(SharedBits::macs(with_macs.fold(first, |sum, own| sum.xor(&own))));
             elements.push(self.xor_of_owned(ctx, ring, &own).await?);
             self.check_made(ctx).await?;
         }

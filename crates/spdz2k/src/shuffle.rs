@@ -21,6 +21,8 @@ use zeroize::Zeroizing;
 
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
+#[cfg(feature = "testing")]
+use crate::twists::Twist;
 use crate::words::is_zero;
 
 const BITS: &str = "the switches of a shuffle";
@@ -54,6 +56,8 @@ impl Spdz2k {
     async fn settings(&self, ctx: &Ctx, rows: usize, ring: Ring) -> Result<Vec<Tagged>> {
         let count = switches(rows);
         let own = Wiped(self.own_settings(ctx, rows, ring));
+        #[cfg(feature = "testing")]
+        let own = Wiped(self.keys.twisted(Twist::Switch, &own));
         let input = async |ctx: Ctx, owner: usize| {
             let value = (owner == self.keys.me).then_some(&*own);
             self.share_input(&ctx, owner, (ring, count), value).await

@@ -30,6 +30,8 @@ use crate::coins::Coins;
 use crate::factors::{Factor, Rows, Weights, before_division};
 use crate::keys::Keys;
 use crate::shared::{Shared, blank, joined, sum};
+#[cfg(feature = "testing")]
+use crate::twists::Twist;
 use crate::words::Opened;
 
 /// Triples that are made together: what they take on the way is some 20 kB each, 80 MB in all.
@@ -95,12 +97,16 @@ impl Keys {
         let (values, words) = (params.values(ring), params.words(ring));
         let factor = self.own_factor(ctx, true, (ring, len)).ok_or(NOTHING)?;
         let mut made = self.products(ctx, ring, &factor).await?;
+        #[cfg(feature = "testing")]
+        self.twist_factor(&mut made.a, &mut made.c, [&factor.beta, &factor.b]);
 
         // Step 3.
         for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
             *value = self.lifted(ctx, Some(&**value), words).ok_or(NOTHING)?;
         }
         let a = Wiped(made.a.convert(words));
+        #[cfg(feature = "testing")]
+        let a = Wiped(self.twisted(Twist::Above, &a));
         let own: [&Vector; 6] = [&a, &made.a_hat, &made.c, &made.c_hat, &factor.beta, &factor.b];
         let authenticated = self.authenticate(ctx, &own.map(Own::each)).await?;
         let [a, a_hat, c, c_hat, beta, b] = [0, 1, 2, 3, 4, 5].map(|i| sum(&authenticated[i]));
@@ -109,6 +115,8 @@ impl Keys {
         self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
         let (betas, rests) = self.open_betas(ctx, &authenticated[4], &made.sent).await?;
         let own_c = self.divided(ctx, &made, &factor, (&betas, &rests))?;
+        #[cfg(feature = "testing")]
+        let own_c = Wiped(self.twisted(Twist::Quotient, &own_c));
         let divided = self.authenticate(ctx, &[Own::each(&own_c)]).await?;
         let divided = sum(&divided[0]);
         let mut all_betas = betas[0].value.clone();

@@ -16,6 +16,8 @@ use crate::authenticate::pack;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::Shared;
+#[cfg(feature = "testing")]
+use crate::twists::Twist;
 
 const SHORT: Error = Error::Bug { what: "an opened word of a wrong length" };
 
@@ -28,6 +30,8 @@ pub(crate) struct Opened {
 impl Keys {
     /// Step 1: tells all the shares.
     pub(crate) async fn open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
+        #[cfg(feature = "testing")]
+        let x = &self.twisted_share(Twist::Word, x);
         let mut bytes = Vec::new();
         pack(&x.share, &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
@@ -36,6 +40,8 @@ impl Keys {
 
     /// Step 1 where nobody may choose its share by the others'.
     pub(crate) async fn commit_and_open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
+        #[cfg(feature = "testing")]
+        let x = &self.twisted_share(Twist::Rest, x);
         let mut bytes = Vec::new();
         pack(&x.share, &mut bytes);
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/words", &bytes).await?;
@@ -45,6 +51,8 @@ impl Keys {
     /// Step 1 for what every party owns, each by itself: by owner.
     pub(crate) async fn open_owned(&self, ctx: &Ctx, by_owner: &[Shared]) -> Result<Vec<Opened>> {
         let own = &by_owner[self.me].share;
+        #[cfg(feature = "testing")]
+        let own = &self.twisted(Twist::Beta, own);
         let mut bytes = Vec::new();
         pack(own, &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
@@ -70,7 +78,10 @@ impl Keys {
             rest.scale(self.alpha.value().into());
             rest.rsub_assign(tag);
             rest.mul_assign(&chi);
-            pack(&rest.sum_axis(1, len, 1), &mut bytes);
+            let sum = rest.sum_axis(1, len, 1);
+            #[cfg(feature = "testing")]
+            let sum = self.twisted(Twist::WordTag, &sum);
+            pack(&sum, &mut bytes);
         }
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/words/check", &bytes).await?;
         let (mut holds, mut at) = (true, 0);

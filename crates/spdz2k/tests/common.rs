@@ -5,11 +5,10 @@ use quorate_engine::{Ctx, Phase, Result, Stocks, Traffic};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Keys, Kind, Params, Shared, Spdz2k};
 
-/// One party's end of a run: its key and what it made, what it sent, and in how many messages.
+/// One party's end of a run: its key and what it made, and what it sent.
 pub struct End<T> {
     pub done: Result<(u64, T)>,
     pub traffic: Traffic,
-    pub messages: usize,
 }
 
 /// Sets up keys at every party and does something with them; one party may change a message.
@@ -29,12 +28,19 @@ pub fn run<T: Send>(
             Ok((keys.insecure_alpha(), work(ctx, &keys).await?))
         });
         let traffic = run.finish().offline;
-        End { done, traffic, messages: party.insecure_sent() }
+        End { done, traffic }
     })
 }
 
 /// The elements that all shares add up to; every tag is alpha times that.
 pub fn combined(alpha: u128, parts: &[&Shared], what: &str) -> Vector {
+    let (elements, off) = combined_loosely(alpha, parts);
+    assert!(zeros(&off), "{what}: tags that are not those of the elements");
+    elements
+}
+
+/// The elements that all shares add up to, and by how much the tags are off.
+fn combined_loosely(alpha: u128, parts: &[&Shared]) -> (Vector, Vector) {
     let total = |of: fn(&Shared) -> &Vector| {
         parts[1..].iter().fold(of(parts[0]).clone(), |mut sum, part| {
             sum.add_assign(of(part));
@@ -45,8 +51,7 @@ pub fn combined(alpha: u128, parts: &[&Shared], what: &str) -> Vector {
     let mut expected = elements.clone();
     expected.scale(alpha);
     tags.sub_assign(&expected);
-    assert!(zeros(&tags), "{what}: tags that are not those of the elements");
-    elements
+    (elements, tags)
 }
 
 pub fn zeros(x: &Vector) -> bool {
@@ -94,21 +99,54 @@ pub fn made(
 
 /// What all parties' shares of a kind add up to: vectors, and bits row after row.
 pub fn total(ends: &[Keyed], what: &str) -> (Vec<Vector>, Vec<Vector>) {
+    let Together { values, bits, is_loose } = together(ends, what);
+    assert!(!is_loose, "{what}: tags that are not those of the elements");
+    (values, bits)
+}
+
+/// What all parties' shares of a kind add up to.
+pub struct Together {
+    pub values: Vec<Vector>,
+    /// Row after row.
+    pub bits: Vec<Vector>,
+    /// Whether tags are off, in a few of their upper bits.
+    pub is_loose: bool,
+}
+
+/// So many upper bits of tags a cheater gets wrong with a probability that tests meet.
+const LOOSE_BITS: u32 = 16;
+
+/// Puts all parties' shares together. Tags are right, or off in their upper bits, which the authentication may leave:
+/// whoever opens such an element finds it.
+pub fn together(ends: &[Keyed], what: &str) -> Together {
     let alpha = ends.iter().map(|((alpha, _), _)| u128::from(*alpha)).sum();
-    let vector = |i: usize| combined(alpha, &ends.iter().map(|(_, made)| &made.0[i]).collect::<Vec<_>>(), what);
+    let is_loose = std::cell::Cell::new(false);
     let deltas: Vec<u128> = ends.iter().map(|((_, delta), _)| *delta).collect();
+    let total = |parts: &[&Shared]| {
+        let (elements, off) = combined_loosely(alpha, parts);
+        is_loose.set(is_loose.get() || !zeros(&off));
+        let below = Ring::of(off.ring().bits() - LOOSE_BITS);
+        assert!(zeros(&off.convert(below)), "{what}: tags that are not those of the elements");
+        elements
+    };
+    let vector = |i: usize| total(&ends.iter().map(|(_, made)| &made.0[i]).collect::<Vec<_>>());
     let matrix = |i: usize| {
         let parts: Vec<&InsecureBits> = ends.iter().map(|(_, made)| &made.1[i]).collect();
-        let elements = |part: &&InsecureBits| match part {
-            InsecureBits::Elements(x) => Some(x.clone()),
-            InsecureBits::Macs { .. } => None,
-        };
-        match parts.iter().map(elements).collect::<Option<Vec<Shared>>>() {
-            Some(elements) => combined(alpha, &elements.iter().collect::<Vec<_>>(), what),
-            None => combined_bits(&deltas, &parts, what),
+        let elements: Vec<&Shared> = parts
+            .iter()
+            .filter_map(|part| match part {
+                InsecureBits::Elements(shared) => Some(shared),
+                InsecureBits::Macs { .. } => None,
+            })
+            .collect();
+        match elements.len() == parts.len() {
+            true => total(&elements),
+            false => combined_bits(&deltas, &parts, what),
         }
     };
-    ((0..ends[0].1.0.len()).map(vector).collect(), (0..ends[0].1.1.len()).map(matrix).collect())
+    let (vectors, matrices) = (ends[0].1.0.len(), ends[0].1.1.len());
+    let (values, bits) = ((0..vectors).map(vector).collect(), (0..matrices).map(matrix).collect());
+    Together { values, bits, is_loose: is_loose.get() }
 }
 
 /// The bits that all parties' own ones are the xor of, row after row; every MAC is the peer's key, and its Delta where

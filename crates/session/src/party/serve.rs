@@ -67,6 +67,9 @@ fn serve<B: Family>(serve: Serve) {
                     |_| Err(Error::Bug { what: "a party's thread panicked" }.into()),
                     |run| run.unwrap_or_else(|short| Err(short.into())),
                 );
+                if result.is_err() {
+                    worker.backend.cut_off();
+                }
                 worker.backend.forget();
                 if worker.party.is_over() {
                     // Nobody can ask for them any more.

@@ -1,0 +1,65 @@
+//! Parties that take other bits with MACs than they should, or another Delta for each peer.
+
+use quorate_engine::testing::parties;
+use quorate_engine::{Error, Phase, Result, Stocks};
+use quorate_spdz2k::{Keys, Kind, Params, Spdz2k};
+
+use super::outcomes::is_found;
+
+/// A party that proves its bits and then takes another one for its MACs would know how far an edaBit is off.
+#[test]
+fn other_bits_than_were_proven_are_found() {
+    for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
+        let ends = flipped(n, cheat, &Kind::EdaBit { bits: 8, ring: 8, cut: 0 });
+        assert!(ends.iter().all(is_found), "{ends:?}");
+    }
+}
+
+/// What is added to bits that are opened is no sharing of zero.
+#[test]
+fn sharings_that_are_not_of_zero_are_found() {
+    for cheat in [0, 2] {
+        let ends = flipped(3, cheat, &Kind::BitZero);
+        let check =
+            |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("same towards"));
+        assert!(ends.iter().all(is_found) && ends.iter().any(check), "{ends:?}");
+    }
+}
+
+/// What parties have of twenty of a kind where one takes another bit than it should.
+fn flipped(n: usize, cheat: usize, kind: &Kind) -> Vec<Result<()>> {
+    parties(n, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let done = run.phase(Phase::Offline, async |ctx| {
+            let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
+            if ctx.me() == cheat {
+                s.insecure_flip();
+            }
+            s.make(ctx, kind, 20).await
+        });
+        run.finish();
+        done.map(|_| ())
+    })
+}
+
+/// A party whose Delta towards one peer is another one than towards the others: the check of leaky ANDs finds it,
+/// whatever bit of it differs. It must not differ in what the peer never sees.
+#[test]
+fn a_delta_that_differs_from_peer_to_peer_is_found() {
+    for (cheat, uneven) in [(2, 1 << 77), (1, 2), (2, u128::MAX << 1)] {
+        let ends = parties(3, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let uneven = if ctx.me() == cheat { uneven } else { 0 };
+                let s = Spdz2k::insecure_with(Keys::insecure_setup(ctx, Params::new(32, true).unwrap(), uneven).await?);
+                s.make(ctx, &Kind::Link, 5).await?;
+                s.make(ctx, &Kind::BitTriple, 5).await
+            });
+            run.finish();
+            done.map(|_| ())
+        });
+        let check =
+            |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("in the making"));
+        assert!(ends.iter().all(is_found) && ends.iter().any(check), "{uneven:x} of party {cheat}: {ends:?}");
+    }
+}

@@ -1,0 +1,233 @@
+//! Selective aborts: a cheater's guess of a secret bit ends the run where it is wrong. Given that a check passes, the
+//! honest party's secrets are as they would be: bits are balanced, but for the guessed ones that say nothing.
+//!
+//! Every attack here passes often, so that a defect shows: without the random rows y in factors, the guess of a row
+//! tells the factor's bit; without beta, the guess of the other factor passes and tells that one's.
+
+use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
+use quorate_engine::{Cause, Ctx, Error, Phase, Result, Stocks};
+use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::{By, InsecureBits, Kind, Params, Spdz2k, Twist};
+
+/// Who cheats, and whose secrets are at stake.
+const CHEAT: usize = 0;
+const HONEST: usize = 1;
+/// What a fair coin exceeds once in some hundred thousand times.
+const CHI_SQUARE: f64 = 20.0;
+/// k of triples, and W with keys of 32 bits.
+const K: usize = 4;
+const W: usize = K + 54;
+
+fn weak() -> Params {
+    Params::new(32, true).unwrap()
+}
+
+fn flipped(at: At, bit: usize) -> Lie {
+    Lie { at, what: What::Changed(Change::Bit(bit)) }
+}
+
+/// One attempt: whether it passed at the honest party, and then its secret bits.
+type Attempt = Option<Vec<bool>>;
+
+fn attempt(done: Result<Vec<bool>>) -> Attempt {
+    match done {
+        Ok(bits) => Some(bits),
+        Err(Error::Cheating { .. } | Error::Aborted { cause: Cause::Cheating, .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The same attack many times under one set of keys, which a test keeps alive.
+fn under_one_key(
+    attempts: usize,
+    lie: Option<Lie>,
+    begin: impl Fn(&Spdz2k) + Sync,
+    work: impl AsyncFn(&Ctx, &Spdz2k) -> Result<Vec<bool>> + Sync,
+) -> Vec<Attempt> {
+    let liars = [lie.map_or_else(Liar::default, Liar::new), Liar::default()];
+    let mut ends = over(lying(&liars), |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let done = run.phase(Phase::Offline, async |ctx| {
+            let s = Spdz2k::set_up(ctx, weak(), None).await?;
+            s.insecure_endure();
+            liars[me].begin();
+            if me == CHEAT {
+                begin(&s);
+            }
+            let mut ends = Vec::new();
+            for _ in 0..attempts {
+                ends.push(attempt(work(ctx, &s).await));
+            }
+            Ok(ends)
+        });
+        run.finish();
+        done.unwrap()
+    });
+    assert_eq!(lie.is_some(), liars[CHEAT].has_lied());
+    ends.swap_remove(HONEST)
+}
+
+/// The same attack in many sessions.
+fn in_sessions(
+    sessions: usize,
+    lie: Lie,
+    work: impl AsyncFn(&Ctx, &Spdz2k) -> Result<Vec<bool>> + Sync,
+) -> Vec<Attempt> {
+    let one = |_: usize| {
+        let liars = [Liar::new(lie), Liar::default()];
+        let mut ends = over(lying(&liars), |mut party| {
+            let me = party.me();
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let s = Spdz2k::set_up(ctx, weak(), None).await?;
+                liars[me].begin();
+                work(ctx, &s).await
+            });
+            run.finish();
+            done
+        });
+        assert!(liars[CHEAT].has_lied());
+        attempt(ends.swap_remove(HONEST))
+    };
+    (0..sessions).map(one).collect()
+}
+
+/// Asserts that attempts pass at about this rate, and that each of the secret bits of those that passed is 0 about as
+/// often as 1, alone and together with the one before it; but for those that the guess is about.
+fn assert_balanced(what: &str, attempts: &[Attempt], rate: f64, guessed: &[usize]) {
+    let passed: Vec<&Vec<bool>> = attempts.iter().flatten().collect();
+    let (count, of) = (passed.len() as f64, attempts.len() as f64);
+    let spread = 4.5 * (of * rate * (1.0 - rate)).sqrt() + 1.0;
+    assert!((count - of * rate).abs() <= spread, "{what}: {count} of {of} passed, {rate} expected");
+    let Some(bits) = passed.first().map(|bits| bits.len()) else { return };
+    let is_fair = |ones: usize, all: f64| (ones as f64 - all / 2.0).powi(2) / (all / 4.0) < CHI_SQUARE;
+    let (mut all_ones, mut all) = (0, 0.0);
+    for bit in (0..bits).filter(|bit| !guessed.contains(bit)) {
+        let ones = passed.iter().filter(|bits| bits[bit]).count();
+        let differ = passed.iter().filter(|bits| bits[bit] != bits[bit.saturating_sub(1)]).count();
+        assert!(is_fair(ones, count), "{what}: bit {bit} is 1 in {ones} of {count} runs that passed");
+        let alone = bit == 0 || guessed.contains(&(bit - 1));
+        assert!(alone || is_fair(differ, count), "{what}: bits {bit} and the one before it, {differ} of {count}");
+        (all_ones, all) = (all_ones + ones, all + count);
+    }
+    assert!(is_fair(all_ones, all), "{what}: {all_ones} of {all} bits are 1");
+    println!("{what}: {count} of {of} attempts passed; {all_ones} of {all} secret bits that nobody guessed are 1");
+}
+
+fn bits_of(x: &Vector, count: usize) -> impl Iterator<Item = bool> {
+    let values = x.convert(Ring::of(count as u32)).to_u64s();
+    values.into_iter().flat_map(move |value| (0..count).map(move |bit| value >> bit & 1 == 1))
+}
+
+/// The honest party's factors a and b of a triple.
+async fn factors(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
+    let made = s.make(ctx, &Kind::Triple { bits: K as u32 }, 1).await?;
+    let share = |i: usize| Spdz2k::insecure_shared(&made.vectors[i]).share.clone();
+    Ok(bits_of(&share(0), K).chain(bits_of(&share(1), K)).collect())
+}
+
+/// Bits of the rows of the transfers of a triple: x, xh, y.
+fn rows() -> Vec<usize> {
+    let (width, noise) = weak().insecure_rows(Ring::of(K as u32));
+    assert_eq!(width, W);
+    let falling = |count: usize| (0..count).map(|weight| W - weight);
+    falling(K).chain(falling(W)).chain(vec![W; noise]).collect()
+}
+
+/// A correction that is off in this row by 2^bit.
+fn row_off(row: usize, bit: usize) -> Lie {
+    let bytes = |rows: &[usize]| rows.iter().map(|bits| bits.div_ceil(8)).sum::<usize>();
+    flipped(At::Length(bytes(&rows())), 8 * bytes(&rows()[..row]) + bit)
+}
+
+fn guesses_of_rows(attempts: usize) {
+    // Where it matters, the run goes on if the choice bit is 0; at the top, if the coin t is even, too.
+    for (what, row, bit, rate) in [
+        ("the lowest bit of x", 0, 0, 0.5),
+        ("the lowest bit of x, by the top bit of its correction", 0, W - 1, 0.75),
+        ("the highest bit of x", K - 1, 0, 0.5),
+        ("the lowest bit of xh", K, 0, 0.5),
+        ("a bit of y", K + W + 1, 0, 0.5),
+    ] {
+        let attempts = under_one_key(attempts, Some(row_off(row, bit)), |_| (), factors);
+        assert_balanced(&format!("a guess of {what}"), &attempts, rate, &[]);
+    }
+}
+
+fn guesses_of_b(attempts: usize) {
+    let with = |bit: usize| {
+        let begin = move |s: &Spdz2k| s.insecure_twist(Twist::Factor, By { bit: bit as u32, minus: false });
+        under_one_key(attempts, None, begin, factors)
+    };
+    // The run goes on where t B is even, or a multiple of 4: of B that is in beta.
+    assert_balanced("a guess of B modulo 2", &with(W - 1), 0.75, &[]);
+    assert_balanced("a guess of B modulo 4", &with(W - 2), 0.5, &[]);
+    // All of beta, and a bit of b.
+    let passed = with(W - 28).iter().flatten().count();
+    assert_eq!(passed, 0, "a guess of b that leaves beta out passes");
+}
+
+fn guesses_of_ands(attempts: usize) {
+    // Three buckets of eleven for 27 bits.
+    let lie = flipped(At::Length(16 * 33), 0);
+    let own = async |ctx: &Ctx, s: &Spdz2k| {
+        let made = s.make(ctx, &Kind::BitTriple, 3).await?;
+        let own = |bits| match Spdz2k::insecure_bits(bits) {
+            InsecureBits::Macs { own, .. } => own.to_bools(),
+            InsecureBits::Elements(_) => vec![],
+        };
+        Ok(made.bits.iter().flat_map(own).collect::<Vec<bool>>())
+    };
+    let attempts = under_one_key(attempts, Some(lie), |_| (), own);
+    assert_balanced("a guess of a factor of a leaky AND", &attempts, 0.5, &[]);
+}
+
+/// The honest party's key, and its part of what was made.
+fn guesses_of_alpha(sessions: usize) {
+    // Five elements of 28, 23, 18, 13, 8 and 3 bits: what is said of all digits but the first.
+    let lie = flipped(At::Length(18 + 15 + 12 + 9 + 5 + 2), 27);
+    let key = async |ctx: &Ctx, s: &Spdz2k| {
+        let made = s.make(ctx, &Kind::Random { bits: 1 }, 4).await?;
+        let key = Vector::from_u64s(Ring::of(32), &[s.insecure_alpha()]);
+        let own = Spdz2k::insecure_shared(&made.vectors[0]).share.convert(Ring::of(1));
+        Ok(bits_of(&key, 32).chain(bits_of(&own, 1)).collect())
+    };
+    // It goes on where chi is even, or the lowest bit of the second digit is 0.
+    assert_balanced("a guess of a bit of a digit of alpha", &in_sessions(sessions, lie, key), 0.75, &[5]);
+}
+
+fn guesses_of_delta(sessions: usize) {
+    // What is said of 31 trees, 256 transfers each.
+    let lie = flipped(At::Length(31 * 32), 0);
+    let key = async |ctx: &Ctx, s: &Spdz2k| {
+        s.make(ctx, &Kind::BitMask { owner: CHEAT }, 1).await?;
+        let delta = s.insecure_delta();
+        Ok((0..128).map(|bit| delta >> bit & 1 == 1).collect())
+    };
+    // The lowest bit is a constant; the next digit is 0 where the run goes on.
+    let attempts = in_sessions(sessions, lie, key);
+    assert_balanced("a guess of a digit of Delta", &attempts, 1.0 / 16.0, &[0, 4, 5, 6, 7]);
+}
+
+#[test]
+fn what_passes_says_nothing_of_what_nobody_guessed() {
+    guesses_of_rows(120);
+    guesses_of_b(120);
+    guesses_of_ands(120);
+}
+
+#[test]
+fn a_guess_of_a_digit_of_a_key_says_nothing_of_the_others() {
+    guesses_of_alpha(60);
+}
+
+#[test]
+#[ignore = "takes minutes: make adversary"]
+fn adversary_many_guesses_of_every_secret() {
+    guesses_of_rows(2000);
+    guesses_of_b(2000);
+    guesses_of_ands(2000);
+    guesses_of_alpha(600);
+    guesses_of_delta(1000);
+}

@@ -1,0 +1,23 @@
+//! Cheaters: links that lie, and parties that follow the protocol with other values than they should.
+//!
+//! | file | cheater |
+//! |---|---|
+//! | `offline` | one message in the making of correlations is changed, exchanged, held back or cut off |
+//! | `online` | the same of programs; of programs on real correlations, too |
+//! | `lies` | says, or takes, something else at one point of a protocol, and makes up for what it can |
+//! | `bits` | takes other bits with MACs than it should, or another Delta for each peer |
+//! | `forgeries` | the best known forgeries of openings, counted |
+//! | `guesses` | guesses a secret bit: whether a check passes may tell it that one, and no other one |
+//! | `sessions` | whatever it did: what the honest parties' keys do afterwards |
+//!
+//! At every honest party a run ends in an error, or its results are right, judged by plain values; correlations are put
+//! together from all parties' shares, with their tags. Nobody waits for ever: links tell where all wait.
+
+mod bits;
+mod forgeries;
+mod guesses;
+mod lies;
+mod offline;
+mod online;
+mod outcomes;
+mod sessions;

@@ -1,0 +1,182 @@
+//! After an abort, or a run that was cut off, keys are over: nothing is made again, and nothing more is said. Checks
+//! follow each other.
+
+use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
+use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
+use quorate_gadgets::Family;
+use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::{Kind, Params, Spdz2k};
+
+const KINDS: [Kind; 3] = [Kind::Triple { bits: 4 }, Kind::BitTriple, Kind::DaBit { bits: 4 }];
+
+/// What the honest party gets of a second request: under way, and in another run; and what it said to them.
+struct Second {
+    first: Error,
+    again: Option<Error>,
+    later: Option<Error>,
+    begun: Option<Error>,
+    said: usize,
+}
+
+fn second(kind: &Kind, what: What, message: usize) -> Option<Second> {
+    let liars = [Liar::default(), Liar::new(Lie { at: At::Number(message), what })];
+    let mut ends = over(lying(&liars), |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, Params::new(48, false)?, None).await);
+        let s = set_up.unwrap();
+        let liar = &liars[me];
+        liar.begin();
+        let (mut again, mut said) = (None, 0);
+        let done: Result<()> = run.phase(Phase::Offline, async |ctx| {
+            let made = s.make(ctx, kind, 1).await.map(drop);
+            if made.is_err() {
+                let before = liar.sent().len();
+                again = s.make(ctx, kind, 1).await.err();
+                said = liar.sent().len() - before;
+            }
+            made
+        });
+        run.finish();
+        let later = dry::run(me, 2, Phase::Offline, async |ctx: &Ctx| s.make(ctx, kind, 1).await.map(drop)).err();
+        let before = liar.sent().len();
+        let begun = party.begin_alone().err();
+        said += liar.sent().len() - before;
+        done.err().map(|first| Second { first, again, later, begun, said })
+    });
+    ends.swap_remove(0)
+}
+
+#[test]
+fn nothing_is_made_after_an_abort_or_a_run_that_was_cut_off() {
+    let mut found = [0; 2];
+    for kind in &KINDS {
+        for (what, message) in [
+            (What::Changed(Change::Bit(3)), 1),
+            (What::Changed(Change::Bit(3)), 5),
+            (What::Changed(Change::LastBit), 9),
+            (What::Shorter, 4),
+            (What::Gone, 2),
+            (What::Gone, 8),
+            (What::Silent, 6),
+            (What::Withheld, 9),
+        ] {
+            let Some(Second { first, again, later, begun, said }) = second(kind, what, message) else { continue };
+            let cut = matches!(first, Error::Net { .. });
+            let case = format!("{kind}, {what:?} at {message}: {first}");
+            assert!(cut || again.is_none() || again == Some(Error::Poisoned), "{case}");
+            assert!(later == Some(Error::Poisoned) && begun == Some(Error::Poisoned) && said == 0, "{case}");
+            found[usize::from(cut)] += 1;
+        }
+    }
+    println!("{} runs ended in an abort, {} were cut off", found[0], found[1]);
+    assert!(found[0] >= 9 && found[1] >= 6, "{found:?}");
+}
+
+/// Something is opened on two lanes, and then checked: on each lane, or on none of them.
+async fn two_checks(ctx: &Ctx, s: &Spdz2k, side_by_side: bool) -> Result<()> {
+    let ring = Ring::of(16);
+    let own = (ctx.me() == 0).then(|| Vector::from_u64s(ring, &[7]));
+    let x = s.input(ctx, 0, (ring, 1), own.as_ref()).await?;
+    let lane = async |ctx: Ctx| {
+        s.mul(&ctx, &x, &x).await?;
+        if side_by_side { s.check(&ctx).await.map(drop) } else { Ok(()) }
+    };
+    ctx.join(lane, lane).await?;
+    let checked = s.check(ctx).await?;
+    s.reveal(ctx, &checked, &x, None).await?;
+    s.check(ctx).await.map(drop)
+}
+
+/// How both parties end, and the lengths of what they said.
+fn checked_twice(side_by_side: bool, lie: Option<Lie>) -> (Vec<Result<()>>, [Vec<usize>; 2]) {
+    let liars = [Liar::default(), lie.map_or_else(Liar::default, Liar::new)];
+    let ends = over(lying(&liars), |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::insecure_set_up(ctx, Params::default(), None).await);
+        let s = set_up.unwrap();
+        liars[me].begin();
+        let done = run.phase(Phase::Online, async |ctx| two_checks(ctx, &s, side_by_side).await);
+        run.finish();
+        done
+    });
+    (ends, [0, 1].map(|party| liars[party].sent()))
+}
+
+/// Two checks are never under way at once: who reads what a failing one shows has alpha for the next one.
+#[test]
+fn a_check_is_not_begun_while_another_one_is_under_way() {
+    let (ends, _) = checked_twice(true, None);
+    let refused = |done: &Result<()>| matches!(done, Err(Error::Bug { what }) if what.contains("side by side"));
+    assert!(ends.iter().any(refused) && ends.iter().all(Result::is_err), "{ends:?}");
+}
+
+/// A party that reads the others' parts of the tags and keeps its own back hears nothing more.
+#[test]
+fn nothing_is_said_after_a_check_whose_last_opening_is_held_back() {
+    // 64 rows over Z_2^(16+64), and what opens them.
+    const OPENED: usize = 64 * 10 + 32;
+    let (done, said) = checked_twice(false, None);
+    assert_eq!(done, vec![Ok(()); 2]);
+    let first = said.each_ref().map(|said| said.iter().position(|&bytes| bytes == OPENED).unwrap());
+    assert!(said[0][first[0] + 1..].contains(&OPENED), "there are two checks");
+    for what in [What::Silent, What::Gone] {
+        let (done, said) = checked_twice(false, Some(Lie { at: At::Number(first[1]), what }));
+        assert!(matches!(done[0], Err(Error::Net { .. })), "{done:?}");
+        assert!(said[0].len() <= first[0] + 1, "{what:?}: {} messages", said[0].len());
+    }
+}
+
+/// A party that has seen a result says that its user stopped the run: the others do not draw again.
+#[test]
+fn a_run_that_a_peer_stops_after_it_saw_results_is_not_done_again() {
+    for (stops, tossed) in [(false, true), (true, false), (true, true)] {
+        let ends = over(lying(&[Liar::default(), Liar::default()]), |mut party| {
+            let me = party.me();
+            let mut run = party.begin_alone().unwrap();
+            let set_up =
+                run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, Params::new(48, false)?, None).await);
+            let s = set_up.unwrap();
+            run.finish();
+            let interrupt = party.interrupt_handle().unwrap();
+            let mut run = party.begin_alone().unwrap();
+            s.forget();
+            let done: Result<()> = run.phase(Phase::Online, async |ctx| {
+                if tossed {
+                    let own = (me == 0).then(|| Vector::from_u64s(Ring::of(8), &[7]));
+                    let x = s.input(ctx, 0, (Ring::of(8), 1), own.as_ref()).await?;
+                    let checked = s.check(ctx).await?;
+                    s.reveal(ctx, &checked, &x, None).await?;
+                }
+                ctx.broadcast(&[0]).await?;
+                if stops && me == 1 {
+                    interrupt.raise();
+                }
+                let waits = if stops { vec![(1 - me, 1)] } else { vec![] };
+                ctx.exchange_bytes(&[], &waits).await.map(drop)
+            });
+            run.finish();
+            if done.is_err() {
+                s.cut_off();
+            }
+            s.forget();
+            let make = async |ctx: &Ctx| s.make(ctx, &Kind::Random { bits: 8 }, 1).await.map(drop);
+            // Where keys are over, nobody has to be asked.
+            let later = match stops && tossed {
+                true => dry::run(me, 2, Phase::Offline, make).map(drop),
+                false => party.begin_alone().and_then(|mut run| {
+                    let made = run.phase(Phase::Offline, make);
+                    run.finish();
+                    made
+                }),
+            };
+            (done, later)
+        });
+        for (me, (done, later)) in ends.iter().enumerate() {
+            assert_eq!(done.is_err(), stops, "party {me}: {done:?}");
+            let expected = if stops && tossed { Err(Error::Poisoned) } else { Ok(()) };
+            assert_eq!(*later, expected, "party {me}, {stops}, {tossed}");
+        }
+    }
+}
