@@ -296,6 +296,11 @@ impl Spdz2k {
         self.keys.insecure_prove(number);
     }
 
+    /// As [`Keys::insecure_split`].
+    pub fn insecure_split(&self) {
+        self.keys.insecure_split();
+    }
+
     /// As [`Keys::insecure_flip`].
     pub fn insecure_flip(&self) {
         self.keys.insecure_flip();

@@ -49,6 +49,9 @@ pub struct Keys {
     /// Whether a cheater in a test takes another bit for a MAC than its element is, or than its part of zero.
     #[cfg(feature = "testing")]
     pub(crate) flips: Cell<bool>,
+    /// Whether a cheater in a test takes another bit towards party 0 than towards the others.
+    #[cfg(feature = "testing")]
+    pub(crate) splits: Cell<bool>,
     /// What a cheater in a test has in place of the first of its proven bits.
     #[cfg(feature = "testing")]
     pub(crate) no_bit: Cell<Option<u64>>,
@@ -191,6 +194,8 @@ impl Keys {
             other: Cell::new(None),
             #[cfg(feature = "testing")]
             flips: Cell::new(false),
+            #[cfg(feature = "testing")]
+            splits: Cell::new(false),
             #[cfg(feature = "testing")]
             no_bit: Cell::new(None),
             #[cfg(feature = "testing")]
@@ -371,6 +376,11 @@ impl Keys {
     /// From here on the first bit that is chosen for a MAC is another one than its element.
     pub fn insecure_flip(&self) {
         self.flips.set(true);
+    }
+
+    /// From here on the first bit of each batch towards all peers is another one towards party 0.
+    pub fn insecure_split(&self) {
+        self.splits.set(true);
     }
 
     /// From here on the first of the bits that this party proves is this number.

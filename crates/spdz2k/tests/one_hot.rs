@@ -103,9 +103,9 @@ fn others_are_found_before_the_other_party_sends_its_input() {
 /// still before that party sends its input.
 #[test]
 fn nor_does_a_lie_about_what_is_opened_help() {
-    // What it tells before: how it is set up, its input, its factors of squares. Behind squares less themselves is the
+    // What it tells before: how it is set up, its input, both factors of squares. Behind squares less themselves is the
     // sum less 1. It is 1, all of which is in its owner's share; the change takes it off.
-    let (ends, sent) = run(2, &[1, 1, 0], Some(Tampered::bit(3, LEN * K as usize)));
+    let (ends, sent) = run(2, &[1, 1, 0], Some(Tampered::bit(4, LEN * K as usize)));
     let checks = found(ends);
     assert!(!checks.is_empty() && checks.iter().all(|check| check.contains("tags of what was opened")), "{checks:?}");
     assert!(!sent);

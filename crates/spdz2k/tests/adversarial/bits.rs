@@ -10,8 +10,20 @@ use super::outcomes::is_found;
 #[test]
 fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
-        let ends = flipped(n, cheat, &Kind::EdaBit { bits: 8, ring: 8, cut: 0 });
+        let ends = lied(n, cheat, &Kind::EdaBit { bits: 8, ring: 8, cut: 0 }, Spdz2k::insecure_flip);
         assert!(ends.iter().all(is_found), "{ends:?}");
+    }
+}
+
+/// A party whose bits towards party 0 are not those towards the others.
+#[test]
+fn other_bits_for_each_peer_are_found() {
+    let kinds = [Kind::BitTriple, Kind::BitMask { owner: 1 }, Kind::BitZero, Kind::EdaBit { bits: 2, ring: 2, cut: 0 }];
+    for kind in kinds {
+        let ends = lied(3, 1, &kind, Spdz2k::insecure_split);
+        let check =
+            |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("same towards"));
+        assert!(ends.iter().all(is_found) && ends.iter().any(check), "{kind}: {ends:?}");
     }
 }
 
@@ -19,21 +31,21 @@ fn other_bits_than_were_proven_are_found() {
 #[test]
 fn sharings_that_are_not_of_zero_are_found() {
     for cheat in [0, 2] {
-        let ends = flipped(3, cheat, &Kind::BitZero);
+        let ends = lied(3, cheat, &Kind::BitZero, Spdz2k::insecure_flip);
         let check =
             |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("same towards"));
         assert!(ends.iter().all(is_found) && ends.iter().any(check), "{ends:?}");
     }
 }
 
-/// What parties have of twenty of a kind where one takes another bit than it should.
-fn flipped(n: usize, cheat: usize, kind: &Kind) -> Vec<Result<()>> {
+/// What parties have of twenty of a kind where one lies about a bit.
+fn lied(n: usize, cheat: usize, kind: &Kind, lie: fn(&Spdz2k)) -> Vec<Result<()>> {
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
             if ctx.me() == cheat {
-                s.insecure_flip();
+                lie(&s);
             }
             s.make(ctx, kind, 20).await
         });
