@@ -2,7 +2,7 @@
 //!
 //! | form | what a bit is | an AND takes, to each peer |
 //! |---|---|---|
-//! | with MACs ([`crate::macs`]) | the xor of all parties' bits, each with MACs towards all peers | a triple of 0.11 kB |
+//! | with MACs ([`crate::macs`]) | the xor of all parties' bits, with MACs towards all peers | a triple of 0.11 kB |
 //! | elements ([`crate::bits`]) | shares with tags over Z_2^(1+s) | a triple of 0.28 kB and more |
 
 use quorate_engine::{LinearBits, UpdateBits};

@@ -9,11 +9,11 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 1 | 1 | C = y D + K(y) + M(y); send each peer j G_j = H(K_j(x)) + H(K_j(x) + D) + C |
-//! | 2 | 1 | S = x C + r D + K(r) + M(r) + sum over j of H(K_j(x)) + H(M_j(x)) + x (G of j); send d, its lowest bit |
+//! | 2 | 1 | S = x C + r D + K(r) + M(r) + sum of H(K_j(x)) + H(M_j(x)) + x (G of j); send d, its lowest bit |
 //! | 3 | 2; 5 if n > 2 | T = S + (sum of all d) D: the T of all parties add up to 0 |
 //!
-//! z = r + sum of all d is x y. All C add up to y times the sum of all D, so all S add up to x y + r times that, and its
-//! lowest bit is 1. A wrong G changes S where the peer's own x is 1: that is the leak, and step 3 finds it.
+//! z = r + sum of all d is x y. All C add up to y times the sum of all D, so all S add up to x y + r times that, and
+//! its lowest bit is 1. A wrong G changes S where the peer's own x is 1: that is the leak, and step 3 finds it.
 //!
 //! Step 3 of two parties: they have the same T; they compare hashes over the batch, committed first. Of more:
 //!

@@ -15,15 +15,15 @@ fn other_bits_than_were_proven_are_found() {
     }
 }
 
-/// A party whose bits towards party 0 are not those towards the others.
+/// A party whose bits towards party 0 are not those towards the others. It is party 0 that finds them; where nothing
+/// comes after, others may be done before they hear of it.
 #[test]
 fn other_bits_for_each_peer_are_found() {
     let kinds = [Kind::BitTriple, Kind::BitMask { owner: 1 }, Kind::BitZero, Kind::EdaBit { bits: 2, ring: 2, cut: 0 }];
     for kind in kinds {
         let ends = lied(3, 1, &kind, Spdz2k::insecure_split);
-        let check =
-            |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("same towards"));
-        assert!(ends.iter().all(is_found) && ends.iter().any(check), "{kind}: {ends:?}");
+        let found = matches!(ends[0], Err(Error::Cheating { check }) if check.contains("same towards"));
+        assert!(found, "{kind}: {ends:?}");
     }
 }
 
