@@ -266,6 +266,11 @@ impl Spdz2k {
         self.keys.insecure_prove(number);
     }
 
+    /// As [`Keys::insecure_tell`].
+    pub fn insecure_tell(&self, by: i128) {
+        self.keys.insecure_tell(by);
+    }
+
     /// As [`Keys::insecure_flip`].
     pub fn insecure_flip(&self) {
         self.keys.insecure_flip();
