@@ -301,6 +301,11 @@ impl Spdz2k {
         self.keys.insecure_split();
     }
 
+    /// As [`Keys::insecure_tell`].
+    pub fn insecure_tell(&self, by: i128) {
+        self.keys.insecure_tell(by);
+    }
+
     /// As [`Keys::insecure_flip`].
     pub fn insecure_flip(&self) {
         self.keys.insecure_flip();

@@ -46,6 +46,9 @@ pub struct Keys {
     /// Which of the values of a one-sided triple a cheater in a test authenticates otherwise, and by how much.
     #[cfg(feature = "testing")]
     pub(crate) other: Cell<Option<(usize, i128)>>,
+    /// What a cheater in a test adds to what it alone tells of values.
+    #[cfg(feature = "testing")]
+    pub(crate) tells: Cell<i128>,
     /// Whether a cheater in a test takes another bit for a MAC than its element is, or than its part of zero.
     #[cfg(feature = "testing")]
     pub(crate) flips: Cell<bool>,
@@ -192,6 +195,8 @@ impl Keys {
             lie: Cell::new(0),
             #[cfg(feature = "testing")]
             other: Cell::new(None),
+            #[cfg(feature = "testing")]
+            tells: Cell::new(0),
             #[cfg(feature = "testing")]
             flips: Cell::new(false),
             #[cfg(feature = "testing")]
@@ -371,6 +376,11 @@ impl Keys {
     /// of c~, of ch~, beta, b, a share of c, in this order; c of a triple that one party knows is the next.
     pub fn insecure_mislead(&self, which: usize, by: i128) {
         self.other.set(Some((which, by)));
+    }
+
+    /// From here on what this party alone tells of values is off by so much, and it goes on with that.
+    pub fn insecure_tell(&self, by: i128) {
+        self.tells.set(by);
     }
 
     /// From here on the first bit that is chosen for a MAC is another one than its element.

@@ -1,7 +1,7 @@
 //! Programs with every opening checked: right results, at the cost of a dry run, and what is told says nothing.
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
+use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Params, Spdz2k};
@@ -149,4 +149,32 @@ fn nothing_is_revealed_after_a_product_that_was_not_checked() {
         done
     });
     assert!(refused.iter().any(|done| matches!(done, Err(Error::Bug { .. }))));
+}
+
+/// A party that tells another difference than it has, and goes on with that, would have another factor than it input.
+#[test]
+fn an_owner_that_tells_another_difference_is_found() {
+    for (n, own, by) in [(2, false, 1), (2, true, 1 << 63), (3, false, 1 << 63), (3, true, 1)] {
+        let ends = parties(n, |mut party| {
+            let me = party.me();
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Online, async |ctx| {
+                let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
+                s.insecure_tell(if me == 1 { by } else { 0 });
+                let ring = Ring::of(64);
+                let own_value = |owner: usize| (me == owner).then(|| Vector::from_i64s(ring, &VALUES));
+                let x = s.input(ctx, 1, (ring, 3), own_value(1).as_ref()).await?;
+                let y = s.input(ctx, 0, (ring, 3), own_value(0).as_ref()).await?;
+                s.mul(ctx, &x, if own { &x } else { &y }).await?;
+                s.check(ctx).await.map(|_| ())
+            });
+            run.finish();
+            done
+        });
+        let tags = |error: &Error| matches!(error, Error::Cheating { check } if check.contains("tags"));
+        let is_found = |error: &Error| tags(error) || matches!(error, Error::Aborted { cause: Cause::Cheating, .. });
+        let others: Vec<_> = ends.iter().enumerate().filter(|(me, _)| *me != 1).map(|(_, done)| done).collect();
+        assert!(others.iter().all(|done| done.as_ref().is_err_and(is_found)), "{by} of {n}: {ends:?}");
+        assert!(others.iter().any(|done| done.as_ref().is_err_and(tags)), "{by} of {n}: {ends:?}");
+    }
 }
