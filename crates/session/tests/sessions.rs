@@ -119,7 +119,7 @@ fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed(
             let mut running = session.run(&[(y, None)]).unwrap();
             // Rounds enough for a toss.
             let tossed = Duration::from_millis(if stopped_in == Phase::Offline { 600 } else { 5 });
-            while !running.wait(tossed) && !running.progress().is_some_and(|(phase, _)| phase == stopped_in) {}
+            while !running.wait(tossed) && running.progress().is_none_or(|(phase, _)| phase != stopped_in) {}
             assert!(!running.wait(Duration::ZERO), "it was stopped in the {stopped_in} phase");
         }
         for _ in 0..2 {
