@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use quorate_engine::Phase;
 use quorate_graph::{BinaryOp, Bound, Dtype, Fault, Network, NodeId, Source};
 use quorate_session::{Data, LocalOptions, Options, Protocol, Session, SessionError};
 
@@ -97,31 +98,35 @@ fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
     assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
 }
 
-/// Coins are tossed while correlations are made: a cheater could stop such runs until the coins suit it. So keys end
-/// with the run, and a second request is told.
+/// Coins are tossed while correlations are made: a cheater could stop runs until they suit it, or how rows are moved.
+/// So keys end with a run that is stopped after that, and a second request is told.
 #[test]
-fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_while_correlations_are_made() {
-    let mut session = Session::local(LocalOptions {
-        protocol: Protocol::Spdz2k,
-        parties: 2,
-        network: Some(Network::new(40.0, 1000.0).unwrap()),
-        insecure_seed: None,
-        check: false,
-        options: Options::default(),
-    })
-    .unwrap();
-    let x = input(&mut session, 0, &[1, 2, 3]).unwrap();
-    let y = product(&mut session, x, x);
-    {
-        let mut running = session.run(&[(y, None)]).unwrap();
-        assert!(!running.wait(Duration::from_millis(900)));
-    }
-    for _ in 0..2 {
-        let refused = reveal(&mut session, y).unwrap_err().to_string();
-        assert!(
-            refused.contains("this session can no longer be used") && refused.contains("Open a new one"),
-            "{refused}"
-        );
+fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed() {
+    for stopped_in in [Phase::Offline, Phase::Online] {
+        let mut session = Session::local(LocalOptions {
+            protocol: Protocol::Spdz2k,
+            parties: 2,
+            network: Some(Network::new(40.0, 1000.0).unwrap()),
+            insecure_seed: None,
+            check: false,
+            options: Options::default(),
+        })
+        .unwrap();
+        let x = input(&mut session, 0, &[1, 2, 3]).unwrap();
+        // So many rounds that it is not over before it is stopped.
+        let y = (0..12).fold(x, |y, _| product(&mut session, y, x));
+        {
+            let mut running = session.run(&[(y, None)]).unwrap();
+            // Rounds enough for a toss.
+            let tossed = Duration::from_millis(if stopped_in == Phase::Offline { 600 } else { 5 });
+            while !running.wait(tossed) && running.progress().is_none_or(|(phase, _)| phase != stopped_in) {}
+            assert!(!running.wait(Duration::ZERO), "it was stopped in the {stopped_in} phase");
+        }
+        for _ in 0..2 {
+            let refused = reveal(&mut session, y).unwrap_err().to_string();
+            let says = |what: &str| refused.contains(what);
+            assert!(says("this session can no longer be used") && says("Open a new one"), "{stopped_in}: {refused}");
+        }
     }
 }
 

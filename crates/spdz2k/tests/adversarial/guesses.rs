@@ -12,8 +12,8 @@ use quorate_spdz2k::{By, InsecureBits, Kind, Params, Spdz2k, Twist};
 /// Who cheats, and whose secrets are at stake.
 const CHEAT: usize = 0;
 const HONEST: usize = 1;
-/// What a fair coin exceeds once in some hundred thousand times.
-const CHI_SQUARE: f64 = 20.0;
+/// What a fair coin exceeds once in twenty million times.
+const CHI_SQUARE: f64 = 30.0;
 /// k of triples, and W with keys of 32 bits.
 const K: usize = 4;
 const W: usize = K + 54;
@@ -98,7 +98,7 @@ fn in_sessions(
 fn assert_balanced(what: &str, attempts: &[Attempt], rate: f64, guessed: &[usize]) {
     let passed: Vec<&Vec<bool>> = attempts.iter().flatten().collect();
     let (count, of) = (passed.len() as f64, attempts.len() as f64);
-    let spread = 4.5 * (of * rate * (1.0 - rate)).sqrt() + 1.0;
+    let spread = 5.5 * (of * rate * (1.0 - rate)).sqrt() + 1.0;
     assert!((count - of * rate).abs() <= spread, "{what}: {count} of {of} passed, {rate} expected");
     let Some(bits) = passed.first().map(|bits| bits.len()) else { return };
     let is_fair = |ones: usize, all: f64| (ones as f64 - all / 2.0).powi(2) / (all / 4.0) < CHI_SQUARE;

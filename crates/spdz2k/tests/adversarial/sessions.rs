@@ -70,7 +70,7 @@ fn nothing_is_made_after_an_abort_or_a_run_that_was_cut_off() {
         }
     }
     println!("{} runs ended in an abort, {} were cut off", found[0], found[1]);
-    assert!(found[0] >= 9 && found[1] >= 6, "{found:?}");
+    assert!(found[0] > 5 && found[1] > 5, "{found:?}");
 }
 
 /// Something is opened on two lanes, and then checked: on each lane, or on none of them.
