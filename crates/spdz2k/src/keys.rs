@@ -9,10 +9,10 @@ use quorate_ot::{Options, Ot};
 use quorate_ring::{Vector, Wiped};
 use zeroize::Zeroizing;
 
+#[cfg(feature = "testing")]
+use crate::deviate::Step;
 use crate::params::Params;
 
-/// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
-const DIGIT_BITS: u32 = 5;
 const SEED_BYTES: usize = 32;
 
 /// One party's keys for a session. After an error they are to be dropped: nothing is authenticated under them again.
@@ -37,6 +37,9 @@ pub struct Keys {
     /// What a cheater in a test adds to its factors towards party 0.
     #[cfg(feature = "testing")]
     pub(crate) lie: Cell<i128>,
+    /// Where a cheater in a test deviates, and by how much.
+    #[cfg(feature = "testing")]
+    pub(crate) deviation: Cell<Option<(Step, i128)>>,
     /// Whether a cheater in a test takes another bit for a MAC than its element is.
     #[cfg(feature = "testing")]
     pub(crate) flips: Cell<bool>,
@@ -148,7 +151,7 @@ impl Keys {
         private: &Seed,
         session: SessionId,
     ) -> Result<Keys> {
-        let digits = Digits::new(params.key_bits(), DIGIT_BITS)?;
+        let digits = Digits::new(params.key_bits(), params.digit_bits())?;
         Ok(Keys {
             parties,
             me,
@@ -164,6 +167,8 @@ impl Keys {
             making: Cell::default(),
             #[cfg(feature = "testing")]
             lie: Cell::new(0),
+            #[cfg(feature = "testing")]
+            deviation: Cell::new(None),
             #[cfg(feature = "testing")]
             flips: Cell::new(false),
             #[cfg(feature = "testing")]

@@ -16,6 +16,7 @@
 //! | authentication of what a party knows | `authenticate` | 4 | |
 //! | openings of whole words, and their check | `words` | 5 | |
 //! | multiplication triples | `triple` | 37 | |
+//! | the same from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits of two parties with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 12 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
@@ -31,16 +32,19 @@ mod authenticate;
 mod bits;
 mod bittriple;
 mod bucket;
+mod bucket_triple;
 mod check;
 mod coins;
 #[cfg(feature = "testing")]
 mod dealer;
+mod deviate;
 mod edabit;
 mod family;
 mod forms;
 mod input;
 mod keys;
 mod leaky;
+mod leaky_triple;
 mod link;
 mod macs;
 mod make;
@@ -51,17 +55,22 @@ pub mod params;
 mod party;
 mod proved;
 mod randbit;
+mod sacrifice;
 mod shared;
 mod sharing;
 mod shuffle;
 mod stock;
 mod tagged;
 mod tinyot;
+mod transfers;
 mod triple;
+mod two_keys;
 mod words;
 
 #[cfg(feature = "testing")]
 pub use dealer::InsecureBits;
+#[cfg(feature = "testing")]
+pub use deviate::Step;
 pub use forms::SharedBits;
 pub use keys::Keys;
 pub use params::Params;

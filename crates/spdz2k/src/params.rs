@@ -17,6 +17,22 @@ use quorate_ring::Ring;
 pub struct Params {
     key_bits: u32,
     bits: BitForms,
+    triples: TripleForm,
+    digit_bits: u32,
+}
+
+/// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
+const DIGIT_BITS: u32 = 5;
+
+/// How multiplication triples are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TripleForm {
+    /// Ours, with a division (`triple`).
+    T3,
+    /// From published parts (`bucket_triple`).
+    Buckets,
+    /// Ours, without a division (`two_keys`).
+    TwoKeys,
 }
 
 /// In which form bits are, and what is made of them.
@@ -32,7 +48,7 @@ enum BitForms {
 
 impl Default for Params {
     fn default() -> Self {
-        Params { key_bits: 64, bits: BitForms::Auto }
+        Params::with_keys(64)
     }
 }
 
@@ -43,7 +59,7 @@ impl Params {
     /// [`Misuse`] for another number.
     pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
         match (key_bits, allow_weak) {
-            (64 | 48, _) | (32, true) => Ok(Params { key_bits, bits: BitForms::Auto }),
+            (64 | 48, _) | (32, true) => Ok(Params::with_keys(key_bits)),
             (32, false) => {
                 let what = "mac=32 gives 26 bits of statistical security, 40 are usual: take 48, or allow_weak";
                 Err(Misuse::Other { what }.into())
@@ -55,7 +71,36 @@ impl Params {
     /// Keys so short that forgeries pass often enough to be counted.
     #[cfg(feature = "testing")]
     pub fn insecure(key_bits: u32) -> Params {
-        Params { key_bits, bits: BitForms::Auto }
+        Params::with_keys(key_bits)
+    }
+
+    fn with_keys(key_bits: u32) -> Params {
+        Params { key_bits, bits: BitForms::Auto, triples: TripleForm::T3, digit_bits: DIGIT_BITS }
+    }
+
+    /// The same with keys in digits of a bit: the published form of authentication, COPE of Cramer et al. 2018.
+    #[cfg(feature = "testing")]
+    pub fn with_cope(self) -> Params {
+        Params { digit_bits: 1, ..self }
+    }
+
+    /// The same with multiplication triples from published parts only.
+    pub fn with_triples_in_buckets(self) -> Params {
+        Params { triples: TripleForm::Buckets, ..self }
+    }
+
+    /// The same with multiplication triples that need no division.
+    pub fn with_triples_under_two_keys(self) -> Params {
+        Params { triples: TripleForm::TwoKeys, ..self }
+    }
+
+    pub(crate) fn triples(self) -> TripleForm {
+        self.triples
+    }
+
+    /// f: bits of a digit of the keys in authentication.
+    pub(crate) fn digit_bits(self) -> u32 {
+        self.digit_bits
     }
 
     /// The same with bits as elements, whatever the number of parties.

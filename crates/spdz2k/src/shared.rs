@@ -32,6 +32,11 @@ impl Shared {
         self
     }
 
+    pub(crate) fn concat(parts: &[&Shared]) -> Shared {
+        let all = |of: fn(&Shared) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
+        Shared { share: all(|part| &part.share), tag: all(|part| &part.tag) }
+    }
+
     pub(crate) fn plus(self, other: &Shared) -> Shared {
         self.zip(other, Vector::add_assign)
     }

@@ -28,13 +28,14 @@ use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::keys::Keys;
+use crate::params::TripleForm;
+use crate::sacrifice::zero_below;
 use crate::shared::{Shared, blank, sum};
 use crate::words::{Opened, is_zero};
 
 /// Triples that are made together: what they take on the way is some 20 kB each, 80 MB in all.
 const BATCH: usize = 4096;
 
-const SACRIFICE: &str = "the sacrifice of multiplication triples";
 const REMAINDERS: &str = "the remainders of multiplication triples";
 const DIVIDED: &str = "the divided multiplication triples";
 
@@ -46,6 +47,18 @@ pub struct Triples {
     pub b: Shared,
     /// c = a b mod 2^k.
     pub c: Shared,
+}
+
+impl Triples {
+    /// What a function makes of all three.
+    pub(crate) fn map(&self, function: impl Fn(&Shared) -> Shared) -> Triples {
+        Triples { a: function(&self.a), b: function(&self.b), c: function(&self.c) }
+    }
+
+    pub(crate) fn concat(parts: &[Triples]) -> Triples {
+        let all = |of: fn(&Triples) -> &Shared| Shared::concat(&parts.iter().map(of).collect::<Vec<_>>());
+        Triples { a: all(|part| &part.a), b: all(|part| &part.b), c: all(|part| &part.c) }
+    }
 }
 
 /// The bits of the OTs' rows: of x, of xh, of y.
@@ -125,16 +138,20 @@ impl Keys {
             return Ok(Triples { a, b, c });
         }
         let mut parts = Vec::new();
-        for start in (0..len).step_by(BATCH) {
-            parts.push(self.batch_of_triples(ctx, ring, BATCH.min(len - start)).await?);
+        match self.params.triples() {
+            TripleForm::Buckets => return self.triples_in_buckets(ctx, ring, len).await,
+            TripleForm::TwoKeys => {
+                for start in (0..len).step_by(BATCH) {
+                    parts.push(self.batch_under_two_keys(ctx, ring, BATCH.min(len - start)).await?);
+                }
+            }
+            TripleForm::T3 => {
+                for start in (0..len).step_by(BATCH) {
+                    parts.push(self.batch_of_triples(ctx, ring, BATCH.min(len - start)).await?);
+                }
+            }
         }
-        let all = |of: fn(&Triples) -> &Shared| {
-            let concat = |of_shared: fn(&Shared) -> &Vector| {
-                Vector::concat(&parts.iter().map(|part| of_shared(of(part))).collect::<Vec<_>>())
-            };
-            Shared { share: concat(|shared| &shared.share), tag: concat(|shared| &shared.tag) }
-        };
-        Ok(Triples { a: all(|part| &part.a), b: all(|part| &part.b), c: all(|part| &part.c) })
+        Ok(Triples::concat(&parts))
     }
 
     async fn batch_of_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
@@ -147,10 +164,7 @@ impl Keys {
 
         // Step 3.
         for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
-            let mut above = Wiped(self.own(ctx, words, len));
-            above.shl(values.bits());
-            above.add_assign(&Wiped(value.convert(words)));
-            std::mem::swap(value, &mut above);
+            *value = self.lifted(ctx, value, words);
         }
         let a = Wiped(made.a.convert(words));
         let own: [&Vector; 6] = [&a, &made.a_hat, &made.c, &made.c_hat, &factor.beta, &factor.b];
@@ -175,7 +189,7 @@ impl Keys {
     }
 
     /// Uniform elements that this party alone knows.
-    fn own(&self, ctx: &Ctx, ring: Ring, len: usize) -> Vector {
+    pub(crate) fn own(&self, ctx: &Ctx, ring: Ring, len: usize) -> Vector {
         let mut drawn: Vector = ctx.randomness().stream(&self.private).draw((ring, len));
         Module::reduce(&mut drawn);
         drawn
@@ -239,7 +253,7 @@ impl Keys {
 
     /// What goes into the transfers towards a peer: the factors; a cheater in a test adds to them.
     #[cfg_attr(not(feature = "testing"), allow(unused_variables))]
-    fn told(&self, own: &Vector, peer: usize) -> Wiped<Vector> {
+    pub(crate) fn told(&self, own: &Vector, peer: usize) -> Wiped<Vector> {
         #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
         let mut told = Wiped(own.clone());
         #[cfg(feature = "testing")]
@@ -250,7 +264,11 @@ impl Keys {
     }
 
     /// The same work with every peer, side by side; a lane for each pair of parties.
-    async fn with_each_peer<T>(&self, ctx: &Ctx, work: impl AsyncFn(Ctx, usize) -> Result<T>) -> Result<Vec<T>> {
+    pub(crate) async fn with_each_peer<T>(
+        &self,
+        ctx: &Ctx,
+        work: impl AsyncFn(Ctx, usize) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let pairs: Vec<(usize, usize)> = (0..self.parties).flat_map(|i| (0..i).map(move |j| (j, i))).collect();
         let peers = self.peers();
         let lane = async |ctx: Ctx, i: usize| {
@@ -268,15 +286,8 @@ impl Keys {
 
     /// Step 4.
     async fn sacrifice(&self, ctx: &Ctx, values: Ring, [a, a_hat, c, c_hat, b]: [&Shared; 5]) -> Result<()> {
-        let (words, len) = (a.share.ring(), a.share.len());
-        let mut coins = Coins::toss(ctx, &self.session).await?;
-        let t = coins.draw(self.params.inner_bits() + 1, (words, 1)).broadcast_scalar(len);
-        let rho = self.open_words(ctx, &a.times(&t).minus(a_hat)).await?;
-        self.check_words(ctx, &[&rho], SACRIFICE).await?;
-        let rest = c.times(&t).minus(c_hat).minus(&b.times(&rho.value));
-        let rest = self.commit_and_open_words(ctx, &rest).await?;
-        self.check_words(ctx, &[&rest], SACRIFICE).await?;
-        zero_below(ctx, &rest, values, SACRIFICE)
+        let challenge = self.challenge(ctx, self.params.inner_bits() + 1, [a, a_hat]).await?;
+        self.sacrificed(ctx, (values, 0), &challenge, [c, c_hat, b]).await
     }
 
     /// Step 5: every party's beta, by party, and what each peer's part leaves, by peer.
@@ -344,12 +355,4 @@ fn negated(x: &Vector) -> Wiped<Vector> {
     let mut negated = Wiped(x.clone());
     negated.neg_assign();
     negated
-}
-
-/// Refuses words that are not zero modulo the size of a smaller ring.
-fn zero_below(ctx: &Ctx, opened: &Opened, ring: Ring, check: &'static str) -> Result<()> {
-    match ctx.is_dry() || is_zero(&opened.value.convert(ring)) {
-        true => Ok(()),
-        false => Err(Error::Cheating { check }),
-    }
 }

@@ -1,0 +1,128 @@
+//! Triples from published parts only: buckets of triples of which b may leak, put together after a toss.
+//!
+//! **Source**: the triples of Cramer et al. 2018 (ePrint 2018/482), Fig. 8, in buckets as those of Nielsen et al. 2012
+//! (TinyOT, ePrint 2011/091). **Model**: malicious, all but one. **Notation**: N buckets of B; leaky triples a_j, b_j,
+//! c_j of a bucket, of which b_j mod 2^i may be known, with probability 2^-i where the run goes on.
+//!
+//! | step | rounds, n = 2 | what |
+//! |---|---|---|
+//! | 1 | 23 for each 4096 | N B leaky triples (`leaky_triple`); all have passed their checks |
+//! | 2 | 2 | toss which go into which bucket |
+//! | 3 | 5 | open d_j = a_0 - a_j modulo 2^(k+s), and check; a = a_0, b = sum b_j, c = c_0 + sum (c_j + d_j b_j) |
+//!
+//! b leaks only if all of its bucket do. Of l triples that leak, all pass with probability 2^-l at most; that is N C(l,
+//! B) / C(N B, B) 2^-l, and the sizes are such that it is at most 2^-sg' for every l. Of a, whose upper bits are as
+//! uniform as its lower ones, differences show nothing.
+//!
+//! Bytes to each peer for a triple, k = s = 64: 37 kB in a batch of 200 000 or more, 56 kB in one of a thousand.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ring::Ring;
+
+use crate::coins::Coins;
+use crate::deviate::Step;
+use crate::keys::Keys;
+use crate::shared::Shared;
+use crate::triple::Triples;
+
+/// Most buckets of one batch: of each of their triples some 100 bytes are kept, 100 MB in all for k = s = 64.
+const MOST: usize = 1 << 18;
+
+/// Leaky triples that are made together: what they take on the way is some 20 kB each, 80 MB in all.
+const BATCH: usize = 4096;
+
+const DIFFERENCES: &str = "the differences of multiplication triples";
+
+/// By bits of security: the fewest buckets of 3, 4, .. 30 triples that are safe.
+const LEAST: [(u32, [usize; 28]); 3] = [
+    (
+        58,
+        [
+            141_477_909,
+            194_771,
+            7_225,
+            1_002,
+            269,
+            105,
+            53,
+            31,
+            20,
+            14,
+            11,
+            9,
+            7,
+            6,
+            5,
+            5,
+            4,
+            4,
+            4,
+            3,
+            3,
+            3,
+            3,
+            3,
+            3,
+            3,
+            3,
+            2,
+        ],
+    ),
+    (43, [781_563, 6_088, 538, 126, 48, 25, 15, 10, 8, 6, 5, 4, 4, 4, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2]),
+    (27, [3_054, 152, 35, 15, 8, 6, 5, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1]),
+];
+
+/// How many buckets of how many, for at least so many triples: what makes the fewest leaky ones. Unknown bits of
+/// security count as the most.
+fn sizes(len: usize, security_bits: u32) -> (usize, usize) {
+    let (_, least) = LEAST.iter().find(|(bits, _)| *bits == security_bits).unwrap_or(&LEAST[0]);
+    let enough = (3..).zip(least).map(|(size, &least)| (len.max(least), size));
+    enough.min_by_key(|(count, size)| count * size).unwrap_or((len, 58))
+}
+
+impl Keys {
+    /// Triples over Z_2^k.
+    pub(crate) async fn triples_in_buckets(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+        let mut parts = Vec::new();
+        for start in (0..len).step_by(MOST) {
+            parts.push(self.batch_in_buckets(ctx, ring, MOST.min(len - start)).await?);
+        }
+        Ok(Triples::concat(&parts))
+    }
+
+    async fn batch_in_buckets(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+        let (count, size) = sizes(len, self.params.inner_bits());
+        let all = count * size;
+        let mut parts = Vec::new();
+        for start in (0..all).step_by(BATCH) {
+            parts.push(self.leaky_triples(ctx, ring, BATCH.min(all - start)).await?);
+        }
+        let leaky = Triples::concat(&parts);
+        drop(parts);
+        let made = self.combined(ctx, &leaky, (count, size)).await?;
+        Ok(made.map(|shared| shared.map(|vector| vector.slice(0..len))))
+    }
+
+    /// Steps 2 and 3.
+    async fn combined(&self, ctx: &Ctx, leaky: &Triples, (count, size): (usize, usize)) -> Result<Triples> {
+        let order = Coins::toss(ctx, &self.session).await?.permutation(count * size);
+        let member = |part: &Shared, j: usize| {
+            part.map(|vector| match &order {
+                Some(order) => vector.gather(&order[j * count..(j + 1) * count]),
+                None => vector.slice(0..count),
+            })
+        };
+        let [a, mut b, mut c] = [&leaky.a, &leaky.b, &leaky.c].map(|part| member(part, 0));
+        let differences: Vec<Shared> = (1..size).map(|j| a.clone().minus(&member(&leaky.a, j))).collect();
+        let differences = self.off(Step::Difference, Shared::concat(&differences.iter().collect::<Vec<_>>()));
+        let opened = self.open_words(ctx, &differences).await?;
+        self.check_words(ctx, &[&opened], DIFFERENCES).await?;
+        for j in 1..size {
+            let [other_b, other_c] = [&leaky.b, &leaky.c].map(|part| member(part, j));
+            let difference = opened.value.slice((j - 1) * count..j * count);
+            c = c.plus(&other_c).plus(&other_b.times(&difference));
+            b = b.plus(&other_b);
+        }
+        Ok(Triples { a, b, c })
+    }
+}
