@@ -104,7 +104,7 @@ impl Keys {
     }
 
     /// Steps 2 and 3.
-    async fn combined(&self, ctx: &Ctx, leaky: &Triples, (count, size): (usize, usize)) -> Result<Triples> {
+    pub(crate) async fn combined(&self, ctx: &Ctx, leaky: &Triples, (count, size): (usize, usize)) -> Result<Triples> {
         let order = Coins::toss(ctx, &self.session).await?.permutation(count * size);
         let member = |part: &Shared, j: usize| {
             part.map(|vector| match &order {
@@ -124,5 +124,37 @@ impl Keys {
             b = b.plus(&other_b);
         }
         Ok(Triples { a, b, c })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::tests::{is_safe, least};
+
+    /// The table of the design, and that every entry is the least that is safe.
+    #[test]
+    fn buckets_are_as_large_as_the_bound_wants() {
+        for (bits, size, from, to) in [(40, 3, 2.7e5, 2.9e5), (57, 4, 1.5e5, 1.65e5)] {
+            let least = least(size, bits) as f64;
+            assert!((from..to).contains(&least), "{bits} bits, buckets of {size}: {least}");
+        }
+        for (bits, all) in LEAST {
+            // What takes more than a batch is looked at elsewhere.
+            let computed = (3..).zip(all).filter(|(_, least)| *least <= MOST).map(|(size, _)| least(size, bits));
+            assert!(computed.eq(all.into_iter().filter(|least| *least <= MOST)), "{bits} bits");
+        }
+    }
+
+    #[test]
+    fn every_demand_is_safe_and_small_ones_take_larger_buckets() {
+        for bits in [58, 43, 27] {
+            for len in [1, 2, 3, 10, 100, 1000, 10_000, MOST] {
+                let (count, size) = sizes(len, bits);
+                assert!(count >= len && is_safe(count, size, bits), "{len} at {bits} bits: {count} of {size}");
+            }
+        }
+        let all = [1, 10, 1000, 20_000, 200_000].map(|len| sizes(len, 58));
+        assert_eq!(all, [(2, 30), (10, 14), (1002, 6), (20_000, 5), (200_000, 4)]);
     }
 }

@@ -30,7 +30,7 @@ use quorate_ring::{Ring, Vector, Wiped};
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::shared::blank;
+use crate::shared::{Shared, blank};
 use crate::transfers::{Multiplier, Transferred};
 use crate::triple::Triples;
 
@@ -87,6 +87,11 @@ impl Sums {
     }
 }
 
+/// Z_2^(k+sg').
+fn products_with_b(params: Params, ring: Ring) -> Ring {
+    Ring::of(ring.bits() + params.inner_bits())
+}
+
 /// What a party has after step 2: of a and of ahat.
 struct Products {
     factors: [Wiped<Vector>; 2],
@@ -94,25 +99,32 @@ struct Products {
     of_b: [Wiped<Vector>; 2],
 }
 
+/// a, ahat, kappa, u, uh, b, c, ch.
+type Authenticated = [Shared; 8];
+
 impl Keys {
     /// Triples over Z_2^k.
     pub(crate) async fn batch_under_two_keys(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
         let params = self.params;
-        let (values, words) = (params.values(ring), params.words(ring));
-        let products = Ring::of(ring.bits() + params.inner_bits());
+        let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = self.multiplied_by_two(ctx, ring, len).await?;
+        let challenge = self.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+        // Before this has passed nothing is opened that depends on b.
+        self.sacrificed(ctx, (params.values(ring), 0), &challenge, [&u, &u_hat, &kappa]).await?;
+        self.sacrificed(ctx, (products_with_b(params, ring), 1), &challenge, [&c, &c_hat, &b]).await?;
+        let shares = params.shares(ring);
+        Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
+    }
+
+    /// Steps 1 to 3.
+    async fn multiplied_by_two(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Authenticated> {
+        let (values, words) = (self.params.values(ring), self.params.words(ring));
         let [kappa, b] = [values, words].map(|ring| Wiped(self.own(ctx, ring, len)));
-        let made = self.products_of_two(ctx, ring, [&kappa, &Wiped(b.convert(products))]).await?;
+        let short_b = Wiped(b.convert(products_with_b(self.params, ring)));
+        let made = self.products_of_two(ctx, ring, [&kappa, &short_b]).await?;
         let [[a, a_hat], [u, u_hat], [c, c_hat]] = [&made.factors, &made.of_kappa, &made.of_b]
             .map(|both| [Wiped(both[0].convert(words)), self.lifted(ctx, &both[1], words)]);
         let kappa = Wiped(kappa.convert(words));
-        let own = [a, a_hat, kappa, u, u_hat, b, c, c_hat];
-        let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = self.authenticate_sums(ctx, own).await?;
-        let challenge = self.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
-        // Before this has passed nothing is opened that depends on b.
-        self.sacrificed(ctx, (values, 0), &challenge, [&u, &u_hat, &kappa]).await?;
-        self.sacrificed(ctx, (products, 1), &challenge, [&c, &c_hat, &b]).await?;
-        let shares = params.shares(ring);
-        Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
+        self.authenticate_sums(ctx, [a, a_hat, kappa, u, u_hat, b, c, c_hat]).await
     }
 
     /// Steps 1 and 2.
@@ -138,5 +150,92 @@ impl Keys {
             }
         }
         Ok(Products { factors: a, of_kappa, of_b })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::testing::parties;
+    use quorate_engine::{Error, Phase};
+
+    use super::*;
+    use crate::deviate::Step;
+    use crate::sacrifice::rest;
+
+    const K: u32 = 4;
+    const LEN: usize = 1600;
+
+    /// Of each triple: whether the test with kappa passes, whether that with b does, kappa, and b.
+    fn passing(lie: (Step, i128)) -> Vec<(bool, bool, u64, u64)> {
+        let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(K));
+        let ends = parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let keys = Keys::setup(ctx, params, None).await?;
+                if ctx.me() == 1 {
+                    keys.insecure_deviate(lie.0, lie.1);
+                }
+                let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = keys.multiplied_by_two(ctx, ring, LEN).await?;
+                let challenge = keys.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+                let mut zeros = Vec::new();
+                for (ring, of) in
+                    [(params.values(ring), [&u, &u_hat, &kappa]), (products_with_b(params, ring), [&c, &c_hat, &b])]
+                {
+                    let rest = keys.commit_and_open_words(ctx, &rest(&challenge, of)).await?;
+                    zeros.push(rest.value.convert(ring).to_limbs().iter().map(|limbs| *limbs == [0; 4]).collect());
+                }
+                Ok::<_, Error>((zeros, [kappa, b].map(|x| x.share.convert(Ring::of(K)))))
+            });
+            run.finish();
+            done.unwrap()
+        });
+        let total = |i: usize| {
+            let mut sum = ends[0].1[i].clone();
+            sum.add_assign(&ends[1].1[i]);
+            sum.to_u64s()
+        };
+        let zeros: &Vec<Vec<bool>> = &ends[0].0;
+        let all = zeros[0].iter().zip(&zeros[1]).zip(total(0).into_iter().zip(total(1)));
+        all.map(|((first, second), (kappa, b))| (*first, *second, kappa, b)).collect()
+    }
+
+    fn near(count: usize, all: usize, probability: f64) {
+        let spread = (all as f64 * probability * (1.0 - probability)).sqrt();
+        assert!((count as f64 - all as f64 * probability).abs() < 4.5 * spread, "{count} of {all}");
+    }
+
+    /// Another ahat than the bits say, by 2^(W-1): the test with kappa tells its lowest bit, that with b nothing, and b
+    /// is even half of the time.
+    #[test]
+    fn what_passing_tells_is_of_the_throwaway_factor_alone() {
+        let values = Params::new(32, true).unwrap().values(Ring::of(K)).bits();
+        let all = passing((Step::Authenticated(1), 1 << (values - 1)));
+        assert!(all.iter().all(|&(first, second, kappa, _)| first == (kappa % 2 == 0) && second));
+        let passed: Vec<u64> = all.iter().filter(|each| each.0).map(|each| each.3).collect();
+        near(passed.len(), LEN, 0.5);
+        for bit in 0..K {
+            near(passed.iter().filter(|&b| b >> bit & 1 == 0).count(), passed.len(), 0.5);
+        }
+    }
+
+    /// By 2^(k+sg'-1), the largest with which the other test would tell a bit of b: none of them passes.
+    #[test]
+    fn a_lie_that_would_tell_a_bit_of_b_fails_before() {
+        let products = products_with_b(Params::new(32, true).unwrap(), Ring::of(K)).bits();
+        let all = passing((Step::Authenticated(1), 1 << (products - 1)));
+        assert!(all.iter().all(|&(first, second, _, b)| !first && second == (b % 2 == 0)));
+    }
+
+    /// Another factor in an OT of x, for kappa and for b.
+    #[test]
+    fn other_factors_are_found_half_of_the_time() {
+        for factor in [0, 1] {
+            let all = passing((Step::Transfer { factor, row: 1 }, 1));
+            let [first, second] = [|each: &(bool, bool, u64, u64)| each.0, |each: &(bool, bool, u64, u64)| each.1]
+                .map(|passes| all.iter().filter(|each| passes(each)).count());
+            let (lied, other) = if factor == 0 { (first, second) } else { (second, first) };
+            near(lied, LEN, 0.5);
+            assert_eq!(other, LEN, "the other factor was right");
+        }
     }
 }

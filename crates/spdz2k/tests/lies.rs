@@ -3,17 +3,26 @@
 use quorate_engine::testing::parties;
 use quorate_engine::{Cause, Error, Phase, Result, Stocks};
 use quorate_ring::Ring;
-use quorate_spdz2k::{Kind, Params, Shared, Spdz2k, Triples};
+use quorate_spdz2k::{Keys, Kind, Params, Shared, Spdz2k, Step, Triples};
 
 use crate::common::{are_products, combined, run};
 
 const LEN: usize = 40;
 
+fn weak() -> Params {
+    Params::new(32, true).unwrap()
+}
+
 /// Triples where parties lie by so much in what they send to party 0; whether they are right, if they are there.
-fn made(n: usize, lies: &[i128]) -> Option<bool> {
-    let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
+fn made(n: usize, params: Params, lies: &[i128]) -> Option<bool> {
+    made_by(n, params, |keys, me| keys.insecure_lie(lies[me]))
+}
+
+/// Triples where parties deviate as they like.
+fn made_by(n: usize, params: Params, deviate: impl Fn(&Keys, usize) + Sync) -> Option<bool> {
+    let ring = Ring::of(4);
     let ends = run(n, params, None, async |ctx, keys| {
-        keys.insecure_lie(lies[ctx.me()]);
+        deviate(keys, ctx.me());
         keys.triples(ctx, ring, LEN).await
     });
     let mut all: Vec<(u64, Triples)> = Vec::new();
@@ -38,16 +47,76 @@ fn made(n: usize, lies: &[i128]) -> Option<bool> {
 #[test]
 fn lies_that_cancel_change_nothing() {
     for by in [1 << 26, 1 << 25, 3, (5 << 27) + 7, 1 << 57] {
-        assert_eq!(made(3, &[0, by, -by]), Some(true), "{by}");
+        for params in forms() {
+            assert_eq!(made(3, params, &[0, by, -by]), Some(true), "{by}, {params:?}");
+        }
     }
+}
+
+fn forms() -> [Params; 3] {
+    [weak(), weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
 }
 
 #[test]
 fn lies_that_do_not_cancel_are_found() {
     for lies in [[0, 1 << 26, 0], [0, 1 << 26, 1 << 26], [0, 0, 1]] {
-        assert_eq!(made(3, &lies), None, "{lies:?}");
+        for params in forms() {
+            assert_eq!(made(3, params, &lies), None, "{lies:?}, {params:?}");
+        }
     }
-    assert_eq!(made(2, &[0, 1 << 26]), None);
+    for params in forms() {
+        assert_eq!(made(2, params, &[0, 1 << 26]), None, "{params:?}");
+    }
+}
+
+/// One party of two or three deviates at a step: nobody gets triples. What a single one would pass half of the time
+/// does not for so many.
+fn is_found_everywhere(params: Params, steps: &[(Step, i128)]) {
+    for (i, &(step, by)) in steps.iter().enumerate() {
+        let n = 2 + i % 2;
+        let done = made_by(n, params, |keys, me| {
+            if me == 1 {
+                keys.insecure_deviate(step, by);
+            }
+        });
+        assert_eq!(done, None, "{step:?} by {by}, {n} parties, {params:?}");
+    }
+}
+
+/// k = 4, s = 32, sg' = 27.
+#[test]
+fn whoever_deviates_where_triples_are_made_in_buckets_is_found() {
+    let transfers = [(3, 1), (150, 1 << 35), (0, 1 << 3)].map(|(row, by)| (Step::Transfer { factor: 0, row }, by));
+    let authenticated = [(0, 1), (0, 1 << 20), (1, 1), (2, 1 << 3), (2, 1), (3, 1), (3, 1 << 35), (4, 1), (4, 1 << 35)];
+    let authenticated = authenticated.map(|(which, by)| (Step::Authenticated(which), by));
+    let told = [
+        (Step::Rho, 1),
+        (Step::Rho, 1 << 35),
+        (Step::Zero(0), 1),
+        (Step::Zero(0), 1 << 35),
+        (Step::Difference, 1),
+        (Step::Difference, 1 << 3),
+    ];
+    is_found_everywhere(weak().with_triples_in_buckets(), &[&transfers[..], &authenticated, &told].concat());
+}
+
+#[test]
+fn whoever_deviates_where_triples_are_made_under_two_keys_is_found() {
+    let transfers = [(0, 3, 1), (1, 3, 1), (0, 30, 1 << 50), (1, 30, 1 << 20), (1, 80, 5)];
+    let transfers = transfers.map(|(factor, row, by)| (Step::Transfer { factor, row }, by));
+    let authenticated = [(0, 1), (0, 1 << 20), (1, 1), (1, 1 << 57), (2, 1), (3, 1), (4, 1 << 57), (5, 1), (6, 8)];
+    let authenticated = authenticated.map(|(which, by)| (Step::Authenticated(which), by));
+    let told = [(7, 1), (7, 1 << 30)].map(|(which, by)| (Step::Authenticated(which), by));
+    let zeros = [(Step::Rho, 1), (Step::Zero(0), 1), (Step::Zero(0), 1 << 30), (Step::Zero(1), 1)];
+    is_found_everywhere(
+        weak().with_triples_under_two_keys(),
+        &[&transfers[..], &authenticated, &told, &zeros].concat(),
+    );
+}
+
+#[test]
+fn whoever_deviates_in_the_sacrifice_of_the_usual_triples_is_found() {
+    is_found_everywhere(weak(), &[(Step::Rho, 1), (Step::Zero(0), 1), (Step::Zero(0), 1 << 30), (Step::Rho, 1 << 30)]);
 }
 
 fn is_found<T>(done: &Result<T>) -> bool {

@@ -54,9 +54,20 @@ fn is_told(error: &Error) -> bool {
 
 #[test]
 fn no_changed_message_leads_to_a_wrong_triple() {
-    let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(8));
+    let ring = Ring::of(8);
     let make = async |ctx: &Ctx, keys: &Keys| keys.triples(ctx, ring, 2).await;
-    for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
+    let (buckets, two_keys) = (weak().with_triples_in_buckets(), weak().with_triples_under_two_keys());
+    for (params, n, cheat) in [
+        (weak(), 2, 0),
+        (weak(), 2, 1),
+        (weak(), 3, 1),
+        (buckets, 2, 0),
+        (buckets, 2, 1),
+        (buckets, 3, 2),
+        (two_keys, 2, 0),
+        (two_keys, 2, 1),
+        (two_keys, 3, 1),
+    ] {
         let messages = run(n, params, None, make)[cheat].messages;
         let mut caught = 0;
         for message in 0..messages {
@@ -73,7 +84,7 @@ fn no_changed_message_leads_to_a_wrong_triple() {
             }
             if made.len() == n {
                 let alpha = made.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
-                let what = format!("n {n}, {tampered:?} of party {cheat}");
+                let what = format!("n {n}, {params:?}, {tampered:?} of party {cheat}");
                 let [a, b, c] =
                     [|t: &Triples| t.a.clone(), |t: &Triples| t.b.clone(), |t: &Triples| t.c.clone()].map(|of| {
                         let parts: Vec<_> = made.iter().map(|(_, triples)| of(triples)).collect();
@@ -82,7 +93,7 @@ fn no_changed_message_leads_to_a_wrong_triple() {
                 assert!(are_products(&a, &b, &c, ring), "{what}");
             }
         }
-        println!("n {n}: {caught} of {messages} changed messages of party {cheat} were noticed");
+        println!("n {n}, {params:?}: {caught} of {messages} changed messages of party {cheat} were noticed");
         assert!(messages > 20 && caught >= messages / 2, "n {n}: {caught} of {messages}");
     }
 }
