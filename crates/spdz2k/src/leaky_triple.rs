@@ -136,9 +136,14 @@ mod tests {
         a: Vec<u64>,
         b: Vec<u64>,
         c: Vec<u64>,
+        /// What is opened of what has to be zero, above the bits that have to be.
+        above: Vec<u64>,
         /// The same of buckets of those that passed.
         buckets: [Vec<u64>; 3],
     }
+
+    /// What one party has: what passes, what is opened, shares of triples, and of those in buckets.
+    type End = (Vec<bool>, Vec<u64>, [Vector; 3], [Vector; 3]);
 
     fn total(parts: &[Vector]) -> Vec<u64> {
         let mut sum = parts[0].clone();
@@ -173,19 +178,22 @@ mod tests {
                 let kept = triples.map(|shared| shared.map(|vector| vector.gather(&kept)));
                 let made = match size {
                     1 => kept,
-                    _ => keys.combined(ctx, &kept, (kept.a.share.len() / size, size)).await?,
+                    _ => keys.combined(ctx, ring, &kept, (kept.a.share.len() / size, size)).await?,
                 };
                 let share = |triples: &Triples| [&triples.a, &triples.b, &triples.c].map(|part| part.share.clone());
-                Ok::<_, Error>((passes, share(&triples), share(&made)))
+                let mut above = rest.value.clone();
+                above.shr_logical(shares.bits());
+                Ok::<_, Error>((passes, above.to_u64s(), share(&triples), share(&made)))
             });
             run.finish();
             done.unwrap()
         });
-        let of = |part: fn(&(Vec<bool>, [Vector; 3], [Vector; 3])) -> &[Vector; 3], i: usize| {
+        let of = |part: fn(&End) -> &[Vector; 3], i: usize| {
             total(&ends.iter().map(|end| part(end)[i].convert(Ring::of(K))).collect::<Vec<_>>())
         };
-        let [a, b, c] = [0, 1, 2].map(|i| of(|end| &end.1, i));
-        Seen { passes: ends[0].0.clone(), a, b, c, buckets: [0, 1, 2].map(|i| of(|end| &end.2, i)) }
+        let [a, b, c] = [0, 1, 2].map(|i| of(|end| &end.2, i));
+        let buckets = [0, 1, 2].map(|i| of(|end| &end.3, i));
+        Seen { passes: ends[0].0.clone(), a, b, c, above: ends[0].1.clone(), buckets }
     }
 
     fn assert_products([a, b, c]: [&[u64]; 3]) {
@@ -216,6 +224,12 @@ mod tests {
         assert_products([&seen.a, &seen.b, &seen.c]);
         assert_products(seen.buckets.each_ref().map(|part| &part[..]));
         assert_uniform(seen.b.iter().copied(), 2);
+        assert_uniform(seen.above.iter().copied(), 2);
+        assert_uniform(seen.above.iter().map(|above| above >> (S - 2)), 2);
+        // Every triple is in one bucket, and not by its place.
+        let sum = |values: &[u64]| values.iter().sum::<u64>() % (1 << K);
+        assert_eq!(sum(&seen.buckets[1]), sum(&seen.b));
+        assert_ne!(seen.buckets[0], seen.a[..200]);
     }
 
     /// Another ahat than the bits say, by 2^(k+s-i): what has to be zero is that times b. So b mod 2^i is known where
@@ -272,7 +286,9 @@ mod tests {
             let passed: Vec<usize> = (0..1600).filter(|&i| seen.passes[i]).collect();
             among(passed.len(), 1600, rate);
             let kept = |of: &[u64]| passed.iter().map(|&i| of[i]).collect::<Vec<_>>();
-            assert_products([&kept(&seen.a), &kept(&seen.b), &kept(&seen.c)]);
+            // One of 2^(k+s) of those with a 1 passes by chance.
+            let wrong = passed.iter().filter(|&&i| seen.a[i] * seen.b[i] % (1 << K) != seen.c[i]).count();
+            assert!(wrong <= 5, "{wrong} wrong products passed");
             assert_uniform(kept(&seen.a).into_iter(), 2);
             assert_uniform(kept(&seen.b).into_iter(), 2);
         }

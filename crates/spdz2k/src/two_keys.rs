@@ -1,9 +1,9 @@
 //! Triples without a division: a throwaway factor shows that the bits of a were used as they should be.
 //!
 //! **Source**: ours (docs/security/spdz2k.md), after the triples of Cramer et al. 2018 (ePrint 2018/482), Fig. 8.
-//! **Deviation**: the OTs that multiply with b multiply with a throwaway kappa, too, and kappa is sacrificed first: what
-//! a cheater learns from whether that passes is of kappa alone, and then it cannot learn anything of b. **Model**:
-//! malicious, all but one. **Notation**: P_i has a^i, P_j has b^j and kappa^j; k, W, V, sg' and L as in
+//! **Deviation**: the OTs that multiply with b multiply with a throwaway kappa, too, and kappa is sacrificed first:
+//! what a cheater learns from whether that passes is of kappa alone, and then it cannot learn anything of b.
+//! **Model**: malicious, all but one. **Notation**: P_i has a^i, P_j has b^j and kappa^j; k, W, V, sg' and L as in
 //! [`params`](crate::params); x, y, xh choice bits of OTs, alike towards all peers.
 //!
 //! | what | ring |

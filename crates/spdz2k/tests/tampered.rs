@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use quorate_engine::testing::{Change, Tampered};
-use quorate_engine::{Cause, Ctx, Error};
+use quorate_engine::{Cause, Error};
 use quorate_ring::Ring;
-use quorate_spdz2k::{Keys, Kind, Params, Triples};
+use quorate_spdz2k::{Kind, Params, Triples};
 
 use crate::common::{are_products, assert_kind, both, combined, made, run};
 
@@ -52,49 +52,79 @@ fn is_told(error: &Error) -> bool {
     matches!(error, Error::Aborted { cause: Cause::Cheating | Cause::Mismatch, .. })
 }
 
+/// Whether a changed message of a party is noticed where all make triples; where it is not, they are right.
+fn is_noticed_in_triples((n, params): (usize, Params), cheat: usize, tampered: Tampered) -> bool {
+    let ring = Ring::of(8);
+    let what = format!("n {n}, {params:?}, {tampered:?} of party {cheat}");
+    let ends = run(n, params, Some((cheat, tampered)), async |ctx, keys| keys.triples(ctx, ring, 2).await);
+    let (mut made, mut noticed): (Vec<(u64, Triples)>, _) = (Vec::new(), false);
+    for (me, end) in ends.into_iter().enumerate() {
+        match end.done {
+            Ok(done) => made.push(done),
+            Err(error) if is_caught(&error) => noticed |= me != cheat,
+            Err(error) if is_told(&error) => {}
+            Err(error) => panic!("{what}, party {me}: {error}"),
+        }
+    }
+    if made.len() == n {
+        let alpha = made.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
+        let [a, b, c] = [|t: &Triples| t.a.clone(), |t: &Triples| t.b.clone(), |t: &Triples| t.c.clone()].map(|of| {
+            let parts: Vec<_> = made.iter().map(|(_, triples)| of(triples)).collect();
+            combined(alpha, &parts.iter().collect::<Vec<_>>(), &what)
+        });
+        assert!(are_products(&a, &b, &c, ring), "{what}");
+    }
+    noticed
+}
+
+/// How many messages a party sends where all make triples.
+fn messages_of_triples((n, params): (usize, Params), party: usize) -> usize {
+    run(n, params, None, async |ctx, keys| keys.triples(ctx, Ring::of(8), 2).await)[party].messages
+}
+
+/// Every message of the usual triples, some of the others.
 #[test]
 fn no_changed_message_leads_to_a_wrong_triple() {
-    let ring = Ring::of(8);
-    let make = async |ctx: &Ctx, keys: &Keys| keys.triples(ctx, ring, 2).await;
-    let (buckets, two_keys) = (weak().with_triples_in_buckets(), weak().with_triples_under_two_keys());
-    for (params, n, cheat) in [
-        (weak(), 2, 0),
-        (weak(), 2, 1),
-        (weak(), 3, 1),
-        (buckets, 2, 0),
-        (buckets, 2, 1),
-        (buckets, 3, 2),
-        (two_keys, 2, 0),
-        (two_keys, 2, 1),
-        (two_keys, 3, 1),
+    let [usual, buckets, two_keys] = forms();
+    for (params, step, n, cheat) in [
+        (usual, 1, 2, 0),
+        (usual, 1, 2, 1),
+        (usual, 1, 3, 1),
+        (buckets, 3, 2, 0),
+        (buckets, 2, 2, 1),
+        (buckets, 7, 3, 2),
+        (two_keys, 3, 2, 0),
+        (two_keys, 2, 2, 1),
+        (two_keys, 7, 3, 1),
     ] {
-        let messages = run(n, params, None, make)[cheat].messages;
-        let mut caught = 0;
-        for message in 0..messages {
-            let tampered = a_change(message);
-            let ends = run(n, params, Some((cheat, tampered)), make);
-            let mut made: Vec<(u64, Triples)> = Vec::new();
-            for (me, end) in ends.into_iter().enumerate() {
-                match end.done {
-                    Ok(done) => made.push(done),
-                    Err(error) if is_caught(&error) => caught += usize::from(me != cheat),
-                    Err(error) if is_told(&error) => {}
-                    Err(error) => panic!("n {n}, {tampered:?} of party {cheat}, party {me}: {error}"),
+        let messages = messages_of_triples((n, params), cheat);
+        let tried: Vec<usize> = (cheat % step..messages).step_by(step).collect();
+        let noticed = |message: &&usize| is_noticed_in_triples((n, params), cheat, a_change(**message));
+        let caught = tried.iter().filter(noticed).count();
+        println!("n {n}, {params:?}: {caught} of {} changed messages of party {cheat} were noticed", tried.len());
+        assert!(messages > 20 && caught >= tried.len() / 2, "n {n}, {params:?}: {caught} of {}", tried.len());
+    }
+}
+
+fn forms() -> [Params; 3] {
+    [weak(), weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
+}
+
+#[test]
+#[ignore = "takes minutes: make adversary"]
+fn adversary_every_change_of_every_message_of_every_form_of_triples() {
+    for params in forms() {
+        let (mut caught, mut tried) = (0, 0);
+        for cheat in 0..2 {
+            for message in 0..messages_of_triples((2, params), cheat) {
+                for change in changes(message) {
+                    caught += usize::from(is_noticed_in_triples((2, params), cheat, Tampered { message, change }));
+                    tried += 1;
                 }
             }
-            if made.len() == n {
-                let alpha = made.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
-                let what = format!("n {n}, {params:?}, {tampered:?} of party {cheat}");
-                let [a, b, c] =
-                    [|t: &Triples| t.a.clone(), |t: &Triples| t.b.clone(), |t: &Triples| t.c.clone()].map(|of| {
-                        let parts: Vec<_> = made.iter().map(|(_, triples)| of(triples)).collect();
-                        combined(alpha, &parts.iter().collect::<Vec<_>>(), &what)
-                    });
-                assert!(are_products(&a, &b, &c, ring), "{what}");
-            }
         }
-        println!("n {n}, {params:?}: {caught} of {messages} changed messages of party {cheat} were noticed");
-        assert!(messages > 20 && caught >= messages / 2, "n {n}: {caught} of {messages}");
+        println!("{params:?}: {caught} of {tried} noticed");
+        assert!(tried > 500 && caught > tried / 2, "{params:?}: {caught} of {tried}");
     }
 }
 

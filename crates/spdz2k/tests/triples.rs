@@ -62,6 +62,18 @@ fn triples_of_other_forms_are_products_in_every_ring_among_any_number_of_parties
     }
 }
 
+/// The published authentication under every form of triples: as right, and more to send.
+#[test]
+fn triples_are_right_with_the_published_authentication() {
+    for (name, form) in FORMS {
+        let params = form(Params::new(32, true).unwrap());
+        checked(2, params.with_cope(), 8, 5);
+        checked(3, params.with_cope(), 8, 2);
+        let [cope, usual] = [params.with_cope(), params].map(|params| costs(params, 8, 300));
+        assert!(cope.1 == usual.1 && 2 * cope.0 > 3 * usual.0, "{name}: {cope:?}, {usual:?}");
+    }
+}
+
 #[test]
 fn factors_of_tiny_rings_take_every_value_about_as_often() {
     for (name, form) in FORMS {
