@@ -154,6 +154,14 @@ def test_short_keys_are_for_narrow_values_and_weak_ones_are_asked_for() -> None:
         np.testing.assert_array_equal((y * y).reveal(), X * X)
 
 
+@pytest.mark.parametrize(("triples", "what"), [("t3", "t3"), ("bucket", "published"), ("twokeys", "twokeys")])
+def test_triples_of_every_form(triples: str, what: str) -> None:
+    with qr.local("spdz2k", parties=2, mac=48, triples=triples) as mpc:
+        assert what in mpc.stats().security and "42-bit statistical" in mpc.stats().security
+        x, y = (mpc.input(values, owner=i, dtype=qr.int(16)) for i, values in enumerate((X, Y)))
+        np.testing.assert_array_equal((x * y).reveal(), X * Y)
+
+
 @pytest.mark.parametrize("bits", ["elements", "paper"])
 def test_other_forms_of_bits(bits: str) -> None:
     with qr.local("spdz2k", parties=2, bits=bits) as mpc:

@@ -377,6 +377,9 @@ def local(
               to 32 bits, on the way too, and send less.
             - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" computes on them as the
               paper does, too.
+            - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is ours
+              and takes least; "bucket" takes published parts only, and four times as much or more; "twokeys" is ours,
+              too, with a shorter argument, and takes half as much again as "t3".
 
     Raises:
         ConfigError: an unknown protocol, network or option, options that do not go together, or a number of

@@ -70,11 +70,11 @@ impl Keys {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// The fewest buckets of a size that are safe.
-    fn least(size: usize, security_bits: u32) -> usize {
+    pub(crate) fn least(size: usize, security_bits: u32) -> usize {
         let (mut below, mut above) = (0, 1);
         while !is_safe(above, size, security_bits) {
             (below, above) = (above, 2 * above);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     /// Whether N C(l, B) 2^-l is at most C(N B, B) 2^-bits for every l.
-    fn is_safe(count: usize, size: usize, security_bits: u32) -> bool {
+    pub(crate) fn is_safe(count: usize, size: usize, security_bits: u32) -> bool {
         let choose = |of: usize| (0..size).map(|i| (of - i) as f64 / (i + 1) as f64).product::<f64>();
         let halved = |x: f64, times: usize| (0..times).fold(x, |x, _| x / 2.0);
         let bound = halved(choose(count * size), security_bits as usize);

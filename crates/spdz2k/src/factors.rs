@@ -3,7 +3,7 @@
 //! **Source**: as [`crate::triple`], whose steps 1, 2 and 5 these are parts of. **Notation** as there: P_i chooses bits
 //! x, xh, y, and has a and ahat from them; P_j has B = beta + 2^sg' b; of a B the two have shares w and v modulo 2^W.
 
-use quorate_engine::{Ctx, Error, Linear, Result};
+use quorate_engine::{Ctx, Error, Linear, Randomness, Result};
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
@@ -85,33 +85,40 @@ impl Factor {
 }
 
 impl Keys {
-    /// Uniform elements that this party alone knows, where it is to have some. All parties call it alike.
-    pub(crate) fn own(&self, ctx: &Ctx, here: bool, (ring, len): (Ring, usize)) -> Option<Wiped<Vector>> {
+    /// Uniform elements that this party alone knows.
+    pub(crate) fn own(&self, ctx: &Ctx, shape: (Ring, usize)) -> Wiped<Vector> {
+        self.drawn(&ctx.randomness(), shape)
+    }
+
+    /// The same where it is to have some. All parties call it alike: each call is a use of the lane's randomness.
+    pub(crate) fn own_if(&self, ctx: &Ctx, here: bool, shape: (Ring, usize)) -> Option<Wiped<Vector>> {
         let coins = ctx.randomness();
-        here.then(|| {
-            let mut drawn = Wiped(coins.stream(&self.private).draw::<Vector>((ring, len)));
-            Module::reduce(&mut *drawn);
-            drawn
-        })
+        here.then(|| self.drawn(&coins, shape))
+    }
+
+    fn drawn(&self, coins: &Randomness, shape: (Ring, usize)) -> Wiped<Vector> {
+        let mut drawn = Wiped(coins.stream(&self.private).draw::<Vector>(shape));
+        Module::reduce(&mut *drawn);
+        drawn
     }
 
     /// Factors, beta over Z_2^V, where this party is to have some.
     pub(crate) fn own_factor(&self, ctx: &Ctx, here: bool, (ring, len): (Ring, usize)) -> Option<Factor> {
         let (inner, words) = (self.params.inner_bits(), self.params.words(ring));
-        let beta = self.own(ctx, here, (Ring::of(inner), len));
-        let b = self.own(ctx, here, (Ring::of(words.bits() - inner), len));
+        let beta = self.own_if(ctx, here, (Ring::of(inner), len));
+        let b = self.own_if(ctx, here, (Ring::of(words.bits() - inner), len));
         Some(Factor { beta: Wiped(beta?.convert(words)), b: b? })
     }
 
-    /// The lift: a value with random bits above its ring, over Z_2^V, where this party has one.
-    pub(crate) fn lifted(&self, ctx: &Ctx, value: Option<&Vector>, words: Ring) -> Option<Wiped<Vector>> {
-        let len = value.map_or(0, Vector::len);
-        let above = self.own(ctx, value.is_some(), (words, len));
-        above.zip(value).map(|(mut above, value)| {
-            above.shl(value.ring().bits());
-            above.add_assign(&Wiped(value.convert(words)));
-            above
-        })
+    /// The lift: a value with random bits above its ring, over Z_2^V.
+    pub(crate) fn lifted(&self, ctx: &Ctx, value: &Vector, words: Ring) -> Wiped<Vector> {
+        below(self.own(ctx, (words, value.len())), value)
+    }
+
+    /// The same where this party has one.
+    pub(crate) fn lifted_if(&self, ctx: &Ctx, value: Option<&Vector>, words: Ring) -> Option<Wiped<Vector>> {
+        let above = self.own_if(ctx, value.is_some(), (words, value.map_or(0, Vector::len)));
+        above.zip(value).map(|(above, value)| below(above, value))
     }
 
     /// P_j's end of the transfers: by row, shares of what the peer's bits make of its factors.
@@ -139,7 +146,7 @@ impl Keys {
 
     /// What goes into the transfers towards a peer: the factors; a cheater in a test adds to them.
     #[cfg_attr(not(feature = "testing"), allow(unused_variables))]
-    fn told(&self, own: &Vector, peer: usize) -> Wiped<Vector> {
+    pub(crate) fn told(&self, own: &Vector, peer: usize) -> Wiped<Vector> {
         #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
         let mut told = Wiped(own.clone());
         #[cfg(feature = "testing")]
@@ -171,6 +178,14 @@ impl Keys {
         part.shr_logical(inner);
         Ok(Wiped(part.convert(quotients)))
     }
+}
+
+/// A value with the bits of `above` above its ring.
+fn below(mut above: Wiped<Vector>, value: &Vector) -> Wiped<Vector> {
+    above.shl(value.ring().bits());
+    let value = Wiped(value.convert(above.ring()));
+    above.add_assign(&value);
+    above
 }
 
 /// w - a beta - R: P_i's part towards one peer before the division.

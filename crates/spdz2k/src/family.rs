@@ -51,9 +51,18 @@ const ALLOW_WEAK: Choice = Choice {
     help: "whether less than 40-bit statistical security will do",
 };
 
+/// How multiplication triples are made.
+const TRIPLES: Choice = Choice {
+    name: "triples",
+    values: &["t3", "bucket", "twokeys"],
+    help: "how multiplication triples are made: t3 is ours and takes least, bucket takes published parts only and four \
+           times as much or more, twokeys is ours, too, with a simpler argument, and takes half as much again",
+};
+
 const OPTIONS: &[Choice] = &[
     BITS,
     RANDOM_BITS,
+    TRIPLES,
     MAC,
     ALLOW_WEAK,
     #[cfg(feature = "testing")]
@@ -70,9 +79,14 @@ fn params(choices: &Choices) -> Result<Params> {
     if choices.of(&RANDOM_BITS) == "sqrt" {
         params = params.with_bits_by_roots();
     }
-    Ok(match choices.of(&BITS) {
+    let params = match choices.of(&BITS) {
         "elements" => params.with_bits_as_elements(),
         "paper" => params.as_in_the_paper(),
+        _ => params,
+    };
+    Ok(match choices.of(&TRIPLES) {
+        "bucket" => params.with_triples_in_buckets(),
+        "twokeys" => params.with_triples_under_two_keys(),
         _ => params,
     })
 }
@@ -117,10 +131,15 @@ impl Family for Spdz2k {
             return "INSECURE, for tests: correlations come from a dealer whose seed all parties know".into();
         }
         let bits = params(choices).map_or(0, Params::security_bits);
+        let triples = match choices.of(&TRIPLES) {
+            "bucket" => "multiplication triples from published parts (bucket)",
+            "twokeys" => "multiplication triples of our own without a division (twokeys)",
+            _ => "multiplication triples of our own (t3)",
+        };
         format!(
             "malicious, experimental: {} of {parties} may do anything; who follows the protocol gets the right result \
              or an error; {bits}-bit statistical and 128-bit computational security (oblivious transfer from the \
-             discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3)",
+             discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3); {triples}",
             parties - 1
         )
     }

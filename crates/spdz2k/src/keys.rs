@@ -11,12 +11,12 @@ use quorate_ot::{Options, Ot};
 use quorate_ring::{Vector, Wiped};
 use zeroize::Zeroizing;
 
+#[cfg(feature = "testing")]
+use crate::deviate::Step;
 use crate::params::Params;
 #[cfg(feature = "testing")]
 use crate::twists::{By, Twist};
 
-/// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
-const DIGIT_BITS: u32 = 5;
 const SEED_BYTES: usize = 32;
 
 /// One party's keys for a session. After an error they are to be dropped: nothing is authenticated under them again.
@@ -43,6 +43,9 @@ pub struct Keys {
     /// What a cheater in a test adds to its factors towards party 0.
     #[cfg(feature = "testing")]
     pub(crate) lie: Cell<i128>,
+    /// Where a cheater in a test deviates, and by how much.
+    #[cfg(feature = "testing")]
+    pub(crate) deviation: Cell<Option<(Step, i128)>>,
     /// Which of the values of a one-sided triple a cheater in a test authenticates otherwise, and by how much.
     #[cfg(feature = "testing")]
     pub(crate) other: Cell<Option<(usize, i128)>>,
@@ -176,7 +179,7 @@ impl Keys {
         private: &Seed,
         session: SessionId,
     ) -> Result<Keys> {
-        let digits = Digits::new(params.key_bits(), DIGIT_BITS)?;
+        let digits = Digits::new(params.key_bits(), params.digit_bits())?;
         Ok(Keys {
             parties,
             me,
@@ -197,6 +200,8 @@ impl Keys {
             other: Cell::new(None),
             #[cfg(feature = "testing")]
             tells: Cell::new(0),
+            #[cfg(feature = "testing")]
+            deviation: Cell::new(None),
             #[cfg(feature = "testing")]
             flips: Cell::new(false),
             #[cfg(feature = "testing")]

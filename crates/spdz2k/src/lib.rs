@@ -19,6 +19,7 @@
 //! | one-sided triples | `onesided` | 37 | |
 //! | triples that one party knows | `provenproduct` | 7 | |
 //! | random bits of two parties | `provenbit` | | |
+//! | the same from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
 //! | random bits by square roots | `randbit` | 52 | |
 //! | bits with MACs, their ANDs | `tinyot`, `leaky`, `bucket` | 11; 18 if n > 2 | |
 //! | triples of bits as elements | `bittriple` | 35 | |
@@ -34,10 +35,12 @@ mod authenticate;
 mod bits;
 mod bittriple;
 mod bucket;
+mod bucket_triple;
 mod check;
 mod coins;
 #[cfg(feature = "testing")]
 mod dealer;
+mod deviate;
 mod edabit;
 mod factors;
 mod family;
@@ -45,6 +48,7 @@ mod forms;
 mod input;
 mod keys;
 mod leaky;
+mod leaky_triple;
 mod link;
 mod macs;
 mod make;
@@ -65,14 +69,18 @@ mod shuffle;
 mod stock;
 mod tagged;
 mod tinyot;
+mod transfers;
 mod triple;
 #[cfg(feature = "testing")]
 mod twists;
+mod two_keys;
 mod weights;
 mod words;
 
 #[cfg(feature = "testing")]
 pub use dealer::InsecureBits;
+#[cfg(feature = "testing")]
+pub use deviate::Step;
 pub use forms::SharedBits;
 pub use keys::Keys;
 pub use params::Params;

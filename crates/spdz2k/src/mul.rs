@@ -1,7 +1,8 @@
 //! Products: [x y] = [c] + d [b] + [a] e + d e, where d = x - a and e = y - b are opened. A matrix product takes a
 //! triple for each product of two elements.
 //!
-//! Who knows x and y decides of which triples, where it is not over Z_2, whose triples take less than others:
+//! Who knows x and y decides of which triples, where it is not over Z_2, whose triples take less than others, and not
+//! under `triples="bucket"` or `"twokeys"`, which want all triples in that form:
 //!
 //! | known | triple | opened, by whom |
 //! |---|---|---|
@@ -52,7 +53,7 @@ impl Spdz2k {
     /// Products, or sums of them, with triples by who knows the factors.
     async fn multiply_each(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
         let shape @ (ring, len) = x.shape();
-        let known = |x: &Tagged| x.known.filter(|_| ring.bits() > 1);
+        let known = |x: &Tagged| x.known.filter(|_| ring.bits() > 1 && self.keys.params.marks_count());
         let triples = match (known(x), known(y)) {
             (Some(of_x), Some(of_y)) if of_x == of_y => self.owned(ctx, of_x, shape).await?,
             (Some(of_x), Some(of_y)) => self.one_sided(ctx, [of_x, of_y], shape).await?,

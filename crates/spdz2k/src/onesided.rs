@@ -109,7 +109,7 @@ impl Keys {
         // Step 3.
         for end in &mut ends {
             for value in [&mut end.a_hat, &mut end.c, &mut end.c_hat] {
-                *value = self.lifted(ctx, value.as_deref(), words);
+                *value = self.lifted_if(ctx, value.as_deref(), words);
             }
             #[cfg(feature = "testing")]
             {

@@ -19,6 +19,22 @@ pub struct Params {
     bits: BitForms,
     /// Whether random bits come from square roots wherever they can.
     roots: bool,
+    triples: TripleForm,
+    digit_bits: u32,
+}
+
+/// Bits of a digit of the keys: fewer bytes with more of them, more to compute with each.
+const DIGIT_BITS: u32 = 5;
+
+/// How multiplication triples are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TripleForm {
+    /// Ours, with a division (`triple`).
+    T3,
+    /// From published parts (`bucket_triple`).
+    Buckets,
+    /// Ours, without a division (`two_keys`).
+    TwoKeys,
 }
 
 /// In which form bits are, and what is made of them.
@@ -34,7 +50,7 @@ enum BitForms {
 
 impl Default for Params {
     fn default() -> Self {
-        Params { key_bits: 64, bits: BitForms::Auto, roots: false }
+        Params::with_keys(64)
     }
 }
 
@@ -45,7 +61,7 @@ impl Params {
     /// [`Misuse`] for another number.
     pub fn new(key_bits: u32, allow_weak: bool) -> Result<Params> {
         match (key_bits, allow_weak) {
-            (64 | 48, _) | (32, true) => Ok(Params { key_bits, ..Params::default() }),
+            (64 | 48, _) | (32, true) => Ok(Params::with_keys(key_bits)),
             (32, false) => {
                 let what = "mac=32 gives 26 bits of statistical security, 40 are usual: take 48, or allow_weak";
                 Err(Misuse::Other { what }.into())
@@ -57,7 +73,36 @@ impl Params {
     /// Keys so short that forgeries pass often enough to be counted.
     #[cfg(feature = "testing")]
     pub fn insecure(key_bits: u32) -> Params {
-        Params { key_bits, ..Params::default() }
+        Params::with_keys(key_bits)
+    }
+
+    fn with_keys(key_bits: u32) -> Params {
+        Params { key_bits, bits: BitForms::Auto, roots: false, triples: TripleForm::T3, digit_bits: DIGIT_BITS }
+    }
+
+    /// The same with keys in digits of a bit: the published form of authentication, COPE of Cramer et al. 2018.
+    #[cfg(feature = "testing")]
+    pub fn with_cope(self) -> Params {
+        Params { digit_bits: 1, ..self }
+    }
+
+    /// The same with multiplication triples from published parts only.
+    pub fn with_triples_in_buckets(self) -> Params {
+        Params { triples: TripleForm::Buckets, ..self }
+    }
+
+    /// The same with multiplication triples that need no division.
+    pub fn with_triples_under_two_keys(self) -> Params {
+        Params { triples: TripleForm::TwoKeys, ..self }
+    }
+
+    pub(crate) fn triples(self) -> TripleForm {
+        self.triples
+    }
+
+    /// f: bits of a digit of the keys in authentication.
+    pub(crate) fn digit_bits(self) -> u32 {
+        self.digit_bits
     }
 
     /// The same with bits as elements.
@@ -78,7 +123,13 @@ impl Params {
     /// Whether so many parties make random bits of bits that they prove: two that have MACs on their bits, unless they
     /// ask for square roots.
     pub(crate) fn bits_from_proofs(self, parties: usize) -> bool {
-        parties == 2 && self.bits_have_macs() && !self.roots
+        parties == 2 && self.bits_have_macs() && !self.roots && self.marks_count()
+    }
+
+    /// Whether products of what parties know take triples of their own: who asks for another form of triples has them
+    /// all in that form.
+    pub(crate) fn marks_count(self) -> bool {
+        self.triples == TripleForm::T3
     }
 
     /// Whether masks are put together from random bits, and carries computed as in the paper.

@@ -60,7 +60,7 @@ impl Keys {
 
     async fn some_own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
         let (words, masks) = (self.params.words(ring), self.parties - 1);
-        let drawn = self.own(ctx, owner == self.me, (words, 2 * len + masks));
+        let drawn = self.own_if(ctx, owner == self.me, (words, 2 * len + masks));
         let own = drawn.map(|drawn| {
             let [a, b] = [0..len, len..2 * len].map(|range| Wiped(drawn.slice(range)));
             let mut c = Wiped((*a).clone());

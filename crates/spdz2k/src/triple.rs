@@ -29,6 +29,7 @@ use crate::authenticate::Own;
 use crate::coins::Coins;
 use crate::factors::{Factor, Rows, Weights, before_division};
 use crate::keys::Keys;
+use crate::params::TripleForm;
 use crate::shared::{Shared, blank, joined, sum};
 #[cfg(feature = "testing")]
 use crate::twists::Twist;
@@ -48,6 +49,11 @@ pub struct Triples {
 }
 
 impl Triples {
+    /// What a function makes of all three.
+    pub(crate) fn map(&self, function: impl Fn(&Shared) -> Shared) -> Triples {
+        Triples { a: function(&self.a), b: function(&self.b), c: function(&self.c) }
+    }
+
     /// None.
     pub(crate) fn none(shares: Ring) -> Triples {
         let none = || Vector::zeros(shares, 0);
@@ -86,8 +92,16 @@ impl Keys {
             return Ok(Triples::none(self.params.shares(ring)));
         }
         let mut parts = Vec::new();
+        let form = self.params.triples();
+        if form == TripleForm::Buckets {
+            return self.triples_in_buckets(ctx, ring, len).await;
+        }
         for start in (0..len).step_by(BATCH) {
-            parts.push(self.batch_of_triples(ctx, ring, BATCH.min(len - start)).await?);
+            let count = BATCH.min(len - start);
+            parts.push(match form {
+                TripleForm::TwoKeys => self.batch_under_two_keys(ctx, ring, count).await?,
+                _ => self.batch_of_triples(ctx, ring, count).await?,
+            });
         }
         Ok(Triples::joined(&parts))
     }
@@ -102,7 +116,7 @@ impl Keys {
 
         // Step 3.
         for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
-            *value = self.lifted(ctx, Some(&**value), words).ok_or(NOTHING)?;
+            *value = self.lifted(ctx, value, words);
         }
         let a = Wiped(made.a.convert(words));
         #[cfg(feature = "testing")]

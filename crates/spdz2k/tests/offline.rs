@@ -57,6 +57,7 @@ fn programs_are_right_on_what_was_made_for_them() {
     let elements = weak().with_bits_as_elements();
     let paper = weak().as_in_the_paper();
     let roots = weak().with_bits_by_roots();
+    let (buckets, two_keys) = (weak().with_triples_in_buckets(), weak().with_triples_under_two_keys());
     let cases = [
         (2, weak(), 8),
         (2, roots, 8),
@@ -66,6 +67,12 @@ fn programs_are_right_on_what_was_made_for_them() {
         (3, elements, 8),
         (4, weak(), 8),
         (2, Params::default(), 64),
+        (2, buckets, 8),
+        (3, buckets, 8),
+        (2, two_keys, 8),
+        (3, two_keys.with_bits_as_elements(), 8),
+        (2, weak().with_cope(), 8),
+        (2, buckets.with_cope(), 8),
     ];
     for (n, params, k) in cases {
         let ring = Ring::of(k);

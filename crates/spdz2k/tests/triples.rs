@@ -6,8 +6,17 @@ use quorate_spdz2k::{Keys, Params, Triples};
 
 use crate::common::{are_products, combined, run};
 
-fn checked(n: usize, key_bits: u32, k: u32, len: usize) -> Vec<u64> {
-    let (params, ring) = (Params::new(key_bits, true).unwrap(), Ring::of(k));
+/// The ways to make triples.
+type Form = (&'static str, fn(Params) -> Params);
+
+const FORMS: [Form; 3] = [
+    ("t3", |params| params),
+    ("bucket", Params::with_triples_in_buckets),
+    ("twokeys", Params::with_triples_under_two_keys),
+];
+
+fn checked(n: usize, params: Params, k: u32, len: usize) -> Vec<u64> {
+    let (key_bits, ring) = (params.key_bits(), Ring::of(k));
     let ends = run(n, params, None, async |ctx, keys| keys.triples(ctx, ring, len).await);
     let ends: Vec<(u64, Triples)> = ends.into_iter().map(|end| end.done.unwrap()).collect();
     let alpha: u128 = ends.iter().map(|(alpha, _)| u128::from(*alpha)).sum();
@@ -32,24 +41,57 @@ fn triples_are_products_in_every_ring_among_any_number_of_parties() {
         (3, 64, 64, 2),
         (4, 48, 16, 3),
     ] {
-        checked(n, key_bits, k, len);
+        checked(n, Params::new(key_bits, true).unwrap(), k, len);
+    }
+}
+
+#[test]
+fn triples_of_other_forms_are_products_in_every_ring_among_any_number_of_parties() {
+    for (_, form) in &FORMS[1..] {
+        for (n, key_bits, k, len) in [
+            (2, 64, 64, 3),
+            (2, 64, 1, 70),
+            (2, 64, 128, 2),
+            (2, 48, 32, 5),
+            (2, 32, 8, 20),
+            (3, 64, 64, 2),
+            (4, 32, 16, 3),
+        ] {
+            checked(n, form(Params::new(key_bits, true).unwrap()), k, len);
+        }
+    }
+}
+
+/// The published authentication under every form of triples: as right, and more to send.
+#[test]
+fn triples_are_right_with_the_published_authentication() {
+    for (name, form) in FORMS {
+        let params = form(Params::new(32, true).unwrap());
+        checked(2, params.with_cope(), 8, 5);
+        checked(3, params.with_cope(), 8, 2);
+        let [cope, usual] = [params.with_cope(), params].map(|params| costs(params, 8, 300));
+        assert!(cope.1 == usual.1 && 2 * cope.0 > 3 * usual.0, "{name}: {cope:?}, {usual:?}");
     }
 }
 
 #[test]
 fn factors_of_tiny_rings_take_every_value_about_as_often() {
-    let mut counts = [0; 4];
-    let factors = checked(2, 32, 2, 1030);
-    factors.iter().for_each(|&x| counts[x as usize] += 1);
-    let expected = factors.len() as f64 / 4.0;
-    let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
-    assert!(chi_square < 30.0, "{counts:?}");
+    for (name, form) in FORMS {
+        let mut counts = [0; 4];
+        let factors = checked(2, form(Params::new(32, true).unwrap()), 2, 1030);
+        factors.iter().for_each(|&x| counts[x as usize] += 1);
+        let expected = factors.len() as f64 / 4.0;
+        let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum();
+        assert!(chi_square < 30.0, "{name}: {counts:?}");
+    }
 }
 
 #[test]
 fn costs_are_those_of_a_dry_run() {
-    for (n, key_bits, k) in [(2, 64, 64), (3, 48, 32)] {
-        let params = Params::new(key_bits, true).unwrap();
+    let cases = [(2, 64, 64, FORMS[0]), (3, 48, 32, FORMS[0])].into_iter();
+    let others = FORMS[1..].iter().flat_map(|&form| [(2, 64, 64, form), (3, 32, 8, form)]);
+    for (n, key_bits, k, (_, form)) in cases.chain(others) {
+        let params = form(Params::new(key_bits, true).unwrap());
         let make = async |ctx: &Ctx, keys: &Keys| keys.triples(ctx, Ring::of(k), 10).await.map(|_| ());
         let both = run(n, params, None, make);
         let alone = run(n, params, None, async |_, _| Ok(()));
@@ -63,15 +105,36 @@ fn costs_are_those_of_a_dry_run() {
     }
 }
 
-/// The design's figure for two parties, k = s = 64: 9.4 kB a party and triple.
-#[test]
-fn a_triple_takes_the_bytes_of_the_design() {
+/// What two parties take for a triple in a batch of so many: bytes by each, and rounds in all.
+fn costs(params: Params, k: u32, len: usize) -> (u64, u32) {
     let make = async |ctx: &Ctx| {
-        let keys = Keys::dry(2, ctx.me(), Params::default())?;
-        keys.triples(ctx, Ring::of(64), 1024).await.map(|_| ())
+        let keys = Keys::dry(2, ctx.me(), params)?;
+        keys.triples(ctx, Ring::of(k), len).await.map(|_| ())
     };
     let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();
-    let each = predicted[0].1.offline.sent.iter().sum::<u64>() / 1024;
-    assert!((9_300..9_500).contains(&each), "{each} bytes a triple");
-    assert_eq!(predicted[0].1.offline.rounds, 37);
+    let offline = &predicted[0].1.offline;
+    (offline.sent.iter().sum::<u64>() / len as u64, offline.rounds)
+}
+
+/// The design's figures for two parties, k = s = 64, and for k = 32, s = 48, and the rounds that are stated.
+#[test]
+fn triples_take_the_bytes_and_rounds_that_are_stated() {
+    let (long, short) = (Params::new(64, false).unwrap(), Params::new(48, false).unwrap());
+    let two_keys = [long, short].map(Params::with_triples_under_two_keys);
+    let buckets = [long, short].map(Params::with_triples_in_buckets);
+    for (params, k, len, bytes, rounds) in [
+        (long, 64, 1024, 9_300..9_500, 37),
+        (short, 32, 1024, 4_600..4_800, 37),
+        (two_keys[0], 64, 1024, 13_400..13_700, 29),
+        (two_keys[1], 32, 1024, 6_300..6_600, 29),
+        (buckets[0], 64, 200_000, 36_900..37_500, 23 * 196 + 7),
+        (buckets[1], 32, 100_000, 17_500..18_000, 23 * 98 + 7),
+        (buckets[0], 64, 1002, 55_500..56_500, 23 * 2 + 7),
+        (buckets[0], 64, 1, 560_000..600_000, 30),
+    ] {
+        let (each, all) = costs(params, k, len);
+        println!("{params:?}, k {k}, {len} at a time: {each} bytes a triple");
+        assert!(bytes.contains(&each), "{params:?}, k {k}, {len} at a time: {each} bytes");
+        assert_eq!(all, rounds, "{params:?}");
+    }
 }

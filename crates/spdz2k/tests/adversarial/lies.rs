@@ -22,7 +22,7 @@ fn made(n: usize, lies: &[i128]) -> Option<bool> {
 }
 
 /// Whether triples are right, if all have them; otherwise cheating was found.
-fn right_triples(ends: Vec<Result<(u64, Triples)>>, ring: Ring) -> Option<bool> {
+pub fn right_triples(ends: Vec<Result<(u64, Triples)>>, ring: Ring) -> Option<bool> {
     let mut all: Vec<(u64, Triples)> = Vec::new();
     for done in ends {
         match done {

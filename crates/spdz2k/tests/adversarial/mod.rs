@@ -8,6 +8,7 @@
 //! | `bits` | takes other bits with MACs than it should, or another Delta for each peer |
 //! | `forgeries` | the best known forgeries of openings, counted |
 //! | `guesses` | guesses a secret bit: whether a check passes may tell it that one, and no other one |
+//! | `triples` | the same of every form of multiplication triples |
 //! | `sessions` | whatever it did: what the honest parties' keys do afterwards |
 //!
 //! At every honest party a run ends in an error, or its results are right, judged by plain values; correlations are put
@@ -21,3 +22,4 @@ mod offline;
 mod online;
 mod outcomes;
 mod sessions;
+mod triples;

@@ -165,6 +165,11 @@ fn weak() -> Params {
     Params::new(32, true).unwrap()
 }
 
+/// Other forms of multiplication triples.
+fn other_triples() -> [Params; 2] {
+    [weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
+}
+
 fn usual() -> Params {
     Params::new(48, false).unwrap()
 }
@@ -180,6 +185,11 @@ fn no_lie_of_a_link_leads_to_a_wrong_correlation() {
         let params = weak().with_bits_as_elements();
         Made { params, parties: 2, kind, len: *len }.sample(&[i % 2], *step, &mut table);
         Made { params, parties: 3, kind, len: *len }.sample(&[i % 3], 5 * step, &mut table);
+    }
+    let kind = &Kind::Triple { bits: 8 };
+    for (i, params) in other_triples().into_iter().enumerate() {
+        Made { params, parties: 2, kind, len: 2 }.sample(&[i], 7, &mut table);
+        Made { params, parties: 3, kind, len: 2 }.sample(&[2 - i], 41, &mut table);
     }
     for (i, (kind, len, step)) in AMONG_THREE.iter().enumerate() {
         Made { params: weak(), parties: 3, kind, len: *len }.sample(&[i % 3, (i + 1) % 3], *step, &mut table);
@@ -257,6 +267,9 @@ fn adversary_every_lie_of_a_link_at_every_message_of_every_kind() {
         let params = weak().with_bits_as_elements();
         Made { params, parties: 2, kind, len: *len }.all(1 + step / 4, &mut table);
         Made { params: usual(), parties: 3, kind, len: *len }.all(2 * step, &mut table);
+    }
+    for params in other_triples() {
+        Made { params, parties: 2, kind: &Kind::Triple { bits: 8 }, len: 2 }.all(1, &mut table);
     }
     for (kind, len, step) in &AMONG_THREE {
         Made { params: usual(), parties: 3, kind, len: *len }.all(1 + step / 6, &mut table);

@@ -1,0 +1,108 @@
+//! Oblivious transfers with every peer: shares of every party's bits times the other ones' factors.
+//!
+//! **Source**: Cramer et al. 2018 (ePrint 2018/482), Fig. 8, "Multiply", over [`quorate_ot::correlated`]. **Model**:
+//! malicious; a cheater may use another factor in every OT, and other bits towards every peer. Whoever relies on the
+//! products has to check them. **Notation**: x_h the bits of P_i, alike towards all peers; f a factor of P_j.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 4 | for each ordered pair i, j and each row h: an OT with P_i's bit x_h, by which both share x_h f |
+//!
+//! Where there are several factors, one OT chooses of all of them: nobody can take one bit for a factor and another bit
+//! for the next one.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ot::correlated::Row;
+use quorate_ot::source::Choices;
+use quorate_ring::{Bits, Ring, Vector, Wiped};
+
+use crate::deviate::Step;
+use crate::keys::Keys;
+use crate::shared::blank;
+
+/// What this party multiplies other ones' bits with, and to how many bits the product with each row is wanted. The last
+/// rows may be left out.
+pub(crate) struct Multiplier<'v> {
+    pub value: &'v Vector,
+    pub bits: Vec<u32>,
+}
+
+/// What the OTs of all pairs give.
+pub(crate) struct Transferred {
+    choices: Wiped<Bits>,
+    len: usize,
+    /// By factor and row: the sum over all peers of this party's shares, of its bits times their factors and of their
+    /// bits times its own.
+    pub products: Vec<Vec<Wiped<Vector>>>,
+}
+
+impl Transferred {
+    /// This party's bits of a row.
+    pub fn bits(&self, row: usize, ring: Ring) -> Wiped<Vector> {
+        Wiped(Wiped(self.choices.slice_lanes(row * self.len..(row + 1) * self.len)).to_vector(ring))
+    }
+}
+
+impl Keys {
+    /// Step 1, of `count` rows of OTs for `len` elements. Nobody has to wait for the others' corrections here: who
+    /// tosses coins that weigh the products does that afterwards.
+    pub(crate) async fn transfers(
+        &self,
+        ctx: &Ctx,
+        (count, len): (usize, usize),
+        factors: &[Multiplier<'_>],
+    ) -> Result<Transferred> {
+        let peers = self.peers();
+        // With one peer chance chooses: what a party chooses itself takes a bit more.
+        let given = peers.len() > 1;
+        let shape = (1, if given { count * len } else { 0 });
+        let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&self.private).draw(shape));
+        let widths: Vec<&[u32]> = factors.iter().map(|factor| &factor.bits[..]).collect();
+        let transfer = async |ctx: Ctx, i: usize| {
+            let ot = self.ot(peers[i])?;
+            let told: Vec<_> = factors.iter().map(|factor| self.told(factor.value, peers[i])).collect();
+            let other = |factor: usize, row: usize| self.other_factor((factor, row), &told[factor], peers[i]);
+            let others: Vec<Vec<_>> =
+                (0..told.len()).map(|factor| (0..count).map(|row| other(factor, row)).collect()).collect();
+            let rows = told.iter().zip(&others).zip(factors).map(|((told, others), factor)| {
+                let elements = others.iter().map(|other| other.as_deref().unwrap_or(told));
+                elements.zip(&factor.bits).map(|(element, &bits)| Row { element, bits }).collect()
+            });
+            let rows: Vec<Vec<Row<'_>>> = rows.collect();
+            let rows: Vec<&[Row<'_>]> = rows.iter().map(|rows| &rows[..]).collect();
+            let send = async |ctx: Ctx| ot.send_products_of_bits(&ctx, (count, len), &rows, given).await;
+            let receive = async |ctx: Ctx| {
+                let choices = if given { Choices::Given(&chosen) } else { Choices::Random(count * len) };
+                ot.receive_products_of_bits(&ctx, choices, count, &widths).await
+            };
+            ot.both(&ctx, send, receive).await
+        };
+        let mut choices = None;
+        let mut products: Vec<Vec<Wiped<Vector>>> = Vec::new();
+        for (sent, (bits, received)) in self.with_each_peer(ctx, transfer).await? {
+            choices.get_or_insert(Wiped(bits));
+            for shares in [sent, received] {
+                match products.is_empty() {
+                    true => products = shares,
+                    false => add_all(&mut products, &shares),
+                }
+            }
+        }
+        Ok(Transferred { choices: choices.unwrap_or(chosen), len, products })
+    }
+
+    /// What a cheater in a test has as its factor in a row.
+    fn other_factor(&self, (factor, row): (usize, usize), told: &Vector, peer: usize) -> Option<Wiped<Vector>> {
+        self.other(Step::Transfer { factor, row }, told).filter(|_| peer == 0)
+    }
+}
+
+fn add_all(sums: &mut [Vec<Wiped<Vector>>], shares: &[Vec<Wiped<Vector>>]) {
+    let rows = sums.iter_mut().flatten().zip(shares.iter().flatten());
+    rows.for_each(|(sum, share)| sum.add_assign(share));
+}
+
+/// Sums that start from nothing, of the form of a vector.
+pub(crate) fn sums_like(like: &Vector) -> [Wiped<Vector>; 2] {
+    [0; 2].map(|_| Wiped(blank(like)))
+}

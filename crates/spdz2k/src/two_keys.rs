@@ -1,0 +1,241 @@
+//! Triples without a division: a throwaway factor shows that the bits of a were used as they should be.
+//!
+//! **Source**: ours (docs/security/spdz2k.md), after the triples of Cramer et al. 2018 (ePrint 2018/482), Fig. 8.
+//! **Deviation**: the OTs that multiply with b multiply with a throwaway kappa, too, and kappa is sacrificed first:
+//! what a cheater learns from whether that passes is of kappa alone, and then it cannot learn anything of b.
+//! **Model**: malicious, all but one. **Notation**: P_i has a^i, P_j has b^j and kappa^j; k, W, V, sg' and L as in
+//! [`params`](crate::params); x, y, xh choice bits of OTs, alike towards all peers.
+//!
+//! | what | ring |
+//! |---|---|
+//! | a, ahat, kappa, u = a kappa, uh = ahat kappa | Z_2^W, W = k + 2 sg' |
+//! | b in the OTs, c = a b, ch = ahat b | Z_2^(k+sg') |
+//! | the same with tags, and what is opened; b | Z_2^V, V = k + 2 s |
+//! | t | Z_2^(sg'+1) |
+//!
+//! | step | rounds, n = 2 | what |
+//! |---|---|---|
+//! | 1 | 4 | each ordered pair i, j: P_i chooses k bits x, L bits y, W bits xh; shares of them times kappa^j and b^j |
+//! | 2 | 2 | toss r, rh; a^i = sum 2^h x_h + <r, y>, ahat^i from xh and rh alike; u, uh, c, ch |
+//! | 3 | 4 | random bits above ahat, uh and ch; authenticate all |
+//! | 4 | 7 | toss t; rho = t a - ahat, open and check |
+//! | 5 | 6 | t u - uh - rho kappa, open and check: 0 mod 2^W |
+//! | 6 | 6 | t c - ch - rho b, open and check: 0 mod 2^(k+sg') |
+//!
+//! Bytes to each peer for a triple, k = s = 64: 13.5 kB.
+
+use quorate_engine::{Ctx, Linear, Result};
+use quorate_ring::{Ring, Vector, Wiped};
+
+use crate::coins::Coins;
+use crate::keys::Keys;
+use crate::params::Params;
+use crate::shared::{Shared, blank};
+use crate::transfers::{Multiplier, Transferred};
+use crate::triple::Triples;
+
+/// The rows of the OTs: of x, of y, of xh.
+#[derive(Clone, Copy)]
+struct Rows {
+    of_x: usize,
+    of_y: usize,
+    of_xh: usize,
+}
+
+impl Rows {
+    fn new(params: Params, ring: Ring) -> Rows {
+        let (of_x, of_xh) = (ring.bits() as usize, params.values(ring).bits() as usize);
+        Rows { of_x, of_y: params.noise_bits(), of_xh }
+    }
+
+    fn count(self) -> usize {
+        self.of_x + self.of_y + self.of_xh
+    }
+
+    /// What products with each row are wanted to, where the sum is over a ring: of xh those that count there.
+    fn bits(self, ring: Ring) -> Vec<u32> {
+        let falling = |count: usize| (0..ring.bits().min(count as u32)).map(move |weight| ring.bits() - weight);
+        falling(self.of_x).chain(vec![ring.bits(); self.of_y]).chain(falling(self.of_xh)).collect()
+    }
+}
+
+/// What rows add up to in a, and in ahat, over one ring.
+struct Sums {
+    ring: Ring,
+    both: [Wiped<Vector>; 2],
+}
+
+impl Sums {
+    /// Of the rows of x and xh, which have their weights.
+    fn start(rows: Rows, ring: Ring, each: &[Wiped<Vector>]) -> Sums {
+        let (x, xh) = (&each[..rows.of_x], &each[rows.of_x + rows.of_y..]);
+        let weighed = |rows: &[Wiped<Vector>]| {
+            let mut sum = Wiped(blank(&rows[0]));
+            for (weight, row) in (0..).zip(rows) {
+                sum.add_assign(&Wiped(Linear::Raise(ring, weight).apply(row)));
+            }
+            sum
+        };
+        Sums { ring, both: [weighed(x), weighed(xh)] }
+    }
+
+    /// A row of y, times its coins.
+    fn add(&mut self, row: &Vector, coins: &[Vector; 2]) {
+        for (sum, factor) in self.both.iter_mut().zip(coins) {
+            sum.add_mul_assign(row, &factor.convert(self.ring));
+        }
+    }
+}
+
+/// Z_2^(k+sg').
+fn products_with_b(params: Params, ring: Ring) -> Ring {
+    Ring::of(ring.bits() + params.inner_bits())
+}
+
+/// What a party has after step 2: of a and of ahat.
+struct Products {
+    factors: [Wiped<Vector>; 2],
+    of_kappa: [Wiped<Vector>; 2],
+    of_b: [Wiped<Vector>; 2],
+}
+
+/// a, ahat, kappa, u, uh, b, c, ch.
+type Authenticated = [Shared; 8];
+
+impl Keys {
+    /// Triples over Z_2^k.
+    pub(crate) async fn batch_under_two_keys(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
+        let params = self.params;
+        let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = self.multiplied_by_two(ctx, ring, len).await?;
+        let challenge = self.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+        // Before this has passed nothing is opened that depends on b.
+        self.sacrificed(ctx, (params.values(ring), 0), &challenge, [&u, &u_hat, &kappa]).await?;
+        self.sacrificed(ctx, (products_with_b(params, ring), 1), &challenge, [&c, &c_hat, &b]).await?;
+        let shares = params.shares(ring);
+        Ok(Triples { a: a.reduced(shares), b: b.reduced(shares), c: c.reduced(shares) })
+    }
+
+    /// Steps 1 to 3.
+    async fn multiplied_by_two(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Authenticated> {
+        let (values, words) = (self.params.values(ring), self.params.words(ring));
+        let [kappa, b] = [values, words].map(|ring| self.own(ctx, (ring, len)));
+        let short_b = Wiped(b.convert(products_with_b(self.params, ring)));
+        let made = self.products_of_two(ctx, ring, [&kappa, &short_b]).await?;
+        let [[a, a_hat], [u, u_hat], [c, c_hat]] = [&made.factors, &made.of_kappa, &made.of_b]
+            .map(|both| [Wiped(both[0].convert(words)), self.lifted(ctx, &both[1], words)]);
+        let kappa = Wiped(kappa.convert(words));
+        self.authenticate_sums(ctx, [a, a_hat, kappa, u, u_hat, b, c, c_hat]).await
+    }
+
+    /// Steps 1 and 2.
+    async fn products_of_two(&self, ctx: &Ctx, ring: Ring, factors: [&Vector; 2]) -> Result<Products> {
+        let (rows, values, len) = (Rows::new(self.params, ring), self.params.values(ring), factors[0].len());
+        let wanted = factors.map(|factor| Multiplier { value: factor, bits: rows.bits(factor.ring()) });
+        let made = self.transfers(ctx, (rows.count(), len), &wanted).await?;
+        // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
+        let mut coins = Coins::toss(ctx, &self.session).await?;
+        let bits: Vec<_> = (0..rows.count()).map(|row| made.bits(row, values)).collect();
+        let Transferred { products, .. } = &made;
+        let each = [&bits, &products[0], &products[1]];
+        let rings = [values, values, factors[1].ring()];
+        let mut sums = [0, 1, 2].map(|i| Sums::start(rows, rings[i], each[i]));
+        for row in rows.of_x..rows.of_x + rows.of_y {
+            let drawn = [0; 2].map(|_| coins.draw(values.bits(), (values, len)));
+            sums.iter_mut().zip(each).for_each(|(sum, each)| sum.add(&each[row], &drawn));
+        }
+        let [a, mut of_kappa, mut of_b] = sums.map(|sums| sums.both);
+        for (product, factor) in [&mut of_kappa, &mut of_b].into_iter().zip(factors) {
+            for (product, a) in product.iter_mut().zip(&a) {
+                product.add_mul_assign(&Wiped(a.convert(factor.ring())), factor);
+            }
+        }
+        Ok(Products { factors: a, of_kappa, of_b })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::testing::parties;
+    use quorate_engine::{Error, Phase};
+
+    use super::*;
+    use crate::deviate::Step;
+    use crate::sacrifice::rest;
+
+    const K: u32 = 4;
+    const LEN: usize = 1600;
+
+    /// Of each triple: whether the test with kappa passes, whether that with b does, kappa, and b.
+    fn passing(lie: (Step, i128)) -> Vec<(bool, bool, u64, u64)> {
+        let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(K));
+        let ends = parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let keys = Keys::setup(ctx, params, None).await?;
+                if ctx.me() == 1 {
+                    keys.insecure_deviate(lie.0, lie.1);
+                }
+                let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = keys.multiplied_by_two(ctx, ring, LEN).await?;
+                let challenge = keys.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
+                let mut zeros = Vec::new();
+                for (ring, of) in
+                    [(params.values(ring), [&u, &u_hat, &kappa]), (products_with_b(params, ring), [&c, &c_hat, &b])]
+                {
+                    let rest = keys.commit_and_open_words(ctx, &rest(&challenge, of)).await?;
+                    zeros.push(rest.value.convert(ring).to_limbs().iter().map(|limbs| *limbs == [0; 4]).collect());
+                }
+                Ok::<_, Error>((zeros, [kappa, b].map(|x| x.share.convert(Ring::of(K)))))
+            });
+            run.finish();
+            done.unwrap()
+        });
+        let total = |i: usize| {
+            let mut sum = ends[0].1[i].clone();
+            sum.add_assign(&ends[1].1[i]);
+            sum.to_u64s()
+        };
+        let zeros: &Vec<Vec<bool>> = &ends[0].0;
+        let all = zeros[0].iter().zip(&zeros[1]).zip(total(0).into_iter().zip(total(1)));
+        all.map(|((first, second), (kappa, b))| (*first, *second, kappa, b)).collect()
+    }
+
+    fn near(count: usize, all: usize, probability: f64) {
+        let spread = (all as f64 * probability * (1.0 - probability)).sqrt();
+        assert!((count as f64 - all as f64 * probability).abs() < 4.5 * spread, "{count} of {all}");
+    }
+
+    /// Another ahat than the bits say, by 2^(W-1): the test with kappa tells its lowest bit, that with b nothing, and b
+    /// is even half of the time.
+    #[test]
+    fn what_passing_tells_is_of_the_throwaway_factor_alone() {
+        let values = Params::new(32, true).unwrap().values(Ring::of(K)).bits();
+        let all = passing((Step::Authenticated(1), 1 << (values - 1)));
+        assert!(all.iter().all(|&(first, second, kappa, _)| first == (kappa % 2 == 0) && second));
+        let passed: Vec<u64> = all.iter().filter(|each| each.0).map(|each| each.3).collect();
+        near(passed.len(), LEN, 0.5);
+        for bit in 0..K {
+            near(passed.iter().filter(|&b| b >> bit & 1 == 0).count(), passed.len(), 0.5);
+        }
+    }
+
+    /// By 2^(k+sg'-1), the largest with which the other test would tell a bit of b: none of them passes.
+    #[test]
+    fn a_lie_that_would_tell_a_bit_of_b_fails_before() {
+        let products = products_with_b(Params::new(32, true).unwrap(), Ring::of(K)).bits();
+        let all = passing((Step::Authenticated(1), 1 << (products - 1)));
+        assert!(all.iter().all(|&(first, second, _, b)| !first && second == (b % 2 == 0)));
+    }
+
+    /// Another factor in an OT of x, for kappa and for b.
+    #[test]
+    fn other_factors_are_found_half_of_the_time() {
+        for factor in [0, 1] {
+            let all = passing((Step::Transfer { factor, row: 1 }, 1));
+            let [first, second] = [|each: &(bool, bool, u64, u64)| each.0, |each: &(bool, bool, u64, u64)| each.1]
+                .map(|passes| all.iter().filter(|each| passes(each)).count());
+            let (lied, other) = if factor == 0 { (first, second) } else { (second, first) };
+            near(lied, LEN, 0.5);
+            assert_eq!(other, LEN, "the other factor was right");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Parties that deviate where multiplication triples are made, in every form of them.
+
+use quorate_ring::Ring;
+use quorate_spdz2k::{Keys, Params, Step};
+
+use super::lies::right_triples;
+use crate::common::run;
+
+const LEN: usize = 40;
+
+fn weak() -> Params {
+    Params::new(32, true).unwrap()
+}
+
+/// All but the usual form, of which `lies` has the same.
+fn others() -> [Params; 2] {
+    [weak().with_triples_in_buckets(), weak().with_triples_under_two_keys()]
+}
+
+/// Triples where parties deviate as they like; whether they are right, if they are there.
+fn made_by(n: usize, params: Params, deviate: impl Fn(&Keys, usize) + Sync) -> Option<bool> {
+    let ring = Ring::of(4);
+    let ends = run(n, params, None, async |ctx, keys| {
+        deviate(keys, ctx.me());
+        keys.triples(ctx, ring, LEN).await
+    });
+    right_triples(ends.into_iter().map(|end| end.done).collect(), ring)
+}
+
+#[test]
+fn lies_of_two_parties_cancel_or_are_found_in_every_form() {
+    for params in others() {
+        for (lies, right) in [([0, 1 << 26, -(1 << 26)], Some(true)), ([0, 3, -3], Some(true)), ([0, 1 << 26, 0], None)]
+        {
+            let made = made_by(3, params, |keys, me| keys.insecure_lie(lies[me]));
+            assert_eq!(made, right, "{lies:?}, {params:?}");
+        }
+    }
+}
+
+/// One party of two or three deviates at a step: nobody gets triples. What a single one would pass half of the time
+/// does not for so many.
+fn is_found_everywhere(params: Params, steps: &[(Step, i128)]) {
+    for (i, &(step, by)) in steps.iter().enumerate() {
+        let n = 2 + i % 2;
+        let done = made_by(n, params, |keys, me| {
+            if me == 1 {
+                keys.insecure_deviate(step, by);
+            }
+        });
+        assert_eq!(done, None, "{step:?} by {by}, {n} parties, {params:?}");
+    }
+}
+
+/// k = 4, s = 32, sg' = 27.
+#[test]
+fn whoever_deviates_where_triples_are_made_in_buckets_is_found() {
+    let transfers = [(3, 1), (150, 1 << 35), (0, 1 << 3)].map(|(row, by)| (Step::Transfer { factor: 0, row }, by));
+    let authenticated = [(0, 1), (0, 1 << 20), (1, 1), (2, 1 << 3), (2, 1), (3, 1), (3, 1 << 35), (4, 1), (4, 1 << 35)];
+    let authenticated = authenticated.map(|(which, by)| (Step::Authenticated(which), by));
+    let told = [
+        (Step::Rho, 1),
+        (Step::Rho, 1 << 35),
+        (Step::Zero(0), 1),
+        (Step::Zero(0), 1 << 35),
+        (Step::Difference, 1),
+        (Step::Difference, 1 << 3),
+    ];
+    is_found_everywhere(weak().with_triples_in_buckets(), &[&transfers[..], &authenticated, &told].concat());
+}
+
+#[test]
+fn whoever_deviates_where_triples_are_made_under_two_keys_is_found() {
+    let transfers = [(0, 3, 1), (1, 3, 1), (0, 30, 1 << 50), (1, 30, 1 << 20), (1, 80, 5)];
+    let transfers = transfers.map(|(factor, row, by)| (Step::Transfer { factor, row }, by));
+    let authenticated = [(0, 1), (0, 1 << 20), (1, 1), (1, 1 << 57), (2, 1), (3, 1), (4, 1 << 57), (5, 1), (6, 8)];
+    let authenticated = authenticated.map(|(which, by)| (Step::Authenticated(which), by));
+    let told = [(7, 1), (7, 1 << 30)].map(|(which, by)| (Step::Authenticated(which), by));
+    let zeros = [(Step::Rho, 1), (Step::Zero(0), 1), (Step::Zero(0), 1 << 30), (Step::Zero(1), 1)];
+    is_found_everywhere(
+        weak().with_triples_under_two_keys(),
+        &[&transfers[..], &authenticated, &told, &zeros].concat(),
+    );
+}
+
+#[test]
+fn whoever_deviates_in_the_sacrifice_of_the_usual_triples_is_found() {
+    is_found_everywhere(weak(), &[(Step::Rho, 1), (Step::Zero(0), 1), (Step::Zero(0), 1 << 30), (Step::Rho, 1 << 30)]);
+}
