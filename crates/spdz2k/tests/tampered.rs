@@ -1,7 +1,7 @@
 //! A party that changes a message, at every message: the others abort, or have right correlations.
 //!
 //! What every run of the tests looks at is a part; `make adversary` tries all of `changes` at every message of two
-//! parties that make `KINDS`, and of three that make `AMONG_THREE`.
+//! parties that make `KINDS`, and of three that make the first of `AMONG_THREE`.
 
 use std::collections::BTreeMap;
 
@@ -161,11 +161,11 @@ fn adversary_every_change_of_every_message_of_every_kind() {
     assert!(all > 2000);
 }
 
-/// The same among three parties.
+/// The same among three parties, of what others are made from.
 #[test]
 #[ignore = "takes minutes: make adversary"]
 fn adversary_every_change_of_every_message_of_every_kind_among_three() {
-    let all = all_changes_of_messages(3, &AMONG_THREE);
+    let all = all_changes_of_messages(3, &AMONG_THREE[..4]);
     println!("{all} runs, none with a wrong correlation");
     assert!(all > 2000);
 }
