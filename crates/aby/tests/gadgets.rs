@@ -35,6 +35,7 @@ fn sums_of_bits_with_all_carries() {
 #[test]
 fn truncation_of_all_elements_by_every_shift() {
     exhaustive::truncation_of_all_elements_by_every_shift::<Aby>(&[(2, 8)]);
+    exhaustive::cheaper_truncation_of_all_values::<Aby>(&[(2, 5)]);
 }
 
 #[test]

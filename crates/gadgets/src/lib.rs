@@ -30,6 +30,7 @@ pub mod select;
 pub mod stream;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod trunc_paper;
 pub mod trunc_prob;
 pub mod truncate;
 pub mod widen;

@@ -31,6 +31,7 @@ fn sums_of_bits_with_all_carries() {
 #[test]
 fn truncation_of_all_elements_by_every_shift() {
     exhaustive::truncation_of_all_elements_by_every_shift::<Rss>(&[(3, 8), (5, 6), (7, 4)]);
+    exhaustive::cheaper_truncation_of_all_values::<Rss>(&[(3, 5), (5, 4)]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ fn all_inputs_of_tiny_rings() {
     exhaustive::bits_against_public_numbers::<Spdz2k>(&[(2, 5), (3, 3)]);
     exhaustive::sums_of_bits_with_all_carries::<Spdz2k>(&[(2, 5), (3, 3)]);
     exhaustive::truncation_of_all_elements_by_every_shift::<Spdz2k>(&[(2, 6), (3, 4)]);
+    exhaustive::cheaper_truncation_of_all_values::<Spdz2k>(&[(2, 4), (2, 5), (3, 4)]);
     exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 5), (3, 3)]);
     exhaustive::extrema_of_all_columns_with_ties::<Spdz2k>(&[(2, 3, 3), (3, 2, 4)]);
     exhaustive::every_length::<Spdz2k>(&[(2, &[0, 1, 7, 64, 65]), (3, &[0, 63])]);

@@ -99,8 +99,8 @@ fn others_are_found_before_the_other_party_sends_its_input() {
     }
 }
 
-/// Its owner tells another share, so that what is opened looks right to the other party: the check of openings finds it,
-/// still before that party sends its input.
+/// Its owner tells another share, so that what is opened looks right to the other party: the check of openings finds
+/// it, still before that party sends its input.
 #[test]
 fn nor_does_a_lie_about_what_is_opened_help() {
     // What it tells before: how it is set up, its input, both factors of squares. Behind squares less themselves is the

@@ -2,6 +2,7 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, EdaBits, Phase, Result, Sharing, TruncMasks, dry};
+use quorate_gadgets::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use quorate_gadgets::{Family, Gadgets, Sign, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
@@ -113,4 +114,49 @@ fn numbers_are_rounded_and_widened_on_these_masks() {
         assert!(rounded == x >> 2 || rounded == (x >> 2) + i64::from(x % 4 != 0), "{x}: {rounded}");
         assert_eq!(wide, x);
     }
+}
+
+/// What the forms take beside their edaBit, which paper's masks are random bits for.
+#[test]
+fn truncations_are_those_of_the_paper_at_their_cost() {
+    let numbers: Vec<i64> = (-32..32).collect();
+    let got = opened(async |s, ctx| {
+        let x = s.public(&Vector::from_i64s(Ring::of(20), &numbers));
+        let all =
+            [trunc_p(s, ctx, &x, 2, 6).await?, trunc_p1(s, ctx, &x, 2, 6).await?, trunc_p2(s, ctx, &x, 2, 6).await?];
+        let mut got = Vec::new();
+        for form in &all {
+            got.push(s.open(ctx, form).await?.to_i64s().into_iter().map(|x| x as u64).collect());
+        }
+        Ok(got)
+    });
+    // One of them is off by 2^18 once in 2^14 numbers.
+    let off = |form: usize, i: usize| got[form][i] as i64 - (numbers[i] >> 2);
+    for i in 0..numbers.len() {
+        let up = i64::from(numbers[i] % 4 != 0);
+        assert!([0, up].contains(&off(2, i)) && [0, -(1 << 18)].contains(&off(1, i)), "{}", numbers[i]);
+        assert!([0, up].contains(&(off(0, i) & 0xffff)), "{}", numbers[i]);
+    }
+    let (k, shift, ring) = (32, 12, Ring::of(32));
+    let costs = |form: usize| {
+        let s = Spdz2k::insecure_dry(2, 0, Params::default().as_in_the_paper()).unwrap();
+        s.record_demand();
+        let work = async |ctx: &Ctx| {
+            let x = s.public(&Vector::shape(ring, LEN));
+            match form {
+                0 => trunc_p(&s, ctx, &x, shift, 24).await,
+                1 => trunc_p1(&s, ctx, &x, shift, 24).await,
+                _ => trunc_p2(&s, ctx, &x, shift, 24).await,
+            }
+            .map(drop)
+        };
+        let online = dry::run(0, 2, Phase::Online, work).unwrap().1.online;
+        let totals = s.take_demand().totals().clone();
+        let count = |kind: &Kind| totals.get(kind).copied().unwrap_or_default() / LEN;
+        (online.rounds, count(&Kind::Triple { bits: 1 }), count(&Kind::RandomBit { bits: k }))
+    };
+    let log = |x: u32| x.next_power_of_two().ilog2();
+    assert_eq!([0, 1, 2].map(|form| costs(form).0), [1, 2 + log(shift), 2 + log(k)]);
+    assert_eq!([0, 1, 2].map(|form| costs(form).1), [0, 2 * shift as usize - 2, 2 * k as usize - 2]);
+    assert_eq!([0, 1, 2].map(|form| costs(form).2), [32, 33, 32]);
 }

@@ -6,6 +6,7 @@ use quorate_ring::{Ring, Vector};
 
 use super::{Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
 use crate::extremum::{Best, arg_extremum, extremum};
+use crate::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use crate::{Sign, Width, adder, compare};
 
 /// Top bits, tests for zero and all bits of every element of Z_2^1 to Z_2^top, for so many parties.
@@ -150,6 +151,51 @@ pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32
                     assert_eq!(got[i], x >> shift, "n {n} k {k}: {x} >> {shift}");
                 }
             }
+        }
+    }
+}
+
+/// The paper's cheaper forms, of all values of every width: how far each is off, and how often.
+pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
+    const TIMES: usize = 24;
+    for &(n, k) in cases {
+        let ring = Ring::of(k);
+        for (bits, shift) in (2..=k).flat_map(|bits| (1..bits).map(move |shift| (bits, shift))) {
+            let half = 1i64 << (bits - 1);
+            let values: Vec<i64> = (-half..half).collect::<Vec<_>>().repeat(TIMES);
+            let elements: Vec<u64> = values.iter().map(|&x| x as u64 & mask(k)).collect();
+            let got = agreed::<S, _>(n, async |s, ctx| {
+                let x = share(s, ctx, ring, &elements).await?;
+                let forms = [
+                    trunc_p(s, ctx, &x, shift, bits).await?,
+                    trunc_p1(s, ctx, &x, shift, bits).await?,
+                    trunc_p2(s, ctx, &x, shift, bits).await?,
+                ];
+                let mut got = Vec::new();
+                for form in &forms {
+                    got.push(s.open(ctx, form).await?.to_u64s());
+                }
+                Ok(got)
+            });
+            let mut seen = [[0; 4]; 3];
+            for (form, got) in got.iter().enumerate() {
+                for (&got, &x) in got.iter().zip(&values) {
+                    let off = got.wrapping_sub((x >> shift) as u64) & mask(k);
+                    let wrapped = off.wrapping_add(1 << (k - shift)) & mask(k);
+                    let how = [(off, 0), (off, 1), (wrapped, 0), (wrapped, 1)].iter().position(|(off, at)| off == at);
+                    let how = how.unwrap_or_else(|| panic!("n {n} k {k} form {form}: {x} >> {shift} is off by {off}"));
+                    // What rounds up is not divisible, and the least value never wraps.
+                    assert!(how % 2 == 0 || x.rem_euclid(1 << shift) != 0, "{x} >> {shift}");
+                    assert!(how < 2 || x > -half, "{x} >> {shift}");
+                    seen[form][how] += 1;
+                }
+            }
+            let [_, p1, p2] = seen;
+            assert!(p1[1] + p1[3] == 0 && p2[2] + p2[3] == 0, "n {n} k {k}, {bits} bits, {shift}: {seen:?}");
+            // On average a / 2^k of all are off.
+            let expected = values.len() as f64 * ((1 << bits) - 1) as f64 / 2.0 / (1u64 << k) as f64;
+            let wraps = f64::from(p1[2]);
+            assert!((wraps - expected).abs() < 6.0 * expected.sqrt() + 2.0, "n {n} k {k}: {wraps}, not {expected}");
         }
     }
 }
