@@ -39,7 +39,7 @@ pub struct Keys {
     pub(crate) lie: Cell<i128>,
     /// Where a cheater in a test deviates, and by how much.
     #[cfg(feature = "testing")]
-    pub(crate) deviation: Cell<Option<(Step, i128)>>,
+    pub(crate) deviations: std::cell::RefCell<Vec<(Step, i128)>>,
     /// Whether a cheater in a test takes another bit for a MAC than its element is.
     #[cfg(feature = "testing")]
     pub(crate) flips: Cell<bool>,
@@ -168,7 +168,7 @@ impl Keys {
             #[cfg(feature = "testing")]
             lie: Cell::new(0),
             #[cfg(feature = "testing")]
-            deviation: Cell::new(None),
+            deviations: std::cell::RefCell::default(),
             #[cfg(feature = "testing")]
             flips: Cell::new(false),
             #[cfg(feature = "testing")]
