@@ -45,7 +45,7 @@ pub struct Keys {
     pub(crate) lie: Cell<i128>,
     /// Where a cheater in a test deviates, and by how much.
     #[cfg(feature = "testing")]
-    pub(crate) deviation: Cell<Option<(Step, i128)>>,
+    pub(crate) deviations: RefCell<Vec<(Step, i128)>>,
     /// Which of the values of a one-sided triple a cheater in a test authenticates otherwise, and by how much.
     #[cfg(feature = "testing")]
     pub(crate) other: Cell<Option<(usize, i128)>>,
@@ -201,7 +201,7 @@ impl Keys {
             #[cfg(feature = "testing")]
             tells: Cell::new(0),
             #[cfg(feature = "testing")]
-            deviation: Cell::new(None),
+            deviations: RefCell::default(),
             #[cfg(feature = "testing")]
             flips: Cell::new(false),
             #[cfg(feature = "testing")]

@@ -136,7 +136,7 @@ mod tests {
         a: Vec<u64>,
         b: Vec<u64>,
         c: Vec<u64>,
-        /// What is opened of what has to be zero, above the bits that have to be.
+        /// What is put above zeros where they are opened.
         above: Vec<u64>,
         /// The same of buckets of those that passed.
         buckets: [Vec<u64>; 3],
@@ -181,7 +181,8 @@ mod tests {
                     _ => keys.combined(ctx, ring, &kept, (kept.a.share.len() / size, size)).await?,
                 };
                 let share = |triples: &Triples| [&triples.a, &triples.b, &triples.c].map(|part| part.share.clone());
-                let mut above = rest.value.clone();
+                let mut above = keys.lifted(ctx, &Vector::zeros(shares, len), params.words(ring));
+                assert!(above.convert(shares).to_u64s().iter().all(|&low| low == 0));
                 above.shr_logical(shares.bits());
                 Ok::<_, Error>((passes, above.to_u64s(), share(&triples), share(&made)))
             });

@@ -41,14 +41,28 @@ fn lies_of_two_parties_cancel_or_are_found_in_every_form() {
 /// One party of two or three deviates at a step: nobody gets triples. What a single one would pass half of the time
 /// does not for so many.
 fn is_found_everywhere(params: Params, steps: &[(Step, i128)]) {
-    for (i, &(step, by)) in steps.iter().enumerate() {
-        let n = 2 + i % 2;
-        let done = made_by(n, params, |keys, me| {
-            if me == 1 {
-                keys.insecure_deviate(step, by);
-            }
-        });
-        assert_eq!(done, None, "{step:?} by {by}, {n} parties, {params:?}");
+    for (i, &step) in steps.iter().enumerate() {
+        is_found_among(2 + i % 2, params, &[step]);
+    }
+}
+
+fn is_found_among(n: usize, params: Params, steps: &[(Step, i128)]) {
+    let done = made_by(n, params, |keys, me| {
+        if me == 1 {
+            steps.iter().for_each(|&(step, by)| keys.insecure_deviate(step, by));
+        }
+    });
+    assert_eq!(done, None, "{steps:?}, {n} parties, {params:?}");
+}
+
+/// A wrong product, and a share of the zero that makes up for it.
+#[test]
+fn who_tells_that_a_wrong_product_leaves_zero_is_found() {
+    let [buckets, two_keys] = others();
+    for (params, which, number) in [(buckets, 4, 0), (two_keys, 4, 0), (two_keys, 7, 1)] {
+        for n in [2, 3] {
+            is_found_among(n, params, &[(Step::Authenticated(which), 1), (Step::Zero(number), 1)]);
+        }
     }
 }
 
