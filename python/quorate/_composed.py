@@ -116,6 +116,9 @@ class Composed:
         check. What is wrong with lines is told to all, so lines that are computed must be right whatever the inputs
         are. Where all follow the protocol it is the array itself, and costs nothing.
 
+        Use the array that this returns: the proof runs where a result needs it, and holds back what is input behind it
+        in the same request. The lines of the array before it are not proven.
+
         Raises:
             CheatingDetected: when it runs: a line is something else, for a mistake, too.
             DtypeError: the elements are not integers.
