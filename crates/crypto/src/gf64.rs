@@ -16,11 +16,17 @@ pub fn mul(a: u64, b: u64) -> u64 {
 pub fn inner_product(a: &[u64], b: &[u64]) -> u64 {
     assert_eq!(a.len(), b.len(), "an inner product of different lengths");
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("pclmulqdq") && quorate_ring::simd_path() != quorate_ring::SimdPath::Portable {
+    if has_carryless_products() {
         // SAFETY: the processor has the instruction.
         return reduce(unsafe { x86::inner_product(a, b) });
     }
     reduce(portable_inner_product(a, b))
+}
+
+/// Whether the processor multiplies without carries, and is to.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn has_carryless_products() -> bool {
+    is_x86_feature_detected!("pclmulqdq") && quorate_ring::simd_path() != quorate_ring::SimdPath::Portable
 }
 
 /// The powers 1, x, x^2, ...
@@ -44,7 +50,7 @@ const FIFTH: u64 = 0x1084_2108_4210_8421;
 
 /// The unreduced sum of products by ordinary multiplication: of factors with every fifth bit only, at most 13 ones meet
 /// in a place of the product, so that carries do not reach the next place that counts.
-fn portable_inner_product(a: &[u64], b: &[u64]) -> u128 {
+pub(crate) fn portable_inner_product(a: &[u64], b: &[u64]) -> u128 {
     let mut sums = [0u128; 5];
     for (&a, &b) in a.iter().zip(b) {
         for i in 0..5 {

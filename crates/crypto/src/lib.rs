@@ -20,6 +20,7 @@ mod cipher;
 mod commit;
 pub mod domains;
 mod error;
+pub mod gf128;
 pub mod gf64;
 mod half_gates;
 mod prf;

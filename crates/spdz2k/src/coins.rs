@@ -31,6 +31,12 @@ impl Coins {
         Some(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect())
     }
 
+    /// Uniform elements of GF(2^128); none in a dry run.
+    pub fn blocks(&mut self, len: usize) -> Option<Vec<u128>> {
+        let words = self.words(2 * len)?;
+        Some(words.as_chunks::<2>().0.iter().map(|[low, high]| u128::from(*high) << 64 | u128::from(*low)).collect())
+    }
+
     /// A uniform order of so many things; none in a dry run.
     pub fn permutation(&mut self, count: usize) -> Option<Vec<u32>> {
         let prg = self.0.as_mut()?;

@@ -30,7 +30,7 @@ const BATCH: usize = 1 << 17;
 
 /// Numbers of all parties, and their sums modulo 2^w.
 struct Summed {
-    /// By party: its bits as elements, row after row.
+    /// By party: its bits as elements, row after row; or its numbers, where no other weights are asked for.
     own: Vec<Tagged>,
     /// Bits of the sums, a row for each position.
     bits: SharedBits,
@@ -92,9 +92,11 @@ impl Spdz2k {
 
     /// All steps but the check.
     async fn sum_numbers(&self, ctx: &Ctx, (width, ring): (u32, Ring), wanted: &[u32], lanes: usize) -> Result<Summed> {
-        let own = self.keys.own_bits(ctx, ring, width as usize * lanes).await?;
-        let numbers = self.bits_by_owner(ctx, &own, (width as usize, lanes)).await?;
-        let own: Vec<Tagged> = own.iter().map(|shared| Tagged::of(ring, shared)).collect();
+        let sizes = self.cut_and_choose((width, ring), lanes).filter(|_| wanted.is_empty());
+        let (own, numbers) = match sizes {
+            Some(sizes) => self.chosen_numbers(ctx, ring, sizes).await?,
+            None => self.proven_numbers(ctx, ring, (width as usize, lanes)).await?,
+        };
         let (mut bits, mut carries) = (numbers[0].clone(), vec![Vec::new(); wanted.len()]);
         for number in &numbers[1..] {
             let (sum, into) = self.add_bits(ctx, [&bits, number], wanted).await?;
@@ -111,6 +113,18 @@ impl Spdz2k {
         let each = |i: usize| all.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
         let sum = |first: usize| (1..adders).fold(each(first), |sum, i| sum.zip(&each(first + i), Vector::add_assign));
         Ok(Summed { own, bits, carries: (0..wanted.len()).map(|i| sum(i * adders)).collect() })
+    }
+
+    /// Step 1: by owner, bits as elements, row after row, and in the form of the session's bits.
+    async fn proven_numbers(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        (width, lanes): (usize, usize),
+    ) -> Result<(Vec<Tagged>, Vec<SharedBits>)> {
+        let own = self.keys.own_bits(ctx, ring, width * lanes).await?;
+        let numbers = self.bits_by_owner(ctx, &own, (width, lanes)).await?;
+        Ok((own.iter().map(|shared| Tagged::of(ring, shared)).collect(), numbers))
     }
 
     /// The proven bits of every party, in rows, in the form of the session's bits.
@@ -167,6 +181,8 @@ impl Spdz2k {
 impl Summed {
     /// What the bits of all numbers in this range weigh together.
     fn weighed(&self, lanes: usize, range: std::ops::Range<u32>) -> Tagged {
+        // Numbers are in one row.
+        let range = if self.own[0].shape().1 == lanes { 0..1 } else { range };
         let rows = range.len();
         let part = Linear::Slice(range.start as usize * lanes..range.end as usize * lanes);
         let each = |own: &Tagged| own.linear(&part).linear(&Linear::Weigh { rows, signed: false });

@@ -67,6 +67,9 @@ pub struct Keys {
     /// What else a cheater in a test says otherwise.
     #[cfg(feature = "testing")]
     pub(crate) twists: RefCell<Vec<(Twist, By)>>,
+    /// Whether a test makes numbers with bits by cut and choose where proofs would take less.
+    #[cfg(feature = "testing")]
+    pub(crate) chooses: Cell<bool>,
     /// Whether a test goes on with these keys after checks that fail.
     #[cfg(feature = "testing")]
     pub(crate) endures: Cell<bool>,
@@ -212,6 +215,8 @@ impl Keys {
             blind: false,
             #[cfg(feature = "testing")]
             twists: RefCell::default(),
+            #[cfg(feature = "testing")]
+            chooses: Cell::new(false),
             #[cfg(feature = "testing")]
             endures: Cell::new(false),
         })

@@ -25,6 +25,7 @@
 //! | triples of bits as elements | `bittriple` | 35 | |
 //! | bits with MACs that are elements, too | `link` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
+//! | numbers of one party with their bits, by cut and choose | `privateedabit`, `quicksilver` | 13; 18 if n > 2 | |
 //! | edaBits, truncation masks | `edabit` | | |
 //!
 //! The argument for its security is docs/security/spdz2k.md.
@@ -58,9 +59,11 @@ mod open;
 mod paper;
 pub mod params;
 mod party;
+mod privateedabit;
 mod proved;
 mod provenbit;
 mod provenproduct;
+mod quicksilver;
 mod randbit;
 mod sacrifice;
 mod shared;

@@ -168,6 +168,14 @@ impl Spdz2k {
         Ok(told.opened)
     }
 
+    /// Own bits of every party, by party; noted for the check. Nothing else may be for them.
+    pub(crate) async fn open_own_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Vec<Bits>> {
+        let told = self.keys.tell_bits(ctx, x).await?;
+        self.note_macs(ctx, told.hashes(x), &told.all);
+        ctx.opened(());
+        Ok(told.all)
+    }
+
     /// As [`Spdz2k::reveal_elements`].
     async fn reveal_macs(&self, ctx: &Ctx, x: &MacBits, to: Option<usize>) -> Result<Option<Bits>> {
         let hidden = self.rerandomised_bits(ctx, x).await?;

@@ -151,14 +151,18 @@ impl TinyOt<'_> {
     }
 
     /// Of all owners' bits those of one.
-    fn part_of(&self, owner: usize, all: &MacBits) -> MacBits {
+    pub fn part_of(&self, owner: usize, all: &MacBits) -> MacBits {
         let mine = owner == self.keys.me;
         let kept = |is_kept: bool, blocks: &Blocks| if is_kept { blocks.clone() } else { nothing(blocks) };
         let part = |(&peer, all): (&usize, &WithPeer)| WithPeer {
             macs: kept(mine, &all.macs),
             keys: kept(peer == owner, &all.keys),
         };
-        let own = if mine { Wiped((*all.own).clone()) } else { zeros(all.own.is_shape(), all.len()) };
+        let own = match (mine, all.own.is_shape(), all.shape()) {
+            (true, ..) => Wiped((*all.own).clone()),
+            (false, true, (rows, lanes)) => Wiped(Bits::shape(rows, lanes)),
+            (false, false, (rows, lanes)) => Wiped(Bits::zeros(rows, lanes)),
+        };
         MacBits { own, peers: self.peers.iter().zip(&all.peers).map(part).collect() }
     }
 

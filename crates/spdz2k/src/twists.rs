@@ -34,6 +34,16 @@ pub enum Twist {
     RowTag,
     /// A switch of a shuffle.
     Switch,
+    /// The first of its numbers that are no sums of their bits.
+    Number,
+    /// The same, of all of them.
+    Numbers,
+    /// The same for the first one, where only what is authenticated is off: it tells what the bits say.
+    Unlike,
+    /// What it tells of the sum of two numbers.
+    Sum,
+    /// A0 of what it proves of such sums.
+    Proof,
 }
 
 /// By how much: plus or minus a power of two, at the first element.
@@ -66,6 +76,16 @@ impl Keys {
         x
     }
 
+    /// The same for every element.
+    pub(crate) fn twisted_all(&self, twist: Twist, x: &Vector) -> Vector {
+        let mut x = x.clone();
+        if !x.is_shape() && !x.is_empty() {
+            let by = self.twisted(twist, &Vector::zeros(x.ring(), 1)).broadcast_scalar(x.len());
+            x.add_assign(&by);
+        }
+        x
+    }
+
     /// The same for its share.
     pub(crate) fn twisted_share(&self, twist: Twist, x: &Shared) -> Shared {
         Shared { share: self.twisted(twist, &x.share), tag: x.tag.clone() }
@@ -88,6 +108,11 @@ impl Keys {
         self.twists.borrow_mut().push((twist, by));
     }
 
+    /// From here on numbers with bits are made by cut and choose wherever they can be.
+    pub fn insecure_choose(&self) {
+        self.chooses.set(true);
+    }
+
     /// From here on these keys outlive checks that fail, so that a test can try an attack many times.
     pub fn insecure_endure(&self) {
         self.endures.set(true);
@@ -98,6 +123,11 @@ impl Spdz2k {
     /// As [`Keys::insecure_twist`].
     pub fn insecure_twist(&self, twist: Twist, by: By) {
         self.keys.insecure_twist(twist, by);
+    }
+
+    /// As [`Keys::insecure_choose`].
+    pub fn insecure_choose(&self) {
+        self.keys.insecure_choose();
     }
 
     /// As [`Keys::insecure_endure`].

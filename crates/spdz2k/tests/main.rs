@@ -4,6 +4,7 @@
 mod adversarial;
 mod common;
 mod gadgets;
+mod numbers;
 mod offline;
 mod one_hot;
 mod onesided;

@@ -68,7 +68,7 @@ fn numbers_that_are_no_bits_are_found() {
                 if ctx.me() == cheat {
                     s.insecure_prove(number);
                 }
-                s.make(ctx, &Kind::EdaBit { bits: 8, ring: 8, cut: 0 }, 20).await
+                s.make(ctx, &Kind::EdaBit { bits: 8, ring: 11, cut: 0 }, 20).await
             });
             run.finish();
             done.map(|_| ())

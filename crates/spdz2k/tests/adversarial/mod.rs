@@ -18,6 +18,7 @@ mod bits;
 mod forgeries;
 mod guesses;
 mod lies;
+mod numbers;
 mod offline;
 mod online;
 mod outcomes;

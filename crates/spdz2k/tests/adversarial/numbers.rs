@@ -1,0 +1,124 @@
+//! Numbers of one party with their bits, by cut and choose: what a party says otherwise is found.
+
+use quorate_engine::testing::parties;
+use quorate_engine::{Error, Phase, Result, Stocks};
+use quorate_spdz2k::{By, Kind, Params, Spdz2k, Twist};
+
+use super::outcomes::is_found;
+use crate::common::{Keyed, assert_kind, total};
+
+const WIDTH: u32 = 5;
+const KIND: Kind = Kind::EdaBit { bits: WIDTH, ring: WIDTH, cut: 0 };
+
+/// What every party has of edaBits in whose making one says something else.
+fn made(n: usize, params: Params, cheat: usize, twists: &[(Twist, u32)]) -> Vec<Result<Keyed>> {
+    parties(n, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let done = run.phase(Phase::Offline, async |ctx| {
+            let s = Spdz2k::set_up(ctx, params, None).await?;
+            s.insecure_choose();
+            for &(twist, bit) in twists.iter().filter(|_| ctx.me() == cheat) {
+                s.insecure_twist(twist, By { bit, minus: false });
+            }
+            let made = s.make(ctx, &KIND, 6).await?;
+            let vectors = made.vectors.iter().map(Spdz2k::insecure_shared).collect();
+            let bits = made.bits.iter().map(Spdz2k::insecure_bits).collect();
+            Ok(((s.insecure_alpha(), s.insecure_delta()), (vectors, bits)))
+        });
+        run.finish();
+        done
+    })
+}
+
+/// The checks that ended a run, at whichever party came to them first; none where all went on with right edaBits.
+fn found_by(n: usize, params: Params, cheat: usize, twists: &[(Twist, u32)]) -> Vec<&'static str> {
+    let what = format!("{twists:?} of party {cheat} of {n}");
+    let ends = made(n, params, cheat, twists);
+    if ends.iter().all(Result::is_ok) {
+        let ends: Vec<Keyed> = ends.into_iter().map(Result::unwrap).collect();
+        assert_kind(&KIND, &total(&ends, &what), &what);
+        return vec![];
+    }
+    assert!(ends.iter().enumerate().all(|(me, end)| me == cheat || is_found(end)), "{what}");
+    let failed = ends.iter().filter_map(|end| match end {
+        Err(Error::Cheating { check }) => Some(*check),
+        _ => None,
+    });
+    failed.collect()
+}
+
+fn weak() -> Params {
+    Params::new(32, true).unwrap()
+}
+
+const CASES: [(usize, usize); 4] = [(2, 0), (2, 1), (3, 0), (3, 2)];
+
+#[test]
+fn numbers_are_right_where_nobody_lies() {
+    for (n, cheat) in CASES {
+        assert_eq!(found_by(n, weak(), cheat, &[]), [""; 0]);
+    }
+}
+
+/// One number that is not what its bits say: it is opened, or it is in a bucket with others that are right.
+#[test]
+fn a_number_that_is_not_its_bits_is_found() {
+    let mut by_sums = 0;
+    for (n, cheat) in CASES {
+        for bit in 0..WIDTH {
+            let found = found_by(n, weak(), cheat, &[(Twist::Number, bit)]);
+            let is_known = |name: &&str| name.contains("add up") || name.contains("and their bits");
+            assert!(!found.is_empty() && found.iter().all(is_known), "{found:?}");
+            by_sums += usize::from(found.iter().all(|name| name.contains("add up")));
+        }
+    }
+    assert!(by_sums > 5, "{by_sums}");
+}
+
+/// All numbers are off by half the modulus, so that all sums are right: only what is opened shows it.
+#[test]
+fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
+    for (n, cheat) in CASES {
+        let found = found_by(n, weak(), cheat, &[(Twist::Numbers, WIDTH - 1)]);
+        assert!(!found.is_empty() && found.iter().all(|name| name.contains("and their bits")), "{found:?}");
+    }
+}
+
+/// A number that is authenticated as another one than its owner then tells.
+#[test]
+fn a_number_that_is_told_as_another_than_was_authenticated_is_found() {
+    for (n, cheat) in CASES {
+        for bit in [0, WIDTH - 1] {
+            let found = found_by(n, weak(), cheat, &[(Twist::Unlike, bit)]);
+            assert!(!found.is_empty() && found.iter().all(|name| name.contains("tags")), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_sum_that_is_told_as_another_is_found() {
+    for (n, cheat) in CASES {
+        for bit in 0..WIDTH {
+            let found = found_by(n, weak(), cheat, &[(Twist::Sum, bit)]);
+            assert!(!found.is_empty() && found.iter().all(|name| name.contains("add up")), "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_proof_that_is_off_is_found() {
+    for (n, cheat) in CASES {
+        for bit in [0, 1, 64, 127] {
+            let found = found_by(n, weak(), cheat, &[(Twist::Proof, bit)]);
+            assert!(!found.is_empty() && found.iter().all(|name| name.contains("add up")), "{found:?}");
+        }
+    }
+}
+
+/// What passes above the numbers' width is no number: carries of what is told do not count.
+#[test]
+fn what_is_above_the_width_changes_nothing() {
+    for (n, cheat) in CASES {
+        assert_eq!(found_by(n, weak(), cheat, &[(Twist::Numbers, WIDTH)]), [""; 0]);
+    }
+}
