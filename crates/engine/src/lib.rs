@@ -59,7 +59,7 @@ pub use opened::{Believed, Checked, Opened, Openings};
 pub use pace::Pace;
 pub use party::{Party, Run};
 pub use rates::Rates;
-pub use sharing::{EdaBits, Form, Sharing, TruncMasks};
+pub use sharing::{ComparisonMasks, EdaBits, Form, Sharing, TruncMasks};
 pub use slot::Slot;
 pub use steps::Steps;
 pub use stock::{Layout, Material, Stock, Stocks, Stored};

@@ -71,6 +71,17 @@ pub struct EdaBits<A, B> {
     pub bits: B,
 }
 
+/// Masks of what is compared: r uniform in Z_2^k, and its bits.
+#[derive(Clone)]
+pub struct ComparisonMasks<A, B> {
+    /// r.
+    pub value: A,
+    /// The k bits of r: row i holds bit i.
+    pub bits: B,
+    /// In families that make them: row i holds the product of bits 2i and 2i + 1, for as many pairs as were asked for.
+    pub products: Option<B>,
+}
+
 /// A mask for probabilistic truncation by m bits: r uniform in Z_2^k, in three parts.
 #[derive(Clone)]
 pub struct TruncMasks<A> {
@@ -190,6 +201,18 @@ pub trait Sharing {
     }
     /// Correlation: uniform elements of Z_2^k with their bits; with `cut`, also shifted right by it (0 < cut < k).
     async fn edabits(&self, ctx: &Ctx, ring: Ring, cut: Option<u32>, len: usize) -> Result<EdaBits<Self::A, Self::B>>;
+    /// Correlation: uniform elements of Z_2^k with their bits, and with the products of the lowest `pairs` pairs of
+    /// neighbouring bits (0 < pairs <= k / 2) where the family makes them.
+    async fn comparison_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        _pairs: usize,
+        len: usize,
+    ) -> Result<ComparisonMasks<Self::A, Self::B>> {
+        let EdaBits { value, bits, .. } = self.edabits(ctx, ring, None, len).await?;
+        Ok(ComparisonMasks { value, bits, products: None })
+    }
     /// Correlation: masks for probabilistic truncation by `shift` bits (0 < shift <= k - 2).
     async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Self::A>>;
     /// Correlation: uniform elements r of Z_2^k, k the bits of `ring`, as elements of the larger ring `wide`, with

@@ -8,8 +8,12 @@
 //! | gadget | correlations | online rounds | opened, ANDs |
 //! |---|---|---|---|
 //! | `msb` | edaBit(k) | 1 + ceil(log2(k-1)) | k bits; 2 (k-2) - ceil(log2(k-1)) |
+//! | the same, with products | and (k-1)/2 products of bits | 1 + ceil(log2(k/2)) | k bits; as for k/2 positions |
 //! | `lt`, difference proven to fit w <= k bits | edaBit(w) | as `msb` for w | |
 //! | `lt`, full signed range | 3 edaBit(k) | 2 + ceil(log2(k-1)) | three `msb`, 1 AND |
+//!
+//! Some families give masks with the products of neighbouring bits of r. Since c is public, the lowest level of the
+//! tree is linear in these, and takes neither ANDs nor a round: of k - 1 positions ceil((k-1)/2) are left.
 //!
 //! Timing depends on lengths, k and the proven width only.
 
@@ -44,6 +48,48 @@ pub(crate) fn borrow_pairs<S: Sharing>(s: &S, c: &Bits, r: &S::B, swapped: bool)
     Pairs { generate, propagate }
 }
 
+/// The same of `c - r` after the first level of the tree: of pairs of neighbours, whose products of bits of r are
+/// known, and of the top position where their number is odd. Linear in r and in these products, since c is public.
+fn borrow_of_neighbours<S: Sharing>(s: &S, c: &Bits, r: &S::B, products: &S::B) -> Pairs<S::B> {
+    let mut not_c = c.clone();
+    not_c.not_assign();
+    let (lower, upper) = neighbours(c.rows());
+    let [low, high] = [&lower, &upper].map(|list| not_c.gather_rows(list));
+    // With n = not c the group generates n1 r1 xor (r1 xor n1) n0 r0 = n1 r1 xor n0 (r1 r0) xor n1 n0 r0.
+    let mut both = high.clone();
+    both.and_assign(&low);
+    let masked = |x: &S::B, mask: &Bits| s.linear_bits(x, &LinearBits::Mask(mask));
+    let own = s.xor(&masked(&rows(s, r, &upper), &high), &masked(products, &low));
+    let generate = s.xor(&own, &masked(&rows(s, r, &lower), &both));
+    // It passes a borrow on where both positions do.
+    let propagate = ands_of_neighbours(s, &not_c, r, products);
+    let last = c.rows() as u32 - 1;
+    if last % 2 == 1 {
+        return Pairs { generate, propagate };
+    }
+    let top = borrow_pairs(s, &c.row(last as usize), &rows(s, r, &[last]), false);
+    Pairs {
+        generate: s.concat_rows(&[&generate, &top.generate]),
+        propagate: s.concat_rows(&[&propagate, &top.propagate]),
+    }
+}
+
+/// (r1 xor n1) (r0 xor n0) of all pairs of neighbours, for public n: r1 r0 xor n0 r1 xor n1 r0 xor n1 n0.
+pub(crate) fn ands_of_neighbours<S: Sharing>(s: &S, n: &Bits, r: &S::B, products: &S::B) -> S::B {
+    let (lower, upper) = neighbours(n.rows());
+    let [low, mut high] = [&lower, &upper].map(|list| n.gather_rows(list));
+    let of_upper = s.linear_bits(&rows(s, r, &upper), &LinearBits::Mask(&low));
+    let of_lower = s.linear_bits(&rows(s, r, &lower), &LinearBits::Mask(&high));
+    high.and_assign(&low);
+    s.xor_public(&s.xor(products, &s.xor(&of_upper, &of_lower)), &high)
+}
+
+/// Positions of pairs of neighbours: the lower ones, the upper ones.
+fn neighbours(width: usize) -> (Vec<u32>, Vec<u32>) {
+    let lower = (0..width as u32 / 2).map(|i| 2 * i);
+    (lower.clone().collect(), lower.map(|i| i + 1).collect())
+}
+
 /// BitLT: c < r for public c, as unsigned numbers of as many bits as there are rows. One row of bits.
 pub async fn bit_lt_public<S: Gadgets>(s: &S, ctx: &Ctx, c: &Bits, r: &S::B) -> Result<S::B> {
     s.carry(ctx, borrow_pairs(s, c, r, false)).await
@@ -61,10 +107,14 @@ pub async fn msb<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
 async fn msb_chunk<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let (ring, len) = s.shape(x);
     let k = ring.bits();
-    let r = s.edabits(ctx, ring, None, len).await?;
+    let r = s.comparison_masks(ctx, ring, (k as usize - 1) / 2, len).await?;
     let c = s.open(ctx, &s.add(x, &r.value)).await?.to_bits(0..k);
     let low: Vec<u32> = (0..k - 1).collect();
-    let borrow = bit_lt_public(s, ctx, &c.gather_rows(&low), &rows(s, &r.bits, &low)).await?;
+    let (low_c, low_r) = (c.gather_rows(&low), rows(s, &r.bits, &low));
+    let borrow = match &r.products {
+        Some(products) => s.carry(ctx, borrow_of_neighbours(s, &low_c, &low_r, products)).await?,
+        None => bit_lt_public(s, ctx, &low_c, &low_r).await?,
+    };
     let top = s.xor_public(&rows(s, &r.bits, &[k - 1]), &c.row(k as usize - 1));
     Ok(s.xor(&top, &borrow))
 }

@@ -3,10 +3,14 @@
 //! **Source**: the masked-opening idea of Protocol 8 of rss-ring, with an AND tree (as EQZ of spdz2k-primitives,
 //! section IV). x = 0 exactly when c = Open(x + r) equals r bit by bit. Correlations: edaBit(k). Online rounds: 1 +
 //! ceil(log2 k). Opened: k bits; ANDs: k - 1. **Model**: that of the sharing.
+//!
+//! Where masks come with the products of neighbouring bits, the first level of the tree is linear in these, since c is
+//! public: a round less, and ceil(k/2) - 1 ANDs.
 
 use quorate_engine::{Ctx, Result, Sharing};
 use quorate_ring::Bits;
 
+use crate::compare::ands_of_neighbours;
 use crate::prefix::rows;
 use crate::stream;
 
@@ -21,10 +25,19 @@ pub async fn eqz<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
 
 async fn eqz_chunk<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<S::B> {
     let (ring, len) = s.shape(x);
-    let r = s.edabits(ctx, ring, None, len).await?;
-    let mut differs_not = s.open(ctx, &s.add(x, &r.value)).await?.to_bits(0..ring.bits());
+    let k = ring.bits();
+    let r = s.comparison_masks(ctx, ring, k as usize / 2, len).await?;
+    let mut differs_not = s.open(ctx, &s.add(x, &r.value)).await?.to_bits(0..k);
     differs_not.not_assign();
-    and_all(s, ctx, s.xor_public(&r.bits, &differs_not)).await
+    let Some(products) = &r.products else {
+        return and_all(s, ctx, s.xor_public(&r.bits, &differs_not)).await;
+    };
+    let mut same = ands_of_neighbours(s, &differs_not, &r.bits, products);
+    if k % 2 == 1 {
+        let top = s.xor_public(&rows(s, &r.bits, &[k - 1]), &differs_not.row(k as usize - 1));
+        same = s.concat_rows(&[&same, &top]);
+    }
+    and_all(s, ctx, same).await
 }
 
 /// The AND of all rows, in log depth.

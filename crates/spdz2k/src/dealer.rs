@@ -163,6 +163,15 @@ impl Spdz2k {
                 let parts = [value, shifted].into_iter().take(if cut > 0 { 2 } else { 1 });
                 parts.map(|x| (ring, x.convert(wide(ring)))).collect()
             }
+            Kind::ComparisonMask { bits: width, pairs } => {
+                let value: Vector = drawn.draw((Ring::of(width), len));
+                let rows = value.to_bits(0..width);
+                let [mut products, upper] =
+                    [0, 1].map(|first| rows.gather_rows(&(0..pairs).map(|i| 2 * i + first).collect::<Vec<_>>()));
+                products.and_assign(&upper);
+                bits = vec![rows, products];
+                vec![(width, value.convert(wide(width)))]
+            }
             Kind::TruncMask { bits, cut } => {
                 let value: Vector = drawn.draw((Ring::of(bits), len));
                 let mut shifted = value.convert(Ring::of(bits - 1));

@@ -9,13 +9,16 @@
 //! |---|---|---|
 //! | 1 | 7 | w proven bits of every party; with MACs, too, where bits have them (`link`) |
 //! | 2 | w - 1 for each party but one, 1 more for a carry out | add the numbers up, bit by bit: an AND for each |
-//! | 3 | 1 | carries that are wanted become elements, with a daBit each |
-//! | 4 | 9 | check what was opened |
+//! | 3 | 1 | products of neighbouring bits of the sum, where they are wanted: an AND for each |
+//! | 4 | 1 | carries that are wanted become elements, with a daBit each |
+//! | 5 | 9 | check what was opened |
 //!
 //! r = sum of all r^i - 2^w (all carries out of the top); shifted right by d, it is the sum of all r^i shifted, + all
 //! carries into bit d, - 2^(w-d) (all carries out of the top).
 
-use quorate_engine::{Ctx, Linear, Result, Stocks};
+use std::ops::Range;
+
+use quorate_engine::{Ctx, Linear, LinearBits, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 
 use crate::bits::TaggedBits;
@@ -28,12 +31,32 @@ use crate::tagged::Tagged;
 /// Bits that are made together.
 const BATCH: usize = 1 << 17;
 
+/// What is wanted of sums beside their bits.
+#[derive(Clone, Copy, Default)]
+struct Wanted<'w> {
+    /// Positions: the carries into them.
+    carries: &'w [u32],
+    /// How many of the lowest pairs of neighbouring bits: their products.
+    pairs: usize,
+}
+
+/// Two numbers added up.
+struct Sum {
+    bits: SharedBits,
+    /// Carries that are wanted.
+    carries: Vec<SharedBits>,
+    /// Products that are wanted, a row for each pair.
+    products: Option<SharedBits>,
+}
+
 /// Numbers of all parties, and their sums modulo 2^w.
 struct Summed {
     /// By party: its bits as elements, row after row; or its numbers, where no other weights are asked for.
     own: Vec<Tagged>,
     /// Bits of the sums, a row for each position.
     bits: SharedBits,
+    /// Products of the sums' bits, where they are wanted.
+    products: Option<SharedBits>,
     /// For each position that was asked for, what all carries into it add up to.
     carries: Vec<Tagged>,
 }
@@ -47,7 +70,7 @@ impl Spdz2k {
         cut: u32,
         len: usize,
     ) -> Result<Material> {
-        let wanted: &[u32] = match (cut, ring.bits() > width) {
+        let carries: &[u32] = match (cut, ring.bits() > width) {
             (0, false) => &[],
             (0, true) => &[width],
             _ => &[cut, width],
@@ -59,6 +82,7 @@ impl Spdz2k {
         let most = (BATCH / width as usize).max(1);
         for start in (0..len).step_by(most) {
             let lanes = most.min(len - start);
+            let wanted = Wanted { carries, ..Wanted::default() };
             let summed = self.sum_numbers(ctx, (width, ring), wanted, lanes).await?;
             self.check_made(ctx).await?;
             let mut value = summed.weighed(lanes, 0..width);
@@ -72,6 +96,33 @@ impl Spdz2k {
         Ok(joined(&parts))
     }
 
+    /// Random elements of Z_2^k, with their bits, and the products of the lowest pairs of neighbouring bits.
+    pub(crate) async fn make_comparison_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        pairs: usize,
+        len: usize,
+    ) -> Result<Material> {
+        let (k, dry) = (ring.bits(), ctx.is_dry());
+        let blank = |rows: usize| self.blank_bits(dry, (rows, 0));
+        let vectors = vec![self.blank(dry, (ring, 0))];
+        let mut parts = vec![Material { vectors, bits: vec![blank(k as usize), blank(pairs)] }];
+        let most = (BATCH / k as usize).max(1);
+        for start in (0..len).step_by(most) {
+            let lanes = most.min(len - start);
+            let wanted = Wanted { pairs, ..Wanted::default() };
+            let summed = self.sum_numbers(ctx, (k, ring), wanted, lanes).await?;
+            self.check_made(ctx).await?;
+            let value = summed.weighed(lanes, 0..k);
+            parts.push(Material {
+                vectors: vec![value],
+                bits: [summed.bits].into_iter().chain(summed.products).collect(),
+            });
+        }
+        Ok(joined(&parts))
+    }
+
     /// Random elements r of Z_2^k, what their lower k - 1 bits shifted right by `cut` are, and their top bits modulo
     /// 2^(cut+1).
     pub(crate) async fn make_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
@@ -81,7 +132,8 @@ impl Spdz2k {
         let most = (BATCH / k as usize).max(1);
         for start in (0..len).step_by(most) {
             let lanes = most.min(len - start);
-            let summed = self.sum_numbers(ctx, (k, ring), &[cut, k - 1], lanes).await?;
+            let wanted = Wanted { carries: &[cut, k - 1], ..Wanted::default() };
+            let summed = self.sum_numbers(ctx, (k, ring), wanted, lanes).await?;
             let top = self.bits_to_elements(ctx, &summed.bits.row(k as usize - 1), top_ring).await?;
             self.check_made(ctx).await?;
             let vectors = vec![summed.weighed(lanes, 0..k), summed.shifted(lanes, (cut, k - 1)), top];
@@ -91,28 +143,36 @@ impl Spdz2k {
     }
 
     /// All steps but the check.
-    async fn sum_numbers(&self, ctx: &Ctx, (width, ring): (u32, Ring), wanted: &[u32], lanes: usize) -> Result<Summed> {
-        let sizes = self.cut_and_choose((width, ring), lanes).filter(|_| wanted.is_empty());
+    async fn sum_numbers(
+        &self,
+        ctx: &Ctx,
+        (width, ring): (u32, Ring),
+        wanted: Wanted<'_>,
+        lanes: usize,
+    ) -> Result<Summed> {
+        let sizes = self.cut_and_choose((width, ring), lanes).filter(|_| wanted.carries.is_empty());
         let (own, numbers) = match sizes {
             Some(sizes) => self.chosen_numbers(ctx, ring, sizes).await?,
             None => self.proven_numbers(ctx, ring, (width as usize, lanes)).await?,
         };
-        let (mut bits, mut carries) = (numbers[0].clone(), vec![Vec::new(); wanted.len()]);
-        for number in &numbers[1..] {
-            let (sum, into) = self.add_bits(ctx, [&bits, number], wanted).await?;
-            bits = sum;
-            carries.iter_mut().zip(into).for_each(|(all, carry)| all.push(carry));
+        let (adders, positions) = (own.len() - 1, wanted.carries.len());
+        let (mut bits, mut products, mut carries) = (numbers[0].clone(), None, vec![Vec::new(); positions]);
+        for (i, number) in numbers[1..].iter().enumerate() {
+            // Products are those of the last sum's bits.
+            let pairs = if i + 1 == adders { wanted.pairs } else { 0 };
+            let sum = self.add_bits(ctx, [&bits, number], Wanted { pairs, ..wanted }).await?;
+            (bits, products) = (sum.bits, sum.products);
+            carries.iter_mut().zip(sum.carries).for_each(|(all, carry)| all.push(carry));
         }
         let none = self.blank_bits(ctx.is_dry(), (1, 0));
         let all = SharedBits::concat_lanes(&carries.iter().flatten().chain([&none]).collect::<Vec<_>>());
-        let all = match wanted.is_empty() {
+        let all = match wanted.carries.is_empty() {
             true => self.nothing(ctx, ring),
             false => self.bits_to_elements(ctx, &all, ring).await?,
         };
-        let adders = own.len() - 1;
         let each = |i: usize| all.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
         let sum = |first: usize| (1..adders).fold(each(first), |sum, i| sum.zip(&each(first + i), Vector::add_assign));
-        Ok(Summed { own, bits, carries: (0..wanted.len()).map(|i| sum(i * adders)).collect() })
+        Ok(Summed { own, bits, products, carries: (0..positions).map(|i| sum(i * adders)).collect() })
     }
 
     /// Step 1: by owner, bits as elements, row after row, and in the form of the session's bits.
@@ -140,38 +200,56 @@ impl Spdz2k {
         Ok(own.iter().map(|own| SharedBits::elements(as_bits(own))).collect())
     }
 
-    /// Step 2, for two numbers: the bits of their sum, and the carries into these positions.
-    async fn add_bits(
-        &self,
-        ctx: &Ctx,
-        [x, y]: [&SharedBits; 2],
-        wanted: &[u32],
-    ) -> Result<(SharedBits, Vec<SharedBits>)> {
+    /// Steps 2 and 3, for two numbers. Triples for both are made together.
+    async fn add_bits(&self, ctx: &Ctx, [x, y]: [&SharedBits; 2], wanted: Wanted<'_>) -> Result<Sum> {
         let (width, lanes) = x.shape();
-        let ands = if wanted.contains(&(width as u32)) { width } else { width - 1 };
-        let triples = self.bit_triples(ctx, ands * lanes).await?.map(|part| part.in_rows((ands, lanes)));
+        let ands = if wanted.carries.contains(&(width as u32)) { width } else { width - 1 };
+        let made = self.bit_triples(ctx, (ands + wanted.pairs) * lanes).await?;
+        let part = |rows: Range<usize>| {
+            let lanes = LinearBits::Lanes(rows.start * lanes..rows.end * lanes);
+            made.each_ref().map(|part| part.linear(&lanes))
+        };
         let mut carry = self.blank_bits(ctx.is_dry(), (1, lanes));
-        let (mut sums, mut into) = (Vec::new(), Vec::new());
+        let (mut sums, mut carries) = (Vec::new(), Vec::new());
         for i in 0..width {
-            if wanted.contains(&(i as u32)) {
-                into.push(carry.clone());
+            if wanted.carries.contains(&(i as u32)) {
+                carries.push(carry.clone());
             }
             let (x, y) = (x.row(i), y.row(i));
             sums.push(x.xor(&y).xor(&carry));
             if i < ands {
                 // The carry out is x where x = y, and the carry in elsewhere.
-                let triples = triples.each_ref().map(|part| part.row(i));
                 let both = [&x.xor(&y), &x.xor(&carry)];
-                carry = x.xor(&self.multiply_bits_with(ctx, both, triples).await?);
+                carry = x.xor(&self.multiply_bits_with(ctx, both, part(i..i + 1)).await?);
             }
         }
         if ands == width {
-            into.push(carry);
+            carries.push(carry);
         }
-        Ok((SharedBits::concat_rows(&sums.iter().collect::<Vec<_>>()), into))
+        let bits = SharedBits::concat_rows(&sums.iter().collect::<Vec<_>>());
+        let products = match wanted.pairs {
+            0 => None,
+            pairs => Some(self.products_of_neighbours(ctx, &bits, pairs, part(ands..ands + pairs)).await?),
+        };
+        Ok(Sum { bits, carries, products })
     }
 
-    /// Step 3.
+    /// Step 3, with a triple for each pair.
+    async fn products_of_neighbours(
+        &self,
+        ctx: &Ctx,
+        bits: &SharedBits,
+        pairs: usize,
+        triples: [SharedBits; 3],
+    ) -> Result<SharedBits> {
+        let [lower, upper] = [0, 1].map(|first| {
+            let positions: Vec<u32> = (0..pairs as u32).map(|i| 2 * i + first).collect();
+            bits.linear(&LinearBits::GatherRows(&positions))
+        });
+        self.multiply_bits_with(ctx, [&lower, &upper], triples).await
+    }
+
+    /// Step 4.
     async fn bits_to_elements(&self, ctx: &Ctx, x: &SharedBits, ring: Ring) -> Result<Tagged> {
         let dabits = self.make_dabits(ctx, ring, x.shape().1).await?;
         self.bits_below_masks(ctx, x, &dabits).await

@@ -11,6 +11,7 @@
 //! | bits with MACs: triples, masks, sharings of zero | `bittriple`, `tinyot` | |
 //! | bit with MACs that is an element, daBit | `link` | sg' bits; 1 more for a daBit |
 //! | edaBit, truncation mask | bits that parties prove, added up with bit triples (`edabit`) | 2 bits an AND |
+//! | comparison mask | an edaBit; products of its bits with bit triples | 2 bits an AND |
 //!
 //! One batch after the other, so that what is held on the way is bounded, and no two checks are under way at once.
 
@@ -68,6 +69,9 @@ impl Spdz2k {
             }
             Kind::RandomBit { bits } => vectors(vec![self.make_random_bits(ctx, Ring::of(bits), len).await?]),
             Kind::EdaBit { bits, ring, cut } => self.make_edabits(ctx, (bits, Ring::of(ring)), cut, len).await?,
+            Kind::ComparisonMask { bits, pairs } => {
+                self.make_comparison_masks(ctx, Ring::of(bits), pairs as usize, len).await?
+            }
             Kind::TruncMask { bits, cut } => self.make_trunc_masks(ctx, Ring::of(bits), cut, len).await?,
         })
     }

@@ -2,8 +2,8 @@
 
 use quorate_circuits::Program;
 use quorate_engine::{
-    Checked, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, Stocks, TruncMasks, Update,
-    UpdateBits,
+    Checked, ComparisonMasks, Ctx, EdaBits, Form, Linear, LinearBits, Misuse, Opened, Result, Sharing, Stocks,
+    TruncMasks, Update, UpdateBits,
 };
 use quorate_gadgets::prefix::Pairs;
 use quorate_gadgets::{
@@ -168,6 +168,16 @@ impl Sharing for Spdz2k {
         len: usize,
     ) -> Result<EdaBits<Tagged, SharedBits>> {
         self.draw_edabits(ctx, (ring, ring), cut, len).await
+    }
+
+    async fn comparison_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        pairs: usize,
+        len: usize,
+    ) -> Result<ComparisonMasks<Tagged, SharedBits>> {
+        self.draw_comparison_masks(ctx, ring, pairs, len).await
     }
 
     async fn trunc_masks(&self, ctx: &Ctx, ring: Ring, shift: u32, len: usize) -> Result<TruncMasks<Tagged>> {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 
 use quorate_engine::{
-    Ctx, Demand, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored, TruncMasks, Update,
-    UpdateBits,
+    ComparisonMasks, Ctx, Demand, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored,
+    TruncMasks, Update, UpdateBits,
 };
 use quorate_ring::{Ring, Vector};
 
@@ -81,6 +81,13 @@ pub enum Kind {
         /// The shift.
         cut: u32,
     },
+    /// A random element of Z_2^bits with its bits, and the products of its lowest pairs of neighbouring bits.
+    ComparisonMask {
+        /// k.
+        bits: u32,
+        /// How many pairs.
+        pairs: u32,
+    },
     /// A mask for truncation.
     TruncMask {
         /// k.
@@ -107,6 +114,9 @@ impl fmt::Display for Kind {
             Kind::DaBit { bits } => write!(f, "daBit mod 2^{bits}"),
             Kind::RandomBit { bits } => write!(f, "random bit mod 2^{bits}"),
             Kind::EdaBit { bits, ring, .. } => write!(f, "edaBit of {bits} bits mod 2^{ring}"),
+            Kind::ComparisonMask { bits, pairs } => {
+                write!(f, "edaBit of {bits} bits mod 2^{bits} with {pairs} products of bits")
+            }
             Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
         }
     }
@@ -156,6 +166,7 @@ impl Stocks for Spdz2k {
             Kind::Random { bits } | Kind::Mask { bits, .. } | Kind::RandomBit { bits } => (over(bits, &[1]), vec![]),
             Kind::EdaBit { bits, ring, cut: 0 } => (over(ring, &[1]), vec![bits as usize]),
             Kind::EdaBit { bits, ring, .. } => (over(ring, &[1; 2]), vec![bits as usize]),
+            Kind::ComparisonMask { bits, pairs } => (over(bits, &[1]), vec![bits as usize, pairs as usize]),
             Kind::TruncMask { bits, cut } => {
                 (vec![(Ring::of(bits), 1), (Ring::of(bits), 1), (Ring::of(cut + 1), 1)], vec![])
             }
@@ -249,6 +260,29 @@ impl Spdz2k {
         let Material { vectors, mut bits } = self.draw(ctx, kind, len).await?;
         let mut vectors = vectors.into_iter();
         Ok(EdaBits { value: vectors.next().ok_or(MISSING)?, shifted: vectors.next(), bits: bits.pop().ok_or(MISSING)? })
+    }
+
+    /// Masks as in the paper have no products; nor have those of so few bits that there are no pairs.
+    pub(crate) async fn draw_comparison_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        pairs: usize,
+        len: usize,
+    ) -> Result<ComparisonMasks<Tagged, SharedBits>> {
+        if pairs > ring.bits() as usize / 2 {
+            return Err(Misuse::Other { what: "a mask has a product for each pair of its bits at most" }.into());
+        }
+        if pairs == 0 || self.keys.params.is_paper() {
+            let EdaBits { value, bits, .. } = self.draw_edabits(ctx, (ring, ring), None, len).await?;
+            return Ok(ComparisonMasks { value, bits, products: None });
+        }
+        let kind = Kind::ComparisonMask { bits: ring.bits(), pairs: pairs as u32 };
+        let Material { vectors, bits } = self.draw(ctx, kind, len).await?;
+        let (Ok([value]), Ok([bits, products])) = (<[_; 1]>::try_from(vectors), <[_; 2]>::try_from(bits)) else {
+            return Err(Error::Bug { what: "a stock of masks without products" });
+        };
+        Ok(ComparisonMasks { value, bits, products: Some(products) })
     }
 
     pub(crate) async fn draw_trunc_masks(

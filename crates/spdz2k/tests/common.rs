@@ -198,6 +198,18 @@ pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), wha
                 assert_eq!(low(&values[1], ring), expected.iter().map(|x| x >> cut).collect::<Vec<_>>(), "{what}");
             }
         }
+        Kind::ComparisonMask { bits: k, pairs } => {
+            let (rows, products, len) = (low(&bits[0], 1), low(&bits[1], 1), values[0].len());
+            assert_eq!((rows.len(), products.len()), (k as usize * len, pairs as usize * len), "{what}");
+            let bit = |row: usize, i: usize| rows[row * len + i];
+            for (i, &value) in low(&values[0], k).iter().enumerate() {
+                assert_eq!(value, (0..k as usize).map(|row| bit(row, i) << row).sum::<u64>(), "{what}");
+            }
+            for (at, &product) in products.iter().enumerate() {
+                let (pair, i) = (at / len, at % len);
+                assert_eq!(product, bit(2 * pair, i) & bit(2 * pair + 1, i), "{what}: pair {pair}");
+            }
+        }
         Kind::TruncMask { bits, cut } => {
             let whole = low(&values[0], bits);
             let shifted = whole.iter().map(|x| (x & ((1 << (bits - 1)) - 1)) >> cut);

@@ -3,6 +3,7 @@
 
 mod adversarial;
 mod common;
+mod compared;
 mod gadgets;
 mod numbers;
 mod offline;

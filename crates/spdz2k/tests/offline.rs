@@ -53,7 +53,7 @@ async fn revealed(s: &Spdz2k, ctx: &Ctx, values: &[<Spdz2k as Sharing>::A]) -> R
 
 #[test]
 fn programs_are_right_on_what_was_made_for_them() {
-    let values = [5i64, -7, 30, -100];
+    let (values, others) = ([5i64, -7, 30, -100], [5i64, -7, -98, -100]);
     let elements = weak().with_bits_as_elements();
     let paper = weak().as_in_the_paper();
     let roots = weak().with_bits_by_roots();
@@ -77,22 +77,26 @@ fn programs_are_right_on_what_was_made_for_them() {
     for (n, params, k) in cases {
         let ring = Ring::of(k);
         let program = async |s: &Spdz2k, ctx: &Ctx| {
-            let own = |owner: usize| (ctx.me() == owner).then(|| Vector::from_i64s(ring, &values));
-            let x = s.input(ctx, 0, (ring, 4), own(0).as_ref()).await?;
-            let y = s.input(ctx, n - 1, (ring, 4), own(n - 1).as_ref()).await?;
+            let own = |owner: usize, values| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
+            let x = s.input(ctx, 0, (ring, 4), own(0, &values).as_ref()).await?;
+            let y = s.input(ctx, n - 1, (ring, 4), own(n - 1, &others).as_ref()).await?;
             let product = s.mul(ctx, &x, &y).await?;
             let less = s.lt(ctx, &x, &product, Width::Full).await?;
             let less = s.bit_to_ring(ctx, &less, ring).await?;
             let half = s.trunc_exact(ctx, &x, 1).await?;
+            let same = s.eqz(ctx, &s.sub(&x, &y)).await?;
+            let same = s.bit_to_ring(ctx, &same, ring).await?;
             let shuffled = s.shuffle(ctx, &[&x], 4).await?;
-            revealed(s, ctx, &[product, less, half, shuffled[0].clone()]).await
+            revealed(s, ctx, &[product, less, half, same, shuffled[0].clone()]).await
         };
         for done in run(n, params, program) {
-            let [product, less, half, mut shuffled] = <[Vec<i64>; 4]>::try_from(done).unwrap();
+            let [product, less, half, same, mut shuffled] = <[Vec<i64>; 5]>::try_from(done).unwrap();
             let wrapped = |x: i64| x << (64 - k) >> (64 - k);
-            assert_eq!(product, values.map(|x| wrapped(x * x)));
-            assert_eq!(less, values.map(|x| i64::from(x < wrapped(x * x))));
+            let products = [0, 1, 2, 3].map(|i| wrapped(values[i] * others[i]));
+            assert_eq!(product, products);
+            assert_eq!(less, [0, 1, 2, 3].map(|i| i64::from(values[i] < products[i])));
             assert_eq!(half, values.map(|x| x >> 1));
+            assert_eq!(same, [1, 1, 0, 1]);
             shuffled.sort();
             assert_eq!(shuffled, [-100, -7, 5, 30]);
         }
@@ -235,6 +239,11 @@ fn edabits_and_truncation_masks_are_what_their_bits_say() {
         }
         for (bits, cut) in [(8, 3), (3, 1), (16, 14)] {
             put_together(params, &Kind::TruncMask { bits, cut }, 9);
+        }
+        for (n, bits, pairs, len) in
+            [(2, 2, 1, 9), (2, 8, 3, 70), (2, 9, 4, 9), (3, 8, 4, 9), (3, 3, 1, 65), (4, 4, 1, 5)]
+        {
+            put_together_of(n, params, &Kind::ComparisonMask { bits, pairs }, len);
         }
     }
 }

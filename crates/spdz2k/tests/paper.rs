@@ -132,10 +132,10 @@ fn truncations_are_those_of_the_paper_at_their_cost() {
     });
     // One of them is off by 2^18 once in 2^14 numbers.
     let off = |form: usize, i: usize| got[form][i] as i64 - (numbers[i] >> 2);
-    for i in 0..numbers.len() {
-        let up = i64::from(numbers[i] % 4 != 0);
-        assert!([0, up].contains(&off(2, i)) && [0, -(1 << 18)].contains(&off(1, i)), "{}", numbers[i]);
-        assert!([0, up].contains(&(off(0, i) & 0xffff)), "{}", numbers[i]);
+    for (i, number) in numbers.iter().enumerate() {
+        let up = i64::from(number % 4 != 0);
+        assert!([0, up].contains(&off(2, i)) && [0, -(1 << 18)].contains(&off(1, i)), "{number}");
+        assert!([0, up].contains(&(off(0, i) & 0xffff)), "{number}");
     }
     let (k, shift, ring) = (32, 12, Ring::of(32));
     let costs = |form: usize| {

@@ -11,7 +11,7 @@ use super::outcomes::{Cheat, Outcome, Table, a_change, changes, is_an_end, with_
 use crate::common::{Keyed, assert_kind, together};
 
 /// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
-const KINDS: [(Kind, usize, usize); 15] = [
+const KINDS: [(Kind, usize, usize); 16] = [
     (Kind::Random { bits: 8 }, 5, 3),
     (Kind::Mask { owner: 1, bits: 8 }, 5, 3),
     (Kind::Triple { bits: 8 }, 2, 11),
@@ -25,21 +25,23 @@ const KINDS: [(Kind, usize, usize); 15] = [
     (Kind::RandomBit { bits: 6 }, 3, 31),
     (Kind::EdaBit { bits: 4, ring: 4, cut: 0 }, 3, 31),
     (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 59),
+    (Kind::ComparisonMask { bits: 5, pairs: 2 }, 3, 41),
     (Kind::TruncMask { bits: 5, cut: 2 }, 2, 97),
     // By cut and choose: numbers of fewer bits, or fewer of them, are proven.
     (Kind::EdaBit { bits: 32, ring: 32, cut: 0 }, 3, 53),
 ];
 
 /// The same where bits are elements, and among three parties.
-const OF_ELEMENTS: [(Kind, usize, usize); 4] = [
+const OF_ELEMENTS: [(Kind, usize, usize); 5] = [
     (Kind::Triple { bits: 4 }, 2, 11),
     (Kind::Triple { bits: 1 }, 2, 17),
     (Kind::RandomBit { bits: 3 }, 2, 23),
     (Kind::EdaBit { bits: 2, ring: 3, cut: 1 }, 1, 97),
+    (Kind::ComparisonMask { bits: 3, pairs: 1 }, 1, 113),
 ];
 
 /// The same among three parties where bits have MACs; one-sided triples have a party that has no part in them.
-const AMONG_THREE: [(Kind, usize, usize); 8] = [
+const AMONG_THREE: [(Kind, usize, usize); 9] = [
     (Kind::OneSided { left: 2, right: 0, bits: 4 }, 3, 53),
     (Kind::BitTriple, 5, 23),
     (Kind::BitMask { owner: 0 }, 5, 17),
@@ -48,6 +50,7 @@ const AMONG_THREE: [(Kind, usize, usize); 8] = [
     (Kind::DaBit { bits: 4 }, 3, 211),
     (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 307),
     (Kind::EdaBit { bits: 32, ring: 32, cut: 0 }, 3, 401),
+    (Kind::ComparisonMask { bits: 2, pairs: 1 }, 2, 311),
 ];
 
 /// A place where parties make correlations.
@@ -130,6 +133,7 @@ impl Made<'_> {
             Kind::Triple { bits } | Kind::Random { bits } | Kind::Mask { bits, .. } => bits,
             Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => bits,
             Kind::DaBit { bits } | Kind::RandomBit { bits } | Kind::TruncMask { bits, .. } => bits,
+            Kind::ComparisonMask { bits, .. } => bits,
             Kind::EdaBit { ring, .. } => ring,
             Kind::BitTriple | Kind::BitMask { .. } | Kind::BitZero | Kind::Link => 1,
         };

@@ -1,0 +1,130 @@
+//! What comparisons and tests for zero take: masks come with products of neighbouring bits, made with triples of their
+//! own.
+
+use quorate_engine::testing::parties;
+use quorate_engine::{Costs, Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
+use quorate_gadgets::cost::{and_all, carry_tree};
+use quorate_gadgets::{Family, Gadgets};
+use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::{Kind, Params, Spdz2k};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    Top,
+    Zero,
+}
+
+/// What a party's top bits of `len` elements, or tests for zero, draw and take online.
+fn online(n: usize, params: Params, (what, k): (What, u32), len: usize) -> (Demand<Kind>, Costs) {
+    let program = async |ctx: &Ctx| -> Result<Demand<Kind>> {
+        let s = Spdz2k::new_dry(n, ctx.me(), params)?;
+        s.record_demand();
+        let x = s.public(&Vector::shape(Ring::of(k), len));
+        match what {
+            What::Top => s.msb(ctx, &x).await?,
+            What::Zero => s.eqz(ctx, &x).await?,
+        };
+        Ok(s.take_demand())
+    };
+    dry::together(&vec![0; n], Phase::Online, program).unwrap().remove(0)
+}
+
+/// The same with what a party sends of both phases for one element, to each peer.
+fn sent(n: usize, params: Params, of: (What, u32), len: usize) -> [f64; 2] {
+    let (demand, online) = online(n, params, of, len);
+    let make = async |ctx: &Ctx| Spdz2k::new_dry(n, ctx.me(), params)?.make_all(ctx, demand.clone()).await;
+    let offline = dry::together(&vec![0; n], Phase::Offline, make).unwrap().remove(0).1.offline;
+    let each = |bytes: &[u64]| bytes.iter().sum::<u64>() as f64 / len as f64 / (n - 1) as f64;
+    println!("{of:?} of {n}, {len} at once: {} and {} rounds", offline.rounds, online.online.rounds);
+    [each(&offline.sent), each(&online.online.sent)]
+}
+
+/// Of w positions ceil(w / 2) are left for the tree, which takes its ANDs and rounds.
+#[test]
+fn the_first_level_of_a_tree_takes_nothing_online() {
+    const LEN: usize = 100;
+    let elements = Params::default().with_bits_as_elements();
+    for (n, params, ands) in [
+        (2, Params::default(), Kind::BitTriple),
+        (3, Params::default(), Kind::BitTriple),
+        (2, elements, Kind::Triple { bits: 1 }),
+    ] {
+        for k in (2..=9).chain([31, 32, 33, 63, 64, 126]) {
+            for what in [What::Top, What::Zero] {
+                let (positions, tree) = match what {
+                    What::Top => (k - 1, carry_tree(u64::from(k - 1).div_ceil(2), false)),
+                    What::Zero => (k, and_all(u64::from(k).div_ceil(2))),
+                };
+                let mask = match positions / 2 {
+                    0 => Kind::EdaBit { bits: k, ring: k, cut: 0 },
+                    pairs => Kind::ComparisonMask { bits: k, pairs },
+                };
+                let (demand, costs) = online(n, params, (what, k), LEN);
+                let drawn: Vec<(Kind, usize)> = demand.totals().clone().into_iter().collect();
+                let tree_ands = (ands.clone(), tree.iter().sum::<u64>() as usize * LEN);
+                let mut wanted = vec![(mask, LEN), tree_ands];
+                wanted.retain(|(_, count)| *count > 0);
+                wanted.sort();
+                assert_eq!(drawn, wanted, "{what:?} of {k} bits among {n}");
+                assert_eq!(costs.online.rounds, 1 + tree.len() as u32, "{what:?} of {k} bits among {n}");
+            }
+        }
+    }
+}
+
+/// With products: 57 and 31 ANDs for 118 and 63 without. These bytes are in docs/protocols/spdz2k.md.
+#[test]
+fn comparisons_take_the_bytes_that_are_stated() {
+    let short = Params::new(48, false).unwrap();
+    for (n, params, of, [offline, online]) in [
+        (2, Params::default(), (What::Top, 64), [0.0, 22.25]),
+        (2, Params::default(), (What::Zero, 64), [0.0, 15.75]),
+        (2, Params::default(), (What::Top, 32), [0.0, 10.5]),
+        (2, Params::default(), (What::Zero, 32), [0.0, 7.75]),
+        (2, short, (What::Top, 32), [0.0, 10.5]),
+        (2, short, (What::Zero, 32), [0.0, 7.75]),
+        (3, Params::default(), (What::Top, 64), [0.0, 22.25]),
+        (4, Params::default(), (What::Top, 64), [0.0, 22.25]),
+        (2, Params::default().with_bits_as_elements(), (What::Top, 64), [0.0, 22.25]),
+    ] {
+        let [made, told] = sent(n, params, of, 100);
+        println!("{of:?} of {n}: {made} bytes offline, {told} online");
+        assert!(offline == 0.0 || (offline - 500.0..offline + 500.0).contains(&made), "{of:?} of {n}: {made}");
+        assert!((online..online + 1.0).contains(&told), "{of:?} of {n}: {told}");
+    }
+}
+
+/// A factor below a mask that another one was told below says what differs between the two. The lowest product and the
+/// lowest sum have the same lower factor, so with one triple for both the same would be told twice.
+#[test]
+fn products_are_made_with_triples_of_their_own() {
+    const LANES: usize = 64;
+    for (n, params) in [(2, Params::default()), (3, Params::default()), (2, Params::default().with_bits_as_elements())]
+    {
+        let heard = parties(n, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let s = Spdz2k::set_up(ctx, params, None).await?;
+                s.insecure_listen();
+                s.make(ctx, &Kind::ComparisonMask { bits: 4, pairs: 2 }, LANES).await?;
+                Ok(s.insecure_heard())
+            });
+            run.finish();
+            done.unwrap()
+        });
+        // The ANDs of so many rows at once, as often: both factors of each.
+        let of_rows = |rows: usize, told: &[Vector]| {
+            (told[0].ring() == Ring::of(1) && told[0].len() == 2 * rows * LANES).then(|| {
+                let total = told[1..].iter().fold(told[0].clone(), |mut total, part| {
+                    total.add_assign(part);
+                    total
+                });
+                total.slice(0..LANES).to_u64s()
+            })
+        };
+        let sums: Vec<_> = heard[0].iter().filter_map(|told| of_rows(1, told)).collect();
+        let products: Vec<_> = heard[0].iter().filter_map(|told| of_rows(2, told)).collect();
+        assert_eq!((sums.len(), products.len()), (3 * (n - 1), 1), "n {n}");
+        assert!(!sums.contains(&products[0]), "n {n}");
+    }
+}
