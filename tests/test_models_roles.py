@@ -30,6 +30,10 @@ class Plain(np.ndarray):
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Plain:  # type: ignore[override]
         return np.asarray(self).astype(np.int64).view(Plain)
 
+    def assert_one_hot(self) -> Plain:
+        assert (np.asarray(self).sum(axis=-1) <= 1).all()
+        return self
+
     def reveal(self, to: int | None = None) -> np.ndarray:
         self.revealed_to.append(to)
         return np.asarray(self)

@@ -111,10 +111,10 @@ class Composed:
     def assert_one_hot(self, axis: int = -1) -> SecretArray:
         """The same integers, of which one in each line along an axis is 1 and all others are 0: a choice of one.
 
-        Where parties may cheat (`spdz2k`) this is proven, whoever the numbers are from, and what is input behind it in
+        Where parties may cheat (`spdz2k`) this is proven by whoever input the numbers, and what is input behind it in
         the program is not sent before the proof was checked. It takes a product for each element, two rounds, and a
-        check. What is wrong with lines is told to all, so lines that are computed must be right whatever the inputs
-        are. Where all follow the protocol it is the array itself, and costs nothing.
+        check. Lines that are computed from inputs of several owners are refused. Where all follow the protocol it is
+        the array itself, and costs nothing.
 
         Use the array that this returns: the proof runs where a result needs it, and holds back what is input behind it
         in the same request. The lines of the array before it are not proven.

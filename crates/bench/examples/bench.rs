@@ -1,6 +1,6 @@
 //! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
-//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp] [--most BATCH]`. `tcp` is without encryption
-//! and needs `--features testing`.
+//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp] [--most BATCH]`. `tcp` is without
+//! encryption and needs `--features testing`.
 
 use std::error::Error;
 

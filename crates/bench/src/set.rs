@@ -54,7 +54,7 @@ impl Set {
         for &parties in parties {
             match self {
                 Set::Of(protocol) => protocol.check_parties(parties),
-                Set::Transfers if parties == 2 => Ok(()),
+                Set::Transfers if self.parties().contains(&parties) => Ok(()),
                 Set::Transfers => Err(Misuse::Parties { protocol: self.name(), takes: "2", parties }.into()),
             }
             .map_err(BenchError::Setup)?;

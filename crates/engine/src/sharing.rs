@@ -124,6 +124,10 @@ pub trait Sharing {
     /// Says of a shape who knows the value, as of an input of that party, or of a value that nobody does. Families in
     /// which that makes no difference need not care.
     fn say_who_knows(&self, _x: &mut Self::A, _known: Option<usize>) {}
+    /// Who alone knows all of x, as far as the family keeps track of that.
+    fn who_knows(&self, _x: &Self::A) -> Option<usize> {
+        None
+    }
     /// A linear map of x.
     fn linear(&self, x: &Self::A, map: &Linear<'_>) -> Self::A;
     /// Changes x by y, in place.

@@ -12,6 +12,9 @@
 //! x x - x = x (x - 1) is 0 modulo 2^k only for 0 and 1, since one of x and x - 1 is odd. A sum of m bits that is 1
 //! modulo 2^k is 1, as m is at most 2^k. What is opened is 0 where nobody cheats: it says nothing. Like all openings it
 //! is believed only after a check: that is the caller's.
+//!
+//! Only what one party knows is proven, by that party. Of a product of what is shared each party opens a part, which is
+//! not checked yet: one that is off by 1 there makes x x - x an x, and reads it before it is caught.
 
 use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Result, Sharing};
 use quorate_ring::Vector;
@@ -21,7 +24,8 @@ const ONE_HOT: &str = "one element of each line is 1 and all others are 0";
 /// Ends the run unless one element of each line along the axis is 1 and all others are 0.
 ///
 /// # Errors
-/// [`Error::Cheating`] where they are not; [`Misuse::Other`] for lines of more than 2^k elements; whatever ends a run.
+/// [`Error::Cheating`] where they are not; [`Misuse::Other`] for lines of more than 2^k elements, and where parties may
+/// cheat for what no party alone knows; whatever ends a run.
 pub async fn assert_one_hot<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, axis: Axis) -> Result<()> {
     let (ring, _) = s.shape(x);
     if axis.len as u128 > ring.mask().saturating_add(1) {
@@ -29,6 +33,11 @@ pub async fn assert_one_hot<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, axis: Axis) 
     }
     if !S::CHECKED {
         return Ok(());
+    }
+    if s.who_knows(x).is_none() {
+        let what =
+            "who inputs a choice of one proves it: lines that are computed, or of several owners, cannot be proven";
+        return Err(Misuse::Other { what }.into());
     }
     let rest = s.sub(&s.mul(ctx, x, x).await?, x);
     let sums = s.linear(x, &Linear::SumAxis(axis));

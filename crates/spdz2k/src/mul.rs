@@ -2,7 +2,7 @@
 //! triple for each product of two elements.
 //!
 //! Who knows x and y decides of which triples, where it is not over Z_2, whose triples take less than others, and not
-//! under `triples="bucket"` or `"twokeys"`, which want all triples in that form:
+//! under `triples="bucket"` or `"twokeys"`, where products of what one party knows alone have triples of their own:
 //!
 //! | known | triple | opened, by whom |
 //! |---|---|---|
@@ -53,9 +53,11 @@ impl Spdz2k {
     /// Products, or sums of them, with triples by who knows the factors.
     async fn multiply_each(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
         let shape @ (ring, len) = x.shape();
-        let known = |x: &Tagged| x.known.filter(|_| ring.bits() > 1 && self.keys.params.marks_count());
+        let known = |x: &Tagged| x.known.filter(|_| ring.bits() > 1);
+        let marks_count = self.keys.params.marks_count();
         let triples = match (known(x), known(y)) {
             (Some(of_x), Some(of_y)) if of_x == of_y => self.owned(ctx, of_x, shape).await?,
+            _ if !marks_count => self.draw(ctx, Kind::Triple { bits: ring.bits() }, len).await?.into_vectors()?,
             (Some(of_x), Some(of_y)) => self.one_sided(ctx, [of_x, of_y], shape).await?,
             (Some(owner), None) => return self.multiply_known(ctx, form, owner, [x, y]).await,
             (None, Some(owner)) => return self.multiply_known(ctx, form, owner, [y, x]).await,

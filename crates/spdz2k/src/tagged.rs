@@ -2,8 +2,8 @@
 //! is alpha times that of the shares, modulo 2^(k+s).
 //!
 //! Values that one party knows are marked with it: its share is all of them, and those of the others are zeros. An
-//! input is such a value, and so is what linear maps and public numbers make of inputs of one party. The mark follows
-//! from the program alone, alike at all parties and in dry runs; a value without one may be anything.
+//! input is such a value, and so is what linear maps, products and public numbers make of inputs of one party. The mark
+//! follows from the program alone, alike at all parties and in dry runs; a value without one may be anything.
 
 use quorate_engine::{Linear, Update};
 use quorate_ring::{Ring, Vector};

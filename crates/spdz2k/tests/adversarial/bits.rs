@@ -10,7 +10,7 @@ use super::outcomes::is_found;
 #[test]
 fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
-        for kind in [Kind::EdaBit { bits: 8, ring: 8, cut: 0 }, Kind::ComparisonMask { bits: 8, pairs: 3 }] {
+        for kind in [Kind::EdaBit { bits: 8, ring: 9, cut: 0 }, Kind::TruncMask { bits: 8, cut: 3 }] {
             let ends = lied(n, cheat, &kind, Spdz2k::insecure_flip);
             assert!(ends.iter().all(is_found), "{kind}: {ends:?}");
         }
