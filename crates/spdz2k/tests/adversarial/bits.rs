@@ -10,7 +10,7 @@ use super::outcomes::is_found;
 #[test]
 fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
-        let ends = lied(n, cheat, &Kind::EdaBit { bits: 8, ring: 8, cut: 0 }, Spdz2k::insecure_flip);
+        let ends = lied(n, cheat, &Kind::EdaBit { bits: 8, ring: 11, cut: 0 }, Spdz2k::insecure_flip);
         assert!(ends.iter().all(is_found), "{ends:?}");
     }
 }
