@@ -1,13 +1,15 @@
-//! Random numbers over Z_2^k with their bits: sums of numbers that one party knows each, with the bits of which it
-//! proves what they are.
+//! Random numbers over Z_2^k with their bits: sums of numbers that one party knows each.
 //!
-//! **Source**: ours (docs/security/spdz2k.md): the private numbers of edaBits (Escudero et al. 2020, ePrint 2020/338)
-//! without cut and choose, since bits that are proven over Z_2^k ([`crate::proved`]) are the number, too. **Notation**:
-//! r^i the number of P_i, of w bits; c_j the carry into bit j of a sum.
+//! **Source**: Escudero et al. 2020 (edaBits, ePrint 2020/338): private numbers are cut and chosen
+//! ([`crate::privateedabit`]) where a number of k bits and its bits are all that is wanted, and that takes less.
+//! Otherwise ours (docs/security/spdz2k.md): bits that are proven over Z_2^k ([`crate::proved`]) are the number, too,
+//! and whatever else they weigh together. **Notation**: r^i the number of P_i, of w bits; c_j the carry into bit j of a
+//! sum.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
-//! | 1 | 7 | w proven bits of every party; with MACs, too, where bits have them (`link`) |
+//! | 1 | 13; 18 if n > 2 | a number of every party, by cut and choose |
+//! | | 22; 32 if n > 2 | or w proven bits of every party; with MACs, too, where bits have them (`link`) |
 //! | 2 | w - 1 for each party but one, 1 more for a carry out | add the numbers up, bit by bit: an AND for each |
 //! | 3 | 1 | products of neighbouring bits of the sum, where they are wanted: an AND for each |
 //! | 4 | 1 | carries that are wanted become elements, with a daBit each |

@@ -2,8 +2,8 @@
 //!
 //! **Source**: Escudero et al. 2020 (ePrint 2020/338), private edaBits. **Deviation**: sums are checked by QuickSilver
 //! ([`crate::quicksilver`]), whose circuits do not err, and the number that is opened is the fewest that is safe. The
-//! argument is in docs/security/spdz2k.md. **Model**: malicious, all but one. **Notation**: N numbers of w bits are to be
-//! left; buckets of B, and C that are opened.
+//! argument is in docs/security/spdz2k.md. **Model**: malicious, all but one. **Notation**: N numbers of w bits are to
+//! be left; buckets of B, and C that are opened.
 //!
 //! | step | rounds, n = 2 | n > 2 | what |
 //! |---|---|---|---|
@@ -38,6 +38,7 @@ use crate::tagged::Tagged;
 use crate::twists::Twist;
 
 const SAMPLE: &str = "a party's numbers and their bits";
+const NO_NUMBERS: Error = Error::Bug { what: "no party has numbers" };
 /// The largest buckets that are looked at.
 const MOST: usize = 32;
 
@@ -177,20 +178,16 @@ impl Keys {
     /// Step 2: by owner.
     async fn own_numbers(&self, ctx: &Ctx, own: &Vector) -> Result<Vec<Shared>> {
         #[cfg(feature = "testing")]
-        let own = &self.twisted_all(Twist::Numbers, &self.twisted(Twist::Number, own));
+        let told = &self.twisted_all(Twist::Numbers, &self.twisted(Twist::Number, own));
         #[cfg(feature = "testing")]
-        let (told, own) = (own, &self.twisted(Twist::Unlike, own));
+        let own = &self.twisted(Twist::Unlike, told);
         #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
         let mut numbers = self.authenticate(ctx, &[Own::each(own)]).await?.pop().ok_or(NO_NUMBERS)?;
         #[cfg(feature = "testing")]
-        {
-            numbers[self.me].share = told.clone();
-        }
+        numbers[self.me].share.clone_from(told);
         Ok(numbers)
     }
 }
-
-const NO_NUMBERS: Error = Error::Bug { what: "no party has numbers" };
 
 /// Step 3: the first of each bucket, what is opened, and the others of each bucket, all second ones first.
 fn cut((bits, numbers): (&MacBits, &[Shared]), ring: Ring, (order, sizes): (Option<Vec<u32>>, Sizes)) -> Cut {

@@ -2,8 +2,8 @@
 //!
 //! **Source**: QuickSilver (Yang, Sarkar, Weng, Wang 2021, ePrint 2021/076), over GF(2^128), with MACs of bits as its
 //! correlations. **Deviation**: nothing is committed to for an AND, since the sums are public: their bits give the
-//! carries. **Model**: malicious, all but one. **Notation**: x and y the numbers of owner P_i, of w bits; c their public
-//! sum modulo 2^w; P_i has M of each of its bits b towards P_j, and P_j K = M + b D, D its Delta.
+//! carries. **Model**: malicious, all but one. **Notation**: x and y the numbers of owner P_i, of w bits; c their
+//! public sum modulo 2^w; P_i has M of each of its bits b towards P_j, and P_j K = M + b D, D its Delta.
 //!
 //! The carry into bit j is x_j + y_j + c_j. So c is the sum if
 //!

@@ -6,6 +6,7 @@
 //! | `online` | the same of programs; of programs on real correlations, too |
 //! | `lies` | says, or takes, something else at one point of a protocol, and makes up for what it can |
 //! | `bits` | takes other bits with MACs than it should, or another Delta for each peer |
+//! | `numbers` | has numbers that are not what their bits say, or says otherwise what they add up to |
 //! | `forgeries` | the best known forgeries of openings, counted |
 //! | `guesses` | guesses a secret bit: whether a check passes may tell it that one, and no other one |
 //! | `triples` | the same of every form of multiplication triples |
