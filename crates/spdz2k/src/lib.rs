@@ -24,7 +24,7 @@
 //! | triples of bits as elements | `bittriple` | 35 | |
 //! | bits with MACs that are elements, too | `link` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
-//! | edaBits, truncation masks | `edabit` | | |
+//! | edaBits, comparison masks, truncation masks | `edabit` | | |
 //!
 //! The argument for its security is docs/security/spdz2k.md.
 #![forbid(unsafe_code)]
