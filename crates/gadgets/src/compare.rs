@@ -8,12 +8,12 @@
 //! | gadget | correlations | online rounds | opened, ANDs |
 //! |---|---|---|---|
 //! | `msb` | edaBit(k) | 1 + ceil(log2(k-1)) | k bits; 2 (k-2) - ceil(log2(k-1)) |
-//! | the same, with products | and (k-1)/2 products of bits | 1 + ceil(log2(k/2)) | k bits; as for k/2 positions |
+//! | `msb`, with products | and floor((k-1)/2) products | 1 + ceil(log2 m) | k bits; 2 (m-1) - ceil(log2 m) |
 //! | `lt`, difference proven to fit w <= k bits | edaBit(w) | as `msb` for w | |
 //! | `lt`, full signed range | 3 edaBit(k) | 2 + ceil(log2(k-1)) | three `msb`, 1 AND |
 //!
 //! Some families give masks with the products of neighbouring bits of r. Since c is public, the lowest level of the
-//! tree is linear in these, and takes neither ANDs nor a round: of k - 1 positions ceil((k-1)/2) are left.
+//! tree is linear in these, and takes neither ANDs nor a round: of k - 1 positions m = ceil((k-1)/2) are left.
 //!
 //! Timing depends on lengths, k and the proven width only.
 

@@ -26,7 +26,7 @@
 //! | bits with MACs that are elements, too | `link` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
 //! | numbers of one party with their bits, by cut and choose | `privateedabit`, `quicksilver` | 13; 18 if n > 2 | |
-//! | edaBits, truncation masks | `edabit` | | |
+//! | edaBits, comparison masks, truncation masks | `edabit` | | |
 //!
 //! The argument for its security is docs/security/spdz2k.md.
 #![forbid(unsafe_code)]

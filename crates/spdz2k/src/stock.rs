@@ -114,9 +114,7 @@ impl fmt::Display for Kind {
             Kind::DaBit { bits } => write!(f, "daBit mod 2^{bits}"),
             Kind::RandomBit { bits } => write!(f, "random bit mod 2^{bits}"),
             Kind::EdaBit { bits, ring, .. } => write!(f, "edaBit of {bits} bits mod 2^{ring}"),
-            Kind::ComparisonMask { bits, pairs } => {
-                write!(f, "edaBit of {bits} bits mod 2^{bits} with {pairs} products of bits")
-            }
+            Kind::ComparisonMask { bits, pairs } => write!(f, "comparison mask mod 2^{bits}, bit products: {pairs}"),
             Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
         }
     }
