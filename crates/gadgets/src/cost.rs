@@ -1,6 +1,7 @@
-//! What gadgets use of a sharing's primitives, for one element. A backend turns this into bytes; tests hold it equal to
-//! dry runs and to the wire. These are the default bodies' costs: a backend that overrides a gadget has its own, and one
-//! that makes products of neighbouring mask bits ([`Sharing::comparison_masks`](quorate_engine::Sharing)) takes less.
+//! What gadgets use of a sharing's primitives, for one element. A backend turns this into bytes; tests hold it equal
+//! to dry runs and to the wire. These are the default bodies' costs: a backend that overrides a gadget has its own,
+//! and one that makes products of neighbouring mask bits ([`Sharing::comparison_masks`](quorate_engine::Sharing))
+//! takes less.
 //!
 //! Where values lie side by side in a message their bits are added up, since bytes are rounded per message.
 

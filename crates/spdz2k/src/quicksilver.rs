@@ -195,3 +195,122 @@ fn add_where(into: &mut [u128], bits: &[u64], blocks: impl Fn(usize) -> u128) {
         *into ^= blocks(i) & 0u128.wrapping_sub((bits[i / 64] >> (i % 64) & 1).into());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::{Prg, Seed};
+    use quorate_ot::Blocks;
+    use quorate_ring::{Ring, Vector, Wiped};
+
+    use super::*;
+    use crate::macs::WithPeer;
+
+    const PARTIES: usize = 3;
+    const DELTAS: [u128; PARTIES] = [0x1234_5678_9abc_def1 << 60 | 1, u128::MAX << 1, 0xfeed_0000_1111 << 80 | 2];
+
+    fn block(coins: &mut Prg) -> u128 {
+        u128::from(coins.next_u64()) << 64 | u128::from(coins.next_u64())
+    }
+
+    /// Where a party keeps what it has with a peer.
+    fn place(party: usize, peer: usize) -> usize {
+        peer - usize::from(peer > party)
+    }
+
+    /// Every party's part of random bits, with right MACs.
+    fn random(coins: &mut Prg, (rows, lanes): (usize, usize)) -> Vec<MacBits> {
+        let len = rows * lanes;
+        let own: Vec<Vec<bool>> = (0..PARTIES).map(|_| (0..len).map(|_| coins.next_u64() & 1 == 1).collect()).collect();
+        let nothing = WithPeer { macs: Blocks::new(vec![0; len]), keys: Blocks::new(vec![0; len]) };
+        let part = |own: &Vec<bool>| MacBits {
+            own: Wiped(Bits::from_bools(rows, lanes, own)),
+            peers: vec![nothing.clone(); PARTIES - 1],
+        };
+        let mut parts: Vec<MacBits> = own.iter().map(part).collect();
+        for party in 0..PARTIES {
+            for peer in (0..PARTIES).filter(|peer| *peer != party) {
+                let keys: Vec<u128> = (0..len).map(|_| block(coins)).collect();
+                let mac = |(key, bit): (&u128, &bool)| key ^ if *bit { DELTAS[peer] } else { 0 };
+                let macs = keys.iter().zip(&own[party]).map(mac).collect();
+                parts[party].peers[place(party, peer)].macs = Blocks::new(macs);
+                parts[peer].peers[place(peer, party)].keys = Blocks::new(keys);
+            }
+        }
+        parts
+    }
+
+    /// Numbers of all parties, what they add up to, and coins.
+    struct Case {
+        x: Vec<MacBits>,
+        y: Vec<MacBits>,
+        masks: Vec<MacBits>,
+        sums: Vec<Bits>,
+        chi: Vec<u128>,
+    }
+
+    impl Case {
+        fn new(coins: &mut Prg, (rows, lanes): (usize, usize)) -> Case {
+            let [x, y] = [0, 1].map(|_| random(coins, (rows, lanes)));
+            let masks = random(coins, (1, MASK * (PARTIES - 1)));
+            let number = |bits: &MacBits| bits.own.to_vector(Ring::of(rows as u32));
+            let sum = |(x, y): (&MacBits, &MacBits)| {
+                let mut sum: Vector = number(x);
+                sum.add_assign(&number(y));
+                sum.to_bits(0..rows as u32)
+            };
+            let sums = x.iter().zip(&y).map(sum).collect();
+            Case { x, y, masks, sums, chi: (0..rows * lanes).map(|_| block(coins)).collect() }
+        }
+
+        fn claim(&self, party: usize) -> Claim<'_> {
+            Claim { x: &self.x[party], y: &self.y[party], sums: &self.sums, masks: &self.masks[party] }
+        }
+
+        fn proof(&self, owner: usize, peer: usize) -> Proof {
+            self.claim(owner).proof((owner, place(owner, peer)), &self.chi)
+        }
+
+        fn holds(&self, owner: usize, peer: usize) -> bool {
+            let Proof { constant, linear } = Proof::from_bytes(&self.proof(owner, peer).to_bytes());
+            let keys = (&self.chi[..], DELTAS[peer]);
+            let expected = self.claim(peer).expected((owner, place(peer, owner)), place(owner, peer), keys);
+            expected == constant ^ gf128::mul(linear, DELTAS[peer])
+        }
+    }
+
+    fn pairs() -> impl Iterator<Item = (usize, usize)> {
+        (0..PARTIES).flat_map(|owner| (0..PARTIES).map(move |peer| (owner, peer))).filter(|(owner, peer)| owner != peer)
+    }
+
+    /// Right sums are proven; one that is off in any bit is not, at any peer.
+    #[test]
+    fn proofs_hold_for_sums_alone() {
+        let mut coins = Seed::from_bytes([3; 32]).prg("quorate/spdz2k/quicksilver/test", b"");
+        for (rows, lanes) in [(1, 3), (2, 1), (5, 67), (64, 2)] {
+            let mut case = Case::new(&mut coins, (rows, lanes));
+            assert!(pairs().all(|(owner, peer)| case.holds(owner, peer)), "{rows} bits");
+            for row in 0..rows {
+                case.sums
+                    .iter_mut()
+                    .for_each(|sums| sums.words_of_mut(row)[(lanes - 1) / 64] ^= 1 << ((lanes - 1) % 64));
+                assert!(pairs().all(|(owner, peer)| !case.holds(owner, peer)), "bit {row} of {rows}");
+                case.sums
+                    .iter_mut()
+                    .for_each(|sums| sums.words_of_mut(row)[(lanes - 1) / 64] ^= 1 << ((lanes - 1) % 64));
+            }
+        }
+    }
+
+    /// Every peer is told A1 below its own random bits.
+    #[test]
+    fn every_peer_has_a_mask_of_its_own() {
+        let mut coins = Seed::from_bytes([4; 32]).prg("quorate/spdz2k/quicksilver/test", b"");
+        let mut case = Case::new(&mut coins, (4, 5));
+        for bit in [0, 63, 64, 127] {
+            let before = [1, 2].map(|peer| case.proof(0, peer).linear);
+            case.masks[0].own.words_of_mut(0)[(MASK + bit) / 64] ^= 1 << (bit % 64);
+            let after = [1, 2].map(|peer| case.proof(0, peer).linear);
+            assert_eq!([before[0] ^ after[0], before[1] ^ after[1]], [0, 1 << bit]);
+        }
+    }
+}
