@@ -217,7 +217,7 @@ def table_of_models(title: str, tasks: list[Task | str], measuring: Measuring) -
                 times = [None if cost.seconds is None else cost.seconds[1] for cost in ours]
                 offline = None if ours[-1].seconds is None else ours[-1].seconds[0]
                 row = f"{task.name:<12} {task.size:>10} {batch:>5} {bits:>3} {theirs:>13} {spdz:>11}"
-                notes = " ".join({cost.note for cost in ours if cost.note})
+                notes = next((cost.note for cost in ours if cost.note), "")
                 yield f"{row} {_ms(times[0]):>12} {_ms(times[1]):>12} {_ms(offline):>13}  {notes}".rstrip()
 
 
