@@ -12,9 +12,7 @@ import quorate as qr
 from quorate import _bench_apps
 
 LINKS = _bench_apps.LINKS
-BY_HAND = {
-    name: [mix for mix in mixes if mix != "auto"] for name, mixes in _bench_apps.MIXES.items() if len(mixes) > 1
-}
+BY_HAND = {name: [mix for mix in mixes if mix != "auto"] for name, mixes in _bench_apps.MIXES.items() if len(mixes) > 1}
 
 
 def psi(mpc: qr.Session) -> Any:
