@@ -113,8 +113,10 @@ fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed(
         })
         .unwrap();
         let x = input(&mut session, 0, &[1, 2, 3]).unwrap();
-        // So many rounds that it is not over before it is stopped.
-        let y = (0..12).fold(x, |y, _| product(&mut session, y, x));
+        let z = input(&mut session, 1, &[1, 1, 2]).unwrap();
+        // So many rounds that it is not over before it is stopped: of values that nobody knows.
+        let first = product(&mut session, x, z);
+        let y = (0..12).fold(first, |y, _| product(&mut session, y, x));
         {
             let mut running = session.run(&[(y, None)]).unwrap();
             // Rounds enough for a toss.
