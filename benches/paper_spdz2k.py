@@ -258,7 +258,7 @@ def table_iv(measuring: Measuring) -> Iterator[str]:
             triples = cost.kinds("triple") - bit_triples
             random_bits = cost.kinds("random bit")
             links = cost.kinds("daBit") + cost.kinds("bit with MACs")
-            others = (f"{cost.kinds('edaBit'):,}", f"{links:,}")
+            others = (f"{cost.kinds('edaBit') + cost.kinds('comparison mask'):,}", f"{links:,}")
             time_ = _ms(None if cost.seconds is None else cost.seconds[0])
         row = f"{name:<12} {bits:>3} {whose:<13} {triples:>8,} {bit_triples:>11,} {random_bits:>11,}"
         yield f"{row} {others[0]:>8} {others[1]:>7} {time_:>8}"

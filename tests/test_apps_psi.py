@@ -190,5 +190,5 @@ def test_narrow_elements_cost_less(smallest: qr.Session) -> None:
         values, found = qr.apps.psi(smallest, np.arange(100), np.arange(100), reveal_to="nobody", **options)
         return sum(smallest.explain(values, found).online.bytes_sent)
 
-    assert 2 * cost(bits=16) < cost(bits=32) * 1.2 < cost(bits=63) < cost(bits=64) / 1.5
+    assert 2 * cost(bits=16) < cost(bits=32) * 1.2 < cost(bits=63) < cost(bits=64) / 1.3
     assert cost(bits=16) < cost(bits=16, padded=True) < 1.2 * cost(bits=16)

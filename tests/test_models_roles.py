@@ -30,8 +30,8 @@ class Plain(np.ndarray):
     def astype(self, dtype: Any, *_: Any, **__: Any) -> Plain:  # type: ignore[override]
         return np.asarray(self).astype(np.int64).view(Plain)
 
-    def assert_one_hot(self) -> Plain:
-        assert (np.asarray(self).sum(axis=-1) <= 1).all()
+    def assert_one_hot(self, axis: int = -1) -> Plain:
+        assert (np.asarray(self).sum(axis=axis) <= 1).all()
         return self
 
     def reveal(self, to: int | None = None) -> np.ndarray:

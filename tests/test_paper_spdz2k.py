@@ -66,4 +66,4 @@ def test_models_stand_beside_the_papers_and_what_is_missing_is_said(script: Any,
     assert all(float(figure.replace(",", "")) > 0 for row in figures for figure in row[-3:])
     # Three nodes choose among three features: that is proven, and then they choose.
     counts = columns(list(script.table_iv(measuring)), "Diabetes      32 ours, auto")
-    assert counts[0] == "18"
+    assert counts[0] == "9"

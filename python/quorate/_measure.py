@@ -26,7 +26,9 @@ def measure(mpc: Session) -> Network:
     from quorate.session import Network
 
     def chain() -> None:
-        x = mpc.input(lambda: np.ones(1, np.int64), owner=0, shape=1, dtype=_word()).to("A")  # a round for each product
+        # A round for each product, of what no party knows: each waits for the others.
+        x, y = (mpc.input(lambda: np.ones(1, np.int64), owner=i, shape=1, dtype=_word()).to("A") for i in range(2))
+        x = x + y
         for _ in range(_CHAIN):
             x = x * x
         x.reveal()
