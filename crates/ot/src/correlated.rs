@@ -15,7 +15,7 @@
 use quorate_crypto::Tccr;
 use quorate_engine::{Ctx, Error, Linear, Result};
 use quorate_ring::meter::{Kernel, charge};
-use quorate_ring::threads::side_by_side;
+use quorate_ring::threads::{side_by_side, threads};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
@@ -26,6 +26,8 @@ use crate::source::{Choices, Receiver, Sender};
 
 /// Elements from which on the rows of a batch go to several threads.
 const THREADED: usize = 64;
+/// Rows that a thread works on before they are put in order.
+const ROWS_OF_A_THREAD: usize = 8;
 
 /// Bytes of the sender's message for `len` elements and rows of so many bits.
 pub fn message_bytes(rows: &[u32], len: usize) -> usize {
@@ -72,7 +74,8 @@ impl Ot {
     ) -> Result<Vec<Vec<Wiped<Vector>>>> {
         let sent = self.sender.extend(ctx, count * len, given).await?;
         let (hash, delta) = (self.sending.segment(sent.instance), self.sender.delta());
-        let mut message = Vec::new();
+        let bytes = |rows: &&[Row<'_>]| rows.iter().map(|row| Ring::of(row.bits).packed_bytes(len)).sum::<usize>();
+        let mut message = Vec::with_capacity(factors.iter().map(bytes).sum());
         let mut shares = Vec::with_capacity(factors.len());
         for (factor, rows) in factors.iter().enumerate() {
             let row = |row: usize, &Row { element, bits }: &Row<'_>| {
@@ -93,10 +96,10 @@ impl Ot {
                 (bytes, zero)
             };
             let mut by_row = Vec::with_capacity(rows.len());
-            for (bytes, share) in each_row(rows, sent.blocks.is_shape() || len < THREADED, row) {
+            each_row(rows, sent.blocks.is_shape() || len < THREADED, row, |(bytes, share)| {
                 message.extend(bytes);
                 by_row.push(share);
-            }
+            });
             shares.push(by_row);
         }
         ctx.exchange_bytes(&[(self.peer, &message)], &[]).await?;
@@ -159,22 +162,27 @@ impl Ot {
                 share.add_mul_assign(&answer, &chosen);
                 Ok(share)
             };
-            let by_row = each_row(rows, received.blocks.is_shape() || len < THREADED, row);
+            let mut by_row: Vec<Result<_>> = Vec::with_capacity(rows.len());
+            each_row(rows, received.blocks.is_shape() || len < THREADED, row, |share| by_row.push(share));
             shares.push(by_row.into_iter().collect::<Result<_>>()?);
         }
         Ok((received.choices, shares))
     }
 }
 
-/// The same work for every row, on the threads of the party unless it is `little`.
-fn each_row<R: Sync, T: Send>(rows: &[R], little: bool, work: impl Fn(usize, &R) -> T + Sync) -> Vec<T> {
-    if little {
-        return rows.iter().enumerate().map(|(row, of)| work(row, of)).collect();
+/// The same work for every row, whose results go to `sink` in order; on the threads of the party unless it is `little`.
+fn each_row<R: Sync, T: Send>(rows: &[R], little: bool, work: impl Fn(usize, &R) -> T + Sync, mut sink: impl FnMut(T)) {
+    if little || threads() == 1 {
+        return rows.iter().enumerate().for_each(|(row, of)| sink(work(row, of)));
     }
-    let mut done: Vec<Option<T>> = rows.iter().map(|_| None).collect();
-    let each = done.iter_mut().zip(rows).enumerate().collect();
-    side_by_side(each, |(row, (slot, of))| *slot = Some(work(row, of)));
-    done.into_iter().flatten().collect()
+    // So many at a time, so that little is held on the way.
+    let most = ROWS_OF_A_THREAD * threads();
+    for (part, rows) in rows.chunks(most).enumerate() {
+        let mut done: Vec<Option<T>> = rows.iter().map(|_| None).collect();
+        let each = done.iter_mut().zip(rows).enumerate().collect();
+        side_by_side(each, |(row, (slot, of))| *slot = Some(work(part * most + row, of)));
+        done.into_iter().flatten().for_each(&mut sink);
+    }
 }
 
 /// Charges a dry run with the pads of a row, and with packing it.
