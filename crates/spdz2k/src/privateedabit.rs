@@ -14,8 +14,8 @@
 //! | 5 | | | opened numbers are what their bits say, or the run ends |
 //! | 6 | 3 | 3 | every party proves of its bits that r_0 + r_j = c modulo 2^w |
 //!
-//! r_0 of each bucket is left. What is opened is noted, and checked before the material is used. A wrong r_0 needs a bucket of
-//! wrong numbers alone, and all others right.
+//! r_0 of each bucket is left. What is opened is noted, and checked before the material is used. A wrong r_0 needs a
+//! bucket of wrong numbers alone, and all others right.
 //!
 //! Bytes to the peer for a number, w = k = s = 64: 2.5 kB where 2048 are made together, 3.8 kB for 100; each bit proven
 //! ([`crate::proved`]) would take 17.1 kB.
