@@ -24,7 +24,7 @@
 //!
 //! Bytes to each peer for a triple, k = s = 64: 13.5 kB.
 
-use quorate_engine::{Ctx, Linear, Result};
+use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
@@ -72,7 +72,7 @@ impl Sums {
         let weighed = |rows: &[Wiped<Vector>]| {
             let mut sum = Wiped(blank(&rows[0]));
             for (weight, row) in (0..).zip(rows) {
-                sum.add_assign(&Wiped(Linear::Raise(ring, weight).apply(row)));
+                sum.add_raised(row, weight);
             }
             sum
         };
