@@ -21,7 +21,7 @@
 //!
 //! M_0 and K_0 are of x_0 + y_0 + c_0. 32 bytes to each peer, whatever is proven.
 
-use quorate_crypto::gf128;
+use quorate_crypto::{ct_eq, gf128};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Bits, meter};
 #[cfg(feature = "testing")]
@@ -83,7 +83,8 @@ impl Keys {
             // The owner counts its peers without itself.
             let mask = self.me - usize::from(self.me > peer);
             let expected = claim.expected((peer, i), mask, (&chi, *self.delta));
-            holds &= expected == constant ^ gf128::mul(linear, *self.delta);
+            let told = constant ^ gf128::mul(linear, *self.delta);
+            holds &= ct_eq(&expected.to_le_bytes(), &told.to_le_bytes());
         }
         match holds {
             true => Ok(()),
