@@ -26,8 +26,8 @@ def measure(mpc: Session) -> Network:
     from quorate.session import Network
 
     def chain() -> None:
-        # A round for each product, of what no party knows: each waits for the others.
-        x, y = (mpc.input(lambda: np.ones(1, np.int64), owner=i, shape=1, dtype=_word()).to("A") for i in range(2))
+        # A round for each product, of what no party knows: each waits for the others. Zeros do not overflow.
+        x, y = (mpc.input(lambda: np.zeros(1, np.int64), owner=i, shape=1, dtype=_word()).to("A") for i in range(2))
         x = x + y
         for _ in range(_CHAIN):
             x = x * x
