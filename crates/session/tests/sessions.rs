@@ -98,6 +98,12 @@ fn a_run_that_nobody_waits_for_is_stopped_and_its_replies_are_its_own() {
     assert_eq!(reveal(&mut session, z).unwrap(), [1, 8, 27]);
 }
 
+/// What asks for the real offline phase where the other tests have a dealer.
+fn protocols_make_correlations() -> Options {
+    let offline = cfg!(feature = "testing").then(|| ("offline".into(), "protocol".into()));
+    Options { family: offline.into_iter().collect(), ..Options::default() }
+}
+
 /// Coins are tossed while correlations are made: a cheater could stop runs until they suit it, or how rows are moved.
 /// So keys end with a run that is stopped after that, and a second request is told.
 #[test]
@@ -109,13 +115,10 @@ fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed(
             network: Some(Network::new(40.0, 1000.0).unwrap()),
             insecure_seed: None,
             check: false,
-            options: Options::default(),
+            options: protocols_make_correlations(),
         })
         .unwrap();
-        if session.security().contains("INSECURE") {
-            println!("not looked at: a dealer makes correlations here, and its keys protect nothing");
-            return;
-        }
+        assert!(session.security().contains("malicious"), "{}", session.security());
         let x = input(&mut session, 0, &[1, 2, 3]).unwrap();
         let z = input(&mut session, 1, &[1, 1, 2]).unwrap();
         // So many rounds that it is not over before it is stopped: of values that nobody knows.

@@ -12,8 +12,9 @@ use crate::stock::Kind;
 #[cfg(feature = "testing")]
 const OFFLINE: Choice = Choice {
     name: "offline",
-    values: &["protocol", "insecure_dealer"],
-    help: "where correlations come from: their protocols, or INSECURE, a dealer whose seed all know",
+    values: &["auto", "protocol", "insecure_dealer"],
+    help: "where correlations come from: their protocols, or INSECURE, a dealer whose seed all know (auto: the dealer \
+           where QUORATE_INSECURE_DEALER is set)",
 };
 
 /// What tests set to have the dealer where they do not ask.
@@ -32,8 +33,8 @@ const BITS: Choice = Choice {
 const RANDOM_BITS: Choice = Choice {
     name: "random_bits",
     values: &["dabit", "sqrt"],
-    help: "how random bits are made: from bits that each of two parties proves, where bits have MACs (dabit), or by \
-           square roots as in the paper, which other sessions do anyway (sqrt)",
+    help: "how random bits are made: from bits that each of two parties proves, where bits have MACs and triples are \
+           of the form t3 (dabit), or by square roots as in the paper, which other sessions do anyway (sqrt)",
 };
 
 /// How long keys are.
@@ -92,13 +93,11 @@ fn params(choices: &Choices) -> Result<Params> {
 }
 
 #[cfg(feature = "testing")]
-fn is_dealt_everywhere() -> bool {
-    std::env::var_os(DEALER).is_some()
-}
-
-#[cfg(feature = "testing")]
 fn is_dealt(choices: &Choices) -> bool {
-    choices.of(&OFFLINE) == "insecure_dealer" || is_dealt_everywhere()
+    match choices.of(&OFFLINE) {
+        "auto" => std::env::var_os(DEALER).is_some(),
+        chosen => chosen == "insecure_dealer",
+    }
 }
 
 impl Family for Spdz2k {
