@@ -453,13 +453,15 @@ def wires(deployment: Deployment, rate: float | None = None) -> Iterator[list[Wi
 
 
 def who_is_left(deployment: Deployment, phase: str, lost: int, happens: Any) -> list[Ended]:
+    # On a busy machine a party that is well may be silent for two seconds.
+    deployment.limits["peer_timeout_s"] = 5.0
     running = deployment.start_all(deployment.script(LONG[phase]))
     for party in running:
         party.wait_for("running")
     started = time.monotonic()
     happens(running[lost])
     ended = [party.end() for me, party in enumerate(running) if me != lost]
-    assert time.monotonic() - started < deployment.limits["peer_timeout_s"] + 15
+    assert time.monotonic() - started < deployment.limits["peer_timeout_s"] + 30
     return ended
 
 

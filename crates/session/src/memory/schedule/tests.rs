@@ -32,9 +32,9 @@ fn sum_of_pairs(graph: &mut Graph, op: BinaryOp, rows: usize, numbers: usize) ->
 fn sums_of_many_pairs_go_in_pieces_by_themselves() {
     for op in [BinaryOp::Lt, BinaryOp::Mul] {
         let mut graph = Graph::default();
-        let (sums, pairs) = sum_of_pairs(&mut graph, op, 200_000, 500);
+        let (sums, pairs) = sum_of_pairs(&mut graph, op, 100_000, 500);
         let (schedule, whole) = scheduled(&graph, sums, Domains::default()).unwrap();
-        assert!(whole.peak_bytes > 3000 * MB && schedule.peak_bytes < 700 * MB, "{op:?}: {}", schedule.peak_bytes);
+        assert!(whole.peak_bytes > 1500 * MB && schedule.peak_bytes < 700 * MB, "{op:?}: {}", schedule.peak_bytes);
         let way = schedule.way(pairs);
         match op {
             BinaryOp::Mul => assert_eq!(way, Some(Way::Within), "products are made within the pieces of their sums"),
@@ -66,7 +66,7 @@ fn what_pieces_save_too_little_of_goes_whole() {
 #[test]
 fn steps_in_other_sharings_stay_whole() {
     let mut graph = Graph::default();
-    let (sums, pairs) = sum_of_pairs(&mut graph, BinaryOp::Lt, 200_000, 500);
+    let (sums, pairs) = sum_of_pairs(&mut graph, BinaryOp::Lt, 100_000, 500);
     let mut domains = Domains::default();
     domains.set(pairs, Domain::B);
     let (schedule, _) = scheduled(&graph, sums, domains).unwrap();
