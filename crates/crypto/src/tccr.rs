@@ -85,6 +85,39 @@ impl Tccr {
         }
     }
 
+    /// H(x_i, first tweak + i) for two tweaks: replaces x_i by the one, and writes the other.
+    ///
+    /// # Panics
+    /// Unless there is room for as many.
+    pub fn hash_twice(&self, blocks: &mut [u128], others: &mut [u128], first_tweaks: [u128; 2]) {
+        assert!(blocks.len() == others.len(), "room for {} hashes of {} blocks", others.len(), blocks.len());
+        let mut first = first_tweaks;
+        for (blocks, others) in blocks.chunks_mut(CHUNK).zip(others.chunks_mut(CHUNK)) {
+            #[cfg(target_arch = "x86_64")]
+            if let Some(wide) = self.wide_for_run(first, blocks.len()) {
+                wide.hash_twice(blocks, others, first);
+                first = first.map(|first| first.wrapping_add(CHUNK as u128));
+                continue;
+            }
+            self.permute(blocks);
+            let mut inner = [0u128; CHUNK];
+            let inner = &mut inner[..blocks.len()];
+            let tweaked = |to: &mut [u128], first: u128| {
+                let tweaks = (0..).map(|j| first.wrapping_add(j));
+                to.iter_mut().zip(blocks.iter().zip(tweaks)).for_each(|(to, (from, tweak))| *to = from ^ tweak);
+                self.permute(to);
+            };
+            tweaked(others, first[1]);
+            tweaked(inner, first[0]);
+            for ((block, other), inner) in blocks.iter_mut().zip(others).zip(&*inner) {
+                *other ^= *block;
+                *block ^= inner;
+            }
+            zeroize::Zeroize::zeroize(inner);
+            first = first.map(|first| first.wrapping_add(CHUNK as u128));
+        }
+    }
+
     /// Replaces x_i by H(x_i, tweak_i).
     ///
     /// # Panics
@@ -124,7 +157,14 @@ impl Tccr {
     #[cfg(target_arch = "x86_64")]
     #[inline]
     pub(crate) fn wide_for(&self, first_tweaks: [u128; 2]) -> Option<&crate::wide::Vaes> {
-        let carries = first_tweaks.iter().any(|&tweak| tweak as u64 > u64::MAX - RUN as u64);
+        self.wide_for_run(first_tweaks, RUN)
+    }
+
+    /// The same for runs of so many blocks.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn wide_for_run(&self, first_tweaks: [u128; 2], len: usize) -> Option<&crate::wide::Vaes> {
+        let carries = first_tweaks.iter().any(|&tweak| tweak as u64 > u64::MAX - len as u64);
         self.wide.as_ref().filter(|_| !carries)
     }
 
@@ -192,6 +232,31 @@ mod tests {
             assert_eq!(each, expected);
         }
         assert_eq!(hash.hash(5, 6), defined(5, 6));
+    }
+
+    #[test]
+    fn two_hashes_of_a_block_agree_with_the_definition_on_every_path() {
+        let mut hash = Tccr::new(&session());
+        for len in [0usize, 1, 15, 16, 17, 255, 256, 300, 600] {
+            let inputs: Vec<u128> = (0..len as u128).map(|i| i * i * 0x1234_5678_9abc_def0_0fed_cba9 + 7).collect();
+            for first in [[0, 1 << 20], [u128::MAX - 3, 5], [u128::from(u64::MAX) - 9, 3 << 64]] {
+                let expected = first.map(|first| {
+                    (0..).zip(&inputs).map(|(i, x)| defined(*x, first.wrapping_add(i))).collect::<Vec<u128>>()
+                });
+                let check = |hash: &Tccr| {
+                    let (mut blocks, mut others) = (inputs.clone(), vec![3; len]);
+                    hash.hash_twice(&mut blocks, &mut others, first);
+                    assert_eq!([blocks, others], expected, "{len} blocks");
+                };
+                check(&hash);
+                #[cfg(target_arch = "x86_64")]
+                {
+                    let wide = hash.wide.take();
+                    check(&hash);
+                    hash.wide = wide;
+                }
+            }
+        }
     }
 
     #[test]

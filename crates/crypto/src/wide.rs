@@ -45,6 +45,12 @@ mod x86 {
             unsafe { hash_pair(&self.keys, runs, tweaks) }
         }
 
+        /// [`Tccr::hash_twice`](crate::Tccr::hash_twice), for such tweaks; both slices have one length.
+        pub(crate) fn hash_twice(&self, blocks: &mut [u128], others: &mut [u128], tweaks: [u128; 2]) {
+            // SAFETY: as above.
+            unsafe { hash_twice(&self.keys, blocks, others, tweaks) }
+        }
+
         /// [`Tccr::garble_ands`](crate::Tccr::garble_ands), for such tweaks.
         #[inline]
         pub(crate) fn garble_ands(
@@ -150,6 +156,21 @@ mod x86 {
         *runs = bytemuck::cast(hash(keys, bytemuck::cast(*runs), tweaks));
     }
 
+    #[target_feature(enable = "aes,vaes,avx512f")]
+    fn hash_twice(keys: &[__m128i; 11], blocks: &mut [u128], others: &mut [u128], mut tweaks: [u128; 2]) {
+        let mut run: Run = [0; RUN];
+        for (blocks, others) in blocks.chunks_mut(RUN).zip(others.chunks_mut(RUN)) {
+            run[..blocks.len()].copy_from_slice(blocks);
+            let mut first: WideRun = bytemuck::cast(run);
+            permute!(keys, &mut first);
+            let [one, other]: [Run; 2] = bytemuck::cast(finish(keys, [first, first], tweaks));
+            blocks.copy_from_slice(&one[..blocks.len()]);
+            others.copy_from_slice(&other[..others.len()]);
+            tweaks = tweaks.map(|tweak| tweak.wrapping_add(RUN as u128));
+        }
+        zeroize::Zeroize::zeroize(&mut run);
+    }
+
     /// The figure's lines are those of `garble_portably`.
     #[target_feature(enable = "aes,vaes,avx512f")]
     fn garble_ands(
@@ -226,6 +247,13 @@ mod x86 {
     fn hash(keys: &[__m128i; 11], runs: [WideRun; 2], tweaks: [u128; 2]) -> [WideRun; 2] {
         let mut first = runs;
         permute!(keys, first.as_flattened_mut());
+        finish(keys, first, tweaks)
+    }
+
+    /// pi(y_i xor t_i) xor y_i.
+    #[target_feature(enable = "aes,vaes,avx512f")]
+    #[inline]
+    fn finish(keys: &[__m128i; 11], first: [WideRun; 2], tweaks: [u128; 2]) -> [WideRun; 2] {
         let mut blocks = first;
         for (run, tweak) in blocks.iter_mut().zip(tweaks) {
             let tweak = _mm512_broadcast_i32x4(bytemuck::cast(tweak));

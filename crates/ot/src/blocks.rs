@@ -1,7 +1,6 @@
 //! Secret 128-bit blocks.
 
-use quorate_ring::{Bits, Ring, Vector};
-use zeroize::Zeroize;
+use quorate_ring::{Bits, Ring, Vector, wipe_words};
 
 /// 128-bit blocks, one for each OT; or, in a dry run, only their number. Wiped on drop, never printed.
 #[derive(Clone)]
@@ -71,7 +70,7 @@ impl Blocks {
     /// Keeps the first `len` blocks.
     pub(crate) fn truncate(&mut self, len: usize) {
         if let Some(cut) = self.words.get_mut(len..) {
-            cut.zeroize();
+            wipe_words(cut);
         }
         self.words.truncate(len);
         self.len = self.len.min(len);
@@ -80,7 +79,7 @@ impl Blocks {
 
 impl Drop for Blocks {
     fn drop(&mut self) {
-        self.words.as_mut_slice().zeroize();
+        wipe_words(&mut self.words);
     }
 }
 

@@ -12,24 +12,26 @@
 //!
 //! The shares of (r, e) add up to c b_e modulo two to the bits of row r. Rounds 2, with checks 4.
 
+use std::ops::Range;
+
 use quorate_crypto::Tccr;
-use quorate_engine::{Ctx, Error, Linear, Result};
+use quorate_engine::{Ctx, Result};
 use quorate_ring::meter::{Kernel, charge};
-use quorate_ring::threads::{side_by_side, threads};
-use quorate_ring::{Bits, Ring, Vector, Wiped};
-use zeroize::Zeroizing;
+use quorate_ring::threads::side_by_side;
+use quorate_ring::{Bits, Halves, Ring, Vector, Wiped, wipe_words};
 
 use crate::cot::charge_hashes;
-use crate::roots::LOST;
 use crate::setup::Ot;
 use crate::source::{Choices, Receiver, Sender};
 
-/// Elements from which on the rows of a batch go to several threads.
+/// OTs that are worked on together: their pads fit a core's first cache.
+const TILE: usize = 256;
+/// Elements from which on the rows of a message go to several threads.
 const THREADED: usize = 64;
-/// Rows that a thread works on before they are put in order.
-const ROWS_OF_A_THREAD: usize = 8;
+/// Rows go out as they are made, in messages of so many bytes.
+const MESSAGE_BYTES: usize = 1 << 18;
 
-/// Bytes of the sender's message for `len` elements and rows of so many bits.
+/// Bytes of the sender's messages for `len` elements and rows of so many bits.
 pub fn message_bytes(rows: &[u32], len: usize) -> usize {
     rows.iter().map(|&bits| Ring::of(bits).packed_bytes(len)).sum()
 }
@@ -44,24 +46,27 @@ pub struct Row<'v> {
 }
 
 impl Ot {
-    /// Shares of c b_e for the peer's bits c; `given` where the peer decides. By row, over as many bits as it has.
+    /// Shares of c b_e for the peer's bits c; `given` where the peer decides. `sink` gets them row by row, each over as
+    /// many bits as it has.
     ///
     /// # Errors
-    /// [`Error::Cheating`] where the peer fails the check of the extension, and whatever ends a run.
+    /// [`Error::Cheating`](quorate_engine::Error::Cheating) where the peer fails the check of the extension, and whatever ends a run.
     pub async fn send_correlated(
         &self,
         ctx: &Ctx,
         b: &Vector,
         rows: &[u32],
         given: bool,
-    ) -> Result<Vec<Wiped<Vector>>> {
-        let rows: Vec<Row<'_>> = rows.iter().map(|&bits| Row { element: b, bits }).collect();
-        let len = b.len();
-        self.send_products_of_bits(ctx, (rows.len(), len), &[&rows], given).await?.pop().ok_or(LOST)
+        mut sink: impl FnMut(usize, Wiped<Vector>),
+    ) -> Result<()> {
+        let all: Vec<Row<'_>> = rows.iter().map(|&bits| Row { element: b, bits }).collect();
+        let shape = (all.len(), b.len());
+        self.send_products_of_bits(ctx, shape, &[&all], given, |[_, row], share| sink(row, share)).await
     }
 
     /// The same for several factors at once: the bits c of `count` rows of `len` OTs times each of them, under pads of
-    /// their own from the same OTs. A factor has an element for each row, or for the first ones only. By factor, row.
+    /// their own from the same OTs. A factor has an element for each row, or for the first ones only. `sink` gets
+    /// them in order of factors, then of rows.
     ///
     /// # Errors
     /// As [`Ot::send_correlated`].
@@ -71,53 +76,45 @@ impl Ot {
         (count, len): (usize, usize),
         factors: &[&[Row<'_>]],
         given: bool,
-    ) -> Result<Vec<Vec<Wiped<Vector>>>> {
+        mut sink: impl FnMut([usize; 2], Wiped<Vector>),
+    ) -> Result<()> {
         let sent = self.sender.extend(ctx, count * len, given).await?;
         let (hash, delta) = (self.sending.segment(sent.instance), self.sender.delta());
-        let bytes = |rows: &&[Row<'_>]| rows.iter().map(|row| Ring::of(row.bits).packed_bytes(len)).sum::<usize>();
-        let mut message = Vec::with_capacity(factors.iter().map(bytes).sum());
-        let mut shares = Vec::with_capacity(factors.len());
-        for (factor, rows) in factors.iter().enumerate() {
-            let row = |row: usize, &Row { element, bits }: &Row<'_>| {
-                let ring = Ring::of(bits);
-                if element.is_shape() {
-                    charge_row(ring, len, 2);
-                    return (vec![0; ring.packed_bytes(len)], Wiped(Vector::shape(ring, len)));
-                }
-                let place = Place { factor, row, rows: count, len };
-                let blocks = &sent.blocks.as_slice()[row * len..(row + 1) * len];
-                let mut zero = place.pads(&hash, blocks, 0, ring);
-                let mut answer = place.pads(&hash, blocks, delta, ring);
-                answer.rsub_assign(&zero);
-                answer.add_assign(&Wiped(Linear::Reduce(ring).apply(element)));
-                let mut bytes = Vec::with_capacity(ring.packed_bytes(len));
-                answer.pack(&mut bytes);
-                zero.neg_assign();
-                (bytes, zero)
+        let bits = factors.iter().map(|rows| rows.iter().map(|row| row.bits).collect()).collect::<Vec<Vec<u32>>>();
+        let places = places(bits.iter().map(|bits| &bits[..]), (count, len));
+        for message in messages(&places) {
+            let mut shares = Vec::new();
+            let write = |mut out: &mut [u8]| {
+                shares = with_each_row(
+                    message,
+                    |place| out.split_off_mut(..place.bytes()).unwrap_or_default(),
+                    |place, out| {
+                        let Row { element, .. } = factors[place.factor][place.row];
+                        place.send(&hash, sent.blocks.as_slice(), delta, element, out)
+                    },
+                );
             };
-            let mut by_row = Vec::with_capacity(rows.len());
-            each_row(rows, sent.blocks.is_shape() || len < THREADED, row, |(bytes, share)| {
-                message.extend(bytes);
-                by_row.push(share);
-            });
-            shares.push(by_row);
+            ctx.send_bytes(self.peer, message.iter().map(Place::bytes).sum(), write).await?;
+            if ctx.is_dry() {
+                shares = message.iter().map(|place| place.dry(2)).collect();
+            }
+            message.iter().zip(shares).for_each(|(place, share)| sink([place.factor, place.row], share));
         }
-        ctx.exchange_bytes(&[(self.peer, &message)], &[]).await?;
-        Ok(shares)
+        Ok(())
     }
 
-    /// The same as the OTs' receiver, with the bits: one row, those of the first row's elements first.
+    /// The same as the OTs' receiver; gives the bits: one row, those of the first row's elements first.
     ///
     /// # Errors
-    /// [`Error::Malformed`] for a message of a wrong length, and whatever ends a run.
+    /// [`Error::Malformed`](quorate_engine::Error::Malformed) for a message of a wrong length, and whatever ends a run.
     pub async fn receive_correlated(
         &self,
         ctx: &Ctx,
         choices: Choices<'_>,
         rows: &[u32],
-    ) -> Result<(Bits, Vec<Wiped<Vector>>)> {
-        let (choices, mut shares) = self.receive_products_of_bits(ctx, choices, rows.len(), &[rows]).await?;
-        Ok((choices, shares.pop().ok_or(LOST)?))
+        mut sink: impl FnMut(usize, Wiped<Vector>),
+    ) -> Result<Bits> {
+        self.receive_products_of_bits(ctx, choices, rows.len(), &[rows], |[_, row], share| sink(row, share)).await
     }
 
     /// [`Ot::send_products_of_bits`] as the OTs' receiver, with the bits of `count` rows; by factor the bits of its
@@ -131,89 +128,165 @@ impl Ot {
         choices: Choices<'_>,
         count: usize,
         factors: &[&[u32]],
-    ) -> Result<(Bits, Vec<Vec<Wiped<Vector>>>)> {
+        mut sink: impl FnMut([usize; 2], Wiped<Vector>),
+    ) -> Result<Bits> {
         let len = choices.len() / count.max(1);
         let received = self.receiver.extend(ctx, choices).await?;
-        let bytes = factors.iter().map(|rows| message_bytes(rows, len)).sum();
-        let message = ctx.exchange_bytes(&[], &[(self.peer, bytes)]).await?.pop().ok_or(LOST)?;
-        if message.len() != bytes {
-            return Err(Error::Malformed { peer: self.peer, what: "correlated OTs of a wrong length" });
-        }
         let hash = self.receiving.segment(received.instance);
-        let (mut shares, mut start) = (Vec::with_capacity(factors.len()), 0);
-        for (factor, rows) in factors.iter().enumerate() {
-            let ends = rows.iter().scan(start, |end, &bits| {
-                *end += Ring::of(bits).packed_bytes(len);
-                Some(*end)
-            });
-            let ends: Vec<usize> = ends.collect();
-            start = ends.last().copied().unwrap_or(start);
-            let row = |row: usize, &bits: &u32| {
-                let ring = Ring::of(bits);
-                if received.blocks.is_shape() {
-                    charge_row(ring, len, 1);
-                    return Ok(Wiped(Vector::shape(ring, len)));
-                }
-                let place = Place { factor, row, rows: count, len };
-                let mut share = place.pads(&hash, &received.blocks.as_slice()[row * len..(row + 1) * len], 0, ring);
-                let chosen = Wiped(Wiped(received.choices.slice_lanes(row * len..(row + 1) * len)).to_vector(ring));
-                let answer = &message[ends[row] - ring.packed_bytes(len)..ends[row]];
-                let answer = Vector::unpack(ring, len, answer).map_err(|_| LOST)?;
-                share.add_mul_assign(&answer, &chosen);
-                Ok(share)
+        let places = places(factors.iter().copied(), (count, len));
+        for message in messages(&places) {
+            let told = ctx.receive_bytes(self.peer, message.iter().map(Place::bytes).sum()).await?;
+            let mut rest = &told[..];
+            let shares = match ctx.is_dry() {
+                true => message.iter().map(|place| place.dry(1)).collect(),
+                false => with_each_row(
+                    message,
+                    |place| rest.split_off(..place.bytes()).unwrap_or_default(),
+                    |place, told| place.receive(&hash, received.blocks.as_slice(), &received.choices, told),
+                ),
             };
-            let mut by_row: Vec<Result<_>> = Vec::with_capacity(rows.len());
-            each_row(rows, received.blocks.is_shape() || len < THREADED, row, |share| by_row.push(share));
-            shares.push(by_row.into_iter().collect::<Result<_>>()?);
+            message.iter().zip(shares).for_each(|(place, share)| sink([place.factor, place.row], share));
         }
-        Ok((received.choices, shares))
+        Ok(received.choices)
     }
 }
 
-/// The same work for every row, whose results go to `sink` in order; on the threads of the party unless it is `little`.
-fn each_row<R: Sync, T: Send>(rows: &[R], little: bool, work: impl Fn(usize, &R) -> T + Sync, mut sink: impl FnMut(T)) {
-    if little || threads() == 1 {
-        return rows.iter().enumerate().for_each(|(row, of)| sink(work(row, of)));
-    }
-    // So many at a time, so that little is held on the way.
-    let most = ROWS_OF_A_THREAD * threads();
-    for (part, rows) in rows.chunks(most).enumerate() {
-        let mut done: Vec<Option<T>> = rows.iter().map(|_| None).collect();
-        let each = done.iter_mut().zip(rows).enumerate().collect();
-        side_by_side(each, |(row, (slot, of))| *slot = Some(work(part * most + row, of)));
-        done.into_iter().flatten().for_each(&mut sink);
-    }
-}
-
-/// Charges a dry run with the pads of a row, and with packing it.
-fn charge_row(ring: Ring, len: usize, pads: usize) {
-    charge_hashes(&crate::Blocks::shape(len), pads * ring.bits().div_ceil(128) as usize);
-    charge(Kernel::Pack, len * ring.carrier().bytes().div_ceil(16));
-}
-
-/// A row of OTs among all rows of a batch, and which factor its pads are for.
+/// A row of OTs among all rows of a batch, which factor its pads are for, and what they are reduced to.
+#[derive(Clone, Copy)]
 struct Place {
     factor: usize,
     row: usize,
     rows: usize,
     len: usize,
+    ring: Ring,
+}
+
+/// All rows in order, those of each factor with their bits.
+fn places<'b>(factors: impl Iterator<Item = &'b [u32]>, (rows, len): (usize, usize)) -> Vec<Place> {
+    let row = |factor, row, bits| Place { factor, row, rows, len, ring: Ring::of(bits) };
+    let of = |(factor, bits): (usize, &'b [u32])| bits.iter().enumerate().map(move |(i, &bits)| row(factor, i, bits));
+    factors.enumerate().flat_map(of).collect()
+}
+
+/// The rows of each message.
+fn messages(mut places: &[Place]) -> Vec<&[Place]> {
+    let mut messages = Vec::new();
+    while !places.is_empty() {
+        let mut bytes = 0;
+        let fits = |place: &&Place| {
+            bytes += place.bytes();
+            bytes <= MESSAGE_BYTES
+        };
+        let rows = places.iter().take_while(fits).count().max(1);
+        messages.extend(places.split_off(..rows));
+    }
+    messages
+}
+
+/// What `work` makes of every row of a message and its bytes, on the threads of the party.
+fn with_each_row<B: Send>(
+    message: &[Place],
+    bytes: impl FnMut(&Place) -> B,
+    work: impl Fn(&Place, B) -> Wiped<Vector> + Sync,
+) -> Vec<Wiped<Vector>> {
+    let little = message[0].len < THREADED;
+    let parts = message.iter().zip(message.iter().map(bytes));
+    if little {
+        return parts.map(|(place, bytes)| work(place, bytes)).collect();
+    }
+    let mut shares: Vec<Option<Wiped<Vector>>> = message.iter().map(|_| None).collect();
+    side_by_side(parts.zip(&mut shares).collect(), |((place, bytes), share)| *share = Some(work(place, bytes)));
+    shares.into_iter().flatten().collect()
 }
 
 impl Place {
-    /// What blocks, each plus `shift`, hash to in a ring: beyond 128 bits by a second hash. Every hash of a block has
-    /// a tweak of its own.
-    fn pads(&self, hash: &Tccr, blocks: &[u128], shift: u128, ring: Ring) -> Wiped<Vector> {
-        let half = |number: usize| {
-            let mut pads: Zeroizing<Vec<u128>> = Zeroizing::new(blocks.iter().map(|block| block ^ shift).collect());
-            let number = 2 * self.factor + number;
-            hash.hash_run(&mut pads, ((number * self.rows + self.row) * self.len) as u128);
-            pads
-        };
-        let low = half(0);
-        if ring.bits() <= 128 {
-            return Wiped(Vector::from_u128s(ring, &low));
+    fn bytes(&self) -> usize {
+        self.ring.packed_bytes(self.len)
+    }
+
+    /// Step 2 of the sender: the masked elements, and its share.
+    fn send(&self, hash: &Tccr, blocks: &[u128], delta: u128, element: &Vector, out: &mut [u8]) -> Wiped<Vector> {
+        let same = element.ring().carrier() == self.ring.carrier();
+        let converted = (!same).then(|| Wiped(element.convert(self.ring)));
+        let element = converted.as_deref().unwrap_or(element);
+        let mut share = Wiped(Vector::zeros(self.ring, self.len));
+        let (mut zero, mut one) = (Pads::new(), Pads::new());
+        for range in self.tiles() {
+            let pads = [zero.fill(self, hash, (&range, blocks), 0), one.fill(self, hash, (&range, blocks), delta)];
+            share.set_masked(range.clone(), element, pads, &mut out[self.packed(range)]);
         }
-        Wiped(Vector::from_halves(ring, &low, &half(1)))
+        share
+    }
+
+    /// Step 2 of the receiver: its share.
+    fn receive(&self, hash: &Tccr, blocks: &[u128], choices: &Bits, told: &[u8]) -> Wiped<Vector> {
+        let chosen = Wiped(choices.slice_lanes(self.row * self.len..(self.row + 1) * self.len));
+        let mut share = Wiped(Vector::zeros(self.ring, self.len));
+        let mut pads = Pads::new();
+        for range in self.tiles() {
+            let pads = pads.fill(self, hash, (&range, blocks), 0);
+            share.set_unmasked(range.clone(), &chosen, pads, &told[self.packed(range)]);
+        }
+        share
+    }
+
+    /// A share of a dry run, which is charged for so many pads of the row, and for packing it.
+    fn dry(&self, pads: usize) -> Wiped<Vector> {
+        charge_hashes(&crate::Blocks::shape(self.len), pads * self.ring.bits().div_ceil(128) as usize);
+        charge(Kernel::Pack, self.len * self.ring.carrier().bytes().div_ceil(16));
+        Wiped(Vector::shape(self.ring, self.len))
+    }
+
+    fn tiles(&self) -> impl Iterator<Item = Range<usize>> {
+        let len = self.len;
+        (0..len).step_by(TILE).map(move |start| start..len.min(start + TILE))
+    }
+
+    /// Where the elements of a tile are among the row's bytes: tiles start at whole bytes.
+    fn packed(&self, tile: Range<usize>) -> Range<usize> {
+        self.ring.packed_bytes(tile.start)..self.ring.packed_bytes(tile.end)
+    }
+}
+
+/// The pads of a tile, wiped on drop.
+struct Pads {
+    low: Vec<u128>,
+    high: Vec<u128>,
+}
+
+impl Pads {
+    fn new() -> Pads {
+        Pads { low: vec![0; TILE], high: vec![0; TILE] }
+    }
+
+    /// What a tile's blocks, each plus `shift`, hash to: beyond 128 bits by a second hash. Every hash of a block has a
+    /// tweak of its own.
+    fn fill(
+        &mut self,
+        place: &Place,
+        hash: &Tccr,
+        (tile, blocks): (&Range<usize>, &[u128]),
+        shift: u128,
+    ) -> Halves<'_> {
+        let blocks = &blocks[place.row * place.len..][tile.clone()];
+        let (low, high) = (&mut self.low[..blocks.len()], &mut self.high[..blocks.len()]);
+        low.iter_mut().zip(blocks).for_each(|(to, block)| *to = block ^ shift);
+        let tweaks = [0, 1].map(|half| {
+            let number = 2 * place.factor + half;
+            ((number * place.rows + place.row) * place.len + tile.start) as u128
+        });
+        match place.ring.bits() > 128 {
+            true => hash.hash_twice(low, high, tweaks),
+            false => hash.hash_run(low, tweaks[0]),
+        }
+        Halves { low, high }
+    }
+}
+
+impl Drop for Pads {
+    fn drop(&mut self) {
+        wipe_words(&mut self.low);
+        wipe_words(&mut self.high);
     }
 }
 
@@ -240,11 +313,17 @@ mod tests {
             true => Vector::shape(Ring::of(180), LEN),
             false => Vector::from_limbs(Ring::of(180), &(0..LEN).map(element).collect::<Vec<_>>()),
         };
+        let mut shares = Vec::new();
+        let sink = |row, share| {
+            assert_eq!(row, shares.len());
+            shares.push(share);
+        };
         if ctx.me() == 0 {
-            return Ok((None, ot.send_correlated(ctx, &b, &ROWS, given.is_some()).await?));
+            ot.send_correlated(ctx, &b, &ROWS, given.is_some(), sink).await?;
+            return Ok((None, shares));
         }
         let choices = given.map_or(Choices::Random(ROWS.len() * LEN), Choices::Given);
-        let (choices, shares) = ot.receive_correlated(ctx, choices, &ROWS).await?;
+        let choices = ot.receive_correlated(ctx, choices, &ROWS, sink).await?;
         Ok((Some(choices), shares))
     }
 
@@ -285,14 +364,21 @@ mod tests {
             true => Vector::shape(Ring::of(ring), LEN),
             false => Vector::from_limbs(Ring::of(ring), &(start..start + LEN).map(element).collect::<Vec<_>>()),
         };
+        let mut shares = vec![vec![], vec![]];
+        let sink = |[factor, row]: [usize; 2], share| {
+            assert_eq!(row, shares[factor].len());
+            shares[factor].push(share);
+        };
         if ctx.me() == 0 {
             let (one, other) = (element(180, 0), element(130, 100));
             let first = ROWS.map(|bits| Row { element: &one, bits });
             let second = OTHER_ROWS.map(|bits| Row { element: &other, bits });
-            return Ok((None, ot.send_products_of_bits(ctx, (ROWS.len(), LEN), &[&first, &second], false).await?));
+            ot.send_products_of_bits(ctx, (ROWS.len(), LEN), &[&first, &second], false, sink).await?;
+            return Ok((None, shares));
         }
         let choices = Choices::Random(ROWS.len() * LEN);
-        let (choices, shares) = ot.receive_products_of_bits(ctx, choices, ROWS.len(), &[&ROWS, &OTHER_ROWS]).await?;
+        let rows: [&[u32]; 2] = [&ROWS, &OTHER_ROWS];
+        let choices = ot.receive_products_of_bits(ctx, choices, ROWS.len(), &rows, sink).await?;
         Ok((Some(choices), shares))
     }
 

@@ -26,13 +26,13 @@ use quorate_crypto::{Prf, Prg};
 use quorate_engine::{Ctx, Error, Linear, Misuse, Result};
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::threads::{side_by_side, threads};
-use quorate_ring::{Ring, Vector, Wiped};
+use quorate_ring::{Ring, Tally, Vector, Wiped};
 use zeroize::Zeroizing;
 
 use crate::roots::{Roots, Shape};
 
-/// Elements that are worked on together: a leaf's part of them fits a core's first cache.
-const TILE: usize = 256;
+/// Elements that are worked on together: a leaf's part of them, and sums of such, fit a core's first cache.
+const TILE: usize = 128;
 const BLOCK_BYTES: usize = 16;
 /// What tells the peer apart that these are no OTs.
 const MARK: u8 = 0x80;
@@ -301,30 +301,21 @@ impl Leaves {
     }
 
     fn sums_of_part(&self, instance: u128, ring: Ring, range: Range<usize>) -> [Wiped<Vector>; 2] {
-        let mut sums = [0; 2].map(|_| Wiped(Vector::zeros(ring, range.len())));
+        let [mut sum, mut weighted] = [0; 2].map(|_| Wiped(Vector::zeros(ring, range.len())));
+        // Whole blocks.
+        let tile = TILE.min(range.len().next_multiple_of(BLOCK_BYTES));
+        let blocks = tile * ring.carrier().bytes() / BLOCK_BYTES;
+        let (mut leaf, mut tally) = (Wiped(Vector::zeros(ring, tile)), Tally::new(ring, tile));
         for start in range.clone().step_by(TILE) {
-            let here = TILE.min(range.end - start);
-            let part = self.sums_of_tile(instance, ring, (start, here.next_multiple_of(BLOCK_BYTES)));
-            for (whole, part) in sums.iter_mut().zip(part) {
-                whole.write_at(start - range.start, &Wiped(part.slice(0..here)));
+            let first = instance.wrapping_add((start * ring.carrier().bytes() / BLOCK_BYTES) as u128);
+            let inputs: Vec<[u8; BLOCK_BYTES]> =
+                (0..blocks).map(|block| first.wrapping_add(block as u128).to_le_bytes()).collect();
+            tally.clear();
+            for function in self.functions.iter().rev() {
+                function.eval(&inputs, leaf.bytes_mut().as_chunks_mut::<BLOCK_BYTES>().0);
+                tally.add(&leaf);
             }
-        }
-        sums
-    }
-
-    /// The sum of x F_x is that, over all x > 0, of the sums from x on. The elements are whole blocks.
-    fn sums_of_tile(&self, instance: u128, ring: Ring, (start, len): (usize, usize)) -> [Wiped<Vector>; 2] {
-        let word = ring.carrier().bytes();
-        let (first, blocks) = (start * word / BLOCK_BYTES, len * word / BLOCK_BYTES);
-        let inputs: Vec<[u8; BLOCK_BYTES]> =
-            (first..first + blocks).map(|block| instance.wrapping_add(block as u128).to_le_bytes()).collect();
-        let [mut sum, mut weighted, mut leaf] = [0; 3].map(|_| Wiped(Vector::zeros(ring, len)));
-        for (x, function) in self.functions.iter().enumerate().rev() {
-            function.eval(&inputs, leaf.bytes_mut().as_chunks_mut::<BLOCK_BYTES>().0);
-            sum.add_assign(&leaf);
-            if x > 0 {
-                weighted.add_assign(&sum);
-            }
+            tally.write(start - range.start, [&mut sum, &mut weighted]);
         }
         [sum, weighted]
     }

@@ -71,5 +71,5 @@ pub use pack::{pack_words, unpack_words};
 pub use ring::{Carrier, Ring};
 pub use simd::{SimdPath, simd_path};
 pub use terms::Terms;
-pub use vector::Vector;
-pub use wipe::Wiped;
+pub use vector::{Halves, Tally, Vector};
+pub use wipe::{Wiped, wipe_words};

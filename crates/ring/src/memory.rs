@@ -33,7 +33,7 @@ pub fn keep_freed() {
 }
 
 /// Zeros, in large pages where they are many.
-pub(crate) fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
+pub fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
     shortage::check();
     #[allow(unused_mut, reason = "only Linux is advised")]
     let mut words = bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)));

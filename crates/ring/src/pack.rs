@@ -6,15 +6,19 @@ use crate::word::Word;
 
 /// Appends the low `bits` bits of each word.
 pub(crate) fn pack<W: Word>(out: &mut Vec<u8>, words: &[W], bits: u32) {
-    memory::make_room(out, (words.len() * bits as usize).div_ceil(8));
+    let (start, bytes) = (out.len(), (words.len() * bits as usize).div_ceil(8));
+    memory::make_room(out, bytes);
     if bits == W::BITS {
-        out.extend_from_slice(bytemuck::cast_slice(words));
-        return;
+        return out.extend_from_slice(bytemuck::cast_slice(words));
     }
-    let start = out.len();
-    out.resize(start + (words.len() * bits as usize).div_ceil(8), 0);
-    let out = &mut out[start..];
+    out.resize(start + bytes, 0);
+    pack_at(&mut out[start..], words, bits);
+}
+
+/// The same into exactly as many bytes as that takes.
+pub(crate) fn pack_at<W: Word>(out: &mut [u8], words: &[W], bits: u32) {
     match W::BITS {
+        full if bits == full => out.copy_from_slice(bytemuck::cast_slice(words)),
         192 => pack_limbs::<3>(out, bytemuck::cast_slice(words), bits),
         256 => pack_limbs::<4>(out, bytemuck::cast_slice(words), bits),
         128 => pack_wide(out, bytemuck::cast_slice(words), bits),

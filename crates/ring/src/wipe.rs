@@ -8,6 +8,11 @@ pub(crate) fn wipe(bytes: &mut [u8]) {
     zeroize::optimization_barrier(bytes);
 }
 
+/// The same for words.
+pub fn wipe_words<W: bytemuck::Pod>(words: &mut [W]) {
+    wipe(bytemuck::cast_slice_mut(words));
+}
+
 /// A value that nobody else may see, wiped when dropped, also when a run ends early.
 pub struct Wiped<M: Module>(pub M);
 

@@ -54,6 +54,6 @@ impl Coins {
         let mut drawn = Vector::zeros(Ring::of(bits), len);
         prg.fill(drawn.bytes_mut());
         Module::reduce(&mut drawn);
-        drawn.convert(ring)
+        if drawn.ring() == ring { drawn } else { drawn.convert(ring) }
     }
 }

@@ -3,6 +3,8 @@
 //! **Source**: as [`crate::triple`], whose steps 1, 2 and 5 these are parts of. **Notation** as there: P_i chooses bits
 //! x, xh, y, and has a and ahat from them; P_j has B = beta + 2^sg' b; of a B the two have shares w and v modulo 2^W.
 
+use std::ops::Range;
+
 use quorate_engine::{Ctx, Error, Linear, Randomness, Result};
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
@@ -29,42 +31,65 @@ impl Rows {
         Rows { bits: bits.collect(), of_x, of_xh }
     }
 
-    /// The choice bits of so many triples as elements, by row.
-    pub fn chosen(&self, choices: &Bits, len: usize) -> Vec<Wiped<Vector>> {
-        let row = |(row, &bits): (usize, &u32)| {
-            Wiped(Wiped(choices.slice_lanes(row * len..(row + 1) * len)).to_vector(Ring::of(bits)))
+    /// What the bits of x and of xh are as numbers, and those of y by row.
+    pub fn chosen(&self, choices: &Bits, (ring, len): (Ring, usize)) -> Chosen {
+        let row = |row: usize| Wiped(choices.slice_lanes(row * len..(row + 1) * len));
+        let number = |rows: Range<usize>| {
+            let rows: Vec<Wiped<Bits>> = rows.map(row).collect();
+            Wiped(Wiped(Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>())).to_vector(ring))
         };
-        self.bits.iter().enumerate().map(row).collect()
+        let of_y = self.of_x + self.of_xh;
+        let both = [number(0..self.of_x), number(self.of_x..of_y)];
+        Chosen { both, y: (of_y..self.bits.len()).map(row).collect() }
+    }
+
+    /// Shares of no rows yet.
+    pub fn none(&self, ctx: &Ctx, (ring, len): (Ring, usize)) -> Shares {
+        let zeros = || if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
+        Shares { both: [0; 2].map(|_| Wiped(zeros())), y: Vec::with_capacity(self.bits.len() - self.of_x - self.of_xh) }
     }
 }
 
-/// What the rows of one batch weigh: those of y as the coins say, for a and for ahat.
-pub(crate) struct Weights<'r> {
-    rows: &'r Rows,
-    /// r and rh, by row of y: one for each triple.
-    noise: [Vec<Vector>; 2],
+/// A party's bits: a and ahat, and what they still lack.
+pub(crate) struct Chosen {
+    pub both: [Wiped<Vector>; 2],
+    y: Vec<Wiped<Bits>>,
 }
 
-impl Weights<'_> {
-    pub fn toss<'r>(coins: &mut Coins, rows: &'r Rows, (ring, len): (Ring, usize)) -> Weights<'r> {
-        let count = rows.bits.len() - rows.of_x - rows.of_xh;
-        let noise = [0; 2].map(|_| (0..count).map(|_| coins.draw(ring.bits(), (ring, len))).collect());
-        Weights { rows, noise }
-    }
+/// A party's shares of products with such bits: of a and ahat, and the rows of y that they still lack.
+pub(crate) struct Shares {
+    pub both: [Wiped<Vector>; 2],
+    y: Vec<Wiped<Vector>>,
+}
 
-    /// What rows add up to in a, and in ahat.
-    pub fn sums(&self, ring: Ring, each: &[Wiped<Vector>]) -> [Wiped<Vector>; 2] {
-        let (x, rest) = each.split_at(self.rows.of_x);
-        let (xh, y) = rest.split_at(self.rows.of_xh);
-        let sum = |bits: &[Wiped<Vector>], noise: &[Vector]| {
-            let mut sum = Wiped(bits[0].convert(ring));
-            for (weight, row) in (1..).zip(&bits[1..]) {
-                sum.add_raised(row, weight);
-            }
-            noise.iter().zip(y).for_each(|(factor, row)| sum.add_mul_assign(row, factor));
-            sum
-        };
-        [sum(x, &self.noise[0]), sum(xh, &self.noise[1])]
+impl Shares {
+    /// The next row: those of x and xh have their weights.
+    fn add(&mut self, rows: &Rows, row: usize, share: Wiped<Vector>) {
+        let [of_a, of_hat] = &mut self.both;
+        match row.checked_sub(rows.of_x) {
+            None => of_a.add_raised(&share, row as u32),
+            Some(row) if row < rows.of_xh => of_hat.add_raised(&share, row as u32),
+            Some(_) => self.y.push(share),
+        }
+    }
+}
+
+/// Adds the rows of y to bits and shares, for each triple times r, and times rh, which coins say.
+pub(crate) fn weigh(
+    coins: &mut Coins,
+    rows: &Rows,
+    shape: (Ring, usize),
+    mut bits: Option<&mut Chosen>,
+    mut shares: Vec<&mut Shares>,
+) {
+    for row in 0..rows.bits.len() - rows.of_x - rows.of_xh {
+        let drawn = [0; 2].map(|_| coins.draw(shape.0.bits(), shape));
+        if let Some(Chosen { both, y }) = bits.as_deref_mut() {
+            both.iter_mut().zip(&drawn).for_each(|(sum, factor)| sum.add_chosen(factor, &y[row]));
+        }
+        for Shares { both, y } in &mut shares {
+            both.iter_mut().zip(&drawn).for_each(|(sum, factor)| sum.add_mul_assign(&y[row], factor));
+        }
     }
 }
 
@@ -121,15 +146,18 @@ impl Keys {
         above.zip(value).map(|(above, value)| below(above, value))
     }
 
-    /// P_j's end of the transfers: by row, shares of what the peer's bits make of its factors.
+    /// P_j's end of the transfers: shares of what the peer's bits make of its factors.
     pub(crate) async fn send_factors(
         &self,
         ctx: &Ctx,
         peer: usize,
         whole: &Vector,
         (rows, given): (&Rows, bool),
-    ) -> Result<Vec<Wiped<Vector>>> {
-        self.ot(peer)?.send_correlated(ctx, &self.told(whole, peer), &rows.bits, given).await
+    ) -> Result<Shares> {
+        let mut shares = rows.none(ctx, (whole.ring(), whole.len()));
+        let sink = |row, share| shares.add(rows, row, share);
+        self.ot(peer)?.send_correlated(ctx, &self.told(whole, peer), &rows.bits, given, sink).await?;
+        Ok(shares)
     }
 
     /// P_i's end, with its bits.
@@ -138,10 +166,12 @@ impl Keys {
         ctx: &Ctx,
         peer: usize,
         choices: Choices<'_>,
-        rows: &Rows,
-    ) -> Result<(Wiped<Bits>, Vec<Wiped<Vector>>)> {
-        let (choices, received) = self.ot(peer)?.receive_correlated(ctx, choices, &rows.bits).await?;
-        Ok((Wiped(choices), received))
+        (rows, shape): (&Rows, (Ring, usize)),
+    ) -> Result<(Wiped<Bits>, Shares)> {
+        let mut shares = rows.none(ctx, shape);
+        let sink = |row, share| shares.add(rows, row, share);
+        let choices = self.ot(peer)?.receive_correlated(ctx, choices, &rows.bits, sink).await?;
+        Ok((Wiped(choices), shares))
     }
 
     /// What goes into the transfers towards a peer: the factors; a cheater in a test adds to them.

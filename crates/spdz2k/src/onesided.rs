@@ -24,7 +24,7 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
-use crate::factors::{Factor, Rows, Weights, before_division};
+use crate::factors::{Factor, Rows, Shares, before_division, weigh};
 use crate::keys::Keys;
 use crate::shared::{Shared, joined, sum};
 use crate::triple::{BATCH, Triples};
@@ -61,8 +61,8 @@ struct Authenticated {
     b: Shared,
 }
 
-/// What comes out of the transfers at one party: rows that it sent, and bits with rows that it received.
-type Transferred = (Option<Vec<Wiped<Vector>>>, Option<(Wiped<Bits>, Vec<Wiped<Vector>>)>);
+/// What comes out of the transfers at one party: shares of what it sent, and its bits with shares of those.
+type Transferred = (Option<Shares>, Option<(Wiped<Bits>, Shares)>);
 
 const MISSING: Error = Error::Bug { what: "a one-sided triple without a part of it" };
 
@@ -150,24 +150,23 @@ impl Keys {
         let factor = |half: &Half| self.own_factor(ctx, half.sends == self.me, (ring, half.len));
         let factors: Vec<Option<Factor>> = halves.iter().map(factor).collect();
         let whole = factors.iter().flatten().next().map(|factor| factor.whole(self, values));
-        let (mut sent, mut received) = self.transfer(ctx, &rows, halves, whole.as_deref()).await?;
+        let (mut sent, mut received) = self.transfer(ctx, (&rows, ring), halves, whole.as_deref()).await?;
         // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let mut ends = Vec::new();
         for (&half, factor) in halves.iter().zip(factors) {
-            let (mut bits, mut row) = (None, None);
+            let shape = (values, half.len);
+            let (mut bits, mut shares) = (None, None);
             if half.chooses == self.me {
-                let (choices, shares) = received.take().ok_or(MISSING)?;
-                (bits, row) = (Some(rows.chosen(&choices, half.len)), Some(shares));
+                let (choices, of_choices) = received.take().ok_or(MISSING)?;
+                (bits, shares) = (Some(rows.chosen(&choices, shape)), Some(of_choices));
             } else if half.sends == self.me {
-                row = Some(sent.take().ok_or(MISSING)?);
+                shares = Some(sent.take().ok_or(MISSING)?);
             }
-            let weights = Weights::toss(&mut coins, &rows, (values, half.len));
-            let sums = |rows: Option<Vec<Wiped<Vector>>>| match rows.map(|rows| weights.sums(values, &rows)) {
-                Some([of_a, of_hat]) => (Some(of_a), Some(of_hat)),
-                None => (None, None),
-            };
-            let ((a, a_hat), (product, c_hat)) = (sums(bits), sums(row));
+            weigh(&mut coins, &rows, shape, bits.as_mut(), shares.as_mut().into_iter().collect());
+            let both = |both: Option<[Wiped<Vector>; 2]>| both.map(<(_, _)>::from).unzip();
+            let (a, a_hat) = both(bits.map(|bits| bits.both));
+            let (product, c_hat) = both(shares.map(|shares| shares.both));
             let a = a.map(|a| Wiped(a.convert(self.params.words(ring))));
             let c = product.as_ref().map(|product| Wiped((**product).clone()));
             ends.push(End { half, a, a_hat, factor, product, c, c_hat });
@@ -176,7 +175,13 @@ impl Keys {
     }
 
     /// Step 1, between the two of them, in both directions at once.
-    async fn transfer(&self, ctx: &Ctx, rows: &Rows, halves: &[Half], own: Option<&Vector>) -> Result<Transferred> {
+    async fn transfer(
+        &self,
+        ctx: &Ctx,
+        (rows, ring): (&Rows, Ring),
+        halves: &[Half],
+        own: Option<&Vector>,
+    ) -> Result<Transferred> {
         let of = |is: fn(&Half) -> usize| halves.iter().find(|half| is(half) == self.me);
         let (sends, chooses) = (of(|half| half.sends), of(|half| half.chooses));
         let Half { chooses: one, sends: other, .. } = halves[0];
@@ -189,7 +194,8 @@ impl Keys {
             let receive = async |ctx: Ctx| match chooses {
                 Some(half) => {
                     let choices = Choices::Random(rows.bits.len() * half.len);
-                    self.receive_factors(&ctx, peer, choices, rows).await.map(Some)
+                    let shape = (self.params.values(ring), half.len);
+                    self.receive_factors(&ctx, peer, choices, (rows, shape)).await.map(Some)
                 }
                 None => Ok(None),
             };

@@ -70,10 +70,18 @@ impl Keys {
             });
             let rows: Vec<Vec<Row<'_>>> = rows.collect();
             let rows: Vec<&[Row<'_>]> = rows.iter().map(|rows| &rows[..]).collect();
-            let send = async |ctx: Ctx| ot.send_products_of_bits(&ctx, (count, len), &rows, given).await;
+            let none = || -> Vec<Vec<Wiped<Vector>>> { widths.iter().map(|_| vec![]).collect() };
+            let send = async |ctx: Ctx| {
+                let mut shares = none();
+                let sink = |[factor, _]: [usize; 2], share| shares[factor].push(share);
+                ot.send_products_of_bits(&ctx, (count, len), &rows, given, sink).await?;
+                Ok(shares)
+            };
             let receive = async |ctx: Ctx| {
                 let choices = if given { Choices::Given(&chosen) } else { Choices::Random(count * len) };
-                ot.receive_products_of_bits(&ctx, choices, count, &widths).await
+                let mut shares = none();
+                let sink = |[factor, _]: [usize; 2], share| shares[factor].push(share);
+                Ok((ot.receive_products_of_bits(&ctx, choices, count, &widths, sink).await?, shares))
             };
             ot.both(&ctx, send, receive).await
         };

@@ -27,7 +27,7 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
-use crate::factors::{Factor, Rows, Weights, before_division};
+use crate::factors::{Factor, Rows, before_division, weigh};
 use crate::keys::Keys;
 use crate::params::TripleForm;
 use crate::shared::{Shared, blank, joined, sum};
@@ -155,31 +155,31 @@ impl Keys {
             let send = async |ctx: Ctx| self.send_factors(&ctx, peers[i], &own, (&rows, given)).await;
             let receive = async |ctx: Ctx| {
                 let choices = if given { Choices::Given(&chosen) } else { Choices::Random(count) };
-                self.receive_factors(&ctx, peers[i], choices, &rows).await
+                self.receive_factors(&ctx, peers[i], choices, (&rows, (values, len))).await
             };
             self.ot(peers[i])?.both(&ctx, send, receive).await
         };
-        let transfers = self.with_each_peer(ctx, transfer).await?;
+        let mut transfers = self.with_each_peer(ctx, transfer).await?;
+        let (_, (choices, _)) = &transfers[0];
+        let mut bits = rows.chosen(choices, (values, len));
         // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
         let mut coins = Coins::toss(ctx, &self.session).await?;
-        let weights = Weights::toss(&mut coins, &rows, (values, len));
-        let (_, (choices, _)) = &transfers[0];
-        let [a, a_hat] = weights.sums(values, &rows.chosen(choices, len));
+        let shares = transfers.iter_mut().flat_map(|(sent, (_, received))| [sent, received]).collect();
+        weigh(&mut coins, &rows, (values, len), Some(&mut bits), shares);
+        let [a, a_hat] = bits.both;
         let [mut c, mut c_hat] = [&a, &a_hat].map(|factor| {
             let mut product = Wiped((**factor).clone());
             product.mul_assign(&own);
             product
         });
         let (mut all_received, mut all_sent) = (Vec::new(), Vec::new());
-        for (sent, (_, received)) in &transfers {
-            let [of_a, of_hat] = weights.sums(values, received);
-            c.add_assign(&of_a);
-            c_hat.add_assign(&of_hat);
-            all_received.push(of_a);
-            let [of_a, of_hat] = weights.sums(values, sent);
-            c.add_assign(&of_a);
-            c_hat.add_assign(&of_hat);
-            all_sent.push(of_a);
+        for (sent, (_, received)) in transfers {
+            for (shares, all) in [(received, &mut all_received), (sent, &mut all_sent)] {
+                let [of_a, of_hat] = shares.both;
+                c.add_assign(&of_a);
+                c_hat.add_assign(&of_hat);
+                all.push(of_a);
+            }
         }
         Ok(Products { a, a_hat, c, c_hat, received: all_received, sent: all_sent })
     }

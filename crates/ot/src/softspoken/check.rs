@@ -1,7 +1,7 @@
 //! The check: digests of the columns under a hash that the sender picks after the corrections are fixed.
 
 use quorate_crypto::{ct_eq, gf64};
-use quorate_ring::threads::side_by_side;
+use quorate_ring::threads::{side_by_side, threads};
 use zeroize::Zeroize;
 
 use super::columns::{Columns, GROUP_WORDS};
@@ -41,37 +41,39 @@ impl Hash {
     /// The digest of one column, whose part in a tile `part` gives.
     pub fn column<'w>(&self, batch: Batch, part: impl Fn((usize, usize)) -> &'w [u64]) -> Digest {
         let mut digest = [0; 2];
-        for tile in batch.tiles() {
-            let words = part(tile);
-            if tile.0 == batch.groups {
-                for ((digest, powers), mask) in digest.iter_mut().zip(&self.powers).zip(words) {
-                    *digest = gf64::mul(*digest, powers[1]) ^ mask;
-                }
-                continue;
-            }
-            for (digest, powers) in digest.iter_mut().zip(&self.powers) {
-                let width = words.len();
-                *digest = gf64::mul(*digest, powers[width]) ^ gf64::inner_product(words, &powers[..width]);
-            }
-        }
+        batch.tiles().for_each(|tile| self.extend(&mut digest, part(tile), tile.0 == batch.groups));
         digest
     }
 
-    /// The digests of all columns; none of a shape.
+    /// The digest with another tile's part, the last one of which is the `mask`.
+    fn extend(&self, digest: &mut Digest, words: &[u64], mask: bool) {
+        if mask {
+            for ((digest, powers), mask) in digest.iter_mut().zip(&self.powers).zip(words) {
+                *digest = gf64::mul(*digest, powers[1]) ^ mask;
+            }
+            return;
+        }
+        for (digest, powers) in digest.iter_mut().zip(&self.powers) {
+            let width = words.len();
+            *digest = gf64::mul(*digest, powers[width]) ^ gf64::inner_product(words, &powers[..width]);
+        }
+    }
+
+    /// The digests of all columns, tile by tile; none of a shape.
     pub fn columns(&self, batch: Batch, columns: &Columns) -> Vec<Digest> {
         if columns.is_shape() {
             return Vec::new();
         }
-        let part = |j: usize, tile: (usize, usize)| {
-            let width = tile.1 * GROUP_WORDS;
-            &columns.tile(tile)[j * width..(j + 1) * width]
-        };
         let mut digests = vec![[0; 2]; COLUMNS];
-        let work = |(j, digest): (usize, &mut Digest)| *digest = self.column(batch, |tile| part(j, tile));
-        match batch.groups > TILE_GROUPS {
-            true => side_by_side(digests.iter_mut().enumerate().collect(), work),
-            false => digests.iter_mut().enumerate().for_each(work),
-        }
+        let each = if batch.groups > TILE_GROUPS { COLUMNS.div_ceil(threads()) } else { COLUMNS };
+        side_by_side(digests.chunks_mut(each).enumerate().collect(), |(part, digests)| {
+            for tile in batch.tiles() {
+                let all = columns.tile(tile).chunks_exact(tile.1 * GROUP_WORDS).skip(part * each);
+                digests.iter_mut().zip(all).for_each(|(digest, words)| {
+                    self.extend(digest, words, tile.0 == batch.groups);
+                });
+            }
+        });
         digests
     }
 }

@@ -2,9 +2,10 @@
 
 use quorate_crypto::Prf;
 use quorate_ring::columns::{fold_leaves, rows_of_128};
+use quorate_ring::memory::zeros;
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::threads::side_by_side;
-use zeroize::Zeroize;
+use quorate_ring::wipe_words;
 
 use super::{Batch, GROUP, TILE_GROUPS};
 use crate::blocks::Blocks;
@@ -68,59 +69,57 @@ fn evaluate(function: Option<&Prf>, inputs: &[[u8; 16]], out: &mut [u64]) {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        self.leaves.as_mut_slice().zeroize();
-        self.upper.as_mut_slice().zeroize();
+        wipe_words(&mut self.leaves);
+        wipe_words(&mut self.upper);
     }
 }
 
 /// The columns of a batch, tile by tile; in a dry run nothing. Wiped on drop.
 pub(super) struct Columns {
-    words: Option<Vec<u64>>,
+    blocks: Option<Vec<u128>>,
 }
 
 impl Columns {
     pub fn zeros(batch: Batch) -> Columns {
-        Columns { words: Some(vec![0; COLUMNS * GROUP_WORDS * batch.all_groups()]) }
+        Columns { blocks: Some(zeros(GROUP * batch.all_groups())) }
     }
 
     /// Those of a dry run, which is charged for what the trees would draw.
     pub fn shape(batch: Batch, options: Options) -> Columns {
         let leaves: usize = options.depths().iter().map(|&depth| 1 << depth).sum();
         charge(Kernel::Draw, leaves * batch.all_groups() * (GROUP / 8));
-        Columns { words: None }
+        Columns { blocks: None }
     }
 
     pub fn is_shape(&self) -> bool {
-        self.words.is_none()
-    }
-
-    fn place((first, groups): (usize, usize)) -> std::ops::Range<usize> {
-        let each = COLUMNS * GROUP_WORDS;
-        first * each..(first + groups) * each
+        self.blocks.is_none()
     }
 
     /// A tile's columns, one after the other.
-    pub fn tile(&self, tile: (usize, usize)) -> &[u64] {
-        &self.words.as_deref().unwrap_or_default()[Self::place(tile)]
+    pub fn tile(&self, (first, groups): (usize, usize)) -> &[u64] {
+        bytemuck::cast_slice(&self.blocks.as_deref().unwrap_or_default()[first * GROUP..(first + groups) * GROUP])
     }
 
     /// The columns of every tile, to be filled; none of a shape.
     pub fn tiles_mut(&mut self, batch: Batch) -> impl Iterator<Item = ((usize, usize), &mut [u64])> {
-        let mut rest = self.words.as_deref_mut().unwrap_or_default();
+        let mut rest = bytemuck::cast_slice_mut(self.blocks.as_deref_mut().unwrap_or_default());
         batch.tiles().map(move |tile| (tile, taken(&mut rest, COLUMNS * GROUP_WORDS * tile.1)))
     }
 
-    /// Step 4: the wanted rows.
-    pub fn rows(self, batch: Batch) -> Blocks {
-        if self.is_shape() {
+    /// Step 4: the wanted rows, each tile's in the place of its columns.
+    pub fn rows(mut self, batch: Batch) -> Blocks {
+        let Some(mut blocks) = self.blocks.take() else {
             charge(Kernel::Transpose, batch.groups * GROUP * (2 * 40 + COLUMNS));
             return Blocks::shape(batch.len);
-        }
-        let mut rows = vec![0u128; batch.groups * GROUP];
-        let tiles = batch.tiles().filter(|&(first, _)| first < batch.groups);
-        let work = tiles.zip(rows.chunks_mut(TILE_GROUPS * GROUP)).collect();
-        side_by_side(work, |(tile, rows)| rows_of_128(self.tile(tile), rows));
-        let mut blocks = Blocks::new(rows);
+        };
+        let tiles = blocks[..batch.groups * GROUP].chunks_mut(TILE_GROUPS * GROUP).collect();
+        side_by_side(tiles, |tile: &mut [u128]| {
+            let mut rows = vec![0; tile.len()];
+            rows_of_128(bytemuck::cast_slice(tile), &mut rows);
+            tile.copy_from_slice(&rows);
+            wipe_words(&mut rows);
+        });
+        let mut blocks = Blocks::new(blocks);
         blocks.truncate(batch.len);
         blocks
     }
@@ -135,7 +134,7 @@ pub(super) fn taken<'w>(rest: &mut &'w mut [u64], words: usize) -> &'w mut [u64]
 
 impl Drop for Columns {
     fn drop(&mut self) {
-        self.words.as_deref_mut().unwrap_or_default().zeroize();
+        wipe_words(self.blocks.as_deref_mut().unwrap_or_default());
     }
 }
 

@@ -3,15 +3,20 @@
 mod arith;
 mod chosen;
 mod convert;
+mod pads;
 mod range;
 mod root;
 mod select;
+mod tally;
 mod wire;
 
 #[cfg(test)]
 mod long_tests;
 #[cfg(test)]
 mod tests;
+
+pub use pads::Halves;
+pub use tally::Tally;
 
 use crate::limbs::{W192, W256};
 use crate::word::{MOST_LIMBS, Word};
