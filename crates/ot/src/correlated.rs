@@ -22,12 +22,14 @@ use quorate_ring::{Bits, Halves, Ring, Vector, Wiped, wipe_words};
 
 use crate::cot::charge_hashes;
 use crate::setup::Ot;
-use crate::source::{Choices, Receiver, Sender};
+use crate::source::{Choices, Received, Receiver, Sender, Sent};
 
 /// OTs that are worked on together: their pads fit a core's first cache.
 const TILE: usize = 256;
 /// Elements from which on the rows of a message go to several threads.
 const THREADED: usize = 64;
+/// OTs that are extended together, where a row has not more: what this takes is little enough to be used again.
+const PART: usize = 1 << 17;
 /// Rows go out as they are made, in messages of so many bytes.
 const MESSAGE_BYTES: usize = 1 << 18;
 
@@ -78,27 +80,28 @@ impl Ot {
         given: bool,
         mut sink: impl FnMut([usize; 2], Wiped<Vector>),
     ) -> Result<()> {
-        let sent = self.sender.extend(ctx, count * len, given).await?;
-        let (hash, delta) = (self.sending.segment(sent.instance), self.sender.delta());
-        let bits = factors.iter().map(|rows| rows.iter().map(|row| row.bits).collect()).collect::<Vec<Vec<u32>>>();
-        let places = places(bits.iter().map(|bits| &bits[..]), (count, len));
-        for message in messages(&places) {
-            let mut shares = Vec::new();
-            let write = |mut out: &mut [u8]| {
-                shares = with_each_row(
-                    message,
-                    |place| out.split_off_mut(..place.bytes()).unwrap_or_default(),
-                    |place, out| {
+        let parts = parts((count, len));
+        let extend = async |ctx: Ctx, i: usize| self.sender.extend(&ctx, parts[i].len() * len, given).await;
+        let sent = ctx.join_all(parts.len(), extend).await?;
+        let bits: Vec<Vec<u32>> = factors.iter().map(|rows| rows.iter().map(|row| row.bits).collect()).collect();
+        let bits: Vec<&[u32]> = bits.iter().map(|bits| &bits[..]).collect();
+        for (part, Sent { blocks, instance }) in parts.iter().zip(sent) {
+            let (hash, delta) = (self.sending.segment(instance), self.sender.delta());
+            for message in messages(&places(&bits, part, (count, len))) {
+                let mut shares = Vec::new();
+                let write = |mut out: &mut [u8]| {
+                    let bytes = |place: &Place| out.split_off_mut(..place.bytes()).unwrap_or_default();
+                    shares = with_each_row(message, bytes, |place, out| {
                         let Row { element, .. } = factors[place.factor][place.row];
-                        place.send(&hash, sent.blocks.as_slice(), delta, element, out)
-                    },
-                );
-            };
-            ctx.send_bytes(self.peer, message.iter().map(Place::bytes).sum(), write).await?;
-            if ctx.is_dry() {
-                shares = message.iter().map(|place| place.dry(2)).collect();
+                        place.send(&hash, blocks.as_slice(), delta, element, out)
+                    });
+                };
+                ctx.send_bytes(self.peer, message.iter().map(Place::bytes).sum(), write).await?;
+                if ctx.is_dry() {
+                    shares = message.iter().map(|place| place.dry(2)).collect();
+                }
+                message.iter().zip(shares).for_each(|(place, share)| sink([place.factor, place.row], share));
             }
-            message.iter().zip(shares).for_each(|(place, share)| sink([place.factor, place.row], share));
         }
         Ok(())
     }
@@ -131,24 +134,45 @@ impl Ot {
         mut sink: impl FnMut([usize; 2], Wiped<Vector>),
     ) -> Result<Bits> {
         let len = choices.len() / count.max(1);
-        let received = self.receiver.extend(ctx, choices).await?;
-        let hash = self.receiving.segment(received.instance);
-        let places = places(factors.iter().copied(), (count, len));
-        for message in messages(&places) {
-            let told = ctx.receive_bytes(self.peer, message.iter().map(Place::bytes).sum()).await?;
-            let mut rest = &told[..];
-            let shares = match ctx.is_dry() {
-                true => message.iter().map(|place| place.dry(1)).collect(),
-                false => with_each_row(
-                    message,
-                    |place| rest.split_off(..place.bytes()).unwrap_or_default(),
-                    |place, told| place.receive(&hash, received.blocks.as_slice(), &received.choices, told),
-                ),
-            };
-            message.iter().zip(shares).for_each(|(place, share)| sink([place.factor, place.row], share));
+        let parts = parts((count, len));
+        let given = match choices {
+            Choices::Random(_) => None,
+            Choices::Given(bits) => {
+                let part = |rows: &Range<usize>| Wiped(bits.slice_lanes(rows.start * len..rows.end * len));
+                Some(parts.iter().map(part).collect::<Vec<_>>())
+            }
+        };
+        let extend = async |ctx: Ctx, i: usize| {
+            let choices =
+                given.as_ref().map_or(Choices::Random(parts[i].len() * len), |given| Choices::Given(&given[i]));
+            self.receiver.extend(&ctx, choices).await
+        };
+        let received = ctx.join_all(parts.len(), extend).await?;
+        let mut choices = Vec::with_capacity(parts.len());
+        for (part, Received { choices: bits, blocks, instance }) in parts.iter().zip(received) {
+            let (bits, hash) = (Wiped(bits), self.receiving.segment(instance));
+            for message in messages(&places(factors, part, (count, len))) {
+                let told = ctx.receive_bytes(self.peer, message.iter().map(Place::bytes).sum()).await?;
+                let mut rest = &told[..];
+                let bytes = |place: &Place| rest.split_off(..place.bytes()).unwrap_or_default();
+                let shares = match ctx.is_dry() {
+                    true => message.iter().map(|place| place.dry(1)).collect(),
+                    false => with_each_row(message, bytes, |place, told| {
+                        place.receive(&hash, blocks.as_slice(), &bits, told)
+                    }),
+                };
+                message.iter().zip(shares).for_each(|(place, share)| sink([place.factor, place.row], share));
+            }
+            choices.push(bits);
         }
-        Ok(received.choices)
+        Ok(Bits::concat_lanes(&choices.iter().map(|bits| &**bits).collect::<Vec<_>>()))
     }
+}
+
+/// The rows that are extended together: at least one part.
+fn parts((rows, len): (usize, usize)) -> Vec<Range<usize>> {
+    let each = (PART / len.max(1)).max(1);
+    (0..rows.max(1)).step_by(each).map(|first| first..rows.min(first + each)).collect()
 }
 
 /// A row of OTs among all rows of a batch, which factor its pads are for, and what they are reduced to.
@@ -159,13 +183,19 @@ struct Place {
     rows: usize,
     len: usize,
     ring: Ring,
+    /// Where its OTs are in its part.
+    at: usize,
 }
 
-/// All rows in order, those of each factor with their bits.
-fn places<'b>(factors: impl Iterator<Item = &'b [u32]>, (rows, len): (usize, usize)) -> Vec<Place> {
-    let row = |factor, row, bits| Place { factor, row, rows, len, ring: Ring::of(bits) };
-    let of = |(factor, bits): (usize, &'b [u32])| bits.iter().enumerate().map(move |(i, &bits)| row(factor, i, bits));
-    factors.enumerate().flat_map(of).collect()
+/// A part's rows in order, those of each factor with their bits.
+fn places(factors: &[&[u32]], part: &Range<usize>, (rows, len): (usize, usize)) -> Vec<Place> {
+    let of = |(factor, bits): (usize, &&[u32])| {
+        let rows_of = part.start.min(bits.len())..part.end.min(bits.len());
+        let row =
+            |row: usize| Place { factor, row, rows, len, ring: Ring::of(bits[row]), at: (row - part.start) * len };
+        rows_of.map(row).collect::<Vec<_>>()
+    };
+    factors.iter().enumerate().flat_map(of).collect()
 }
 
 /// The rows of each message.
@@ -220,7 +250,7 @@ impl Place {
 
     /// Step 2 of the receiver: its share.
     fn receive(&self, hash: &Tccr, blocks: &[u128], choices: &Bits, told: &[u8]) -> Wiped<Vector> {
-        let chosen = Wiped(choices.slice_lanes(self.row * self.len..(self.row + 1) * self.len));
+        let chosen = Wiped(choices.slice_lanes(self.at..self.at + self.len));
         let mut share = Wiped(Vector::zeros(self.ring, self.len));
         let mut pads = Pads::new();
         for range in self.tiles() {
@@ -268,7 +298,7 @@ impl Pads {
         (tile, blocks): (&Range<usize>, &[u128]),
         shift: u128,
     ) -> Halves<'_> {
-        let blocks = &blocks[place.row * place.len..][tile.clone()];
+        let blocks = &blocks[place.at..][tile.clone()];
         let (low, high) = (&mut self.low[..blocks.len()], &mut self.high[..blocks.len()]);
         low.iter_mut().zip(blocks).for_each(|(to, block)| *to = block ^ shift);
         let tweaks = [0, 1].map(|half| {

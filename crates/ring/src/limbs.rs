@@ -1,6 +1,7 @@
 //! Carrier words of more than 128 bits: limbs of 64 bits, the lowest first.
 //!
-//! No operation branches on a limb; how far words are shifted is public.
+//! No operation branches on a limb; how far words are shifted is public. Limbs are gone through by loops: adapters and
+//! functions of arrays may become functions of their own, for a lesser processor.
 
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
@@ -54,7 +55,11 @@ fn mul_limb(x: u64, y: u64, sum: u64, carry: u64) -> (u64, u64) {
 impl<const N: usize> Limbs<N> {
     #[inline(always)]
     fn map(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
-        Limbs(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+        let mut mapped = [0; N];
+        for i in 0..N {
+            mapped[i] = f(self.0[i], other.0[i]);
+        }
+        Limbs(mapped)
     }
 
     #[inline(always)]
@@ -138,7 +143,7 @@ impl<const N: usize> Not for Limbs<N> {
     type Output = Self;
     #[inline(always)]
     fn not(self) -> Self {
-        Limbs(self.0.map(|x| !x))
+        self.map(self, |x, _| !x)
     }
 }
 
@@ -148,10 +153,12 @@ impl<const N: usize> Shl<u32> for Limbs<N> {
     fn shl(self, shift: u32) -> Self {
         let x = if shift < 64 { self } else { self.up(shift as usize / 64) };
         let bits = shift % 64;
-        Limbs(std::array::from_fn(|i| {
-            let below = if i == 0 { 0 } else { x.0[i - 1] };
-            (x.0[i] << bits) | ((below >> 1) >> (63 - bits))
-        }))
+        let (mut moved, mut below) = ([0; N], 0);
+        for i in 0..N {
+            moved[i] = (x.0[i] << bits) | ((below >> 1) >> (63 - bits));
+            below = x.0[i];
+        }
+        Limbs(moved)
     }
 }
 
@@ -161,10 +168,12 @@ impl<const N: usize> Shr<u32> for Limbs<N> {
     fn shr(self, shift: u32) -> Self {
         let x = if shift < 64 { self } else { self.down(shift as usize / 64) };
         let bits = shift % 64;
-        Limbs(std::array::from_fn(|i| {
-            let above = if i + 1 == N { 0 } else { x.0[i + 1] };
-            (x.0[i] >> bits) | ((above << 1) << (63 - bits))
-        }))
+        let (mut moved, mut above) = ([0; N], 0);
+        for i in (0..N).rev() {
+            moved[i] = (x.0[i] >> bits) | ((above << 1) << (63 - bits));
+            above = x.0[i];
+        }
+        Limbs(moved)
     }
 }
 
@@ -196,11 +205,15 @@ macro_rules! word {
             }
             #[inline(always)]
             fn limbs(self) -> [u64; MOST_LIMBS] {
-                std::array::from_fn(|i| self.0.get(i).copied().unwrap_or(0))
+                let mut limbs = [0; MOST_LIMBS];
+                limbs[..self.0.len()].copy_from_slice(&self.0);
+                limbs
             }
             #[inline(always)]
             fn of_limbs(limbs: [u64; MOST_LIMBS]) -> Self {
-                Limbs(std::array::from_fn(|i| limbs[i]))
+                let mut word = Self::default();
+                word.0.copy_from_slice(&limbs[..Self::BITS as usize / 64]);
+                word
             }
             #[inline(always)]
             fn bits_from(self, place: u32) -> u64 {

@@ -39,11 +39,13 @@ fn turn(columns: &[u64], width: usize, first: usize, rows: &mut [u128; 64 * WORD
     let order: __m512i = bytemuck::cast(order);
     let identity = _mm512_set1_epi64(i64::from_le_bytes([1, 2, 4, 8, 16, 32, 64, 128]));
     for group in 0..GROUPS {
-        let words = turn_words(std::array::from_fn(|k| {
+        let mut words = [_mm512_setzero_si512(); WORDS];
+        for (k, word) in words.iter_mut().enumerate() {
             let start = (8 * group + k) * width + first;
-            bytemuck::cast::<[u64; WORDS], __m512i>(columns[start..].first_chunk().copied().unwrap_or_default())
-        }));
-        for (turned, word) in turned.iter_mut().zip(words) {
+            let column: [u64; WORDS] = columns[start..].first_chunk().copied().unwrap_or_default();
+            *word = bytemuck::cast(column);
+        }
+        for (turned, word) in turned.iter_mut().zip(turn_words(words)) {
             turned[group] = _mm512_gf2p8affine_epi64_epi8::<0>(identity, _mm512_permutexvar_epi8(order, word));
         }
     }

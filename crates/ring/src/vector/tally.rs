@@ -38,17 +38,23 @@ multiversion! {
 }
 
 multiversion! {
-    /// Words of so many limbs from sums of their halves.
-    fn carry[](words: &mut [u64], limbs: usize, low: &[u64], high: &[u64]) {
-        for (word, (low, high)) in words.chunks_exact_mut(limbs).zip(low.chunks(limbs).zip(high.chunks(limbs))) {
+    /// Words from sums of the halves of their limbs.
+    fn carry[const N: usize](words: &mut [[u64; N]], low: &[[u64; N]], high: &[[u64; N]]) {
+        let len = words.len().min(low.len());
+        let (words, low, high) = (&mut words[..len], &low[..len], &high[..len]);
+        for i in 0..len {
             let mut carry = 0;
-            for (limb, (low, high)) in word.iter_mut().zip(low.iter().zip(high)) {
-                let sum = u128::from(*low) + (u128::from(*high) << 32) + u128::from(carry);
-                *limb = sum as u64;
+            for j in 0..N {
+                let sum = u128::from(low[i][j]) + (u128::from(high[i][j]) << 32) + u128::from(carry);
+                words[i][j] = sum as u64;
                 carry = (sum >> 64) as u64;
             }
         }
     }
+}
+
+fn carry_limbs<const N: usize>(words: &mut [u64], low: &[u64], high: &[u64]) {
+    carry::<N>(words.as_chunks_mut().0, low.as_chunks().0, high.as_chunks().0);
 }
 
 impl Tally {
@@ -106,7 +112,12 @@ impl Tally {
                 for (to, low, high) in [(sum, low, high), (all, all_low, all_high)] {
                     let limbs = to.ring.carrier().bytes() / 8;
                     let words: &mut [u64] = bytemuck::cast_slice_mut(to.bytes_mut());
-                    carry(&mut words[start * limbs..], limbs, low, high);
+                    let words = &mut words[start * limbs..];
+                    match limbs {
+                        2 => carry_limbs::<2>(words, low, high),
+                        3 => carry_limbs::<3>(words, low, high),
+                        _ => carry_limbs::<4>(words, low, high),
+                    }
                 }
             }
         }
