@@ -203,6 +203,19 @@ pub trait Family: Computes + Stocks + 'static {
     fn stock_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
         self.layout(kind).bytes(len) * self.shares()
     }
+
+    /// Bytes that are held beside them while so many correlations of a kind are made, where those are made in streams.
+    fn making_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
+        streaming_bytes(self.stock_bytes(kind, len))
+    }
+}
+
+/// What is under way while a stock of so many bytes is made in a stream.
+pub fn streaming_bytes(stock_bytes: u64) -> u64 {
+    /// Of much, and for each byte of little.
+    const STREAM: u64 = 24 << 20;
+    const OF_A_BYTE: u64 = 8;
+    STREAM.min(OF_A_BYTE * stock_bytes)
 }
 
 #[cfg(test)]

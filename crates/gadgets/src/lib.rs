@@ -40,7 +40,7 @@ use quorate_engine::{Axis, Ctx, Result, Sharing};
 use quorate_ring::Ring;
 
 pub use compare::Width;
-pub use family::{Choice, Choices, Computes, Descriptor, Family, Parties};
+pub use family::{Choice, Choices, Computes, Descriptor, Family, Parties, streaming_bytes};
 pub use functions::Functions;
 pub use labels::{Garbles, Labels, NoLabels};
 pub use widen::Sign;

@@ -10,7 +10,8 @@
 //! | 1 | | chooses c, or chance does |
 //! | 2 | sends y = p_0 - p_1 + b; share -p_0 | share p_c + c y |
 //!
-//! The shares of (r, e) add up to c b_e modulo two to the bits of row r. Rounds 2, with checks 4.
+//! The shares of (r, e) add up to c b_e modulo two to the bits of row r. Rounds 2, with checks 4. Many OTs are extended in
+//! parts, each with its check, side by side; rows are handed over as they are made, and a part's blocks are freed.
 
 use std::ops::Range;
 

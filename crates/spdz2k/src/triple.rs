@@ -35,8 +35,10 @@ use crate::shared::{Shared, blank, joined, sum};
 use crate::twists::Twist;
 use crate::words::Opened;
 
-/// Triples that are made together: what they take on the way is some 20 kB each, 80 MB in all.
+/// Triples that are made together.
 pub(crate) const BATCH: usize = 4096;
+/// What each takes on the way with every peer, at most: the blocks of its OTs, then its rows of y.
+pub(crate) const BYTES: usize = 20_000;
 
 /// Elements a, b and their products, over Z_2^(k+s).
 pub struct Triples {

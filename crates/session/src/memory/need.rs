@@ -5,10 +5,6 @@ use quorate_graph::NodeId;
 use crate::memory::limit::Limit;
 use crate::memory::schedule::Schedule;
 
-/// What is under way while correlations of a kind are made ahead, and the same for each byte of few of them.
-const MAKING_BYTES: u64 = 24 << 20;
-const MAKING_BYTES_PER_BYTE: u64 = 8;
-
 /// The bound for one request at one party, alike at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -26,16 +22,16 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// What these correlations take, whose bytes are given kind by kind: all kinds are made side by side, in streams.
-    pub fn of(schedule: &Schedule, kinds: &[u64]) -> Need {
-        let making = kinds.iter().map(|&bytes| MAKING_BYTES.min(MAKING_BYTES_PER_BYTE * bytes));
+    /// What these correlations take: kind by kind the bytes of a stock, and of what making it takes beside. All kinds
+    /// are made side by side.
+    pub fn of(schedule: &Schedule, kinds: &[[u64; 2]]) -> Need {
         Need {
             peak_bytes: schedule.peak_bytes,
             at: schedule.at,
             held_bytes: schedule.held_bytes,
             base_bytes: schedule.base_bytes,
-            stock_bytes: kinds.iter().sum(),
-            making_bytes: making.sum(),
+            stock_bytes: kinds.iter().map(|[stock, _]| stock).sum(),
+            making_bytes: kinds.iter().map(|[_, making]| making).sum(),
         }
     }
 
