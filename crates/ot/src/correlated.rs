@@ -30,9 +30,9 @@ const TILE: usize = 256;
 /// Elements from which on the rows of a message go to several threads.
 const THREADED: usize = 64;
 /// OTs that are extended together, where a row has not more: what this takes is little enough to be used again.
-const PART: usize = 1 << 17;
+const PART: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
 /// Rows go out as they are made, in messages of so many bytes.
-const MESSAGE_BYTES: usize = 1 << 18;
+const MESSAGE_BYTES: usize = if cfg!(test) { 1 << 15 } else { 1 << 18 };
 
 /// Bytes of the sender's messages for `len` elements and rows of so many bits.
 pub fn message_bytes(rows: &[u32], len: usize) -> usize {
@@ -385,6 +385,26 @@ mod tests {
             assert_eq!(sent, predicted[1].1.online.sent.iter().sum::<u64>() + setup.by_receiver);
             assert_eq!(costs.online.rounds, predicted[1].1.online.rounds + setup.rounds);
         }
+    }
+
+    /// The tests above go through several parts, of several messages each.
+    #[test]
+    fn every_row_is_in_one_part_and_one_message() {
+        let parts = parts((ROWS.len(), LEN));
+        assert_eq!(parts, [0..2, 2..4, 4..6]);
+        let rows: Vec<[usize; 2]> = parts
+            .iter()
+            .flat_map(|part| {
+                let places = places(&[&ROWS, &OTHER_ROWS], part, (ROWS.len(), LEN));
+                let messages = messages(&places);
+                assert!(messages.len() > 1 && messages.iter().all(|rows| !rows.is_empty()));
+                messages.concat().iter().map(|place| [place.factor, place.row]).collect::<Vec<_>>()
+            })
+            .collect();
+        let of = |factor: usize, rows: Range<usize>| rows.map(move |row| [factor, row]).collect::<Vec<_>>();
+        assert_eq!(rows, [of(0, 0..2), of(1, 0..2), of(0, 2..4), of(1, 2..3), of(0, 4..6)].concat());
+        assert_eq!(super::parts((3, PART + 1)), [0..1, 1..2, 2..3]);
+        assert_eq!(super::parts((0, 0)), [0..0]);
     }
 
     const OTHER_ROWS: [u32; 3] = [122, 130, 7];

@@ -1,7 +1,9 @@
 //! Carrier words of more than 128 bits: limbs of 64 bits, the lowest first.
 //!
-//! No operation branches on a limb; how far words are shifted is public. Limbs are gone through by loops: adapters and
-//! functions of arrays may become functions of their own, for a lesser processor.
+//! No operation branches on a limb; how far words are shifted is public. Limbs are gone through by plain loops: adapters,
+//! functions of arrays and copies of slices may become calls, which take longer than what they do.
+
+#![allow(clippy::needless_range_loop, reason = "the other forms become calls")]
 
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
@@ -101,16 +103,26 @@ impl<const N: usize> Limbs<N> {
     /// Moved up by a public number of limbs.
     #[inline(always)]
     fn up(self, places: usize) -> Self {
-        let mut moved = Self::default();
-        moved.0[places..].copy_from_slice(&self.0[..N - places]);
+        let mut moved = self;
+        for _ in 0..places {
+            for i in (1..N).rev() {
+                moved.0[i] = moved.0[i - 1];
+            }
+            moved.0[0] = 0;
+        }
         moved
     }
 
     /// Moved down by a public number of limbs.
     #[inline(always)]
     fn down(self, places: usize) -> Self {
-        let mut moved = Self::default();
-        moved.0[..N - places].copy_from_slice(&self.0[places..]);
+        let mut moved = self;
+        for _ in 0..places {
+            for i in 1..N {
+                moved.0[i - 1] = moved.0[i];
+            }
+            moved.0[N - 1] = 0;
+        }
         moved
     }
 }
@@ -206,13 +218,17 @@ macro_rules! word {
             #[inline(always)]
             fn limbs(self) -> [u64; MOST_LIMBS] {
                 let mut limbs = [0; MOST_LIMBS];
-                limbs[..self.0.len()].copy_from_slice(&self.0);
+                for i in 0..self.0.len() {
+                    limbs[i] = self.0[i];
+                }
                 limbs
             }
             #[inline(always)]
             fn of_limbs(limbs: [u64; MOST_LIMBS]) -> Self {
                 let mut word = Self::default();
-                word.0.copy_from_slice(&limbs[..Self::BITS as usize / 64]);
+                for i in 0..word.0.len() {
+                    word.0[i] = limbs[i];
+                }
                 word
             }
             #[inline(always)]
