@@ -1,7 +1,7 @@
 //! Carrier words of more than 128 bits: limbs of 64 bits, the lowest first.
 //!
-//! No operation branches on a limb; how far words are shifted is public. Limbs are gone through by plain loops: adapters,
-//! functions of arrays and copies of slices may become calls, which take longer than what they do.
+//! No operation branches on a limb; how far words are shifted is public. Limbs are gone through by plain loops:
+//! adapters, functions of arrays and copies of slices may become calls, which take longer than what they do.
 
 #![allow(clippy::needless_range_loop, reason = "the other forms become calls")]
 
