@@ -32,7 +32,7 @@ const THREADED: usize = 64;
 /// OTs that are extended together, where a row has not more: what this takes is little enough to be used again.
 const PART: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
 /// Rows go out as they are made, in messages of so many bytes.
-const MESSAGE_BYTES: usize = if cfg!(test) { 1 << 15 } else { 1 << 18 };
+const MESSAGE_BYTES: usize = if cfg!(test) { 1 << 13 } else { 1 << 18 };
 
 /// Bytes of the sender's messages for `len` elements and rows of so many bits.
 pub fn message_bytes(rows: &[u32], len: usize) -> usize {
