@@ -30,10 +30,9 @@ pub enum Dtype {
     },
 }
 
-/// The most bits of a dtype that users state. Products on their way to one may take up to [`MAX_RING_BITS`].
+/// The most bits of a dtype that users state. Products on their way to one may take as many as the family has
+/// ([`Rings`](crate::Rings)).
 pub const MAX_BITS: u32 = 120;
-/// The most bits of a ring in which truncations find their random bits.
-pub const MAX_RING_BITS: u32 = 126;
 /// Widths that are taken where one is to be chosen.
 pub(crate) const USUAL_BITS: [u32; 6] = [8, 16, 32, 64, 96, MAX_BITS];
 

@@ -2,18 +2,17 @@
 //!
 //! What is forgotten is each party's own business and changes nothing that parties compare: hashes stand for all nodes
 //! before, and whatever looks at nodes to decide something finds them at every party. Building looks at the operands of
-//! what users hold (through selections within selections, see `clamp`), planning at the newest nodes (see
-//! `repetitions`).
+//! what users hold (through selections within selections, see `clamp`), and planning at how often steps were there
+//! before, which is counted before they are forgotten (see `repetitions`).
 
 use std::collections::BTreeSet;
 
 use crate::clamp;
 use crate::graph::Graph;
 use crate::node::{NodeId, Op};
-use crate::repetitions;
 
 /// So many of the newest nodes are always there.
-const NEWEST: usize = 2 * repetitions::WINDOW;
+const NEWEST: usize = 20_000;
 /// So many more may gather before it is worth looking.
 const MORE: usize = NEWEST / 4;
 
@@ -27,6 +26,7 @@ impl Graph {
     /// build more on them.
     pub fn forget(&mut self, end: usize, roots: &BTreeSet<NodeId>) {
         let end = end.min(self.len().saturating_sub(NEWEST)).max(self.first);
+        self.count_steps();
         let mut stay = BTreeSet::new();
         for &id in roots {
             self.keep(id, clamp::DEPTH, &mut stay);

@@ -71,6 +71,26 @@ pub struct Rules {
     pub truncation: Truncation,
     /// Who hears of results that nothing proves to fit.
     pub watch: Watch,
+    /// Whether somebody asks how often steps were there before ([`Graph::repetitions`]).
+    pub counts_steps: bool,
+    /// What the family that runs the program computes in.
+    pub rings: Rings,
+}
+
+/// The rings of a family, as it states them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rings {
+    /// How the family is called.
+    pub family: &'static str,
+    /// The most bits of a ring over which it makes correlations, at most 126.
+    pub most_bits: u32,
+}
+
+impl Default for Rings {
+    /// Those of a program that no family runs.
+    fn default() -> Self {
+        Rings { family: "no protocol", most_bits: 126 }
+    }
 }
 
 /// Who hears of results that nothing proves to fit their dtype.
@@ -184,29 +204,28 @@ impl Graph {
     /// The nodes that have to be run for `targets`, operands first: those that they depend on, short of what is `done`.
     pub fn needed(&self, targets: &[NodeId], done: impl Fn(NodeId) -> bool) -> Vec<NodeId> {
         let end = targets.iter().map(|id| id.index() + 1).max().unwrap_or(0);
-        let mut wanted = vec![false; end.saturating_sub(self.first)];
-        let (mut left, mut older, mut lowest) = (0, BTreeSet::new(), wanted.len());
-        let mut want = |id: NodeId, wanted: &mut [bool]| match id.index().checked_sub(self.first) {
-            Some(place) => usize::from(!std::mem::replace(&mut wanted[place], true)),
+        // A bit for each of the nodes from `first` on: requests are small, and sessions long.
+        let mut wanted = vec![0u64; end.saturating_sub(self.first).div_ceil(64)];
+        let (mut older, mut needed) = (BTreeSet::new(), Vec::new());
+        let mut want = |id: NodeId, wanted: &mut [u64]| match id.index().checked_sub(self.first) {
+            Some(place) => wanted[place / 64] |= 1 << (place % 64),
             None => {
                 older.insert(id);
-                0
             }
         };
-        targets.iter().for_each(|&id| left += want(id, &mut wanted));
-        // From the newest on, for as long as there is something to find.
-        while left > 0 {
-            lowest -= 1;
-            if !wanted[lowest] {
-                continue;
-            }
-            left -= 1;
-            wanted[lowest] = !done(NodeId((self.first + lowest) as u32));
-            if wanted[lowest] {
-                self.nodes[lowest].inputs.iter().for_each(|&id| left += want(id, &mut wanted));
+        targets.iter().for_each(|&id| want(id, &mut wanted));
+        // From the newest on: operands come before who uses them.
+        for word in (0..wanted.len()).rev() {
+            while let Some(bit) = wanted[word].checked_ilog2() {
+                wanted[word] ^= 1 << bit;
+                let place = 64 * word + bit as usize;
+                let id = NodeId((self.first + place) as u32);
+                if !done(id) {
+                    needed.push(id);
+                    self.nodes[place].inputs.iter().for_each(|&id| want(id, &mut wanted));
+                }
             }
         }
-        let mut needed = Vec::new();
         while let Some(id) = older.pop_last() {
             if !done(id) {
                 needed.push(id);
@@ -214,8 +233,6 @@ impl Graph {
             }
         }
         needed.reverse();
-        let newest = (lowest..wanted.len()).filter(|&place| wanted[place]);
-        needed.extend(newest.map(|place| NodeId((self.first + place) as u32)));
         needed
     }
 
@@ -414,6 +431,10 @@ impl Graph {
     }
 
     pub(crate) fn append(&mut self, node: Node) -> Result<NodeId, Fault> {
+        let Rings { family, most_bits } = self.rules.rings;
+        if node.dtype.bits() > most_bits {
+            return Err(Fault::Ring { dtype: node.dtype, family, most_bits });
+        }
         let id = u32::try_from(self.len()).map_err(|_| Fault::TooManyNodes)?;
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
         self.hashes.push(before.then(&node));

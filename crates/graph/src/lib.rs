@@ -53,7 +53,7 @@ pub use check::{Checked, Checker};
 pub use cut::Cut;
 pub use dtype::{Dtype, MAX_BITS};
 pub use error::{Advice, BuildError, Category, Excess, Fault, Shape};
-pub use graph::{Graph, RangeWarning, Rules, Truncation, Watch};
+pub use graph::{Graph, RangeWarning, Rings, Rules, Truncation, Watch};
 pub use hash::{Hash, first_difference};
 pub use in_bits::{InBits, Lane};
 pub use index::{Index, Layer, Side};

@@ -1,4 +1,4 @@
-//! What single steps are, by their hashes, and how often a program does the like.
+//! What single steps are, by their hashes, and how often a program has done the like before.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,18 +7,20 @@ use crate::graph::Graph;
 use crate::hash::Hash;
 use crate::node::NodeId;
 
-/// Only so many nodes before a request are looked through.
-pub(crate) const WINDOW: usize = 10_000;
+/// So many different steps are told apart; where there are more, counting begins anew.
+const MOST_COUNTED: usize = 1 << 16;
 
 /// The hashes of single steps, of those that somebody asked for.
 #[derive(Debug, Default)]
 pub(crate) struct StepHashes(Mutex<Seen>);
 
+/// Nodes are counted in order and once, whenever that is: what is counted follows from the program alone.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     hashes: BTreeMap<NodeId, Hash>,
-    /// The secret nodes of each hash, in order, as far as nodes were counted.
-    nodes: BTreeMap<Hash, Vec<NodeId>>,
+    /// How many steps there were of each hash, and up to each step of its hash.
+    counts: BTreeMap<Hash, usize>,
+    ranks: BTreeMap<NodeId, usize>,
     /// Nodes from here on were not counted.
     end: usize,
 }
@@ -36,23 +38,22 @@ impl StepHashes {
 
     /// Nodes from the `len`-th on are gone.
     pub fn truncate(&mut self, len: usize) {
-        let mut seen = self.lock();
-        seen.end = seen.end.min(len);
-        for (id, hash) in seen.hashes.split_off(&NodeId(len as u32)) {
-            if let Some(nodes) = seen.nodes.get_mut(&hash) {
-                nodes.retain(|&other| other != id);
+        let (mut seen, first) = (self.lock(), NodeId(len as u32));
+        let hashes = seen.hashes.split_off(&first);
+        for id in seen.ranks.split_off(&first).into_keys() {
+            if let Some(count) = hashes.get(&id).and_then(|hash| seen.counts.get_mut(hash)) {
+                *count -= 1;
             }
         }
+        seen.end = seen.end.min(len);
     }
 
     /// Nodes before the `end`-th are gone, but for those that stay.
     pub fn forget(&mut self, end: usize, stays: impl Fn(NodeId) -> bool) {
         let mut seen = self.lock();
-        seen.hashes.retain(|&id, _| id.index() >= end || stays(id));
-        seen.nodes.retain(|_, nodes| {
-            nodes.retain(|id| id.index() >= end);
-            !nodes.is_empty()
-        });
+        let keeps = |id: NodeId| id.index() >= end || stays(id);
+        seen.hashes.retain(|&id, _| keeps(id));
+        seen.ranks.retain(|&id, _| keeps(id));
     }
 }
 
@@ -68,33 +69,40 @@ impl Graph {
         *seen.hashes.entry(id).or_insert_with(|| Hash::of_step(node, &self.operands(&node.inputs)))
     }
 
-    /// How often the program has had all of `steps` before, by the hashes of the single steps, not counting these
-    /// themselves. In order; looks back over some thousand nodes at most, and only for steps that are not much older
-    /// than that. Alike wherever the program is, whatever was run of it.
-    pub fn repetitions(&self, steps: &[NodeId]) -> usize {
-        let Some(&last) = steps.last() else { return 0 };
-        if last.index() + WINDOW < self.len() {
-            return 0; // what was before may be forgotten, here or elsewhere
+    /// Counts the steps that there are by now, if anybody is going to ask; before any is forgotten.
+    pub(crate) fn count_steps(&self) {
+        if self.rules().counts_steps {
+            self.count_in(&mut self.steps.lock());
         }
-        let mut seen = self.steps.lock();
-        let newest = self.len().saturating_sub(2 * WINDOW); // no request looks at older ones
-        for id in (seen.end.max(newest).max(self.first())..=last.index()).map(|id| NodeId(id as u32)) {
-            if !self.node(id).is_public() {
-                let hash = self.hash_in(&mut seen, id);
-                seen.nodes.entry(hash).or_default().push(id);
+    }
+
+    fn count_in(&self, seen: &mut Seen) {
+        for id in (seen.end..self.len()).map(|id| NodeId(id as u32)).filter(|&id| !self.node(id).is_public()) {
+            let hash = self.hash_in(seen, id);
+            if seen.counts.len() == MOST_COUNTED && !seen.counts.contains_key(&hash) {
+                seen.counts.clear();
             }
-            seen.end = id.index() + 1;
+            let count = seen.counts.entry(hash).or_default();
+            *count += 1;
+            let rank = *count;
+            seen.ranks.insert(id, rank);
         }
-        let mut wanted: BTreeMap<Hash, usize> = BTreeMap::new();
+        seen.end = self.len();
+    }
+
+    /// How often the program has had all of `steps`, secret ones, before, by the hashes of the single steps, not
+    /// counting these themselves. Alike wherever the program is, whatever was run of it, where
+    /// [`Rules::counts_steps`](crate::Rules) holds from its beginning.
+    pub fn repetitions(&self, steps: &[NodeId]) -> usize {
+        let mut seen = self.steps.lock();
+        self.count_in(&mut seen);
+        let mut wanted: BTreeMap<Hash, (usize, usize)> = BTreeMap::new();
         for &id in steps {
-            *wanted.entry(self.hash_in(&mut seen, id)).or_default() += 1;
+            let rank = seen.ranks.get(&id).copied().unwrap_or(0);
+            let (wanted, had) = wanted.entry(self.hash_in(&mut seen, id)).or_default();
+            (*wanted, *had) = (*wanted + 1, rank.max(*had));
         }
-        let first = NodeId(last.index().saturating_sub(WINDOW) as u32);
-        let times = wanted.into_iter().map(|(hash, wanted)| {
-            let nodes = seen.nodes.get(&hash).map_or(&[][..], Vec::as_slice);
-            (nodes.partition_point(|&id| id <= last) - nodes.partition_point(|&id| id < first)) / wanted
-        });
-        times.min().unwrap_or(0).saturating_sub(1)
+        wanted.into_values().map(|(wanted, had)| had / wanted).min().unwrap_or(0).saturating_sub(1)
     }
 }
 
@@ -103,6 +111,7 @@ mod tests {
     use super::*;
     use crate::build::BinaryOp;
     use crate::dtype::Dtype;
+    use crate::graph::Rules;
     use crate::node::Source;
 
     /// x + y y for fresh inputs; the steps but for the inputs.
@@ -131,47 +140,64 @@ mod tests {
         let last = request(&mut graph, 3);
         let one = graph.at(Source::new("test.py", 1)).binary(BinaryOp::Sub, last[0], last[1]).unwrap();
         assert_eq!(graph.repetitions(&[last.clone(), vec![one]].concat()), 0, "one of the steps is new");
-        for _ in 0..WINDOW {
+        for _ in 0..30_000 {
             graph.at(Source::new("test.py", 1)).binary(BinaryOp::Add, last[0], last[0]).unwrap();
         }
         let late = request(&mut graph, 3);
-        assert_eq!(graph.repetitions(&late), 0, "all of that is long ago");
+        assert_eq!(graph.repetitions(&late), 6, "however long ago that is");
     }
 
-    /// The definition: a walk through the window.
+    /// The definition: a walk through all nodes.
     fn walked(graph: &Graph, steps: &[NodeId]) -> usize {
-        let Some(&last) = steps.last() else { return 0 };
-        let first = last.index().saturating_sub(WINDOW);
+        let last = steps.last().map_or(0, |last| last.index());
         let seen = |hash: Hash| {
-            let window = (first..=last.index()).map(|id| NodeId(id as u32));
-            window.filter(|&id| !graph.node(id).is_public() && graph.step_hash(id) == hash).count()
+            let all = (0..=last).map(|id| NodeId(id as u32));
+            all.filter(|&id| !graph.node(id).is_public() && graph.step_hash(id) == hash).count()
         };
         let hashes: Vec<Hash> = steps.iter().map(|&id| graph.step_hash(id)).collect();
         let wanted = |hash: Hash| hashes.iter().filter(|&&other| other == hash).count();
         hashes.iter().map(|&hash| seen(hash) / wanted(hash)).min().unwrap_or(0).saturating_sub(1)
     }
 
+    /// One party asks often, takes inputs back and forgets; another one asks now and then.
     #[test]
-    fn the_index_counts_what_a_walk_counts_through_taking_back_and_forgetting() {
-        let mut graph = Graph::new();
-        let mut steps = Vec::new();
+    fn all_parties_count_the_same_whoever_asks_forgets_and_takes_back() {
+        let mut graphs = [0, 1].map(|_| Graph::with(Rules { counts_steps: true, ..Rules::default() }));
         for round in 0..7000 {
-            steps = request(&mut graph, 1 + round % 3);
+            let [steps, others] = [0, 1].map(|i| request(&mut graphs[i], 1 + round % 3));
+            assert_eq!(steps, others);
+            let [often, seldom] = &mut graphs;
             if round % 5 == 0 {
-                let refused = graph.at(Source::new("test.py", 2)).input(0, 2, &[9], Dtype::INT64, None).unwrap();
-                assert_eq!(graph.repetitions(&[refused]), 0);
-                graph.take_back(refused);
+                let refused = often.at(Source::new("test.py", 2)).input(0, 2, &[9], Dtype::INT64, None).unwrap();
+                assert_eq!(often.repetitions(&[refused]), 0);
+                often.take_back(refused);
             }
             if round % 50 == 0 {
-                graph.repetitions(&steps);
+                often.repetitions(&steps);
             }
             if round % 500 == 499 {
-                assert_eq!(graph.repetitions(&steps), walked(&graph, &steps), "round {round}");
-                let end = graph.len();
-                graph.forget(end, &steps.iter().copied().collect());
-                assert_eq!(graph.repetitions(&steps), walked(&graph, &steps), "round {round}, forgotten");
+                let end = often.len();
+                often.forget(end, &steps.iter().copied().collect());
+                assert_eq!(often.repetitions(&steps), round / 3);
+            }
+            if round % 3000 == 2999 {
+                assert_eq!(seldom.repetitions(&steps), round / 3);
+                assert_eq!(walked(seldom, &steps), round / 3);
             }
         }
-        assert!(graph.first() > 0 && graph.repetitions(&steps) > 500);
+        assert!(graphs[0].first() > 0);
+    }
+
+    #[test]
+    fn of_many_different_steps_counting_begins_anew() {
+        let mut graph = Graph::new();
+        let first = request(&mut graph, 1);
+        let again = request(&mut graph, 1);
+        assert_eq!((graph.repetitions(&first), graph.repetitions(&again)), (0, 1));
+        for len in 2..MOST_COUNTED / 3 {
+            request(&mut graph, len);
+        }
+        let later = request(&mut graph, 1);
+        assert_eq!(graph.repetitions(&later), 0);
     }
 }

@@ -10,12 +10,10 @@
 
 use std::ops::Range;
 
-use crate::dtype::{Dtype, MAX_RING_BITS};
+use crate::dtype::Dtype;
 use crate::graph::Truncation;
 use crate::interval::Interval;
 use crate::units::Units;
-
-const MOST_BITS: u32 = MAX_RING_BITS;
 
 /// How every element is multiplied: x becomes n x + floor((m x + half) / 2^shift), for 2^(shift-1) as the half (where
 /// results are rounded either way: for none). One n, m or limit for each element, or one for all.
@@ -138,7 +136,8 @@ fn product_shr(x: i128, m: i128, e: u32) -> i128 {
     }
 }
 
-const MOST: i32 = MOST_BITS as i32;
+/// Numbers from 2^126 on are beyond all rings.
+const MOST: i32 = 126;
 
 /// Fractional bits of a public number, not in it, move its product with a number of this size, not 0, by a quarter at
 /// most.
@@ -151,6 +150,8 @@ pub(crate) struct Multiples<'a> {
     pub ratios: &'a [Ratio],
     /// What was divided by, if quotients that do not fit are to be saturated.
     pub divisors: Option<&'a [f64]>,
+    /// Of a ring for products.
+    pub most_bits: u32,
 }
 
 impl Scale {
@@ -178,7 +179,7 @@ impl Scale {
             let exact = ratios.iter().map(|ratio| ratio.bits()).try_fold(0, |most, bits| bits.map(|b| most.max(b)));
             let first = exact.unwrap_or(needed).min(needed);
             // A product that may be rounded up takes at most a quarter of its ring.
-            scale.fraction(ratios, x, first, MOST_BITS - free);
+            scale.fraction(ratios, x, first, multiples.most_bits - free);
             scale.ring_bits = dtype.bits().max(scale.product_bits + free).max(scale.shift + 2);
         }
         scale
@@ -285,6 +286,8 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MOST_BITS: u32 = 126;
 
     const REALS: [f64; 24] = [
         0.1,
@@ -395,7 +398,7 @@ mod tests {
                 for lo in [-bound, 0, bound / 2] {
                     let x = Interval::new(lo, bound);
                     let divisors = divisors.as_ref().map(|one| one.as_slice());
-                    let multiples = Multiples { ratios: &[ratio], divisors };
+                    let multiples = Multiples { ratios: &[ratio], divisors, most_bits: MOST_BITS };
                     let scale = Scale::new(&multiples, x, dtype, Truncation::Exact);
                     let xs: Vec<i128> = (lo..=bound).collect();
                     check(&scale, &xs, exact, dtype, 3);
@@ -422,11 +425,15 @@ mod tests {
                     continue;
                 }
                 let divisors = divisors.as_ref().map(|one| one.as_slice());
-                let scale =
-                    Scale::new(&Multiples { ratios: &[ratio], divisors }, dtype.range(), dtype, Truncation::Exact);
+                let scale = Scale::new(
+                    &Multiples { ratios: &[ratio], divisors, most_bits: MOST_BITS },
+                    dtype.range(),
+                    dtype,
+                    Truncation::Exact,
+                );
                 checked += check(&scale, &xs, exact, dtype, 4);
                 assert!(scale.ring_bits <= MOST_BITS);
-                let multiples = Multiples { ratios: &[ratio], divisors };
+                let multiples = Multiples { ratios: &[ratio], divisors, most_bits: MOST_BITS };
                 let either = Scale::new(&multiples, dtype.range(), dtype, Truncation::Probabilistic);
                 assert!(either.ring_bits <= MOST_BITS && either.shift < either.ring_bits - 1);
                 assert!(either.shift == 0 || either.product_bits < either.ring_bits);
@@ -441,7 +448,12 @@ mod tests {
         let scale = |c: f64, bound: i128| {
             let ratios = [Ratio::of(c)];
             let x = Interval::new(-bound, bound);
-            Scale::new(&Multiples { ratios: &ratios, divisors: None }, x, dtype, Truncation::Exact)
+            Scale::new(
+                &Multiples { ratios: &ratios, divisors: None, most_bits: MOST_BITS },
+                x,
+                dtype,
+                Truncation::Exact,
+            )
         };
         assert_eq!(scale(2.5, 1 << 40).shift, 1);
         assert_eq!(scale(3.0, 1 << 40).shift, 0);

@@ -65,6 +65,18 @@ impl Protocol {
         self.visit(Checks)
     }
 
+    /// The most bits of a ring that its programs may compute in.
+    pub fn most_bits(self) -> u32 {
+        struct MostBits;
+        impl Visit for MostBits {
+            type Out = u32;
+            fn family<F: Family>(self) -> u32 {
+                F::MOST_BITS
+            }
+        }
+        self.visit(MostBits)
+    }
+
     /// The protocol that users call so.
     pub fn named(name: &str) -> Option<Protocol> {
         Protocol::ALL.iter().copied().find(|protocol| protocol.name() == name)

@@ -146,6 +146,13 @@ pub fn family_options() -> Vec<&'static Choice> {
 }
 
 impl Options {
+    /// Whether programs are planned: steps have sharings to choose from.
+    pub(crate) fn mixes(&self, protocol: Protocol) -> bool {
+        let garbles = || protocol.descriptor().sharings.contains(&"Y");
+        let mixes = if self.sharings.is_auto() { garbles() } else { self.sharings.mix() };
+        mixes && self.max_memory.is_none()
+    }
+
     /// These options, with those of the protocol's family read.
     ///
     /// # Errors

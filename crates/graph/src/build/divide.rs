@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::linear::Reduce;
 use super::{Builder, Operand, coerce};
-use crate::dtype::{Dtype, MAX_RING_BITS};
+use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::node::{Division, Give, NodeId, Op};
 use crate::ranges;
@@ -110,9 +110,10 @@ impl Builder<'_> {
 
     /// The divisors in units of what they divide. They need not fit its type.
     fn divisors(&self, op: &'static str, dtype: Dtype, by: Operand<'_>) -> Result<Vec<i128>, Fault> {
+        let most = 1 << self.graph.rules().rings.most_bits;
         let moved = |values: &[i128], up: u32| {
             let unit = 1i128 << up;
-            let one = |(index, &d): (usize, &i128)| match d.checked_mul(unit).filter(|d| d.abs() < 1 << MAX_RING_BITS) {
+            let one = |(index, &d): (usize, &i128)| match d.checked_mul(unit).filter(|d| d.abs() < most) {
                 Some(units) => Ok(units),
                 None => Err(Fault::OutOfRange { index, value: d as f64, shown: d.to_string(), dtype, fits: None }),
             };

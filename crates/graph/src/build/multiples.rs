@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::{Builder, Operand, coerce, real};
-use crate::dtype::{Dtype, MAX_RING_BITS};
+use crate::dtype::Dtype;
 use crate::error::Fault;
-use crate::graph::Truncation;
+use crate::graph::{Rules, Truncation};
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::scale::{Multiples, Ratio, Scale, enough_bits};
@@ -60,7 +60,7 @@ impl Builder<'_> {
             let units = (largest * f64::from(*shift).exp2()).round_ties_even() as i128; // saturates
             units.saturating_mul(size).saturating_add(1 << (shift - 1))
         };
-        let widest = if self.grows(&[id], node.dtype) { MAX_RING_BITS } else { bits };
+        let widest = if self.grows(&[id], node.dtype) { self.graph.rules().rings.most_bits } else { bits };
         let fits = |shift: &u32| sum(shift) < 1 << (widest - free);
         let Some(shift) = (frac + 1..=enough.min(widest - 1)).rev().find(fits) else { return Ok(None) };
         let most = sum(&shift);
@@ -184,16 +184,17 @@ impl Builder<'_> {
     /// `a` times `ratios`, or, of `quotients`, saturated where they do not fit.
     fn scaled(&mut self, a: NodeId, by: Reals<'_>, ratios: &[Ratio], quotients: bool) -> Result<NodeId, Fault> {
         let to = shape::broadcast(&self.graph.get(a)?.shape, by.shape)?;
-        let truncation = self.graph.rules().truncation;
+        let Rules { truncation, rings, .. } = self.graph.rules();
         let x = self.graph.node(a).range();
         let own = self.graph.node(a).dtype;
-        let all = Scale::new(&Multiples { ratios, divisors: None }, x, own, truncation).reach(x, own, truncation);
+        let mut multiples = Multiples { ratios, divisors: None, most_bits: rings.most_bits };
+        let all = Scale::new(&multiples, x, own, truncation).reach(x, own, truncation);
         let a = if self.graph.node(a).interval.is_some() { self.in_room_for(a, all)? } else { a };
         let dtype = self.graph.node(a).dtype;
-        let mut scale = Scale::new(&Multiples { ratios, divisors: None }, x, dtype, truncation);
+        let mut scale = Scale::new(&multiples, x, dtype, truncation);
         if quotients && !dtype.range().covers(scale.reach(x, dtype, truncation)) {
-            let divisors = Some(by.values).filter(|all| all.iter().any(|c| c.abs() < 1.0));
-            scale = Scale::new(&Multiples { ratios, divisors }, x, dtype, truncation);
+            multiples.divisors = Some(by.values).filter(|all| all.iter().any(|c| c.abs() < 1.0));
+            scale = Scale::new(&multiples, x, dtype, truncation);
             if !scale.fits_some(x, dtype) {
                 let (lo, hi) = (dtype.decode(x.lo()), dtype.decode(x.hi()));
                 return Err(Fault::NoResultFits { op: "divide", dtype, lo, hi });

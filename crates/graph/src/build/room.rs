@@ -1,21 +1,20 @@
 //! Bits for results of reals whose dtype nobody stated: as many as their proven range takes.
 //!
 //! Such reals are kept in 64 bits, and in 96 or 120 where 64 may not hold them. A product takes a ring that holds it
-//! before its surplus fractional bits are dropped, up to 126 bits, and then goes back to the narrowest that holds it,
+//! before its surplus fractional bits are dropped, up to the largest of the family, and then goes back to the narrowest that holds it,
 //! which costs nothing. Few widths: what meets has then mostly one already, and converting upwards is what costs.
 
 use std::collections::VecDeque;
 
 use super::Builder;
-use crate::dtype::{Dtype, MAX_BITS, MAX_RING_BITS};
+use crate::dtype::{Dtype, MAX_BITS};
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{NodeId, Op};
 use crate::ranges::{self, Reach};
 
-/// Widths in which reals without a stated dtype are kept, and in which products of them are made.
+/// Widths in which reals without a stated dtype are kept.
 const KEPT_BITS: [u32; 3] = [64, 96, MAX_BITS];
-const PRODUCT_BITS: [u32; 3] = [64, 96, MAX_RING_BITS];
 
 /// Conversions that are looked for again; a line of a program rarely goes back further.
 const REMEMBERED: usize = 64;
@@ -65,7 +64,7 @@ impl Builder<'_> {
         let known = self.graph.known(&inputs);
         let (inputs, dtype) = match ranges::reach(&op, &known, dtype, self.graph.rules().truncation) {
             Reach::Leaves(exact) if self.grows(&inputs, dtype) => {
-                let bits = width(exact, PRODUCT_BITS).max(dtype.bits());
+                let bits = width(exact, self.product_bits()).max(dtype.bits());
                 (self.all_in(&inputs, bits)?, dtype.with_bits(bits))
             }
             _ => (inputs, dtype),
@@ -101,8 +100,15 @@ impl Builder<'_> {
     /// Bits of the ring for a product that lies in `values`, `more` of them free: those of the operands where they do.
     pub(super) fn product_room(&self, dtype: Dtype, values: Interval, more: u32) -> u32 {
         let needed = values.signed_bits() + more;
-        let wider = PRODUCT_BITS.into_iter().find(|&bits| bits >= needed.max(dtype.bits()));
-        if needed <= dtype.bits() { dtype.bits() } else { wider.unwrap_or(MAX_RING_BITS) }
+        let widths = self.product_bits();
+        let wider = widths.into_iter().find(|&bits| bits >= needed.max(dtype.bits()));
+        if needed <= dtype.bits() { dtype.bits() } else { wider.unwrap_or(widths[2]) }
+    }
+
+    /// Widths in which products of reals without a stated dtype are made.
+    fn product_bits(&self) -> [u32; 3] {
+        let most = self.graph.rules().rings.most_bits;
+        [64, 96, most].map(|bits| bits.min(most))
     }
 
     /// The dtype in the narrowest of the kept rings, its own or wider, that holds `values`; the widest where none does.

@@ -112,8 +112,7 @@ fn set_up<B: Family>(
     let hash = blake3::Hasher::new_derive_key("quorate/session/setup").update(text.as_bytes()).finalize();
     let greeting = Greeting { program: hash.into(), terms: options.shared(protocol), ..Greeting::default() };
     let mut run = party.begin(&greeting, &Trace::default, &|_| String::new())?;
-    let mixes = if options.sharings.is_auto() { B::GARBLES } else { options.sharings.mix() };
-    let mixes = mixes && options.max_memory.is_none();
+    let mixes = options.mixes(protocol);
     let (backend, prices) = run.phase(Phase::Offline, async |ctx| {
         let backend = B::setup(ctx, coins.as_ref(), &options.choices).await?;
         if !mixes {

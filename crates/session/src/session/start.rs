@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use quorate_crypto::Seed;
 use quorate_engine::Party;
-use quorate_graph::{Graph, Network, Rules, Watch};
+use quorate_graph::{Graph, Network, Rings, Rules, Watch};
 use quorate_net::Net;
 use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
@@ -103,7 +103,13 @@ impl Session {
             None if check => Watch::Values,
             None => Watch::Stated,
         };
-        let graph = Graph::with(Rules { strict: options.strict, truncation: options.truncation, watch });
+        let graph = Graph::with(Rules {
+            strict: options.strict,
+            truncation: options.truncation,
+            watch,
+            counts_steps: options.mixes(protocol),
+            rings: Rings { family: protocol.name(), most_bits: protocol.most_bits() },
+        });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let book: Arc<Mutex<Book>> = Arc::default();
         let (reply, replies) = channel();
