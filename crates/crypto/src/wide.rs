@@ -111,15 +111,33 @@ mod x86 {
             permute!(keys, &mut blocks);
             *to = bytemuck::cast(blocks);
         }
-        if from_rest.is_empty() {
-            return;
+        match from_rest.len() {
+            0 => {}
+            1..=FEW => encrypt_rest::<{ FEW / 4 }>(keys, from_rest, to_rest),
+            _ => encrypt_rest::<{ GROUP / 4 }>(keys, from_rest, to_rest),
         }
-        let mut rest = [[0; 16]; GROUP];
-        rest[..from_rest.len()].copy_from_slice(from_rest);
-        let mut blocks: [__m512i; GROUP / 4] = bytemuck::cast(rest);
+    }
+
+    /// Blocks that take two registers.
+    const FEW: usize = 8;
+
+    /// Fewer blocks than so many registers hold, without a way through memory.
+    #[target_feature(enable = "aes,vaes,avx512f")]
+    #[inline]
+    fn encrypt_rest<const REGISTERS: usize>(keys: &[__m128i; 11], from: &[[u8; 16]], to: &mut [[u8; 16]]) {
+        let len = from.len().min(to.len()).min(4 * REGISTERS);
+        // The words of register i that are there.
+        let words = |i: usize| ((1u16 << (2 * len.saturating_sub(4 * i).min(4))) - 1) as __mmask8;
+        let mut blocks = [_mm512_setzero_si512(); REGISTERS];
+        for (i, block) in blocks.iter_mut().enumerate() {
+            // SAFETY: what lies behind the `len` blocks is masked, and not read.
+            *block = unsafe { _mm512_maskz_loadu_epi64(words(i), from.as_ptr().wrapping_add(4 * i).cast()) };
+        }
         permute!(keys, &mut blocks);
-        let rest: [[u8; 16]; GROUP] = bytemuck::cast(blocks);
-        to_rest.iter_mut().zip(rest).for_each(|(to, block)| *to = block);
+        for (i, block) in blocks.into_iter().enumerate() {
+            // SAFETY: what lies behind the `len` blocks is masked, and not written.
+            unsafe { _mm512_mask_storeu_epi64(to.as_mut_ptr().wrapping_add(4 * i).cast(), words(i), block) };
+        }
     }
 
     #[target_feature(enable = "aes")]

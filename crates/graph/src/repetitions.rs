@@ -65,27 +65,35 @@ impl Graph {
     }
 
     fn hash_in(&self, seen: &mut Seen, id: NodeId) -> Hash {
-        let node = self.node(id);
-        *seen.hashes.entry(id).or_insert_with(|| Hash::of_step(node, &self.operands(&node.inputs)))
+        *seen.hashes.entry(id).or_insert_with(|| self.hashed(id))
     }
 
-    /// Counts the steps that there are by now, if anybody is going to ask; before any is forgotten.
-    pub(crate) fn count_steps(&self) {
+    fn hashed(&self, id: NodeId) -> Hash {
+        let node = self.node(id);
+        Hash::of_step(node, &self.operands(&node.inputs))
+    }
+
+    /// Counts the steps that there are by now, if anybody is going to ask, before all are forgotten but for those that
+    /// stay.
+    pub(crate) fn count_steps(&self, stays: impl Fn(NodeId) -> bool) {
         if self.rules().counts_steps {
-            self.count_in(&mut self.steps.lock());
+            self.count_in(&mut self.steps.lock(), stays);
         }
     }
 
-    fn count_in(&self, seen: &mut Seen) {
+    fn count_in(&self, seen: &mut Seen, stays: impl Fn(NodeId) -> bool) {
         for id in (seen.end..self.len()).map(|id| NodeId(id as u32)).filter(|&id| !self.node(id).is_public()) {
-            let hash = self.hash_in(seen, id);
+            let hash = seen.hashes.get(&id).copied().unwrap_or_else(|| self.hashed(id));
             if seen.counts.len() == MOST_COUNTED && !seen.counts.contains_key(&hash) {
                 seen.counts.clear();
             }
             let count = seen.counts.entry(hash).or_default();
             *count += 1;
             let rank = *count;
-            seen.ranks.insert(id, rank);
+            if stays(id) {
+                seen.hashes.insert(id, hash);
+                seen.ranks.insert(id, rank);
+            }
         }
         seen.end = self.len();
     }
@@ -95,7 +103,7 @@ impl Graph {
     /// [`Rules::counts_steps`](crate::Rules) holds from its beginning.
     pub fn repetitions(&self, steps: &[NodeId]) -> usize {
         let mut seen = self.steps.lock();
-        self.count_in(&mut seen);
+        self.count_in(&mut seen, |_| true);
         let mut wanted: BTreeMap<Hash, (usize, usize)> = BTreeMap::new();
         for &id in steps {
             let rank = seen.ranks.get(&id).copied().unwrap_or(0);
