@@ -2,8 +2,8 @@
 
 use crate::common::{FIX, INT8, Program, message};
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Layer, NodeId, Operand, Real,
-    Rings, Rules, Side, Source, UnaryOp,
+    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Fault, Give, Graph, Layer, NodeId, Operand, Real, Side,
+    Source, UnaryOp,
 };
 
 fn program() -> (Program, NodeId, NodeId, NodeId) {
@@ -596,18 +596,4 @@ fn descriptions_say_what_and_where() {
     assert_eq!(graph.describe(x), "input of (569,) int(64) from party 1 at score.py:3");
     assert_eq!(graph.describe(y), "lt of (569,) int(64) at score.py:14");
     assert_eq!(graph.describe(z), "select of (569,) int(64) at score.py:15");
-}
-
-/// The largest ring is the family's, and nothing is built that needs another one.
-#[test]
-fn rings_that_the_family_lacks() {
-    let rings = Rings { family: "toy", most_bits: 70 };
-    let mut graph = Graph::with(Rules { rings, ..Rules::default() });
-    let at = || Source::new("t.py", 7);
-    let x = graph.at(at()).real_input(0, 3, &[2], Some(Bound::Real(1e9))).unwrap();
-    let product = graph.at(at()).binary(B::Mul, x, x).unwrap();
-    assert!((0..graph.len()).all(|id| graph.node(NodeId(id as u32)).dtype.bits() <= 70), "{product:?}");
-    let wide = graph.at(at()).input(0, 3, &[2], Dtype::int(96).unwrap(), None);
-    let wanted = "Dtype: int(96) is too wide for toy, whose rings have at most 70 bits: use a narrower dtype";
-    assert_eq!(message(wide), wanted);
 }

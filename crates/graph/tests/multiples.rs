@@ -2,7 +2,9 @@
 //! those with the reals themselves, whatever the dtype holds.
 
 use crate::common::{FIX, Program, message};
-use quorate_graph::{BinaryOp as B, Bound, BuildError, Dtype, Graph, NodeId, Op, Operand, Rules, Source, Truncation};
+use quorate_graph::{
+    BinaryOp as B, Bound, BuildError, Dtype, Graph, NodeId, Op, Operand, Rings, Rules, Source, Truncation,
+};
 
 type Built = Result<NodeId, BuildError>;
 
@@ -218,4 +220,18 @@ fn matrices_of_public_reals_keep_the_bits_that_there_is_room_for() {
         let (between, _) = run(Some(Bound::Int(1 << 20)), xs, left);
         assert!((between - exact).abs() < (rounded - exact).abs());
     }
+}
+
+/// The largest ring is the family's, and nothing is built that needs another one.
+#[test]
+fn rings_that_the_family_lacks() {
+    let rings = Rings { family: "toy", most_bits: 70 };
+    let mut graph = Graph::with(Rules { rings, ..Rules::default() });
+    let at = || Source::new("t.py", 7);
+    let x = graph.at(at()).real_input(0, 3, &[2], Some(Bound::Real(1e9))).unwrap();
+    let product = graph.at(at()).binary(B::Mul, x, x).unwrap();
+    assert!((0..graph.len()).all(|id| graph.node(NodeId(id as u32)).dtype.bits() <= 70), "{product:?}");
+    let wide = graph.at(at()).input(0, 3, &[2], Dtype::int(96).unwrap(), None);
+    let wanted = "Dtype: int(96) is too wide for toy, whose rings have at most 70 bits: use a narrower dtype";
+    assert_eq!(message(wide), wanted);
 }

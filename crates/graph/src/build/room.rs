@@ -1,8 +1,9 @@
 //! Bits for results of reals whose dtype nobody stated: as many as their proven range takes.
 //!
 //! Such reals are kept in 64 bits, and in 96 or 120 where 64 may not hold them. A product takes a ring that holds it
-//! before its surplus fractional bits are dropped, up to the largest of the family, and then goes back to the narrowest that holds it,
-//! which costs nothing. Few widths: what meets has then mostly one already, and converting upwards is what costs.
+//! before its surplus fractional bits are dropped, up to the family's largest, and then goes back to the narrowest that
+//! holds it, which costs nothing. Few widths: what meets has then mostly one already, and converting upwards is what
+//! costs.
 
 use std::collections::VecDeque;
 
