@@ -8,6 +8,10 @@ use quorate_bench::{
     Bench, Cell, Limits, Link, Machine, Measured, Outcome, Set, Workload, cells, everywhere, peers, select,
 };
 
+/// As in the Python module, so that figures are the same.
+#[global_allocator]
+static ALLOCATOR: quorate_ring::memory::Careful = quorate_ring::memory::Careful;
+
 /// What the command line asks for.
 struct Options {
     names: Vec<String>,

@@ -1,12 +1,13 @@
 //! Memory of long vectors. A page that the system has to give takes about as long as a thousand additions of words, so
-//! that long vectors take large pages, and shorter ones the memory that others of their length have left. What cannot
-//! be had ends the work in good order (see [`guarded`]).
+//! that long vectors take large pages, where the process has the allocator [`Careful`], and shorter ones the memory that
+//! others of their length have left. What cannot be had ends the work in good order (see [`guarded`]).
 
 pub use crate::shortage::{Careful, OutOfMemory, guarded, keep_reserve};
 
 use crate::shortage;
 
-/// Bytes from which on a vector is taken from the system by itself, in large pages, and given back when it is freed.
+/// Bytes from which on a piece is taken from the system by itself, and given back when it is freed; in large pages,
+/// where the allocator is [`Careful`].
 pub const LARGE_BYTES: usize = 4 << 20;
 
 /// Has the system's allocator keep freed memory for the next vectors of less than [`LARGE_BYTES`] instead of giving it
@@ -32,16 +33,10 @@ pub fn keep_freed() {
     }
 }
 
-/// Zeros, in large pages where they are many.
+/// Zeros.
 pub fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
     shortage::check();
-    #[allow(unused_mut, reason = "only Linux is advised")]
-    let mut words = bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)));
-    #[cfg(target_os = "linux")]
-    if size_of_val(words.as_slice()) >= LARGE_BYTES {
-        advise_large_pages(&mut words);
-    }
-    words
+    bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)))
 }
 
 /// Nothing yet, with room for so many.
@@ -98,19 +93,6 @@ pub(crate) fn tried<W, E>(all: impl ExactSizeIterator<Item = Result<W, E>>) -> R
 
 fn bytes_of<W>(len: usize) -> usize {
     len.saturating_mul(size_of::<W>())
-}
-
-/// Asks for large pages where nothing has been written yet; a system without them does nothing.
-#[cfg(target_os = "linux")]
-fn advise_large_pages<W>(words: &mut [W]) {
-    /// A multiple of every kind of system's pages.
-    const PAGES: usize = 64 << 10;
-    let bytes = words.as_mut_ptr_range();
-    let (start, end) = ((bytes.start as usize).next_multiple_of(PAGES), bytes.end as usize / PAGES * PAGES);
-    let inside = bytes.start.cast::<u8>().wrapping_add(start - bytes.start as usize);
-    // SAFETY: the pages lie within `words`, which nobody else refers to; how they are backed changes, not what they
-    // hold.
-    unsafe { libc::madvise(inside.cast(), end.saturating_sub(start), libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(test)]

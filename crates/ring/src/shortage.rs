@@ -10,6 +10,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use crate::memory::LARGE_BYTES;
+
 /// Bytes of the reserve: address space, which is backed by nothing until it is used.
 const RESERVE_BYTES: usize = 64 << 20;
 /// What asks for more than this has to be able to fail.
@@ -107,38 +109,54 @@ impl Reserve {
     }
 }
 
-/// The system's allocator, with a reserve for small pieces.
+/// The system's allocator, with a reserve for small pieces, and large pages for pieces of [`LARGE_BYTES`] and more.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Careful;
 
 // SAFETY: every call goes to the system's allocator with what it was given, once or twice, and its answer is passed on.
 unsafe impl GlobalAlloc for Careful {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `alloc`, here and below.
-        let piece = unsafe { System.alloc(layout) };
-        if piece.is_null() && RESERVE.give_up_for(layout.size()) { unsafe { System.alloc(layout) } } else { piece }
+        // SAFETY: the caller keeps the contract of `alloc`.
+        taken(layout.size(), || unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the contract of `alloc_zeroed`, here and below.
-        let piece = unsafe { System.alloc_zeroed(layout) };
-        if piece.is_null() && RESERVE.give_up_for(layout.size()) {
-            unsafe { System.alloc_zeroed(layout) }
-        } else {
-            piece
-        }
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`.
+        taken(layout.size(), || unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller keeps the contract of `realloc`; after a failure the old piece is still there, as it was.
-        let piece = unsafe { System.realloc(old, layout, size) };
-        if piece.is_null() && RESERVE.give_up_for(size) { unsafe { System.realloc(old, layout, size) } } else { piece }
+        taken(size, || unsafe { System.realloc(old, layout, size) })
     }
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
         // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(piece, layout) }
     }
+}
+
+/// What the system gives for so many bytes, asked again where the reserve was given up for them; in large pages where
+/// it is long.
+fn taken(bytes: usize, ask: impl Fn() -> *mut u8) -> *mut u8 {
+    let first = ask();
+    let piece = if first.is_null() && RESERVE.give_up_for(bytes) { ask() } else { first };
+    #[cfg(target_os = "linux")]
+    if bytes >= LARGE_BYTES && !piece.is_null() {
+        advise_large_pages(piece, bytes);
+    }
+    piece
+}
+
+/// Asks for large pages for what is written from now on; a system without them does nothing.
+#[cfg(target_os = "linux")]
+fn advise_large_pages(piece: *mut u8, bytes: usize) {
+    /// A multiple of every kind of system's pages.
+    const PAGES: usize = 64 << 10;
+    let start = (piece as usize).next_multiple_of(PAGES);
+    let inside = (piece as usize + bytes) / PAGES * PAGES - start;
+    // SAFETY: the pages lie within a piece that nobody has yet; how they are backed changes, not what they hold.
+    unsafe { libc::madvise(piece.wrapping_add(start - piece as usize).cast(), inside, libc::MADV_HUGEPAGE) };
 }
 
 #[cfg(test)]
@@ -164,6 +182,20 @@ mod tests {
         assert!(reserve.keep());
         assert!(!reserve.is_short() && !reserve.piece.load(Ordering::Relaxed).is_null());
         assert!(reserve.give_up_for(100));
+    }
+
+    #[test]
+    fn long_pieces_are_what_was_asked_for() {
+        let layout = Layout::from_size_align(LARGE_BYTES + 4097, 16).unwrap();
+        // SAFETY: one layout, used as the contracts of the calls say.
+        unsafe {
+            let piece = Careful.alloc_zeroed(layout);
+            assert!(std::slice::from_raw_parts(piece, layout.size()).iter().all(|&byte| byte == 0));
+            piece.add(layout.size() - 1).write(7);
+            let longer = Careful.realloc(piece, layout, 3 * LARGE_BYTES);
+            assert_eq!(longer.add(layout.size() - 1).read(), 7);
+            Careful.dealloc(longer, Layout::from_size_align(3 * LARGE_BYTES, 16).unwrap());
+        }
     }
 
     #[test]
