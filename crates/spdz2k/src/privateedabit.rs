@@ -131,8 +131,7 @@ impl Spdz2k {
         let opened = self.open_cut(ctx, &sample, &numbers).await?;
         let sums: Vec<Bits> =
             opened.iter().map(|all| all.slice(sizes.opened..all.len()).to_bits(0..ring.bits())).collect();
-        let lefts = vec![&left; sizes.bucket - 1];
-        let claim = Claim { x: &MacBits::concat_lanes(&lefts), y: &others, sums: &sums, masks: &masks };
+        let claim = Claim { x: &left, y: &others, sums: &sums, masks: &masks };
         self.keys.one_check(async || self.keys.check_sums(ctx, &claim).await).await?;
         let bits = (0..self.keys.parties).map(|owner| SharedBits::macs(ends.part_of(owner, &left))).collect();
         Ok((numbers.into_iter().map(|[left, ..]| left).collect(), bits))

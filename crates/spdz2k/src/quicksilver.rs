@@ -45,8 +45,9 @@ const STREAMED: usize = 16 * 20;
 /// What every party proves of its own numbers: bits in rows, the lowest first, a number in each lane.
 pub(crate) struct Claim<'b> {
     pub x: &'b MacBits,
+    /// As many numbers as x has, or several times as many: each time they are added to x one by one.
     pub y: &'b MacBits,
-    /// By owner, what both add up to.
+    /// By owner, what both add up to, in the lanes of y.
     pub sums: &'b [Bits],
     /// Random bits, used once, `MASK` for each of a party's peers: in one row.
     pub masks: &'b MacBits,
@@ -66,23 +67,19 @@ impl Keys {
     /// [`Error::Cheating`] where numbers of a peer add up to something else; whatever ends a run.
     pub(crate) async fn check_sums(&self, ctx: &Ctx, claim: &Claim<'_>) -> Result<()> {
         let peers = self.peers();
-        let chi = Coins::toss(ctx, &self.session).await?.blocks(claim.x.len());
-        meter::stream(2 * STREAMED * claim.x.len() * peers.len());
-        let proof = |i: usize| match &chi {
-            Some(chi) => self.said(claim.proof((self.me, i), chi)).to_bytes(),
-            None => [0; 2 * BLOCK_BYTES],
-        };
-        let own: Vec<_> = (0..peers.len()).map(proof).collect();
+        let mut coins = Coins::toss(ctx, &self.session).await?;
+        meter::stream(2 * STREAMED * claim.y.len() * peers.len());
+        let places = Places { me: self.me, peers: &peers };
+        let (proofs, expected) =
+            if ctx.is_dry() { Default::default() } else { self.both_sides(claim, places, &mut coins) };
+        let message = |i: usize| proofs.get(i).map_or([0; 2 * BLOCK_BYTES], |proof| self.said(*proof).to_bytes());
+        let own: Vec<_> = (0..peers.len()).map(message).collect();
         let outgoing: Vec<_> = peers.iter().zip(&own).map(|(&peer, own)| (peer, &own[..])).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 2 * BLOCK_BYTES)).collect();
         let told = ctx.exchange_bytes(&outgoing, &incoming).await?;
-        let Some(chi) = chi else { return Ok(()) };
         let mut holds = true;
-        for (i, (&peer, told)) in peers.iter().zip(&told).enumerate() {
+        for (expected, told) in expected.iter().zip(&told) {
             let Proof { constant, linear } = Proof::from_bytes(told);
-            // The owner counts its peers without itself.
-            let mask = self.me - usize::from(self.me > peer);
-            let expected = claim.expected((peer, i), mask, (&chi, *self.delta));
             let told = constant ^ gf128::mul(linear, *self.delta);
             holds &= ct_eq(&expected.to_le_bytes(), &told.to_le_bytes());
         }
@@ -90,6 +87,21 @@ impl Keys {
             true => Ok(()),
             false => Err(Error::Cheating { check: SUMS }),
         }
+    }
+
+    /// By peer what is told in step 2, and the left side of step 3. Row by row: coins are used while they are near.
+    fn both_sides(&self, claim: &Claim<'_>, places: Places<'_>, coins: &mut Coins) -> (Vec<Proof>, Vec<u128>) {
+        let peers = 0..places.peers.len();
+        let mut proofs: Vec<Proof> = peers.clone().map(|peer| claim.mask(peer)).collect();
+        let mut sides: Vec<Side> = peers.clone().map(|peer| claim.mask_of(peer, places.as_peer_of(peer))).collect();
+        for row in 0..claim.x.shape().0 {
+            let chi = coins.blocks(claim.y.shape().1).unwrap_or_default();
+            for peer in peers.clone() {
+                claim.prove_row(&mut proofs[peer], (places.me, peer), (row, &chi));
+                claim.expect_row(&mut sides[peer], (places.peers[peer], peer), (row, &chi), *self.delta);
+            }
+        }
+        (proofs, sides.iter().map(|side| side.products ^ gf128::mul(side.times_delta, *self.delta)).collect())
     }
 
     /// What is told: the proof, but for a cheater in a test.
@@ -121,54 +133,113 @@ impl Proof {
     }
 }
 
-impl Claim<'_> {
-    /// Step 2, towards the peer of this number.
-    fn proof(&self, (me, peer): (usize, usize), chi: &[u128]) -> Proof {
-        let (rows, lanes) = self.x.shape();
-        let [x, y, masks] = [self.x, self.y, self.masks].map(|bits| bits.peers[peer].macs.as_slice());
-        let [x, y] = [x, y].map(|all| move |row: usize| &all[row * lanes..(row + 1) * lanes]);
-        let words = self.masks.own.words_of(0);
-        let mut proof = Proof {
-            constant: combined(&masks[peer * MASK..(peer + 1) * MASK]),
-            linear: u128::from(words[2 * peer]) | u128::from(words[2 * peer + 1]) << 64,
-        };
-        let mut weights = chi.chunks(lanes.max(1));
-        let mut next = || weights.next().unwrap_or_default();
-        proof.linear ^= gf128::inner_product(next(), &sum([x(0), y(0)]));
-        for j in 1..rows {
-            let (weights, j) = (next(), j - 1);
-            let (mut p, q, mut z) = (sum([x(j), y(j)]), y(j), sum([x(j), x(j + 1), y(j + 1)]));
-            let y_bits = self.y.own.words_of(j);
-            add_where(&mut z, &xor(self.x.own.words_of(j), y_bits), |i| q[i]);
-            add_where(&mut z, &xor(y_bits, self.sums[me].words_of(j)), |i| p[i]);
-            proof.linear ^= gf128::inner_product(weights, &z);
-            gf128::mul_assign(&mut p, weights);
-            proof.constant ^= gf128::inner_product(&p, q);
-        }
-        proof
+/// Who this party and its peers are.
+#[derive(Clone, Copy)]
+struct Places<'p> {
+    me: usize,
+    peers: &'p [usize],
+}
+
+impl Places<'_> {
+    /// How manieth of a peer's peers this party is.
+    fn as_peer_of(self, peer: usize) -> usize {
+        self.me - usize::from(self.me > self.peers[peer])
+    }
+}
+
+/// The left side of step 3: what counts once, and what counts D times.
+#[derive(Default)]
+struct Side {
+    products: u128,
+    times_delta: u128,
+}
+
+/// MACs or keys of a piece of y with as many numbers as x has, which they are added to.
+struct Piece<'b> {
+    /// Of x and y: all rows, and lanes of a row.
+    of: [(&'b [u128], usize); 2],
+    /// Where the piece starts in a row of y.
+    start: usize,
+}
+
+impl<'b> Piece<'b> {
+    fn x(&self, row: usize) -> &'b [u128] {
+        let (x, lanes) = self.of[0];
+        &x[row * lanes..(row + 1) * lanes]
     }
 
-    /// Step 3, the left side, of the owner that is the peer of this number, with its mask of this number.
-    fn expected(&self, (owner, peer): (usize, usize), mask: usize, (chi, delta): (&[u128], u128)) -> u128 {
-        let (rows, lanes) = self.x.shape();
-        let [x, y, masks] = [self.x, self.y, self.masks].map(|bits| bits.peers[peer].keys.as_slice());
-        let [x, y] = [x, y].map(|all| move |row: usize| &all[row * lanes..(row + 1) * lanes]);
-        let public = |keys: &mut [u128], row: usize| add_where(keys, self.sums[owner].words_of(row), |_| delta);
-        let mut weights = chi.chunks(lanes.max(1));
-        let mut next = || weights.next().unwrap_or_default();
-        let (mut products, mut first) = (combined(&masks[mask * MASK..(mask + 1) * MASK]), sum([x(0), y(0)]));
-        public(&mut first, 0);
-        let mut times_delta = gf128::inner_product(next(), &first);
-        for j in 1..rows {
-            let (weights, j) = (next(), j - 1);
-            let (mut p, mut q, mut z) = (sum([x(j), y(j)]), sum([y(j)]), sum([x(j), x(j + 1), y(j + 1)]));
+    fn y(&self, row: usize) -> &'b [u128] {
+        let ((_, numbers), (y, lanes)) = (self.of[0], self.of[1]);
+        &y[row * lanes + self.start..][..numbers]
+    }
+
+    /// Of relation j, with no part of what is public: p, q and z.
+    fn of_relation(&self, j: usize) -> [Zeroizing<Vec<u128>>; 3] {
+        let (x, y) = (self.x(j), self.y(j));
+        [sum([x, y]), sum([y]), sum([x, self.x(j + 1), self.y(j + 1)])]
+    }
+}
+
+impl Claim<'_> {
+    /// What a proof towards the peer of this number starts with: the mask.
+    fn mask(&self, peer: usize) -> Proof {
+        let (macs, words) = (self.masks.peers[peer].macs.as_slice(), self.masks.own.words_of(0));
+        Proof {
+            constant: combined(&macs[peer * MASK..(peer + 1) * MASK]),
+            linear: u128::from(words[2 * peer]) | u128::from(words[2 * peer + 1]) << 64,
+        }
+    }
+
+    /// What the left side starts with, of the owner that is the peer of this number, with its mask of this number.
+    fn mask_of(&self, peer: usize, mask: usize) -> Side {
+        let keys = self.masks.peers[peer].keys.as_slice();
+        Side { products: combined(&keys[mask * MASK..(mask + 1) * MASK]), times_delta: 0 }
+    }
+
+    fn pieces<'b>(&self, x: &'b [u128], y: &'b [u128]) -> impl Iterator<Item = Piece<'b>> {
+        let [numbers, lanes] = [self.x, self.y].map(|bits| bits.shape().1);
+        (0..lanes).step_by(numbers.max(1)).map(move |start| Piece { of: [(x, numbers), (y, lanes)], start })
+    }
+
+    /// Step 2, towards the peer of this number: what a row adds, the first the linear relation, others one of degree 2.
+    fn prove_row(&self, proof: &mut Proof, (me, peer): (usize, usize), (row, chi): (usize, &[u128])) {
+        let [x, y] = [self.x, self.y].map(|bits| bits.peers[peer].macs.as_slice());
+        for (piece, chi) in self.pieces(x, y).zip(chi.chunks(self.x.shape().1.max(1))) {
+            let Some(j) = row.checked_sub(1) else {
+                proof.linear ^= gf128::inner_product(chi, &sum([piece.x(0), piece.y(0)]));
+                continue;
+            };
+            let [mut p, q, mut z] = piece.of_relation(j);
+            let x_bit = bit_of(self.x.own.words_of(j), 0);
+            let [y_bit, sum_bit] = [&*self.y.own, &self.sums[me]].map(|bits| bit_of(bits.words_of(j), piece.start));
+            add_where(&mut z, |i| x_bit(i) ^ y_bit(i), |i| q[i]);
+            add_where(&mut z, |i| y_bit(i) ^ sum_bit(i), |i| p[i]);
+            proof.linear ^= gf128::inner_product(chi, &z);
+            gf128::mul_assign(&mut p, chi);
+            proof.constant ^= gf128::inner_product(&p, &q);
+        }
+    }
+
+    /// Step 3, the left side: the same of the owner that is the peer of this number.
+    fn expect_row(&self, side: &mut Side, (owner, peer): (usize, usize), (row, chi): (usize, &[u128]), delta: u128) {
+        let [x, y] = [self.x, self.y].map(|bits| bits.peers[peer].keys.as_slice());
+        for (piece, chi) in self.pieces(x, y).zip(chi.chunks(self.x.shape().1.max(1))) {
+            let public = |keys: &mut [u128], row: usize| {
+                add_where(keys, bit_of(self.sums[owner].words_of(row), piece.start), |_| delta);
+            };
+            let Some(j) = row.checked_sub(1) else {
+                let mut first = sum([piece.x(0), piece.y(0)]);
+                public(&mut first, 0);
+                side.times_delta ^= gf128::inner_product(chi, &first);
+                continue;
+            };
+            let [mut p, mut q, mut z] = piece.of_relation(j);
             public(&mut q, j);
             public(&mut z, j + 1);
-            times_delta ^= gf128::inner_product(weights, &z);
-            gf128::mul_assign(&mut p, weights);
-            products ^= gf128::inner_product(&p, &q);
+            side.times_delta ^= gf128::inner_product(chi, &z);
+            gf128::mul_assign(&mut p, chi);
+            side.products ^= gf128::inner_product(&p, &q);
         }
-        products ^ gf128::mul(times_delta, delta)
     }
 }
 
@@ -186,20 +257,20 @@ fn sum<const N: usize>(parts: [&[u128]; N]) -> Zeroizing<Vec<u128>> {
     sum
 }
 
-fn xor(x: &[u64], y: &[u64]) -> Zeroizing<Vec<u64>> {
-    Zeroizing::new(x.iter().zip(y).map(|(x, y)| x ^ y).collect())
+/// Bits from a place on: 0 or 1.
+fn bit_of(words: &[u64], start: usize) -> impl Fn(usize) -> u64 + '_ {
+    move |i| words[(start + i) / 64] >> ((start + i) % 64) & 1
 }
 
-/// Adds blocks where bits are set.
-fn add_where(into: &mut [u128], bits: &[u64], blocks: impl Fn(usize) -> u128) {
-    for (i, into) in into.iter_mut().enumerate() {
-        *into ^= blocks(i) & 0u128.wrapping_sub((bits[i / 64] >> (i % 64) & 1).into());
-    }
+/// Adds blocks where bits are 1.
+fn add_where(into: &mut [u128], bit: impl Fn(usize) -> u64, blocks: impl Fn(usize) -> u128) {
+    into.iter_mut().enumerate().for_each(|(i, into)| *into ^= blocks(i) & 0u128.wrapping_sub(bit(i).into()));
 }
 
 #[cfg(test)]
 mod tests {
     use quorate_crypto::{Prg, Seed};
+    use quorate_engine::Linear;
     use quorate_ot::Blocks;
     use quorate_ring::{Ring, Vector, Wiped};
 
@@ -207,6 +278,8 @@ mod tests {
     use crate::macs::WithPeer;
 
     const PARTIES: usize = 3;
+    /// Numbers y for each x.
+    const TIMES: usize = 3;
     const DELTAS: [u128; PARTIES] = [0x1234_5678_9abc_def1 << 60 | 1, u128::MAX << 1, 0xfeed_0000_1111 << 80 | 2];
 
     fn block(coins: &mut Prg) -> u128 {
@@ -251,31 +324,48 @@ mod tests {
 
     impl Case {
         fn new(coins: &mut Prg, (rows, lanes): (usize, usize)) -> Case {
-            let [x, y] = [0, 1].map(|_| random(coins, (rows, lanes)));
+            let [x, y] = [lanes, TIMES * lanes].map(|lanes| random(coins, (rows, lanes)));
             let masks = random(coins, (1, MASK * (PARTIES - 1)));
             let number = |bits: &MacBits| bits.own.to_vector(Ring::of(rows as u32));
             let sum = |(x, y): (&MacBits, &MacBits)| {
-                let mut sum: Vector = number(x);
-                sum.add_assign(&number(y));
+                let mut sum: Vector = number(y);
+                sum.add_assign(&Linear::Repeat(TIMES).apply(&number(x)));
                 sum.to_bits(0..rows as u32)
             };
             let sums = x.iter().zip(&y).map(sum).collect();
-            Case { x, y, masks, sums, chi: (0..rows * lanes).map(|_| block(coins)).collect() }
+            Case { x, y, masks, sums, chi: (0..rows * TIMES * lanes).map(|_| block(coins)).collect() }
         }
 
         fn claim(&self, party: usize) -> Claim<'_> {
             Claim { x: &self.x[party], y: &self.y[party], sums: &self.sums, masks: &self.masks[party] }
         }
 
+        /// What one party finds, row by row, of what is said of an owner's numbers.
+        fn by_rows<T>(
+            &self,
+            party: usize,
+            mut found: T,
+            mut add: impl FnMut(&Claim<'_>, &mut T, (usize, &[u128])),
+        ) -> T {
+            let claim = self.claim(party);
+            let rows = self.chi.chunks(claim.y.shape().1).enumerate();
+            rows.for_each(|row| add(&claim, &mut found, row));
+            found
+        }
+
         fn proof(&self, owner: usize, peer: usize) -> Proof {
-            self.claim(owner).proof((owner, place(owner, peer)), &self.chi)
+            let peer = place(owner, peer);
+            let start = self.claim(owner).mask(peer);
+            self.by_rows(owner, start, |claim, proof, row| claim.prove_row(proof, (owner, peer), row))
         }
 
         fn holds(&self, owner: usize, peer: usize) -> bool {
             let Proof { constant, linear } = Proof::from_bytes(&self.proof(owner, peer).to_bytes());
-            let keys = (&self.chi[..], DELTAS[peer]);
-            let expected = self.claim(peer).expected((owner, place(peer, owner)), place(owner, peer), keys);
-            expected == constant ^ gf128::mul(linear, DELTAS[peer])
+            let (delta, of_owner) = (DELTAS[peer], place(peer, owner));
+            let start = self.claim(peer).mask_of(of_owner, place(owner, peer));
+            let side =
+                self.by_rows(peer, start, |claim, side, row| claim.expect_row(side, (owner, of_owner), row, delta));
+            side.products ^ gf128::mul(side.times_delta, delta) == constant ^ gf128::mul(linear, delta)
         }
     }
 
@@ -289,15 +379,12 @@ mod tests {
         let mut coins = Seed::from_bytes([3; 32]).prg("quorate/spdz2k/quicksilver/test", b"");
         for (rows, lanes) in [(1, 3), (2, 1), (5, 67), (64, 2)] {
             let mut case = Case::new(&mut coins, (rows, lanes));
+            let last = TIMES * lanes - 1;
             assert!(pairs().all(|(owner, peer)| case.holds(owner, peer)), "{rows} bits");
             for row in 0..rows {
-                case.sums
-                    .iter_mut()
-                    .for_each(|sums| sums.words_of_mut(row)[(lanes - 1) / 64] ^= 1 << ((lanes - 1) % 64));
+                case.sums.iter_mut().for_each(|sums| sums.words_of_mut(row)[last / 64] ^= 1 << (last % 64));
                 assert!(pairs().all(|(owner, peer)| !case.holds(owner, peer)), "bit {row} of {rows}");
-                case.sums
-                    .iter_mut()
-                    .for_each(|sums| sums.words_of_mut(row)[(lanes - 1) / 64] ^= 1 << ((lanes - 1) % 64));
+                case.sums.iter_mut().for_each(|sums| sums.words_of_mut(row)[last / 64] ^= 1 << (last % 64));
             }
         }
     }
