@@ -1,69 +1,122 @@
 //! ANDs without a leak: buckets of leaky ones, put together after a toss.
 //!
 //! **Source**: Nielsen et al. 2012 (TinyOT, ePrint 2011/091), with the combination of Wang, Ranellucci, Katz 2017
-//! (ePrint 2017/030). **Model**: malicious, all but one. **Notation**: N buckets of B; leaky ANDs x_j, y_j, z_j of a
-//! bucket.
+//! (ePrint 2017/030). **Deviation**: buckets of two sizes, so that a larger batch always takes less for each AND; the
+//! argument is in docs/security/spdz2k.md. **Model**: malicious, all but one. **Notation**: N buckets of B, some of them
+//! of B + 1; leaky ANDs x_j, y_j, z_j of a bucket.
 //!
 //! | step | rounds, n = 2 | n > 2 | what |
 //! |---|---|---|---|
-//! | 1 | 7 | 14 | N B leaky ANDs; all have passed their check |
+//! | 1 | 7 | 14 | leaky ANDs for all buckets; all have passed their check |
 //! | 2 | 2 | 2 | toss which go into which bucket |
 //! | 3 | 2 | 2 | open e_j = y_0 + y_j; x = sum x_j, y = y_0, z = z_0 + sum (z_j + e_j x_j) |
 //!
-//! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, that is at
-//! most N C(l, B) / C(N B, B) 2^-l; the sizes are such that this is at most 2^-sg' for every l.
+//! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, and M leaky
+//! ANDs in all that is at most the sum over the buckets, of B or B + 1, of C(l, B) / C(M, B) 2^-l; the sizes are such
+//! that this is at most 2^-sg' for every l.
 
-use quorate_engine::{Ctx, LinearBits, Positions, Result};
+use quorate_engine::{Ctx, Result};
 use quorate_ring::Bits;
 
 use crate::coins::Coins;
 use crate::keys::Keys;
-use crate::leaky::Drawn;
+use crate::leaky::Leaky;
 use crate::macs::MacBits;
 use crate::tinyot::TinyOt;
 
 /// Most buckets of one batch: some 1.2 kB each and peer on the way, 300 MB in all.
 pub(crate) const MOST: usize = 1 << 18;
+/// The sizes of buckets that are looked at.
+const SIZES: std::ops::RangeInclusive<usize> = 3..=12;
+/// So many buckets of one size are as good as any number.
+const ENOUGH: u128 = 1 << 60;
 
-/// By bits of security: the fewest buckets of 3, 4, .. 12 ANDs that are safe.
-const LEAST: [(u32, [usize; 10]); 3] = [
-    (58, [141_477_909, 194_771, 7_225, 1_002, 269, 105, 53, 31, 20, 14]),
-    (43, [781_563, 6_088, 538, 126, 48, 25, 15, 10, 8, 6]),
-    (27, [3_054, 152, 35, 15, 8, 6, 5, 4, 3, 3]),
-];
+/// How many buckets of how many ANDs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub count: usize,
+    /// Of the last buckets.
+    pub size: usize,
+    /// How many there are of the first buckets, which have one AND more.
+    pub larger: usize,
+}
 
-/// How many buckets of how many, for at least so many ANDs: what makes the fewest leaky ones. Unknown bits of security
-/// count as the most.
-pub(crate) fn sizes(len: usize, security_bits: u32) -> (usize, usize) {
-    let (_, least) = LEAST.iter().find(|(bits, _)| *bits == security_bits).unwrap_or(&LEAST[0]);
-    let enough = (3..).zip(least).map(|(size, &least)| (len.max(least), size));
-    enough.min_by_key(|(count, size)| count * size).unwrap_or((len, 12))
+impl Sizes {
+    /// What makes the fewest leaky ANDs, for at least so many buckets.
+    pub fn of(len: usize, security_bits: u32) -> Sizes {
+        let of_two_sizes = |size: usize| {
+            let with = |larger: usize| Sizes { count: len, size, larger };
+            let larger = least(len, |larger| with(larger).are_safe(security_bits))?;
+            Some(with(larger))
+        };
+        // Few ANDs take more buckets than are wanted.
+        let of_one_size = |size: usize| {
+            let with = |more: usize| Sizes { count: len + more, size, larger: 0 };
+            let more = least(MOST, |more| with(more).are_safe(security_bits))?;
+            Some(with(more))
+        };
+        let all = SIZES.filter_map(of_two_sizes).chain(SIZES.filter_map(of_one_size));
+        all.min_by_key(Sizes::all).unwrap_or(Sizes { count: len + MOST, size: *SIZES.end(), larger: 0 })
+    }
+
+    /// All leaky ANDs.
+    pub fn all(&self) -> usize {
+        self.count * self.size + self.larger
+    }
+
+    /// Whether the bound is at most 2^-bits.
+    fn are_safe(&self, security_bits: u32) -> bool {
+        let allowed = |size: usize| (buckets_for_one(self.all(), size) >> security_bits).min(ENOUGH);
+        let counts = [(self.count - self.larger, self.size), (self.larger, self.size + 1)];
+        // Of what is allowed each size takes a part; all parts are one at most.
+        let [(few, of_few), (more, of_more)] = counts.map(|(count, size)| (count as u128, allowed(size)));
+        match (few, more) {
+            (0, _) => more <= of_more,
+            (_, 0) => few <= of_few,
+            _ => few * of_more + more * of_few <= of_few * of_more && of_few > 0,
+        }
+    }
+}
+
+/// What one bucket of so many ANDs, of so many in all, leaks with is at most 1 in so many, rounded down: of all l the
+/// largest is C(l, B) 2^-l at l = 2 B, the product of (2 i + 1) / (2 i + 2) for i < B, and so the inverse is that of
+/// 2 (M - i) / (2 i + 1).
+fn buckets_for_one(all: usize, size: usize) -> u128 {
+    (0..size as u128).fold(1, |ways: u128, i| ways.saturating_mul(2 * (all as u128).saturating_sub(i)) / (2 * i + 1))
+}
+
+/// The least number up to this one for which something holds that holds for all larger ones.
+fn least(most: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+    if !holds(most) {
+        return None;
+    }
+    let (mut from, mut to) = (0, most);
+    while from < to {
+        let middle = from.midpoint(to);
+        if holds(middle) { to = middle } else { from = middle + 1 }
+    }
+    Some(to)
 }
 
 impl Keys {
     /// At least `len` ANDs: x, y and x y.
     pub(crate) async fn ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<[MacBits; 3]> {
-        let (count, size) = sizes(len, self.params.inner_bits());
-        let drawn = Drawn::new(ctx, ends, count * size).await?;
-        let leaky = self.one_check(async || self.leaky_ands(ctx, ends, drawn).await).await?;
-        let order = Coins::toss(ctx, &self.session).await?.permutation(count * size);
-        let member = |part: &MacBits, j: usize| match &order {
-            Some(order) => {
-                let places = Positions::Given(&order[j * count..(j + 1) * count]);
-                part.linear(&LinearBits::GatherLanes(places))
-            }
-            None => part.slice(0..count),
-        };
-        let members = |j: usize| leaky.each_ref().map(|part| member(part, j));
-        let [mut x, y, mut z] = members(0);
-        let differences = (1..size).map(|j| member(&leaky[1], j).xor(&y)).collect::<Vec<_>>();
-        let all = MacBits::concat_lanes(&differences.iter().collect::<Vec<_>>());
-        let opened: Bits = self.one_check(async || ends.open(ctx, &all).await).await?;
-        for j in 1..size {
-            let [other_x, _, other_z] = members(j);
-            z.add_chosen(&other_x, &opened.slice_lanes((j - 1) * count..j * count));
-            x = x.xor(&other_x);
-            z = z.xor(&other_z);
+        let sizes = Sizes::of(len, self.params.inner_bits());
+        let (count, all) = (sizes.count, sizes.all());
+        let drawn = Leaky::draw(ctx, ends, all).await?;
+        let leaky = self.one_check(async || self.leaky_ands(ctx, ends, drawn).await).await?.bits;
+        let [x_at, y_at, z_at] = [0, all, 2 * all];
+        let order = Coins::toss(ctx, &self.session).await?.permutation(all).unwrap_or_else(|| vec![0; all]);
+        let (first, others) = order.split_at(count);
+        let [mut x, y, mut z] = [x_at, y_at, z_at].map(|start| leaky.gathered(start, first));
+        let mut differences = leaky.gathered(y_at, others);
+        differences.add_to_each(&y);
+        let opened: Bits = self.one_check(async || ends.open(ctx, &differences).await).await?;
+        for (places, start) in others.chunks(count).zip((0..).step_by(count)) {
+            let opened = opened.slice_lanes(start..start + places.len());
+            x.add_gathered((&leaky, x_at), places, None);
+            z.add_gathered((&leaky, z_at), places, None);
+            z.add_gathered((&leaky, x_at), places, Some(&opened));
         }
         Ok([x, y, z])
     }
@@ -88,10 +141,22 @@ pub(crate) mod tests {
 
     /// Whether N C(l, B) 2^-l is at most C(N B, B) 2^-bits for every l.
     pub(crate) fn is_safe(count: usize, size: usize, security_bits: u32) -> bool {
-        let choose = |of: usize| (0..size).map(|i| (of - i) as f64 / (i + 1) as f64).product::<f64>();
+        are_safe(&[(count, size)], security_bits)
+    }
+
+    /// The same for the sum over several sizes.
+    fn are_safe(buckets: &[(usize, usize)], security_bits: u32) -> bool {
+        let all: usize = buckets.iter().map(|(count, size)| count * size).sum();
+        let choose =
+            |of: usize, size: usize| (0..size).map(|i| of.saturating_sub(i) as f64 / (i + 1) as f64).product::<f64>();
         let halved = |x: f64, times: usize| (0..times).fold(x, |x, _| x / 2.0);
-        let bound = halved(choose(count * size), security_bits as usize);
-        (size..=(count * size).min(8 * size + 64)).all(|l| halved(choose(l), l) * count as f64 <= bound)
+        let bound = halved(1.0, security_bits as usize);
+        let leaks = |l: usize| {
+            let of = |&(count, size): &(usize, usize)| count as f64 * halved(choose(l, size), l) / choose(all, size);
+            buckets.iter().map(of).sum::<f64>()
+        };
+        let most = buckets.iter().map(|(_, size)| 8 * size + 64).max().unwrap_or_default();
+        (1..=all.min(most)).all(|l| leaks(l) <= bound)
     }
 
     /// The table of the design, and small batches, of which a larger one may be cheaper.
@@ -103,15 +168,25 @@ pub(crate) mod tests {
             let least = least(size, bits) as f64;
             assert!((from..to).contains(&least), "{bits} bits, buckets of {size}: {least}");
         }
-        for len in [1, 100, 1000, 100_000, MOST] {
-            let (count, size) = sizes(len, 58);
-            assert!(count >= len && is_safe(count, size, 58), "{len}: {count} of {size}");
+        for bits in [58, 43, 27] {
+            for len in [1, 2, 3, 10, 53, 100, 1000, 10_000, 94_000, 151_000, MOST] {
+                let sizes = Sizes::of(len, bits);
+                let buckets =
+                    |sizes: &Sizes| [(sizes.count - sizes.larger, sizes.size), (sizes.larger, sizes.size + 1)];
+                assert!(sizes.count >= len && are_safe(&buckets(&sizes), bits), "{len}, {bits} bits: {sizes:?}");
+                // Sizes of one kind would not be safe with fewer.
+                let fewer = (3..=12).map(|size| size * least(size, bits).max(len)).min().unwrap();
+                assert!(sizes.all() <= fewer, "{len}, {bits} bits: {sizes:?}, {fewer}");
+                // Nor would one AND fewer in a larger bucket.
+                if sizes.larger > 0 {
+                    let fewer = Sizes { larger: sizes.larger - 1, ..sizes };
+                    assert!(
+                        !are_safe(&buckets(&fewer), bits) || !fewer.are_safe(bits),
+                        "{len}, {bits} bits: {sizes:?}"
+                    );
+                }
+            }
         }
-        assert_eq!(sizes(MOST, 58).1, 4);
-        for (bits, all) in LEAST {
-            // What takes more than a batch is looked at elsewhere.
-            let computed = (3..).zip(all).filter(|(_, least)| *least <= MOST).map(|(size, _)| least(size, bits));
-            assert!(computed.eq(all.into_iter().filter(|least| *least <= MOST)), "{bits} bits");
-        }
+        assert_eq!(Sizes::of(MOST, 58).all().div_ceil(MOST), 4);
     }
 }

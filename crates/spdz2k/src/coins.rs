@@ -39,11 +39,11 @@ impl Coins {
 
     /// A uniform order of so many things; none in a dry run.
     pub fn permutation(&mut self, count: usize) -> Option<Vec<u32>> {
-        let prg = self.0.as_mut()?;
+        let words = self.words(count)?;
         let mut order: Vec<u32> = (0..count as u32).collect();
-        for i in (1..count).rev() {
+        for (i, &word) in words.iter().enumerate().rev() {
             // No place is more likely than 1 / (i + 1) by more than a factor of 1 + i / 2^64.
-            order.swap(i, ((u128::from(prg.next_u64()) * (i as u128 + 1)) >> 64) as usize);
+            order.swap(i, ((u128::from(word) * (i as u128 + 1)) >> 64) as usize);
         }
         Some(order)
     }

@@ -47,35 +47,37 @@ const FACTOR: usize = 128;
 /// Blocks that are hashed under one key.
 const SEGMENT: usize = 1 << 12;
 
-/// Random bits for so many leaky ANDs, and for their check.
-pub(crate) struct Drawn {
-    x: MacBits,
-    y: MacBits,
-    r: MacBits,
-    /// Among more than two parties.
+/// Leaky ANDs, or random bits for them: in one row all x, all y, and all z, which are r before.
+pub(crate) struct Leaky {
+    pub bits: MacBits,
+    pub count: usize,
+    /// For the check, among more than two parties.
     rho: Option<MacBits>,
 }
 
-impl Drawn {
-    pub async fn new(ctx: &Ctx, ends: &TinyOt<'_>, len: usize) -> Result<Drawn> {
-        let several = ends.has_several_peers();
-        let drawn = ends.random(ctx, 3 * len + if several { FACTOR } else { 0 }).await?;
-        let [x, y, r] = [0, 1, 2].map(|i| drawn.slice(i * len..(i + 1) * len));
-        Ok(Drawn { x, y, r, rho: several.then(|| drawn.slice(3 * len..3 * len + FACTOR)) })
+impl Leaky {
+    /// The random bits.
+    pub async fn draw(ctx: &Ctx, ends: &TinyOt<'_>, count: usize) -> Result<Leaky> {
+        if !ends.has_several_peers() {
+            return Ok(Leaky { bits: ends.random(ctx, 3 * count).await?, count, rho: None });
+        }
+        let bits = ends.random(ctx, 3 * count + FACTOR).await?;
+        let rho = Some(bits.slice(3 * count..3 * count + FACTOR));
+        Ok(Leaky { bits, count, rho })
     }
 }
 
 impl Keys {
-    /// x, y and x y.
-    pub(crate) async fn leaky_ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, drawn: Drawn) -> Result<[MacBits; 3]> {
-        let Drawn { x, y, r, rho } = drawn;
+    /// Leaky ANDs of random bits.
+    pub(crate) async fn leaky_ands(&self, ctx: &Ctx, ends: &TinyOt<'_>, drawn: Leaky) -> Result<Leaky> {
+        let Leaky { mut bits, count, rho } = drawn;
         // Of c, which both steps take, nothing is kept.
-        let c = |i: usize| lifted(&y, i, ends.delta());
-        let more = |i: usize| lifted(&r, i, ends.delta());
-        let mut sum = self.times_bits(ctx, ends, &x, c, more).await?;
-        let own = if ctx.is_dry() { Bits::shape(1, x.len()) } else { sum.to_bits(1) };
+        let c = |i: usize| lifted(&bits, count + i, ends.delta());
+        let more = |i: usize| lifted(&bits, 2 * count + i, ends.delta());
+        let mut sum = self.times_bits(ctx, ends, (&bits, count), c, more).await?;
+        let own = if ctx.is_dry() { Bits::shape(1, count) } else { sum.to_bits(1) };
         let outgoing: Vec<_> = ends.peers.iter().map(|&peer| (peer, &own)).collect();
-        let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, (1, x.len()))).collect();
+        let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, (1, count))).collect();
         let told = ctx.exchange::<Bits>(&outgoing, &incoming).await?;
         let mut flips = own;
         told.iter().for_each(|told| flips.xor_assign(told));
@@ -83,24 +85,24 @@ impl Keys {
         if !ctx.is_dry() {
             xor_chosen(&mut sum, &flips, ends.delta());
         }
-        match rho {
+        match &rho {
             None => self.compare_sums(ctx, ends, &sum).await?,
-            Some(rho) => self.add_up_to_nothing(ctx, ends, &sum, &rho).await?,
+            Some(rho) => self.add_up_to_nothing(ctx, ends, &sum, rho).await?,
         }
-        let z = r.flipped(&flips, (ends.first, ends.delta()));
-        Ok([x, y, z])
+        bits.flip(2 * count, &flips, (ends.first, ends.delta()));
+        Ok(Leaky { bits, count, rho })
     }
 
-    /// Shares of x c, bit by bit, where c is the sum of what each party has, and more of this party's.
+    /// Shares of x c, of the first bits, where c is the sum of what each party has, and more of this party's.
     async fn times_bits(
         &self,
         ctx: &Ctx,
         ends: &TinyOt<'_>,
-        x: &MacBits,
+        (x, len): (&MacBits, usize),
         c: impl Fn(usize) -> u128,
         more: impl Fn(usize) -> u128,
     ) -> Result<Blocks> {
-        let (instance, len) = (ctx.randomness().instance(), x.len());
+        let instance = ctx.randomness().instance();
         let base = Tccr::new(&self.session);
         // A key for who sends to whom: one Delta, and the same tweaks.
         let hashing = |[from, to]: [usize; 2], part: usize| {
@@ -112,7 +114,8 @@ impl Keys {
         // Step 1.
         let (mut of_zero, mut messages) = (Vec::new(), Vec::new());
         for (&peer, with_peer) in ends.peers.iter().zip(&x.peers) {
-            let (zero, mut message) = garbled(&with_peer.keys, ends.delta(), &c, |part| hashing([self.me, peer], part));
+            let (zero, mut message) =
+                garbled((&with_peer.keys, len), ends.delta(), &c, |part| hashing([self.me, peer], part));
             message.resize(BLOCK_BYTES * len, 0);
             of_zero.push(zero);
             messages.push(message);
@@ -153,7 +156,7 @@ impl Keys {
         let mut multiples = Zeroizing::new([0; FACTOR]);
         multiples[0] = weights::of_blocks(&chi, sums.as_slice());
         (1..FACTOR).for_each(|b| multiples[b] = weights::doubled(multiples[b - 1]));
-        let shares = self.times_bits(ctx, ends, rho, |b| multiples[b], |_| 0).await?;
+        let shares = self.times_bits(ctx, ends, (rho, FACTOR), |b| multiples[b], |_| 0).await?;
         let share = shares.as_slice().iter().fold(0, |sum, share| sum ^ share);
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky/sum", &share.to_le_bytes()).await?;
         let mut total = [0; BLOCK_BYTES];
@@ -173,13 +176,13 @@ fn added(mut x: Blocks, y: &Blocks) -> Blocks {
 
 /// Step 1: H(K(x)), and what is sent to the peer whose keys these are.
 fn garbled(
-    keys: &Blocks,
+    (keys, len): (&Blocks, usize),
     delta: u128,
     c: impl Fn(usize) -> u128,
     hashing: impl Fn(usize) -> Tccr,
 ) -> (Blocks, Vec<u8>) {
-    let mut of_zero = keys.clone();
-    let mut garbled = Vec::with_capacity(BLOCK_BYTES * keys.len());
+    let mut of_zero = first(keys, len);
+    let mut garbled = Vec::with_capacity(BLOCK_BYTES * of_zero.as_slice().len());
     let mut of_one = Zeroizing::new([0; SEGMENT]);
     for (part, zero) in of_zero.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
         let (hash, of_one) = (hashing(part), &mut of_one[..zero.len()]);
@@ -201,7 +204,7 @@ fn evaluated(
     hashing: impl Fn(usize) -> Tccr,
     own: impl Fn(usize) -> (u128, u128),
 ) -> Blocks {
-    let mut sum = x.peers[peer].macs.clone();
+    let mut sum = first(&x.peers[peer].macs, of_zero.len());
     let others = told.as_chunks::<BLOCK_BYTES>().0;
     for (part, sum) in sum.as_mut_slice().chunks_mut(SEGMENT).enumerate() {
         hashing(part).hash_run(sum, 0);
@@ -211,6 +214,11 @@ fn evaluated(
         }
     }
     sum
+}
+
+/// The first blocks, or their shape.
+fn first(blocks: &Blocks, len: usize) -> Blocks {
+    if blocks.is_shape() { Blocks::shape(len) } else { Blocks::new(blocks.as_slice()[..len].to_vec()) }
 }
 
 /// All ones where bit i is one.

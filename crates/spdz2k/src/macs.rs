@@ -3,7 +3,7 @@
 //! **Notation** as in [`crate::tinyot`]: a bit is the xor of all parties' own bits; for its own bit a party has a MAC M
 //! under the Delta of each peer, and that peer the key K = M xor bit Delta. MACs and keys lie row after row.
 
-use quorate_engine::{LinearBits, RowStep, UpdateBits};
+use quorate_engine::{LinearBits, Positions, RowStep, UpdateBits};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Wiped, meter};
 use zeroize::Zeroize;
@@ -244,6 +244,80 @@ impl MacBits {
         }
         self
     }
+
+    /// The same in place, for the bits from a place on, of one row.
+    pub fn flip(&mut self, start: usize, by: &Bits, (first, delta): (bool, u128)) {
+        match (first, self.peers.first_mut()) {
+            (false, Some(party_0)) => xor_chosen_from(&mut party_0.keys, start, by, delta),
+            _ => {
+                let rest = self.own.lanes() - start - by.lanes();
+                let none = |lanes| if by.is_shape() { Bits::shape(1, lanes) } else { Bits::zeros(1, lanes) };
+                self.own.xor_assign(&Bits::concat_lanes(&[&none(start), by, &none(rest)]));
+            }
+        }
+    }
+
+    /// Those of one row at these places, counted from one.
+    pub fn gathered(&self, start: usize, places: &[u32]) -> MacBits {
+        let blocks = |blocks: &Blocks| {
+            if blocks.is_shape() {
+                return shape_of(places.len());
+            }
+            charge(places.len());
+            let from = &blocks.as_slice()[start..];
+            Blocks::new(places.iter().map(|&place| from[place as usize]).collect())
+        };
+        MacBits { own: self.own_at(start, places), peers: self.each(blocks) }
+    }
+
+    /// A party's own of one row at these places, counted from one.
+    fn own_at(&self, start: usize, places: &[u32]) -> Wiped<Bits> {
+        let own = Wiped(self.own.slice_lanes(start..self.own.lanes()));
+        Wiped(LinearBits::GatherLanes(Positions::Given(places)).apply(&own))
+    }
+
+    /// Adds to the first bits, of one row, others at these places, counted from one: those that public bits choose.
+    pub fn add_gathered(&mut self, (other, start): (&MacBits, usize), places: &[u32], chosen: Option<&Bits>) {
+        let mut own = other.own_at(start, places);
+        if let Some(chosen) = chosen {
+            own.and_assign(chosen);
+        }
+        let rest = self.own.lanes() - places.len();
+        let none = if own.is_shape() { Bits::shape(1, rest) } else { Bits::zeros(1, rest) };
+        self.own.xor_assign(&Wiped(Bits::concat_lanes(&[&own, &none])));
+        self.change(other, |into, from| {
+            charge_sum(places.len());
+            if from.is_shape() || chosen.is_some_and(Bits::is_shape) {
+                *into = Blocks::shape(into.len());
+                return;
+            }
+            let from = &from.as_slice()[start..];
+            for (i, (into, places)) in into.as_mut_slice().chunks_mut(64).zip(places.chunks(64)).enumerate() {
+                let word = chosen.map_or(u64::MAX, |chosen| chosen.words_of(0)[i]);
+                for (i, (into, &place)) in into.iter_mut().zip(places).enumerate() {
+                    *into ^= from[place as usize] & all_ones_if(word >> i & 1);
+                }
+            }
+        });
+    }
+
+    /// Adds others to as many bits after as many bits, of one row; the last may be fewer.
+    pub fn add_to_each(&mut self, other: &MacBits) {
+        let (lanes, each) = (self.own.lanes(), other.own.lanes().max(1));
+        let parts: Vec<Wiped<Bits>> =
+            (0..lanes).step_by(each).map(|i| Wiped(other.own.slice_lanes(0..each.min(lanes - i)))).collect();
+        if !parts.is_empty() {
+            self.own.xor_assign(&Wiped(Bits::concat_lanes(&parts.iter().map(|part| &**part).collect::<Vec<_>>())));
+        }
+        self.change(other, |into, from| {
+            charge(into.len());
+            if from.is_shape() {
+                *into = Blocks::shape(into.len());
+                return;
+            }
+            into.as_mut_slice().chunks_mut(each).for_each(|into| add(into, from.as_slice()));
+        });
+    }
 }
 
 /// Zeros of the form of blocks.
@@ -355,8 +429,8 @@ fn all_ones_if(bit: u64) -> u128 {
 }
 
 /// Changes each block by its bit, row after row: 0, or all ones.
-fn each_chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
-    let rows = blocks.as_mut_slice().chunks_mut(bits.lanes().max(1));
+fn each_chosen(blocks: &mut [u128], bits: &Bits, change: impl Fn(&mut u128, u128)) {
+    let rows = blocks.chunks_mut(bits.lanes().max(1)).take(bits.rows());
     for (row, blocks) in rows.enumerate() {
         for (blocks, &word) in blocks.chunks_mut(64).zip(bits.words_of(row)) {
             for (i, block) in blocks.iter_mut().enumerate() {
@@ -376,12 +450,21 @@ pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
     chosen(blocks, bits, |into, bit| *into ^= block & bit);
 }
 
+/// The same for blocks from a place on.
+fn xor_chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, block: u128) {
+    chosen_from(blocks, start, bits, |into, bit| *into ^= block & bit);
+}
+
 /// Changes blocks by a bit each; of what is only a shape a shape is left.
 fn chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
-    charge(blocks.len());
-    match bits.is_shape() {
+    chosen_from(blocks, 0, bits, change);
+}
+
+fn chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, change: impl Fn(&mut u128, u128)) {
+    charge(bits.rows() * bits.lanes());
+    match bits.is_shape() || blocks.is_shape() {
         true => *blocks = Blocks::shape(blocks.len()),
-        false => each_chosen(blocks, bits, change),
+        false => each_chosen(&mut blocks.as_mut_slice()[start..], bits, change),
     }
 }
 
