@@ -27,7 +27,7 @@ use crate::bits::TaggedBits;
 use crate::forms::SharedBits;
 use crate::party::Spdz2k;
 use crate::shared::Shared;
-use crate::stock::Material;
+use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
 /// Bits that are made together.
@@ -64,6 +64,18 @@ struct Summed {
 }
 
 impl Spdz2k {
+    /// How many triples of bits, with MACs, one of a kind takes.
+    pub(crate) fn bit_triples_of(&self, kind: &Kind) -> usize {
+        let adders = self.keys.parties - 1;
+        match *kind {
+            Kind::BitTriple => 1,
+            Kind::EdaBit { bits, ring, cut } => adders * ands(bits as usize, cut > 0 || ring > bits),
+            Kind::ComparisonMask { bits, pairs } => adders * ands(bits as usize, false) + pairs as usize,
+            Kind::TruncMask { bits, .. } => adders * ands(bits as usize, false),
+            _ => 0,
+        }
+    }
+
     /// Random elements of Z_2^width over a ring, with their bits, and shifted right by `cut` where that is not 0.
     pub(crate) async fn make_edabits(
         &self,
@@ -205,7 +217,7 @@ impl Spdz2k {
     /// Steps 2 and 3, for two numbers. Triples for both are made together.
     async fn add_bits(&self, ctx: &Ctx, [x, y]: [&SharedBits; 2], wanted: Wanted<'_>) -> Result<Sum> {
         let (width, lanes) = x.shape();
-        let ands = if wanted.carries.contains(&(width as u32)) { width } else { width - 1 };
+        let ands = ands(width, wanted.carries.contains(&(width as u32)));
         let made = self.bit_triples(ctx, (ands + wanted.pairs) * lanes).await?;
         let part = |rows: Range<usize>| {
             let lanes = LinearBits::Lanes(rows.start * lanes..rows.end * lanes);
@@ -275,6 +287,11 @@ impl Summed {
         let beyond = out.linear(&Linear::Shl(width - cut));
         self.weighed(lanes, cut..width).zip(into, Vector::add_assign).zip(&beyond, Vector::sub_assign)
     }
+}
+
+/// ANDs of an addition, with the carry out of the top or without.
+fn ands(width: usize, carries_out: bool) -> usize {
+    if carries_out { width } else { width - 1 }
 }
 
 /// Parts of one layout, one after the other.

@@ -6,6 +6,7 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Misuse, Result, Stock, Stocks};
 use quorate_ring::Ring;
 
+use crate::bittriple::Ahead;
 use crate::check::Unchecked;
 #[cfg(feature = "testing")]
 use crate::dealer::Dealer;
@@ -20,6 +21,7 @@ pub struct Spdz2k {
     pub(crate) keys: Keys,
     pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
     pub(crate) unchecked: RefCell<Unchecked>,
+    pub(crate) ahead: RefCell<Ahead>,
     /// Who makes correlations in a test that is not about them.
     #[cfg(feature = "testing")]
     pub(crate) dealer: Option<Dealer>,
@@ -47,11 +49,12 @@ impl Spdz2k {
     }
 
     pub(crate) fn with(keys: Keys) -> Spdz2k {
-        let (stock, unchecked) = Default::default();
+        let (stock, unchecked, ahead) = Default::default();
         Spdz2k {
             keys,
             stock,
             unchecked,
+            ahead,
             #[cfg(feature = "testing")]
             dealer: None,
             #[cfg(feature = "testing")]

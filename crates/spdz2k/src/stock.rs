@@ -202,17 +202,33 @@ impl Stocks for Spdz2k {
     async fn make_all(&self, ctx: &Ctx, demand: Demand<Kind>) -> Result<()> {
         self.stock.clear();
         let kinds: Vec<(Kind, usize)> = demand.totals().iter().map(|(kind, &len)| (kind.clone(), len)).collect();
-        let mut made = Vec::new();
-        for (kind, len) in kinds {
-            let material = self.make(ctx, &kind, len).await?;
-            made.push((kind, material));
-        }
+        let make = async || {
+            let mut made = Vec::new();
+            for (kind, len) in kinds.clone() {
+                let material = self.make(ctx, &kind, len).await?;
+                made.push((kind, material));
+            }
+            Ok(made)
+        };
+        let triples = match self.is_dealt() {
+            true => 0,
+            false => kinds.iter().map(|(kind, len)| len * self.bit_triples_of(kind)).sum(),
+        };
+        let made = self.with_triples_ahead(ctx, triples, make).await?;
         self.stock.fill(demand, made.into_iter().collect());
         Ok(())
     }
 }
 
 impl Spdz2k {
+    /// Whether all correlations come from a dealer, in tests.
+    fn is_dealt(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return self.dealer.is_some();
+        #[cfg(not(feature = "testing"))]
+        false
+    }
+
     /// A random element that its owner knows.
     pub(crate) async fn mask(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<Tagged> {
         let [mask] = self.draw(ctx, Kind::Mask { owner, bits: ring.bits() }, len).await?.into_vectors()?;
