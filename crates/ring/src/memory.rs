@@ -1,6 +1,6 @@
 //! Memory of long vectors. A page that the system has to give takes about as long as a thousand additions of words, so
-//! that long vectors take large pages, where the process has the allocator [`Careful`], and shorter ones the memory that
-//! others of their length have left. What cannot be had ends the work in good order (see [`guarded`]).
+//! that long vectors take large pages, where the process has the allocator [`Careful`], and shorter ones the memory
+//! that others of their length have left. What cannot be had ends the work in good order (see [`guarded`]).
 
 pub use crate::shortage::{Careful, OutOfMemory, guarded, keep_reserve};
 

@@ -2,8 +2,8 @@
 //!
 //! **Source**: Nielsen et al. 2012 (TinyOT, ePrint 2011/091), with the combination of Wang, Ranellucci, Katz 2017
 //! (ePrint 2017/030). **Deviation**: buckets of two sizes, so that a larger batch always takes less for each AND; the
-//! argument is in docs/security/spdz2k.md. **Model**: malicious, all but one. **Notation**: N buckets of B, some of them
-//! of B + 1; leaky ANDs x_j, y_j, z_j of a bucket.
+//! argument is in docs/security/spdz2k.md. **Model**: malicious, all but one. **Notation**: N buckets of B, some of
+//! them of B + 1; leaky ANDs x_j, y_j, z_j of a bucket.
 //!
 //! | step | rounds, n = 2 | n > 2 | what |
 //! |---|---|---|---|
@@ -11,9 +11,9 @@
 //! | 2 | 2 | 2 | toss which go into which bucket |
 //! | 3 | 2 | 2 | open e_j = y_0 + y_j; x = sum x_j, y = y_0, z = z_0 + sum (z_j + e_j x_j) |
 //!
-//! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, and M leaky
-//! ANDs in all that is at most the sum over the buckets, of B or B + 1, of C(l, B) / C(M, B) 2^-l; the sizes are such
-//! that this is at most 2^-sg' for every l.
+//! A factor x leaks only if all of its bucket leak. For l cheats, each of which passes with probability 1/2, and M
+//! leaky ANDs in all that is at most the sum over the buckets, of B or B + 1, of C(l, B) / C(M, B) 2^-l; the sizes are
+//! such that this is at most 2^-sg' for every l.
 
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Bits;

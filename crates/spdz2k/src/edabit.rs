@@ -1,22 +1,23 @@
 //! Random numbers over Z_2^k with their bits: sums of numbers that one party knows each.
 //!
 //! **Source**: Escudero et al. 2020 (edaBits, ePrint 2020/338): private numbers are cut and chosen
-//! ([`crate::privateedabit`]) where a number of k bits and its bits are all that is wanted, and that takes less.
-//! Otherwise ours (docs/security/spdz2k.md): bits that are proven over Z_2^k ([`crate::proved`]) are the number, too,
-//! and whatever else they weigh together. **Notation**: r^i the number of P_i, of w bits; c_j the carry into bit j of a
-//! sum.
+//! ([`crate::privateedabit`], [`crate::shorter`]) where that takes less. Otherwise ours (docs/security/spdz2k.md): bits
+//! that are proven over Z_2^k ([`crate::proved`]) are the number, too, and whatever else they weigh together.
+//! **Notation**: r^i the number of P_i, of w bits; c_j the carry into bit j of a sum.
 //!
 //! | step | rounds | what |
 //! |---|---|---|
-//! | 1 | 13; 18 if n > 2 | a number of every party, by cut and choose |
+//! | 1 | 13, 18 if n > 2; 1 more where bits are opened | a number of every party, by cut and choose |
 //! | | 22; 32 if n > 2 | or w proven bits of every party; with MACs, too, where bits have them (`link`) |
-//! | 2 | w - 1 for each party but one, 1 more for a carry out | add the numbers up, bit by bit: an AND for each |
+//! | 2 | w - 1; 1 more for a carry out | add the numbers up, bit by bit: n - 1 ANDs side by side |
 //! | 3 | 1 | products of neighbouring bits of the sum, where they are wanted: an AND for each |
 //! | 4 | 1 | carries that are wanted become elements, with a daBit each |
 //! | 5 | 9 | check what was opened |
 //!
-//! r = sum of all r^i - 2^w (all carries out of the top); shifted right by d, it is the sum of all r^i shifted, + all
-//! carries into bit d, - 2^(w-d) (all carries out of the top).
+//! r = sum of all r^i - 2^w (all carries out of the top). Its bits from d to e, as a number, are the sum of those of
+//! all r^i, + all carries into bit d, - 2^(e-d) (all carries into bit e).
+//!
+//! Bit j of a sum is local once the carries into it are there, so all n - 1 additions go on together.
 
 use std::ops::Range;
 
@@ -31,47 +32,90 @@ use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
 /// Bits that are made together.
-const BATCH: usize = 1 << 17;
+pub(crate) const BATCH: usize = 1 << 17;
 
-/// What is wanted of sums beside their bits.
-#[derive(Clone, Copy, Default)]
-struct Wanted<'w> {
-    /// Positions: the carries into them.
-    carries: &'w [u32],
+/// What is wanted: numbers of w bits over Z_2^k, and what goes with them.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub width: u32,
+    pub ring: Ring,
+    /// From which bit to which they are wanted by themselves, too, as numbers.
+    pub part: Option<[u32; 2]>,
     /// How many of the lowest pairs of neighbouring bits: their products.
-    pairs: usize,
+    pub pairs: usize,
 }
 
-/// Two numbers added up.
+impl Wanted {
+    /// Numbers and their bits.
+    fn new(width: u32, ring: Ring) -> Wanted {
+        Wanted { width, ring, part: None, pairs: 0 }
+    }
+
+    /// EdaBits, cut where that is not 0.
+    fn edabits(width: u32, ring: Ring, cut: u32) -> Wanted {
+        Wanted { part: (cut > 0).then_some([cut, width]), ..Wanted::new(width, ring) }
+    }
+
+    /// Masks for truncation.
+    fn trunc_masks(ring: Ring, cut: u32) -> Wanted {
+        Wanted { part: Some([cut, ring.bits() - 1]), ..Wanted::new(ring.bits(), ring) }
+    }
+
+    /// The positions into which carries become elements.
+    fn carries(&self) -> Vec<u32> {
+        match self.part {
+            Some(part) => part.to_vec(),
+            None => {
+                if self.ring.bits() > self.width {
+                    vec![self.width]
+                } else {
+                    vec![]
+                }
+            }
+        }
+    }
+
+    /// ANDs of an addition: carries out of the top count where they are wanted.
+    fn ands(&self) -> usize {
+        if self.carries().contains(&self.width) { self.width as usize } else { self.width as usize - 1 }
+    }
+}
+
+/// A number of one party in each lane, as elements, and its bits in the form of the session's.
+pub(crate) struct Own {
+    pub value: Tagged,
+    /// The part that is wanted.
+    pub part: Option<Tagged>,
+    pub bits: SharedBits,
+}
+
+/// Numbers of all parties added up.
+struct Summed {
+    value: Tagged,
+    part: Option<Tagged>,
+    /// A row for each position.
+    bits: SharedBits,
+    /// A row for each pair.
+    products: Option<SharedBits>,
+}
+
+/// The same of their bits alone.
 struct Sum {
     bits: SharedBits,
-    /// Carries that are wanted.
+    /// By position, of all additions in one row, one after the other.
     carries: Vec<SharedBits>,
-    /// Products that are wanted, a row for each pair.
     products: Option<SharedBits>,
-}
-
-/// Numbers of all parties, and their sums modulo 2^w.
-struct Summed {
-    /// By party: its bits as elements, row after row; or its numbers, where no other weights are asked for.
-    own: Vec<Tagged>,
-    /// Bits of the sums, a row for each position.
-    bits: SharedBits,
-    /// Products of the sums' bits, where they are wanted.
-    products: Option<SharedBits>,
-    /// For each position that was asked for, what all carries into it add up to.
-    carries: Vec<Tagged>,
 }
 
 impl Spdz2k {
     /// How many triples of bits, with MACs, one of a kind takes.
     pub(crate) fn bit_triples_of(&self, kind: &Kind) -> usize {
-        let adders = self.keys.parties - 1;
+        let of = |wanted: Wanted| (self.keys.parties - 1) * wanted.ands();
         match *kind {
             Kind::BitTriple => 1,
-            Kind::EdaBit { bits, ring, cut } => adders * ands(bits as usize, cut > 0 || ring > bits),
-            Kind::ComparisonMask { bits, pairs } => adders * ands(bits as usize, false) + pairs as usize,
-            Kind::TruncMask { bits, .. } => adders * ands(bits as usize, false),
+            Kind::EdaBit { bits, ring, cut } => of(Wanted::edabits(bits, Ring::of(ring), cut)),
+            Kind::ComparisonMask { bits, pairs } => of(Wanted::new(bits, Ring::of(bits))) + pairs as usize,
+            Kind::TruncMask { bits, cut } => of(Wanted::trunc_masks(Ring::of(bits), cut)),
             _ => 0,
         }
     }
@@ -84,28 +128,15 @@ impl Spdz2k {
         cut: u32,
         len: usize,
     ) -> Result<Material> {
-        let carries: &[u32] = match (cut, ring.bits() > width) {
-            (0, false) => &[],
-            (0, true) => &[width],
-            _ => &[cut, width],
-        };
+        let wanted = Wanted::edabits(width, ring, cut);
         let mut parts = vec![Material {
             vectors: vec![self.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
             bits: vec![self.blank_bits(ctx.is_dry(), (width as usize, 0))],
         }];
-        let most = (BATCH / width as usize).max(1);
-        for start in (0..len).step_by(most) {
-            let lanes = most.min(len - start);
-            let wanted = Wanted { carries, ..Wanted::default() };
-            let summed = self.sum_numbers(ctx, (width, ring), wanted, lanes).await?;
+        for lanes in self.batches(&wanted, len) {
+            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, lanes).await?;
             self.check_made(ctx).await?;
-            let mut value = summed.weighed(lanes, 0..width);
-            if let (Some(top), true) = (summed.carries.last(), ring.bits() > width) {
-                value = value.zip(&top.linear(&Linear::Shl(width)), Vector::sub_assign);
-            }
-            let shifted = (cut > 0).then(|| summed.shifted(lanes, (cut, width)));
-            let vectors = [value].into_iter().chain(shifted).collect();
-            parts.push(Material { vectors, bits: vec![summed.bits] });
+            parts.push(Material { vectors: [value].into_iter().chain(part).collect(), bits: vec![bits] });
         }
         Ok(joined(&parts))
     }
@@ -119,20 +150,14 @@ impl Spdz2k {
         len: usize,
     ) -> Result<Material> {
         let (k, dry) = (ring.bits(), ctx.is_dry());
+        let wanted = Wanted { pairs, ..Wanted::new(k, ring) };
         let blank = |rows: usize| self.blank_bits(dry, (rows, 0));
         let vectors = vec![self.blank(dry, (ring, 0))];
         let mut parts = vec![Material { vectors, bits: vec![blank(k as usize), blank(pairs)] }];
-        let most = (BATCH / k as usize).max(1);
-        for start in (0..len).step_by(most) {
-            let lanes = most.min(len - start);
-            let wanted = Wanted { pairs, ..Wanted::default() };
-            let summed = self.sum_numbers(ctx, (k, ring), wanted, lanes).await?;
+        for lanes in self.batches(&wanted, len) {
+            let Summed { value, bits, products, .. } = self.sum_numbers(ctx, &wanted, lanes).await?;
             self.check_made(ctx).await?;
-            let value = summed.weighed(lanes, 0..k);
-            parts.push(Material {
-                vectors: vec![value],
-                bits: [summed.bits].into_iter().chain(summed.products).collect(),
-            });
+            parts.push(Material { vectors: vec![value], bits: [bits].into_iter().chain(products).collect() });
         }
         Ok(joined(&parts))
     }
@@ -140,65 +165,70 @@ impl Spdz2k {
     /// Random elements r of Z_2^k, what their lower k - 1 bits shifted right by `cut` are, and their top bits modulo
     /// 2^(cut+1).
     pub(crate) async fn make_trunc_masks(&self, ctx: &Ctx, ring: Ring, cut: u32, len: usize) -> Result<Material> {
-        let (k, top_ring) = (ring.bits(), Ring::of(cut + 1));
+        let (wanted, top_ring) = (Wanted::trunc_masks(ring, cut), Ring::of(cut + 1));
         let blank = |ring| self.blank(ctx.is_dry(), (ring, 0));
         let mut parts = vec![Material { vectors: vec![blank(ring), blank(ring), blank(top_ring)], bits: vec![] }];
-        let most = (BATCH / k as usize).max(1);
-        for start in (0..len).step_by(most) {
-            let lanes = most.min(len - start);
-            let wanted = Wanted { carries: &[cut, k - 1], ..Wanted::default() };
-            let summed = self.sum_numbers(ctx, (k, ring), wanted, lanes).await?;
-            let top = self.bits_to_elements(ctx, &summed.bits.row(k as usize - 1), top_ring).await?;
+        for lanes in self.batches(&wanted, len) {
+            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, lanes).await?;
+            let top = self.bits_to_elements(ctx, &bits.row(ring.bits() as usize - 1), top_ring).await?;
             self.check_made(ctx).await?;
-            let vectors = vec![summed.weighed(lanes, 0..k), summed.shifted(lanes, (cut, k - 1)), top];
-            parts.push(Material { vectors, bits: vec![] });
+            parts.push(Material { vectors: [value].into_iter().chain(part).chain([top]).collect(), bits: vec![] });
         }
         Ok(joined(&parts))
     }
 
-    /// All steps but the check.
-    async fn sum_numbers(
-        &self,
-        ctx: &Ctx,
-        (width, ring): (u32, Ring),
-        wanted: Wanted<'_>,
-        lanes: usize,
-    ) -> Result<Summed> {
-        let sizes = self.cut_and_choose((width, ring), lanes).filter(|_| wanted.carries.is_empty());
-        let (own, numbers) = match sizes {
-            Some(sizes) => self.chosen_numbers(ctx, ring, sizes).await?,
-            None => self.proven_numbers(ctx, ring, (width as usize, lanes)).await?,
+    /// How many are made at a time.
+    fn batches(&self, wanted: &Wanted, len: usize) -> impl Iterator<Item = usize> + use<> {
+        let of_bits = |bits: usize| (BATCH / bits).max(1);
+        let chosen = of_bits(wanted.ring.bits() as usize);
+        let most = match self.cut_and_choose(wanted, chosen.min(len)) {
+            Some(_) => chosen,
+            None => of_bits(wanted.width as usize),
         };
-        let (adders, positions) = (own.len() - 1, wanted.carries.len());
-        let (mut bits, mut products, mut carries) = (numbers[0].clone(), None, vec![Vec::new(); positions]);
-        for (i, number) in numbers[1..].iter().enumerate() {
-            // Products are those of the last sum's bits.
-            let pairs = if i + 1 == adders { wanted.pairs } else { 0 };
-            let sum = self.add_bits(ctx, [&bits, number], Wanted { pairs, ..wanted }).await?;
-            (bits, products) = (sum.bits, sum.products);
-            carries.iter_mut().zip(sum.carries).for_each(|(all, carry)| all.push(carry));
-        }
-        let none = self.blank_bits(ctx.is_dry(), (1, 0));
-        let all = SharedBits::concat_lanes(&carries.iter().flatten().chain([&none]).collect::<Vec<_>>());
-        let all = match wanted.carries.is_empty() {
-            true => self.nothing(ctx, ring),
-            false => self.bits_to_elements(ctx, &all, ring).await?,
-        };
-        let each = |i: usize| all.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
-        let sum = |first: usize| (1..adders).fold(each(first), |sum, i| sum.zip(&each(first + i), Vector::add_assign));
-        Ok(Summed { own, bits, products, carries: (0..positions).map(|i| sum(i * adders)).collect() })
+        (0..len).step_by(most).map(move |start| most.min(len - start))
     }
 
-    /// Step 1: by owner, bits as elements, row after row, and in the form of the session's bits.
-    async fn proven_numbers(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        (width, lanes): (usize, usize),
-    ) -> Result<(Vec<Tagged>, Vec<SharedBits>)> {
-        let own = self.keys.own_bits(ctx, ring, width * lanes).await?;
-        let numbers = self.bits_by_owner(ctx, &own, (width, lanes)).await?;
-        Ok((own.iter().map(|shared| Tagged::of(ring, shared)).collect(), numbers))
+    /// All steps but the check.
+    async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, lanes: usize) -> Result<Summed> {
+        let own = match self.cut_and_choose(wanted, lanes) {
+            Some(sizes) => self.chosen_parts(ctx, wanted, sizes).await?,
+            None => self.proven_numbers(ctx, wanted, lanes).await?,
+        };
+        let all = |of: fn(&Own) -> Option<&Tagged>| {
+            let mut all = own.iter().filter_map(of);
+            let first = all.next().cloned();
+            first.map(|first| all.fold(first, |sum, own| sum.zip(own, Vector::add_assign)))
+        };
+        let (value, part) = (all(|own| Some(&own.value)), all(|own| own.part.as_ref()));
+        let numbers: Vec<&SharedBits> = own.iter().map(|own| &own.bits).collect();
+        let Sum { bits, carries, products } = self.add_bits(ctx, &numbers, wanted).await?;
+        let carries = self.carries_as_elements(ctx, &carries, (wanted.ring, lanes)).await?;
+        let beyond = |sum: Tagged, bits: u32, carry: Option<&Tagged>| match carry {
+            Some(carry) => sum.zip(&carry.linear(&Linear::Shl(bits)), Vector::sub_assign),
+            None => sum,
+        };
+        let top = carries.last().filter(|_| wanted.ring.bits() > wanted.width);
+        let value = beyond(value.unwrap_or_else(|| self.nothing(ctx, wanted.ring)), wanted.width, top);
+        let part = part
+            .zip(wanted.part)
+            .map(|(part, [from, to])| beyond(part.zip(&carries[0], Vector::add_assign), to - from, carries.last()));
+        Ok(Summed { value, part, bits, products })
+    }
+
+    /// Step 1: by owner.
+    async fn proven_numbers(&self, ctx: &Ctx, wanted: &Wanted, lanes: usize) -> Result<Vec<Own>> {
+        let &Wanted { width, ring, part, .. } = wanted;
+        let own = self.keys.own_bits(ctx, ring, width as usize * lanes).await?;
+        let numbers = self.bits_by_owner(ctx, &own, (width as usize, lanes)).await?;
+        let weighed = |own: &Tagged, [from, to]: [u32; 2]| {
+            let rows = Linear::Slice(from as usize * lanes..to as usize * lanes);
+            own.linear(&rows).linear(&Linear::Weigh { rows: (to - from) as usize, signed: false })
+        };
+        let number = |(own, bits): (&Shared, SharedBits)| {
+            let own = Tagged::of(ring, own);
+            Own { value: weighed(&own, [0, width]), part: part.map(|part| weighed(&own, part)), bits }
+        };
+        Ok(own.iter().zip(numbers).map(number).collect())
     }
 
     /// The proven bits of every party, in rows, in the form of the session's bits.
@@ -214,38 +244,71 @@ impl Spdz2k {
         Ok(own.iter().map(|own| SharedBits::elements(as_bits(own))).collect())
     }
 
-    /// Steps 2 and 3, for two numbers. Triples for both are made together.
-    async fn add_bits(&self, ctx: &Ctx, [x, y]: [&SharedBits; 2], wanted: Wanted<'_>) -> Result<Sum> {
-        let (width, lanes) = x.shape();
-        let ands = ands(width, wanted.carries.contains(&(width as u32)));
-        let made = self.bit_triples(ctx, (ands + wanted.pairs) * lanes).await?;
-        let part = |rows: Range<usize>| {
+    /// Steps 2 and 3. All triples are made together.
+    async fn add_bits(&self, ctx: &Ctx, numbers: &[&SharedBits], wanted: &Wanted) -> Result<Sum> {
+        let (width, lanes) = numbers[0].shape();
+        let (adders, ands, carries_to) = (numbers.len() - 1, wanted.ands(), wanted.carries());
+        let made = self.bit_triples(ctx, (adders * ands + wanted.pairs) * lanes).await?;
+        let triples = |rows: Range<usize>| {
             let lanes = LinearBits::Lanes(rows.start * lanes..rows.end * lanes);
             made.each_ref().map(|part| part.linear(&lanes))
         };
-        let mut carry = self.blank_bits(ctx.is_dry(), (1, lanes));
+        // A row for each addition.
+        let mut carry = self.blank_bits(ctx.is_dry(), (adders, lanes));
         let (mut sums, mut carries) = (Vec::new(), Vec::new());
         for i in 0..width {
-            if wanted.carries.contains(&(i as u32)) {
-                carries.push(carry.clone());
+            if carries_to.contains(&(i as u32)) {
+                carries.push(carry.linear(&LinearBits::SideBySide));
             }
-            let (x, y) = (x.row(i), y.row(i));
-            sums.push(x.xor(&y).xor(&carry));
+            let ([x, y], sum) = self.operands(numbers, &carry, i);
+            sums.push(sum);
             if i < ands {
                 // The carry out is x where x = y, and the carry in elsewhere.
                 let both = [&x.xor(&y), &x.xor(&carry)];
-                carry = x.xor(&self.multiply_bits_with(ctx, both, part(i..i + 1)).await?);
+                carry = x.xor(&self.multiply_bits_with(ctx, both, triples(adders * i..adders * (i + 1))).await?);
             }
         }
         if ands == width {
-            carries.push(carry);
+            carries.push(carry.linear(&LinearBits::SideBySide));
         }
         let bits = SharedBits::concat_rows(&sums.iter().collect::<Vec<_>>());
         let products = match wanted.pairs {
             0 => None,
-            pairs => Some(self.products_of_neighbours(ctx, &bits, pairs, part(ands..ands + pairs)).await?),
+            pairs => {
+                let triples = triples(adders * ands..adders * ands + pairs);
+                Some(self.products_of_neighbours(ctx, &bits, pairs, triples).await?)
+            }
         };
         Ok(Sum { bits, carries, products })
+    }
+
+    /// Bits of one position: what all additions add up, a row for each, and what comes out of the last one.
+    fn operands(&self, numbers: &[&SharedBits], carry: &SharedBits, i: usize) -> ([SharedBits; 2], SharedBits) {
+        let others: Vec<SharedBits> = numbers[1..].iter().map(|number| number.row(i)).collect();
+        let (mut sum, mut sums) = (numbers[0].row(i), Vec::new());
+        for (adder, other) in others.iter().enumerate() {
+            let next = sum.xor(other).xor(&carry.row(adder));
+            sums.push(std::mem::replace(&mut sum, next));
+        }
+        let rows = |all: &[SharedBits]| SharedBits::concat_rows(&all.iter().collect::<Vec<_>>());
+        ([rows(&sums), rows(&others)], sum)
+    }
+
+    /// Step 4: by position, the sums over all additions.
+    async fn carries_as_elements(
+        &self,
+        ctx: &Ctx,
+        carries: &[SharedBits],
+        (ring, lanes): (Ring, usize),
+    ) -> Result<Vec<Tagged>> {
+        if carries.is_empty() {
+            return Ok(vec![]);
+        }
+        let all = SharedBits::concat_lanes(&carries.iter().collect::<Vec<_>>());
+        let (elements, adders) = (self.bits_to_elements(ctx, &all, ring).await?, self.keys.parties - 1);
+        let each = |i: usize| elements.linear(&Linear::Slice(i * lanes..(i + 1) * lanes));
+        let sum = |first: usize| (1..adders).fold(each(first), |sum, i| sum.zip(&each(first + i), Vector::add_assign));
+        Ok((0..carries.len()).map(|i| sum(i * adders)).collect())
     }
 
     /// Step 3, with a triple for each pair.
@@ -268,30 +331,6 @@ impl Spdz2k {
         let dabits = self.make_dabits(ctx, ring, x.shape().1).await?;
         self.bits_below_masks(ctx, x, &dabits).await
     }
-}
-
-impl Summed {
-    /// What the bits of all numbers in this range weigh together.
-    fn weighed(&self, lanes: usize, range: std::ops::Range<u32>) -> Tagged {
-        // Numbers are in one row.
-        let range = if self.own[0].shape().1 == lanes { 0..1 } else { range };
-        let rows = range.len();
-        let part = Linear::Slice(range.start as usize * lanes..range.end as usize * lanes);
-        let each = |own: &Tagged| own.linear(&part).linear(&Linear::Weigh { rows, signed: false });
-        self.own[1..].iter().fold(each(&self.own[0]), |sum, own| sum.zip(&each(own), Vector::add_assign))
-    }
-
-    /// The lowest `width` bits of the sums, shifted right by `cut`: carries into both are there.
-    fn shifted(&self, lanes: usize, (cut, width): (u32, u32)) -> Tagged {
-        let [into, out] = [&self.carries[0], &self.carries[1]];
-        let beyond = out.linear(&Linear::Shl(width - cut));
-        self.weighed(lanes, cut..width).zip(into, Vector::add_assign).zip(&beyond, Vector::sub_assign)
-    }
-}
-
-/// ANDs of an addition, with the carry out of the top or without.
-fn ands(width: usize, carries_out: bool) -> usize {
-    if carries_out { width } else { width - 1 }
 }
 
 /// Parts of one layout, one after the other.

@@ -26,6 +26,7 @@
 //! | bits with MACs that are elements, too | `link` | 28; 41 if n > 2 | |
 //! | bits of one party, proven | `proved` | 7 | |
 //! | numbers of one party with their bits, by cut and choose | `privateedabit`, `quicksilver` | 13; 18 if n > 2 | |
+//! | the same of fewer bits than their ring has, or in parts | `shorter` | 1 more | |
 //! | edaBits, comparison masks, truncation masks | `edabit` | | |
 //!
 //! The argument for its security is docs/security/spdz2k.md.
@@ -53,6 +54,7 @@ mod leaky_triple;
 mod link;
 mod macs;
 mod make;
+mod members;
 mod mul;
 mod onesided;
 mod open;
@@ -68,6 +70,7 @@ mod randbit;
 mod sacrifice;
 mod shared;
 mod sharing;
+mod shorter;
 mod shuffle;
 mod stock;
 mod tagged;

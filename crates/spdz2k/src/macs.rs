@@ -3,7 +3,7 @@
 //! **Notation** as in [`crate::tinyot`]: a bit is the xor of all parties' own bits; for its own bit a party has a MAC M
 //! under the Delta of each peer, and that peer the key K = M xor bit Delta. MACs and keys lie row after row.
 
-use quorate_engine::{LinearBits, Positions, RowStep, UpdateBits};
+use quorate_engine::{LinearBits, RowStep, UpdateBits};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Wiped, meter};
 use zeroize::Zeroize;
@@ -61,7 +61,7 @@ impl MacBits {
     }
 
     /// What a map makes of all MACs and keys.
-    fn each(&self, map: impl Fn(&Blocks) -> Blocks) -> Vec<WithPeer> {
+    pub fn each(&self, map: impl Fn(&Blocks) -> Blocks) -> Vec<WithPeer> {
         self.peers.iter().map(|peer| WithPeer { macs: map(&peer.macs), keys: map(&peer.keys) }).collect()
     }
 
@@ -77,7 +77,7 @@ impl MacBits {
     }
 
     /// Changes all MACs and keys by those of others.
-    fn change(&mut self, other: &MacBits, change: impl Fn(&mut Blocks, &Blocks)) {
+    pub fn change(&mut self, other: &MacBits, change: impl Fn(&mut Blocks, &Blocks)) {
         for (into, from) in self.peers.iter_mut().zip(&other.peers) {
             into.both_mut().into_iter().zip(from.both()).for_each(|(into, from)| change(into, from));
         }
@@ -244,80 +244,6 @@ impl MacBits {
         }
         self
     }
-
-    /// The same in place, for the bits from a place on, of one row.
-    pub fn flip(&mut self, start: usize, by: &Bits, (first, delta): (bool, u128)) {
-        match (first, self.peers.first_mut()) {
-            (false, Some(party_0)) => xor_chosen_from(&mut party_0.keys, start, by, delta),
-            _ => {
-                let rest = self.own.lanes() - start - by.lanes();
-                let none = |lanes| if by.is_shape() { Bits::shape(1, lanes) } else { Bits::zeros(1, lanes) };
-                self.own.xor_assign(&Bits::concat_lanes(&[&none(start), by, &none(rest)]));
-            }
-        }
-    }
-
-    /// Those of one row at these places, counted from one.
-    pub fn gathered(&self, start: usize, places: &[u32]) -> MacBits {
-        let blocks = |blocks: &Blocks| {
-            if blocks.is_shape() {
-                return shape_of(places.len());
-            }
-            charge(places.len());
-            let from = &blocks.as_slice()[start..];
-            Blocks::new(places.iter().map(|&place| from[place as usize]).collect())
-        };
-        MacBits { own: self.own_at(start, places), peers: self.each(blocks) }
-    }
-
-    /// A party's own of one row at these places, counted from one.
-    fn own_at(&self, start: usize, places: &[u32]) -> Wiped<Bits> {
-        let own = Wiped(self.own.slice_lanes(start..self.own.lanes()));
-        Wiped(LinearBits::GatherLanes(Positions::Given(places)).apply(&own))
-    }
-
-    /// Adds to the first bits, of one row, others at these places, counted from one: those that public bits choose.
-    pub fn add_gathered(&mut self, (other, start): (&MacBits, usize), places: &[u32], chosen: Option<&Bits>) {
-        let mut own = other.own_at(start, places);
-        if let Some(chosen) = chosen {
-            own.and_assign(chosen);
-        }
-        let rest = self.own.lanes() - places.len();
-        let none = if own.is_shape() { Bits::shape(1, rest) } else { Bits::zeros(1, rest) };
-        self.own.xor_assign(&Wiped(Bits::concat_lanes(&[&own, &none])));
-        self.change(other, |into, from| {
-            charge_sum(places.len());
-            if from.is_shape() || chosen.is_some_and(Bits::is_shape) {
-                *into = Blocks::shape(into.len());
-                return;
-            }
-            let from = &from.as_slice()[start..];
-            for (i, (into, places)) in into.as_mut_slice().chunks_mut(64).zip(places.chunks(64)).enumerate() {
-                let word = chosen.map_or(u64::MAX, |chosen| chosen.words_of(0)[i]);
-                for (i, (into, &place)) in into.iter_mut().zip(places).enumerate() {
-                    *into ^= from[place as usize] & all_ones_if(word >> i & 1);
-                }
-            }
-        });
-    }
-
-    /// Adds others to as many bits after as many bits, of one row; the last may be fewer.
-    pub fn add_to_each(&mut self, other: &MacBits) {
-        let (lanes, each) = (self.own.lanes(), other.own.lanes().max(1));
-        let parts: Vec<Wiped<Bits>> =
-            (0..lanes).step_by(each).map(|i| Wiped(other.own.slice_lanes(0..each.min(lanes - i)))).collect();
-        if !parts.is_empty() {
-            self.own.xor_assign(&Wiped(Bits::concat_lanes(&parts.iter().map(|part| &**part).collect::<Vec<_>>())));
-        }
-        self.change(other, |into, from| {
-            charge(into.len());
-            if from.is_shape() {
-                *into = Blocks::shape(into.len());
-                return;
-            }
-            into.as_mut_slice().chunks_mut(each).for_each(|into| add(into, from.as_slice()));
-        });
-    }
 }
 
 /// Zeros of the form of blocks.
@@ -419,12 +345,12 @@ fn changed(
     }
 }
 
-fn add(into: &mut [u128], from: &[u128]) {
+pub(crate) fn add(into: &mut [u128], from: &[u128]) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
 }
 
 /// All ones for 1, 0 for 0.
-fn all_ones_if(bit: u64) -> u128 {
+pub(crate) fn all_ones_if(bit: u64) -> u128 {
     0u128.wrapping_sub(bit.into())
 }
 
@@ -450,17 +376,13 @@ pub(crate) fn xor_chosen(blocks: &mut Blocks, bits: &Bits, block: u128) {
     chosen(blocks, bits, |into, bit| *into ^= block & bit);
 }
 
-/// The same for blocks from a place on.
-fn xor_chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, block: u128) {
-    chosen_from(blocks, start, bits, |into, bit| *into ^= block & bit);
-}
-
 /// Changes blocks by a bit each; of what is only a shape a shape is left.
 fn chosen(blocks: &mut Blocks, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     chosen_from(blocks, 0, bits, change);
 }
 
-fn chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, change: impl Fn(&mut u128, u128)) {
+/// The same for blocks from a place on.
+pub(crate) fn chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, change: impl Fn(&mut u128, u128)) {
     charge(bits.rows() * bits.lanes());
     match bits.is_shape() || blocks.is_shape() {
         true => *blocks = Blocks::shape(blocks.len()),
@@ -469,18 +391,18 @@ fn chosen_from(blocks: &mut Blocks, start: usize, bits: &Bits, change: impl Fn(&
 }
 
 /// Blocks that a dry run has in place of these.
-fn shape_of(len: usize) -> Blocks {
+pub(crate) fn shape_of(len: usize) -> Blocks {
     charge(len);
     Blocks::shape(len)
 }
 
 /// Charges a pass over so many blocks: read and written.
-fn charge(len: usize) {
+pub(crate) fn charge(len: usize) {
     meter::stream(2 * 16 * len);
 }
 
 /// The same for a sum: two are read and one is written.
-fn charge_sum(len: usize) {
+pub(crate) fn charge_sum(len: usize) {
     meter::stream(3 * 16 * len);
 }
 
@@ -497,13 +419,13 @@ pub(crate) fn hash(blocks: &Blocks) -> [u8; 32] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use quorate_crypto::{Prg, Seed};
     use quorate_engine::Positions;
 
     use super::*;
 
-    const DELTAS: [u128; 3] = [
+    pub(crate) const DELTAS: [u128; 3] = [
         0x1234_5678_9abc_def1_0fed_cba9_8765_4321,
         0xfeed_0000_1111_2222_3333_4444_5555_6660,
         0x0246_8ace_1357_9bdf_0000_ffff_8888_1110,
@@ -519,7 +441,7 @@ mod tests {
     }
 
     /// All parties' parts of random bits.
-    fn random(coins: &mut Prg, n: usize, (rows, lanes): (usize, usize)) -> Vec<MacBits> {
+    pub(crate) fn random(coins: &mut Prg, n: usize, (rows, lanes): (usize, usize)) -> Vec<MacBits> {
         let mut own = || {
             let mut bits = Bits::zeros(rows, lanes);
             (0..rows).for_each(|row| {
@@ -543,7 +465,7 @@ mod tests {
     }
 
     /// The bits that the parties have; every MAC is right.
-    fn together(parts: &[MacBits]) -> Bits {
+    pub(crate) fn together(parts: &[MacBits]) -> Bits {
         let n = parts.len();
         for party in 0..n {
             for (with_peer, peer) in parts[party].peers.iter().zip(peers_of(party, n)) {
@@ -559,7 +481,7 @@ mod tests {
     }
 
     /// What every party makes of its part, put together.
-    fn all(n: usize, part: impl Fn(usize) -> MacBits) -> Bits {
+    pub(crate) fn all(n: usize, part: impl Fn(usize) -> MacBits) -> Bits {
         together(&(0..n).map(part).collect::<Vec<_>>())
     }
 

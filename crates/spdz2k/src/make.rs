@@ -11,7 +11,7 @@
 //! | bits with MACs: triples, masks, sharings of zero | `bittriple`, `tinyot` | |
 //! | bit with MACs that is an element, daBit | `link` | sg' bits; 1 more for a daBit |
 //! | edaBit, truncation mask | parties' own numbers, added up with bit triples (`edabit`) | 2 bits an AND |
-//! | parties' own numbers | cut and choose (`privateedabit`), or bits that parties prove (`proved`) | B - 1 for one |
+//! | parties' own numbers | cut and choose (`privateedabit`, `shorter`), or proven bits (`proved`) | B - 1 for one |
 //! | comparison mask | an edaBit; products of its bits with bit triples | 2 bits an AND |
 //!
 //! One batch after the other, so that what is held on the way is bounded, and no two checks are under way at once.

@@ -27,7 +27,7 @@ use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
-use crate::forms::SharedBits;
+use crate::edabit::Wanted;
 use crate::keys::Keys;
 use crate::macs::MacBits;
 use crate::party::Spdz2k;
@@ -97,17 +97,18 @@ struct Cut {
 }
 
 impl Spdz2k {
-    /// The sizes of a batch of whole numbers with their bits, where that takes less than to prove every bit.
-    pub(crate) fn cut_and_choose(&self, (width, ring): (u32, Ring), lanes: usize) -> Option<Sizes> {
-        if !self.has_macs() || ring.bits() != width {
+    /// The sizes of a batch, where that takes less than to prove every bit that is wanted.
+    pub(crate) fn cut_and_choose(&self, wanted: &Wanted, lanes: usize) -> Option<Sizes> {
+        if !self.has_macs() {
             return None;
         }
-        let (keys, bits) = (&self.keys, width as usize);
+        let (keys, ring, count) = (&self.keys, wanted.ring, wanted.numbers() * lanes);
+        let (all_bits, bits) = (ring.bits() as usize, wanted.width as usize);
         let element = |ring: Ring, count: usize| keys.alpha.digits().message_bytes((ring, count), false);
-        let sizes = Sizes::of(lanes, keys.params.inner_bits())?;
+        let sizes = Sizes::of(count, keys.params.inner_bits())?;
         // A bit with a MAC takes 4 bytes in either way.
-        let sums = ring.packed_bytes(lanes * (sizes.bucket - 1));
-        let chosen = element(keys.params.shares(ring), sizes.all()) + 4 * bits * sizes.all() + sums;
+        let told = ring.packed_bytes(count * (sizes.bucket - 1)) + (wanted.chosen_bits() - bits) * lanes / 8;
+        let chosen = element(keys.params.shares(ring), sizes.all()) + 4 * all_bits * sizes.all() + told;
         let proven = element(keys.params.words(ring), bits * lanes) + 4 * bits * lanes;
         #[cfg(feature = "testing")]
         if keys.chooses.get() {
@@ -116,14 +117,8 @@ impl Spdz2k {
         (chosen < proven).then_some(sizes)
     }
 
-    /// All steps: by owner, numbers as elements of a ring, and all of their bits.
-    pub(crate) async fn chosen_numbers(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        sizes: Sizes,
-    ) -> Result<(Vec<Tagged>, Vec<SharedBits>)> {
-        let ends = self.keys.tinyot()?;
+    /// All steps: by owner, numbers as elements of a ring; and the bits of all owners' numbers.
+    pub(crate) async fn chosen_numbers(&self, ctx: &Ctx, ring: Ring, sizes: Sizes) -> Result<(Vec<Tagged>, MacBits)> {
         let Uncut { bits, numbers, masks } = self.uncut(ctx, ring, sizes).await?;
         let order = Coins::toss(ctx, &self.keys.session).await?.permutation(sizes.all());
         let Cut { bits, numbers } = cut((&bits, &numbers), ring, (order, sizes));
@@ -133,8 +128,7 @@ impl Spdz2k {
             opened.iter().map(|all| all.slice(sizes.opened..all.len()).to_bits(0..ring.bits())).collect();
         let claim = Claim { x: &left, y: &others, sums: &sums, masks: &masks };
         self.keys.one_check(async || self.keys.check_sums(ctx, &claim).await).await?;
-        let bits = (0..self.keys.parties).map(|owner| SharedBits::macs(ends.part_of(owner, &left))).collect();
-        Ok((numbers.into_iter().map(|[left, ..]| left).collect(), bits))
+        Ok((numbers.into_iter().map(|[left, ..]| left).collect(), left))
     }
 
     /// Steps 1 and 2.

@@ -4,6 +4,7 @@ use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::keys::Keys;
+use crate::macs::MacBits;
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::shared::Shared;
@@ -44,6 +45,8 @@ pub enum Twist {
     Sum,
     /// A0 of what it proves of such sums.
     Proof,
+    /// The first of the bits that it tells of numbers to be taken off; by how much says nothing.
+    Told,
 }
 
 /// By how much: plus or minus a power of two, at the first element.
@@ -89,6 +92,15 @@ impl Keys {
     /// The same for its share.
     pub(crate) fn twisted_share(&self, twist: Twist, x: &Shared) -> Shared {
         Shared { share: self.twisted(twist, &x.share), tag: x.tag.clone() }
+    }
+
+    /// Bits with another first one of its own.
+    pub(crate) fn twisted_bit(&self, mut x: MacBits) -> MacBits {
+        let twists = self.twists.borrow().iter().filter(|(twist, _)| *twist == Twist::Told).count();
+        if twists > 0 && !x.own.is_shape() && x.len() > 0 {
+            x.own.words_of_mut(0)[0] ^= 1;
+        }
+        x
     }
 
     /// Another factor a, and the product with this party's own B that goes with it.

@@ -76,18 +76,20 @@ fn the_first_level_of_a_tree_takes_nothing_online() {
 #[test]
 fn comparisons_take_the_bytes_that_are_stated() {
     let short = Params::new(48, false).unwrap();
-    for (n, params, of, [offline, online]) in [
-        (2, Params::default(), (What::Top, 64), [26_500.0, 22.25]),
-        (2, Params::default(), (What::Zero, 64), [22_300.0, 15.75]),
-        (2, Params::default(), (What::Top, 32), [14_250.0, 10.5]),
-        (2, Params::default(), (What::Zero, 32), [12_600.0, 7.75]),
-        (2, short, (What::Top, 32), [11_500.0, 10.5]),
-        (2, short, (What::Zero, 32), [10_100.0, 7.75]),
-        (3, Params::default(), (What::Top, 64), [37_200.0, 22.25]),
-        (4, Params::default(), (What::Top, 64), [47_450.0, 22.25]),
-        (2, Params::default().with_bits_as_elements(), (What::Top, 64), [65_500.0, 22.25]),
+    for (n, params, of, len, [offline, online]) in [
+        (2, Params::default(), (What::Top, 64), 100, [24_900.0, 22.25]),
+        (2, Params::default(), (What::Zero, 64), 100, [21_400.0, 15.75]),
+        (2, Params::default(), (What::Top, 32), 100, [12_250.0, 10.5]),
+        (2, Params::default(), (What::Zero, 32), 100, [11_350.0, 7.75]),
+        (2, short, (What::Top, 32), 100, [9_500.0, 10.5]),
+        (2, short, (What::Zero, 32), 100, [8_400.0, 7.75]),
+        (3, Params::default(), (What::Top, 64), 100, [34_200.0, 22.25]),
+        (4, Params::default(), (What::Top, 64), 100, [43_050.0, 22.25]),
+        (2, Params::default().with_bits_as_elements(), (What::Top, 64), 100, [64_550.0, 22.25]),
+        (2, Params::default(), (What::Top, 64), 1000, [21_200.0, 22.25]),
+        (2, Params::default(), (What::Top, 64), 10_000, [19_500.0, 22.25]),
     ] {
-        let [made, told] = sent(n, params, of, 100);
+        let [made, told] = sent(n, params, of, len);
         println!("{of:?} of {n}: {made} bytes offline, {told} online");
         assert!((offline - 200.0..offline + 200.0).contains(&made), "{of:?} of {n}: {made}");
         assert!((online..online + 0.5).contains(&told), "{of:?} of {n}: {told}");
@@ -106,25 +108,26 @@ fn products_are_made_with_triples_of_their_own() {
             let done = run.phase(Phase::Offline, async |ctx| {
                 let s = Spdz2k::set_up(ctx, params, None).await?;
                 s.insecure_listen();
-                s.make(ctx, &Kind::ComparisonMask { bits: 4, pairs: 2 }, LANES).await?;
+                s.make(ctx, &Kind::ComparisonMask { bits: 6, pairs: 3 }, LANES).await?;
                 Ok(s.insecure_heard())
             });
             run.finish();
             done.unwrap()
         });
-        // The ANDs of so many rows at once, as often: both factors of each.
-        let of_rows = |rows: usize, told: &[Vector]| {
+        // The ANDs of so many rows at once, as often: the first factors of one row.
+        let of_rows = |(rows, row): (usize, usize), told: &[Vector]| {
             (told[0].ring() == Ring::of(1) && told[0].len() == 2 * rows * LANES).then(|| {
                 let total = told[1..].iter().fold(told[0].clone(), |mut total, part| {
                     total.add_assign(part);
                     total
                 });
-                total.slice(0..LANES).to_u64s()
+                total.slice(row * LANES..(row + 1) * LANES).to_u64s()
             })
         };
-        let sums: Vec<_> = heard[0].iter().filter_map(|told| of_rows(1, told)).collect();
-        let products: Vec<_> = heard[0].iter().filter_map(|told| of_rows(2, told)).collect();
-        assert_eq!((sums.len(), products.len()), (3 * (n - 1), 1), "n {n}");
+        // Of n - 1 additions side by side the last one.
+        let sums: Vec<_> = heard[0].iter().filter_map(|told| of_rows((n - 1, n - 2), told)).collect();
+        let products: Vec<_> = heard[0].iter().filter_map(|told| of_rows((3, 0), told)).collect();
+        assert_eq!((sums.len(), products.len()), (5, 1), "n {n}");
         assert!(!sums.contains(&products[0]), "n {n}");
     }
 }

@@ -78,6 +78,30 @@ fn edabits_of_chosen_numbers_are_what_their_bits_say_at_the_cost_of_a_dry_run() 
     }
 }
 
+/// Numbers that are shorter than their ring, or wanted in parts too: at positions that are next to each other, at the
+/// ends, and none at all.
+#[test]
+fn shorter_numbers_and_parts_are_what_their_bits_say_at_the_cost_of_a_dry_run() {
+    let edabit = |bits, ring, cut| Kind::EdaBit { bits, ring, cut };
+    for (n, params, kind, len) in [
+        (2, weak(), edabit(5, 9, 0), 30),
+        (2, weak(), edabit(1, 8, 0), 3),
+        (3, weak(), edabit(4, 5, 0), 4),
+        (2, weak(), edabit(6, 6, 1), 5),
+        (2, weak(), edabit(6, 9, 5), 5),
+        (3, weak(), edabit(3, 8, 2), 3),
+        (2, weak(), Kind::TruncMask { bits: 8, cut: 3 }, 20),
+        (2, weak(), Kind::TruncMask { bits: 4, cut: 2 }, 3),
+        (3, weak(), Kind::TruncMask { bits: 5, cut: 1 }, 3),
+        (4, weak(), Kind::TruncMask { bits: 5, cut: 2 }, 2),
+        (2, Params::default(), edabit(63, 64, 16), 3),
+        (2, Params::default(), Kind::TruncMask { bits: 64, cut: 16 }, 3),
+    ] {
+        let what = format!("{kind} among {n}");
+        assert_kind(&kind, &total(&made(n, params, &kind, len, true), &what), &what);
+    }
+}
+
 /// Bits of elements, row after row.
 fn rows_of(elements: &Vector, width: u32) -> Vec<u64> {
     elements.to_bits(0..width).to_bools().into_iter().map(u64::from).collect()
@@ -93,29 +117,36 @@ fn numbers_are_random() {
     }
 }
 
-/// Bytes to each peer, and rounds, of so many edaBits.
-fn each(n: usize, params: Params, width: u32, len: usize) -> (u64, u32) {
-    let traffic = &predicted(n, params, &edabits(width), len, false)[0];
+/// Bytes to each peer, and rounds, of so many of a kind.
+fn each(n: usize, params: Params, kind: &Kind, len: usize) -> (u64, u32) {
+    let traffic = &predicted(n, params, kind, len, false)[0];
     let (sent, rounds) = (traffic.sent.iter().sum::<u64>() / (len * (n - 1)) as u64, traffic.rounds);
-    println!("{n} parties, keys of {} bits, {width} bits, {len}: {sent} bytes, {rounds} rounds", params.key_bits());
+    println!("{n} parties, keys of {} bits, {kind}, {len}: {sent} bytes, {rounds} rounds", params.key_bits());
     (sent, rounds)
 }
 
 #[test]
 fn edabits_take_the_bytes_of_the_docs() {
     let short = Params::new(48, false).unwrap();
-    for (n, params, width, len, most) in [
-        (2, Params::default(), 64, 100, (14_000, 97)),
-        (2, Params::default(), 64, 1000, (11_800, 97)),
-        (2, Params::default(), 64, 10_000, (11_400, 485)),
-        (2, Params::default(), 32, 100, (7_500, 65)),
-        (2, Params::default(), 32, 1000, (6_100, 65)),
-        (2, Params::default(), 32, 10_000, (5_800, 195)),
-        (2, short, 32, 1000, (4_600, 65)),
-        (3, Params::default(), 64, 100, (24_600, 193)),
+    let edabit = |bits, ring, cut| Kind::EdaBit { bits, ring, cut };
+    for (n, params, kind, len, most) in [
+        (2, Params::default(), edabits(64), 100, (13_300, 97)),
+        (2, Params::default(), edabits(64), 1000, (11_800, 97)),
+        (2, Params::default(), edabits(64), 10_000, (10_600, 485)),
+        (2, Params::default(), edabits(32), 100, (7_500, 65)),
+        (2, Params::default(), edabits(32), 1000, (6_100, 65)),
+        (2, Params::default(), edabits(32), 10_000, (5_600, 195)),
+        (2, short, edabits(32), 1000, (4_600, 65)),
+        (3, Params::default(), edabits(64), 100, (22_000, 112)),
+        (2, Params::default(), edabit(63, 64, 0), 1000, (17_000, 164)),
+        (2, Params::default(), edabit(63, 64, 16), 1000, (24_500, 164)),
+        (2, Params::default(), edabit(32, 64, 0), 1000, (12_900, 133)),
+        (2, Params::default(), Kind::TruncMask { bits: 64, cut: 16 }, 1000, (27_800, 235)),
+        (2, Params::default(), Kind::TruncMask { bits: 32, cut: 16 }, 1000, (18_600, 203)),
+        (2, short, Kind::TruncMask { bits: 32, cut: 16 }, 1000, (13_000, 203)),
     ] {
-        let (sent, rounds) = each(n, params, width, len);
-        assert!((most.0 - 300..most.0).contains(&sent) && rounds == most.1, "{n} parties, {width} bits, {len}");
+        let (sent, rounds) = each(n, params, &kind, len);
+        assert!((most.0 - 300..most.0).contains(&sent) && rounds == most.1, "{n} parties, {kind}, {len}");
     }
 }
 
@@ -135,7 +166,27 @@ fn where_it_takes_less_numbers_are_chosen_and_elsewhere_their_bits_are_proven() 
         (2, Params::default(), 2, 4096, false),
         (2, Params::default(), 8, 16, true),
     ] {
-        let [chosen, usual] = [true, false].map(|chooses| predicted(n, params, &edabits(width), len, chooses));
-        assert_eq!(chosen == usual, is_chosen, "{len} of {width} bits among {n}");
+        assert_eq!(chooses(n, params, &edabits(width), len), is_chosen, "{len} of {width} bits among {n}");
     }
+    let edabit = |bits, ring, cut| Kind::EdaBit { bits, ring, cut };
+    for (n, params, kind, len, is_chosen) in [
+        (2, Params::default(), edabit(63, 64, 0), 100, true),
+        (2, Params::default(), edabit(8, 64, 0), 100, false),
+        (2, Params::default(), edabit(63, 64, 16), 100, true),
+        (2, Params::default(), Kind::TruncMask { bits: 64, cut: 16 }, 100, true),
+        (2, Params::default(), Kind::TruncMask { bits: 8, cut: 3 }, 10, false),
+        // As tests of cheaters have them.
+        (2, weak(), edabit(31, 32, 0), 6, true),
+        (2, weak(), edabit(31, 32, 8), 12, true),
+        (3, weak(), edabit(31, 32, 8), 12, true),
+        (2, weak(), Kind::TruncMask { bits: 32, cut: 8 }, 12, true),
+    ] {
+        assert_eq!(chooses(n, params, &kind, len), is_chosen, "{len} times {kind} among {n}");
+    }
+}
+
+/// Whether so many are cut and chosen where they need not be.
+fn chooses(n: usize, params: Params, kind: &Kind, len: usize) -> bool {
+    let [chosen, usual] = [true, false].map(|chooses| predicted(n, params, kind, len, chooses));
+    chosen == usual
 }

@@ -169,8 +169,8 @@ fn guesses_of_b(attempts: usize) {
 }
 
 fn guesses_of_ands(attempts: usize) {
-    // Three buckets of eleven for 27 bits.
-    let lie = flipped(At::Length(16 * 33), 0);
+    // A bucket of ten and two of eleven for 27 bits.
+    let lie = flipped(At::Length(16 * 32), 0);
     let own = async |ctx: &Ctx, s: &Spdz2k| {
         let made = s.make(ctx, &Kind::BitTriple, 3).await?;
         let own = |bits| match Spdz2k::insecure_bits(bits) {

@@ -10,17 +10,24 @@ use crate::common::{Keyed, assert_kind, total};
 const WIDTH: u32 = 5;
 const KIND: Kind = Kind::EdaBit { bits: WIDTH, ring: WIDTH, cut: 0 };
 
-/// What every party has of edaBits in whose making one says something else.
-fn made(n: usize, params: Params, cheat: usize, twists: &[(Twist, u32)]) -> Vec<Result<Keyed>> {
+/// Kinds that take parts of numbers, or fewer bits than these have.
+const PARTS: [Kind; 3] = [
+    Kind::EdaBit { bits: 3, ring: WIDTH, cut: 0 },
+    Kind::EdaBit { bits: 4, ring: WIDTH, cut: 2 },
+    Kind::TruncMask { bits: WIDTH, cut: 2 },
+];
+
+/// What every party has of a kind in whose making one says something else.
+fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, u32)]) -> Vec<Result<Keyed>> {
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
-            let s = Spdz2k::set_up(ctx, params, None).await?;
+            let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
             s.insecure_choose();
             for &(twist, bit) in twists.iter().filter(|_| ctx.me() == cheat) {
                 s.insecure_twist(twist, By { bit, minus: false });
             }
-            let made = s.make(ctx, &KIND, 6).await?;
+            let made = s.make(ctx, kind, 6).await?;
             let vectors = made.vectors.iter().map(Spdz2k::insecure_shared).collect();
             let bits = made.bits.iter().map(Spdz2k::insecure_bits).collect();
             Ok(((s.insecure_alpha(), s.insecure_delta()), (vectors, bits)))
@@ -30,13 +37,13 @@ fn made(n: usize, params: Params, cheat: usize, twists: &[(Twist, u32)]) -> Vec<
     })
 }
 
-/// The checks that ended a run, at whichever party came to them first; none where all went on with right edaBits.
-fn found_by(n: usize, params: Params, cheat: usize, twists: &[(Twist, u32)]) -> Vec<&'static str> {
-    let what = format!("{twists:?} of party {cheat} of {n}");
-    let ends = made(n, params, cheat, twists);
+/// The checks that ended a run, at whichever party came to them first; none where all went on with right material.
+fn found_by(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, u32)]) -> Vec<&'static str> {
+    let what = format!("{kind}: {twists:?} of party {cheat} of {n}");
+    let ends = made(n, kind, cheat, twists);
     if ends.iter().all(Result::is_ok) {
         let ends: Vec<Keyed> = ends.into_iter().map(Result::unwrap).collect();
-        assert_kind(&KIND, &total(&ends, &what), &what);
+        assert_kind(kind, &total(&ends, &what), &what);
         return vec![];
     }
     assert!(ends.iter().enumerate().all(|(me, end)| me == cheat || is_found(end)), "{what}");
@@ -47,16 +54,12 @@ fn found_by(n: usize, params: Params, cheat: usize, twists: &[(Twist, u32)]) -> 
     failed.collect()
 }
 
-fn weak() -> Params {
-    Params::new(32, true).unwrap()
-}
-
 const CASES: [(usize, usize); 4] = [(2, 0), (2, 1), (3, 0), (3, 2)];
 
 #[test]
 fn numbers_are_right_where_nobody_lies() {
     for (n, cheat) in CASES {
-        assert_eq!(found_by(n, weak(), cheat, &[]), [""; 0]);
+        assert_eq!(found_by(n, &KIND, cheat, &[]), [""; 0]);
     }
 }
 
@@ -66,7 +69,7 @@ fn a_number_that_is_not_its_bits_is_found() {
     let mut by_sums = 0;
     for (n, cheat) in CASES {
         for bit in 0..WIDTH {
-            let found = found_by(n, weak(), cheat, &[(Twist::Number, bit)]);
+            let found = found_by(n, &KIND, cheat, &[(Twist::Number, bit)]);
             let is_known = |name: &&str| name.contains("add up") || name.contains("and their bits");
             assert!(!found.is_empty() && found.iter().all(is_known), "{found:?}");
             by_sums += usize::from(found.iter().all(|name| name.contains("add up")));
@@ -79,7 +82,7 @@ fn a_number_that_is_not_its_bits_is_found() {
 #[test]
 fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
     for (n, cheat) in CASES {
-        let found = found_by(n, weak(), cheat, &[(Twist::Numbers, WIDTH - 1)]);
+        let found = found_by(n, &KIND, cheat, &[(Twist::Numbers, WIDTH - 1)]);
         assert!(!found.is_empty() && found.iter().all(|name| name.contains("and their bits")), "{found:?}");
     }
 }
@@ -89,7 +92,7 @@ fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
 fn a_number_that_is_told_as_another_than_was_authenticated_is_found() {
     for (n, cheat) in CASES {
         for bit in [0, WIDTH - 1] {
-            let found = found_by(n, weak(), cheat, &[(Twist::Unlike, bit)]);
+            let found = found_by(n, &KIND, cheat, &[(Twist::Unlike, bit)]);
             assert!(!found.is_empty() && found.iter().all(|name| name.contains("tags")), "{found:?}");
         }
     }
@@ -99,7 +102,7 @@ fn a_number_that_is_told_as_another_than_was_authenticated_is_found() {
 fn a_sum_that_is_told_as_another_is_found() {
     for (n, cheat) in CASES {
         for bit in 0..WIDTH {
-            let found = found_by(n, weak(), cheat, &[(Twist::Sum, bit)]);
+            let found = found_by(n, &KIND, cheat, &[(Twist::Sum, bit)]);
             assert!(!found.is_empty() && found.iter().all(|name| name.contains("add up")), "{found:?}");
         }
     }
@@ -109,7 +112,7 @@ fn a_sum_that_is_told_as_another_is_found() {
 fn a_proof_that_is_off_is_found() {
     for (n, cheat) in CASES {
         for bit in [0, 1, 64, 127] {
-            let found = found_by(n, weak(), cheat, &[(Twist::Proof, bit)]);
+            let found = found_by(n, &KIND, cheat, &[(Twist::Proof, bit)]);
             assert!(!found.is_empty() && found.iter().all(|name| name.contains("add up")), "{found:?}");
         }
     }
@@ -119,6 +122,33 @@ fn a_proof_that_is_off_is_found() {
 #[test]
 fn what_is_above_the_width_changes_nothing() {
     for (n, cheat) in CASES {
-        assert_eq!(found_by(n, weak(), cheat, &[(Twist::Numbers, WIDTH)]), [""; 0]);
+        assert_eq!(found_by(n, &KIND, cheat, &[(Twist::Numbers, WIDTH)]), [""; 0]);
+    }
+}
+
+/// Numbers of which some bits are told, or of which two make one: the same lies are found as of whole ones.
+#[test]
+fn lies_about_parts_of_numbers_are_found() {
+    for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {
+        assert_eq!(found_by(n, kind, cheat, &[]), [""; 0]);
+        for (twist, by) in [
+            (Twist::Number, "a"),
+            (Twist::Numbers, "and their bits"),
+            (Twist::Unlike, "tags"),
+            (Twist::Sum, "add up"),
+            (Twist::Proof, "add up"),
+        ] {
+            let found = found_by(n, kind, cheat, &[(twist, WIDTH - 1)]);
+            assert!(!found.is_empty() && found.iter().all(|name| name.contains(by)), "{kind}, {twist:?}: {found:?}");
+        }
+    }
+}
+
+/// A bit that is to be taken off is told as another one: its MAC is not that of what was told.
+#[test]
+fn bits_that_are_told_as_others_are_found() {
+    for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {
+        let found = found_by(n, kind, cheat, &[(Twist::Told, 0)]);
+        assert!(!found.is_empty() && found.iter().all(|name| name.contains("MACs")), "{kind}: {found:?}");
     }
 }

@@ -11,7 +11,7 @@ use super::outcomes::{Cheat, Outcome, Table, a_change, changes, is_an_end, with_
 use crate::common::{Keyed, assert_kind, together};
 
 /// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
-const KINDS: [(Kind, usize, usize); 16] = [
+const KINDS: [(Kind, usize, usize); 19] = [
     (Kind::Random { bits: 8 }, 5, 3),
     (Kind::Mask { owner: 1, bits: 8 }, 5, 3),
     (Kind::Triple { bits: 8 }, 2, 11),
@@ -29,6 +29,9 @@ const KINDS: [(Kind, usize, usize); 16] = [
     (Kind::TruncMask { bits: 5, cut: 2 }, 2, 97),
     // By cut and choose: numbers of fewer bits, or fewer of them, are proven.
     (Kind::EdaBit { bits: 32, ring: 32, cut: 0 }, 3, 53),
+    (Kind::EdaBit { bits: 31, ring: 32, cut: 0 }, 6, 97),
+    (Kind::EdaBit { bits: 31, ring: 32, cut: 8 }, 12, 101),
+    (Kind::TruncMask { bits: 32, cut: 8 }, 12, 149),
 ];
 
 /// The same where bits are elements, and among three parties.
@@ -41,7 +44,7 @@ const OF_ELEMENTS: [(Kind, usize, usize); 5] = [
 ];
 
 /// The same among three parties where bits have MACs; one-sided triples have a party that has no part in them.
-const AMONG_THREE: [(Kind, usize, usize); 9] = [
+const AMONG_THREE: [(Kind, usize, usize); 10] = [
     (Kind::OneSided { left: 2, right: 0, bits: 4 }, 3, 53),
     (Kind::BitTriple, 5, 23),
     (Kind::BitMask { owner: 0 }, 5, 17),
@@ -50,6 +53,7 @@ const AMONG_THREE: [(Kind, usize, usize); 9] = [
     (Kind::DaBit { bits: 4 }, 3, 211),
     (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 2, 307),
     (Kind::EdaBit { bits: 32, ring: 32, cut: 0 }, 3, 401),
+    (Kind::EdaBit { bits: 31, ring: 32, cut: 8 }, 12, 601),
     (Kind::ComparisonMask { bits: 2, pairs: 1 }, 2, 311),
 ];
 

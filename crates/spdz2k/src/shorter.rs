@@ -1,0 +1,144 @@
+//! Numbers of one party each that are shorter than their ring, or wanted in parts, by cut and choose.
+//!
+//! **Source**: ours (docs/security/spdz2k.md), on numbers over all of Z_2^k with all of their bits
+//! ([`crate::privateedabit`]). **Model**: malicious, all but one. **Notation**: a, h numbers of one party with bits
+//! a_j, h_j; a number of w bits is wanted, and maybe its bits from d to e as a number of their own.
+//!
+//! | step | rounds | what |
+//! |---|---|---|
+//! | 1 | 13; 18 if n > 2 | a, and h where a part is wanted, over Z_2^k, with their bits |
+//! | 2 | 1 | every party tells those of its bits that are not wanted; they are taken off: a - sum 2^j a_j |
+//!
+//! Without a part the lowest w bits of a are left. With one, h has the lowest e - d, and a those below d and from e to
+//! w; the number is a + 2^d h.
+
+use quorate_engine::{Ctx, Linear, LinearBits, Result};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::edabit::{Own, Wanted};
+use crate::forms::SharedBits;
+use crate::macs::MacBits;
+use crate::party::Spdz2k;
+use crate::privateedabit::Sizes;
+use crate::tagged::Tagged;
+
+impl Wanted {
+    /// Of a, and of h, which bits are left.
+    fn kept(&self) -> Vec<Vec<u32>> {
+        match self.part {
+            None => vec![(0..self.width).collect()],
+            Some([from, to]) => vec![(0..from).chain(to..self.width).collect(), (0..to - from).collect()],
+        }
+    }
+
+    /// Of a, and of h, which bits are told.
+    fn told(&self) -> Vec<Vec<u32>> {
+        let others = |kept: Vec<u32>| (0..self.ring.bits()).filter(|bit| !kept.contains(bit)).collect();
+        self.kept().into_iter().map(others).collect()
+    }
+
+    /// How many numbers each one takes.
+    pub(crate) fn numbers(&self) -> usize {
+        if self.part.is_some() { 2 } else { 1 }
+    }
+
+    /// All bits of those.
+    pub(crate) fn chosen_bits(&self) -> usize {
+        self.numbers() * self.ring.bits() as usize
+    }
+}
+
+impl Spdz2k {
+    /// All steps: by owner. Sizes are for a and h together.
+    pub(crate) async fn chosen_parts(&self, ctx: &Ctx, wanted: &Wanted, sizes: Sizes) -> Result<Vec<Own>> {
+        let lanes = sizes.count / wanted.numbers();
+        let (numbers, bits) = self.chosen_numbers(ctx, wanted.ring, sizes).await?;
+        let told = self.tell_bits_of_numbers(ctx, wanted, (&bits, lanes)).await?;
+        let left = in_order(wanted, &bits, lanes);
+        let ends = self.keys.tinyot()?;
+        let own = |(owner, number): (usize, &Tagged)| {
+            let number = match told.get(owner) {
+                Some(told) => self.without(number, told),
+                None => number.clone(),
+            };
+            let [a, h] =
+                [0, 1].map(|i| number.linear(&Linear::Slice(i * lanes..(i + 1).min(wanted.numbers()) * lanes)));
+            let bits = SharedBits::macs(ends.part_of(owner, &left));
+            match wanted.part {
+                None => Own { value: a, part: None, bits },
+                Some([from, _]) => {
+                    Own { value: a.zip(&h.linear(&Linear::Shl(from)), Vector::add_assign), part: Some(h), bits }
+                }
+            }
+        };
+        Ok(numbers.iter().enumerate().map(own).collect())
+    }
+
+    /// Step 2: by owner, what is taken off, as bits in rows; nothing where all bits are wanted.
+    async fn tell_bits_of_numbers(
+        &self,
+        ctx: &Ctx,
+        wanted: &Wanted,
+        (bits, lanes): (&MacBits, usize),
+    ) -> Result<Vec<Bits>> {
+        let lists = wanted.told();
+        if lists.iter().all(Vec::is_empty) {
+            return Ok(vec![]);
+        }
+        let of_list = |(i, list): (usize, &Vec<u32>)| {
+            let rows =
+                bits.linear(&LinearBits::Lanes(i * lanes..(i + 1) * lanes)).linear(&LinearBits::GatherRows(list));
+            rows.linear(&LinearBits::SideBySide)
+        };
+        let parts: Vec<MacBits> = lists.iter().enumerate().map(of_list).collect();
+        let all = MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>());
+        #[cfg(feature = "testing")]
+        let all = self.keys.twisted_bit(all);
+        let told = self.open_own_bits(ctx, &all).await?;
+        Ok(told.iter().map(|told| in_their_rows(wanted.ring, &lists, (told, lanes))).collect())
+    }
+
+    /// Numbers less what public bits in rows say.
+    fn without(&self, numbers: &Tagged, bits: &Bits) -> Tagged {
+        let mut off = bits.to_vector(numbers.share.ring());
+        off.neg_assign();
+        self.plus(numbers, &off)
+    }
+}
+
+/// Bits that are left, of all numbers, in the order in which they are those of one.
+fn in_order(wanted: &Wanted, bits: &MacBits, lanes: usize) -> MacBits {
+    let number = |i: usize| bits.linear(&LinearBits::Lanes(i * lanes..(i + 1) * lanes));
+    let rows = |of: &MacBits, from: u32, to: u32| of.linear(&LinearBits::Rows(from as usize..to as usize));
+    let a = number(0);
+    match wanted.part {
+        None if bits.shape() == (wanted.width as usize, lanes) => a,
+        None => rows(&a, 0, wanted.width),
+        Some([from, to]) => {
+            let h = number(1);
+            MacBits::concat_rows(&[&rows(&a, 0, from), &rows(&h, 0, to - from), &rows(&a, to, wanted.width)])
+        }
+    }
+}
+
+/// Bits that were told, list by list and position by position, in the rows of their positions; zeros elsewhere.
+fn in_their_rows(ring: Ring, lists: &[Vec<u32>], (told, lanes): (&Bits, usize)) -> Bits {
+    let numbers = lists.len();
+    if told.is_shape() {
+        return Bits::shape(ring.bits() as usize, numbers * lanes);
+    }
+    let mut next = 0;
+    let mut number = |list: &Vec<u32>| {
+        let mut row = |position: u32| match list.contains(&position) {
+            true => {
+                next += lanes;
+                told.slice_lanes(next - lanes..next)
+            }
+            false => Bits::zeros(1, lanes),
+        };
+        let rows: Vec<Bits> = (0..ring.bits()).map(&mut row).collect();
+        Bits::concat_rows(&rows.iter().collect::<Vec<_>>())
+    };
+    let all: Vec<Bits> = lists.iter().map(&mut number).collect();
+    Bits::concat_lanes(&all.iter().collect::<Vec<_>>())
+}
