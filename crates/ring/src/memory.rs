@@ -33,10 +33,19 @@ pub fn keep_freed() {
     }
 }
 
-/// Zeros.
+/// Zeros. Every page of a long vector is written before anybody reads it: one that is read first is the system's one page
+/// of zeros, which has to be replaced when it is written, and that interrupts all threads.
 pub fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
+    /// At most as long as a page of any system.
+    const PAGE: usize = 4 << 10;
     shortage::check();
-    bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)))
+    let mut words = bytemuck::try_zeroed_vec(len).unwrap_or_else(|()| shortage::end(bytes_of::<W>(len)));
+    if size_of_val(words.as_slice()) >= LARGE_BYTES {
+        // Or the compiler knows that these are zeros.
+        let words = std::hint::black_box(&mut words);
+        words.iter_mut().step_by(PAGE / size_of::<W>()).for_each(|word| *word = W::zeroed());
+    }
+    words
 }
 
 /// Nothing yet, with room for so many.
