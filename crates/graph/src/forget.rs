@@ -33,7 +33,7 @@ impl Graph {
         stay.extend(self.literals.nodes());
         stay.extend(self.recent.nodes());
         stay.extend(self.nodes[end - self.first..].iter().flat_map(|node| node.inputs.iter().copied()));
-        self.count_steps(|id| id.index() >= end || stay.contains(&id));
+        self.count_steps(end, |id| stay.contains(&id));
         self.old.retain(|id, _| stay.contains(id));
         let gone = (self.first as u32..).map(NodeId).zip(self.nodes.drain(..end - self.first));
         self.old.extend(gone.filter(|(id, _)| stay.contains(id)));

@@ -41,8 +41,11 @@ impl StepHashes {
         let (mut seen, first) = (self.lock(), NodeId(len as u32));
         let hashes = seen.hashes.split_off(&first);
         for id in seen.ranks.split_off(&first).into_keys() {
-            if let Some(count) = hashes.get(&id).and_then(|hash| seen.counts.get_mut(hash)) {
-                *count -= 1;
+            let Some(hash) = hashes.get(&id) else { continue };
+            match seen.counts.get_mut(hash) {
+                Some(1) => drop(seen.counts.remove(hash)),
+                Some(count) => *count -= 1,
+                None => {}
             }
         }
         seen.end = seen.end.min(len);
@@ -73,16 +76,16 @@ impl Graph {
         Hash::of_step(node, &self.operands(&node.inputs))
     }
 
-    /// Counts the steps that there are by now, if anybody is going to ask, before all are forgotten but for those that
-    /// stay.
-    pub(crate) fn count_steps(&self, stays: impl Fn(NodeId) -> bool) {
+    /// Counts the steps before the `end`-th, if anybody is going to ask, before all are forgotten but for those that stay.
+    pub(crate) fn count_steps(&self, end: usize, stays: impl Fn(NodeId) -> bool) {
         if self.rules().counts_steps {
-            self.count_in(&mut self.steps.lock(), stays);
+            self.count_in(&mut self.steps.lock(), end, stays);
         }
     }
 
-    fn count_in(&self, seen: &mut Seen, stays: impl Fn(NodeId) -> bool) {
-        for id in (seen.end..self.len()).map(|id| NodeId(id as u32)).filter(|&id| !self.node(id).is_public()) {
+    /// Not further than to `end`: the newest nodes may be inputs that their owner still takes back.
+    fn count_in(&self, seen: &mut Seen, end: usize, stays: impl Fn(NodeId) -> bool) {
+        for id in (seen.end..end).map(|id| NodeId(id as u32)).filter(|&id| !self.node(id).is_public()) {
             let hash = seen.hashes.get(&id).copied().unwrap_or_else(|| self.hashed(id));
             if seen.counts.len() == MOST_COUNTED && !seen.counts.contains_key(&hash) {
                 seen.counts.clear();
@@ -95,7 +98,7 @@ impl Graph {
                 seen.ranks.insert(id, rank);
             }
         }
-        seen.end = self.len();
+        seen.end = seen.end.max(end);
     }
 
     /// How often the program has had all of `steps`, secret ones, before, by the hashes of the single steps, not
@@ -103,7 +106,8 @@ impl Graph {
     /// [`Rules::counts_steps`](crate::Rules) holds from its beginning.
     pub fn repetitions(&self, steps: &[NodeId]) -> usize {
         let mut seen = self.steps.lock();
-        self.count_in(&mut seen, |_| true);
+        let end = steps.iter().map(|id| id.index() + 1).max().unwrap_or(0);
+        self.count_in(&mut seen, end, |_| true);
         let mut wanted: BTreeMap<Hash, (usize, usize)> = BTreeMap::new();
         for &id in steps {
             let rank = seen.ranks.get(&id).copied().unwrap_or(0);

@@ -31,8 +31,8 @@ const TILE: usize = 256;
 const THREADED: usize = 64;
 /// OTs that are extended together, where a row has not more: what this takes is little enough to be used again.
 const PART: usize = if cfg!(test) { 1 << 12 } else { 1 << 17 };
-/// Rows go out as they are made, in messages of so many bytes.
-const MESSAGE_BYTES: usize = if cfg!(test) { 1 << 13 } else { 1 << 18 };
+/// Rows go out as they are made, in messages of so many bytes, whose rows go to several threads.
+const MESSAGE_BYTES: usize = if cfg!(test) { 1 << 13 } else { 1 << 20 };
 
 /// Bytes of the sender's messages for `len` elements and rows of so many bits.
 pub fn message_bytes(rows: &[u32], len: usize) -> usize {
@@ -70,7 +70,7 @@ impl Ot {
 
     /// The same for several factors at once: the bits c of `count` rows of `len` OTs times each of them, under pads of
     /// their own from the same OTs. A factor has an element for each row, or for the first ones only. `sink` gets
-    /// them in order of factors, then of rows.
+    /// them part by part, in each in order of factors, then of rows.
     ///
     /// # Errors
     /// As [`Ot::send_correlated`].

@@ -108,13 +108,17 @@ impl Builder<'_> {
 
     /// Widths in which products of reals without a stated dtype are made.
     fn product_bits(&self) -> [u32; 3] {
-        let most = self.graph.rules().rings.most_bits;
-        [64, 96, most].map(|bits| bits.min(most))
+        self.within([64, 96, u32::MAX])
+    }
+
+    /// The widths, or the family's largest where they are more.
+    fn within(&self, widths: [u32; 3]) -> [u32; 3] {
+        widths.map(|bits| bits.min(self.graph.rules().rings.most_bits))
     }
 
     /// The dtype in the narrowest of the kept rings, its own or wider, that holds `values`; the widest where none does.
     pub(super) fn room_for(&self, dtype: Dtype, values: Interval) -> Dtype {
-        dtype.with_bits(width(values, KEPT_BITS).max(dtype.bits()))
+        dtype.with_bits(width(values, self.within(KEPT_BITS)).max(dtype.bits()))
     }
 
     /// A result that may have grown, in the narrowest of the kept rings that is proven to hold it. Free.
@@ -124,7 +128,8 @@ impl Builder<'_> {
         if dtype.bits() <= KEPT_BITS[0] || node.is_public() || !self.grows(&[id], dtype) {
             return Ok(id);
         }
-        let bits = node.interval.map_or(KEPT_BITS[2], |values| width(values, KEPT_BITS));
+        let kept = self.within(KEPT_BITS);
+        let bits = node.interval.map_or(kept[2], |values| width(values, kept));
         if bits < dtype.bits() { self.moved(id, dtype.with_bits(bits)) } else { Ok(id) }
     }
 

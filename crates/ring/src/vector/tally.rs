@@ -2,7 +2,7 @@
 
 use super::{Vector, on_words};
 use crate::simd::multiversion;
-use crate::{Ring, wipe_words};
+use crate::{Ring, Wiped, wipe_words};
 
 /// Vectors that halves of limbs can be added up of, and their sums again: 2^32 (2^16)^2 is 2^64.
 const MOST: usize = 1 << 16;
@@ -105,7 +105,7 @@ impl Tally {
         match &self.sums {
             Sums::Words([own_sum, own_all]) => {
                 for (to, from) in [(sum, own_sum), (all, own_all)] {
-                    to.write_at(start, &from.slice(0..from.len().min(to.len() - start)));
+                    to.write_at(start, &Wiped(from.slice(0..from.len().min(to.len() - start))));
                 }
             }
             Sums::Halves([low, high, all_low, all_high]) => {
