@@ -21,10 +21,10 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
 
 use crate::coins::Coins;
-use crate::deviate::Step;
 use crate::keys::Keys;
 use crate::shared::{Shared, joined};
 use crate::triple::Triples;
+use crate::twists::Twist;
 
 /// Most buckets of one batch: of each of their triples some 100 bytes are kept, 100 MB in all for k = s = 64.
 const MOST: usize = 1 << 18;
@@ -96,7 +96,7 @@ impl Keys {
         };
         let [a, mut b, mut c] = [&leaky.a, &leaky.b, &leaky.c].map(|part| member(part, 0));
         let differences: Vec<Shared> = (1..size).map(|j| a.clone().minus(&member(&leaky.a, j))).collect();
-        let differences = self.off(Step::Difference, joined(&differences.iter().collect::<Vec<_>>()));
+        let differences = self.twisted(Twist::Difference, joined(&differences.iter().collect::<Vec<_>>()));
         let opened = self.open_words(ctx, &differences).await?;
         self.check_words(ctx, &[&opened], DIFFERENCES).await?;
         // The check binds the lower k bits of a word: those above, which could be lied about, do not enter.

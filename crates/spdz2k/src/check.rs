@@ -27,7 +27,6 @@ use crate::authenticate::pack;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
-#[cfg(feature = "testing")]
 use crate::twists::Twist;
 use crate::words::{is_zero, total};
 
@@ -224,10 +223,8 @@ impl Spdz2k {
     async fn rows_hold(&self, ctx: &Ctx, sums: &[Sums], (masks, largest): (&Tagged, Ring)) -> Result<bool> {
         let (mut own, rows) = (masks.share.clone(), masks.share.len());
         sums.iter().for_each(|sums| own.add_assign(&sums.high));
-        #[cfg(feature = "testing")]
-        let own = self.keys.twisted(Twist::Row, &own);
         let mut bytes = Vec::new();
-        pack(&own, &mut bytes);
+        pack(&self.keys.twisted(Twist::Row, own), &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
         let ring = self.keys.params.shares(largest);
         let raised = |x: &Vector, from: Ring| Linear::Raise(ring, largest.bits() - from.bits()).apply(x);
@@ -240,10 +237,8 @@ impl Spdz2k {
         }
         y.scale(self.keys.key());
         z.sub_assign(&y);
-        #[cfg(feature = "testing")]
-        let z = self.keys.twisted(Twist::RowTag, &z);
         let mut bytes = Vec::new();
-        pack(&z, &mut bytes);
+        pack(&self.keys.twisted(Twist::RowTag, z), &mut bytes);
         let said = ctx.commit_and_open(&self.keys.session, "quorate/spdz2k/check", &bytes).await?;
         Ok(ctx.is_dry() || is_zero(&total(ctx, &said, (ring, rows))?))
     }

@@ -300,26 +300,6 @@ impl Spdz2k {
         Self::with(keys)
     }
 
-    /// As [`Keys::insecure_prove`].
-    pub fn insecure_prove(&self, number: u64) {
-        self.keys.insecure_prove(number);
-    }
-
-    /// As [`Keys::insecure_split`].
-    pub fn insecure_split(&self) {
-        self.keys.insecure_split();
-    }
-
-    /// As [`Keys::insecure_tell`].
-    pub fn insecure_tell(&self, by: i128) {
-        self.keys.insecure_tell(by);
-    }
-
-    /// As [`Keys::insecure_flip`].
-    pub fn insecure_flip(&self) {
-        self.keys.insecure_flip();
-    }
-
     /// Keeps what is told from here on.
     pub fn insecure_listen(&self) {
         self.heard.replace(Some(vec![]));

@@ -3,6 +3,7 @@
 //! **Source**: as [`crate::triple`], whose steps 1, 2 and 5 these are parts of. **Notation** as there: P_i chooses bits
 //! x, xh, y, and has a and ahat from them; P_j has B = beta + 2^sg' b; of a B the two have shares w and v modulo 2^W.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use quorate_engine::{Ctx, Error, Linear, Randomness, Result};
@@ -11,6 +12,7 @@ use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
 use crate::coins::Coins;
 use crate::keys::Keys;
+use crate::twists::Twist;
 use crate::words::is_zero;
 
 pub(crate) const DIVIDED: &str = "the divided multiplication triples";
@@ -156,7 +158,8 @@ impl Keys {
     ) -> Result<Shares> {
         let mut shares = rows.none(ctx, (whole.ring(), whole.len()));
         let sink = |row, share| shares.add(rows, row, share);
-        self.ot(peer)?.send_correlated(ctx, &self.told(whole, peer), &rows.bits, given, sink).await?;
+        let whole = self.twisted(Twist::Factors { peer }, Cow::Borrowed(whole));
+        self.ot(peer)?.send_correlated(ctx, &whole, &rows.bits, given, sink).await?;
         Ok(shares)
     }
 
@@ -172,18 +175,6 @@ impl Keys {
         let sink = |row, share| shares.add(rows, row, share);
         let choices = self.ot(peer)?.receive_correlated(ctx, choices, &rows.bits, sink).await?;
         Ok((Wiped(choices), shares))
-    }
-
-    /// What goes into the transfers towards a peer: the factors; a cheater in a test adds to them.
-    #[cfg_attr(not(feature = "testing"), allow(unused_variables))]
-    pub(crate) fn told(&self, own: &Vector, peer: usize) -> Wiped<Vector> {
-        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-        let mut told = Wiped(own.clone());
-        #[cfg(feature = "testing")]
-        if peer == 0 && !own.is_shape() {
-            told.add_assign(&Vector::from_i128s(own.ring(), &vec![self.lie.get(); own.len()]));
-        }
-        told
     }
 
     /// What v leaves modulo 2^sg', which P_j tells P_i: -v.

@@ -11,8 +11,6 @@ use quorate_ot::{Options, Ot};
 use quorate_ring::{Vector, Wiped};
 use zeroize::Zeroizing;
 
-#[cfg(feature = "testing")]
-use crate::deviate::Step;
 use crate::params::Params;
 #[cfg(feature = "testing")]
 use crate::twists::{By, Twist};
@@ -40,33 +38,12 @@ pub struct Keys {
     making: Cell<Work>,
     /// Whether coins may have been tossed in the run under way.
     tossed: Cell<bool>,
-    /// What a cheater in a test adds to its factors towards party 0.
-    #[cfg(feature = "testing")]
-    pub(crate) lie: Cell<i128>,
     /// Where a cheater in a test deviates, and by how much.
     #[cfg(feature = "testing")]
-    pub(crate) deviations: RefCell<Vec<(Step, i128)>>,
-    /// Which of the values of a one-sided triple a cheater in a test authenticates otherwise, and by how much.
-    #[cfg(feature = "testing")]
-    pub(crate) other: Cell<Option<(usize, i128)>>,
-    /// What a cheater in a test adds to what it alone tells of values.
-    #[cfg(feature = "testing")]
-    pub(crate) tells: Cell<i128>,
-    /// Whether a cheater in a test takes another bit for a MAC than its element is, or than its part of zero.
-    #[cfg(feature = "testing")]
-    pub(crate) flips: Cell<bool>,
-    /// Whether a cheater in a test takes another bit towards party 0 than towards the others.
-    #[cfg(feature = "testing")]
-    pub(crate) splits: Cell<bool>,
-    /// What a cheater in a test has in place of the first of its proven bits.
-    #[cfg(feature = "testing")]
-    pub(crate) no_bit: Cell<Option<u64>>,
+    pub(crate) twists: RefCell<Vec<(Twist, By)>>,
     /// Whether a cheater in a test goes on where what it checks of MACs does not hold.
     #[cfg(feature = "testing")]
     blind: bool,
-    /// What else a cheater in a test says otherwise.
-    #[cfg(feature = "testing")]
-    pub(crate) twists: RefCell<Vec<(Twist, By)>>,
     /// Whether a test makes numbers with bits by cut and choose where proofs would take less.
     #[cfg(feature = "testing")]
     pub(crate) chooses: Cell<bool>,
@@ -198,23 +175,9 @@ impl Keys {
             making: Cell::default(),
             tossed: Cell::new(false),
             #[cfg(feature = "testing")]
-            lie: Cell::new(0),
-            #[cfg(feature = "testing")]
-            other: Cell::new(None),
-            #[cfg(feature = "testing")]
-            tells: Cell::new(0),
-            #[cfg(feature = "testing")]
-            deviations: RefCell::default(),
-            #[cfg(feature = "testing")]
-            flips: Cell::new(false),
-            #[cfg(feature = "testing")]
-            splits: Cell::new(false),
-            #[cfg(feature = "testing")]
-            no_bit: Cell::new(None),
+            twists: RefCell::default(),
             #[cfg(feature = "testing")]
             blind: false,
-            #[cfg(feature = "testing")]
-            twists: RefCell::default(),
             #[cfg(feature = "testing")]
             chooses: Cell::new(false),
             #[cfg(feature = "testing")]
@@ -378,37 +341,6 @@ impl Keys {
     pub async fn insecure_setup(ctx: &Ctx, params: Params, uneven: u128) -> Result<Keys> {
         let keys = Self::setup_with(ctx, params, None, uneven).await?;
         Ok(Keys { blind: uneven > 0, ..keys })
-    }
-
-    /// From here on the factors that go into transfers towards party 0 are off by so much.
-    pub fn insecure_lie(&self, by: i128) {
-        self.lie.set(by);
-    }
-
-    /// From here on one of the values of triples that parties know is authenticated as so much more: a, ahat, a share
-    /// of c~, of ch~, beta, b, a share of c, in this order; c of a triple that one party knows is the next.
-    pub fn insecure_mislead(&self, which: usize, by: i128) {
-        self.other.set(Some((which, by)));
-    }
-
-    /// From here on what this party alone tells of values is off by so much, and it goes on with that.
-    pub fn insecure_tell(&self, by: i128) {
-        self.tells.set(by);
-    }
-
-    /// From here on the first bit that is chosen for a MAC is another one than its element.
-    pub fn insecure_flip(&self) {
-        self.flips.set(true);
-    }
-
-    /// From here on the first bit of each batch towards all peers is another one towards party 0.
-    pub fn insecure_split(&self) {
-        self.splits.set(true);
-    }
-
-    /// From here on the first of the bits that this party proves is this number.
-    pub fn insecure_prove(&self, number: u64) {
-        self.no_bit.set(Some(number));
     }
 
     /// This party's share of alpha, for tests that look at tags.

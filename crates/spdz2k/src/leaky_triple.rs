@@ -30,12 +30,12 @@ use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
 use crate::coins::Coins;
-use crate::deviate::Step;
 use crate::keys::Keys;
 use crate::params::Params;
 use crate::shared::{Shared, sum};
 use crate::transfers::{Multiplier, sums_like};
 use crate::triple::Triples;
+use crate::twists::Twist;
 
 /// Bits that go into each factor beyond the published ones, which are enough for one triple: with so many more, a
 /// session of 2^28 triples is as close to uniform as its other steps are safe.
@@ -107,9 +107,7 @@ impl Keys {
         mut own: [Wiped<Vector>; COUNT],
     ) -> Result<[Shared; COUNT]> {
         for (i, value) in own.iter_mut().enumerate() {
-            if let Some(other) = self.other(Step::Authenticated(i), value) {
-                *value = other;
-            }
+            self.twisted(Twist::Authenticated(i), value);
         }
         let authenticated = self.authenticate(ctx, &own.each_ref().map(|value| Own::each(value))).await?;
         Ok(std::array::from_fn(|i| sum(&authenticated[i])))
@@ -123,6 +121,7 @@ mod tests {
 
     use super::*;
     use crate::sacrifice::rest;
+    use crate::twists::By;
 
     const K: u32 = 4;
     const S: u32 = 8;
@@ -281,9 +280,9 @@ mod tests {
     /// passes has uniform factors.
     #[test]
     fn another_factor_in_one_ot_is_found_half_of_the_time() {
-        let step = Step::Transfer { factor: 0, row: 3 };
+        let other = Twist::Transfer { peer: 0, factor: 0, row: 3 };
         for (by, rate) in [(1, 0.5), (1 << (K + S - 1), 0.75)] {
-            let seen = seen(1600, 3, |keys| keys.insecure_deviate(step, by), |_| ());
+            let seen = seen(1600, 3, |keys| keys.insecure_twist(other, By::All(by)), |_| ());
             let passed: Vec<usize> = (0..1600).filter(|&i| seen.passes[i]).collect();
             among(passed.len(), 1600, rate);
             let kept = |of: &[u64]| passed.iter().map(|&i| of[i]).collect::<Vec<_>>();

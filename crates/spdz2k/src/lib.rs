@@ -42,7 +42,6 @@ mod check;
 mod coins;
 #[cfg(feature = "testing")]
 mod dealer;
-mod deviate;
 mod edabit;
 mod factors;
 mod family;
@@ -77,7 +76,6 @@ mod tagged;
 mod tinyot;
 mod transfers;
 mod triple;
-#[cfg(feature = "testing")]
 mod twists;
 mod two_keys;
 mod weights;
@@ -85,8 +83,6 @@ mod words;
 
 #[cfg(feature = "testing")]
 pub use dealer::InsecureBits;
-#[cfg(feature = "testing")]
-pub use deviate::Step;
 pub use forms::SharedBits;
 pub use keys::Keys;
 pub use params::Params;

@@ -30,6 +30,7 @@ use crate::party::Spdz2k;
 use crate::shared::{Shared, sum};
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
+use crate::twists::Twist;
 
 /// Bits that are made together.
 const BATCH: usize = 1 << 16;
@@ -48,12 +49,7 @@ impl Spdz2k {
     /// Bits with MACs, by owner, that are the lowest bits of the owners' elements, who know them.
     pub(crate) async fn macs_of(&self, ctx: &Ctx, elements: &[Shared]) -> Result<Vec<MacBits>> {
         let bit = self.keys.params.shares(Ring::of(1));
-        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-        let mut own = Wiped(elements[self.keys.me].share.low_bit());
-        #[cfg(feature = "testing")]
-        if self.keys.flips.get() && !own.is_shape() {
-            own.words_of_mut(0)[0] ^= 1;
-        }
+        let own = self.keys.twisted(Twist::MacBit, Wiped(elements[self.keys.me].share.low_bit()));
         let bits = self.keys.tinyot()?.chosen(ctx, own).await?;
         let each: Vec<Shared> = elements.iter().map(|x| x.reduced(bit)).collect();
         let all = |of: fn(&Shared) -> &Vector| Vector::concat(&each.iter().map(of).collect::<Vec<_>>());

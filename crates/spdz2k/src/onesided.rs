@@ -28,6 +28,7 @@ use crate::factors::{Factor, Rows, Shares, before_division, weigh};
 use crate::keys::Keys;
 use crate::shared::{Shared, joined, sum};
 use crate::triple::{BATCH, Triples};
+use crate::twists::Twist;
 
 /// Triples of which one party has a and another one B.
 #[derive(Clone, Copy)]
@@ -111,12 +112,10 @@ impl Keys {
             for value in [&mut end.a_hat, &mut end.c, &mut end.c_hat] {
                 *value = self.lifted_if(ctx, value.as_deref(), words);
             }
-            #[cfg(feature = "testing")]
-            {
-                let (beta, b) = end.factor.as_mut().map(|factor| (&mut factor.beta, &mut factor.b)).unzip();
-                let (a, a_hat) = (end.a.as_mut(), end.a_hat.as_mut());
-                let values = [a, a_hat, end.c.as_mut(), end.c_hat.as_mut(), beta, b];
-                values.into_iter().enumerate().for_each(|(i, value)| self.mislead(i, value));
+            let (beta, b) = end.factor.as_mut().map(|factor| (&mut factor.beta, &mut factor.b)).unzip();
+            let values = [end.a.as_mut(), end.a_hat.as_mut(), end.c.as_mut(), end.c_hat.as_mut(), beta, b];
+            for (i, value) in values.into_iter().enumerate() {
+                self.twisted(Twist::Authenticated(i), value);
             }
         }
         let own: Vec<Own<'_>> = ends.iter().flat_map(|end| end.to_authenticate(self, ring)).collect();
@@ -225,11 +224,7 @@ impl Keys {
         for end in ends {
             let of_half = betas.value.slice(start..start + end.half.len);
             start += end.half.len;
-            #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-            let mut part = self.quotient(ctx, end, (&of_half, told.first()))?;
-            #[cfg(feature = "testing")]
-            self.mislead(6, part.as_mut());
-            parts.push(part);
+            parts.push(self.twisted(Twist::Quotient, self.quotient(ctx, end, (&of_half, told.first()))?));
         }
         Ok((betas.value, parts))
     }
@@ -271,16 +266,6 @@ impl Keys {
         let each: Vec<Shared> = self.authenticate(ctx, &all).await?.into_iter().flatten().collect();
         let sums: Vec<Shared> = each.chunks(2).map(sum).collect();
         Ok(joined(&sums.iter().collect::<Vec<_>>()))
-    }
-
-    /// What a cheater in a test authenticates in place of what it has.
-    #[cfg(feature = "testing")]
-    pub(crate) fn mislead(&self, which: usize, value: Option<&mut Wiped<Vector>>) {
-        let by = self.other.get().filter(|(chosen, _)| *chosen == which).map(|(_, by)| by);
-        if let (Some(by), Some(value)) = (by, value.filter(|value| !value.is_shape())) {
-            let more = Vector::from_i128s(value.ring(), &vec![by; value.len()]);
-            value.add_assign(&more);
-        }
     }
 }
 

@@ -17,7 +17,6 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
-#[cfg(feature = "testing")]
 use crate::twists::Twist;
 
 const UNTOLD: Error = Error::Bug { what: "an opening that its owner did not tell" };
@@ -34,9 +33,7 @@ impl Spdz2k {
     async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         let (ring, len) = x.shape();
         let share = self.keys.rerandomised(ctx, &x.share);
-        let low = share.convert(ring);
-        #[cfg(feature = "testing")]
-        let low = self.keys.twisted(Twist::Low, &low);
+        let low = self.keys.twisted(Twist::Low, share.convert(ring));
         let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
         let incoming: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, (ring, len))).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?;
@@ -57,13 +54,8 @@ impl Spdz2k {
     /// What it tells is what is opened. Noted for the check.
     pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
         let peers = self.keys.peers();
-        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-        let mut lows: Vec<Vector> = parts.iter().map(|(_, x)| x.share.convert(x.ring)).collect();
-        #[cfg(feature = "testing")]
-        for low in lows.iter_mut().filter(|low| !low.is_shape()) {
-            let lie = Vector::from_i128s(low.ring(), &vec![self.keys.tells.get(); low.len()]);
-            low.add_assign(&lie);
-        }
+        let low = |x: &Tagged| self.keys.twisted(Twist::Known, x.share.convert(x.ring));
+        let lows: Vec<Vector> = parts.iter().map(|(_, x)| low(x)).collect();
         let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
         for ((owner, x), low) in parts.iter().zip(&lows) {
             match *owner == self.keys.me {

@@ -20,6 +20,7 @@
 //! Bytes to the peer for a number, w = k = s = 64: 2.5 kB where 2048 are made together, 3.8 kB for 100; each bit proven
 //! ([`crate::proved`]) would take 17.1 kB.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Positions, Result};
@@ -34,7 +35,6 @@ use crate::party::Spdz2k;
 use crate::quicksilver::{Claim, MASK};
 use crate::shared::Shared;
 use crate::tagged::Tagged;
-#[cfg(feature = "testing")]
 use crate::twists::Twist;
 
 const SAMPLE: &str = "a party's numbers and their bits";
@@ -147,9 +147,8 @@ impl Spdz2k {
         let (rows, count) = sample.shape();
         let told = |[left, sample, others]: &[Tagged; 3]| {
             let times = others.shape().1 / left.shape().1;
-            let sums = left.linear(&Linear::Repeat(times)).zip(others, Vector::add_assign);
-            #[cfg(feature = "testing")]
-            let sums = Tagged { share: self.keys.twisted(Twist::Sum, &sums.share), ..sums };
+            let mut sums = left.linear(&Linear::Repeat(times)).zip(others, Vector::add_assign);
+            self.keys.twisted(Twist::Sum, &mut sums.share);
             Tagged::concat(&[sample, &sums])
         };
         let told: Vec<Tagged> = numbers.iter().map(told).collect();
@@ -170,14 +169,9 @@ impl Spdz2k {
 impl Keys {
     /// Step 2: by owner.
     async fn own_numbers(&self, ctx: &Ctx, own: &Vector) -> Result<Vec<Shared>> {
-        #[cfg(feature = "testing")]
-        let told = &self.twisted_all(Twist::Numbers, &self.twisted(Twist::Number, own));
-        #[cfg(feature = "testing")]
-        let own = &self.twisted(Twist::Unlike, told);
-        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-        let mut numbers = self.authenticate(ctx, &[Own::each(own)]).await?.pop().ok_or(NO_NUMBERS)?;
-        #[cfg(feature = "testing")]
-        numbers[self.me].share.clone_from(told);
+        let own = self.twisted(Twist::Number, Cow::Borrowed(own));
+        let mut numbers = self.authenticate(ctx, &[Own::each(&own)]).await?.pop().ok_or(NO_NUMBERS)?;
+        self.twisted(Twist::ToldNumber, &mut numbers[self.me]);
         Ok(numbers)
     }
 }

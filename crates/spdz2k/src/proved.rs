@@ -22,6 +22,7 @@ use crate::authenticate::Own;
 use crate::keys::Keys;
 use crate::provenproduct::Claim;
 use crate::shared::Shared;
+use crate::twists::Twist;
 
 const BITS: &str = "the proof that a party's bits are bits";
 
@@ -33,13 +34,7 @@ impl Keys {
     pub(crate) async fn own_bits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Vec<Shared>> {
         let words = self.params.words(ring);
         let mut coins = ctx.randomness().stream(&self.private);
-        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-        let mut bits = Wiped(Wiped(coins.draw::<Bits>((1, len))).to_vector(words));
-        #[cfg(feature = "testing")]
-        if let Some(number) = self.no_bit.get().filter(|_| !ctx.is_dry() && len > 0) {
-            let rest = Wiped(bits.slice(1..len));
-            bits = Wiped(Vector::concat(&[&Vector::from_u64s(words, &[number]), &rest]));
-        }
+        let bits = self.twisted(Twist::ProvenBit, Wiped(Wiped(coins.draw::<Bits>((1, len))).to_vector(words)));
         let uniform = Wiped(coins.draw::<Vector>((words, self.parties - 1)));
         let own = Wiped(Vector::concat(&[&*bits, &*uniform]));
         let pending = self.correlate(ctx, &[Own::each(&own)]).await?;

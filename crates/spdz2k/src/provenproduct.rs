@@ -27,6 +27,7 @@ use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::Shared;
 use crate::triple::Triples;
+use crate::twists::Twist;
 use crate::words::is_zero;
 
 /// Triples that are made together.
@@ -65,8 +66,7 @@ impl Keys {
             let [a, b] = [0..len, len..2 * len].map(|range| Wiped(drawn.slice(range)));
             let mut c = Wiped((*a).clone());
             c.mul_assign(&b);
-            #[cfg(feature = "testing")]
-            self.mislead(7, Some(&mut c));
+            let c = self.twisted(Twist::Product, c);
             Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(2 * len..2 * len + masks))]))
         });
         let shape = (words, 3 * len + masks);

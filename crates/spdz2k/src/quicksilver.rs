@@ -24,14 +24,11 @@
 use quorate_crypto::{ct_eq, gf128};
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Bits, meter};
-#[cfg(feature = "testing")]
-use quorate_ring::{Ring, Vector};
 use zeroize::Zeroizing;
 
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::macs::MacBits;
-#[cfg(feature = "testing")]
 use crate::twists::Twist;
 use crate::weights::doubled;
 
@@ -72,7 +69,8 @@ impl Keys {
         let places = Places { me: self.me, peers: &peers };
         let (proofs, expected) =
             if ctx.is_dry() { Default::default() } else { self.both_sides(claim, places, &mut coins) };
-        let message = |i: usize| proofs.get(i).map_or([0; 2 * BLOCK_BYTES], |proof| self.said(*proof).to_bytes());
+        let said = |proof: &Proof| Proof { constant: self.twisted(Twist::Proof, proof.constant), ..*proof };
+        let message = |i: usize| proofs.get(i).map_or([0; 2 * BLOCK_BYTES], |proof| said(proof).to_bytes());
         let own: Vec<_> = (0..peers.len()).map(message).collect();
         let outgoing: Vec<_> = peers.iter().zip(&own).map(|(&peer, own)| (peer, &own[..])).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 2 * BLOCK_BYTES)).collect();
@@ -102,18 +100,6 @@ impl Keys {
             }
         }
         (proofs, sides.iter().map(|side| side.products ^ gf128::mul(side.times_delta, *self.delta)).collect())
-    }
-
-    /// What is told: the proof, but for a cheater in a test.
-    fn said(&self, proof: Proof) -> Proof {
-        #[cfg(feature = "testing")]
-        {
-            let both = Vector::from_u128s(Ring::of(128), &[proof.constant, proof.linear]);
-            let both = self.twisted(Twist::Proof, &both).to_u128s();
-            Proof { constant: both[0], linear: both[1] }
-        }
-        #[cfg(not(feature = "testing"))]
-        proof
     }
 }
 

@@ -16,10 +16,10 @@ use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Ring, Vector};
 
 use crate::coins::Coins;
-use crate::deviate::Step;
 use crate::factors::DIVIDED;
 use crate::keys::Keys;
 use crate::shared::Shared;
+use crate::twists::Twist;
 use crate::words::{Opened, is_zero};
 
 const SACRIFICE: &str = "the sacrifice of multiplication triples";
@@ -43,7 +43,7 @@ impl Keys {
         let (words, len) = (a.share.ring(), a.share.len());
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let t = coins.draw(bits, (words, 1)).broadcast_scalar(len);
-        let rho = self.off(Step::Rho, a.times(&t).minus(a_hat));
+        let rho = self.twisted(Twist::Rho, a.times(&t).minus(a_hat));
         let rho = self.open_words(ctx, &rho).await?;
         self.check_words(ctx, &[&rho], SACRIFICE).await?;
         Ok(Challenge { t, rho: rho.value })
@@ -57,7 +57,7 @@ impl Keys {
         challenge: &Challenge,
         [c, c_hat, b]: [&Shared; 3],
     ) -> Result<()> {
-        let rest = self.off(Step::Zero(number), rest(challenge, [c, c_hat, b]));
+        let rest = self.twisted(Twist::Zero(number), rest(challenge, [c, c_hat, b]));
         let rest = self.commit_and_open_words(ctx, &rest).await?;
         self.check_words(ctx, &[&rest], SACRIFICE).await?;
         zero_below(ctx, &rest, ring, SACRIFICE)
@@ -87,17 +87,9 @@ impl Keys {
         betas: &Vector,
     ) -> Result<()> {
         let rest = divided.raised(a.share.ring(), self.params.inner_bits()).plus(&a.times(betas)).minus(c);
-        let opened = self.open_words(ctx, &rest).await?;
+        let opened = self.open_words(ctx, &self.twisted(Twist::Rest, rest)).await?;
         self.check_words(ctx, &[&opened], DIVIDED).await?;
         zero_below(ctx, &opened, values, DIVIDED)
-    }
-
-    /// What a party tells: its share, or what a cheater in a test has in its place.
-    pub(crate) fn off(&self, step: Step, mut shared: Shared) -> Shared {
-        if let Some(mut other) = self.other(step, &shared.share) {
-            std::mem::swap(&mut shared.share, &mut other);
-        }
-        shared
     }
 }
 

@@ -21,6 +21,7 @@ use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::privateedabit::Sizes;
 use crate::tagged::Tagged;
+use crate::twists::Twist;
 
 impl Wanted {
     /// Of a, and of h, which bits are left.
@@ -91,9 +92,8 @@ impl Spdz2k {
             rows.linear(&LinearBits::SideBySide)
         };
         let parts: Vec<MacBits> = lists.iter().enumerate().map(of_list).collect();
-        let all = MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>());
-        #[cfg(feature = "testing")]
-        let all = self.keys.twisted_bit(all);
+        let mut all = MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>());
+        self.keys.twisted(Twist::ToldBit, &mut all.own);
         let told = self.open_own_bits(ctx, &all).await?;
         Ok(told.iter().map(|told| in_their_rows(wanted.ring, &lists, (told, lanes))).collect())
     }

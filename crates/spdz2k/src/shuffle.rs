@@ -21,7 +21,6 @@ use zeroize::Zeroizing;
 
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
-#[cfg(feature = "testing")]
 use crate::twists::Twist;
 use crate::words::is_zero;
 
@@ -55,9 +54,7 @@ impl Spdz2k {
     /// Steps 1 and 2: by party, layer by layer.
     async fn settings(&self, ctx: &Ctx, rows: usize, ring: Ring) -> Result<Vec<Tagged>> {
         let count = switches(rows);
-        let own = Wiped(self.own_settings(ctx, rows, ring));
-        #[cfg(feature = "testing")]
-        let own = Wiped(self.keys.twisted(Twist::Switch, &own));
+        let own = self.keys.twisted(Twist::Switch, Wiped(self.own_settings(ctx, rows, ring)));
         let input = async |ctx: Ctx, owner: usize| {
             let value = (owner == self.keys.me).then_some(&*own);
             self.share_input(&ctx, owner, (ring, count), value).await

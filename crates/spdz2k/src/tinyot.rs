@@ -28,6 +28,8 @@
 //!
 //! Nothing is checked of a Delta that differs from peer to peer: the check of `leaky` finds it.
 
+use std::borrow::Cow;
+
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Module, Wiped};
@@ -35,6 +37,7 @@ use quorate_ring::{Bits, Module, Wiped};
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::macs::{MacBits, WithPeer, hash, nothing, xor_chosen};
+use crate::twists::Twist;
 use crate::weights::{self, BASIS};
 
 const MACS: &str = "the MACs of opened bits";
@@ -136,11 +139,7 @@ impl TinyOt<'_> {
             own.xor_assign(&Wiped(coins.stream(seed).draw::<Bits>((1, len + BASIS))));
         }
         own.0.reduce();
-        #[cfg(feature = "testing")]
-        if self.keys.flips.get() && !own.is_shape() {
-            own.words_of_mut(0)[0] ^= 1;
-        }
-        self.towards_all(ctx, Rule::Zero, own).await
+        self.towards_all(ctx, Rule::Zero, self.keys.twisted(Twist::BitZero, own)).await
     }
 
     /// Uniform bits that this party alone knows.
@@ -181,7 +180,7 @@ impl TinyOt<'_> {
         let transfer = async |ctx: Ctx, i: usize| {
             let ot = self.keys.ot(self.peers[i])?;
             let keys = async |ctx: Ctx| ot.send_cots_for(&ctx, len).await;
-            let told = self.told(&own, self.peers[i]);
+            let told = self.keys.twisted(Twist::Bits { peer: self.peers[i] }, Cow::Borrowed(&*own));
             let macs = async |ctx: Ctx| ot.receive_cots_for(&ctx, &told).await;
             let (keys, macs) = match rule {
                 Rule::Each | Rule::Zero => ot.both(&ctx, keys, macs).await?,
@@ -193,18 +192,6 @@ impl TinyOt<'_> {
         };
         let peers = self.keys.with_each_peer(ctx, transfer).await?;
         Ok(self.bits(own, peers))
-    }
-
-    /// What goes into the transfers towards a peer: the same for all, but for a cheater in a test.
-    #[cfg_attr(not(feature = "testing"), allow(unused_variables))]
-    fn told(&self, own: &Bits, peer: usize) -> Wiped<Bits> {
-        #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-        let mut told = Wiped(own.clone());
-        #[cfg(feature = "testing")]
-        if self.keys.splits.get() && peer == 0 && !own.is_shape() {
-            told.words_of_mut(0)[0] ^= 1;
-        }
-        told
     }
 
     /// Of what OTs give; the lowest bit of what is not under party 0's Delta is cleared.

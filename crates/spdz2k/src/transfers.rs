@@ -11,14 +11,16 @@
 //! Where there are several factors, one OT chooses of all of them: nobody can take one bit for a factor and another bit
 //! for the next one.
 
+use std::borrow::Cow;
+
 use quorate_engine::{Ctx, Result};
 use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
-use crate::deviate::Step;
 use crate::keys::Keys;
 use crate::shared::blank;
+use crate::twists::Twist;
 
 /// What this party multiplies other ones' bits with, and to how many bits the product with each row is wanted. The last
 /// rows may be left out.
@@ -60,13 +62,14 @@ impl Keys {
         let widths: Vec<&[u32]> = factors.iter().map(|factor| &factor.bits[..]).collect();
         let transfer = async |ctx: Ctx, i: usize| {
             let ot = self.ot(peers[i])?;
-            let told: Vec<_> = factors.iter().map(|factor| self.told(factor.value, peers[i])).collect();
-            let other = |factor: usize, row: usize| self.other_factor((factor, row), &told[factor], peers[i]);
-            let others: Vec<Vec<_>> =
-                (0..told.len()).map(|factor| (0..count).map(|row| other(factor, row)).collect()).collect();
-            let rows = told.iter().zip(&others).zip(factors).map(|((told, others), factor)| {
-                let elements = others.iter().map(|other| other.as_deref().unwrap_or(told));
-                elements.zip(&factor.bits).map(|(element, &bits)| Row { element, bits }).collect()
+            let element = |factor: usize, row: usize| {
+                let own = self.twisted(Twist::Factors { peer: peers[i] }, Cow::Borrowed(factors[factor].value));
+                self.twisted(Twist::Transfer { peer: peers[i], factor, row }, own)
+            };
+            let elements: Vec<Vec<_>> =
+                (0..factors.len()).map(|factor| (0..count).map(|row| element(factor, row)).collect()).collect();
+            let rows = elements.iter().zip(factors).map(|(elements, factor)| {
+                elements.iter().zip(&factor.bits).map(|(element, &bits)| Row { element, bits }).collect()
             });
             let rows: Vec<Vec<Row<'_>>> = rows.collect();
             let rows: Vec<&[Row<'_>]> = rows.iter().map(|rows| &rows[..]).collect();
@@ -97,11 +100,6 @@ impl Keys {
             }
         }
         Ok(Transferred { choices: choices.unwrap_or(chosen), len, products })
-    }
-
-    /// What a cheater in a test has as its factor in a row.
-    fn other_factor(&self, (factor, row): (usize, usize), told: &Vector, peer: usize) -> Option<Wiped<Vector>> {
-        self.other(Step::Transfer { factor, row }, told).filter(|_| peer == 0)
     }
 }
 

@@ -21,6 +21,8 @@
 //!
 //! Bytes to each peer for a triple, k = s = 64: 9.4 kB.
 
+use std::borrow::Cow;
+
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
@@ -31,7 +33,6 @@ use crate::factors::{Factor, Rows, before_division, weigh};
 use crate::keys::Keys;
 use crate::params::TripleForm;
 use crate::shared::{Shared, blank, joined, sum};
-#[cfg(feature = "testing")]
 use crate::twists::Twist;
 use crate::words::Opened;
 
@@ -113,26 +114,21 @@ impl Keys {
         let (values, words) = (params.values(ring), params.words(ring));
         let factor = self.own_factor(ctx, true, (ring, len)).ok_or(NOTHING)?;
         let mut made = self.products(ctx, ring, &factor).await?;
-        #[cfg(feature = "testing")]
-        self.twist_factor(&mut made.a, &mut made.c, [&factor.beta, &factor.b]);
 
         // Step 3.
         for value in [&mut made.a_hat, &mut made.c, &mut made.c_hat] {
             *value = self.lifted(ctx, value, words);
         }
         let a = Wiped(made.a.convert(words));
-        #[cfg(feature = "testing")]
-        let a = Wiped(self.twisted(Twist::Above, &a));
         let own: [&Vector; 6] = [&a, &made.a_hat, &made.c, &made.c_hat, &factor.beta, &factor.b];
-        let authenticated = self.authenticate(ctx, &own.map(Own::each)).await?;
+        let own = [0, 1, 2, 3, 4, 5].map(|i| self.twisted(Twist::Authenticated(i), Cow::Borrowed(own[i])));
+        let authenticated = self.authenticate(ctx, &own.each_ref().map(|value| Own::each(value))).await?;
         let [a, a_hat, c, c_hat, beta, b] = [0, 1, 2, 3, 4, 5].map(|i| sum(&authenticated[i]));
         let factors = beta.plus(&b.raised(words, inner));
 
         self.sacrifice(ctx, values, [&a, &a_hat, &c, &c_hat, &factors]).await?;
         let (betas, rests) = self.open_betas(ctx, &authenticated[4], &made.sent).await?;
-        let own_c = self.divided(ctx, &made, &factor, (&betas, &rests))?;
-        #[cfg(feature = "testing")]
-        let own_c = Wiped(self.twisted(Twist::Quotient, &own_c));
+        let own_c = self.twisted(Twist::Quotient, self.divided(ctx, &made, &factor, (&betas, &rests))?);
         let divided = self.authenticate(ctx, &[Own::each(&own_c)]).await?;
         let divided = sum(&divided[0]);
         let mut all_betas = betas[0].value.clone();
@@ -169,6 +165,7 @@ impl Keys {
         let shares = transfers.iter_mut().flat_map(|(sent, (_, received))| [sent, received]).collect();
         weigh(&mut coins, &rows, (values, len), Some(&mut bits), shares);
         let [a, a_hat] = bits.both;
+        let a = self.twisted(Twist::Factor, a);
         let [mut c, mut c_hat] = [&a, &a_hat].map(|factor| {
             let mut product = Wiped((**factor).clone());
             product.mul_assign(&own);

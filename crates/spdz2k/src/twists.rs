@@ -1,156 +1,228 @@
-//! INSECURE, for tests only: parties that follow the protocol but for one thing that they say, or take, otherwise.
+//! Where a party in a test may deviate: it has something else than the protocol says at one place, and goes on with
+//! that. Outside of tests every party has what it should.
 
-use quorate_engine::Linear;
-use quorate_ring::{Ring, Vector, Wiped};
-
-use crate::keys::Keys;
-use crate::macs::MacBits;
-use crate::params::Params;
-use crate::party::Spdz2k;
-use crate::shared::Shared;
-
-/// What a cheater says otherwise.
+/// What a cheater has otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twist {
+    /// Its factors in the transfers towards a peer.
+    Factors {
+        /// The peer.
+        peer: usize,
+    },
+    /// The same in one row of OTs.
+    Transfer {
+        /// The peer.
+        peer: usize,
+        /// The place among all factors of the step.
+        factor: usize,
+        /// The row.
+        row: usize,
+    },
     /// The factor a of triples: authenticated is another one than went into the transfers. Its product with the
     /// cheater's own B is made up for.
     Factor,
-    /// The same above the bits that count: only what is authenticated is off.
-    Above,
-    /// Its share of c, once it was divided.
-    Quotient,
-    /// Its share of a word that is opened whole: rho, and what is opened last of triples.
-    Word,
-    /// Its share of a word that all commit to: what the sacrifice leaves.
-    Rest,
+    /// What it authenticates of triples: the place among all vectors of the step.
+    Authenticated(usize),
+    /// The product of two factors that it alone knows.
+    Product,
+    /// Its share of rho.
+    Rho,
+    /// Its share of what a sacrifice has to leave zero: the first one of a challenge, or the second.
+    Zero(usize),
+    /// Its share of the differences within buckets.
+    Difference,
     /// Its part beta of B.
     Beta,
+    /// Its share of c, once it was divided.
+    Quotient,
+    /// Its share of what the division has to leave zero.
+    Rest,
     /// Its part of the tags of whole words.
     WordTag,
     /// What it tells of its share to open an element.
     Low,
+    /// What it alone tells of a value that it knows.
+    Known,
     /// What it tells of upper bits in a row check.
     Row,
     /// Its part of the tags in a row check.
     RowTag,
     /// A switch of a shuffle.
     Switch,
-    /// The first of its numbers that are no sums of their bits.
+    /// The bits that it chooses for MACs, which are its elements.
+    MacBit,
+    /// Its part of sharings of zero, as bits.
+    BitZero,
+    /// Its bits in the transfers towards a peer.
+    Bits {
+        /// The peer.
+        peer: usize,
+    },
+    /// The bits that it proves to be bits.
+    ProvenBit,
+    /// Its numbers, where they are authenticated.
     Number,
-    /// The same, of all of them.
-    Numbers,
-    /// The same for the first one, where only what is authenticated is off: it tells what the bits say.
-    Unlike,
+    /// The same once they are: what it then tells of them.
+    ToldNumber,
     /// What it tells of the sum of two numbers.
     Sum,
     /// A0 of what it proves of such sums.
     Proof,
-    /// The first of the bits that it tells of numbers to be taken off; by how much says nothing.
-    Told,
+    /// The bits that it tells of numbers to be taken off.
+    ToldBit,
 }
 
-/// By how much: plus or minus a power of two, at the first element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct By {
-    /// The power.
-    pub bit: u32,
-    /// Whether it is taken off.
-    pub minus: bool,
+#[cfg(not(feature = "testing"))]
+impl crate::keys::Keys {
+    /// What this party has at a place.
+    #[inline(always)]
+    pub(crate) fn twisted<T>(&self, _: Twist, value: T) -> T {
+        value
+    }
 }
 
-impl Keys {
-    /// What a cheater says in place of a vector.
-    pub(crate) fn twisted(&self, twist: Twist, x: &Vector) -> Vector {
-        let mut x = x.clone();
-        for (_, by) in self.twists.borrow().iter().filter(|(other, _)| *other == twist) {
-            if x.is_shape() || x.is_empty() || by.bit >= x.ring().bits() {
-                continue;
+#[cfg(feature = "testing")]
+pub use insecure::By;
+
+/// INSECURE, for tests only: parties that deviate, and what else tests ask of parties.
+#[cfg(feature = "testing")]
+mod insecure {
+    use std::borrow::Cow;
+
+    use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
+
+    use super::Twist;
+    use crate::keys::Keys;
+    use crate::params::Params;
+    use crate::party::Spdz2k;
+    use crate::shared::Shared;
+
+    /// By how much. Of bits the first one is another, whatever this says.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum By {
+        /// The first element is more by this power of two.
+        Plus(u32),
+        /// It is less.
+        Minus(u32),
+        /// All elements are more by this number.
+        All(i128),
+    }
+
+    /// What can be off.
+    pub(crate) trait Twisted {
+        fn twist(&mut self, by: By);
+    }
+
+    impl Twisted for Vector {
+        fn twist(&mut self, by: By) {
+            let (ring, len) = self.shape_of();
+            if self.is_shape() || len == 0 {
+                return;
             }
-            let mut limbs = [0; 4];
-            limbs[by.bit as usize / 64] = 1 << (by.bit % 64);
-            let (off, mut first) = (Vector::from_limbs(x.ring(), &[limbs]), x.slice(0..1));
-            if by.minus {
-                first.sub_assign(&off)
-            } else {
-                first.add_assign(&off)
+            let first = |bit: u32| {
+                let mut power = Vector::constant(ring, 1, 1);
+                power.shl(bit);
+                Vector::concat(&[&power, &Vector::zeros(ring, len - 1)])
+            };
+            match by {
+                By::Plus(bit) => self.add_assign(&first(bit)),
+                By::Minus(bit) => self.sub_assign(&first(bit)),
+                By::All(number) => self.add_assign(&Vector::from_i128s(ring, &vec![number; len])),
             }
-            x.write_at(0, &first);
         }
-        x
     }
 
-    /// The same for every element.
-    pub(crate) fn twisted_all(&self, twist: Twist, x: &Vector) -> Vector {
-        let mut x = x.clone();
-        if !x.is_shape() && !x.is_empty() {
-            let by = self.twisted(twist, &Vector::zeros(x.ring(), 1)).broadcast_scalar(x.len());
-            x.add_assign(&by);
+    impl Twisted for Bits {
+        fn twist(&mut self, _: By) {
+            if !self.is_shape() && self.lanes() > 0 {
+                self.words_of_mut(0)[0] ^= 1;
+            }
         }
-        x
     }
 
-    /// The same for its share.
-    pub(crate) fn twisted_share(&self, twist: Twist, x: &Shared) -> Shared {
-        Shared { share: self.twisted(twist, &x.share), tag: x.tag.clone() }
-    }
-
-    /// Bits with another first one of its own.
-    pub(crate) fn twisted_bit(&self, mut x: MacBits) -> MacBits {
-        let twists = self.twists.borrow().iter().filter(|(twist, _)| *twist == Twist::Told).count();
-        if twists > 0 && !x.own.is_shape() && x.len() > 0 {
-            x.own.words_of_mut(0)[0] ^= 1;
+    impl Twisted for u128 {
+        fn twist(&mut self, by: By) {
+            let mut number = Vector::from_u128s(Ring::of(u128::BITS), &[*self]);
+            number.twist(by);
+            *self = number.to_u128s()[0];
         }
-        x
     }
 
-    /// Another factor a, and the product with this party's own B that goes with it.
-    pub(crate) fn twist_factor(&self, a: &mut Vector, c: &mut Vector, [beta, b]: [&Vector; 2]) {
-        let mut off = self.twisted(Twist::Factor, a);
-        off.sub_assign(a);
-        a.add_assign(&off);
-        let mut own = Wiped(b.convert(a.ring()));
-        own.shl(self.params.inner_bits());
-        own.add_assign(&Wiped(Linear::Reduce(a.ring()).apply(beta)));
-        off.mul_assign(&own);
-        c.add_assign(&off);
+    impl Twisted for Shared {
+        fn twist(&mut self, by: By) {
+            self.share.twist(by);
+        }
     }
 
-    /// From here on this party says something else.
-    pub fn insecure_twist(&self, twist: Twist, by: By) {
-        self.twists.borrow_mut().push((twist, by));
+    impl<M: Module + Twisted> Twisted for Wiped<M> {
+        fn twist(&mut self, by: By) {
+            self.0.twist(by);
+        }
     }
 
-    /// From here on numbers with bits are made by cut and choose wherever they can be.
-    pub fn insecure_choose(&self) {
-        self.chooses.set(true);
+    impl<M: Module + Twisted> Twisted for Cow<'_, M> {
+        fn twist(&mut self, by: By) {
+            self.to_mut().twist(by);
+        }
     }
 
-    /// From here on these keys outlive checks that fail, so that a test can try an attack many times.
-    pub fn insecure_endure(&self) {
-        self.endures.set(true);
-    }
-}
-
-impl Spdz2k {
-    /// As [`Keys::insecure_twist`].
-    pub fn insecure_twist(&self, twist: Twist, by: By) {
-        self.keys.insecure_twist(twist, by);
+    impl<T: Twisted> Twisted for &mut T {
+        fn twist(&mut self, by: By) {
+            (**self).twist(by);
+        }
     }
 
-    /// As [`Keys::insecure_choose`].
-    pub fn insecure_choose(&self) {
-        self.keys.insecure_choose();
+    impl<T: Twisted> Twisted for Option<T> {
+        fn twist(&mut self, by: By) {
+            self.iter_mut().for_each(|value| value.twist(by));
+        }
     }
 
-    /// As [`Keys::insecure_endure`].
-    pub fn insecure_endure(&self) {
-        self.keys.insecure_endure();
-    }
-}
+    impl Keys {
+        /// What this party has at a place: what it should, or what a test says.
+        pub(crate) fn twisted<T: Twisted>(&self, at: Twist, mut value: T) -> T {
+            let twists = self.twists.borrow();
+            twists.iter().filter(|(twist, _)| *twist == at).for_each(|(_, by)| value.twist(*by));
+            value
+        }
 
-impl Params {
-    /// W and L of triples over Z_2^k, for tests that change what is sent of one row.
-    pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
-        (self.values(ring).bits() as usize, self.noise_bits())
+        /// From here on this party deviates there, too.
+        pub fn insecure_twist(&self, twist: Twist, by: By) {
+            self.twists.borrow_mut().push((twist, by));
+        }
+
+        /// From here on numbers with bits are made by cut and choose wherever they can be.
+        pub fn insecure_choose(&self) {
+            self.chooses.set(true);
+        }
+
+        /// From here on these keys outlive checks that fail, so that a test can try an attack many times.
+        pub fn insecure_endure(&self) {
+            self.endures.set(true);
+        }
+    }
+
+    impl Spdz2k {
+        /// As [`Keys::insecure_twist`].
+        pub fn insecure_twist(&self, twist: Twist, by: By) {
+            self.keys.insecure_twist(twist, by);
+        }
+
+        /// As [`Keys::insecure_choose`].
+        pub fn insecure_choose(&self) {
+            self.keys.insecure_choose();
+        }
+
+        /// As [`Keys::insecure_endure`].
+        pub fn insecure_endure(&self) {
+            self.keys.insecure_endure();
+        }
+    }
+
+    impl Params {
+        /// W and L of triples over Z_2^k, for tests that change what is sent of one row.
+        pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
+            (self.values(ring).bits() as usize, self.noise_bits())
+        }
     }
 }

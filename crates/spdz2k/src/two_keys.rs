@@ -159,21 +159,21 @@ mod tests {
     use quorate_engine::{Error, Phase};
 
     use super::*;
-    use crate::deviate::Step;
     use crate::sacrifice::rest;
+    use crate::twists::{By, Twist};
 
     const K: u32 = 4;
     const LEN: usize = 1600;
 
     /// Of each triple: whether the test with kappa passes, whether that with b does, kappa, and b.
-    fn passing(lie: (Step, i128)) -> Vec<(bool, bool, u64, u64)> {
+    fn passing(twist: Twist, by: i128) -> Vec<(bool, bool, u64, u64)> {
         let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(K));
         let ends = parties(2, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
                 let keys = Keys::setup(ctx, params, None).await?;
                 if ctx.me() == 1 {
-                    keys.insecure_deviate(lie.0, lie.1);
+                    keys.insecure_twist(twist, By::All(by));
                 }
                 let [a, a_hat, kappa, u, u_hat, b, c, c_hat] = keys.multiplied_by_two(ctx, ring, LEN).await?;
                 let challenge = keys.challenge(ctx, params.inner_bits() + 1, [&a, &a_hat]).await?;
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn what_passing_tells_is_of_the_throwaway_factor_alone() {
         let values = Params::new(32, true).unwrap().values(Ring::of(K)).bits();
-        let all = passing((Step::Authenticated(1), 1 << (values - 1)));
+        let all = passing(Twist::Authenticated(1), 1 << (values - 1));
         assert!(all.iter().all(|&(first, second, kappa, _)| first == (kappa % 2 == 0) && second));
         let passed: Vec<u64> = all.iter().filter(|each| each.0).map(|each| each.3).collect();
         near(passed.len(), LEN, 0.5);
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_lie_that_would_tell_a_bit_of_b_fails_before() {
         let products = products_with_b(Params::new(32, true).unwrap(), Ring::of(K)).bits();
-        let all = passing((Step::Authenticated(1), 1 << (products - 1)));
+        let all = passing(Twist::Authenticated(1), 1 << (products - 1));
         assert!(all.iter().all(|&(first, second, _, b)| !first && second == (b % 2 == 0)));
     }
 
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn other_factors_are_found_half_of_the_time() {
         for factor in [0, 1] {
-            let all = passing((Step::Transfer { factor, row: 1 }, 1));
+            let all = passing(Twist::Transfer { peer: 0, factor, row: 1 }, 1);
             let [first, second] = [|each: &(bool, bool, u64, u64)| each.0, |each: &(bool, bool, u64, u64)| each.1]
                 .map(|passes| all.iter().filter(|each| passes(each)).count());
             let (lied, other) = if factor == 0 { (first, second) } else { (second, first) };

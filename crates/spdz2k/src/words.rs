@@ -9,6 +9,8 @@
 //! | 2 | 2 | toss chi in Z_2^s |
 //! | 3 | 2 | commit to and open z^j = sum chi_l (m_l^j - alpha^j x_l); they add up to 0, or the run ends |
 
+use std::borrow::Cow;
+
 use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
@@ -16,7 +18,6 @@ use crate::authenticate::pack;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::Shared;
-#[cfg(feature = "testing")]
 use crate::twists::Twist;
 
 const SHORT: Error = Error::Bug { what: "an opened word of a wrong length" };
@@ -30,8 +31,6 @@ pub(crate) struct Opened {
 impl Keys {
     /// Step 1: tells all the shares.
     pub(crate) async fn open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
-        #[cfg(feature = "testing")]
-        let x = &self.twisted_share(Twist::Word, x);
         let mut bytes = Vec::new();
         pack(&x.share, &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
@@ -40,8 +39,6 @@ impl Keys {
 
     /// Step 1 where nobody may choose its share by the others'.
     pub(crate) async fn commit_and_open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
-        #[cfg(feature = "testing")]
-        let x = &self.twisted_share(Twist::Rest, x);
         let mut bytes = Vec::new();
         pack(&x.share, &mut bytes);
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/words", &bytes).await?;
@@ -50,11 +47,9 @@ impl Keys {
 
     /// Step 1 for what every party owns, each by itself: by owner.
     pub(crate) async fn open_owned(&self, ctx: &Ctx, by_owner: &[Shared]) -> Result<Vec<Opened>> {
-        let own = &by_owner[self.me].share;
-        #[cfg(feature = "testing")]
-        let own = &self.twisted(Twist::Beta, own);
+        let own = self.twisted(Twist::Beta, Cow::Borrowed(&by_owner[self.me].share));
         let mut bytes = Vec::new();
-        pack(own, &mut bytes);
+        pack(&own, &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
         let each = said.iter().zip(by_owner).map(|(said, shared)| {
             let value = total(ctx, std::slice::from_ref(said), (own.ring(), own.len()))?;
@@ -78,10 +73,7 @@ impl Keys {
             rest.scale(self.alpha.value().into());
             rest.rsub_assign(tag);
             rest.mul_assign(&chi);
-            let sum = rest.sum_axis(1, len, 1);
-            #[cfg(feature = "testing")]
-            let sum = self.twisted(Twist::WordTag, &sum);
-            pack(&sum, &mut bytes);
+            pack(&self.twisted(Twist::WordTag, rest.sum_axis(1, len, 1)), &mut bytes);
         }
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/words/check", &bytes).await?;
         let (mut holds, mut at) = (true, 0);

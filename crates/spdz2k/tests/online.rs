@@ -4,7 +4,7 @@ use quorate_engine::testing::parties;
 use quorate_engine::{Cause, Ctx, Error, Opened, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::{Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
-use quorate_spdz2k::{Params, Spdz2k};
+use quorate_spdz2k::{By, Params, Spdz2k, Twist};
 
 const VALUES: [i64; 3] = [5, -70_000, 1 << 40];
 
@@ -160,7 +160,7 @@ fn an_owner_that_tells_another_difference_is_found() {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Online, async |ctx| {
                 let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
-                s.insecure_tell(if me == 1 { by } else { 0 });
+                s.insecure_twist(Twist::Known, By::All(if me == 1 { by } else { 0 }));
                 let ring = Ring::of(64);
                 let own_value = |owner: usize| (me == owner).then(|| Vector::from_i64s(ring, &VALUES));
                 let x = s.input(ctx, 1, (ring, 3), own_value(1).as_ref()).await?;

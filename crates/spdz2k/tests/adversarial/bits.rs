@@ -2,7 +2,7 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Phase, Result, Stocks};
-use quorate_spdz2k::{Keys, Kind, Params, Spdz2k};
+use quorate_spdz2k::{By, Keys, Kind, Params, Spdz2k, Twist};
 
 use super::outcomes::is_found;
 
@@ -12,7 +12,7 @@ fn other_bits_than_were_proven_are_found() {
     for (n, cheat) in [(2, 0), (2, 1), (3, 1)] {
         // So short that their bits are proven.
         for kind in [Kind::EdaBit { bits: 3, ring: 11, cut: 0 }, Kind::TruncMask { bits: 4, cut: 2 }] {
-            let ends = lied(n, cheat, &kind, Spdz2k::insecure_flip);
+            let ends = lied(n, cheat, &kind, Twist::MacBit);
             assert!(ends.iter().all(is_found), "{kind}: {ends:?}");
         }
     }
@@ -24,7 +24,7 @@ fn other_bits_than_were_proven_are_found() {
 fn other_bits_for_each_peer_are_found() {
     let kinds = [Kind::BitTriple, Kind::BitMask { owner: 1 }, Kind::BitZero, Kind::EdaBit { bits: 2, ring: 2, cut: 0 }];
     for kind in kinds {
-        let ends = lied(3, 1, &kind, Spdz2k::insecure_split);
+        let ends = lied(3, 1, &kind, Twist::Bits { peer: 0 });
         let found = matches!(ends[0], Err(Error::Cheating { check }) if check.contains("same towards"));
         assert!(found, "{kind}: {ends:?}");
     }
@@ -34,7 +34,7 @@ fn other_bits_for_each_peer_are_found() {
 #[test]
 fn sharings_that_are_not_of_zero_are_found() {
     for cheat in [0, 2] {
-        let ends = lied(3, cheat, &Kind::BitZero, Spdz2k::insecure_flip);
+        let ends = lied(3, cheat, &Kind::BitZero, Twist::BitZero);
         let check =
             |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("same towards"));
         assert!(ends.iter().all(is_found) && ends.iter().any(check), "{ends:?}");
@@ -42,13 +42,13 @@ fn sharings_that_are_not_of_zero_are_found() {
 }
 
 /// What parties have of twenty of a kind where one lies about a bit.
-fn lied(n: usize, cheat: usize, kind: &Kind, lie: fn(&Spdz2k)) -> Vec<Result<()>> {
+fn lied(n: usize, cheat: usize, kind: &Kind, twist: Twist) -> Vec<Result<()>> {
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
             if ctx.me() == cheat {
-                lie(&s);
+                s.insecure_twist(twist, By::Plus(0));
             }
             s.make(ctx, kind, 20).await
         });

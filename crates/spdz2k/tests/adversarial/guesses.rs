@@ -157,7 +157,7 @@ fn guesses_of_rows(attempts: usize) {
 
 fn guesses_of_b(attempts: usize) {
     let with = |bit: usize| {
-        let begin = move |s: &Spdz2k| s.insecure_twist(Twist::Factor, By { bit: bit as u32, minus: false });
+        let begin = move |s: &Spdz2k| s.insecure_twist(Twist::Factor, By::Plus(bit as u32));
         under_one_key(attempts, None, begin, factors)
     };
     // The run goes on where t B is even, or a multiple of 4: of B that is in beta.

@@ -15,7 +15,7 @@ const LEN: usize = 40;
 fn made(n: usize, lies: &[i128]) -> Option<bool> {
     let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
     let ends = run(n, params, None, async |ctx, keys| {
-        keys.insecure_lie(lies[ctx.me()]);
+        keys.insecure_twist(Twist::Factors { peer: 0 }, By::All(lies[ctx.me()]));
         keys.triples(ctx, ring, LEN).await
     });
     right_triples(ends.into_iter().map(|end| end.done).collect(), ring)
@@ -61,13 +61,13 @@ fn lies_that_do_not_cancel_are_found() {
 /// short that their bits are proven.
 #[test]
 fn numbers_that_are_no_bits_are_found() {
-    for (n, cheat, number) in [(2, 0, 2), (2, 1, 3), (3, 1, 2), (3, 2, (1 << 32) - 1)] {
+    for (n, cheat, by) in [(2, 0, By::Plus(1)), (2, 1, By::Minus(1)), (3, 1, By::Plus(2)), (3, 2, By::Minus(2))] {
         let ends = parties(n, |mut party| {
             let mut run = party.begin_alone().unwrap();
             let done = run.phase(Phase::Offline, async |ctx| {
                 let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
                 if ctx.me() == cheat {
-                    s.insecure_prove(number);
+                    s.insecure_twist(Twist::ProvenBit, by);
                 }
                 s.make(ctx, &Kind::EdaBit { bits: 3, ring: 11, cut: 0 }, 20).await
             });
@@ -75,7 +75,7 @@ fn numbers_that_are_no_bits_are_found() {
             done.map(|_| ())
         });
         let proof = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("are bits"));
-        assert!(ends.iter().all(is_found) && ends.iter().any(proof), "{number} of party {cheat} of {n}: {ends:?}");
+        assert!(ends.iter().all(is_found) && ends.iter().any(proof), "{by:?} of party {cheat} of {n}: {ends:?}");
     }
 }
 
@@ -95,38 +95,36 @@ fn twisted_ends(n: usize, twists: &[(usize, Twist, By)]) -> Vec<Result<(u64, Tri
     ends.into_iter().map(|end| end.done).collect()
 }
 
-fn plus(bit: u32) -> By {
-    By { bit, minus: false }
-}
-
-fn minus(bit: u32) -> By {
-    By { bit, minus: true }
-}
-
 #[test]
 fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
     let mut cases = 0;
     for (twist, bits) in [
         (Twist::Factor, &[0, 1, 4, 29, 30][..]),
-        (Twist::Above, &[0, 5, 57]),
+        (Twist::Authenticated(0), &[0, 5, 57]),
+        (Twist::Authenticated(1), &[0, 5]),
+        (Twist::Authenticated(2), &[0, 30]),
+        (Twist::Authenticated(3), &[0, 30]),
+        (Twist::Authenticated(4), &[0, 26]),
+        (Twist::Authenticated(5), &[0, 3]),
         (Twist::Quotient, &[0, 3, 4, 30]),
-        (Twist::Word, &[0, 4, 31]),
+        (Twist::Rho, &[0, 4, 31]),
+        (Twist::Zero(0), &[0, 4, 31]),
         (Twist::Rest, &[0, 4, 31]),
         (Twist::Beta, &[0, 26, 27, 40]),
         (Twist::WordTag, &[0, 31, 67]),
     ] {
         for (i, &bit) in bits.iter().enumerate() {
             let (n, party) = [(2, 0), (3, 2), (2, 1)][i % 3];
-            let by = if i % 2 == 0 { plus(bit) } else { minus(bit) };
+            let by = if i % 2 == 0 { By::Plus(bit) } else { By::Minus(bit) };
             // A factor that is off by half the modulus is a guess of beta: it may be right.
-            let expected = if (twist, bit) == (Twist::Above, 57) { Some(true) } else { None };
+            let expected = if (twist, bit) == (Twist::Authenticated(0), 57) { Some(true) } else { None };
             let done = twisted(n, &[(party, twist, by)]);
             assert!(done.is_none() || done == expected, "{twist:?} of party {party} of {n}, {by:?}: {done:?}");
             cases += 1;
         }
     }
     println!("{cases} cases, all found");
-    assert!(cases > 20);
+    assert!(cases > 30);
 }
 
 /// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits: a guess of a bit
@@ -173,16 +171,17 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
 fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
     let mut right = 0;
     for (twist, bits) in [
-        (Twist::Above, &[58, 60, 67][..]),
+        (Twist::Authenticated(0), &[58, 60, 67][..]),
         (Twist::Quotient, &[31, 35, 40]),
-        (Twist::Word, &[58, 66, 67]),
+        (Twist::Rho, &[58, 66, 67]),
+        (Twist::Zero(0), &[58, 67]),
         (Twist::Rest, &[58, 67]),
     ] {
         for (i, &bit) in bits.iter().enumerate() {
             let (n, party) = [(2, 0), (3, 1)][i % 2];
-            let done = twisted(n, &[(party, twist, plus(bit))]);
+            let done = twisted(n, &[(party, twist, By::Plus(bit))]);
             assert_ne!(done, Some(false), "{twist:?} of party {party} of {n}, bit {bit}");
-            assert!(twist != Twist::Above || done == Some(true), "bit {bit} of a");
+            assert!(twist != Twist::Authenticated(0) || done == Some(true), "bit {bit} of a");
             right += usize::from(done.is_some());
         }
     }
@@ -193,7 +192,7 @@ fn what_is_off_above_the_modulus_that_counts_is_harmless_or_found() {
 #[test]
 fn every_part_of_beta_is_checked_by_itself() {
     for bit in [0, 13, 26] {
-        let lies = [(1, Twist::Beta, plus(bit)), (2, Twist::Beta, minus(bit))];
+        let lies = [(1, Twist::Beta, By::Plus(bit)), (2, Twist::Beta, By::Minus(bit))];
         let ends = twisted_ends(3, &lies);
         // Not only later, by what the cheaters have then.
         let found_by =
@@ -242,7 +241,7 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
     ] {
         for &bit in bits {
             for (n, party) in [(2, 1), (3, 1), (3, 2)] {
-                for by in [plus(bit), minus(bit)] {
+                for by in [By::Plus(bit), By::Minus(bit)] {
                     let done = online(n, &[(party, twist, by)]);
                     // Off by 2^62 modulo 2^64 passes for a key that is a multiple of 4.
                     let is_guess = (twist, bit) == (Twist::Row, 62);
@@ -254,7 +253,7 @@ fn what_a_party_says_otherwise_in_a_program_is_found() {
     }
     // Two that make up for each other have not lied, unless one wraps: what is told adds up as integers.
     for bit in [0, 3, 15] {
-        let done = online(3, &[(1, Twist::Low, plus(bit)), (2, Twist::Low, minus(bit))]);
+        let done = online(3, &[(1, Twist::Low, By::Plus(bit)), (2, Twist::Low, By::Minus(bit))]);
         let is_right = done.as_ref().is_ok_and(|(product, _)| product[..] == [9, 250_000 % 65_536, 49]);
         assert!(is_right || is_found(&done), "{bit}: {done:?}");
     }

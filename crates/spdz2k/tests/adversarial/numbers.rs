@@ -18,14 +18,14 @@ const PARTS: [Kind; 3] = [
 ];
 
 /// What every party has of a kind in whose making one says something else.
-fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, u32)]) -> Vec<Result<Keyed>> {
+fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<Result<Keyed>> {
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
             s.insecure_choose();
-            for &(twist, bit) in twists.iter().filter(|_| ctx.me() == cheat) {
-                s.insecure_twist(twist, By { bit, minus: false });
+            for &(twist, by) in twists.iter().filter(|_| ctx.me() == cheat) {
+                s.insecure_twist(twist, by);
             }
             let made = s.make(ctx, kind, 6).await?;
             let vectors = made.vectors.iter().map(Spdz2k::insecure_shared).collect();
@@ -38,7 +38,7 @@ fn made(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, u32)]) -> Vec<Res
 }
 
 /// The checks that ended a run, at whichever party came to them first; none where all went on with right material.
-fn found_by(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, u32)]) -> Vec<&'static str> {
+fn found_by(n: usize, kind: &Kind, cheat: usize, twists: &[(Twist, By)]) -> Vec<&'static str> {
     let what = format!("{kind}: {twists:?} of party {cheat} of {n}");
     let ends = made(n, kind, cheat, twists);
     if ends.iter().all(Result::is_ok) {
@@ -69,7 +69,7 @@ fn a_number_that_is_not_its_bits_is_found() {
     let mut by_sums = 0;
     for (n, cheat) in CASES {
         for bit in 0..WIDTH {
-            let found = found_by(n, &KIND, cheat, &[(Twist::Number, bit)]);
+            let found = found_by(n, &KIND, cheat, &[(Twist::Number, By::Plus(bit))]);
             let is_known = |name: &&str| name.contains("add up") || name.contains("and their bits");
             assert!(!found.is_empty() && found.iter().all(is_known), "{found:?}");
             by_sums += usize::from(found.iter().all(|name| name.contains("add up")));
@@ -82,17 +82,21 @@ fn a_number_that_is_not_its_bits_is_found() {
 #[test]
 fn numbers_that_are_all_off_alike_are_found_by_those_that_are_opened() {
     for (n, cheat) in CASES {
-        let found = found_by(n, &KIND, cheat, &[(Twist::Numbers, WIDTH - 1)]);
+        let found = found_by(n, &KIND, cheat, &[(Twist::Number, By::All(1 << (WIDTH - 1)))]);
         assert!(!found.is_empty() && found.iter().all(|name| name.contains("and their bits")), "{found:?}");
     }
 }
 
-/// A number that is authenticated as another one than its owner then tells.
+/// A number that is authenticated as another one, and then told as its bits say.
+fn unlike(bit: u32) -> [(Twist, By); 2] {
+    [(Twist::Number, By::Plus(bit)), (Twist::ToldNumber, By::Minus(bit))]
+}
+
 #[test]
 fn a_number_that_is_told_as_another_than_was_authenticated_is_found() {
     for (n, cheat) in CASES {
         for bit in [0, WIDTH - 1] {
-            let found = found_by(n, &KIND, cheat, &[(Twist::Unlike, bit)]);
+            let found = found_by(n, &KIND, cheat, &unlike(bit));
             assert!(!found.is_empty() && found.iter().all(|name| name.contains("tags")), "{found:?}");
         }
     }
@@ -102,7 +106,7 @@ fn a_number_that_is_told_as_another_than_was_authenticated_is_found() {
 fn a_sum_that_is_told_as_another_is_found() {
     for (n, cheat) in CASES {
         for bit in 0..WIDTH {
-            let found = found_by(n, &KIND, cheat, &[(Twist::Sum, bit)]);
+            let found = found_by(n, &KIND, cheat, &[(Twist::Sum, By::Plus(bit))]);
             assert!(!found.is_empty() && found.iter().all(|name| name.contains("add up")), "{found:?}");
         }
     }
@@ -112,7 +116,7 @@ fn a_sum_that_is_told_as_another_is_found() {
 fn a_proof_that_is_off_is_found() {
     for (n, cheat) in CASES {
         for bit in [0, 1, 64, 127] {
-            let found = found_by(n, &KIND, cheat, &[(Twist::Proof, bit)]);
+            let found = found_by(n, &KIND, cheat, &[(Twist::Proof, By::Plus(bit))]);
             assert!(!found.is_empty() && found.iter().all(|name| name.contains("add up")), "{found:?}");
         }
     }
@@ -122,7 +126,7 @@ fn a_proof_that_is_off_is_found() {
 #[test]
 fn what_is_above_the_width_changes_nothing() {
     for (n, cheat) in CASES {
-        assert_eq!(found_by(n, &KIND, cheat, &[(Twist::Numbers, WIDTH)]), [""; 0]);
+        assert_eq!(found_by(n, &KIND, cheat, &[(Twist::Number, By::All(1 << WIDTH))]), [""; 0]);
     }
 }
 
@@ -131,15 +135,16 @@ fn what_is_above_the_width_changes_nothing() {
 fn lies_about_parts_of_numbers_are_found() {
     for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {
         assert_eq!(found_by(n, kind, cheat, &[]), [""; 0]);
-        for (twist, by) in [
-            (Twist::Number, "a"),
-            (Twist::Numbers, "and their bits"),
-            (Twist::Unlike, "tags"),
-            (Twist::Sum, "add up"),
-            (Twist::Proof, "add up"),
+        let top = WIDTH - 1;
+        for (twists, by) in [
+            (&[(Twist::Number, By::Plus(top))][..], "a"),
+            (&[(Twist::Number, By::All(1 << top))], "and their bits"),
+            (&unlike(top), "tags"),
+            (&[(Twist::Sum, By::Plus(top))], "add up"),
+            (&[(Twist::Proof, By::Plus(top))], "add up"),
         ] {
-            let found = found_by(n, kind, cheat, &[(twist, WIDTH - 1)]);
-            assert!(!found.is_empty() && found.iter().all(|name| name.contains(by)), "{kind}, {twist:?}: {found:?}");
+            let found = found_by(n, kind, cheat, twists);
+            assert!(!found.is_empty() && found.iter().all(|name| name.contains(by)), "{kind}, {twists:?}: {found:?}");
         }
     }
 }
@@ -148,7 +153,7 @@ fn lies_about_parts_of_numbers_are_found() {
 #[test]
 fn bits_that_are_told_as_others_are_found() {
     for (kind, (n, cheat)) in PARTS.iter().flat_map(|kind| CASES.map(|case| (kind, case))) {
-        let found = found_by(n, kind, cheat, &[(Twist::Told, 0)]);
+        let found = found_by(n, kind, cheat, &[(Twist::ToldBit, By::Plus(0))]);
         assert!(!found.is_empty() && found.iter().all(|name| name.contains("MACs")), "{kind}: {found:?}");
     }
 }

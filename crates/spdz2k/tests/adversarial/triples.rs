@@ -1,7 +1,7 @@
 //! Parties that deviate where multiplication triples are made, in every form of them.
 
 use quorate_ring::Ring;
-use quorate_spdz2k::{Keys, Params, Step};
+use quorate_spdz2k::{By, Keys, Params, Twist};
 
 use super::lies::right_triples;
 use crate::common::run;
@@ -32,27 +32,28 @@ fn lies_of_two_parties_cancel_or_are_found_in_every_form() {
     for params in others() {
         for (lies, right) in [([0, 1 << 26, -(1 << 26)], Some(true)), ([0, 3, -3], Some(true)), ([0, 1 << 26, 0], None)]
         {
-            let made = made_by(3, params, |keys, me| keys.insecure_lie(lies[me]));
+            let made =
+                made_by(3, params, |keys, me| keys.insecure_twist(Twist::Factors { peer: 0 }, By::All(lies[me])));
             assert_eq!(made, right, "{lies:?}, {params:?}");
         }
     }
 }
 
-/// One party of two or three deviates at a step: nobody gets triples. What a single one would pass half of the time
+/// One party of two or three deviates at a place: nobody gets triples. What a single one would pass half of the time
 /// does not for so many.
-fn is_found_everywhere(params: Params, steps: &[(Step, i128)]) {
-    for (i, &step) in steps.iter().enumerate() {
-        is_found_among(2 + i % 2, params, &[step]);
+fn is_found_everywhere(params: Params, twists: &[(Twist, i128)]) {
+    for (i, &twist) in twists.iter().enumerate() {
+        is_found_among(2 + i % 2, params, &[twist]);
     }
 }
 
-fn is_found_among(n: usize, params: Params, steps: &[(Step, i128)]) {
+fn is_found_among(n: usize, params: Params, twists: &[(Twist, i128)]) {
     let done = made_by(n, params, |keys, me| {
         if me == 1 {
-            steps.iter().for_each(|&(step, by)| keys.insecure_deviate(step, by));
+            twists.iter().for_each(|&(twist, by)| keys.insecure_twist(twist, By::All(by)));
         }
     });
-    assert_eq!(done, None, "{steps:?}, {n} parties, {params:?}");
+    assert_eq!(done, None, "{twists:?}, {n} parties, {params:?}");
 }
 
 /// A wrong product, and a share of the zero that makes up for it.
@@ -61,7 +62,7 @@ fn who_tells_that_a_wrong_product_leaves_zero_is_found() {
     let [buckets, two_keys] = others();
     for (params, which, number) in [(buckets, 4, 0), (two_keys, 4, 0), (two_keys, 7, 1)] {
         for n in [2, 3] {
-            is_found_among(n, params, &[(Step::Authenticated(which), 1), (Step::Zero(number), 1)]);
+            is_found_among(n, params, &[(Twist::Authenticated(which), 1), (Twist::Zero(number), 1)]);
         }
     }
 }
@@ -69,16 +70,17 @@ fn who_tells_that_a_wrong_product_leaves_zero_is_found() {
 /// k = 4, s = 32, sg' = 27.
 #[test]
 fn whoever_deviates_where_triples_are_made_in_buckets_is_found() {
-    let transfers = [(3, 1), (150, 1 << 35), (0, 1 << 3)].map(|(row, by)| (Step::Transfer { factor: 0, row }, by));
+    let transfers =
+        [(3, 1), (150, 1 << 35), (0, 1 << 3)].map(|(row, by)| (Twist::Transfer { peer: 0, factor: 0, row }, by));
     let authenticated = [(0, 1), (0, 1 << 20), (1, 1), (2, 1 << 3), (2, 1), (3, 1), (3, 1 << 35), (4, 1), (4, 1 << 35)];
-    let authenticated = authenticated.map(|(which, by)| (Step::Authenticated(which), by));
+    let authenticated = authenticated.map(|(which, by)| (Twist::Authenticated(which), by));
     let told = [
-        (Step::Rho, 1),
-        (Step::Rho, 1 << 35),
-        (Step::Zero(0), 1),
-        (Step::Zero(0), 1 << 35),
-        (Step::Difference, 1),
-        (Step::Difference, 1 << 3),
+        (Twist::Rho, 1),
+        (Twist::Rho, 1 << 35),
+        (Twist::Zero(0), 1),
+        (Twist::Zero(0), 1 << 35),
+        (Twist::Difference, 1),
+        (Twist::Difference, 1 << 3),
     ];
     is_found_everywhere(weak().with_triples_in_buckets(), &[&transfers[..], &authenticated, &told].concat());
 }
@@ -86,11 +88,11 @@ fn whoever_deviates_where_triples_are_made_in_buckets_is_found() {
 #[test]
 fn whoever_deviates_where_triples_are_made_under_two_keys_is_found() {
     let transfers = [(0, 3, 1), (1, 3, 1), (0, 30, 1 << 50), (1, 30, 1 << 20), (1, 80, 5)];
-    let transfers = transfers.map(|(factor, row, by)| (Step::Transfer { factor, row }, by));
+    let transfers = transfers.map(|(factor, row, by)| (Twist::Transfer { peer: 0, factor, row }, by));
     let authenticated = [(0, 1), (0, 1 << 20), (1, 1), (1, 1 << 57), (2, 1), (3, 1), (4, 1 << 57), (5, 1), (6, 8)];
-    let authenticated = authenticated.map(|(which, by)| (Step::Authenticated(which), by));
-    let told = [(7, 1), (7, 1 << 30)].map(|(which, by)| (Step::Authenticated(which), by));
-    let zeros = [(Step::Rho, 1), (Step::Zero(0), 1), (Step::Zero(0), 1 << 30), (Step::Zero(1), 1)];
+    let authenticated = authenticated.map(|(which, by)| (Twist::Authenticated(which), by));
+    let told = [(7, 1), (7, 1 << 30)].map(|(which, by)| (Twist::Authenticated(which), by));
+    let zeros = [(Twist::Rho, 1), (Twist::Zero(0), 1), (Twist::Zero(0), 1 << 30), (Twist::Zero(1), 1)];
     is_found_everywhere(
         weak().with_triples_under_two_keys(),
         &[&transfers[..], &authenticated, &told, &zeros].concat(),
@@ -99,5 +101,8 @@ fn whoever_deviates_where_triples_are_made_under_two_keys_is_found() {
 
 #[test]
 fn whoever_deviates_in_the_sacrifice_of_the_usual_triples_is_found() {
-    is_found_everywhere(weak(), &[(Step::Rho, 1), (Step::Zero(0), 1), (Step::Zero(0), 1 << 30), (Step::Rho, 1 << 30)]);
+    is_found_everywhere(
+        weak(),
+        &[(Twist::Rho, 1), (Twist::Zero(0), 1), (Twist::Zero(0), 1 << 30), (Twist::Rho, 1 << 30)],
+    );
 }
