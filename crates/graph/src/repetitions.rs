@@ -76,7 +76,8 @@ impl Graph {
         Hash::of_step(node, &self.operands(&node.inputs))
     }
 
-    /// Counts the steps before the `end`-th, if anybody is going to ask, before all are forgotten but for those that stay.
+    /// Counts the steps before the `end`-th, if anybody is going to ask, before all are forgotten but for those that
+    /// stay.
     pub(crate) fn count_steps(&self, end: usize, stays: impl Fn(NodeId) -> bool) {
         if self.rules().counts_steps {
             self.count_in(&mut self.steps.lock(), end, stays);

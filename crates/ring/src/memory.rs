@@ -33,8 +33,8 @@ pub fn keep_freed() {
     }
 }
 
-/// Zeros. Every page of a long vector is written before anybody reads it: one that is read first is the system's one page
-/// of zeros, which has to be replaced when it is written, and that interrupts all threads.
+/// Zeros. Every page of a long vector is written before anybody reads it: one that is read first is the system's one
+/// page of zeros, which has to be replaced when it is written, and that interrupts all threads.
 pub fn zeros<W: bytemuck::Zeroable + Clone>(len: usize) -> Vec<W> {
     /// At most as long as a page of any system.
     const PAGE: usize = 4 << 10;
