@@ -27,6 +27,7 @@ use quorate_ring::{Ring, Vector};
 use crate::bits::TaggedBits;
 use crate::forms::SharedBits;
 use crate::party::Spdz2k;
+use crate::privateedabit::Sizes;
 use crate::shared::Shared;
 use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
@@ -81,6 +82,12 @@ impl Wanted {
     }
 }
 
+/// How many are made together, and the sizes where their numbers are cut and chosen.
+struct Batch {
+    lanes: usize,
+    chosen: Option<Sizes>,
+}
+
 /// A number of one party in each lane, as elements, and its bits in the form of the session's.
 pub(crate) struct Own {
     pub value: Tagged,
@@ -133,8 +140,8 @@ impl Spdz2k {
             vectors: vec![self.blank(ctx.is_dry(), (ring, 0)); if cut > 0 { 2 } else { 1 }],
             bits: vec![self.blank_bits(ctx.is_dry(), (width as usize, 0))],
         }];
-        for lanes in self.batches(&wanted, len) {
-            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, lanes).await?;
+        for batch in self.batches(&wanted, len) {
+            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             self.check_made(ctx).await?;
             parts.push(Material { vectors: [value].into_iter().chain(part).collect(), bits: vec![bits] });
         }
@@ -154,8 +161,8 @@ impl Spdz2k {
         let blank = |rows: usize| self.blank_bits(dry, (rows, 0));
         let vectors = vec![self.blank(dry, (ring, 0))];
         let mut parts = vec![Material { vectors, bits: vec![blank(k as usize), blank(pairs)] }];
-        for lanes in self.batches(&wanted, len) {
-            let Summed { value, bits, products, .. } = self.sum_numbers(ctx, &wanted, lanes).await?;
+        for batch in self.batches(&wanted, len) {
+            let Summed { value, bits, products, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             self.check_made(ctx).await?;
             parts.push(Material { vectors: vec![value], bits: [bits].into_iter().chain(products).collect() });
         }
@@ -168,8 +175,8 @@ impl Spdz2k {
         let (wanted, top_ring) = (Wanted::trunc_masks(ring, cut), Ring::of(cut + 1));
         let blank = |ring| self.blank(ctx.is_dry(), (ring, 0));
         let mut parts = vec![Material { vectors: vec![blank(ring), blank(ring), blank(top_ring)], bits: vec![] }];
-        for lanes in self.batches(&wanted, len) {
-            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, lanes).await?;
+        for batch in self.batches(&wanted, len) {
+            let Summed { value, part, bits, .. } = self.sum_numbers(ctx, &wanted, batch).await?;
             let top = self.bits_to_elements(ctx, &bits.row(ring.bits() as usize - 1), top_ring).await?;
             self.check_made(ctx).await?;
             parts.push(Material { vectors: [value].into_iter().chain(part).chain([top]).collect(), bits: vec![] });
@@ -177,20 +184,22 @@ impl Spdz2k {
         Ok(joined(&parts))
     }
 
-    /// How many are made at a time.
-    fn batches(&self, wanted: &Wanted, len: usize) -> impl Iterator<Item = usize> + use<> {
-        let of_bits = |bits: usize| (BATCH / bits).max(1);
-        let chosen = of_bits(wanted.ring.bits() as usize);
-        let most = match self.cut_and_choose(wanted, chosen.min(len)) {
-            Some(_) => chosen,
-            None => of_bits(wanted.width as usize),
-        };
-        (0..len).step_by(most).map(move |start| most.min(len - start))
+    /// What is made at a time. Where the first one is proven all are: they are larger than those that are chosen.
+    fn batches(&self, wanted: &Wanted, len: usize) -> impl Iterator<Item = Batch> + use<'_> {
+        let wanted = *wanted;
+        let of_bits = |bits: u32| (BATCH / bits as usize).max(1);
+        let chosen = of_bits(wanted.ring.bits());
+        let chooses = self.cut_and_choose(&wanted, chosen.min(len)).is_some();
+        let most = if chooses { chosen } else { of_bits(wanted.width) };
+        (0..len).step_by(most).map(move |start| {
+            let lanes = most.min(len - start);
+            Batch { lanes, chosen: if chooses { self.cut_and_choose(&wanted, lanes) } else { None } }
+        })
     }
 
     /// All steps but the check.
-    async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, lanes: usize) -> Result<Summed> {
-        let own = match self.cut_and_choose(wanted, lanes) {
+    async fn sum_numbers(&self, ctx: &Ctx, wanted: &Wanted, Batch { lanes, chosen }: Batch) -> Result<Summed> {
+        let own = match chosen {
             Some(sizes) => self.chosen_parts(ctx, wanted, sizes).await?,
             None => self.proven_numbers(ctx, wanted, lanes).await?,
         };
@@ -340,5 +349,38 @@ fn joined(parts: &[Material]) -> Material {
     Material {
         vectors: (0..parts[0].vectors.len()).map(vector).collect(),
         bits: (0..parts[0].bits.len()).map(bits).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params;
+
+    /// However many are made: numbers that are short are proven, and so many of them chosen would be too large a batch.
+    #[test]
+    fn no_batch_is_larger_than_it_may_be() {
+        let s = Spdz2k::new_dry(2, 0, Params::default()).unwrap();
+        let wanted = |width: u32, cut: u32| Wanted::edabits(width, Ring::of(64), cut);
+        for wanted in (1..=64).map(|width| wanted(width, 0)).chain((4..=64).map(|width| wanted(width, 3))) {
+            for len in [1, 100, 2048, 2049, 16_384, 40_000] {
+                let batches: Vec<Batch> = s.batches(&wanted, len).collect();
+                assert_eq!(batches.iter().map(|batch| batch.lanes).sum::<usize>(), len);
+                let bits = |batch: &Batch| match batch.chosen {
+                    Some(sizes) => {
+                        assert_eq!(sizes.count, wanted.numbers() * batch.lanes);
+                        64
+                    }
+                    None => wanted.width as usize,
+                };
+                assert!(batches.iter().all(|batch| batch.lanes * bits(batch) <= BATCH), "{} bits, {len}", wanted.width);
+            }
+        }
+        // Here a batch of more bits would be chosen, not proven.
+        for width in [8, 9] {
+            let wanted = wanted(width, 0);
+            assert!(s.batches(&wanted, 40_000).all(|batch| batch.chosen.is_none()), "{width} bits");
+            assert!(s.cut_and_choose(&wanted, 2048).is_none() && s.cut_and_choose(&wanted, BATCH / 9).is_some());
+        }
     }
 }
