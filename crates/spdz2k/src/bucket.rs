@@ -44,19 +44,15 @@ pub(crate) struct Sizes {
 impl Sizes {
     /// What makes the fewest leaky ANDs, for at least so many buckets.
     pub fn of(len: usize, security_bits: u32) -> Sizes {
-        let of_two_sizes = |size: usize| {
-            let with = |larger: usize| Sizes { count: len, size, larger };
-            let larger = least(len, |larger| with(larger).are_safe(security_bits))?;
-            Some(with(larger))
+        let of = |count: usize| {
+            let of_sizes = |size: usize| {
+                let with = |larger: usize| Sizes { count, size, larger };
+                least(count, |larger| with(larger).are_safe(security_bits)).map(with)
+            };
+            SIZES.filter_map(of_sizes).min_by_key(Sizes::all)
         };
-        // Few ANDs take more buckets than are wanted.
-        let of_one_size = |size: usize| {
-            let with = |more: usize| Sizes { count: len + more, size, larger: 0 };
-            let more = least(MOST, |more| with(more).are_safe(security_bits))?;
-            Some(with(more))
-        };
-        let all = SIZES.filter_map(of_two_sizes).chain(SIZES.filter_map(of_one_size));
-        all.min_by_key(Sizes::all).unwrap_or(Sizes { count: len + MOST, size: *SIZES.end(), larger: 0 })
+        // Few ANDs take more buckets than are wanted: no sizes that are looked at are safe for fewer.
+        (len..len + MOST).find_map(of).unwrap_or(Sizes { count: len + MOST, size: *SIZES.end(), larger: 0 })
     }
 
     /// All leaky ANDs.
@@ -188,5 +184,15 @@ pub(crate) mod tests {
             }
         }
         assert_eq!(Sizes::of(MOST, 58).all().div_ceil(MOST), 4);
+    }
+
+    /// The figures of the docs: no batch takes less, and none takes less than a smaller one.
+    #[test]
+    fn few_ands_take_the_least_that_any_batch_does() {
+        for (bits, fewest) in [(58, 143), (43, 64), (27, 32)] {
+            let all: Vec<usize> = (1..=300).map(|len| Sizes::of(len, bits).all()).collect();
+            assert_eq!(all[0], fewest, "{bits} bits");
+            assert!(all.is_sorted(), "{bits} bits: {all:?}");
+        }
     }
 }
