@@ -3,10 +3,12 @@
 //! With MACs they are ANDs without a leak ([`crate::bucket`]). Elements of Z_2^(1+s) are made of those
 //! ([`crate::link`]), which takes less than triples over Z_2 (`triple`) would.
 //!
-//! A larger batch takes smaller buckets. So all that a program's correlations take of them, and its own ANDs, are made
-//! together, where that is one batch; more than a batch is large enough kind by kind.
+//! A larger batch takes smaller buckets. So what all of a program's correlations take of them, and its own ANDs, are
+//! made together, in batches that are as large as they may be. Kinds draw from a batch until it is used up.
 
-use quorate_engine::{Ctx, LinearBits, Result, Stocks};
+use std::cell::RefCell;
+
+use quorate_engine::{Ctx, Error, LinearBits, Result, Stocks};
 use quorate_ring::Ring;
 
 use crate::bits::TaggedBits;
@@ -14,61 +16,95 @@ use crate::bucket::MOST;
 use crate::forms::SharedBits;
 use crate::macs::MacBits;
 use crate::party::Spdz2k;
-use crate::stock::{Kind, Material};
 use crate::tagged::Tagged;
 
-/// Triples that were made together, and how many of them are used.
+/// x, y, and x and y.
+type Triples = [SharedBits; 3];
+
+const MISCOUNTED: Error = Error::Bug { what: "correlations take other numbers of bit triples than was computed" };
+
+/// Triples that are made together, for kinds one after the other.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    triples: Option<[SharedBits; 3]>,
+    /// The last batch, and from where on it is not used.
+    batch: Option<Triples>,
+    from: usize,
+    /// How many are still to be made.
+    left: usize,
+    /// How many are used, of all batches.
     used: usize,
 }
 
 impl Ahead {
-    /// The next ones, where there are so many.
-    fn next(&mut self, len: usize) -> Option<[SharedBits; 3]> {
-        let triples = self.triples.as_ref().filter(|[x, ..]| self.used + len <= x.shape().1)?;
-        let next = LinearBits::Lanes(self.used..self.used + len);
-        self.used += len;
-        Some(triples.each_ref().map(|part| part.linear(&next)))
+    /// The next ones, so many at most.
+    fn next(&mut self, most: usize) -> Option<Triples> {
+        let batch = self.batch.take()?;
+        let (from, len) = (self.from, batch[0].shape().1);
+        let to = len.min(from + most);
+        self.used += to - from;
+        if (from, to) == (0, len) {
+            return Some(batch);
+        }
+        let next = batch.each_ref().map(|part| part.linear(&LinearBits::Lanes(from..to)));
+        if to < len {
+            (self.batch, self.from) = (Some(batch), to);
+        }
+        Some(next)
+    }
+}
+
+/// Forgets what was made, however work ends.
+struct Forgotten<'a>(&'a RefCell<Ahead>);
+
+impl Drop for Forgotten<'_> {
+    fn drop(&mut self) {
+        self.0.take();
     }
 }
 
 impl Spdz2k {
-    /// Does work that takes so many triples of bits in all, which are made first where one batch is enough.
-    pub(crate) async fn with_triples_ahead<T>(
-        &self,
-        ctx: &Ctx,
-        len: usize,
-        work: impl AsyncFnOnce() -> Result<T>,
-    ) -> Result<T> {
-        if !self.has_macs() || !(1..=MOST).contains(&len) {
-            return work().await;
-        }
-        let Material { bits, .. } = self.make(ctx, &Kind::BitTriple, len).await?;
-        *self.ahead.borrow_mut() = Ahead { triples: bits.try_into().ok(), used: 0 };
-        let done = work().await;
-        let ahead = self.ahead.take();
-        debug_assert!(done.is_err() || ahead.used == len, "{} triples of bits are used of {len}", ahead.used);
-        done
+    /// Does work that takes so many triples of bits with MACs in all, which are made together.
+    pub(crate) async fn with_triples_ahead<T>(&self, len: usize, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+        self.ahead.replace(Ahead { left: len, ..Ahead::default() });
+        let _forgotten = Forgotten(&self.ahead);
+        let done = work().await?;
+        if self.ahead.borrow().used == len { Ok(done) } else { Err(MISCOUNTED) }
     }
 
     /// x, y, and x and y, in the form of the session's bits.
-    pub(crate) async fn bit_triples(&self, ctx: &Ctx, len: usize) -> Result<[SharedBits; 3]> {
-        if let Some(triples) = self.ahead.borrow_mut().next(len) {
-            return Ok(triples);
-        }
+    pub(crate) async fn bit_triples(&self, ctx: &Ctx, len: usize) -> Result<Triples> {
         if !self.has_macs() {
             let elements = self.bit_triples_as_elements(ctx, len).await?;
             return Ok(elements.map(|elements| SharedBits::elements(TaggedBits { rows: 1, lanes: len, elements })));
         }
-        let none = MacBits::blank(ctx.is_dry(), self.keys.parties - 1, (1, 0));
-        let mut parts = [0; 3].map(|_| vec![none.clone()]);
-        for start in (0..len).step_by(MOST) {
-            let made = self.some_ands(ctx, MOST.min(len - start)).await?;
-            parts.iter_mut().zip(made).for_each(|(part, made)| part.push(made));
+        let (mut parts, mut missing) = (Vec::new(), len);
+        while missing > 0 {
+            let next = self.ahead.borrow_mut().next(missing);
+            match next {
+                Some(part) => {
+                    missing -= part[0].shape().1;
+                    parts.push(part);
+                }
+                None => self.make_ahead(ctx, missing).await?,
+            }
         }
-        Ok(parts.map(|parts| SharedBits::macs(MacBits::concat_lanes(&parts.iter().collect::<Vec<_>>()))))
+        if parts.len() == 1 {
+            return Ok(parts.swap_remove(0));
+        }
+        let none = self.blank_bits(ctx.is_dry(), (1, 0));
+        let all =
+            |i: usize| SharedBits::concat_lanes(&parts.iter().map(|part| &part[i]).chain([&none]).collect::<Vec<_>>());
+        Ok([0, 1, 2].map(all))
+    }
+
+    /// The next batch: for all that is to come, and at least for what is wanted now.
+    async fn make_ahead(&self, ctx: &Ctx, wanted: usize) -> Result<()> {
+        let count = self.ahead.borrow().left.max(wanted).min(MOST);
+        let batch = self.some_ands(ctx, count).await?.map(SharedBits::macs);
+        let mut ahead = self.ahead.borrow_mut();
+        let Ahead { left, used, .. } = *ahead;
+        *ahead = Ahead { batch: Some(batch), from: 0, left: left.saturating_sub(count), used };
+        Ok(())
     }
 
     /// The same as elements of Z_2.
@@ -90,5 +126,62 @@ impl Spdz2k {
         let ands = self.keys.ands(ctx, &self.keys.tinyot()?, count).await?;
         // Of few ANDs more are made.
         Ok(if ands[0].len() == count { ands } else { ands.each_ref().map(|part| part.slice(0..count)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::{Phase, dry};
+    use quorate_ring::{Bits, Wiped};
+
+    use super::*;
+    use crate::forms::Form;
+    use crate::params::Params;
+
+    fn own(bits: &SharedBits) -> Vec<bool> {
+        let SharedBits(Form::Macs(bits)) = bits else { panic!("bits without MACs") };
+        bits.own.to_bools()
+    }
+
+    /// Each is handed out once, in order.
+    #[test]
+    fn batches_are_used_up() {
+        let all: Vec<bool> = (0..200).map(|i| i % 3 == 0 || i % 7 == 0).collect();
+        let bits = SharedBits::macs(MacBits { own: Wiped(Bits::from_bools(1, 200, &all)), peers: vec![] });
+        for draws in [vec![200], vec![300], vec![1, 199], vec![70, 70, 70], vec![3, 64, 100, 33]] {
+            let mut ahead = Ahead { batch: Some([0; 3].map(|_| bits.clone())), ..Ahead::default() };
+            let drawn: Vec<Triples> = draws.iter().filter_map(|&len| ahead.next(len)).collect();
+            assert!(drawn.len() == draws.len() && ahead.used == 200 && ahead.next(1).is_none(), "{draws:?}");
+            for i in 0..3 {
+                assert_eq!(drawn.iter().flat_map(|part| own(&part[i])).collect::<Vec<_>>(), all, "{draws:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_count_that_is_off_is_a_defect_and_leaves_nothing() {
+        for (counted, drawn, batches) in [(5, [5, 0], 1), (MOST + 2, [3, MOST - 1], 2), (5, [4, 0], 0), (5, [4, 2], 0)]
+        {
+            let make = async |ctx: &Ctx| {
+                let s = Spdz2k::new_dry(2, ctx.me(), Params::default())?;
+                let draw = async || {
+                    for len in drawn {
+                        assert_eq!(s.bit_triples(ctx, len).await?[0].shape(), (1, len));
+                    }
+                    Ok(())
+                };
+                let done = s.with_triples_ahead(counted, draw).await;
+                assert!(s.ahead.borrow().batch.is_none() && s.ahead.borrow().left == 0);
+                Ok(done)
+            };
+            let (done, costs) = dry::together(&[0; 2], Phase::Offline, make).unwrap().remove(0);
+            match batches {
+                0 => assert!(matches!(done, Err(Error::Bug { .. })), "{drawn:?} of {counted}"),
+                _ => {
+                    done.unwrap();
+                    assert_eq!(costs.offline.rounds, 11 * batches, "{drawn:?} of {counted}");
+                }
+            }
+        }
     }
 }

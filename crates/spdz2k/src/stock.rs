@@ -210,11 +210,11 @@ impl Stocks for Spdz2k {
             }
             Ok(made)
         };
-        let triples = match self.is_dealt() {
+        let triples = match self.is_dealt() || !self.has_macs() {
             true => 0,
             false => kinds.iter().map(|(kind, len)| len * self.bit_triples_of(kind)).sum(),
         };
-        let made = self.with_triples_ahead(ctx, triples, make).await?;
+        let made = self.with_triples_ahead(triples, make).await?;
         self.stock.fill(demand, made.into_iter().collect());
         Ok(())
     }

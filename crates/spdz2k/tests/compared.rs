@@ -87,13 +87,21 @@ fn comparisons_take_the_bytes_that_are_stated() {
         (4, Params::default(), (What::Top, 64), 100, [43_050.0, 22.25]),
         (2, Params::default().with_bits_as_elements(), (What::Top, 64), 100, [64_550.0, 22.25]),
         (2, Params::default(), (What::Top, 64), 1000, [21_200.0, 22.25]),
-        (2, Params::default(), (What::Top, 64), 10_000, [19_500.0, 22.25]),
+        (2, Params::default(), (What::Top, 64), 10_000, [19_300.0, 22.25]),
     ] {
         let [made, told] = sent(n, params, of, len);
         println!("{of:?} of {n}: {made} bytes offline, {told} online");
         assert!((offline - 200.0..offline + 200.0).contains(&made), "{of:?} of {n}: {made}");
         assert!((online..online + 0.5).contains(&told), "{of:?} of {n}: {told}");
     }
+}
+
+/// A batch has room for the ANDs of 1,736 comparisons. What is more goes into another one, whatever it is for.
+#[test]
+fn more_than_a_batch_of_ands_takes_no_more_for_each() {
+    let of = |what: What, len: usize| sent(2, Params::default(), (what, 64), len)[0];
+    let (full, more) = (of(What::Top, 1736), of(What::Top, 1737));
+    assert!((full - 10.0..full + 20.0).contains(&more), "{full} and {more} bytes");
 }
 
 /// A factor below a mask that another one was told below says what differs between the two. The lowest product and the
