@@ -204,9 +204,10 @@ pub trait Family: Computes + Stocks + 'static {
         self.layout(kind).bytes(len) * self.shares()
     }
 
-    /// Bytes that are held beside them while so many correlations of a kind are made, where those are made in streams.
-    fn making_bytes(&self, kind: &Self::Kind, len: usize) -> u64 {
-        streaming_bytes(self.stock_bytes(kind, len))
+    /// Bytes that are held beside them while all that is demanded is made, where each kind is made in a stream and all
+    /// kinds side by side.
+    fn making_bytes(&self, demand: &Demand<Self::Kind>) -> u64 {
+        demand.totals().iter().map(|(kind, &len)| streaming_bytes(self.stock_bytes(kind, len))).sum()
     }
 }
 

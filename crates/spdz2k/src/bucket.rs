@@ -24,7 +24,7 @@ use crate::leaky::Leaky;
 use crate::macs::MacBits;
 use crate::tinyot::TinyOt;
 
-/// Most buckets of one batch: some 1.2 kB each and peer on the way, 300 MB in all.
+/// Most buckets of one batch: some 0.7 kB each and peer on the way, 180 MB in all.
 pub(crate) const MOST: usize = 1 << 18;
 /// The sizes of buckets that are looked at.
 const SIZES: std::ops::RangeInclusive<usize> = 3..=12;

@@ -62,6 +62,21 @@ impl Wanted {
         Wanted { part: Some([cut, ring.bits() - 1]), ..Wanted::new(ring.bits(), ring) }
     }
 
+    /// Masks for comparisons.
+    fn comparison_masks(ring: Ring, pairs: usize) -> Wanted {
+        Wanted { pairs, ..Wanted::new(ring.bits(), ring) }
+    }
+
+    /// Of a kind that is made of numbers.
+    pub(crate) fn of(kind: &Kind) -> Option<Wanted> {
+        match *kind {
+            Kind::EdaBit { bits, ring, cut } => Some(Wanted::edabits(bits, Ring::of(ring), cut)),
+            Kind::ComparisonMask { bits, pairs } => Some(Wanted::comparison_masks(Ring::of(bits), pairs as usize)),
+            Kind::TruncMask { bits, cut } => Some(Wanted::trunc_masks(Ring::of(bits), cut)),
+            _ => None,
+        }
+    }
+
     /// The positions into which carries become elements.
     fn carries(&self) -> Vec<u32> {
         match self.part {
@@ -83,9 +98,9 @@ impl Wanted {
 }
 
 /// How many are made together, and the sizes where their numbers are cut and chosen.
-struct Batch {
-    lanes: usize,
-    chosen: Option<Sizes>,
+pub(crate) struct Batch {
+    pub lanes: usize,
+    pub chosen: Option<Sizes>,
 }
 
 /// A number of one party in each lane, as elements, and its bits in the form of the session's.
@@ -117,13 +132,9 @@ struct Sum {
 impl Spdz2k {
     /// How many triples of bits, with MACs, one of a kind takes.
     pub(crate) fn bit_triples_of(&self, kind: &Kind) -> usize {
-        let of = |wanted: Wanted| (self.keys.parties - 1) * wanted.ands();
-        match *kind {
+        match kind {
             Kind::BitTriple => 1,
-            Kind::EdaBit { bits, ring, cut } => of(Wanted::edabits(bits, Ring::of(ring), cut)),
-            Kind::ComparisonMask { bits, pairs } => of(Wanted::new(bits, Ring::of(bits))) + pairs as usize,
-            Kind::TruncMask { bits, cut } => of(Wanted::trunc_masks(Ring::of(bits), cut)),
-            _ => 0,
+            _ => Wanted::of(kind).map_or(0, |wanted| (self.keys.parties - 1) * wanted.ands() + wanted.pairs),
         }
     }
 
@@ -157,7 +168,7 @@ impl Spdz2k {
         len: usize,
     ) -> Result<Material> {
         let (k, dry) = (ring.bits(), ctx.is_dry());
-        let wanted = Wanted { pairs, ..Wanted::new(k, ring) };
+        let wanted = Wanted::comparison_masks(ring, pairs);
         let blank = |rows: usize| self.blank_bits(dry, (rows, 0));
         let vectors = vec![self.blank(dry, (ring, 0))];
         let mut parts = vec![Material { vectors, bits: vec![blank(k as usize), blank(pairs)] }];
@@ -185,7 +196,7 @@ impl Spdz2k {
     }
 
     /// What is made at a time. Where the first one is proven all are: they are larger than those that are chosen.
-    fn batches(&self, wanted: &Wanted, len: usize) -> impl Iterator<Item = Batch> + use<'_> {
+    pub(crate) fn batches(&self, wanted: &Wanted, len: usize) -> impl Iterator<Item = Batch> + use<'_> {
         let wanted = *wanted;
         let of_bits = |bits: u32| (BATCH / bits as usize).max(1);
         let chosen = of_bits(wanted.ring.bits());

@@ -2,12 +2,11 @@
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Layout, Result, Stocks};
-use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties, streaming_bytes};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
-use crate::triple;
 
 /// Where correlations come from: a dealer for tests that are not about that.
 #[cfg(feature = "testing")]
@@ -203,15 +202,7 @@ impl Family for Spdz2k {
         elements.chain(bits.iter().map(|rows| with_peers * self.bytes_of(1, rows * len))).sum()
     }
 
-    /// Products take oblivious transfers with every peer.
-    fn making_bytes(&self, kind: &Kind, len: usize) -> u64 {
-        let streamed = streaming_bytes(self.stock_bytes(kind, len));
-        let batch = match kind {
-            Kind::Triple { bits: 2.. } | Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
-                len.min(triple::BATCH)
-            }
-            _ => 0,
-        };
-        streamed.max((batch * triple::BYTES * (self.keys.parties - 1)) as u64)
+    fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
+        self.bytes_of_making(demand)
     }
 }

@@ -54,6 +54,7 @@ mod link;
 mod macs;
 mod make;
 mod members;
+mod memory;
 mod mul;
 mod onesided;
 mod open;

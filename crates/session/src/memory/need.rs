@@ -22,16 +22,15 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// What these correlations take: kind by kind the bytes of a stock, and of what making it takes beside. All kinds
-    /// are made side by side.
-    pub fn of(schedule: &Schedule, kinds: &[[u64; 2]]) -> Need {
+    /// Of a program, with the bytes of its correlations, and of what making them takes beside.
+    pub fn of(schedule: &Schedule, stock_bytes: u64, making_bytes: u64) -> Need {
         Need {
             peak_bytes: schedule.peak_bytes,
             at: schedule.at,
             held_bytes: schedule.held_bytes,
             base_bytes: schedule.base_bytes,
-            stock_bytes: kinds.iter().map(|[stock, _]| stock).sum(),
-            making_bytes: kinds.iter().map(|[_, making]| making).sum(),
+            stock_bytes,
+            making_bytes,
         }
     }
 

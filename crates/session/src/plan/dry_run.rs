@@ -75,9 +75,8 @@ pub(crate) fn dry_run<B: Family>(
     let dry = B::dry(parties, me, &options.choices)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
     let (mut ran, demand, garbles_ahead) = recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
-    let bytes = |(kind, &len): (&B::Kind, &usize)| [dry.stock_bytes(kind, len), dry.making_bytes(kind, len)];
-    let kinds: Vec<[u64; 2]> = demand.totals().iter().map(bytes).collect();
-    let need = Need::of(&schedule, &kinds);
+    let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
+    let need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand));
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
     if makes_ahead {

@@ -1,0 +1,76 @@
+//! What a party holds while correlations are made, beside those.
+//!
+//! Kinds are made one after the other, in batches, and take their ANDs from common batches ([`crate::bittriple`]). So
+//! what counts is the largest batch, of ANDs or of another kind, with what waits for its ANDs, and ANDs that wait for
+//! their turn. Bytes with each peer are measured ones of k = s = 64.
+
+use quorate_engine::Demand;
+use quorate_gadgets::{Family, streaming_bytes};
+
+use crate::bucket::{MOST, Sizes};
+use crate::edabit::{Batch, Wanted};
+use crate::party::Spdz2k;
+use crate::stock::Kind;
+use crate::triple;
+
+/// A bit with a MAC: that, and a key.
+const BIT: usize = 32;
+/// A leaky AND in the making: three bits, and what one step adds.
+const LEAKY_AND: usize = 175;
+/// A bit of a number that is cut and chosen.
+const CHOSEN_BIT: usize = 110;
+/// A bit that is proven.
+const PROVEN_BIT: usize = 800;
+/// A bit with a MAC that becomes an element.
+const LINKED_BIT: usize = 350;
+
+impl Spdz2k {
+    /// Bytes beside the stock while all of this is made.
+    pub(crate) fn bytes_of_making(&self, demand: &Demand<Kind>) -> u64 {
+        let totals = demand.totals();
+        let all = totals.iter().map(|(kind, len)| len * self.ands_of(kind)).sum::<usize>().min(MOST);
+        let ands = match all {
+            0 => 0,
+            _ => self.with_peers(Sizes::of(all, self.keys.params.inner_bits()).all() * LEAKY_AND),
+        };
+        let linked = if self.has_macs() { 0 } else { self.with_peers(3 * all * LINKED_BIT) };
+        let batches: Vec<[u64; 2]> = totals.iter().map(|(kind, &len)| self.bytes_of_batch(kind, len)).collect();
+        let largest = |i: usize| batches.iter().map(|batch| batch[i]).max().unwrap_or_default();
+        largest(0).max(ands).max(linked) + largest(1) + self.with_peers(3 * all * BIT)
+    }
+
+    fn with_peers(&self, bytes: usize) -> u64 {
+        (bytes * (self.keys.parties - 1)) as u64
+    }
+
+    /// ANDs that one of a kind takes.
+    fn ands_of(&self, kind: &Kind) -> usize {
+        match kind {
+            Kind::Triple { bits: 1 } => 1,
+            _ => self.bit_triples_of(kind),
+        }
+    }
+
+    /// What the largest batch of a kind takes beside its ANDs, and what of it waits for them.
+    fn bytes_of_batch(&self, kind: &Kind, len: usize) -> [u64; 2] {
+        let [made, waiting] = match *kind {
+            Kind::Triple { bits: 1 } => [3 * len.min(MOST) * LINKED_BIT, 0],
+            Kind::Triple { .. } | Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
+                [len.min(triple::BATCH) * triple::BYTES, 0]
+            }
+            _ => Wanted::of(kind).map_or([0; 2], |wanted| self.bytes_of_numbers(&wanted, len)),
+        };
+        [self.with_peers(made).max(streaming_bytes(self.stock_bytes(kind, len))), self.with_peers(waiting)]
+    }
+
+    /// The same of numbers of all parties that are to be added up.
+    fn bytes_of_numbers(&self, wanted: &Wanted, len: usize) -> [usize; 2] {
+        let Some(Batch { lanes, chosen }) = self.batches(wanted, len).next() else { return [0; 2] };
+        let bits = lanes * wanted.width as usize;
+        let made = match chosen {
+            Some(sizes) => sizes.all() * wanted.ring.bits() as usize * CHOSEN_BIT,
+            None => bits * PROVEN_BIT,
+        };
+        [made, self.keys.parties * bits * BIT]
+    }
+}
