@@ -66,7 +66,7 @@ fn portable_inner_product(a: &[u128], b: &[u128]) -> Wide {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m128i, _mm_clmulepi64_si128, _mm_setzero_si128, _mm_xor_si128};
+    use std::arch::x86_64::{_mm_clmulepi64_si128, _mm_setzero_si128, _mm_xor_si128};
 
     use super::{Wide, reduce};
 
@@ -75,13 +75,13 @@ mod x86 {
     pub(super) fn inner_product(a: &[u128], b: &[u128]) -> Wide {
         let [mut low, mut middle, mut high] = [_mm_setzero_si128(); 3];
         for (&a, &b) in a.iter().zip(b) {
-            let (a, b) = (from_word(a), from_word(b));
+            let (a, b) = (bytemuck::cast(a), bytemuck::cast(b));
             let across = _mm_xor_si128(_mm_clmulepi64_si128(a, b, 0x10), _mm_clmulepi64_si128(a, b, 0x01));
             low = _mm_xor_si128(low, _mm_clmulepi64_si128(a, b, 0x00));
             middle = _mm_xor_si128(middle, across);
             high = _mm_xor_si128(high, _mm_clmulepi64_si128(a, b, 0x11));
         }
-        [low, middle, high].map(to_word)
+        [low, middle, high].map(bytemuck::cast)
     }
 
     #[target_feature(enable = "pclmulqdq,sse2")]
@@ -89,16 +89,6 @@ mod x86 {
         for (a, b) in a.iter_mut().zip(b) {
             *a = reduce(inner_product(&[*a], &[*b]));
         }
-    }
-
-    fn from_word(value: u128) -> __m128i {
-        // SAFETY: both are 16 bytes and any bytes are a value of either.
-        unsafe { std::mem::transmute::<u128, __m128i>(value) }
-    }
-
-    fn to_word(value: __m128i) -> u128 {
-        // SAFETY: both are 16 bytes and any bytes are a value of either.
-        unsafe { std::mem::transmute::<__m128i, u128>(value) }
     }
 }
 

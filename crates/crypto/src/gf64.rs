@@ -69,9 +69,7 @@ fn wide_mask(i: usize) -> u128 {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{
-        __m128i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_loadu_si128, _mm_setzero_si128, _mm_xor_si128,
-    };
+    use std::arch::x86_64::{__m128i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_setzero_si128, _mm_xor_si128};
 
     /// The unreduced sum of products, two words at a time.
     #[target_feature(enable = "pclmulqdq,sse2")]
@@ -79,9 +77,7 @@ mod x86 {
         let (mut even, mut odd) = (_mm_setzero_si128(), _mm_setzero_si128());
         let ((a_pairs, a_rest), (b_pairs, b_rest)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
         for (a, b) in a_pairs.iter().zip(b_pairs) {
-            // SAFETY: 16 readable bytes each; the load needs no alignment.
-            let (a, b): (__m128i, __m128i) =
-                unsafe { (_mm_loadu_si128(a.as_ptr().cast()), _mm_loadu_si128(b.as_ptr().cast())) };
+            let (a, b): (__m128i, __m128i) = (bytemuck::cast(*a), bytemuck::cast(*b));
             even = _mm_xor_si128(even, _mm_clmulepi64_si128(a, b, 0x00));
             odd = _mm_xor_si128(odd, _mm_clmulepi64_si128(a, b, 0x11));
         }
@@ -89,12 +85,7 @@ mod x86 {
             let (a, b) = (_mm_cvtsi64_si128(a as i64), _mm_cvtsi64_si128(b as i64));
             even = _mm_xor_si128(even, _mm_clmulepi64_si128(a, b, 0x00));
         }
-        bytemuck_u128(_mm_xor_si128(even, odd))
-    }
-
-    fn bytemuck_u128(value: __m128i) -> u128 {
-        // SAFETY: both are 16 bytes and any bytes are a value of either.
-        unsafe { std::mem::transmute::<__m128i, u128>(value) }
+        bytemuck::cast(_mm_xor_si128(even, odd))
     }
 }
 
