@@ -28,6 +28,23 @@ pub trait Visit {
     fn family<F: Family>(self) -> Self::Out;
 }
 
+/// Constants of a protocol's family.
+macro_rules! said_by_families {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $constant:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(self) -> $type {
+            struct Said;
+            impl Visit for Said {
+                type Out = $type;
+                fn family<F: Family>(self) -> $type {
+                    F::$constant
+                }
+            }
+            self.visit(Said)
+        }
+    )*};
+}
+
 impl Protocol {
     /// All of them, the one first that holds where none is named.
     pub const ALL: &[Protocol] = &[Protocol::Rss, Protocol::Aby, Protocol::Spdz2k];
@@ -41,40 +58,13 @@ impl Protocol {
         }
     }
 
-    /// What users read of it.
-    pub fn descriptor(self) -> Descriptor {
-        struct Describe;
-        impl Visit for Describe {
-            type Out = Descriptor;
-            fn family<F: Family>(self) -> Descriptor {
-                F::DESCRIPTOR
-            }
-        }
-        self.visit(Describe)
-    }
-
-    /// Whether its parties may cheat, so that openings are checked.
-    pub fn is_checked(self) -> bool {
-        struct Checks;
-        impl Visit for Checks {
-            type Out = bool;
-            fn family<F: Family>(self) -> bool {
-                F::CHECKED
-            }
-        }
-        self.visit(Checks)
-    }
-
-    /// The most bits of a ring that its programs may compute in.
-    pub fn most_bits(self) -> u32 {
-        struct MostBits;
-        impl Visit for MostBits {
-            type Out = u32;
-            fn family<F: Family>(self) -> u32 {
-                F::MOST_BITS
-            }
-        }
-        self.visit(MostBits)
+    said_by_families! {
+        /// What users read of it.
+        descriptor: Descriptor = DESCRIPTOR;
+        /// Whether its parties may cheat, so that openings are checked.
+        is_checked: bool = CHECKED;
+        /// The most bits of a ring that its programs may compute in.
+        most_bits: u32 = MOST_BITS;
     }
 
     /// The protocol that users call so.
