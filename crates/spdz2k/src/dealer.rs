@@ -45,6 +45,20 @@ pub struct Dealer {
     deltas: Vec<u128>,
 }
 
+/// Something, and who knows it, if one party does.
+type Known<T> = (Option<usize>, T);
+
+/// Elements of rings of so many bits, and bits.
+type Drawn = (Vec<Known<(u32, Vector)>>, Vec<Known<Bits>>);
+
+/// Uniform factors, and their product.
+fn product(drawn: &mut Stream, shape: (Ring, usize)) -> [Vector; 3] {
+    let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>(shape));
+    let mut c = a.clone();
+    c.mul_assign(&b);
+    [a, b, c]
+}
+
 impl Spdz2k {
     /// Agrees on what the dealer deals from. One round.
     ///
@@ -88,80 +102,53 @@ impl Spdz2k {
     }
 
     pub(crate) fn deal_kind(&self, ctx: &Ctx, dealer: &Dealer, kind: &Kind, len: usize) -> Material {
-        let wide = |bits: u32| self.keys.params.shares(Ring::of(bits));
         let mut drawn = ctx.randomness().stream(&dealer.seed);
-        let mut bits: Vec<Bits> = vec![];
-        let values: Vec<(u32, Vector)> = match *kind {
-            Kind::Triple { bits } => {
-                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(bits), len)));
-                let mut c = a.clone();
-                c.mul_assign(&b);
-                [a, b, c].map(|x| (bits, x)).to_vec()
-            }
+        let (values, bits) = self.draw_kind(&mut drawn, kind, len);
+        Material {
+            vectors: values.iter().map(|value| self.deal_to(dealer, &mut drawn, value)).collect(),
+            bits: bits.iter().map(|bits| self.deal_bits(dealer, &mut drawn, bits)).collect(),
+        }
+    }
+
+    /// What correlations of a kind are: elements of rings, and bits.
+    fn draw_kind(&self, drawn: &mut Stream, kind: &Kind, len: usize) -> Drawn {
+        let wide = |bits: u32| self.keys.params.shares(Ring::of(bits));
+        match *kind {
+            Kind::Triple { bits } => (product(drawn, (wide(bits), len)).map(|x| (None, (bits, x))).into(), vec![]),
             Kind::OneSided { left, right, bits } => {
-                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(bits), len)));
-                let mut c = a.clone();
-                c.mul_assign(&b);
-                let a = self.deal_to(dealer, &mut drawn, left, (bits, &a));
-                let b = self.deal_to(dealer, &mut drawn, right, (bits, &b));
-                let c = self.deal(dealer, &mut drawn, (bits, &c));
-                return Material { vectors: vec![a, b, c], bits: vec![] };
+                let [a, b, c] = product(drawn, (wide(bits), len)).map(|x| (bits, x));
+                (vec![(Some(left), a), (Some(right), b), (None, c)], vec![])
             }
             Kind::Owned { owner, bits } => {
-                let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>((wide(bits), len)));
-                let mut c = a.clone();
-                c.mul_assign(&b);
-                let vectors = [a, b, c].map(|x| self.deal_to(dealer, &mut drawn, owner, (bits, &x)));
-                return Material { vectors: vectors.into(), bits: vec![] };
+                (product(drawn, (wide(bits), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])
             }
             Kind::BitTriple => {
                 let [a, b] = [0; 2].map(|_| drawn.draw::<Bits>((1, len)));
                 let mut c = a.clone();
                 c.and_assign(&b);
-                bits = vec![a, b, c];
-                vec![]
+                (vec![], [a, b, c].map(|bits| (None, bits)).into())
             }
-            Kind::BitMask { owner } => {
-                let mask = drawn.draw::<Bits>((1, len));
-                let mut none = mask.clone();
-                none.xor_assign(&mask);
-                let share = |party: usize| if party == owner { mask.clone() } else { none.clone() };
-                let shares = (0..self.keys.parties).map(share).collect();
-                let bits = vec![SharedBits::macs(self.deal_macs(dealer, &mut drawn, shares))];
-                return Material { vectors: vec![], bits };
-            }
+            Kind::BitMask { owner } => (vec![], vec![(Some(owner), drawn.draw((1, len)))]),
             Kind::BitZero => {
                 let mut none = drawn.draw::<Bits>((1, len));
                 none.and_assign(&Bits::constant(false, 1, len));
-                bits = vec![none];
-                vec![]
+                (vec![], vec![(None, none)])
             }
-            Kind::Link => {
+            Kind::Link | Kind::DaBit { .. } => {
+                let k = if let Kind::DaBit { bits } = *kind { bits } else { 1 };
                 let value = drawn.draw::<Bits>((1, len));
-                let elements = to_elements(&value, wide(1));
-                bits = vec![value];
-                vec![(1, elements)]
+                (vec![(None, (k, to_elements(&value, wide(k))))], vec![(None, value)])
             }
-            Kind::DaBit { bits: k } => {
-                let value = drawn.draw::<Bits>((1, len));
-                let elements = to_elements(&value, wide(k));
-                bits = vec![value];
-                vec![(k, elements)]
-            }
-            Kind::Random { bits } => vec![(bits, drawn.draw((wide(bits), len)))],
-            Kind::Mask { owner, bits } => {
-                let mask: Vector = drawn.draw((wide(bits), len));
-                let dealt = self.deal_to(dealer, &mut drawn, owner, (bits, &mask));
-                return Material { vectors: vec![dealt], bits: vec![] };
-            }
-            Kind::RandomBit { bits } => vec![(bits, to_elements(&drawn.draw((1, len)), wide(bits)))],
+            Kind::Random { bits } => (vec![(None, (bits, drawn.draw((wide(bits), len))))], vec![]),
+            Kind::Mask { owner, bits } => (vec![(Some(owner), (bits, drawn.draw((wide(bits), len))))], vec![]),
+            Kind::RandomBit { bits } => (vec![(None, (bits, to_elements(&drawn.draw((1, len)), wide(bits))))], vec![]),
             Kind::EdaBit { bits: width, ring, cut } => {
                 let value: Vector = drawn.draw((Ring::of(width), len));
-                bits = vec![value.to_bits(0..width)];
+                let bits = vec![(None, value.to_bits(0..width))];
                 let mut shifted = value.clone();
                 shifted.shr_logical(cut);
                 let parts = [value, shifted].into_iter().take(if cut > 0 { 2 } else { 1 });
-                parts.map(|x| (ring, x.convert(wide(ring)))).collect()
+                (parts.map(|x| (None, (ring, x.convert(wide(ring))))).collect(), bits)
             }
             Kind::ComparisonMask { bits: width, pairs } => {
                 let value: Vector = drawn.draw((Ring::of(width), len));
@@ -169,8 +156,7 @@ impl Spdz2k {
                 let [mut products, upper] =
                     [0, 1].map(|first| rows.gather_rows(&(0..pairs).map(|i| 2 * i + first).collect::<Vec<_>>()));
                 products.and_assign(&upper);
-                bits = vec![rows, products];
-                vec![(width, value.convert(wide(width)))]
+                (vec![(None, (width, value.convert(wide(width))))], [rows, products].map(|bits| (None, bits)).into())
             }
             Kind::TruncMask { bits, cut } => {
                 let value: Vector = drawn.draw((Ring::of(bits), len));
@@ -178,11 +164,9 @@ impl Spdz2k {
                 shifted.shr_logical(cut);
                 let top = value.to_bits(bits - 1..bits).to_vector(wide(cut + 1));
                 let [value, shifted] = [value, shifted].map(|x| (bits, x.convert(wide(bits))));
-                vec![value, shifted, (cut + 1, top)]
+                ([value, shifted, (cut + 1, top)].map(|x| (None, x)).into(), vec![])
             }
-        };
-        let vectors = values.iter().map(|(ring, value)| self.deal(dealer, &mut drawn, (*ring, value))).collect();
-        Material { vectors, bits: bits.iter().map(|bits| self.deal_bits(dealer, &mut drawn, bits)).collect() }
+        }
     }
 
     /// This party's share of a vector that all know, and of its tags: those of the last parties are drawn, the first
@@ -204,29 +188,39 @@ impl Spdz2k {
         Tagged { ring: Ring::of(bits), share: share(value), tag: share(&tags), known: None }
     }
 
-    /// The same of a vector that is all of one party's share.
-    fn deal_to(&self, dealer: &Dealer, drawn: &mut Stream, owner: usize, (bits, value): (u32, &Vector)) -> Tagged {
-        let mut dealt = self.deal(dealer, drawn, (bits, value));
-        dealt.share = value.clone();
-        if self.keys.me != owner {
-            dealt.share.scale(0);
+    /// The same of a vector that may be all of one party's share.
+    fn deal_to(&self, dealer: &Dealer, drawn: &mut Stream, (owner, (bits, value)): &Known<(u32, Vector)>) -> Tagged {
+        let mut dealt = self.deal(dealer, drawn, (*bits, value));
+        if let Some(owner) = owner {
+            dealt.share = value.clone();
+            if self.keys.me != *owner {
+                dealt.share.scale(0);
+            }
         }
         dealt
     }
 
-    /// Bits in the form of the session's.
-    fn deal_bits(&self, dealer: &Dealer, drawn: &mut Stream, bits: &Bits) -> SharedBits {
-        if !self.has_macs() {
-            return SharedBits::elements(self.deal_elements(dealer, drawn, bits));
-        }
+    /// Bits in the form of the session's; those that one party knows have MACs.
+    fn deal_bits(&self, dealer: &Dealer, drawn: &mut Stream, (owner, bits): &Known<Bits>) -> SharedBits {
+        let parties = 0..self.keys.parties;
         let mut rest = bits.clone();
-        let mut share = || {
-            let share = drawn.draw::<Bits>((bits.rows(), bits.lanes()));
-            rest.xor_assign(&share);
-            share
+        let shares: Vec<Bits> = match owner {
+            None if !self.has_macs() => return SharedBits::elements(self.deal_elements(dealer, drawn, bits)),
+            Some(owner) => {
+                rest.xor_assign(bits);
+                parties.map(|party| if party == *owner { bits.clone() } else { rest.clone() }).collect()
+            }
+            None => {
+                let mut share = || {
+                    let share = drawn.draw::<Bits>((bits.rows(), bits.lanes()));
+                    rest.xor_assign(&share);
+                    share
+                };
+                let mut shares: Vec<Bits> = parties.skip(1).map(|_| share()).collect();
+                shares.push(rest);
+                shares
+            }
         };
-        let mut shares: Vec<Bits> = (1..self.keys.parties).map(|_| share()).collect();
-        shares.push(rest);
         SharedBits::macs(self.deal_macs(dealer, drawn, shares))
     }
 
