@@ -146,11 +146,6 @@ pub fn lt_full(k: u32) -> Uses {
     msb(k).times(3).then(layers(vec![1]))
 }
 
-/// Less-than where the difference is proven to fit `width` bits.
-pub fn lt_difference(width: u32) -> Uses {
-    msb(width.max(1))
-}
-
 /// Equality with zero over Z_2^k.
 pub fn eqz(k: u32) -> Uses {
     match k {

@@ -124,11 +124,6 @@ impl Labels {
         &self.blocks
     }
 
-    /// As [`blocks`](Self::blocks), to be written.
-    pub fn blocks_mut(&mut self) -> &mut [u128] {
-        &mut self.blocks
-    }
-
     /// The labels of one wire, an instance each.
     ///
     /// # Panics

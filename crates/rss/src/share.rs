@@ -17,12 +17,6 @@ impl<M: Module> Shared<M> {
         Shared { shape, shares }
     }
 
-    /// **Insecure**: the shares, in the order of the sets that name them, for tests.
-    #[cfg(feature = "testing")]
-    pub fn insecure_shares(&self) -> &[M] {
-        &self.shares
-    }
-
     /// Shares of zero, all zero.
     pub(crate) fn zeros(shape: M::Shape, count: usize) -> Self {
         Shared { shape, shares: (0..count).map(|_| M::zeros(shape)).collect() }
