@@ -12,43 +12,56 @@ use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
 use crate::coins::Coins;
 use crate::keys::Keys;
+use crate::params::Params;
 use crate::twists::Twist;
 use crate::words::is_zero;
 
 pub(crate) const DIVIDED: &str = "the divided multiplication triples";
 
-/// The bits of the OTs' rows: of x, of xh, of y.
+/// The rows of the OTs: of x, of y, of xh.
+#[derive(Clone, Copy)]
 pub(crate) struct Rows {
-    pub bits: Vec<u32>,
     of_x: usize,
+    of_y: usize,
     of_xh: usize,
 }
 
 impl Rows {
-    pub fn new(keys: &Keys, ring: Ring) -> Rows {
-        let width = keys.params.values(ring).bits();
-        let (of_x, of_xh) = (ring.bits() as usize, width as usize);
-        let falling = |count: usize| (0..count as u32).map(move |weight| width - weight);
-        let bits = falling(of_x).chain(falling(of_xh)).chain(vec![width; keys.params.noise_bits()]);
-        Rows { bits: bits.collect(), of_x, of_xh }
+    pub fn new(params: Params, ring: Ring) -> Rows {
+        let (of_x, of_xh) = (ring.bits() as usize, params.values(ring).bits() as usize);
+        Rows { of_x, of_y: params.noise_bits(), of_xh }
+    }
+
+    pub fn count(self) -> usize {
+        self.of_x + self.of_y + self.of_xh
+    }
+
+    /// Where those of xh start.
+    fn first_of_xh(self) -> usize {
+        self.of_x + self.of_y
+    }
+
+    /// What products with each row are wanted to, where the sum is over a ring: of xh those that count there.
+    pub fn bits(self, ring: Ring) -> Vec<u32> {
+        let falling = |count: usize| (0..ring.bits().min(count as u32)).map(move |weight| ring.bits() - weight);
+        falling(self.of_x).chain(vec![ring.bits(); self.of_y]).chain(falling(self.of_xh)).collect()
     }
 
     /// What the bits of x and of xh are as numbers, and those of y by row.
-    pub fn chosen(&self, choices: &Bits, (ring, len): (Ring, usize)) -> Chosen {
+    pub fn chosen(self, choices: &Bits, (ring, len): (Ring, usize)) -> Chosen {
         let row = |row: usize| Wiped(choices.slice_lanes(row * len..(row + 1) * len));
         let number = |rows: Range<usize>| {
             let rows: Vec<Wiped<Bits>> = rows.map(row).collect();
             Wiped(Wiped(Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>())).to_vector(ring))
         };
-        let of_y = self.of_x + self.of_xh;
-        let both = [number(0..self.of_x), number(self.of_x..of_y)];
-        Chosen { both, y: (of_y..self.bits.len()).map(row).collect() }
+        let both = [number(0..self.of_x), number(self.first_of_xh()..self.count())];
+        Chosen { both, y: (self.of_x..self.first_of_xh()).map(row).collect() }
     }
 
     /// Shares of no rows yet.
-    pub fn none(&self, ctx: &Ctx, (ring, len): (Ring, usize)) -> Shares {
-        let zeros = || if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
-        Shares { both: [0; 2].map(|_| Wiped(zeros())), y: Vec::with_capacity(self.bits.len() - self.of_x - self.of_xh) }
+    pub fn none(self, is_dry: bool, (ring, len): (Ring, usize)) -> Shares {
+        let zeros = || if is_dry { Vector::shape(ring, len) } else { Vector::zeros(ring, len) };
+        Shares { both: [0; 2].map(|_| Wiped(zeros())), y: Vec::with_capacity(self.of_y) }
     }
 }
 
@@ -66,31 +79,36 @@ pub(crate) struct Shares {
 
 impl Shares {
     /// The next row: those of x and xh have their weights.
-    fn add(&mut self, rows: &Rows, row: usize, share: Wiped<Vector>) {
+    pub fn add(&mut self, rows: Rows, row: usize, share: Wiped<Vector>) {
         let [of_a, of_hat] = &mut self.both;
-        match row.checked_sub(rows.of_x) {
-            None => of_a.add_raised(&share, row as u32),
-            Some(row) if row < rows.of_xh => of_hat.add_raised(&share, row as u32),
-            Some(_) => self.y.push(share),
+        match row.checked_sub(rows.first_of_xh()) {
+            None if row < rows.of_x => of_a.add_raised(&share, row as u32),
+            None => self.y.push(share),
+            Some(weight) => of_hat.add_raised(&share, weight as u32),
         }
     }
 }
 
-/// Adds the rows of y to bits and shares, for each triple times r, and times rh, which coins say.
+/// Adds the rows of y to bits and shares, for each triple times r, and times rh, which coins say; shares may be over a
+/// smaller ring.
 pub(crate) fn weigh(
     coins: &mut Coins,
-    rows: &Rows,
+    rows: Rows,
     shape: (Ring, usize),
     mut bits: Option<&mut Chosen>,
     mut shares: Vec<&mut Shares>,
 ) {
-    for row in 0..rows.bits.len() - rows.of_x - rows.of_xh {
+    for row in 0..rows.of_y {
         let drawn = [0; 2].map(|_| coins.draw(shape.0.bits(), shape));
         if let Some(Chosen { both, y }) = bits.as_deref_mut() {
             both.iter_mut().zip(&drawn).for_each(|(sum, factor)| sum.add_chosen(factor, &y[row]));
         }
         for Shares { both, y } in &mut shares {
-            both.iter_mut().zip(&drawn).for_each(|(sum, factor)| sum.add_mul_assign(&y[row], factor));
+            for (sum, factor) in both.iter_mut().zip(&drawn) {
+                let ring = sum.ring();
+                let converted = (ring != factor.ring()).then(|| factor.convert(ring));
+                sum.add_mul_assign(&y[row], converted.as_ref().unwrap_or(factor));
+            }
         }
     }
 }
@@ -154,12 +172,12 @@ impl Keys {
         ctx: &Ctx,
         peer: usize,
         whole: &Vector,
-        (rows, given): (&Rows, bool),
+        (rows, given): (Rows, bool),
     ) -> Result<Shares> {
-        let mut shares = rows.none(ctx, (whole.ring(), whole.len()));
+        let mut shares = rows.none(ctx.is_dry(), (whole.ring(), whole.len()));
         let sink = |row, share| shares.add(rows, row, share);
         let whole = self.twisted(Twist::Factors { peer }, Cow::Borrowed(whole));
-        self.ot(peer)?.send_correlated(ctx, &whole, &rows.bits, given, sink).await?;
+        self.ot(peer)?.send_correlated(ctx, &whole, &rows.bits(whole.ring()), given, sink).await?;
         Ok(shares)
     }
 
@@ -169,11 +187,11 @@ impl Keys {
         ctx: &Ctx,
         peer: usize,
         choices: Choices<'_>,
-        (rows, shape): (&Rows, (Ring, usize)),
+        (rows, shape): (Rows, (Ring, usize)),
     ) -> Result<(Wiped<Bits>, Shares)> {
-        let mut shares = rows.none(ctx, shape);
+        let mut shares = rows.none(ctx.is_dry(), shape);
         let sink = |row, share| shares.add(rows, row, share);
-        let choices = self.ot(peer)?.receive_correlated(ctx, choices, &rows.bits, sink).await?;
+        let choices = self.ot(peer)?.receive_correlated(ctx, choices, &rows.bits(shape.0), sink).await?;
         Ok((Wiped(choices), shares))
     }
 

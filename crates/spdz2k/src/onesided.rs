@@ -145,11 +145,11 @@ impl Keys {
 
     /// Steps 1 and 2.
     async fn products_of_halves(&self, ctx: &Ctx, ring: Ring, halves: &[Half]) -> Result<Vec<End>> {
-        let (values, rows) = (self.params.values(ring), Rows::new(self, ring));
+        let (values, rows) = (self.params.values(ring), Rows::new(self.params, ring));
         let factor = |half: &Half| self.own_factor(ctx, half.sends == self.me, (ring, half.len));
         let factors: Vec<Option<Factor>> = halves.iter().map(factor).collect();
         let whole = factors.iter().flatten().next().map(|factor| factor.whole(self, values));
-        let (mut sent, mut received) = self.transfer(ctx, (&rows, ring), halves, whole.as_deref()).await?;
+        let (mut sent, mut received) = self.transfer(ctx, (rows, ring), halves, whole.as_deref()).await?;
         // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let mut ends = Vec::new();
@@ -162,7 +162,7 @@ impl Keys {
             } else if half.sends == self.me {
                 shares = Some(sent.take().ok_or(MISSING)?);
             }
-            weigh(&mut coins, &rows, shape, bits.as_mut(), shares.as_mut().into_iter().collect());
+            weigh(&mut coins, rows, shape, bits.as_mut(), shares.as_mut().into_iter().collect());
             let both = |both: Option<[Wiped<Vector>; 2]>| both.map(<(_, _)>::from).unzip();
             let (a, a_hat) = both(bits.map(|bits| bits.both));
             let (product, c_hat) = both(shares.map(|shares| shares.both));
@@ -177,7 +177,7 @@ impl Keys {
     async fn transfer(
         &self,
         ctx: &Ctx,
-        (rows, ring): (&Rows, Ring),
+        (rows, ring): (Rows, Ring),
         halves: &[Half],
         own: Option<&Vector>,
     ) -> Result<Transferred> {
@@ -192,7 +192,7 @@ impl Keys {
             };
             let receive = async |ctx: Ctx| match chooses {
                 Some(half) => {
-                    let choices = Choices::Random(rows.bits.len() * half.len);
+                    let choices = Choices::Random(rows.count() * half.len);
                     let shape = (self.params.values(ring), half.len);
                     self.receive_factors(&ctx, peer, choices, (rows, shape)).await.map(Some)
                 }

@@ -31,7 +31,7 @@ pub(crate) struct Multiplier<'v> {
 
 /// What the OTs of all pairs give.
 pub(crate) struct Transferred {
-    choices: Wiped<Bits>,
+    pub choices: Wiped<Bits>,
     len: usize,
     /// By factor and row: the sum over all peers of this party's shares, of its bits times their factors and of their
     /// bits times its own.

@@ -8,7 +8,7 @@
 //!
 //! | step | rounds, n = 2 | what |
 //! |---|---|---|
-//! | 1 | 4 | each ordered pair i, j: P_i chooses k bits x, W bits xh, L bits y; shares of their products with B^j |
+//! | 1 | 4 | each ordered pair i, j: P_i chooses k bits x, L bits y, W bits xh; shares of their products with B^j |
 //! | 2 | 2 | toss r, rh; a^i = sum 2^h x_h + <r, y>, ahat^i from xh and rh alike; c~ = a B, ch~ = ahat B |
 //! | 3 | 4 | random bits above W bits of ahat, c~, ch~; authenticate those, a, beta mod 2^V, b mod 2^(V - sg') |
 //! | 4 | 13 | toss t in Z_2^(sg'+1); rho = t a - ahat, open and check; t c~ - ch~ - rho B, open and check: 0 mod 2^W |
@@ -142,18 +142,18 @@ impl Keys {
     /// Steps 1 and 2.
     async fn products(&self, ctx: &Ctx, ring: Ring, factor: &Factor) -> Result<Products> {
         let (values, len) = (self.params.values(ring), factor.b.len());
-        let (peers, rows) = (self.peers(), Rows::new(self, ring));
+        let (peers, rows) = (self.peers(), Rows::new(self.params, ring));
         let own = factor.whole(self, values);
         // With one peer chance chooses: what a party chooses itself takes a bit more.
         let given = peers.len() > 1;
-        let count = rows.bits.len() * len;
+        let count = rows.count() * len;
         let shape = (1, if given { count } else { 0 });
         let chosen: Wiped<Bits> = Wiped(ctx.randomness().stream(&self.private).draw(shape));
         let transfer = async |ctx: Ctx, i: usize| {
-            let send = async |ctx: Ctx| self.send_factors(&ctx, peers[i], &own, (&rows, given)).await;
+            let send = async |ctx: Ctx| self.send_factors(&ctx, peers[i], &own, (rows, given)).await;
             let receive = async |ctx: Ctx| {
                 let choices = if given { Choices::Given(&chosen) } else { Choices::Random(count) };
-                self.receive_factors(&ctx, peers[i], choices, (&rows, (values, len))).await
+                self.receive_factors(&ctx, peers[i], choices, (rows, (values, len))).await
             };
             self.ot(peers[i])?.both(&ctx, send, receive).await
         };
@@ -163,7 +163,7 @@ impl Keys {
         // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
         let mut coins = Coins::toss(ctx, &self.session).await?;
         let shares = transfers.iter_mut().flat_map(|(sent, (_, received))| [sent, received]).collect();
-        weigh(&mut coins, &rows, (values, len), Some(&mut bits), shares);
+        weigh(&mut coins, rows, (values, len), Some(&mut bits), shares);
         let [a, a_hat] = bits.both;
         let a = self.twisted(Twist::Factor, a);
         let [mut c, mut c_hat] = [&a, &a_hat].map(|factor| {

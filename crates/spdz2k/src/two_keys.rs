@@ -28,64 +28,12 @@ use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::coins::Coins;
+use crate::factors::{Rows, weigh};
 use crate::keys::Keys;
 use crate::params::Params;
-use crate::shared::{Shared, blank};
-use crate::transfers::{Multiplier, Transferred};
+use crate::shared::Shared;
+use crate::transfers::Multiplier;
 use crate::triple::Triples;
-
-/// The rows of the OTs: of x, of y, of xh.
-#[derive(Clone, Copy)]
-struct Rows {
-    of_x: usize,
-    of_y: usize,
-    of_xh: usize,
-}
-
-impl Rows {
-    fn new(params: Params, ring: Ring) -> Rows {
-        let (of_x, of_xh) = (ring.bits() as usize, params.values(ring).bits() as usize);
-        Rows { of_x, of_y: params.noise_bits(), of_xh }
-    }
-
-    fn count(self) -> usize {
-        self.of_x + self.of_y + self.of_xh
-    }
-
-    /// What products with each row are wanted to, where the sum is over a ring: of xh those that count there.
-    fn bits(self, ring: Ring) -> Vec<u32> {
-        let falling = |count: usize| (0..ring.bits().min(count as u32)).map(move |weight| ring.bits() - weight);
-        falling(self.of_x).chain(vec![ring.bits(); self.of_y]).chain(falling(self.of_xh)).collect()
-    }
-}
-
-/// What rows add up to in a, and in ahat, over one ring.
-struct Sums {
-    ring: Ring,
-    both: [Wiped<Vector>; 2],
-}
-
-impl Sums {
-    /// Of the rows of x and xh, which have their weights.
-    fn start(rows: Rows, ring: Ring, each: &[Wiped<Vector>]) -> Sums {
-        let (x, xh) = (&each[..rows.of_x], &each[rows.of_x + rows.of_y..]);
-        let weighed = |rows: &[Wiped<Vector>]| {
-            let mut sum = Wiped(blank(&rows[0]));
-            for (weight, row) in (0..).zip(rows) {
-                sum.add_raised(row, weight);
-            }
-            sum
-        };
-        Sums { ring, both: [weighed(x), weighed(xh)] }
-    }
-
-    /// A row of y, times its coins.
-    fn add(&mut self, row: &Vector, coins: &[Vector; 2]) {
-        for (sum, factor) in self.both.iter_mut().zip(coins) {
-            sum.add_mul_assign(row, &factor.convert(self.ring));
-        }
-    }
-}
 
 /// Z_2^(k+sg').
 fn products_with_b(params: Params, ring: Ring) -> Ring {
@@ -134,16 +82,13 @@ impl Keys {
         let made = self.transfers(ctx, (rows.count(), len), &wanted).await?;
         // Nobody commits to its coins before it has all corrections, so nobody knows r before all have.
         let mut coins = Coins::toss(ctx, &self.session).await?;
-        let bits: Vec<_> = (0..rows.count()).map(|row| made.bits(row, values)).collect();
-        let Transferred { products, .. } = &made;
-        let each = [&bits, &products[0], &products[1]];
-        let rings = [values, values, factors[1].ring()];
-        let mut sums = [0, 1, 2].map(|i| Sums::start(rows, rings[i], each[i]));
-        for row in rows.of_x..rows.of_x + rows.of_y {
-            let drawn = [0; 2].map(|_| coins.draw(values.bits(), (values, len)));
-            sums.iter_mut().zip(each).for_each(|(sum, each)| sum.add(&each[row], &drawn));
+        let mut bits = rows.chosen(&made.choices, (values, len));
+        let mut shares = factors.map(|factor| rows.none(ctx.is_dry(), (factor.ring(), len)));
+        for (shares, products) in shares.iter_mut().zip(made.products) {
+            products.into_iter().enumerate().for_each(|(row, share)| shares.add(rows, row, share));
         }
-        let [a, mut of_kappa, mut of_b] = sums.map(|sums| sums.both);
+        weigh(&mut coins, rows, (values, len), Some(&mut bits), shares.iter_mut().collect());
+        let (a, [mut of_kappa, mut of_b]) = (bits.both, shares.map(|shares| shares.both));
         for (product, factor) in [&mut of_kappa, &mut of_b].into_iter().zip(factors) {
             for (product, a) in product.iter_mut().zip(&a) {
                 product.add_mul_assign(&Wiped(a.convert(factor.ring())), factor);

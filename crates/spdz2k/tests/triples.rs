@@ -30,33 +30,14 @@ fn checked(n: usize, params: Params, k: u32, len: usize) -> Vec<u64> {
     [a, b].iter().flat_map(|x| x.convert(ring).to_u64s()).collect()
 }
 
-#[test]
-fn triples_are_products_in_every_ring_among_any_number_of_parties() {
-    for (n, key_bits, k, len) in [
-        (2, 64, 64, 3),
-        (2, 64, 1, 70),
-        (2, 64, 126, 2),
-        (2, 48, 32, 5),
-        (2, 32, 8, 20),
-        (3, 64, 64, 2),
-        (4, 48, 16, 3),
-    ] {
-        checked(n, Params::new(key_bits, true).unwrap(), k, len);
-    }
-}
+/// Parties, bits of keys, bits of values, and how many triples.
+const CASES: [(usize, u32, u32, usize); 7] =
+    [(2, 64, 64, 3), (2, 64, 1, 70), (2, 64, 128, 2), (2, 48, 32, 5), (2, 32, 8, 20), (3, 64, 64, 2), (4, 48, 16, 3)];
 
 #[test]
-fn triples_of_other_forms_are_products_in_every_ring_among_any_number_of_parties() {
-    for (_, form) in &FORMS[1..] {
-        for (n, key_bits, k, len) in [
-            (2, 64, 64, 3),
-            (2, 64, 1, 70),
-            (2, 64, 128, 2),
-            (2, 48, 32, 5),
-            (2, 32, 8, 20),
-            (3, 64, 64, 2),
-            (4, 32, 16, 3),
-        ] {
+fn triples_are_products_in_every_ring_among_any_number_of_parties() {
+    for (_, form) in &FORMS {
+        for (n, key_bits, k, len) in CASES {
             checked(n, form(Params::new(key_bits, true).unwrap()), k, len);
         }
     }

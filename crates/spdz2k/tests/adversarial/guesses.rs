@@ -127,12 +127,12 @@ async fn factors(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
     Ok(bits_of(&share(0), K).chain(bits_of(&share(1), K)).collect())
 }
 
-/// Bits of the rows of the transfers of a triple: x, xh, y.
+/// Bits of the rows of the transfers of a triple: x, y, xh.
 fn rows() -> Vec<usize> {
     let (width, noise) = weak().insecure_rows(Ring::of(K as u32));
     assert_eq!(width, W);
     let falling = |count: usize| (0..count).map(|weight| W - weight);
-    falling(K).chain(falling(W)).chain(vec![W; noise]).collect()
+    falling(K).chain(vec![W; noise]).chain(falling(W)).collect()
 }
 
 /// A correction that is off in this row by 2^bit.
@@ -147,8 +147,8 @@ fn guesses_of_rows(attempts: usize) {
         ("the lowest bit of x", 0, 0, 0.5),
         ("the lowest bit of x, by the top bit of its correction", 0, W - 1, 0.75),
         ("the highest bit of x", K - 1, 0, 0.5),
-        ("the lowest bit of xh", K, 0, 0.5),
-        ("a bit of y", K + W + 1, 0, 0.5),
+        ("the lowest bit of xh", rows().len() - W, 0, 0.5),
+        ("a bit of y", K + 1, 0, 0.5),
     ] {
         let attempts = under_one_key(attempts, Some(row_off(row, bit)), |_| (), factors);
         assert_balanced(&format!("a guess of {what}"), &attempts, rate, &[]);

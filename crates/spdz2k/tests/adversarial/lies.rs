@@ -134,11 +134,12 @@ fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() 
     let (params, ring, len) = (Params::new(32, true).unwrap(), Ring::of(4), 2);
     let (width, noise) = params.insecure_rows(ring);
     let falling = |count: usize| (0..count).map(|weight| width - weight);
-    let rows: Vec<usize> = falling(4).chain(falling(width)).chain(vec![width; noise]).collect();
+    let rows: Vec<usize> = falling(4).chain(vec![width; noise]).chain(falling(width)).collect();
+    let (y, xh) = (4, 4 + noise);
     let bytes = |rows: &[usize]| rows.iter().map(|bits| (len * bits).div_ceil(8)).sum::<usize>();
     let mut ends = [0; 2];
     for (i, (row, bit)) in
-        [(0, 0), (0, 57), (3, 0), (3, 54), (4, 0), (61, 0), (62, 0), (100, 30), (131, 57)].iter().enumerate()
+        [(0, 0), (0, 57), (3, 0), (3, 54), (xh, 0), (xh + 57, 0), (y, 0), (y + 38, 30), (y + 69, 57)].iter().enumerate()
     {
         for n in if i % 3 == 0 { vec![2, 3] } else { vec![2, 2] } {
             let bit = 8 * bytes(&rows[..*row]) + bit;
