@@ -15,6 +15,8 @@
 //! leaky ANDs in all that is at most the sum over the buckets, of B or B + 1, of C(l, B) / C(M, B) 2^-l; the sizes are
 //! such that this is at most 2^-sg' for every l.
 
+use std::ops::RangeInclusive;
+
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Bits;
 
@@ -27,7 +29,7 @@ use crate::tinyot::TinyOt;
 /// Most buckets of one batch: some 0.7 kB each and peer on the way, 180 MB in all.
 pub(crate) const MOST: usize = 1 << 18;
 /// The sizes of buckets that are looked at.
-const SIZES: std::ops::RangeInclusive<usize> = 3..=12;
+const SIZES: RangeInclusive<usize> = 3..=12;
 /// So many buckets of one size are as good as any number.
 const ENOUGH: u128 = 1 << 60;
 
@@ -53,6 +55,16 @@ impl Sizes {
         };
         // Few ANDs take more buckets than are wanted: no sizes that are looked at are safe for fewer.
         (len..len + MOST).find_map(of).unwrap_or(Sizes { count: len + MOST, size: *SIZES.end(), larger: 0 })
+    }
+
+    /// What makes the fewest leaky ones in buckets of one size.
+    pub fn of_one(len: usize, sizes: RangeInclusive<usize>, security_bits: u32) -> Sizes {
+        let of = |size: usize| {
+            let with = |more: usize| Sizes { count: len + more, size, larger: 0 };
+            least(MOST.saturating_sub(len), |more| with(more).are_safe(security_bits)).map(with)
+        };
+        let largest = Sizes { count: len, size: security_bits as usize, larger: 0 };
+        sizes.filter_map(of).min_by_key(Sizes::all).unwrap_or(largest)
     }
 
     /// All leaky ANDs.

@@ -17,9 +17,12 @@
 //!
 //! Bytes to each peer for a triple, k = s = 64: 37 kB in a batch of 200 000 or more, 56 kB in one of a thousand.
 
+use std::ops::RangeInclusive;
+
 use quorate_engine::{Ctx, Result};
 use quorate_ring::Ring;
 
+use crate::bucket::Sizes;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::{Shared, joined};
@@ -34,27 +37,8 @@ const BATCH: usize = 4096;
 
 const DIFFERENCES: &str = "the differences of multiplication triples";
 
-/// More than a batch.
-const NEVER: usize = usize::MAX;
-
-/// By bits of security: the fewest buckets of 3, 4, .. 30 triples that are safe.
-const LEAST: [(u32, [usize; 28]); 3] = [
-    (
-        58,
-        [NEVER, 194_771, 7_225, 1_002, 269, 105, 53, 31, 20, 14, 11, 9, 7, 6, 5, 5, 4, 4, 4, 3, 3, 3, 3, 3, 3, 3, 3, 2],
-    ),
-    (43, [NEVER, 6_088, 538, 126, 48, 25, 15, 10, 8, 6, 5, 4, 4, 4, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2]),
-    (27, [3_054, 152, 35, 15, 8, 6, 5, 4, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1]),
-];
-
-/// How many buckets of how many, for at least so many triples: what makes the fewest leaky ones. Unknown bits of
-/// security count as the most.
-fn sizes(len: usize, security_bits: u32) -> (usize, usize) {
-    let (_, least) = LEAST.iter().find(|(bits, _)| *bits == security_bits).unwrap_or(&LEAST[0]);
-    let enough = (3..).zip(least).map(|(size, &least)| (len.max(least), size));
-    let fitting = enough.filter(|(count, _)| *count <= MOST);
-    fitting.min_by_key(|(count, size)| count * size).unwrap_or((len, 58))
-}
+/// The sizes of buckets that are looked at, all of one size as published: few triples take large ones.
+const SIZES: RangeInclusive<usize> = 3..=30;
 
 impl Keys {
     /// Triples over Z_2^k.
@@ -67,7 +51,7 @@ impl Keys {
     }
 
     async fn batch_in_buckets(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Triples> {
-        let (count, size) = sizes(len, self.params.inner_bits());
+        let Sizes { count, size, .. } = Sizes::of_one(len, SIZES, self.params.inner_bits());
         let all = count * size;
         let mut parts = Vec::new();
         for start in (0..all).step_by(BATCH) {
@@ -116,17 +100,26 @@ mod tests {
     use super::*;
     use crate::bucket::tests::{is_safe, least};
 
-    /// The table of the design, and that every entry is the least that is safe.
+    fn sizes(len: usize, security_bits: u32) -> (usize, usize) {
+        let Sizes { count, size, larger } = Sizes::of_one(len, SIZES, security_bits);
+        assert_eq!(larger, 0);
+        (count, size)
+    }
+
+    /// The table of the docs, computed in integers and, as it is written, in reals.
     #[test]
     fn buckets_are_as_large_as_the_bound_wants() {
-        for (bits, size, from, to) in [(40, 3, 2.7e5, 2.9e5), (57, 4, 1.5e5, 1.65e5)] {
-            let least = least(size, bits) as f64;
-            assert!((from..to).contains(&least), "{bits} bits, buckets of {size}: {least}");
-        }
-        for (bits, all) in LEAST {
-            // What takes more than a batch is never taken.
-            let computed = (3..).zip(all).map(|(size, _)| least(size, bits)).map(|n| if n > MOST { NEVER } else { n });
-            assert!(computed.eq(all), "{bits} bits");
+        let sizes = [4, 5, 6, 7, 8, 10, 30];
+        for (bits, fewest) in [
+            (58, [194_771, 7225, 1002, 269, 105, 31, 2]),
+            (43, [6088, 538, 126, 48, 25, 10, 2]),
+            (27, [152, 35, 15, 8, 6, 4, 2]),
+        ] {
+            for (size, fewest) in sizes.into_iter().zip(fewest) {
+                assert_eq!(Sizes::of_one(1, size..=size, bits).count, fewest, "{bits} bits, buckets of {size}");
+                // In integers a batch of a single bucket may take one more.
+                assert!((fewest - 1..=fewest).contains(&least(size, bits)), "{bits} bits, buckets of {size}");
+            }
         }
     }
 
