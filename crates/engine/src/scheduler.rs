@@ -55,8 +55,8 @@ pub(crate) struct Core {
     pub table: Table,
     pub attempts: RefCell<Attempts>,
     out: RefCell<Vec<Vec<u8>>>,
-    /// Whether a lane lets others go first, and then wants to be polled again, with everything flushed.
-    yielded: Cell<bool>,
+    /// Lanes that let others go first: they are woken when everything is flushed.
+    gave_way: RefCell<Vec<Waker>>,
     /// Data of a run that this party has not begun yet: its own handshake is still under way.
     early: RefCell<Vec<(usize, Vec<u8>)>>,
     left: Vec<Cell<bool>>,
@@ -118,7 +118,7 @@ impl Core {
             table: Table::new(parties),
             attempts: RefCell::new(Attempts::new(parties)),
             out: RefCell::new(vec![Vec::new(); parties]),
-            yielded: Cell::default(),
+            gave_way: RefCell::default(),
             early: RefCell::default(),
             left: vec![Cell::new(false); parties],
             plans: Plans::new(parties),
@@ -202,6 +202,7 @@ impl Core {
             let _ = self.table.charge(*peer, frame.len() + OVERHEAD_BYTES);
         }
         self.out.borrow_mut().iter_mut().for_each(Vec::clear);
+        self.gave_way.borrow_mut().clear();
         *self.failure.borrow_mut() = None;
     }
 
@@ -215,14 +216,16 @@ impl Core {
                 if let Poll::Ready(done) = poll(&mut context) {
                     return done.and_then(|()| self.flush());
                 }
-                if self.yielded.take() {
-                    self.flush()?;
-                }
             }
-            if !self.table.is_waiting() {
+            let gave_way = self.gave_way.take();
+            if gave_way.is_empty() && !self.table.is_waiting() {
                 return Err(Error::bug("a program waits for itself"));
             }
             self.flush()?;
+            if !gave_way.is_empty() {
+                gave_way.into_iter().for_each(Waker::wake);
+                continue;
+            }
             self.pump(Wait::Forever)?;
         }
     }
@@ -381,12 +384,12 @@ impl Core {
         frame
     }
 
-    /// Whether something waits to be sent: then all lanes are polled and it is flushed before this one goes on.
+    /// Whether something waits to be sent: then this lane is woken again after all others went on and it was flushed.
+    /// It is not woken before, since forks go on with their lanes until none of them rings.
     pub fn gives_way(&self, waker: &Waker) -> bool {
         let unsent = self.out.borrow().iter().any(|frame| !frame.is_empty());
         if unsent {
-            self.yielded.set(true);
-            waker.wake_by_ref();
+            self.gave_way.borrow_mut().push(waker.clone());
         }
         unsent
     }

@@ -126,25 +126,32 @@ fn a_party_that_computes_for_long_is_waited_for() {
     });
 }
 
+/// In a lane of its own, too, which its fork would go on with at once.
 #[test]
 fn what_a_party_says_is_out_before_it_computes_on_what_it_heard_early() {
-    within_seconds(60, || {
-        let (heard, waiting) = (AtomicBool::new(false), Instant::now());
-        all_right(testing::online(2, async |ctx| {
-            if ctx.me() == 1 {
-                // Both in one frame: the second is there before party 0 waits for it.
-                ctx.exchange_bytes(&[(0, &[1]), (0, &[2])], &[]).await?;
-                ctx.exchange_bytes(&[], &[(0, 1)]).await?;
-                heard.store(true, Ordering::Release);
-                return Ok(());
-            }
-            ctx.exchange_bytes(&[], &[(1, 1)]).await?;
-            ctx.exchange_bytes(&[(1, &[3])], &[(1, 1)]).await?;
-            while !heard.load(Ordering::Acquire) {
-                assert!(waiting.elapsed() < Duration::from_secs(30), "party 1 waits for what was said");
-                std::thread::yield_now();
-            }
-            Ok(())
-        }));
-    });
+    for forked in [false, true] {
+        within_seconds(60, move || {
+            let (heard, waiting) = (AtomicBool::new(false), Instant::now());
+            let talk = async |ctx: &Ctx| {
+                if ctx.me() == 1 {
+                    // Both in one frame: the second is there before party 0 waits for it.
+                    ctx.exchange_bytes(&[(0, &[1]), (0, &[2])], &[]).await?;
+                    ctx.exchange_bytes(&[], &[(0, 1)]).await?;
+                    heard.store(true, Ordering::Release);
+                    return Ok(());
+                }
+                ctx.exchange_bytes(&[], &[(1, 1)]).await?;
+                ctx.exchange_bytes(&[(1, &[3])], &[(1, 1)]).await?;
+                while !heard.load(Ordering::Acquire) {
+                    assert!(waiting.elapsed() < Duration::from_secs(30), "party 1 waits for what was said");
+                    std::thread::yield_now();
+                }
+                Ok(())
+            };
+            all_right(testing::online(2, async |ctx| match forked {
+                true => ctx.join(async |ctx: Ctx| talk(&ctx).await, async |_| Ok(())).await.map(|_| ()),
+                false => talk(ctx).await,
+            }));
+        });
+    }
 }

@@ -11,7 +11,7 @@
 //! | | 1 | where bits with MACs were opened: each party tells each peer a hash of its MACs, which that one knows |
 //! | 2 | 2 | toss the rows |
 //! | 3 | 1; 2 if n > 2 | tell p_q^j = sum chi_ql high_l^j + r_q^j mod 2^s |
-//! | 4 | 2 | y_q = sum chi_ql low_l + 2^K p_q; commit to, open z_q^j = sum chi_ql m_l^j + 2^K m(r_q)^j - alpha^j y_q |
+//! | 4 | 2 | commit to, open z_q^j = sum chi_ql (m_l^j - alpha^j low_l) + 2^K (m(r_q)^j - alpha^j p_q) |
 //! | 5 | | all z_q add up to 0 modulo 2^(K+s), or the run ends |
 //!
 //! A wrong value passes with at most 2^-s + 2^-s. What is compared in step 1 is in one order at all parties: openings
@@ -42,12 +42,10 @@ const DOMAIN_OF_MACS: &str = "quorate 2026 spdz2k macs v1";
 pub(crate) struct Note {
     /// The ring of the values.
     pub ring: Ring,
-    /// The sums of what all parties told, in the ring of shares.
-    pub low: Vector,
     /// What this party did not tell of its shares.
     pub high: Vector,
-    /// Its tags.
-    pub tag: Vector,
+    /// m - alpha low: its tags less those of what was told.
+    pub rest: Vector,
 }
 
 /// What waits for the check, by lane and use.
@@ -70,16 +68,20 @@ impl Unchecked {
 /// Sums of each row over the openings of one ring.
 struct Sums {
     ring: Ring,
-    low: Vector,
     high: Vector,
-    tag: Vector,
+    rest: Vector,
 }
 
 impl Spdz2k {
-    /// An opening, with what every party told.
-    pub(crate) fn note(&self, ctx: &Ctx, note: Note, told: &[Vector]) {
+    /// An opening: of what this party told the low part, its tags, what every party told, and the sum of it as numbers.
+    pub(crate) fn note(&self, ctx: &Ctx, x: &Tagged, (told, mut low): (&[Vector], Vector)) {
         let at = (ctx.lane(), ctx.next_use());
         self.note_told(ctx, at, told);
+        let mut high = x.share.clone();
+        high.shr_logical(x.ring.bits());
+        low.scale(self.keys.key());
+        low.rsub_assign(&x.tag);
+        let note = Note { ring: x.ring, high: high.convert(self.keys.params.keys()), rest: low };
         self.unchecked.borrow_mut().notes.insert(at, note);
     }
 
@@ -227,16 +229,11 @@ impl Spdz2k {
         pack(&self.keys.twisted(Twist::Row, own), &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
         let ring = self.keys.params.shares(largest);
-        let raised = |x: &Vector, from: Ring| Linear::Raise(ring, largest.bits() - from.bits()).apply(x);
-        let over = |x: &Vector| Linear::Raise(ring, largest.bits()).apply(x);
-        let mut y = over(&total(ctx, &said, (self.keys.params.keys(), rows))?);
-        let mut z = over(&masks.tag);
-        for Sums { ring, low, tag, .. } in sums {
-            y.add_assign(&raised(low, *ring));
-            z.add_assign(&raised(tag, *ring));
-        }
-        y.scale(self.keys.key());
-        z.sub_assign(&y);
+        let raised = |x: &Vector, by: u32| Linear::Raise(ring, by).apply(x);
+        let mut z = raised(&total(ctx, &said, (self.keys.params.keys(), rows))?, largest.bits());
+        z.scale(self.keys.key());
+        z.rsub_assign(&raised(&masks.tag, largest.bits()));
+        sums.iter().for_each(|sums| z.add_assign(&raised(&sums.rest, largest.bits() - sums.ring.bits())));
         let mut bytes = Vec::new();
         pack(&self.keys.twisted(Twist::RowTag, z), &mut bytes);
         let said = ctx.commit_and_open(&self.keys.session, "quorate/spdz2k/check", &bytes).await?;
@@ -251,21 +248,20 @@ fn sums_of_rows(ctx: &Ctx, notes: Vec<Note>, (coins, count): ([u8; 32], usize)) 
     let mut rows = (!ctx.is_dry()).then(|| seed.prg("quorate/spdz2k/rows", b""));
     for note in notes {
         let mut chosen = match rows {
-            Some(_) => Bits::zeros(count, note.low.len()),
-            None => Bits::shape(count, note.low.len()),
+            Some(_) => Bits::zeros(count, note.rest.len()),
+            None => Bits::shape(count, note.rest.len()),
         };
         if let Some(rows) = &mut rows {
             rows.fill(chosen.bytes_mut());
         }
-        let [low, high, tag] = [&note.low, &note.high, &note.tag].map(|x| x.sums_of_chosen(&chosen));
+        let [high, rest] = [&note.high, &note.rest].map(|x| x.sums_of_chosen(&chosen));
         by_ring
             .entry(note.ring)
             .and_modify(|sums| {
-                sums.low.add_assign(&low);
                 sums.high.add_assign(&high);
-                sums.tag.add_assign(&tag);
+                sums.rest.add_assign(&rest);
             })
-            .or_insert(Sums { ring: note.ring, low, high, tag });
+            .or_insert(Sums { ring: note.ring, high, rest });
     }
     by_ring.into_values().collect()
 }

@@ -11,7 +11,6 @@ use quorate_engine::{Checked, Ctx, Error, Opened, Result, Stocks};
 use quorate_ring::{Bits, Vector};
 
 use crate::bits::from_elements;
-use crate::check::Note;
 use crate::forms::{Form, SharedBits};
 use crate::macs::MacBits;
 use crate::party::Spdz2k;
@@ -32,21 +31,18 @@ impl Spdz2k {
     /// The same, whatever they are for.
     async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         let (ring, len) = x.shape();
-        let share = self.keys.rerandomised(ctx, &x.share);
-        let low = self.keys.twisted(Twist::Low, share.convert(ring));
+        let x = Tagged { share: self.keys.rerandomised(ctx, &x.share), tag: x.tag.clone(), ..*x };
+        let low = self.keys.twisted(Twist::Low, x.share.convert(ring));
         let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
         let incoming: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, (ring, len))).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?;
         told.insert(self.keys.me, low);
         // The lows add up as integers: there is room for that above the value.
-        let wide = share.ring();
+        let wide = x.share.ring();
         let mut sum = told[0].convert(wide);
         told[1..].iter().for_each(|low| sum.add_assign(&low.convert(wide)));
-        let mut high = share;
-        high.shr_logical(ring.bits());
-        let high = high.convert(self.keys.params.keys());
         let opened = sum.convert(ring);
-        self.note(ctx, Note { ring, low: sum, high, tag: x.tag.clone() }, &told);
+        self.note(ctx, &x, (&told, sum));
         Ok(opened)
     }
 
@@ -67,11 +63,7 @@ impl Spdz2k {
         let mut opened = Vec::new();
         for ((owner, x), own) in parts.iter().zip(&lows) {
             let low = if *owner == self.keys.me { own.clone() } else { told.next().ok_or(UNTOLD)? };
-            let mut high = x.share.clone();
-            high.shr_logical(x.ring.bits());
-            let high = high.convert(self.keys.params.keys());
-            let note = Note { ring: x.ring, low: low.convert(x.share.ring()), high, tag: x.tag.clone() };
-            self.note(ctx, note, std::slice::from_ref(&low));
+            self.note(ctx, x, (std::slice::from_ref(&low), low.convert(x.share.ring())));
             opened.push(low);
         }
         ctx.opened(());
