@@ -26,19 +26,22 @@ use crate::bucket::Sizes;
 use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::shared::{Shared, joined};
-use crate::triple::Triples;
+use crate::triple::{self, Triples};
 use crate::twists::Twist;
 
-/// Most buckets of one batch: of each of their triples some 100 bytes are kept, 100 MB in all for k = s = 64.
-const MOST: usize = 1 << 18;
-
-/// Leaky triples that are made together: what they take on the way is some 20 kB each, 80 MB in all.
-const BATCH: usize = 4096;
+/// Most buckets of one batch: of each of their triples some 200 bytes are kept, 200 MB in all for k = s = 64.
+pub(crate) const MOST: usize = 1 << 18;
 
 const DIFFERENCES: &str = "the differences of multiplication triples";
 
 /// The sizes of buckets that are looked at, all of one size as published: few triples take large ones.
 const SIZES: RangeInclusive<usize> = 3..=30;
+
+/// How many leaky triples a batch of so many takes.
+pub(crate) fn leaky(len: usize, security_bits: u32) -> usize {
+    let Sizes { count, size, .. } = Sizes::of_one(len, SIZES, security_bits);
+    count * size
+}
 
 impl Keys {
     /// Triples over Z_2^k.
@@ -54,8 +57,8 @@ impl Keys {
         let Sizes { count, size, .. } = Sizes::of_one(len, SIZES, self.params.inner_bits());
         let all = count * size;
         let mut parts = Vec::new();
-        for start in (0..all).step_by(BATCH) {
-            parts.push(self.leaky_triples(ctx, ring, BATCH.min(all - start)).await?);
+        for start in (0..all).step_by(triple::BATCH) {
+            parts.push(self.leaky_triples(ctx, ring, triple::BATCH.min(all - start)).await?);
         }
         let leaky = Triples::joined(&parts);
         drop(parts);

@@ -8,13 +8,19 @@ use quorate_engine::Demand;
 use quorate_gadgets::{Family, streaming_bytes};
 
 use crate::bucket::{MOST, Sizes};
+use crate::bucket_triple;
 use crate::edabit::{Batch, Wanted};
+use crate::params::TripleForm;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::triple;
 
 /// A bit with a MAC: that, and a key.
 const BIT: usize = 32;
+/// A triple under two keys, with every peer.
+const TWO_KEYS: usize = 30_000;
+/// A leaky triple that waits for its bucket, and its difference from another one.
+const LEAKY_TRIPLE: usize = 200;
 /// A leaky AND in the making: three bits, and what one step adds.
 const LEAKY_AND: usize = 175;
 /// A bit of a number that is cut and chosen.
@@ -55,12 +61,25 @@ impl Spdz2k {
     fn bytes_of_batch(&self, kind: &Kind, len: usize) -> [u64; 2] {
         let [made, waiting] = match *kind {
             Kind::Triple { bits: 1 } => [3 * len.min(MOST) * LINKED_BIT, 0],
-            Kind::Triple { .. } | Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
+            Kind::Triple { .. } => [self.bytes_of_triples(len), 0],
+            Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
                 [len.min(triple::BATCH) * triple::BYTES, 0]
             }
             _ => Wanted::of(kind).map_or([0; 2], |wanted| self.bytes_of_numbers(&wanted, len)),
         };
         [self.with_peers(made).max(streaming_bytes(self.stock_bytes(kind, len))), self.with_peers(waiting)]
+    }
+
+    /// What the largest batch of triples takes, in the form that they are made in.
+    fn bytes_of_triples(&self, len: usize) -> usize {
+        match self.keys.params.triples() {
+            TripleForm::T3 => len.min(triple::BATCH) * triple::BYTES,
+            TripleForm::TwoKeys => len.min(triple::BATCH) * TWO_KEYS,
+            TripleForm::Buckets => {
+                let leaky = bucket_triple::leaky(len.min(bucket_triple::MOST), self.keys.params.inner_bits());
+                leaky.min(triple::BATCH) * triple::BYTES + leaky * LEAKY_TRIPLE
+            }
+        }
     }
 
     /// The same of numbers of all parties that are to be added up.

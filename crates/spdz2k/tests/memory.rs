@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
+use quorate_engine::{Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Gadgets};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
@@ -16,55 +16,94 @@ fn status(key: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }
 
-/// What comparisons of 64 bits draw.
-fn demand(n: usize, len: usize) -> Demand<Kind> {
-    let program = async |ctx: &Ctx| -> Result<Demand<Kind>> {
-        let s = Spdz2k::new_dry(n, ctx.me(), Params::default())?;
+/// What a program of so many parties draws.
+fn demand(n: usize, params: Params, program: impl AsyncFn(&Spdz2k, &Ctx) -> Result<()>) -> Demand<Kind> {
+    let drawn = async |ctx: &Ctx| -> Result<Demand<Kind>> {
+        let s = Spdz2k::new_dry(n, ctx.me(), params)?;
         s.record_demand();
-        s.msb(ctx, &s.public(&Vector::shape(Ring::of(64), len))).await?;
+        program(&s, ctx).await?;
         Ok(s.take_demand())
     };
-    dry::run(0, n, Phase::Online, async |ctx| program(ctx).await).unwrap().0
+    dry::run(0, n, Phase::Online, async |ctx| drawn(ctx).await).unwrap().0
+}
+
+/// Comparisons of 64 bits.
+fn comparisons(n: usize, len: usize) -> Demand<Kind> {
+    demand(n, Params::default(), async |s, ctx| {
+        s.msb(ctx, &s.public(&Vector::shape(Ring::of(64), len))).await.map(|_| ())
+    })
+}
+
+/// Products of 64 bits.
+fn products(params: Params, len: usize) -> Demand<Kind> {
+    demand(2, params, async |s, ctx| {
+        let x = s.public(&Vector::shape(Ring::of(64), len));
+        s.bilinear(ctx, Form::Product, &x, &x).await.map(|_| ())
+    })
 }
 
 /// Stock, and what making it takes.
-fn counted(n: usize, demand: &Demand<Kind>) -> [u64; 2] {
-    let s = Spdz2k::new_dry(n, 0, Params::default()).unwrap();
+fn counted(n: usize, params: Params, demand: &Demand<Kind>) -> [u64; 2] {
+    let s = Spdz2k::new_dry(n, 0, params).unwrap();
     let stock = demand.totals().iter().map(|(kind, &len)| s.stock_bytes(kind, len)).sum();
     [stock, s.making_bytes(demand)]
 }
 
+/// Which of the cases a process of this test looks at.
+const CASE: &str = "QUORATE_TEST_CASE";
+
+/// Each case in a process of its own: memory that one gave back to the allocator would serve the next.
 #[test]
 fn making_takes_what_is_counted() {
-    for (n, len) in [(2, 700), (3, 300)] {
-        let demand = demand(n, len);
-        let [stock, making] = counted(n, &demand);
-        parties(n, |mut party| {
-            let mut run = party.begin_alone().unwrap();
-            let s = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, Params::default(), None).await).unwrap();
-            run.finish();
-            if party.me() == 0 {
-                // Where that cannot be written, what set-up took counts, too: it takes little.
-                std::fs::write("/proc/self/clear_refs", "5").ok();
-            }
-            let before = status("VmRSS");
-            let mut run = party.begin_alone().unwrap();
-            run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand.clone()).await).unwrap();
-            run.finish();
-            let each = (status("VmHWM") - before) / n as u64;
-            println!("{len} comparisons of {n}: {} MB of {} and {}", each / MB, stock / MB, making / MB);
-            // Half as much again is for the allocator and the system's pages, which differ.
-            assert!(2 * each < 3 * (stock + making), "{each} bytes, {stock} and {making} are counted");
-            assert!(3 * each > making, "{each} bytes, {stock} and {making} are counted");
-            party.leave(false);
-        });
+    let two_keys = Params::default().with_triples_under_two_keys();
+    let buckets = Params::default().with_triples_in_buckets();
+    let cases = [
+        ("700 comparisons", 2, Params::default(), comparisons(2, 700)),
+        ("300 comparisons", 3, Params::default(), comparisons(3, 300)),
+        ("2000 products", 2, Params::default(), products(Params::default(), 2000)),
+        ("2000 products under two keys", 2, two_keys, products(two_keys, 2000)),
+        ("2000 products in buckets", 2, buckets, products(buckets, 2000)),
+    ];
+    if let Ok(case) = std::env::var(CASE) {
+        let (what, n, params, demand) = &cases[case.parse::<usize>().unwrap()];
+        return holds(what, *n, *params, demand);
     }
+    for case in 0..cases.len() {
+        let test = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "making_takes_what_is_counted", "--nocapture"])
+            .env(CASE, case.to_string())
+            .status();
+        assert!(test.unwrap().success(), "{}", cases[case].0);
+    }
+}
+
+fn holds(what: &str, n: usize, params: Params, demand: &Demand<Kind>) {
+    let [stock, making] = counted(n, params, demand);
+    parties(n, |mut party| {
+        let mut run = party.begin_alone().unwrap();
+        let s = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, params, None).await).unwrap();
+        run.finish();
+        if party.me() == 0 {
+            // Where that cannot be written, what set-up took counts, too: it takes little.
+            std::fs::write("/proc/self/clear_refs", "5").ok();
+        }
+        let before = status("VmRSS");
+        let mut run = party.begin_alone().unwrap();
+        run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand.clone()).await).unwrap();
+        run.finish();
+        let each = (status("VmHWM") - before) / n as u64;
+        println!("{what} of {n}: {} MB of {} and {}", each / MB, stock / MB, making / MB);
+        // Half as much again is for the allocator and the system's pages, which differ.
+        assert!(2 * each < 3 * (stock + making), "{what}: {each} bytes, {stock} and {making} are counted");
+        assert!(3 * each > making, "{what}: {each} bytes, {stock} and {making} are counted");
+        party.leave(false);
+    });
 }
 
 /// Two full batches take what one takes.
 #[test]
 fn what_making_takes_is_bounded() {
-    let making = |n: usize, len: usize| counted(n, &demand(n, len))[1] / MB;
+    let making = |n: usize, len: usize| counted(n, Params::default(), &comparisons(n, len))[1] / MB;
     for n in [2, 3] {
         let (batch, more) = (making(n, 2048), making(n, 40_000));
         println!("{batch} and {more} MB of {n}");
