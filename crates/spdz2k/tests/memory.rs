@@ -68,12 +68,12 @@ fn making_takes_what_is_counted() {
         let (what, n, params, demand) = &cases[case.parse::<usize>().unwrap()];
         return holds(what, *n, *params, demand);
     }
-    for case in 0..cases.len() {
+    for (case, (what, ..)) in cases.iter().enumerate() {
         let test = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "making_takes_what_is_counted", "--nocapture"])
             .env(CASE, case.to_string())
             .status();
-        assert!(test.unwrap().success(), "{}", cases[case].0);
+        assert!(test.unwrap().success(), "{what}");
     }
 }
 
