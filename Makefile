@@ -19,7 +19,8 @@ help: ## this list
 demo: $(STAMPS)/extension ## the main job on real data: three parties score a scikit-learn model
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
 
-test: $(STAMPS)/extension-for-tests $(STAMPS)/dev ## every test: Rust, Python, the examples in docstrings
+test: ## every test: Rust, Python, the examples in docstrings
+	@$(MAKE) --no-print-directory --jobs=2 $(STAMPS)/extension-for-tests $(STAMPS)/dev
 	@$(BIN)/python tests/run_all.py
 
 adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour

@@ -1,7 +1,8 @@
 //! A party's mailbox in one process: many threads put letters in, one takes them out.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::{Interrupt, Wait};
 
@@ -9,6 +10,10 @@ use crate::{Interrupt, Wait};
 pub(crate) struct Mailbox<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
+    /// Whether there are letters, for who looks without a lock.
+    filled: AtomicBool,
+    /// How long the owner keeps looking before it sleeps.
+    patience: Duration,
 }
 
 struct State<T> {
@@ -18,10 +23,13 @@ struct State<T> {
 }
 
 impl<T> Mailbox<T> {
-    pub(crate) fn new() -> Self {
+    /// One whose owner keeps looking for so long before it sleeps: to wake it takes longer than most letters do.
+    pub(crate) fn new(patience: Duration) -> Self {
         Mailbox {
             state: Mutex::new(State { letters: Vec::new(), waiting: false, closed: false }),
             changed: Condvar::new(),
+            filled: AtomicBool::new(false),
+            patience,
         }
     }
 
@@ -30,6 +38,7 @@ impl<T> Mailbox<T> {
         let mut state = self.lock();
         if !state.closed {
             state.letters.push(letter);
+            self.filled.store(true, Ordering::Release);
         }
         self.wake_holding(state);
     }
@@ -48,6 +57,9 @@ impl<T> Mailbox<T> {
 
     /// Appends all letters to `out`, waiting for the first one if there is none. Returns whether there was one.
     pub(crate) fn take(&self, out: &mut impl Extend<T>, wait: Wait, interrupt: &Interrupt) -> bool {
+        if wait != Wait::Poll {
+            self.look_out(interrupt);
+        }
         let mut state = self.lock();
         while state.letters.is_empty() {
             if interrupt.is_raised() {
@@ -72,7 +84,16 @@ impl<T> Mailbox<T> {
             state.waiting = false;
         }
         out.extend(state.letters.drain(..));
+        self.filled.store(false, Ordering::Release);
         true
+    }
+
+    /// Looks until there is a letter, without sleeping.
+    fn look_out(&self, interrupt: &Interrupt) {
+        let start = Instant::now();
+        while !self.filled.load(Ordering::Acquire) && !interrupt.is_raised() && start.elapsed() < self.patience {
+            std::hint::spin_loop();
+        }
     }
 
     fn wake_holding(&self, state: MutexGuard<'_, State<T>>) {

@@ -2,10 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::mailbox::Mailbox;
 use crate::peers::Peers;
 use crate::{Frame, Interrupt, Net, NetError, Place, Wait};
+
+/// Most rounds take less where each party has a core, and to wake a thread costs as much.
+const PATIENCE: Duration = Duration::from_micros(25);
 
 /// A frame, or the end of the link (`None`), of a peer.
 type Letter = (usize, Option<Frame>);
@@ -20,7 +24,9 @@ pub struct MemoryNet {
 
 /// Connects `parties` parties, each with each; element i is party i's end. Give each to its own thread.
 pub fn mesh(parties: usize) -> Vec<MemoryNet> {
-    let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new())).collect());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let patience = if parties <= cores { PATIENCE } else { Duration::ZERO };
+    let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new(patience))).collect());
     let end = |me: usize| {
         let mine: Arc<Mailbox<Letter>> = Arc::clone(&mailboxes[me]);
         MemoryNet {

@@ -53,7 +53,7 @@ pub struct ShapedNet {
 
 /// Connects `parties` parties, each with each, by links of one shape; element i is party i's end.
 pub fn mesh(parties: usize, shape: Shape) -> Vec<ShapedNet> {
-    let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new())).collect());
+    let mailboxes: Arc<Vec<_>> = Arc::new((0..parties).map(|_| Arc::new(Mailbox::new(Duration::ZERO))).collect());
     let now = Instant::now();
     let end = |me: usize| {
         let mine: Arc<Mailbox<Letter>> = Arc::clone(&mailboxes[me]);
