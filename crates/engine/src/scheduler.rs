@@ -55,8 +55,6 @@ pub(crate) struct Core {
     pub table: Table,
     pub attempts: RefCell<Attempts>,
     out: RefCell<Vec<Vec<u8>>>,
-    /// By peer, how large its frame grows before it is sent.
-    flush_at: Vec<Cell<usize>>,
     /// Lanes that let others go first: they are woken when everything is flushed.
     gave_way: RefCell<Vec<Waker>>,
     /// Data of a run that this party has not begun yet: its own handshake is still under way.
@@ -120,7 +118,6 @@ impl Core {
             table: Table::new(parties),
             attempts: RefCell::new(Attempts::new(parties)),
             out: RefCell::new(vec![Vec::new(); parties]),
-            flush_at: vec![Cell::new(wire::FIRST_FLUSH_BYTES); parties],
             gave_way: RefCell::default(),
             early: RefCell::default(),
             left: vec![Cell::new(false); parties],
@@ -331,9 +328,8 @@ impl Core {
         if length <= wire::PIECE_BYTES {
             let mut out = self.out.borrow_mut();
             let frame = self.open_frame(&mut out[to]);
-            let room = self.flush_at[to].get();
-            if length >= LONG && frame.capacity() < room {
-                frame.reserve_exact(room + length);
+            if length >= LONG && frame.capacity() < wire::FLUSH_BYTES {
+                frame.reserve_exact(wire::FLUSH_BYTES + length);
             }
             wire::push_piece(frame, Tag::Last, lane, depth, length);
             let start = frame.len();
@@ -399,12 +395,7 @@ impl Core {
     }
 
     fn flush_full(&self, to: usize) -> Result<()> {
-        let at = self.flush_at[to].get();
-        if self.out.borrow()[to].len() < at {
-            return Ok(());
-        }
-        self.flush_at[to].set((2 * at).min(wire::FLUSH_BYTES));
-        self.flush_one(to)
+        if self.out.borrow()[to].len() >= wire::FLUSH_BYTES { self.flush_one(to) } else { Ok(()) }
     }
 
     fn flush_one(&self, to: usize) -> Result<()> {

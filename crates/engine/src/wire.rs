@@ -14,10 +14,7 @@ use std::ops::Range;
 use crate::error::Cause;
 use crate::lane::LaneId;
 
-/// The first frame that a party makes without waiting is handed to the link when it holds this many bytes: the peer
-/// computes on it beside what follows. Each later one may hold twice as much, so that there are few.
-pub(crate) const FIRST_FLUSH_BYTES: usize = 16 << 10;
-/// The most that a frame holds before it is handed to the link.
+/// A frame is handed to the link when it holds this many bytes, so that sending overlaps with computing.
 pub(crate) const FLUSH_BYTES: usize = 256 << 10;
 /// Longest payload of one piece; longer messages are cut, so that no frame exceeds the link's limit.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
