@@ -9,7 +9,7 @@ STAMPS := $(VENV)/.stamps
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml .cargo/config.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test adversary mutants lint format bench docs wheel lock clean check-python check-cargo
+.PHONY: help demo test ready-for-tests adversary mutants lint format bench docs wheel lock clean check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -20,7 +20,7 @@ demo: $(STAMPS)/extension ## the main job on real data: three parties score a sc
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
 
 test: ## every test: Rust, Python, the examples in docstrings
-	@$(MAKE) --no-print-directory --jobs=2 $(STAMPS)/extension-for-tests $(STAMPS)/dev
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2) ready-for-tests
 	@$(BIN)/python tests/run_all.py
 
 adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
@@ -87,6 +87,10 @@ $(STAMPS)/demo: requirements/demo.txt | check-python
 $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
+
+# Side by side: what the tests import is installed while the module is built. Both only add to the environment.
+ready-for-tests: $(STAMPS)/extension-for-tests $(STAMPS)/dev
+	@:
 
 # The package, editable: Python files are used in place, the native module is put beside them.
 $(STAMPS)/extension: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo

@@ -211,6 +211,7 @@ impl Core {
         let root = Arc::new(RootWaker(AtomicBool::new(true)));
         let waker = Waker::from(root.clone());
         let mut context = Context::from_waker(&waker);
+        self.gave_way.borrow_mut().clear();
         loop {
             while root.0.swap(false, Ordering::AcqRel) {
                 if let Poll::Ready(done) = poll(&mut context) {

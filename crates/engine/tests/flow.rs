@@ -129,7 +129,7 @@ fn a_party_that_computes_for_long_is_waited_for() {
 /// In a lane of its own, too, which its fork would go on with at once.
 #[test]
 fn what_a_party_says_is_out_before_it_computes_on_what_it_heard_early() {
-    for forked in [false, true] {
+    for forks in [0, 1, 2] {
         within_seconds(60, move || {
             let (heard, waiting) = (AtomicBool::new(false), Instant::now());
             let talk = async |ctx: &Ctx| {
@@ -148,9 +148,10 @@ fn what_a_party_says_is_out_before_it_computes_on_what_it_heard_early() {
                 }
                 Ok(())
             };
-            all_right(testing::online(2, async |ctx| match forked {
-                true => ctx.join(async |ctx: Ctx| talk(&ctx).await, async |_| Ok(())).await.map(|_| ()),
-                false => talk(ctx).await,
+            all_right(testing::online(2, async |ctx| match forks {
+                0 => talk(ctx).await,
+                1 => ctx.join(async |ctx: Ctx| talk(&ctx).await, async |_| Ok(())).await.map(|_| ()),
+                _ => ctx.join_all(1, async |ctx: Ctx, _| talk(&ctx).await).await.map(|_| ()),
             }));
         });
     }

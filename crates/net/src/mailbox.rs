@@ -12,8 +12,9 @@ pub(crate) struct Mailbox<T> {
     changed: Condvar,
     /// Whether there are letters, for who looks without a lock.
     filled: AtomicBool,
-    /// How long the owner keeps looking before it sleeps.
+    /// How long the owner keeps looking before it sleeps, where its last wait was brief.
     patience: Duration,
+    brief: AtomicBool,
 }
 
 struct State<T> {
@@ -23,13 +24,15 @@ struct State<T> {
 }
 
 impl<T> Mailbox<T> {
-    /// One whose owner keeps looking for so long before it sleeps: to wake it takes longer than most letters do.
+    /// One whose owner keeps looking for so long before it sleeps, if its last wait took less than twice that: to wake
+    /// it takes longer than such letters do. Where letters take long, or the owner gets no core, it sleeps at once.
     pub(crate) fn new(patience: Duration) -> Self {
         Mailbox {
             state: Mutex::new(State { letters: Vec::new(), waiting: false, closed: false }),
             changed: Condvar::new(),
             filled: AtomicBool::new(false),
             patience,
+            brief: AtomicBool::new(true),
         }
     }
 
@@ -57,8 +60,11 @@ impl<T> Mailbox<T> {
 
     /// Appends all letters to `out`, waiting for the first one if there is none. Returns whether there was one.
     pub(crate) fn take(&self, out: &mut impl Extend<T>, wait: Wait, interrupt: &Interrupt) -> bool {
-        if wait != Wait::Poll {
-            self.look_out(interrupt);
+        let waits = wait != Wait::Poll && !self.patience.is_zero() && !self.filled.load(Ordering::Acquire);
+        let start = waits.then(Instant::now);
+        if let Some(start) = start.filter(|_| self.brief.load(Ordering::Relaxed)) {
+            let end = start + self.patience;
+            self.look_out(if let Wait::Until(until) = wait { end.min(until) } else { end }, interrupt);
         }
         let mut state = self.lock();
         while state.letters.is_empty() {
@@ -85,13 +91,15 @@ impl<T> Mailbox<T> {
         }
         out.extend(state.letters.drain(..));
         self.filled.store(false, Ordering::Release);
+        if let Some(start) = start {
+            self.brief.store(start.elapsed() < 2 * self.patience, Ordering::Relaxed);
+        }
         true
     }
 
     /// Looks until there is a letter, without sleeping.
-    fn look_out(&self, interrupt: &Interrupt) {
-        let start = Instant::now();
-        while !self.filled.load(Ordering::Acquire) && !interrupt.is_raised() && start.elapsed() < self.patience {
+    fn look_out(&self, end: Instant, interrupt: &Interrupt) {
+        while !self.filled.load(Ordering::Acquire) && !interrupt.is_raised() && Instant::now() < end {
             std::hint::spin_loop();
         }
     }
@@ -106,5 +114,53 @@ impl<T> Mailbox<T> {
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_millis(200);
+
+    fn take(mailbox: &Mailbox<u32>, wait: Wait, interrupt: &Interrupt) -> Vec<u32> {
+        let mut letters = Vec::new();
+        assert_eq!(mailbox.take(&mut letters, wait, interrupt), !letters.is_empty());
+        letters
+    }
+
+    /// From several threads, whether the owner looks for them or sleeps.
+    #[test]
+    fn all_letters_arrive_in_order() {
+        for patience in [Duration::ZERO, Duration::from_micros(25), PATIENCE] {
+            let (mailbox, interrupt) = (Mailbox::new(patience), Interrupt::new(|| ()));
+            std::thread::scope(|scope| {
+                for sender in 0..3 {
+                    let mailbox = &mailbox;
+                    scope.spawn(move || (0..2000).for_each(|i| mailbox.put(3 * i + sender)));
+                }
+                let mut all = Vec::new();
+                while all.len() < 6000 {
+                    all.extend(take(&mailbox, Wait::Forever, &interrupt));
+                }
+                for sender in 0..3 {
+                    let of_one: Vec<u32> = all.iter().copied().filter(|letter| letter % 3 == sender).collect();
+                    assert!(of_one.is_sorted() && of_one.len() == 2000);
+                }
+            });
+        }
+    }
+
+    /// Who looks stops where it would have stopped sleeping.
+    #[test]
+    fn looking_ends_at_a_deadline_and_by_an_interrupt() {
+        let (mailbox, interrupt) = (Mailbox::new(3600 * PATIENCE), Interrupt::new(|| ()));
+        for wait in [Wait::Poll, Wait::Until(Instant::now()), Wait::Until(Instant::now() + PATIENCE / 10)] {
+            assert!(take(&mailbox, wait, &interrupt).is_empty());
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| interrupt.raise());
+            assert!(take(&mailbox, Wait::Forever, &interrupt).is_empty());
+        });
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Note {
     pub ring: Ring,
     /// What this party did not tell of its shares.
     pub high: Vector,
-    /// m - alpha low: its tags less those of what was told.
+    /// m - alpha low: its tags less those of what was told. All parties' add up to alpha 2^k high.
     pub rest: Vector,
 }
 
@@ -73,11 +73,10 @@ struct Sums {
 }
 
 impl Spdz2k {
-    /// An opening: of what this party told the low part, its tags, what every party told, and the sum of it as numbers.
-    pub(crate) fn note(&self, ctx: &Ctx, x: &Tagged, (told, mut low): (&[Vector], Vector)) {
+    /// An opening of x by shares of it: what every party told of theirs, and the sum of that as numbers.
+    pub(crate) fn note(&self, ctx: &Ctx, x: &Tagged, mut high: Vector, (told, mut low): (&[Vector], Vector)) {
         let at = (ctx.lane(), ctx.next_use());
         self.note_told(ctx, at, told);
-        let mut high = x.share.clone();
         high.shr_logical(x.ring.bits());
         low.scale(self.keys.key());
         low.rsub_assign(&x.tag);

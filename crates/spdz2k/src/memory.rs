@@ -12,6 +12,7 @@ use crate::bucket_triple;
 use crate::edabit::{Batch, Wanted};
 use crate::params::TripleForm;
 use crate::party::Spdz2k;
+use crate::randbit;
 use crate::stock::Kind;
 use crate::triple;
 
@@ -62,6 +63,9 @@ impl Spdz2k {
         let [made, waiting] = match *kind {
             Kind::Triple { bits: 1 } => [3 * len.min(MOST) * LINKED_BIT, 0],
             Kind::Triple { .. } => [self.bytes_of_triples(len), 0],
+            Kind::RandomBit { .. } if !self.keys.params.bits_from_proofs(self.keys.parties) => {
+                [self.bytes_of_triples(len.min(randbit::BATCH)), 0]
+            }
             Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
                 [len.min(triple::BATCH) * triple::BYTES, 0]
             }

@@ -31,18 +31,18 @@ impl Spdz2k {
     /// The same, whatever they are for.
     async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         let (ring, len) = x.shape();
-        let x = Tagged { share: self.keys.rerandomised(ctx, &x.share), tag: x.tag.clone(), ..*x };
-        let low = self.keys.twisted(Twist::Low, x.share.convert(ring));
+        let share = self.keys.rerandomised(ctx, &x.share);
+        let low = self.keys.twisted(Twist::Low, share.convert(ring));
         let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
         let incoming: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, (ring, len))).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?;
         told.insert(self.keys.me, low);
         // The lows add up as integers: there is room for that above the value.
-        let wide = x.share.ring();
+        let wide = share.ring();
         let mut sum = told[0].convert(wide);
         told[1..].iter().for_each(|low| sum.add_assign(&low.convert(wide)));
         let opened = sum.convert(ring);
-        self.note(ctx, &x, (&told, sum));
+        self.note(ctx, x, share, (&told, sum));
         Ok(opened)
     }
 
@@ -63,7 +63,7 @@ impl Spdz2k {
         let mut opened = Vec::new();
         for ((owner, x), own) in parts.iter().zip(&lows) {
             let low = if *owner == self.keys.me { own.clone() } else { told.next().ok_or(UNTOLD)? };
-            self.note(ctx, x, (std::slice::from_ref(&low), low.convert(x.share.ring())));
+            self.note(ctx, x, x.share.clone(), (std::slice::from_ref(&low), low.convert(x.share.ring())));
             opened.push(low);
         }
         ctx.opened(());

@@ -19,7 +19,7 @@ use crate::party::Spdz2k;
 use crate::tagged::Tagged;
 
 /// Bits that are made together.
-const BATCH: usize = 1 << 12;
+pub(crate) const BATCH: usize = 1 << 12;
 
 impl Spdz2k {
     /// Random bits; checked.

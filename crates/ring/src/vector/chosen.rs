@@ -17,6 +17,7 @@ multiversion! {
     fn add_chosen[W: Word](sums: &mut [W], words: &[W], rows: &[u8], row_bytes: usize) {
         let mut tables = [[[W::default(); 1 << GROUP]; 2]; BYTES];
         for (at, part) in words.chunks(2 * GROUP * BYTES).enumerate() {
+            let tables = &mut tables[..part.len().div_ceil(2 * GROUP)];
             // Behind the last element there are none to add, whatever a row says there.
             let mut groups = part.chunks(GROUP);
             for table in tables.as_flattened_mut() {
@@ -71,7 +72,7 @@ mod tests {
     /// Every row picks what its bits say, on every path, in rings of all carriers, at all ends of tables.
     #[test]
     fn sums_are_those_of_the_elements_that_are_chosen() {
-        for (bits, len, rows) in [(5, 0, 3), (8, 7, 1), (13, 8, 2), (32, 9, 48), (64, 127, 64), (128, 128, 64)]
+        for (bits, len, rows) in [(5, 0, 3), (8, 7, 1), (13, 8, 2), (7, 1, 64), (64, 63, 4), (128, 65, 3), (32, 9, 48), (64, 127, 64), (128, 128, 64)]
             .into_iter()
             .chain([(128, 1000, 3), (190, 300, 64), (254, 129, 5), (65, 40, 0)])
         {
@@ -83,7 +84,11 @@ mod tests {
             let values: Vec<[u64; 4]> = (0..len).map(|_| [next(), next(), next(), next()]).collect();
             let x = Vector::from_limbs(Ring::of(bits), &values);
             let picks: Vec<bool> = (0..rows * len).map(|_| next() & 1 == 1).collect();
-            let chosen = Bits::from_bools(rows, len, &picks);
+            let mut chosen = Bits::from_bools(rows, len, &picks);
+            // What a row says behind its last element counts for nothing.
+            if len % 64 > 0 {
+                chosen.words_mut().chunks_mut(len.div_ceil(64)).for_each(|row| row[len / 64] |= u64::MAX << (len % 64));
+            }
             let mut wanted = Vec::new();
             for row in 0..rows {
                 let mut sum = Vector::zeros(Ring::of(bits), 1);
