@@ -381,7 +381,10 @@ class Drawer:
             low, high = sorted(exact(self.values((2,))).tolist())
             low, high = ((v >> 53 << 53 if abs(v) >= 1 << 53 else v) for v in (low, high)) if a.f else (low, high)
             ends = (low / 2.0**a.f, high / 2.0**a.f) if a.f else (low, high)
-            self.keep(x.clip(*ends), number(a.k, a.f, np.minimum(np.maximum(a.units, low), high)))
+            # An end at the lowest number of a dtype counts as one of a bit more.
+            clipped = x.clip(*ends)
+            assert clipped.dtype.bits in (a.k, a.k + 1), clipped
+            self.keep(clipped, number(clipped.dtype.bits, a.f, np.minimum(np.maximum(a.units, low), high)))
         elif what == "cumsum":
             self.keep(x.cumsum(axis), number(a.k, a.f, np.cumsum(a.units, axis)))
         elif what == "argmin":
