@@ -1,0 +1,71 @@
+//! The loops without instructions of our choice: what the others are compared with.
+
+use aes::cipher::{Array, BlockCipherEncrypt};
+
+use super::{Four, Permutation};
+use crate::hash::{control, leaf_tweak};
+
+/// Groups of four blocks that are encrypted together.
+const CHUNK: usize = 16;
+
+#[inline(always)]
+fn sigma(x: u128) -> u128 {
+    let (low, high) = (x as u64, (x >> 64) as u64);
+    u128::from(low ^ high) << 64 | u128::from(high)
+}
+
+/// pi on each block, its bytes in little-endian order.
+pub(super) fn permute(permutation: &Permutation, blocks: &mut [Four]) {
+    let bytes: &mut [[u8; 16]] = bytemuck::cast_slice_mut(blocks);
+    permutation.cipher.encrypt_blocks(Array::cast_slice_from_core_mut(bytes));
+}
+
+pub(super) fn hash(permutation: &Permutation, from: &[Four], tweak: u128, to: &mut [Four]) {
+    for (from, to) in from.chunks(CHUNK).zip(to.chunks_mut(CHUNK)) {
+        for (from, to) in from.iter().zip(&mut *to) {
+            *to = Four(from.0.map(|block| sigma(block ^ tweak)));
+        }
+        permute(permutation, to);
+        for (from, to) in from.iter().zip(to) {
+            to.0.iter_mut().zip(from.0).for_each(|(to, block)| *to ^= sigma(block ^ tweak));
+        }
+    }
+}
+
+pub(super) fn level(permutation: &Permutation, from: &[Four], correction: &Four, to: &mut [Four]) {
+    let mut hashed = [super::ZERO; CHUNK];
+    for (from, to) in from.chunks(CHUNK).zip(to.chunks_mut(2 * CHUNK)) {
+        hash(permutation, from, 0, &mut hashed[..from.len()]);
+        for ((node, hash), children) in from.iter().zip(&hashed).zip(to.as_chunks_mut::<2>().0) {
+            for q in 0..4 {
+                let left = hash.0[q] ^ (control(node.0[q]) & correction.0[q]);
+                children[0].0[q] = left;
+                children[1].0[q] = left ^ node.0[q];
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+
+pub(super) fn leaves(
+    permutation: &Permutation,
+    nodes: &[Four],
+    corrections: &[Four],
+    out: &mut [u128],
+    stride: usize,
+) {
+    let mut hashed = [super::ZERO; CHUNK];
+    for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
+        for (j, correction) in corrections.iter().enumerate() {
+            hash(permutation, nodes, leaf_tweak(j), &mut hashed[..nodes.len()]);
+            for (i, (node, hash)) in nodes.iter().zip(&hashed).enumerate() {
+                let at = (chunk * CHUNK + i) * corrections.len() + j;
+                for q in 0..4 {
+                    out[q * stride + at] = hash.0[q] ^ (control(node.0[q]) & correction.0[q]);
+                }
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+

@@ -1,0 +1,4 @@
+//! Keys as their holders use them, compared with what they should give.
+
+mod common;
+mod evaluation;
