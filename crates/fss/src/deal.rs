@@ -13,10 +13,10 @@ use quorate_ring::{Bits, memory};
 use crate::hash::{Hash, control, leaf_tweak};
 use crate::kernel::{Four, ZERO};
 use crate::keys::child;
-use crate::{Corrections, Roots, Shape};
+use crate::{Corrections, Roots, Shape, Side};
 
 /// Keys whose levels are made together.
-const TOGETHER: usize = 64;
+pub(crate) const TOGETHER: usize = 64;
 
 /// What a dealer makes.
 pub struct Dealt {
@@ -33,31 +33,49 @@ pub struct Dealt {
 /// Unless there are as many roots of either side as points, and every point lies in the domain.
 pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: &Roots, second: &Roots) -> Dealt {
     let count = points.len();
-    assert!(first.count() == count && second.count() == count, "roots for another number of keys");
-    assert!(first.side() != second.side(), "roots of both sides");
-    // Folded before it is looked at: no single point decides.
-    assert!(points.iter().fold(0, |all, point| all | point) <= shape.mask(), "a point outside of the domain");
+    check(points, shape.mask(), first, second);
     let mut corrections = Corrections::zeros(shape, count);
     let mut first_bits = Wiped(Bits::zeros(1, count));
-    let mut pairs = Pairs { first: memory::zeros(TOGETHER), second: memory::zeros(TOGETHER) };
+    let mut pairs = Pairs::new();
     let (key_bytes, mut scratch) = (shape.key_bytes(), Scratch::new());
     for (piece, points) in points.chunks(TOGETHER).enumerate() {
         let at = piece * TOGETHER;
         let len = points.len();
-        pairs.first[..len].copy_from_slice(&first.nodes()[at..at + len]);
-        pairs.second[..len].copy_from_slice(&second.nodes()[at..at + len]);
+        pairs.start(first, second, at, len);
         let out = &mut corrections.bytes[at * key_bytes..(at + len) * key_bytes];
-        descend(hash, shape, points, &mut pairs, &mut scratch, out);
+        let tree = Tree { bits: shape.bits() as usize, levels: shape.levels(), key_bytes };
+        tree.descend(hash, points, &mut pairs, &mut scratch, out);
         let bits = finish(hash, shape, points, &pairs, &mut scratch, out);
         first_bits.words_of_mut(0)[piece] = bits;
     }
     Dealt { corrections, first_bits }
 }
 
+/// Panics unless points and roots belong together.
+pub(crate) fn check(points: &[u64], mask: u64, first: &Roots, second: &Roots) {
+    let count = points.len();
+    assert!(first.count() == count && second.count() == count, "roots for another number of keys");
+    assert!(first.side() == Side::First && second.side() == Side::Second, "roots of both sides, the first ones first");
+    // Folded before it is looked at: no single point decides.
+    assert!(points.iter().fold(0, |all, point| all | point) <= mask, "a point outside of the domain");
+}
+
 /// The nodes on the paths of a piece of keys.
 pub(crate) struct Pairs {
     pub first: Vec<u128>,
     pub second: Vec<u128>,
+}
+
+impl Pairs {
+    pub fn new() -> Pairs {
+        Pairs { first: memory::zeros(TOGETHER), second: memory::zeros(TOGETHER) }
+    }
+
+    /// Begins at the roots of as many keys as `points`, from `at` on.
+    pub fn start(&mut self, first: &Roots, second: &Roots, at: usize, len: usize) {
+        self.first[..len].copy_from_slice(&first.nodes()[at..at + len]);
+        self.second[..len].copy_from_slice(&second.nodes()[at..at + len]);
+    }
 }
 
 impl Drop for Pairs {
@@ -98,32 +116,33 @@ impl Drop for Scratch {
     }
 }
 
-/// CW_i = H(s_0) xor H(s_1) xor not r_i Delta for each level, and the nodes at its end.
-fn descend(
-    hash: &Hash,
-    shape: Shape,
-    points: &[u64],
-    pairs: &mut Pairs,
-    scratch: &mut Scratch,
-    out: &mut [u8],
-) {
-    let place = |level: usize, key: usize| key * shape.key_bytes() + 16 * level;
-    for level in 0..shape.levels() {
-        let [h0, h1] = scratch.hashes(hash, pairs, 0);
-        for (key, point) in points.iter().enumerate() {
-            let (s0, s1) = (&mut pairs.first[key], &mut pairs.second[key]);
-            let right = 0u128.wrapping_sub((point >> (shape.bits() as usize - 1 - level) & 1).into());
-            let correction = level_correction([*s0, *s1], [h0[key], h1[key]], right);
-            out[place(level, key)..][..16].copy_from_slice(&correction.to_le_bytes());
-            *s0 = child(*s0, h0[key], correction, right);
-            *s1 = child(*s1, h1[key], correction, right);
+/// The levels of a batch of keys: what of their points they decide, and where their corrections lie.
+pub(crate) struct Tree {
+    pub bits: usize,
+    pub levels: usize,
+    pub key_bytes: usize,
+}
+
+impl Tree {
+    /// CW_i = H(s_0) xor H(s_1) xor not r_i Delta for each level of a piece of keys, and the nodes at its end.
+    pub fn descend(&self, hash: &Hash, points: &[u64], pairs: &mut Pairs, scratch: &mut Scratch, out: &mut [u8]) {
+        for level in 0..self.levels {
+            let [h0, h1] = scratch.hashes(hash, pairs, 0);
+            for (key, point) in points.iter().enumerate() {
+                let (s0, s1) = (&mut pairs.first[key], &mut pairs.second[key]);
+                let right = 0u128.wrapping_sub((point >> (self.bits - 1 - level) & 1).into());
+                let correction = level_correction([*s0, *s1], [h0[key], h1[key]], right);
+                out[key * self.key_bytes + 16 * level..][..16].copy_from_slice(&correction.to_le_bytes());
+                *s0 = child(*s0, h0[key], correction, right);
+                *s1 = child(*s1, h1[key], correction, right);
+            }
         }
     }
 }
 
 /// What makes the child beside the path equal on both sides: with `right` all ones the path goes right.
 #[inline(always)]
-pub(crate) fn level_correction(nodes: [u128; 2], hashes: [u128; 2], right: u128) -> u128 {
+fn level_correction(nodes: [u128; 2], hashes: [u128; 2], right: u128) -> u128 {
     hashes[0] ^ hashes[1] ^ ((nodes[0] ^ nodes[1]) & !right)
 }
 

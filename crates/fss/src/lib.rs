@@ -9,6 +9,7 @@ mod parity;
 mod roots;
 mod shape;
 mod table;
+pub mod verified;
 mod walk;
 mod wire;
 

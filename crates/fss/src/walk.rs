@@ -120,33 +120,33 @@ impl Window {
 pub(crate) trait Visit: FnMut(usize, [&[u64]; 4]) {}
 impl<F: FnMut(usize, [&[u64]; 4])> Visit for F {}
 
+/// Pieces of which the leaves are kept: the first one, which comes again at the end of a whole turn, and two more.
+const SLOTS: usize = 3;
+
 /// What walks windows: trees and buffers, for one group of four keys after the other.
 pub(crate) struct Walker {
     window: Window,
     trees: Trees,
-    /// For each key the leaves of two pieces, and a block more.
+    /// Blocks of a piece.
+    blocks: usize,
+    /// For each key, as many blocks as `stride`: for each slot the leaves of a piece, and the first blocks of the one
+    /// that follows it.
     leaves: Vec<u128>,
     stride: usize,
-    /// For each key the first piece of the domain's pieces, which comes again at the end of a whole turn.
-    first: Vec<u128>,
     /// For each key the leaves of a piece of the window.
     shifted: Vec<u64>,
 }
 
+/// Blocks behind a piece: what evaluation may write there.
+const PAD: usize = 8;
+
 impl Walker {
     pub fn new(window: Window) -> Walker {
         let blocks = (window.piece_bits / 128) as usize;
-        let stride = 2 * blocks + 8;
+        let stride = SLOTS * (blocks + PAD);
         let trees = Trees::new(window.shape.levels(), window.below);
-        let leaves = memory::zeros(4 * stride);
-        Walker {
-            window,
-            trees,
-            leaves,
-            stride,
-            first: memory::zeros(4 * blocks),
-            shifted: memory::zeros(8 * blocks),
-        }
+        let (leaves, shifted) = (memory::zeros(4 * stride), memory::zeros(8 * blocks));
+        Walker { window, trees, blocks, leaves, stride, shifted }
     }
 
     /// Visits the windows of four keys from `first` on, that begin at `starts`.
@@ -158,59 +158,58 @@ impl Walker {
         });
         let leaf: [Four; 4] = std::array::from_fn(|j| keys.four(first, |key| corrections.leaf(key, j)));
         let leaf = &leaf[..shape.blocks()];
-        let blocks = (piece_bits / 128) as usize;
         let places = starts.map(|start| self.window.split(start & shape.mask()));
-        let last = self.window.split(shape.mask()).0;
-
-        self.make(hash, leaf, places.map(|(piece, _)| piece), 0);
-        let whole_turn = pieces > last;
-        if whole_turn {
-            for q in 0..4 {
-                let made = &self.leaves[q * self.stride..][..blocks];
-                self.first[q * blocks..][..blocks].copy_from_slice(made);
-            }
-        }
+        let (last, _) = self.window.split(shape.mask());
+        let aligned = places.iter().all(|(_, within)| *within == 0);
+        let mut slot = 0;
+        self.make(hash, leaf, places.map(|(piece, _)| piece), slot);
         for piece in 0..pieces {
-            if whole_turn && piece + 1 == pieces {
-                for q in 0..4 {
-                    let again = &self.first[q * blocks..][..blocks];
-                    self.leaves[q * self.stride + blocks..][..blocks].copy_from_slice(again);
-                }
-            } else {
-                self.make(hash, leaf, places.map(|(first, _)| (first + piece + 1) % (last + 1)), blocks);
+            let ends = piece + 1 == pieces;
+            // After a whole turn the first piece follows, which is in slot 0.
+            let next = if ends && pieces > last { 0 } else { 1 + piece as usize % 2 };
+            if next > 0 && !(ends && aligned) {
+                self.make(hash, leaf, places.map(|(first, _)| (first + piece + 1) % (last + 1)), next);
             }
             let at = piece * piece_bits;
             let here = (len - at).min(piece_bits) as usize;
             let words = here.div_ceil(64);
-            for q in 0..4 {
-                let within = places[q].1 as usize;
-                let from: &[u64] = bytemuck::cast_slice(&self.leaves[q * self.stride..][..self.stride]);
-                let to = &mut self.shifted[2 * q * blocks..][..words];
-                kernel::shift(hash.kernel, &from[within / 64..][..words + 1], (within % 64) as u32, to);
-                if !here.is_multiple_of(64) {
-                    to[words - 1] &= (1 << (here % 64)) - 1;
-                }
+            if !aligned {
+                (0..4).for_each(|q| self.shift(hash, q, places[q].1 as usize, [slot, next], words));
             }
-            let shifted = &self.shifted;
-            visit(at as usize, [0, 1, 2, 3].map(|q| &shifted[2 * q * blocks..][..words]));
-            for q in 0..4 {
-                let own = &mut self.leaves[q * self.stride..][..2 * blocks];
-                own.copy_within(blocks.., 0);
+            let (words_of, distance) = match aligned {
+                true => (&mut bytemuck::cast_slice_mut(&mut self.leaves)[2 * slot * (self.blocks + PAD)..], self.stride),
+                false => (&mut self.shifted[..], self.blocks),
+            };
+            if !here.is_multiple_of(64) {
+                (0..4).for_each(|q| words_of[2 * q * distance + words - 1] &= (1 << (here % 64)) - 1);
             }
+            let words_of = &*words_of;
+            visit(at as usize, [0, 1, 2, 3].map(|q| &words_of[2 * q * distance..][..words]));
+            slot = next;
         }
     }
 
-    /// Puts the leaves of a piece at block `at` of each key's.
-    fn make(&mut self, hash: &Hash, leaf: &[Four], piece: [u64; 4], at: usize) {
+    /// The words of key q from a bit of a slot on, that go on in the next one.
+    fn shift(&mut self, hash: &Hash, q: usize, within: usize, slots: [usize; 2], words: usize) {
+        let [from, next] = slots.map(|slot| q * self.stride + slot * (self.blocks + PAD));
+        self.leaves[from + self.blocks] = self.leaves[next];
+        let of = |at: usize| -> &[u64] { bytemuck::cast_slice(&self.leaves[at..=at + self.blocks]) };
+        let to = &mut self.shifted[2 * q * self.blocks..][..words];
+        let (word, by) = (within / 64, (within % 64) as u32);
+        let (head, tail) = to.split_at_mut(words.min(2 * self.blocks - word));
+        kernel::shift(hash.kernel, &of(from)[word..=word + head.len()], by, head);
+        kernel::shift(hash.kernel, &of(next)[..=tail.len()], by, tail);
+    }
+
+    /// Puts the leaves of a piece of each tree in a slot.
+    fn make(&mut self, hash: &Hash, leaf: &[Four], piece: [u64; 4], slot: usize) {
         let nodes = self.trees.piece(hash, piece);
+        let at = slot * (self.blocks + PAD);
         kernel::leaves(hash, nodes, leaf, &mut self.leaves[at..], self.stride);
         // A small domain is repeated, so that a window may go around its end.
         let leaves = self.window.shape.leaf_bits() << self.window.below;
         if leaves < self.window.piece_bits {
-            for q in 0..4 {
-                let own = &mut self.leaves[q * self.stride + at..][..4];
-                repeat(own, leaves);
-            }
+            (0..4).for_each(|q| repeat(&mut self.leaves[q * self.stride + at..][..self.blocks], leaves));
         }
     }
 }
@@ -218,7 +217,6 @@ impl Walker {
 impl Drop for Walker {
     fn drop(&mut self) {
         wipe_words(&mut self.leaves);
-        wipe_words(&mut self.first);
         wipe_words(&mut self.shifted);
     }
 }
@@ -234,4 +232,3 @@ fn repeat(blocks: &mut [u128], period: u64) {
         blocks[block] = blocks[block - whole];
     }
 }
-

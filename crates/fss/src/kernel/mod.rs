@@ -3,6 +3,7 @@
 //! Trees are evaluated four at a time: block q of a [`Four`] belongs to key q. Nothing here branches on a block's
 //! value or indexes by one.
 
+mod check;
 mod portable;
 mod sums;
 #[cfg(target_arch = "x86_64")]
@@ -12,6 +13,7 @@ use aes::cipher::{Array, KeyInit};
 
 use crate::hash::{Hash, Kernel};
 
+pub(crate) use check::{PROOF_BLOCKS, Sums, check, check_serial, proof};
 pub(crate) use sums::{Planes, add_planes, add_words_32, add_words_64, count_ones, shift};
 
 /// A node of each of four keys, or four blocks of one key.
@@ -100,7 +102,7 @@ macro_rules! on_kernel {
         }
     };
 }
-pub(crate) use on_kernel;
+use on_kernel;
 
 /// to_i = H(from_i xor tweak), for as many as both have.
 pub(crate) fn hash(hash: &Hash, from: &[Four], tweak: u128, to: &mut [Four]) {

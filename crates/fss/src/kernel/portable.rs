@@ -2,7 +2,9 @@
 
 use aes::cipher::{Array, BlockCipherEncrypt};
 
-use super::{Four, Permutation};
+use quorate_crypto::gf128;
+
+use super::{Four, PROOF_BLOCKS, Permutation, Sums, ZERO, proof};
 use crate::hash::{control, leaf_tweak};
 
 /// Groups of four blocks that are encrypted together.
@@ -33,7 +35,7 @@ pub(super) fn hash(permutation: &Permutation, from: &[Four], tweak: u128, to: &m
 }
 
 pub(super) fn level(permutation: &Permutation, from: &[Four], correction: &Four, to: &mut [Four]) {
-    let mut hashed = [super::ZERO; CHUNK];
+    let mut hashed = [ZERO; CHUNK];
     for (from, to) in from.chunks(CHUNK).zip(to.chunks_mut(2 * CHUNK)) {
         hash(permutation, from, 0, &mut hashed[..from.len()]);
         for ((node, hash), children) in from.iter().zip(&hashed).zip(to.as_chunks_mut::<2>().0) {
@@ -54,7 +56,7 @@ pub(super) fn leaves(
     out: &mut [u128],
     stride: usize,
 ) {
-    let mut hashed = [super::ZERO; CHUNK];
+    let mut hashed = [ZERO; CHUNK];
     for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
         for (j, correction) in corrections.iter().enumerate() {
             hash(permutation, nodes, leaf_tweak(j), &mut hashed[..nodes.len()]);
@@ -69,3 +71,44 @@ pub(super) fn leaves(
     quorate_ring::wipe_words(&mut hashed);
 }
 
+
+/// The sum of products is kept reduced here, which reduces to itself.
+pub(super) fn check(
+    [tree, proofs]: [&Permutation; 2],
+    nodes: &[Four],
+    first: u64,
+    numbers: &Four,
+    coins: &[u128],
+    corrections: &[Four; PROOF_BLOCKS],
+    sums: &mut Sums,
+) {
+    for (x, (node, coin)) in nodes.iter().zip(coins).enumerate() {
+        let place = u128::from(first) + x as u128;
+        for (sums, tweak) in sums.values.iter_mut().zip([2, 4]) {
+            let mut hashed = [ZERO];
+            hash(tree, &[*node], tweak, &mut hashed);
+            for q in 0..4 {
+                add_limbs(sums, q, hashed[0].0[q], place as u64);
+            }
+        }
+        for q in 0..4 {
+            sums.controls[0].0[q] += node.0[q] & 1;
+            sums.controls[1].0[q] += (node.0[q] & 1) * place;
+            let blocks = proof(proofs, node.0[q], numbers.0[q] as u64 + x as u64);
+            for (j, block) in blocks.into_iter().enumerate() {
+                let block = block ^ (control(node.0[q]) & corrections[j].0[q]);
+                sums.proofs[j][0].0[q] ^= gf128::mul(*coin, block);
+            }
+        }
+    }
+}
+
+/// Adds a value, and as many as its place says.
+fn add_limbs(sums: &mut [[Four; 2]; 2], q: usize, value: u128, place: u64) {
+    const LIMBS: u128 = u32::MAX as u128 | (u32::MAX as u128) << 64;
+    for (limbs, h) in [value & LIMBS, value >> 32 & LIMBS].into_iter().zip(0..) {
+        // Limbs of 32 bits times places of 16: neither half carries into the other.
+        sums[0][h].0[q] += limbs;
+        sums[1][h].0[q] += limbs * u128::from(place);
+    }
+}

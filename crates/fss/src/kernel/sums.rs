@@ -72,16 +72,6 @@ macro_rules! masked_body {
     };
 }
 
-versions! {
-    fn masked_32(kernel, bits: [&[u64]; KEYS], table: &[u32], sums: &mut [u32; KEYS]) {
-        masked_body!(u32, bits, table, sums);
-    }
-}
-versions! {
-    fn masked_64(kernel, bits: [&[u64]; KEYS], table: &[u64], sums: &mut [u64; KEYS]) {
-        masked_body!(u64, bits, table, sums);
-    }
-}
 
 /// sum_q += the entries of `table` where the bits of key q are set; 64 entries to a word of bits.
 pub(crate) fn add_words_32(kernel: Kernel, bits: [&[u64]; KEYS], table: &[u32], sums: &mut [u32; KEYS]) {
@@ -91,7 +81,13 @@ pub(crate) fn add_words_32(kernel: Kernel, bits: [&[u64]; KEYS], table: &[u32], 
         // SAFETY: there is a `Hash` with this kernel only where the processor has AVX-512.
         return unsafe { x86::masked_32(bits, table, sums) };
     }
-    masked_32(kernel, bits, table, sums);
+    #[cfg(target_arch = "x86_64")]
+    if kernel >= Kernel::AesNi {
+        // SAFETY: the same with AVX2.
+        return unsafe { x86::selected_32(bits, table, sums) };
+    }
+    let _ = kernel;
+    masked_body!(u32, bits, table, sums);
 }
 
 /// The same with words of 64 bits.
@@ -102,7 +98,13 @@ pub(crate) fn add_words_64(kernel: Kernel, bits: [&[u64]; KEYS], table: &[u64], 
         // SAFETY: as above.
         return unsafe { x86::masked_64(bits, table, sums) };
     }
-    masked_64(kernel, bits, table, sums);
+    #[cfg(target_arch = "x86_64")]
+    if kernel >= Kernel::AesNi {
+        // SAFETY: the same with AVX2.
+        return unsafe { x86::selected_64(bits, table, sums) };
+    }
+    let _ = kernel;
+    masked_body!(u64, bits, table, sums);
 }
 
 fn check(bits: &[&[u64]; KEYS], entries: usize) {
@@ -184,6 +186,46 @@ mod x86 {
 
     masked!(masked_32, u32, __mmask16, 16, _mm512_add_epi32, _mm512_mask_add_epi32, _mm512_reduce_add_epi32);
     masked!(masked_64, u64, __mmask8, 8, _mm512_add_epi64, _mm512_mask_add_epi64, _mm512_reduce_add_epi64);
+
+    /// The same without masks: an entry counts where its bit of a word is set, found by a comparison with that bit.
+    macro_rules! selected {
+        ($name:ident, $word:ty, $lanes:literal, $splat:ident, $equal:ident, $add:ident) => {
+            #[target_feature(enable = "avx2")]
+            pub(super) fn $name(bits: [&[u64]; KEYS], table: &[$word], sums: &mut [$word; KEYS]) {
+                const BITS: usize = <$word>::BITS as usize;
+                const SELECT: [[$word; $lanes]; BITS / $lanes] = {
+                    let mut select = [[0; $lanes]; BITS / $lanes];
+                    let mut i = 0;
+                    while i < BITS {
+                        select[i / $lanes][i % $lanes] = 1 << i;
+                        i += 1;
+                    }
+                    select
+                };
+                let mut parts = [_mm256_setzero_si256(); KEYS];
+                for (w, entries) in table.as_chunks::<BITS>().0.iter().enumerate() {
+                    let mut words = [_mm256_setzero_si256(); KEYS];
+                    for (word, bits) in words.iter_mut().zip(bits) {
+                        *word = $splat((bits[w * BITS / 64] >> (w * BITS % 64)) as _);
+                    }
+                    for (entries, select) in entries.as_chunks::<$lanes>().0.iter().zip(SELECT) {
+                        let (entries, select): (__m256i, __m256i) = (bytemuck::cast(*entries), bytemuck::cast(select));
+                        for (part, word) in parts.iter_mut().zip(words) {
+                            let mask = $equal(_mm256_and_si256(word, select), select);
+                            *part = $add(*part, _mm256_and_si256(mask, entries));
+                        }
+                    }
+                }
+                for (sum, part) in sums.iter_mut().zip(parts) {
+                    let lanes: [$word; $lanes] = bytemuck::cast(part);
+                    *sum = lanes.into_iter().fold(*sum, <$word>::wrapping_add);
+                }
+            }
+        };
+    }
+
+    selected!(selected_32, u32, 8, _mm256_set1_epi32, _mm256_cmpeq_epi32, _mm256_add_epi32);
+    selected!(selected_64, u64, 4, _mm256_set1_epi64x, _mm256_cmpeq_epi64, _mm256_add_epi64);
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq")]
     pub(super) fn planes(bits: [&[u64]; KEYS], table: Planes, sums: &mut [u64; KEYS]) {

@@ -50,7 +50,13 @@ macro_rules! operations {
             #[target_feature(enable = $features)]
             #[inline]
             pub fn sigma(x: $register) -> $register {
-                $xor($swap::<0b01_00_11_10>(x), $and(x, splat(u128::MAX << 64)))
+                $xor(swapped(x), $and(x, splat(u128::MAX << 64)))
+            }
+            /// The halves of each block, exchanged.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn swapped(x: $register) -> $register {
+                $swap::<0b01_00_11_10>(x)
             }
             /// All ones in the blocks whose lowest bit is set.
             #[target_feature(enable = $features)]
@@ -151,14 +157,13 @@ macro_rules! in_pieces {
         in_pieces!(@rest rest, |$piece, $at, $N| $step, 4);
         in_pieces!(@rest rest, |$piece, $at, $N| $step, 2);
         in_pieces!(@rest rest, |$piece, $at, $N| $step, 1);
-        let _ = rest;
+        let _ = ($at, rest);
     }};
     (@rest $rest:ident, |$piece:ident, $at:ident, $N:ident| $step:expr, $count:literal) => {
         if let Some(($piece, after)) = $rest.split_first_chunk::<$count>() {
             const $N: usize = $count;
             $step;
-            $at += $N;
-            $rest = after;
+            ($at, $rest) = ($at + $N, after);
         }
     };
 }
@@ -169,7 +174,7 @@ macro_rules! kernel {
             use super::$operations::*;
             use super::*;
             use crate::hash::leaf_tweak;
-            use crate::kernel::{Four, Permutation};
+            use crate::kernel::{Four, PROOF_BLOCKS, Permutation, Sums};
 
             /// Registers of a [`Four`].
             const PER: usize = size_of::<Four>() / size_of::<$register>();
@@ -235,6 +240,100 @@ macro_rules! kernel {
                 let (from, to): (&[$register], &mut [$register]) =
                     (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
                 in_pieces!(from, |piece, at, N| children::<N>(&keys, piece, &correction, &mut to[2 * at..]));
+            }
+
+            /// The registers of a [`Four`].
+            type Part = [$register; PER];
+
+            #[target_feature(enable = $features)]
+            pub fn check(
+                [tree, proofs]: [&Permutation; 2],
+                nodes: &[Four],
+                first: u64,
+                numbers: &Four,
+                coins: &[u128],
+                corrections: &[Four; PROOF_BLOCKS],
+                sums: &mut Sums,
+            ) {
+                let keys = [keys_of(tree), keys_of(proofs)];
+                let numbers: Part = bytemuck::cast(*numbers);
+                let mut words = [[zero(); PER]; PROOF_BLOCKS];
+                for (word, four) in words.iter_mut().zip(corrections) {
+                    *word = bytemuck::cast(*four);
+                }
+                let nodes: &[$register] = bytemuck::cast_slice(nodes);
+                in_pieces!(nodes, |piece, at, N| {
+                    let x = at / PER;
+                    values::<N>(&keys[0], piece, first + x as u64, sums);
+                    proofs_of::<N>(&keys[1], piece, &numbers, x, &coins[x..], &words, &mut sums.proofs);
+                });
+            }
+
+            /// Adds values and control bits of some leaves, the first of which is at `place`.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn values<const N: usize>(keys: &Keys, nodes: &[$register; N], place: u64, sums: &mut Sums) {
+                let limb = splat64(u32::MAX.into());
+                for (which, sums) in sums.values.iter_mut().enumerate() {
+                    let hashed = hashed(keys, nodes, splat(2 * which as u128 + 2));
+                    let mut parts: [[Part; 2]; 2] = bytemuck::cast(*sums);
+                    for i in 0..N {
+                        let (p, place) = (i % PER, splat64(place + (i / PER) as u64));
+                        let odd = upper(hashed[i]);
+                        parts[0][0][p] = add(parts[0][0][p], and(hashed[i], limb));
+                        parts[0][1][p] = add(parts[0][1][p], odd);
+                        parts[1][0][p] = add(parts[1][0][p], mul32(hashed[i], place));
+                        parts[1][1][p] = add(parts[1][1][p], mul32(odd, place));
+                    }
+                    *sums = bytemuck::cast(parts);
+                }
+                let mut parts: [Part; 2] = bytemuck::cast(sums.controls);
+                for i in 0..N {
+                    let (p, place) = (i % PER, splat((place + (i / PER) as u64).into()));
+                    parts[0][p] = add(parts[0][p], and(nodes[i], splat(1)));
+                    parts[1][p] = add(parts[1][p], and(control(nodes[i]), place));
+                }
+                sums.controls = bytemuck::cast(parts);
+            }
+
+            /// Adds coins times proofs, of leaves from the x-th on after that with `numbers`.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn proofs_of<const N: usize>(
+                keys: &Keys,
+                nodes: &[$register; N],
+                numbers: &Part,
+                x: usize,
+                coins: &[u128],
+                corrections: &[Part; PROOF_BLOCKS],
+                sums: &mut [[Four; 3]; PROOF_BLOCKS],
+            ) {
+                let mut tweaks = [[zero(); PROOF_BLOCKS]; N];
+                let mut factors = [zero(); N];
+                for i in 0..N {
+                    let low = add(numbers[i % PER], splat((x + i / PER) as u128));
+                    let high = swapped(low);
+                    let both = xor(low, high);
+                    tweaks[i] = [low, high, both, add(both, high)];
+                    factors[i] = splat(coins[i / PER]);
+                }
+                for (j, sums) in sums.iter_mut().enumerate() {
+                    let mut f = *nodes;
+                    for i in 0..N {
+                        f[i] = xor(f[i], tweaks[i][j]);
+                    }
+                    permute!(keys, f);
+                    let mut parts: [Part; 3] = bytemuck::cast(*sums);
+                    for i in 0..N {
+                        let p = i % PER;
+                        let proof = xor(xor(f[i], nodes[i]), and(control(nodes[i]), corrections[j][p]));
+                        let across = xor(product::<0x01>(factors[i], proof), product::<0x10>(factors[i], proof));
+                        parts[0][p] = xor(parts[0][p], product::<0x00>(factors[i], proof));
+                        parts[1][p] = xor(parts[1][p], across);
+                        parts[2][p] = xor(parts[2][p], product::<0x11>(factors[i], proof));
+                    }
+                    *sums = bytemuck::cast(parts);
+                }
             }
 
             #[target_feature(enable = $features)]

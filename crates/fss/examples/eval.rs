@@ -1,0 +1,109 @@
+//! Nanoseconds a leaf on one thread: bits alone, sums with tables of 32 and 64 bits and in planes, verified leaves, and
+//! the paper's own tree. `cargo run --release -p quorate-fss --features testing --example eval`
+
+use std::time::Instant;
+
+use quorate_crypto::{Seed, SessionId, Tccr};
+use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, Table, deal, intervals, lookup, visit};
+use quorate_ring::Ring;
+
+/// Processor seconds of this thread where the system tells, else seconds.
+fn seconds(start: Instant) -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |ns| ns / 1e9)
+}
+
+/// Nanoseconds that a run takes: the median of five measurements of a tenth of a second each.
+fn median(mut run: impl FnMut()) -> f64 {
+    let started = Instant::now();
+    let mut measured: Vec<f64> = (0..5)
+        .map(|_| {
+            let (start, mut runs) = (seconds(started), 0);
+            while seconds(started) - start < 0.1 {
+                run();
+                runs += 1;
+            }
+            (seconds(started) - start) * 1e9 / f64::from(runs)
+        })
+        .collect();
+    measured.sort_by(f64::total_cmp);
+    measured[2]
+}
+
+fn roots(side: Side, count: usize) -> Roots {
+    let seed = Seed::random().expect("randomness of the system");
+    Roots::draw(&mut seed.prg("quorate/fss/example", b""), side, count)
+}
+
+/// The first side's keys of a batch, at points spread over the domain.
+fn keys(hash: &Hash, shape: Shape, count: usize) -> Keys {
+    let points: Vec<u64> = (1..=count as u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) & shape.mask()).collect();
+    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));
+    let dealt = deal(hash, shape, &points, &first, &second);
+    Keys::new(first, dealt.corrections).expect("as many roots as keys")
+}
+
+fn eval(hash: &Hash) {
+    println!("| n | keys | bits | 32-bit table | 64-bit table | smooth table | planes |");
+    println!("|---|---|---|---|---|---|---|");
+    for bits in (10..=24).step_by(2) {
+        let shape = Shape::wide(bits).expect("a domain");
+        let size = 1usize << bits;
+        let count = ((1 << 22) >> bits).clamp(4, 1024);
+        let keys = keys(hash, shape, count);
+        let starts: Vec<u64> = (0..count as u64).map(|k| k * 12_345).collect();
+        let each = |ns: f64| ns / (count * size) as f64;
+        let bare = each(median(|| visit(hash, &keys, &starts, size as u64, |_, _, bits| {
+            std::hint::black_box(bits);
+        })));
+        let random: Vec<u64> = (0..size as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect();
+        let scale = f64::from(1 << (bits.min(20) - 4));
+        let sigmoid = |i: usize| {
+            let x = (i as f64 - size as f64 / 2.0) / size as f64 * 16.0;
+            (scale / (1.0 + (-x).exp())).round() as u64
+        };
+        let smooth: Vec<u64> = (0..size).map(sigmoid).collect();
+        let tables = [
+            Table::in_words(Ring::of(32), &random),
+            Table::in_words(Ring::of(64), &random),
+            Table::new(Ring::of(64), &smooth),
+        ];
+        let [short, long, planes] =
+            [0, 1, 2].map(|i| each(median(|| drop(lookup(hash, &keys, &starts, &tables[i])))));
+        let count_of_planes = tables[2].planes().map_or("none".into(), |count| count.to_string());
+        println!("| {bits} | {count} | {bare:.4} | {short:.4} | {long:.4} | {planes:.4} | {count_of_planes} |");
+    }
+}
+
+fn paths(hash: &Hash) {
+    println!("\n| ring | ns a key dealt | ns an interval | ns a window of 2^12, 64-bit table |");
+    println!("|---|---|---|---|");
+    for bits in [16, 32, 64] {
+        let shape = Shape::wide(bits).expect("a domain");
+        let count = 256;
+        let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));
+        let points = vec![3; count];
+        let dealing = median(|| drop(deal(hash, shape, &points, &first, &second))) / count as f64;
+        let keys = keys(hash, shape, count);
+        let parity = median(|| drop(intervals(hash, &keys, 1, |_, key| [key as u64, 60_000]))) / count as f64;
+        let table = Table::in_words(Ring::of(64), &vec![7; 1 << 12]);
+        let window = median(|| drop(lookup(hash, &keys, &points, &table))) / count as f64;
+        println!("| 2^{bits} | {dealing:.0} | {parity:.0} | {window:.0} |");
+    }
+}
+
+fn main() {
+    quorate_ring::memory::keep_freed();
+    let session = Tccr::new(&SessionId::from_bytes([1; 32]));
+    let only: Option<String> = std::env::args().nth(1);
+    for kernel in Kernel::available().into_iter().rev() {
+        if only.as_ref().is_some_and(|only| *only != format!("{kernel:?}")) {
+            continue;
+        }
+        let hash = Hash::with_kernel(&session, kernel).expect("an available kernel");
+        println!("\n## {kernel:?}: nanoseconds a leaf\n");
+        eval(&hash);
+        paths(&hash);
+    }
+}
