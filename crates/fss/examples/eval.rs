@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use quorate_crypto::{Seed, SessionId, Tccr};
-use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, Table, deal, intervals, lookup, visit};
+use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, Table, deal, intervals, lookup, verified, visit};
 use quorate_ring::Ring;
 
 /// Processor seconds of this thread where the system tells, else seconds.
@@ -54,10 +54,13 @@ fn eval(hash: &Hash) {
         let keys = keys(hash, shape, count);
         let starts: Vec<u64> = (0..count as u64).map(|k| k * 12_345).collect();
         let each = |ns: f64| ns / (count * size) as f64;
-        let bare = each(median(|| visit(hash, &keys, &starts, size as u64, |_, _, bits| {
-            std::hint::black_box(bits);
-        })));
-        let random: Vec<u64> = (0..size as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect();
+        let bare = each(median(|| {
+            visit(hash, &keys, &starts, size as u64, |_, _, bits| {
+                std::hint::black_box(bits);
+            })
+        }));
+        let random: Vec<u64> =
+            (0..size as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect();
         let scale = f64::from(1 << (bits.min(20) - 4));
         let sigmoid = |i: usize| {
             let x = (i as f64 - size as f64 / 2.0) / size as f64 * 16.0;
@@ -69,8 +72,7 @@ fn eval(hash: &Hash) {
             Table::in_words(Ring::of(64), &random),
             Table::new(Ring::of(64), &smooth),
         ];
-        let [short, long, planes] =
-            [0, 1, 2].map(|i| each(median(|| drop(lookup(hash, &keys, &starts, &tables[i])))));
+        let [short, long, planes] = [0, 1, 2].map(|i| each(median(|| drop(lookup(hash, &keys, &starts, &tables[i])))));
         let count_of_planes = tables[2].planes().map_or("none".into(), |count| count.to_string());
         println!("| {bits} | {count} | {bare:.4} | {short:.4} | {long:.4} | {planes:.4} | {count_of_planes} |");
     }
@@ -93,6 +95,29 @@ fn paths(hash: &Hash) {
     }
 }
 
+fn verified(hash: &Hash) {
+    println!("\n| n | keys | ns a verified leaf | ns a leaf's values | ns a key dealt |");
+    println!("|---|---|---|---|---|");
+    for bits in [5, 8, 11, 16] {
+        let shape = verified::Shape::new(bits, Ring::of(80)).expect("a domain");
+        let count = ((1 << 16) >> bits).max(4);
+        let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));
+        let points = vec![3; count];
+        let deal = || verified::deal(hash, shape, &points, 12_345, 0, &first, &second);
+        let dealing = median(|| drop(deal())) / count as f64;
+        let keys = verified::Keys::new(roots(Side::First, count), deal()).expect("as many roots as keys");
+        let coins = verified::coins(shape, &mut Seed::from_bytes([1; 32]).prg("quorate/fss/example", b""));
+        let each = |ns: f64| ns / shape.leaves(count) as f64;
+        let checking = each(median(|| drop(verified::check(hash, &keys, 0, &coins))));
+        let values = each(median(|| {
+            verified::visit(hash, &keys, |_, _, values| {
+                std::hint::black_box(values);
+            })
+        }));
+        println!("| {bits} | {count} | {checking:.2} | {values:.2} | {dealing:.0} |");
+    }
+}
+
 fn main() {
     quorate_ring::memory::keep_freed();
     let session = Tccr::new(&SessionId::from_bytes([1; 32]));
@@ -105,5 +130,6 @@ fn main() {
         println!("\n## {kernel:?}: nanoseconds a leaf\n");
         eval(&hash);
         paths(&hash);
+        verified(&hash);
     }
 }

@@ -7,8 +7,8 @@
 //! **Notation**: s_0, s_1 a node's values on both sides, Delta their difference on the path to the point r, r_i the
 //! path's turns from the highest bit of r on.
 
-use quorate_ring::{Wiped, wipe_words};
 use quorate_ring::{Bits, memory};
+use quorate_ring::{Wiped, wipe_words};
 
 use crate::hash::{Hash, control, leaf_tweak};
 use crate::kernel::{Four, ZERO};
@@ -147,14 +147,7 @@ fn level_correction(nodes: [u128; 2], hashes: [u128; 2], right: u128) -> u128 {
 }
 
 /// CW'_j = H_j(s_0) xor H_j(s_1) xor the unit vector's block j; the first side's leaves at the points.
-fn finish(
-    hash: &Hash,
-    shape: Shape,
-    points: &[u64],
-    pairs: &Pairs,
-    scratch: &mut Scratch,
-    out: &mut [u8],
-) -> u64 {
+fn finish(hash: &Hash, shape: Shape, points: &[u64], pairs: &Pairs, scratch: &mut Scratch, out: &mut [u8]) -> u64 {
     let mut bits = 0;
     for block in 0..shape.blocks() {
         let [h0, h1] = scratch.hashes(hash, pairs, leaf_tweak(block));

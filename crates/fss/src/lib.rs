@@ -5,6 +5,8 @@ mod evaluate;
 mod hash;
 mod kernel;
 mod keys;
+#[cfg(feature = "testing")]
+pub mod paper;
 mod parity;
 mod roots;
 mod shape;

@@ -58,10 +58,9 @@ impl Trees {
             let node = self.path[level];
             let mut hashed = [ZERO];
             hash.each(&[node], 0, &mut hashed);
-            for q in 0..4 {
-                let right = 0u128.wrapping_sub((index[q] >> (above - 1 - level) & 1).into());
-                self.path[level + 1].0[q] =
-                    child(node.0[q], hashed[0].0[q], self.corrections[level].0[q], right);
+            for (q, piece) in index.iter().enumerate() {
+                let right = 0u128.wrapping_sub((piece >> (above - 1 - level) & 1).into());
+                self.path[level + 1].0[q] = child(node.0[q], hashed[0].0[q], self.corrections[level].0[q], right);
             }
         }
         self.index = Some(index);
@@ -177,7 +176,9 @@ impl Walker {
                 (0..4).for_each(|q| self.shift(hash, q, places[q].1 as usize, [slot, next], words));
             }
             let (words_of, distance) = match aligned {
-                true => (&mut bytemuck::cast_slice_mut(&mut self.leaves)[2 * slot * (self.blocks + PAD)..], self.stride),
+                true => {
+                    (&mut bytemuck::cast_slice_mut(&mut self.leaves)[2 * slot * (self.blocks + PAD)..], self.stride)
+                }
                 false => (&mut self.shifted[..], self.blocks),
             };
             if !here.is_multiple_of(64) {

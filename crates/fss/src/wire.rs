@@ -45,10 +45,8 @@ impl Header {
 
     /// What follows a header that must be this one, of exactly so many bytes.
     pub(crate) fn read<'a>(&self, bytes: &'a [u8], body_bytes: usize) -> Result<&'a [u8], FssError> {
-        let length = FssError::Length {
-            expected_bytes: HEADER_BYTES.saturating_add(body_bytes),
-            got_bytes: bytes.len(),
-        };
+        let length =
+            FssError::Length { expected_bytes: HEADER_BYTES.saturating_add(body_bytes), got_bytes: bytes.len() };
         let (&[version, kind, bits, form, count @ ..], body) =
             bytes.split_first_chunk::<HEADER_BYTES>().ok_or(length)?;
         if version != VERSION {

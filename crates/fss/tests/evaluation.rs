@@ -172,7 +172,7 @@ fn lookups_in_windows_of_a_ring_give_the_entry_or_nothing() {
         let entries = numbers(5000, 4);
         let table = Table::backwards(Ring::of(64), &entries);
         let xs = numbers(40, 6);
-        let inside = |k: usize| k % 3 != 0;
+        let inside = |k: usize| !k.is_multiple_of(3);
         let index = |k: usize| if inside(k) { k as u64 * 128 } else { 5000 + k as u64 };
         let points: Vec<u64> = xs.iter().enumerate().map(|(k, x)| x.wrapping_sub(index(k)) & shape.mask()).collect();
         let (keys, hot) = pair(&hash, shape, &points);
@@ -198,8 +198,7 @@ fn parities_of_every_interval_of_small_domains() {
                 let (keys, _) = pair(&hash, shape, &points);
                 for from in 0..size {
                     for to in 0..size {
-                        let [a, b] =
-                            [0, 1].map(|side| intervals(&hash, &keys[side], 1, |_, _| [from, to]).to_bools());
+                        let [a, b] = [0, 1].map(|side| intervals(&hash, &keys[side], 1, |_, _| [from, to]).to_bools());
                         for (point, (a, b)) in points.iter().zip(a.iter().zip(&b)) {
                             let length = to.wrapping_sub(from) & (size - 1);
                             let inside = point.wrapping_sub(from) & (size - 1) < length;
@@ -222,7 +221,8 @@ fn parities_about_the_edges_of_large_domains() {
             let top = 1 << (bits - 1);
             let points: Vec<u64> = [0, 127, 128, 511, 512, top, top + 512].into_iter().flat_map(near).collect();
             let (keys, _) = pair(&hash, shape, &points);
-            let ends = |row: usize, key: usize| [points[(key + row) % points.len()], points[(key * 5 + 1) % points.len()]];
+            let ends =
+                |row: usize, key: usize| [points[(key + row) % points.len()], points[(key * 5 + 1) % points.len()]];
             let [a, b] = [0, 1].map(|side| intervals(&hash, &keys[side], 21, ends).to_bools());
             for row in 0..21 {
                 for (key, point) in points.iter().enumerate() {

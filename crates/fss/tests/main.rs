@@ -2,4 +2,6 @@
 
 mod common;
 mod evaluation;
+mod paper;
 mod verified;
+mod wire;

@@ -20,8 +20,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    pub const ZERO: Sums =
-        Sums { values: [[[ZERO; 2]; 2]; 2], controls: [ZERO; 2], proofs: [[ZERO; 3]; PROOF_BLOCKS] };
+    pub const ZERO: Sums = Sums { values: [[[ZERO; 2]; 2]; 2], controls: [ZERO; 2], proofs: [[ZERO; 3]; PROOF_BLOCKS] };
 
     /// A sum of values modulo 2^128.
     pub fn value(&self, which: usize, weighted: usize, key: usize) -> u128 {
@@ -69,4 +68,77 @@ pub(crate) fn proof(permutation: &Permutation, node: u128, number: u64) -> [u128
 pub(super) fn tweaks(number: u64) -> [u128; PROOF_BLOCKS] {
     let (low, high) = (u128::from(number), u128::from(number) << 64);
     [low, high, low | high, low | high << 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+
+    use super::*;
+
+    const KEY: [u8; 16] = [0x61; 16];
+
+    fn pi(x: u128) -> u128 {
+        let mut block = Array(x.to_le_bytes());
+        aes::Aes128::new(&Array(KEY)).encrypt_block(&mut block);
+        u128::from_le_bytes(block.0)
+    }
+
+    fn inverse(x: u128) -> u128 {
+        let mut block = Array(x.to_le_bytes());
+        aes::Aes128::new(&Array(KEY)).decrypt_block(&mut block);
+        u128::from_le_bytes(block.0)
+    }
+
+    fn sum(a: [u128; PROOF_BLOCKS], b: [u128; PROOF_BLOCKS]) -> [u128; PROOF_BLOCKS] {
+        std::array::from_fn(|j| a[j] ^ b[j])
+    }
+
+    #[test]
+    fn proofs_are_as_defined() {
+        let permutation = Permutation::new(&KEY);
+        let (s, t) = (0x1234_5678_9abc_def0_0fed_cba9_8765_4321, 77u128);
+        let expected = [t, t << 64, t << 64 | t, (2 * t) << 64 | t].map(|tweak| pi(s ^ tweak) ^ s);
+        assert_eq!(proof(&permutation, s, 77), expected);
+    }
+
+    /// Why proofs are not TMMO, pi(pi(s) xor t) xor pi(s): its blocks share pi(s). Who inverts pi shifts that by the
+    /// difference D of two leaves' tweaks, and has the proof of the other leaf up to D, in every block at once. Two
+    /// nodes shifted so have one sum of proofs at both leaves.
+    #[test]
+    fn no_shift_takes_proofs_of_a_leaf_to_those_of_another() {
+        let permutation = Permutation::new(&KEY);
+        let tweak = |number: u64, j: usize| u128::from(number) << 8 | j as u128;
+        let tmmo = |number: u64, s: u128| std::array::from_fn(|j| pi(pi(s) ^ tweak(number, j)) ^ pi(s));
+        let ours = |number: u64, s: u128| proof(&permutation, s, number);
+        for (one, other) in [(1u64, 2u64), (5, 9), (1 << 40, (1 << 40) + 255)] {
+            let nodes = [0x0123_4567_89ab_cdef_u128 << 32, u128::MAX / 5];
+            let shifted = nodes.map(|s| inverse(pi(s) ^ tweak(one, 0) ^ tweak(other, 0)));
+            assert_eq!(
+                sum(tmmo(one, nodes[0]), tmmo(one, nodes[1])),
+                sum(tmmo(other, shifted[0]), tmmo(other, shifted[1]))
+            );
+            // A shift of the nodes does that to one block of ours, and to no second one.
+            for j in 0..PROOF_BLOCKS {
+                let shifted = nodes.map(|s| s ^ tweaks(one)[j] ^ tweaks(other)[j]);
+                let sums = [
+                    sum(ours(one, nodes[0]), ours(one, nodes[1])),
+                    sum(ours(other, shifted[0]), ours(other, shifted[1])),
+                ];
+                let equal: Vec<usize> = (0..PROOF_BLOCKS).filter(|&i| sums[0][i] == sums[1][i]).collect();
+                assert_eq!(equal, [j]);
+            }
+        }
+    }
+
+    /// No two blocks of all leaves' proofs are moved by one shift.
+    #[test]
+    fn differences_of_tweaks_differ() {
+        for one in 1..40u64 {
+            for other in 1..one {
+                let differences = sum(tweaks(one), tweaks(other));
+                assert!((0..PROOF_BLOCKS).all(|j| differences[j] != 0 && !differences[..j].contains(&differences[j])));
+            }
+        }
+    }
 }

@@ -4,7 +4,8 @@ use aes::cipher::{Array, BlockCipherEncrypt};
 
 use quorate_crypto::gf128;
 
-use super::{Four, PROOF_BLOCKS, Permutation, Sums, ZERO, proof};
+use super::check::tweaks;
+use super::{Four, PROOF_BLOCKS, Permutation, Sums, ZERO};
 use crate::hash::{control, leaf_tweak};
 
 /// Groups of four blocks that are encrypted together.
@@ -49,13 +50,7 @@ pub(super) fn level(permutation: &Permutation, from: &[Four], correction: &Four,
     quorate_ring::wipe_words(&mut hashed);
 }
 
-pub(super) fn leaves(
-    permutation: &Permutation,
-    nodes: &[Four],
-    corrections: &[Four],
-    out: &mut [u128],
-    stride: usize,
-) {
+pub(super) fn leaves(permutation: &Permutation, nodes: &[Four], corrections: &[Four], out: &mut [u128], stride: usize) {
     let mut hashed = [ZERO; CHUNK];
     for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
         for (j, correction) in corrections.iter().enumerate() {
@@ -71,7 +66,6 @@ pub(super) fn leaves(
     quorate_ring::wipe_words(&mut hashed);
 }
 
-
 /// The sum of products is kept reduced here, which reduces to itself.
 pub(super) fn check(
     [tree, proofs]: [&Permutation; 2],
@@ -82,25 +76,39 @@ pub(super) fn check(
     corrections: &[Four; PROOF_BLOCKS],
     sums: &mut Sums,
 ) {
-    for (x, (node, coin)) in nodes.iter().zip(coins).enumerate() {
-        let place = u128::from(first) + x as u128;
+    let mut blocks = [ZERO; CHUNK];
+    for (chunk, (nodes, coins)) in nodes.chunks(CHUNK).zip(coins.chunks(CHUNK)).enumerate() {
+        let at = (chunk * CHUNK) as u64;
+        let blocks = &mut blocks[..nodes.len()];
+        let places = (first + at..).zip(nodes);
         for (sums, tweak) in sums.values.iter_mut().zip([2, 4]) {
-            let mut hashed = [ZERO];
-            hash(tree, &[*node], tweak, &mut hashed);
-            for q in 0..4 {
-                add_limbs(sums, q, hashed[0].0[q], place as u64);
+            hash(tree, nodes, tweak, blocks);
+            for (hashed, (place, _)) in blocks.iter().zip(places.clone()) {
+                (0..4).for_each(|q| add_limbs(sums, q, hashed.0[q], place));
             }
         }
-        for q in 0..4 {
-            sums.controls[0].0[q] += node.0[q] & 1;
-            sums.controls[1].0[q] += (node.0[q] & 1) * place;
-            let blocks = proof(proofs, node.0[q], numbers.0[q] as u64 + x as u64);
-            for (j, block) in blocks.into_iter().enumerate() {
-                let block = block ^ (control(node.0[q]) & corrections[j].0[q]);
-                sums.proofs[j][0].0[q] ^= gf128::mul(*coin, block);
+        for (place, node) in places {
+            for q in 0..4 {
+                sums.controls[0].0[q] += node.0[q] & 1;
+                sums.controls[1].0[q] += (node.0[q] & 1) * u128::from(place);
+            }
+        }
+        for (j, sums) in sums.proofs.iter_mut().enumerate() {
+            for (i, (block, node)) in blocks.iter_mut().zip(nodes).enumerate() {
+                let tweak = |q: usize| tweaks(numbers.0[q] as u64 + at + i as u64)[j];
+                *block = Four([0, 1, 2, 3].map(|q| node.0[q] ^ tweak(q)));
+            }
+            permute(proofs, blocks);
+            for q in 0..4 {
+                let mut own = [0; CHUNK];
+                for (own, (block, node)) in own.iter_mut().zip(blocks.iter().zip(nodes)) {
+                    *own = block.0[q] ^ node.0[q] ^ (control(node.0[q]) & corrections[j].0[q]);
+                }
+                sums[0].0[q] ^= gf128::inner_product(coins, &own[..nodes.len()]);
             }
         }
     }
+    quorate_ring::wipe_words(&mut blocks);
 }
 
 /// Adds a value, and as many as its place says.

@@ -72,7 +72,6 @@ macro_rules! masked_body {
     };
 }
 
-
 /// sum_q += the entries of `table` where the bits of key q are set; 64 entries to a word of bits.
 pub(crate) fn add_words_32(kernel: Kernel, bits: [&[u64]; KEYS], table: &[u32], sums: &mut [u32; KEYS]) {
     check(&bits, table.len());

@@ -170,6 +170,7 @@ macro_rules! in_pieces {
 
 macro_rules! kernel {
     ($name:ident, $features:literal, $register:ty, $operations:ident, $store:ident) => {
+        #[allow(clippy::modulo_one, reason = "the widest registers have one for a node")]
         pub(super) mod $name {
             use super::$operations::*;
             use super::*;
@@ -441,10 +442,4 @@ fn store_4(x: &[__m512i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
 
 kernel!(aes_ni, "aes,pclmulqdq,avx2", __m128i, one, store_1);
 kernel!(vaes_256, "aes,vaes,pclmulqdq,vpclmulqdq,avx2", __m256i, two, store_2);
-kernel!(
-    vaes_512,
-    "aes,vaes,pclmulqdq,vpclmulqdq,avx512f,avx512bw,avx512dq,avx512vl",
-    __m512i,
-    four,
-    store_4
-);
+kernel!(vaes_512, "aes,vaes,pclmulqdq,vpclmulqdq,avx512f,avx512bw,avx512dq,avx512vl", __m512i, four, store_4);

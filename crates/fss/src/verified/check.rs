@@ -83,8 +83,7 @@ pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
 fn sums_of(hash: &Hash, keys: &Keys, first: usize, serial: u64, coins: &[u128], trees: &mut Trees) -> Sums {
     let (shape, corrections) = (keys.shape(), keys.corrections());
     start(keys, first, trees);
-    let proofs: [Four; PROOF_BLOCKS] =
-        std::array::from_fn(|j| keys.four(first, |key| corrections.proof(key, j)));
+    let proofs: [Four; PROOF_BLOCKS] = std::array::from_fn(|j| keys.four(first, |key| corrections.proof(key, j)));
     let mut sums = Sums::ZERO;
     let points = coins.len().min(1 << PIECE_LEVELS);
     for (piece, coins) in coins.chunks(points).enumerate() {
@@ -115,4 +114,3 @@ fn finished(keys: &Keys, key: usize, sums: &Sums, q: usize) -> [u128; 4] {
     };
     [value(0, 0), value(1, 0), value(0, 1), value(1, 1)]
 }
-
