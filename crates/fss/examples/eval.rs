@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use quorate_crypto::{Seed, SessionId, Tccr};
-use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, Table, deal, intervals, lookup, verified, visit};
+use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, Table, deal, intervals, lookup, paper, verified, visit};
 use quorate_ring::Ring;
 
 /// Processor seconds of this thread where the system tells, else seconds.
@@ -45,8 +45,10 @@ fn keys(hash: &Hash, shape: Shape, count: usize) -> Keys {
 }
 
 fn eval(hash: &Hash) {
-    println!("| n | keys | bits | 32-bit table | 64-bit table | smooth table | planes |");
-    println!("|---|---|---|---|---|---|---|");
+    println!(
+        "| n | keys | paper's tree | bits | bits from any place | 32-bit table | 64-bit table | smooth table | planes |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
     for bits in (10..=24).step_by(2) {
         let shape = Shape::wide(bits).expect("a domain");
         let size = 1usize << bits;
@@ -54,11 +56,16 @@ fn eval(hash: &Hash) {
         let keys = keys(hash, shape, count);
         let starts: Vec<u64> = (0..count as u64).map(|k| k * 12_345).collect();
         let each = |ns: f64| ns / (count * size) as f64;
-        let bare = each(median(|| {
-            visit(hash, &keys, &starts, size as u64, |_, _, bits| {
-                std::hint::black_box(bits);
-            })
-        }));
+        let bits_from = |starts: &[u64]| {
+            each(median(|| {
+                visit(hash, &keys, starts, size as u64, |_, _, bits| {
+                    std::hint::black_box(bits);
+                });
+            }))
+        };
+        let (bare, placed) = (bits_from(&vec![0; count]), bits_from(&starts));
+        let [theirs, _] = paper::keys(hash, bits as usize, 3, [5, 7]);
+        let paper = median(|| drop(std::hint::black_box(theirs.evaluate(hash)))) / size as f64;
         let random: Vec<u64> =
             (0..size as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)).collect();
         let scale = f64::from(1 << (bits.min(20) - 4));
@@ -74,7 +81,10 @@ fn eval(hash: &Hash) {
         ];
         let [short, long, planes] = [0, 1, 2].map(|i| each(median(|| drop(lookup(hash, &keys, &starts, &tables[i])))));
         let count_of_planes = tables[2].planes().map_or("none".into(), |count| count.to_string());
-        println!("| {bits} | {count} | {bare:.4} | {short:.4} | {long:.4} | {planes:.4} | {count_of_planes} |");
+        println!(
+            "| {bits} | {count} | {paper:.4} | {bare:.4} | {placed:.4} | {short:.4} | {long:.4} | {planes:.4} | \
+             {count_of_planes} |"
+        );
     }
 }
 

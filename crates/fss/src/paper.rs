@@ -81,23 +81,25 @@ impl Key {
     pub fn evaluate(&self, hash: &Hash) -> Vec<u128> {
         let levels = self.public.levels.len();
         let room = || -> Vec<Four> { memory::zeros((1usize << levels).div_ceil(4)) };
-        let (mut nodes, mut left, mut right) = (room(), room(), room());
-        let mut next = memory::zeros::<u128>(4 * nodes.len());
+        let (mut nodes, mut seeds, mut left, mut right) = (room(), room(), room(), room());
         // A node's control bit lies in its lowest bit, which is not the seed's.
         nodes[0].0[0] = self.root | self.control & 1;
         for (i, (s_cw, t_cw)) in self.public.levels.iter().enumerate() {
             let fours = (1usize << i).div_ceil(4);
-            let seeds: Vec<Four> = nodes[..fours].iter().map(|four| Four(four.0.map(|node| node & !1))).collect();
-            hash.each(&seeds, 2, &mut left[..fours]);
-            hash.each(&seeds, 4, &mut right[..fours]);
-            let blocks = |fours: &[Four]| -> Vec<u128> { bytemuck::cast_slice(fours).to_vec() };
-            let (left, right, old) = (blocks(&left[..fours]), blocks(&right[..fours]), blocks(&nodes[..fours]));
+            let of_seeds = nodes.iter().map(|four| Four(four.0.map(|node| node & !1)));
+            seeds.iter_mut().zip(of_seeds).take(fours).for_each(|(to, seed)| *to = seed);
+            hash.each(&seeds[..fours], 2, &mut left[..fours]);
+            hash.each(&seeds[..fours], 4, &mut right[..fours]);
             let corrections = t_cw.map(|t_cw| s_cw & !1 | t_cw & 1);
-            for (x, node) in old[..1 << i].iter().enumerate() {
-                next[2 * x] = left[x] ^ (control(*node) & corrections[0]);
-                next[2 * x + 1] = right[x] ^ (control(*node) & corrections[1]);
+            let hashes: [&[u128]; 2] = [&left, &right].map(|half| bytemuck::cast_slice(half));
+            let nodes: &mut [u128] = bytemuck::cast_slice_mut(&mut nodes);
+            // From the last on, so that none is overwritten before it was read.
+            for x in (0..1 << i).rev() {
+                let control = control(nodes[x]);
+                for child in [1, 0] {
+                    nodes[2 * x + child] = hashes[child][x] ^ (control & corrections[child]);
+                }
             }
-            bytemuck::cast_slice_mut(&mut nodes).copy_from_slice(&next);
         }
         let nodes: &[u128] = bytemuck::cast_slice(&nodes);
         nodes[..1 << levels].iter().map(|node| (node & !1) ^ (control(*node) & self.public.last)).collect()

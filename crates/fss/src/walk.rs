@@ -119,9 +119,6 @@ impl Window {
 pub(crate) trait Visit: FnMut(usize, [&[u64]; 4]) {}
 impl<F: FnMut(usize, [&[u64]; 4])> Visit for F {}
 
-/// Pieces of which the leaves are kept: the first one, which comes again at the end of a whole turn, and two more.
-const SLOTS: usize = 3;
-
 /// What walks windows: trees and buffers, for one group of four keys after the other.
 pub(crate) struct Walker {
     window: Window,
@@ -142,7 +139,10 @@ const PAD: usize = 8;
 impl Walker {
     pub fn new(window: Window) -> Walker {
         let blocks = (window.piece_bits / 128) as usize;
-        let stride = SLOTS * (blocks + PAD);
+        // The first piece, which comes again at the end of a whole turn, and two more where so many follow.
+        let (last, _) = window.split(window.shape.mask());
+        let slots = if window.pieces > last { window.pieces.min(3) } else { 3 };
+        let stride = slots as usize * (blocks + PAD);
         let trees = Trees::new(window.shape.levels(), window.below);
         let (leaves, shifted) = (memory::zeros(4 * stride), memory::zeros(8 * blocks));
         Walker { window, trees, blocks, leaves, stride, shifted }
