@@ -17,16 +17,17 @@ fn seconds(start: Instant) -> f64 {
 /// Nanoseconds that a run takes: the median of five measurements of a tenth of a second each.
 fn median(mut run: impl FnMut()) -> f64 {
     let started = Instant::now();
-    let mut measured: Vec<f64> = (0..5)
-        .map(|_| {
-            let (start, mut runs) = (seconds(started), 0);
-            while seconds(started) - start < 0.1 {
-                run();
-                runs += 1;
-            }
-            (seconds(started) - start) * 1e9 / f64::from(runs)
-        })
-        .collect();
+    let mut timed = |runs: u32| {
+        let start = seconds(started);
+        (0..runs).for_each(|_| run());
+        (seconds(started) - start) * 1e9 / f64::from(runs)
+    };
+    // Asking for the time takes as long as some runs, and clocks of threads may move in steps of milliseconds.
+    let mut runs = 1;
+    while timed(runs) * f64::from(runs) < 1e8 {
+        runs *= 2;
+    }
+    let mut measured = [(); 5].map(|()| timed(runs));
     measured.sort_by(f64::total_cmp);
     measured[2]
 }
