@@ -397,27 +397,31 @@ macro_rules! kernel {
     };
 }
 
-/// Writes fours to the four keys' parts, where each has a block from `at` on.
-#[inline(always)]
-fn store_blocks<const FOURS: usize>(fours: &[[u128; 4]; FOURS], out: &mut [u128], stride: usize, at: usize) {
-    for q in 0..4 {
-        let to = &mut out[q * stride + at..][..FOURS];
-        for (to, four) in to.iter_mut().zip(fours) {
-            *to = four[q];
-        }
-    }
-}
-
+/// Writes each register's block to its key's part: eight of two fours.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn store_1(x: &[__m128i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
-    store_blocks::<2>(&bytemuck::cast(*x), out, stride, at);
+    for q in 0..4 {
+        let to = &mut out[q * stride + at..][..2];
+        to[0] = bytemuck::cast(x[q]);
+        to[1] = bytemuck::cast(x[4 + q]);
+    }
 }
 
+/// Turns four fours, of two registers each: pairs of blocks of one key lie side by side.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn store_2(x: &[__m256i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
-    store_blocks::<4>(&bytemuck::cast(*x), out, stride, at);
+    for half in 0..2 {
+        for (i, register) in [0, 4].into_iter().enumerate() {
+            let (a, b) = (x[register + half], x[register + 2 + half]);
+            let pairs = [_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)];
+            for (q, pair) in pairs.into_iter().enumerate() {
+                let to = &mut out[(2 * half + q) * stride + at + 2 * i..][..2];
+                to.copy_from_slice(bytemuck::cast_ref::<__m256i, [u128; 2]>(&pair));
+            }
+        }
+    }
 }
 
 /// Turns two squares of four blocks by four keys.
