@@ -14,8 +14,11 @@ pub const TCCR_KEY: &str = "quorate 2025 crypto tccr permutation key v1";
 /// The keys of the TCCR hash's segments.
 pub const TCCR_SEGMENT: &str = "quorate 2025 crypto tccr segment key v1";
 
+/// The keys of other permutations of a session, by name.
+pub const TCCR_OTHER: &str = "quorate 2026 crypto other permutation key v1";
+
 /// All of them, for the test that no two agree.
-pub const ALL: [&str; 4] = [SESSION_ID, COMMITMENT, TCCR_KEY, TCCR_SEGMENT];
+pub const ALL: [&str; 5] = [SESSION_ID, COMMITMENT, TCCR_KEY, TCCR_SEGMENT, TCCR_OTHER];
 
 /// First byte of what a seed hashes to derive another seed.
 pub(crate) const SEED_DERIVE: u8 = 1;

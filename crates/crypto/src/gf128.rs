@@ -39,11 +39,12 @@ pub fn mul_assign(a: &mut [u128], b: &[u128]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a = reduce(portable_inner_product(&[*a], &[*b])));
 }
 
-/// The lower, the middle and the upper part of a product of degree up to 254: the middle one counts x^64 times.
-type Wide = [u128; 3];
+/// The lower, the middle and the upper part of a product of degree up to 254, or of a sum of such: the middle one
+/// counts x^64 times.
+pub type Wide = [u128; 3];
 
 /// A product modulo the field's polynomial: x^128 = x^7 + x^2 + x + 1, twice.
-fn reduce([low, middle, high]: Wide) -> u128 {
+pub fn reduce([low, middle, high]: Wide) -> u128 {
     let (low, high) = (low ^ middle << 64, high ^ middle >> 64);
     let fold = |high: u128| high ^ high << 1 ^ high << 2 ^ high << 7;
     // What the shifts of the first fold lose.

@@ -50,6 +50,14 @@ impl Tccr {
         Tccr::keyed(blake3::derive_key(domains::TCCR_SEGMENT, &material))
     }
 
+    /// The key of another fixed-key permutation of this session, by the name of what it is for, of the form
+    /// `quorate/crate/use`. It has nothing in common with this hash's.
+    pub fn permutation_key(&self, domain: &'static str) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new_derive_key(domains::TCCR_OTHER);
+        hasher.update(&self.key).update(domain.as_bytes());
+        *hasher.finalize().as_bytes().first_chunk().expect("32 bytes have 16")
+    }
+
     fn keyed(key: [u8; 32]) -> Tccr {
         let permutation_key = key.first_chunk().expect("32 bytes have 16");
         Tccr {
@@ -308,6 +316,15 @@ mod tests {
             [hash.hash(1, 2), hash.segment(0).hash(1, 2), hash.segment(1).hash(1, 2), hash.segment(1 << 64).hash(1, 2)];
         assert!((0..all.len()).all(|i| !all[..i].contains(&all[i])));
         assert_eq!(hash.segment(7).hash(3, 4), Tccr::new(&session()).segment(7).hash(3, 4));
+    }
+
+    #[test]
+    fn other_permutations_separate() {
+        let hash = Tccr::new(&session());
+        let other = Tccr::new(&SessionId::from_bytes([5; 32]));
+        let all = [hash.permutation_key("a"), hash.permutation_key("b"), other.permutation_key("a")];
+        assert!((0..all.len()).all(|i| !all[..i].contains(&all[i]) && all[i] != hash.key[..16]));
+        assert_eq!(all[0], Tccr::new(&session()).permutation_key("a"));
     }
 
     #[test]

@@ -1,0 +1,122 @@
+//! The loops without instructions of our choice: what the others are compared with.
+
+use aes::cipher::{Array, BlockCipherEncrypt};
+
+use quorate_crypto::gf128;
+
+use super::check::tweaks;
+use super::{Four, PROOF_BLOCKS, Permutation, Sums, ZERO};
+use crate::hash::{control, leaf_tweak};
+
+/// Groups of four blocks that are encrypted together.
+const CHUNK: usize = 16;
+
+#[inline(always)]
+fn sigma(x: u128) -> u128 {
+    let (low, high) = (x as u64, (x >> 64) as u64);
+    u128::from(low ^ high) << 64 | u128::from(high)
+}
+
+/// pi on each block, its bytes in little-endian order.
+pub(super) fn permute(permutation: &Permutation, blocks: &mut [Four]) {
+    let bytes: &mut [[u8; 16]] = bytemuck::cast_slice_mut(blocks);
+    permutation.cipher.encrypt_blocks(Array::cast_slice_from_core_mut(bytes));
+}
+
+pub(super) fn hash(permutation: &Permutation, from: &[Four], tweak: u128, to: &mut [Four]) {
+    for (from, to) in from.chunks(CHUNK).zip(to.chunks_mut(CHUNK)) {
+        for (from, to) in from.iter().zip(&mut *to) {
+            *to = Four(from.0.map(|block| sigma(block ^ tweak)));
+        }
+        permute(permutation, to);
+        for (from, to) in from.iter().zip(to) {
+            to.0.iter_mut().zip(from.0).for_each(|(to, block)| *to ^= sigma(block ^ tweak));
+        }
+    }
+}
+
+pub(super) fn level(permutation: &Permutation, from: &[Four], correction: &Four, to: &mut [Four]) {
+    let mut hashed = [ZERO; CHUNK];
+    for (from, to) in from.chunks(CHUNK).zip(to.chunks_mut(2 * CHUNK)) {
+        hash(permutation, from, 0, &mut hashed[..from.len()]);
+        for ((node, hash), children) in from.iter().zip(&hashed).zip(to.as_chunks_mut::<2>().0) {
+            for q in 0..4 {
+                let left = hash.0[q] ^ (control(node.0[q]) & correction.0[q]);
+                children[0].0[q] = left;
+                children[1].0[q] = left ^ node.0[q];
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+
+pub(super) fn leaves(permutation: &Permutation, nodes: &[Four], corrections: &[Four], out: &mut [u128], stride: usize) {
+    let mut hashed = [ZERO; CHUNK];
+    for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
+        for (j, correction) in corrections.iter().enumerate() {
+            hash(permutation, nodes, leaf_tweak(j), &mut hashed[..nodes.len()]);
+            for (i, (node, hash)) in nodes.iter().zip(&hashed).enumerate() {
+                let at = (chunk * CHUNK + i) * corrections.len() + j;
+                for q in 0..4 {
+                    out[q * stride + at] = hash.0[q] ^ (control(node.0[q]) & correction.0[q]);
+                }
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+
+/// The sum of products is kept reduced here, which reduces to itself.
+pub(super) fn check(
+    [tree, proofs]: [&Permutation; 2],
+    nodes: &[Four],
+    first: u64,
+    numbers: &Four,
+    coins: &[u128],
+    corrections: &[Four; PROOF_BLOCKS],
+    sums: &mut Sums,
+) {
+    let mut blocks = [ZERO; CHUNK];
+    for (chunk, (nodes, coins)) in nodes.chunks(CHUNK).zip(coins.chunks(CHUNK)).enumerate() {
+        let at = (chunk * CHUNK) as u64;
+        let blocks = &mut blocks[..nodes.len()];
+        let places = (first + at..).zip(nodes);
+        for (sums, tweak) in sums.values.iter_mut().zip([2, 4]) {
+            hash(tree, nodes, tweak, blocks);
+            for (hashed, (place, _)) in blocks.iter().zip(places.clone()) {
+                (0..4).for_each(|q| add_limbs(sums, q, hashed.0[q], place));
+            }
+        }
+        for (place, node) in places {
+            for q in 0..4 {
+                sums.controls[0].0[q] += node.0[q] & 1;
+                sums.controls[1].0[q] += (node.0[q] & 1) * u128::from(place);
+            }
+        }
+        for (j, sums) in sums.proofs.iter_mut().enumerate() {
+            for (i, (block, node)) in blocks.iter_mut().zip(nodes).enumerate() {
+                let tweak = |q: usize| tweaks(numbers.0[q] as u64 + at + i as u64)[j];
+                *block = Four([0, 1, 2, 3].map(|q| node.0[q] ^ tweak(q)));
+            }
+            permute(proofs, blocks);
+            for q in 0..4 {
+                let mut own = [0; CHUNK];
+                for (own, (block, node)) in own.iter_mut().zip(blocks.iter().zip(nodes)) {
+                    *own = block.0[q] ^ node.0[q] ^ (control(node.0[q]) & corrections[j].0[q]);
+                }
+                sums[0].0[q] ^= gf128::inner_product(coins, &own[..nodes.len()]);
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut blocks);
+}
+
+/// Adds a value, and as many as its place says.
+fn add_limbs(sums: &mut [[Four; 2]; 2], q: usize, value: u128, place: u64) {
+    const LIMBS: u128 = u32::MAX as u128 | (u32::MAX as u128) << 64;
+    for (limbs, h) in [value & LIMBS, value >> 32 & LIMBS].into_iter().zip(0..) {
+        // Limbs of 32 bits times places of 16: neither half carries into the other.
+        sums[0][h].0[q] += limbs;
+        sums[1][h].0[q] += limbs * u128::from(place);
+    }
+}

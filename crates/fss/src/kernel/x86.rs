@@ -1,0 +1,449 @@
+//! The loops on registers of four, two and one blocks: one text for three widths.
+//!
+//! Eight registers are encrypted side by side, to keep the processor's AES units busy.
+
+use std::arch::x86_64::*;
+
+/// Registers that are encrypted side by side.
+const WIDTH: usize = 8;
+
+/// What the loops need of a register, for one width.
+macro_rules! operations {
+    ($name:ident, $features:literal, $register:ty, {
+        $zero:ident $xor:ident $and:ident $round:ident $last:ident $splat:ident $splat64:ident $swap:ident $sub:ident
+        $low:ident $product:ident $mul32:ident $add:ident $shift:ident
+    }) => {
+        mod $name {
+            use super::*;
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn zero() -> $register {
+                $zero()
+            }
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn xor(a: $register, b: $register) -> $register {
+                $xor(a, b)
+            }
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn and(a: $register, b: $register) -> $register {
+                $and(a, b)
+            }
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn round(a: $register, key: $register) -> $register {
+                $round(a, key)
+            }
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn last_round(a: $register, key: $register) -> $register {
+                $last(a, key)
+            }
+            /// The same block everywhere.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn splat(block: u128) -> $register {
+                $splat(bytemuck::cast(block))
+            }
+            /// low || high -> low xor high || high, the lower half first: high, low xor high.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn sigma(x: $register) -> $register {
+                $xor(swapped(x), $and(x, splat(u128::MAX << 64)))
+            }
+            /// The halves of each block, exchanged.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn swapped(x: $register) -> $register {
+                $swap::<0b01_00_11_10>(x)
+            }
+            /// All ones in the blocks whose lowest bit is set.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn control(x: $register) -> $register {
+                let halves = $sub($zero(), $and(x, $splat64(1)));
+                $low(halves, halves)
+            }
+            /// The carry-less product of two halves of each block.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn product<const HALVES: i32>(a: $register, b: $register) -> $register {
+                $product::<HALVES>(a, b)
+            }
+            /// The products of the lower 32 bits of 64.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn mul32(a: $register, b: $register) -> $register {
+                $mul32(a, b)
+            }
+            /// Sums of 64 bits.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn add(a: $register, b: $register) -> $register {
+                $add(a, b)
+            }
+            /// The upper 32 bits of 64.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn upper(a: $register) -> $register {
+                $shift::<32>(a)
+            }
+            /// The same 64 bits everywhere.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn splat64(a: u64) -> $register {
+                $splat64(a as i64)
+            }
+        }
+    };
+}
+
+/// A block in a register of one.
+#[target_feature(enable = "sse2")]
+#[inline]
+fn itself(block: __m128i) -> __m128i {
+    block
+}
+
+#[target_feature(enable = "pclmulqdq")]
+#[inline]
+fn product_1<const HALVES: i32>(a: __m128i, b: __m128i) -> __m128i {
+    _mm_clmulepi64_si128::<HALVES>(a, b)
+}
+
+operations!(one, "aes,pclmulqdq,avx2", __m128i, {
+    _mm_setzero_si128 _mm_xor_si128 _mm_and_si128 _mm_aesenc_si128 _mm_aesenclast_si128 itself _mm_set1_epi64x
+    _mm_shuffle_epi32 _mm_sub_epi64 _mm_unpacklo_epi64 product_1 _mm_mul_epu32 _mm_add_epi64 _mm_srli_epi64
+});
+operations!(two, "aes,vaes,pclmulqdq,vpclmulqdq,avx2", __m256i, {
+    _mm256_setzero_si256 _mm256_xor_si256 _mm256_and_si256 _mm256_aesenc_epi128 _mm256_aesenclast_epi128
+    _mm256_broadcastsi128_si256 _mm256_set1_epi64x _mm256_shuffle_epi32 _mm256_sub_epi64 _mm256_unpacklo_epi64
+    _mm256_clmulepi64_epi128 _mm256_mul_epu32 _mm256_add_epi64 _mm256_srli_epi64
+});
+operations!(four, "aes,vaes,pclmulqdq,vpclmulqdq,avx512f,avx512bw,avx512dq,avx512vl", __m512i, {
+    _mm512_setzero_si512 _mm512_xor_si512 _mm512_and_si512 _mm512_aesenc_epi128 _mm512_aesenclast_epi128
+    _mm512_broadcast_i32x4 _mm512_set1_epi64 _mm512_shuffle_epi32 _mm512_sub_epi64 _mm512_unpacklo_epi64
+    _mm512_clmulepi64_epi128 _mm512_mul_epu32 _mm512_add_epi64 _mm512_srli_epi64
+});
+
+/// The permutation on a few registers, as text of its caller's, so that they stay registers.
+macro_rules! permute {
+    ($keys:expr, $blocks:expr) => {{
+        for block in $blocks.iter_mut() {
+            *block = xor(*block, $keys[0]);
+        }
+        for key in &$keys[1..10] {
+            for block in $blocks.iter_mut() {
+                *block = round(*block, *key);
+            }
+        }
+        for block in $blocks.iter_mut() {
+            *block = last_round(*block, $keys[10]);
+        }
+    }};
+}
+
+/// Runs `$step::<N>` on pieces of 8, 4, 2 and 1 registers of a slice.
+macro_rules! in_pieces {
+    ($from:expr, |$piece:ident, $at:ident, $N:ident| $step:expr) => {{
+        let (pieces, mut rest) = $from.as_chunks::<WIDTH>();
+        let mut $at = 0;
+        for $piece in pieces {
+            const $N: usize = WIDTH;
+            $step;
+            $at += $N;
+        }
+        in_pieces!(@rest rest, |$piece, $at, $N| $step, 4);
+        in_pieces!(@rest rest, |$piece, $at, $N| $step, 2);
+        in_pieces!(@rest rest, |$piece, $at, $N| $step, 1);
+        let _ = ($at, rest);
+    }};
+    (@rest $rest:ident, |$piece:ident, $at:ident, $N:ident| $step:expr, $count:literal) => {
+        if let Some(($piece, after)) = $rest.split_first_chunk::<$count>() {
+            const $N: usize = $count;
+            $step;
+            ($at, $rest) = ($at + $N, after);
+        }
+    };
+}
+
+macro_rules! kernel {
+    ($name:ident, $features:literal, $register:ty, $operations:ident, $store:ident) => {
+        #[allow(clippy::modulo_one, reason = "the widest registers have one for a node")]
+        pub(super) mod $name {
+            use super::$operations::*;
+            use super::*;
+            use crate::hash::leaf_tweak;
+            use crate::kernel::{Four, PROOF_BLOCKS, Permutation, Sums};
+
+            /// Registers of a [`Four`].
+            const PER: usize = size_of::<Four>() / size_of::<$register>();
+
+            type Keys = [$register; 11];
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn keys_of(permutation: &Permutation) -> Keys {
+                let mut keys = [zero(); 11];
+                for (key, four) in keys.iter_mut().zip(&permutation.round_keys) {
+                    *key = splat(four.0[0]);
+                }
+                keys
+            }
+
+            /// H(s_i xor tweak).
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn hashed<const N: usize>(keys: &Keys, s: &[$register; N], tweak: $register) -> [$register; N] {
+                let mut x = *s;
+                for x in &mut x {
+                    *x = sigma(xor(*x, tweak));
+                }
+                let sigmas = x;
+                permute!(keys, x);
+                for (x, sigma) in x.iter_mut().zip(&sigmas) {
+                    *x = xor(*x, *sigma);
+                }
+                x
+            }
+
+            #[target_feature(enable = $features)]
+            pub fn hash(permutation: &Permutation, from: &[Four], tweak: u128, to: &mut [Four]) {
+                let (keys, tweak) = (keys_of(permutation), splat(tweak));
+                let (from, to): (&[$register], &mut [$register]) =
+                    (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+                in_pieces!(from, |piece, at, N| to[at..at + N].copy_from_slice(&hashed::<N>(&keys, piece, tweak)));
+            }
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn children<const N: usize>(
+                keys: &Keys,
+                nodes: &[$register; N],
+                correction: &[$register; PER],
+                to: &mut [$register],
+            ) {
+                let left = hashed(keys, nodes, zero());
+                let to = &mut to[..2 * N];
+                for i in 0..N {
+                    let left = xor(left[i], and(control(nodes[i]), correction[i % PER]));
+                    let at = 2 * PER * (i / PER) + i % PER;
+                    to[at] = left;
+                    to[at + PER] = xor(left, nodes[i]);
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            pub fn level(permutation: &Permutation, from: &[Four], correction: &Four, to: &mut [Four]) {
+                let keys = keys_of(permutation);
+                let correction: [$register; PER] = bytemuck::cast(*correction);
+                let (from, to): (&[$register], &mut [$register]) =
+                    (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+                in_pieces!(from, |piece, at, N| children::<N>(&keys, piece, &correction, &mut to[2 * at..]));
+            }
+
+            /// The registers of a [`Four`].
+            type Part = [$register; PER];
+
+            #[target_feature(enable = $features)]
+            pub fn check(
+                [tree, proofs]: [&Permutation; 2],
+                nodes: &[Four],
+                first: u64,
+                numbers: &Four,
+                coins: &[u128],
+                corrections: &[Four; PROOF_BLOCKS],
+                sums: &mut Sums,
+            ) {
+                let keys = [keys_of(tree), keys_of(proofs)];
+                let numbers: Part = bytemuck::cast(*numbers);
+                let mut words = [[zero(); PER]; PROOF_BLOCKS];
+                for (word, four) in words.iter_mut().zip(corrections) {
+                    *word = bytemuck::cast(*four);
+                }
+                let nodes: &[$register] = bytemuck::cast_slice(nodes);
+                in_pieces!(nodes, |piece, at, N| {
+                    let x = at / PER;
+                    values::<N>(&keys[0], piece, first + x as u64, sums);
+                    proofs_of::<N>(&keys[1], piece, &numbers, x, &coins[x..], &words, &mut sums.proofs);
+                });
+            }
+
+            /// Adds values and control bits of some leaves, the first of which is at `place`.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn values<const N: usize>(keys: &Keys, nodes: &[$register; N], place: u64, sums: &mut Sums) {
+                let limb = splat64(u32::MAX.into());
+                for (which, sums) in sums.values.iter_mut().enumerate() {
+                    let hashed = hashed(keys, nodes, splat(2 * which as u128 + 2));
+                    let mut parts: [[Part; 2]; 2] = bytemuck::cast(*sums);
+                    for i in 0..N {
+                        let (p, place) = (i % PER, splat64(place + (i / PER) as u64));
+                        let odd = upper(hashed[i]);
+                        parts[0][0][p] = add(parts[0][0][p], and(hashed[i], limb));
+                        parts[0][1][p] = add(parts[0][1][p], odd);
+                        parts[1][0][p] = add(parts[1][0][p], mul32(hashed[i], place));
+                        parts[1][1][p] = add(parts[1][1][p], mul32(odd, place));
+                    }
+                    *sums = bytemuck::cast(parts);
+                }
+                let mut parts: [Part; 2] = bytemuck::cast(sums.controls);
+                for i in 0..N {
+                    let (p, place) = (i % PER, splat((place + (i / PER) as u64).into()));
+                    parts[0][p] = add(parts[0][p], and(nodes[i], splat(1)));
+                    parts[1][p] = add(parts[1][p], and(control(nodes[i]), place));
+                }
+                sums.controls = bytemuck::cast(parts);
+            }
+
+            /// Adds coins times proofs, of leaves from the x-th on after that with `numbers`.
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn proofs_of<const N: usize>(
+                keys: &Keys,
+                nodes: &[$register; N],
+                numbers: &Part,
+                x: usize,
+                coins: &[u128],
+                corrections: &[Part; PROOF_BLOCKS],
+                sums: &mut [[Four; 3]; PROOF_BLOCKS],
+            ) {
+                let mut tweaks = [[zero(); PROOF_BLOCKS]; N];
+                let mut factors = [zero(); N];
+                for i in 0..N {
+                    let low = add(numbers[i % PER], splat((x + i / PER) as u128));
+                    let high = swapped(low);
+                    let both = xor(low, high);
+                    tweaks[i] = [low, high, both, add(both, high)];
+                    factors[i] = splat(coins[i / PER]);
+                }
+                for (j, sums) in sums.iter_mut().enumerate() {
+                    let mut f = *nodes;
+                    for i in 0..N {
+                        f[i] = xor(f[i], tweaks[i][j]);
+                    }
+                    permute!(keys, f);
+                    let mut parts: [Part; 3] = bytemuck::cast(*sums);
+                    for i in 0..N {
+                        let p = i % PER;
+                        let proof = xor(xor(f[i], nodes[i]), and(control(nodes[i]), corrections[j][p]));
+                        let across = xor(product::<0x01>(factors[i], proof), product::<0x10>(factors[i], proof));
+                        parts[0][p] = xor(parts[0][p], product::<0x00>(factors[i], proof));
+                        parts[1][p] = xor(parts[1][p], across);
+                        parts[2][p] = xor(parts[2][p], product::<0x11>(factors[i], proof));
+                    }
+                    *sums = bytemuck::cast(parts);
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            pub fn leaves(
+                permutation: &Permutation,
+                nodes: &[Four],
+                corrections: &[Four],
+                out: &mut [u128],
+                stride: usize,
+            ) {
+                match corrections.len() {
+                    1 => leaves_of::<1>(permutation, nodes, corrections, out, stride),
+                    2 => leaves_of::<2>(permutation, nodes, corrections, out, stride),
+                    _ => leaves_of::<4>(permutation, nodes, corrections, out, stride),
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn leaves_of<const BLOCKS: usize>(
+                permutation: &Permutation,
+                nodes: &[Four],
+                corrections: &[Four],
+                out: &mut [u128],
+                stride: usize,
+            ) {
+                /// Fours in so many registers.
+                const FOURS: usize = WIDTH / PER;
+                let keys = keys_of(permutation);
+                let mut words = [[zero(); PER]; BLOCKS];
+                let mut tweaks = [zero(); BLOCKS];
+                for j in 0..BLOCKS {
+                    words[j] = bytemuck::cast(corrections[j]);
+                    tweaks[j] = splat(leaf_tweak(j));
+                }
+                let mut at = 0;
+                while at < nodes.len() * BLOCKS {
+                    let (mut s, mut x, mut masks) = ([zero(); WIDTH], [zero(); WIDTH], [zero(); WIDTH]);
+                    for f in 0..FOURS {
+                        // Beyond the last node the first one stands in, whose leaf nobody reads there.
+                        let node = nodes.get((at + f) / BLOCKS).unwrap_or(&nodes[0]);
+                        let node: [$register; PER] = bytemuck::cast(*node);
+                        let j = (at + f) % BLOCKS;
+                        for p in 0..PER {
+                            let i = f * PER + p;
+                            x[i] = sigma(xor(node[p], tweaks[j]));
+                            s[i] = x[i];
+                            masks[i] = and(control(node[p]), words[j][p]);
+                        }
+                    }
+                    permute!(keys, x);
+                    for i in 0..WIDTH {
+                        x[i] = xor(xor(x[i], s[i]), masks[i]);
+                    }
+                    $store(&x, out, stride, at);
+                    at += FOURS;
+                }
+            }
+        }
+    };
+}
+
+/// Writes each register's block to its key's part: eight of two fours.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store_1(x: &[__m128i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
+    for q in 0..4 {
+        let to = &mut out[q * stride + at..][..2];
+        to[0] = bytemuck::cast(x[q]);
+        to[1] = bytemuck::cast(x[4 + q]);
+    }
+}
+
+/// Turns four fours, of two registers each: pairs of blocks of one key lie side by side.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store_2(x: &[__m256i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
+    for half in 0..2 {
+        for (i, register) in [0, 4].into_iter().enumerate() {
+            let (a, b) = (x[register + half], x[register + 2 + half]);
+            let pairs = [_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)];
+            for (q, pair) in pairs.into_iter().enumerate() {
+                let to = &mut out[(2 * half + q) * stride + at + 2 * i..][..2];
+                to.copy_from_slice(bytemuck::cast_ref::<__m256i, [u128; 2]>(&pair));
+            }
+        }
+    }
+}
+
+/// Turns two squares of four blocks by four keys.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn store_4(x: &[__m512i; WIDTH], out: &mut [u128], stride: usize, at: usize) {
+    for (h, o) in x.as_chunks::<4>().0.iter().enumerate() {
+        let (a, b) = (_mm512_shuffle_i32x4::<0x44>(o[0], o[1]), _mm512_shuffle_i32x4::<0xee>(o[0], o[1]));
+        let (c, d) = (_mm512_shuffle_i32x4::<0x44>(o[2], o[3]), _mm512_shuffle_i32x4::<0xee>(o[2], o[3]));
+        let keys = [
+            _mm512_shuffle_i32x4::<0x88>(a, c),
+            _mm512_shuffle_i32x4::<0xdd>(a, c),
+            _mm512_shuffle_i32x4::<0x88>(b, d),
+            _mm512_shuffle_i32x4::<0xdd>(b, d),
+        ];
+        for (q, key) in keys.into_iter().enumerate() {
+            let to: &mut [u128] = &mut out[q * stride + at + 4 * h..][..4];
+            to.copy_from_slice(bytemuck::cast_ref::<__m512i, [u128; 4]>(&key));
+        }
+    }
+}
+
+kernel!(aes_ni, "aes,pclmulqdq,avx2", __m128i, one, store_1);
+kernel!(vaes_256, "aes,vaes,pclmulqdq,vpclmulqdq,avx2", __m256i, two, store_2);
+kernel!(vaes_512, "aes,vaes,pclmulqdq,vpclmulqdq,avx512f,avx512bw,avx512dq,avx512vl", __m512i, four, store_4);

@@ -1,0 +1,133 @@
+//! Keys of a batch: flat arrays, no memory of its own for each key.
+
+use quorate_ring::memory;
+
+use crate::hash::control;
+use crate::kernel::Four;
+use crate::{FssError, Roots, Shape, Side};
+
+/// What the dealer sends to both sides: for each key the corrections of its levels, 16 bytes each, then that of its
+/// leaf. The same for both sides; to who knows one root only, indistinguishable from random bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Corrections {
+    pub(crate) shape: Shape,
+    pub(crate) count: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Corrections {
+    pub(crate) fn zeros(shape: Shape, count: usize) -> Corrections {
+        Corrections { shape, count, bytes: memory::zeros(count * shape.key_bytes()) }
+    }
+
+    /// The corrections of `count` keys as they lie in memory, without the header of a message.
+    ///
+    /// # Errors
+    /// [`FssError::Length`] unless these are exactly as many bytes as shape and number demand.
+    pub fn from_bytes(shape: Shape, count: usize, bytes: &[u8]) -> Result<Corrections, FssError> {
+        let expected_bytes = count.saturating_mul(shape.key_bytes());
+        if bytes.len() != expected_bytes {
+            return Err(FssError::Length { expected_bytes, got_bytes: bytes.len() });
+        }
+        let mut own = memory::with_room(expected_bytes);
+        own.extend_from_slice(bytes);
+        Ok(Corrections { shape, count, bytes: own })
+    }
+
+    /// The shape of each key.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many keys there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// All bytes: [`Shape::key_bytes`] a key.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn of_key(&self, key: usize) -> &[u8] {
+        let bytes = self.shape.key_bytes();
+        &self.bytes[key * bytes..(key + 1) * bytes]
+    }
+
+    /// The correction of a level.
+    #[inline]
+    pub(crate) fn level(&self, key: usize, level: usize) -> u128 {
+        let bytes = self.of_key(key)[16 * level..].first_chunk().expect("a level's correction has 16 bytes");
+        u128::from_le_bytes(*bytes)
+    }
+
+    /// A block of the leaf's correction; zeros beyond a small domain.
+    #[inline]
+    pub(crate) fn leaf(&self, key: usize, block: usize) -> u128 {
+        let leaf = &self.of_key(key)[16 * self.shape.levels()..];
+        let bytes = &leaf[(16 * block).min(leaf.len())..];
+        if let Some(bytes) = bytes.first_chunk() {
+            return u128::from_le_bytes(*bytes);
+        }
+        let mut whole = [0; 16];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        u128::from_le_bytes(whole)
+    }
+}
+
+impl std::fmt::Debug for Corrections {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Corrections({:?}, {})", self.shape, self.count)
+    }
+}
+
+/// A side's keys of a batch.
+#[derive(Debug)]
+pub struct Keys {
+    pub(crate) roots: Roots,
+    pub(crate) corrections: Corrections,
+}
+
+impl Keys {
+    /// Roots and the corrections that belong to them.
+    ///
+    /// # Errors
+    /// [`FssError::Count`] if their numbers differ.
+    pub fn new(roots: Roots, corrections: Corrections) -> Result<Keys, FssError> {
+        if roots.count() != corrections.count {
+            return Err(FssError::Count { roots: roots.count(), corrections: corrections.count });
+        }
+        Ok(Keys { roots, corrections })
+    }
+
+    /// The shape of each key.
+    pub fn shape(&self) -> Shape {
+        self.corrections.shape
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.corrections.count
+    }
+
+    /// Whose they are.
+    pub fn side(&self) -> Side {
+        self.roots.side()
+    }
+
+    /// What both sides have.
+    pub fn corrections(&self) -> &Corrections {
+        &self.corrections
+    }
+
+    /// The roots of four keys from `first` on; what is missing of four is the last key again.
+    pub(crate) fn four(&self, first: usize, of: impl Fn(usize) -> u128) -> Four {
+        Four([0, 1, 2, 3].map(|q| of((first + q).min(self.count() - 1))))
+    }
+}
+
+/// A child of a node: the left one, or, where `right` is all ones, the right one. `hashed` is H(node).
+#[inline(always)]
+pub(crate) fn child(node: u128, hashed: u128, correction: u128, right: u128) -> u128 {
+    hashed ^ (control(node) & correction) ^ (node & right)
+}

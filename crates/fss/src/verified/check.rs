@@ -1,0 +1,116 @@
+//! What a holder computes of a batch before it uses it.
+
+use quorate_crypto::{Prg, gf128};
+use quorate_ring::threads::{side_by_side, threads};
+use quorate_ring::{Vector, Wiped, memory, wipe_words};
+
+use super::{Keys, Shape};
+use crate::Hash;
+use crate::kernel::{self, Four, PROOF_BLOCKS, Sums};
+use crate::walk::Trees;
+
+/// Levels of a piece: its nodes fit the first cache.
+pub(super) const PIECE_LEVELS: usize = 8;
+/// Leaves from which on work is worth several threads: some 50 us.
+const GRAIN: u64 = 1 << 13;
+
+/// A side's sums over all leaves of each key.
+pub struct Checked {
+    /// sum_x c_x pi_x, four elements of GF(2^128) a key: the same on both sides. To be compared as a hash.
+    pub proofs: Vec<[u128; PROOF_BLOCKS]>,
+    /// Shares of the sum of all first values: of 1.
+    pub ones: Wiped<Vector>,
+    /// Shares of the sum of all second values: of alpha.
+    pub macs: Wiped<Vector>,
+    /// Shares of the point, sum_x x y_x.
+    pub points: Wiped<Vector>,
+    /// Shares of alpha times the point.
+    pub point_macs: Wiped<Vector>,
+}
+
+impl Drop for Checked {
+    fn drop(&mut self) {
+        wipe_words(self.proofs.as_flattened_mut());
+    }
+}
+
+/// The coefficients c_x of a domain's leaves, from a generator that both holders tossed after the batch was fixed.
+pub fn coins(shape: Shape, prg: &mut Prg) -> Vec<u128> {
+    let mut coins = memory::zeros(shape.points());
+    prg.fill(bytemuck::cast_slice_mut(&mut coins));
+    coins
+}
+
+/// Evaluates all leaves, whose numbers are those from `serial` on, as at the dealer. Both holders then compare the
+/// proofs, and check that `ones` is 1 and `macs` alpha, exactly: nothing of a key is proven before all of that holds.
+///
+/// # Panics
+/// Unless there is a coin for each point, and leaves' numbers stay below 2^62.
+pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
+    let (shape, count) = (keys.shape(), keys.count());
+    assert_eq!(coins.len(), shape.points(), "a coin for each point of the domain");
+    kernel::check_serial(serial, shape.leaves(count));
+    let mut proofs: Vec<[u128; PROOF_BLOCKS]> = vec![[0; PROOF_BLOCKS]; count];
+    let mut values: Vec<[u128; 4]> = vec![[0; 4]; count];
+    let threads = if shape.leaves(count) < GRAIN { 1 } else { threads() };
+    let part = count.div_ceil(threads).next_multiple_of(4).max(4);
+    let parts = proofs.chunks_mut(part).zip(values.chunks_mut(part)).enumerate().collect();
+    side_by_side(parts, |(i, (proofs, values))| {
+        let bits = shape.bits() as usize;
+        let mut trees = Trees::new(bits, bits.min(PIECE_LEVELS));
+        for (group, (proofs, values)) in proofs.chunks_mut(4).zip(values.chunks_mut(4)).enumerate() {
+            let first = i * part + 4 * group;
+            let mut sums = sums_of(hash, keys, first, serial, coins, &mut trees);
+            for (q, (proof, value)) in proofs.iter_mut().zip(values).enumerate() {
+                *proof = sums.proofs.map(|[low, middle, high]| gf128::reduce([low.0[q], middle.0[q], high.0[q]]));
+                *value = finished(keys, first + q, &sums, q);
+            }
+            sums.wipe();
+        }
+    });
+    let mut vector = |which: usize| {
+        let mut each: Vec<u128> = values.iter().map(|values| values[which]).collect();
+        let vector = Wiped(Vector::from_u128s(shape.ring(), &each));
+        wipe_words(&mut each);
+        vector
+    };
+    let [ones, macs, points, point_macs] = [0, 1, 2, 3].map(&mut vector);
+    wipe_words(values.as_flattened_mut());
+    Checked { proofs, ones, macs, points, point_macs }
+}
+
+/// The sums over all leaves of four keys.
+fn sums_of(hash: &Hash, keys: &Keys, first: usize, serial: u64, coins: &[u128], trees: &mut Trees) -> Sums {
+    let (shape, corrections) = (keys.shape(), keys.corrections());
+    start(keys, first, trees);
+    let proofs: [Four; PROOF_BLOCKS] = std::array::from_fn(|j| keys.four(first, |key| corrections.proof(key, j)));
+    let mut sums = Sums::ZERO;
+    let points = coins.len().min(1 << PIECE_LEVELS);
+    for (piece, coins) in coins.chunks(points).enumerate() {
+        let nodes = trees.piece(hash, [piece as u64; 4]);
+        let at = (piece * points) as u64;
+        let numbers = keys.four(first, |key| (serial + key as u64 * shape.points() as u64 + at + 1).into());
+        kernel::check(hash, nodes, at, &numbers, coins, &proofs, &mut sums);
+    }
+    sums
+}
+
+pub(super) fn start(keys: &Keys, first: usize, trees: &mut Trees) {
+    let corrections = keys.corrections();
+    trees.start(keys.four(first, |key| keys.roots.nodes()[key]), |level| {
+        keys.four(first, |key| corrections.level(key, level))
+    });
+}
+
+/// The four sums of a key's values: those of hashes, and of as many corrections as there are control bits, with the
+/// side's sign.
+fn finished(keys: &Keys, key: usize, sums: &Sums, q: usize) -> [u128; 4] {
+    let payload = [0, 1].map(|which| keys.corrections().payload(key, which));
+    let sign = 0u128.wrapping_sub(keys.side().is_negative().into());
+    let value = |which: usize, weighted: usize| {
+        let corrected = payload[which].wrapping_mul(sums.controls[weighted].0[q]);
+        let value = sums.value(which, weighted, q).wrapping_add(corrected);
+        (value ^ sign).wrapping_sub(sign)
+    };
+    [value(0, 0), value(1, 0), value(0, 1), value(1, 1)]
+}

@@ -1,0 +1,34 @@
+//! A dealer and two sides.
+
+use quorate_crypto::{Seed, SessionId, Tccr};
+use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, deal};
+
+/// The hash of a session on each kernel that this processor has, the portable one first.
+pub fn hashes() -> Vec<Hash> {
+    let session = Tccr::new(&SessionId::from_bytes([9; 32]));
+    Kernel::available().into_iter().filter_map(|kernel| Hash::with_kernel(&session, kernel)).collect()
+}
+
+/// The hash on the fastest kernel.
+pub fn hash() -> Hash {
+    Hash::new(&Tccr::new(&SessionId::from_bytes([9; 32])))
+}
+
+pub fn roots(side: Side, count: usize, name: u64) -> Roots {
+    let seed = Seed::from_bytes([side as u8 + 1; 32]);
+    Roots::draw(&mut seed.prg("quorate/fss/test", &name.to_le_bytes()), side, count)
+}
+
+/// Numbers that look random.
+pub fn numbers(count: usize, name: u64) -> Vec<u64> {
+    let mut prg = Seed::from_bytes([77; 32]).prg("quorate/fss/numbers", &name.to_le_bytes());
+    (0..count).map(|_| prg.next_u64()).collect()
+}
+
+/// Both sides' keys at these points, and the first side's leaves there.
+pub fn pair(hash: &Hash, shape: Shape, points: &[u64]) -> ([Keys; 2], Vec<bool>) {
+    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len(), 0));
+    let dealt = deal(hash, shape, points, &first, &second);
+    let keys = [first, second].map(|roots| Keys::new(roots, dealt.corrections.clone()).unwrap());
+    (keys, dealt.first_bits.to_bools())
+}

@@ -1,0 +1,7 @@
+//! Keys as their holders use them, compared with what they should give.
+
+mod common;
+mod evaluation;
+mod paper;
+mod verified;
+mod wire;
