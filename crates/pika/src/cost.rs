@@ -1,0 +1,1 @@
+//! What the protocols of `pika` cost, by formula.
