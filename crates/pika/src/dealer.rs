@@ -82,7 +82,8 @@ impl Kind {
             Kind::MatrixTriple { m, k, n, .. } => {
                 let (a, b) = (value(0), value(1));
                 let one = |i: usize| {
-                    let [a, b] = [(&a, m * k), (&b, k * n)].map(|(x, each)| x.map(|x| x.slice(i * each..(i + 1) * each)));
+                    let [a, b] =
+                        [(&a, m * k), (&b, k * n)].map(|(x, each)| x.map(|x| x.slice(i * each..(i + 1) * each)));
                     Share(Vector::matmul(&a, &b, (m, k, n)))
                 };
                 let all: Vec<A> = (0..len).map(one).collect();
@@ -257,4 +258,3 @@ fn one_after_the_other(mut dealt: Vec<Material>) -> Material {
     let joined = |i: usize| Share(Vector::concat(&dealt.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
     Material { vectors: (0..count).map(joined).collect(), bits: vec![] }
 }
-

@@ -89,13 +89,7 @@ impl Pika {
 
     /// What a party has of an input before it is passed: the owner what is left of the value, one party what is drawn,
     /// the third one a shape.
-    fn split_input<M: Module>(
-        &self,
-        ctx: &Ctx,
-        owner: usize,
-        shape: M::Shape,
-        value: Option<&M>,
-    ) -> Result<Share<M>> {
+    fn split_input<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<Share<M>> {
         check_owner(ctx, owner, shape, value)?;
         let (coins, other) = (ctx.randomness(), drawn_by(owner));
         let drawn = |peer: usize| Share::<M>(coins.stream(self.coins_with(peer)).draw(shape));

@@ -49,7 +49,7 @@ impl Pika {
         }
         let kind = Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) };
         let Material { mut vectors, bits } = self.draw(ctx, kind, len).await?;
-        let shifted = cut.and(vectors.pop());
+        let shifted = if cut.is_some() { vectors.pop() } else { None };
         let (value, bits) = pair((vectors, bits))?;
         Ok(EdaBits { value, shifted, bits })
     }

@@ -16,7 +16,7 @@ use quorate_engine::{Chunks, Ctx, Form, Misuse, Result, Stocks};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::setup::Pika;
-use crate::share::Share;
+use crate::share::{Share, blank};
 use crate::stock::Kind;
 
 type A = Share<Vector>;
@@ -144,7 +144,7 @@ fn in_rows(flat: &B, rows: usize, lanes: usize) -> B {
     let parts: Vec<B> =
         (0..rows).map(|row| flat.map(|bits| bits.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
     if parts.is_empty() {
-        return flat.map(|bits| bits.slice_rows(0..0));
+        return Share(blank(flat.is_shape(), (0, lanes)));
     }
     Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
 }

@@ -4,7 +4,9 @@
 use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector};
 
-use super::{Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed, shown, shown_bits};
+use super::{
+    Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, shown, shown_bits, signed,
+};
 use crate::extremum::{Best, arg_extremum, extremum};
 use crate::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use crate::{Sign, Width, adder, compare};
