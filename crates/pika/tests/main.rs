@@ -2,7 +2,9 @@
 
 mod circuits;
 mod common;
+mod costs;
 mod gadgets;
+mod misuse;
 mod primitives;
 mod random;
 mod shuffle;
