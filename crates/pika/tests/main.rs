@@ -6,6 +6,7 @@ mod costs;
 mod gadgets;
 mod misuse;
 mod primitives;
+mod privacy;
 mod random;
 mod shuffle;
 mod wide;
