@@ -35,8 +35,8 @@ impl Family for Pika {
 
     fn security(_: usize, _: &Choices) -> String {
         "semi-honest: 1 party of 3 may try to learn more than the results from what it sees, but all follow the \
-         protocol; party 2 deals correlations, and sees nothing of the data of parties 0 and 1 unless one of them tells \
-         it what it holds; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
+         protocol; party 2 deals correlations, and sees nothing of the data of parties 0 and 1 unless one of them \
+         tells it what it holds; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
             .into()
     }
 

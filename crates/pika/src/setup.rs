@@ -6,7 +6,7 @@
 //! | seed of | used for |
 //! |---|---|
 //! | parties 0 and 2, 1 and 2 | what party 2 deals, party 0's shares of party 2's inputs |
-//! | parties 0 and 1 | shares of their inputs, fresh shares of what is revealed to party 2, the last order of a shuffle |
+//! | parties 0 and 1 | shares of their inputs, fresh shares of results for party 2, the last order of a shuffle |
 //!
 //! Every use has a stream of its own, named by (run, lane, use).
 

@@ -3,10 +3,13 @@
 mod circuits;
 mod common;
 mod costs;
+mod docs;
+mod flow;
 mod gadgets;
 mod misuse;
 mod primitives;
 mod privacy;
 mod random;
 mod shuffle;
+mod stock;
 mod wide;
