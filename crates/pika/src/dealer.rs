@@ -215,10 +215,10 @@ impl Pika {
             true => Zeroizing::default(),
             false => coins.stream(self.coins_with(peer)).permutation(rows),
         };
-        let masks = |peer: usize| {
+        let masks = |peer: usize| -> [Vec<A>; 2] {
             let mut drawn = coins.stream(self.coins_with(peer));
             let draw = |_: usize| columns.iter().map(|&(ring, n)| Share(drawn.draw((ring, rows * n)))).collect();
-            <[Vec<A>; 2]>::from([0, 1].map(draw))
+            [0, 1].map(draw)
         };
         let mut moved: Vec<A> = columns.iter().map(|&(ring, width)| Share::shape((ring, rows * width))).collect();
         let mut kept = Vec::new();
