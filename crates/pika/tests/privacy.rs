@@ -269,8 +269,13 @@ fn leaks(views: &[Vec<u64>], allowed: impl Fn(usize) -> u64, hidden: impl Fn(usi
 /// Nobody learns the result, or all do, or one.
 const TOLD: [Option<Option<usize>>; 5] = [None, Some(None), Some(Some(0)), Some(Some(1)), Some(Some(2))];
 
+/// A draw of the seed that a party has not got.
+type Draw = (usize, Layout);
+/// From whom to whom, and what.
+type Message = ((usize, usize), Layout);
+
 /// The draw of an input, and what is passed of it.
-fn of_input(owner: usize, layout: Layout) -> ((usize, Layout), Option<((usize, usize), Layout)>) {
+fn of_input(owner: usize, layout: Layout) -> (Draw, Option<Message>) {
     match owner {
         2 => ((1, layout), Some(((2, 1), layout))),
         _ => ((2, layout), None),
@@ -281,14 +286,14 @@ fn of_input(owner: usize, layout: Layout) -> ((usize, Layout), Option<((usize, u
 fn of_output(
     learns: Option<Option<usize>>,
     layout: Layout,
-) -> (Option<(usize, Layout)>, Vec<((usize, usize), Layout)>) {
+) -> (Option<Draw>, Vec<Message>) {
     let told = |to: usize| learns.is_some_and(|learns| learns.is_none_or(|party| party == to));
     let ways = [(0, 1), (1, 0), (0, 2), (1, 2)].into_iter().filter(|&(_, to)| told(to));
     (told(2).then_some((2, layout)), ways.map(|way| (way, layout)).collect())
 }
 
 /// Draws and messages of a whole case: inputs, what the protocol does, the output.
-type Lists = (Vec<(usize, Layout)>, Vec<((usize, usize), Layout)>);
+type Lists = (Vec<Draw>, Vec<Message>);
 
 fn lists(inputs: &[(usize, Layout)], (draws, messages): Lists, learns: Option<Option<usize>>, output: Layout) -> Lists {
     let (drawn, passed): (Vec<_>, Vec<_>) = inputs.iter().map(|&(owner, layout)| of_input(owner, layout)).unzip();
@@ -299,7 +304,7 @@ fn lists(inputs: &[(usize, Layout)], (draws, messages): Lists, learns: Option<Op
     )
 }
 
-fn both_ways(layout: Layout) -> [((usize, usize), Layout); 2] {
+fn both_ways(layout: Layout) -> [Message; 2] {
     [((0, 1), layout), ((1, 0), layout)]
 }
 
