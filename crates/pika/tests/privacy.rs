@@ -283,10 +283,7 @@ fn of_input(owner: usize, layout: Layout) -> (Draw, Option<Message>) {
 }
 
 /// The draw of a result's fresh shares, and its messages.
-fn of_output(
-    learns: Option<Option<usize>>,
-    layout: Layout,
-) -> (Option<Draw>, Vec<Message>) {
+fn of_output(learns: Option<Option<usize>>, layout: Layout) -> (Option<Draw>, Vec<Message>) {
     let told = |to: usize| learns.is_some_and(|learns| learns.is_none_or(|party| party == to));
     let ways = [(0, 1), (1, 0), (0, 2), (1, 2)].into_iter().filter(|&(_, to)| told(to));
     (told(2).then_some((2, layout)), ways.map(|way| (way, layout)).collect())
