@@ -90,7 +90,7 @@ def test_applications_are_rows_of_the_same_table(monkeypatch: pytest.MonkeyPatch
     assert rows[0]["rounds"] == rows[0]["offline"]["rounds"] + rows[0]["online"]["rounds"]
     assert rows[-1]["skipped"].startswith("skipped: predicted to take") and rows[-1]["seconds"] is None
     with pytest.raises(ConfigError, match="protocol"):
-        _bench.run(["psi"], Asked("pika"), None, None)
+        _bench.run(["psi"], Asked("bgw"), None, None)
 
 
 def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
