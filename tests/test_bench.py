@@ -51,8 +51,8 @@ def test_a_row_says_whether_its_target_was_reached() -> None:
 def test_names_places_and_protocols_are_checked_before_anything_is_measured(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"\"nope\".*less-than-full"):
         _bench.run(["nope"], Asked("rss"), None, None)
-    with pytest.raises(ConfigError, match="pika"):
-        _bench.run([], Asked("pika"), None, None)
+    with pytest.raises(ConfigError, match="bgw"):
+        _bench.run([], Asked("bgw"), None, None)
     with pytest.raises(ConfigError, match=r'no benchmarks for protocol "bgw"; there are some for rss, aby, .*ot$'):
         _bench.run(["mul"], Asked("bgw"), None, None)
     with pytest.raises(ConfigError, match="another protocol than aby"):
@@ -90,7 +90,7 @@ def test_applications_are_rows_of_the_same_table(monkeypatch: pytest.MonkeyPatch
     assert rows[0]["rounds"] == rows[0]["offline"]["rounds"] + rows[0]["online"]["rounds"]
     assert rows[-1]["skipped"].startswith("skipped: predicted to take") and rows[-1]["seconds"] is None
     with pytest.raises(ConfigError, match="protocol"):
-        _bench.run(["psi"], Asked("pika"), None, None)
+        _bench.run(["psi"], Asked("bgw"), None, None)
 
 
 def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,9 @@
 //! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
 
 use quorate_circuits::catalog;
-use quorate_engine::{Ctx, EdaBits, Form, LinearBits, Misuse, Result};
+use quorate_engine::{Checked, Ctx, EdaBits, Error, Form, LinearBits, Misuse, Result};
 use quorate_gadgets::{Choices, Computes, Descriptor, Width};
+use quorate_ring::{Bits, Vector};
 
 use crate::cell::{Cell, Workload};
 use crate::operands::Operands;
@@ -159,22 +160,24 @@ impl Task {
 }
 
 impl<S: Computes> Output<S> {
-    /// Opens the result; the first element that is not as expected.
+    /// Shows the result to all; the first element that is not as expected.
     pub async fn first_wrong(&self, s: &S, ctx: &Ctx, expected: &Expected) -> Result<Option<usize>> {
         Ok(match (self, expected) {
-            (Output::Values(x), Expected::Values(expected)) => difference(&s.open(ctx, x).await?.to_u64s(), expected),
-            (Output::Bits(x), Expected::Bits(expected)) => difference(&s.open_bits(ctx, x).await?.to_bools(), expected),
+            (Output::Values(x), Expected::Values(expected)) => difference(&shown(s, ctx, x).await?.to_u64s(), expected),
+            (Output::Bits(x), Expected::Bits(expected)) => {
+                difference(&shown_bits(s, ctx, x).await?.to_bools(), expected)
+            }
             (Output::Labels(x), Expected::Bits(expected)) => {
-                difference(&s.open_bits(ctx, &s.labels_to_bits(x)?).await?.to_bools(), expected)
+                difference(&shown_bits(s, ctx, &s.labels_to_bits(x)?).await?.to_bools(), expected)
             }
             (Output::Values(x), Expected::RandomBits) => {
-                let values = s.open(ctx, x).await?.to_u64s();
+                let values = shown(s, ctx, x).await?.to_u64s();
                 let strange = values.iter().position(|&value| value > 1);
                 strange.or_else(|| unbalanced(&values))
             }
             (Output::EdaBits(made), Expected::EdaBits) => {
-                let values = s.open(ctx, &made.value).await?;
-                let bits = s.open_bits(ctx, &made.bits).await?;
+                let values = shown(s, ctx, &made.value).await?;
+                let bits = shown_bits(s, ctx, &made.bits).await?;
                 let values_of_bits = bits.to_vector(values.ring()).to_u64s();
                 let strange = difference(&values.to_u64s(), &values_of_bits);
                 let skewed = |i: u32| unbalanced(&values_of_bits.iter().map(|v| v >> i & 1).collect::<Vec<_>>());
@@ -182,6 +185,24 @@ impl<S: Computes> Output<S> {
             }
             _ => Some(0),
         })
+    }
+}
+
+const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
+
+/// What every party sees of a value: where nothing is checked it is revealed, since not all need see what is opened.
+async fn shown<S: Computes>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
+    match S::CHECKED {
+        true => Ok((*s.open(ctx, x).await?).clone()),
+        false => Ok((*s.reveal(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
+    }
+}
+
+/// The same of bits.
+async fn shown_bits<S: Computes>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
+    match S::CHECKED {
+        true => Ok((*s.open_bits(ctx, x).await?).clone()),
+        false => Ok((*s.reveal_bits(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
     }
 }
 

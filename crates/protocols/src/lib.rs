@@ -5,6 +5,7 @@
 use quorate_aby::Aby;
 use quorate_engine::Result;
 use quorate_gadgets::{Descriptor, Family};
+use quorate_pika::Pika;
 use quorate_rss::Rss;
 use quorate_spdz2k::Spdz2k;
 
@@ -17,6 +18,8 @@ pub enum Protocol {
     Aby,
     /// Additive sharing with tags: any number of parties, malicious, all but one.
     Spdz2k,
+    /// Additive sharing between 2 parties, on what a third one deals: semi-honest.
+    Pika,
 }
 
 /// What is done alike for every family.
@@ -47,7 +50,7 @@ macro_rules! said_by_families {
 
 impl Protocol {
     /// All of them, the one first that holds where none is named.
-    pub const ALL: &[Protocol] = &[Protocol::Rss, Protocol::Aby, Protocol::Spdz2k];
+    pub const ALL: &[Protocol] = &[Protocol::Rss, Protocol::Aby, Protocol::Spdz2k, Protocol::Pika];
 
     /// Does something for its family.
     pub fn visit<V: Visit>(self, visit: V) -> V::Out {
@@ -55,6 +58,7 @@ impl Protocol {
             Protocol::Rss => visit.family::<Rss>(),
             Protocol::Aby => visit.family::<Aby>(),
             Protocol::Spdz2k => visit.family::<Spdz2k>(),
+            Protocol::Pika => visit.family::<Pika>(),
         }
     }
 

@@ -4,7 +4,9 @@
 use quorate_engine::Linear;
 use quorate_ring::{Ring, Vector};
 
-use super::{Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, signed};
+use super::{
+    Tested, agreed, all, all_pairs, mask, noise, open, open_bits, share, share_bits, shown, shown_bits, signed,
+};
 use crate::extremum::{Best, arg_extremum, extremum};
 use crate::trunc_paper::{trunc_p, trunc_p1, trunc_p2};
 use crate::{Sign, Width, adder, compare};
@@ -23,7 +25,7 @@ pub fn bits_of_all_elements<S: Tested>(cases: &[(usize, u32)]) {
                 Ok((
                     open_bits(s, ctx, &sign).await?,
                     open_bits(s, ctx, &s.eqz(ctx, &x).await?).await?,
-                    s.open_bits(ctx, &bits).await?.to_vector(ring).to_u64s(),
+                    shown_bits(s, ctx, &bits).await?.to_vector(ring).to_u64s(),
                     open(s, ctx, &back).await?,
                 ))
             });
@@ -116,7 +118,7 @@ pub fn sums_of_bits_with_all_carries<S: Tested>(cases: &[(usize, u32)]) {
                     for carry in &sum.carries {
                         carries.push(open_bits(s, ctx, carry).await?);
                     }
-                    Ok((s.open_bits(ctx, &sum.bits).await?.to_vector(ring).to_u64s(), carries))
+                    Ok((shown_bits(s, ctx, &sum.bits).await?.to_vector(ring).to_u64s(), carries))
                 });
                 assert_eq!(carries.len(), wanted.len());
                 for (i, (&x, &y)) in x.iter().zip(&y).enumerate() {
@@ -141,7 +143,7 @@ pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32
                 let x = share(s, ctx, ring, &values).await?;
                 let mut got = Vec::new();
                 for shift in 0..=k + 1 {
-                    got.push(s.open(ctx, &s.trunc_exact(ctx, &x, shift).await?).await?.to_i64s());
+                    got.push(shown(s, ctx, &s.trunc_exact(ctx, &x, shift).await?).await?.to_i64s());
                 }
                 Ok(got)
             });
@@ -173,7 +175,7 @@ pub fn cheaper_truncation_of_all_values<S: Tested>(cases: &[(usize, u32)]) {
                 ];
                 let mut got = Vec::new();
                 for form in &forms {
-                    got.push(s.open(ctx, form).await?.to_u64s());
+                    got.push(shown(s, ctx, form).await?.to_u64s());
                 }
                 Ok(got)
             });
@@ -212,7 +214,7 @@ pub fn rings_wider_than_a_word<S: Tested>(parties: &[usize]) {
                 let scaled = s.linear(&x, &Linear::Shl(wide - 64));
                 let mut got = Vec::new();
                 for shift in shifts {
-                    got.push(s.open(ctx, &s.trunc_exact(ctx, &scaled, shift).await?).await?.to_i128s());
+                    got.push(shown(s, ctx, &s.trunc_exact(ctx, &scaled, shift).await?).await?.to_i128s());
                 }
                 Ok(got)
             });
@@ -265,7 +267,7 @@ pub fn extrema_of_all_columns_with_ties<S: Tested>(cases: &[(usize, u32, u32)]) 
             for best in [Best::Largest, Best::Smallest] {
                 let value = extremum(s, ctx, &x, rows as usize, best, Width::Full).await?;
                 let place = arg_extremum(s, ctx, &x, rows as usize, best, Width::Full, index_ring).await?;
-                got.push((s.open(ctx, &value).await?.to_i64s(), open(s, ctx, &place).await?));
+                got.push((shown(s, ctx, &value).await?.to_i64s(), open(s, ctx, &place).await?));
             }
             Ok(got)
         });
@@ -290,14 +292,14 @@ pub fn every_length<S: Tested>(cases: &[(usize, &[usize])]) {
             let (product, less, equal, bits, shifted, chosen) = agreed::<S, _>(n, async |s, ctx| {
                 let (a, b) = (share(s, ctx, ring, &x).await?, share(s, ctx, ring, &y).await?);
                 let less = s.lt(ctx, &a, &b, Width::Full).await?;
-                let bits = s.open_bits(ctx, &s.bit_decompose(ctx, &a).await?).await?;
+                let bits = shown_bits(s, ctx, &s.bit_decompose(ctx, &a).await?).await?;
                 Ok((
                     open(s, ctx, &s.mul(ctx, &a, &b).await?).await?,
                     open_bits(s, ctx, &less).await?,
                     open_bits(s, ctx, &s.eqz(ctx, &s.sub(&a, &b)).await?).await?,
                     bits.to_vector(ring).to_u64s(),
-                    s.open(ctx, &s.trunc_exact(ctx, &a, 4).await?).await?.to_i64s(),
-                    s.open(ctx, &s.mux(ctx, &less, &a, &b).await?).await?.to_i64s(),
+                    shown(s, ctx, &s.trunc_exact(ctx, &a, 4).await?).await?.to_i64s(),
+                    shown(s, ctx, &s.mux(ctx, &less, &a, &b).await?).await?.to_i64s(),
                 ))
             });
             assert_eq!((product.len(), less.len(), shifted.len()), (len, len, len));

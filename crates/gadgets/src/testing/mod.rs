@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Form, Party, Phase, Result, Sharing};
+use quorate_engine::{Checked, Costs, Ctx, Error, Form, Party, Phase, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::extremum::{Best, extremum};
@@ -99,14 +99,32 @@ pub async fn share_bits<S: Sharing>(s: &S, ctx: &Ctx, rows: usize, lanes: usize,
     Ok(sum.unwrap())
 }
 
-/// The elements, opened to all.
-pub async fn open<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
-    Ok(s.open(ctx, x).await?.to_u64s())
+const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
+
+/// What every party sees of a value: where nothing is checked it is revealed, since not all need see what is opened.
+pub async fn shown<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
+    match S::CHECKED {
+        true => Ok((*s.open(ctx, x).await?).clone()),
+        false => Ok((*s.reveal(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
+    }
 }
 
-/// The bits, opened to all.
+/// The same of bits.
+pub async fn shown_bits<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
+    match S::CHECKED {
+        true => Ok((*s.open_bits(ctx, x).await?).clone()),
+        false => Ok((*s.reveal_bits(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
+    }
+}
+
+/// The elements, for all to see.
+pub async fn open<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
+    Ok(shown(s, ctx, x).await?.to_u64s())
+}
+
+/// The bits, for all to see.
 pub async fn open_bits<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Vec<bool>> {
-    Ok(s.open_bits(ctx, x).await?.to_bools())
+    Ok(shown_bits(s, ctx, x).await?.to_bools())
 }
 
 /// 2^k - 1.
@@ -154,11 +172,11 @@ pub fn everything_equals_integers<S: Tested>(n: usize, k: u32, shift: u32, pairs
         ];
         let mut opened = Vec::new();
         for number in &numbers {
-            opened.push(s.open(ctx, number).await?.to_i128s());
+            opened.push(shown(s, ctx, number).await?.to_i128s());
         }
         let equal = s.eqz(ctx, &s.sub(&a, &b)).await?;
         let bits = s.bit_decompose(ctx, &a).await?;
-        let bits = s.open_bits(ctx, &bits).await?.to_vector(ring).to_u64s();
+        let bits = shown_bits(s, ctx, &bits).await?.to_vector(ring).to_u64s();
         Ok((opened, open_bits(s, ctx, &less).await?, open_bits(s, ctx, &equal).await?, bits))
     });
     let plain = |values: &[u64]| values.iter().map(|&v| wrapped(k, v.into())).collect::<Vec<_>>();

@@ -4,7 +4,7 @@
 use quorate_engine::{Ctx, Form, Result, Sharing};
 use quorate_ring::{Ring, Vector};
 
-use super::{Tested, agreed, noise, open_bits};
+use super::{Tested, agreed, noise, open_bits, shown};
 use crate::extremum::{Best, arg_extremum, extremum};
 use crate::floor_div::{Range, floor_div};
 use crate::int_div::{Known, remainder};
@@ -54,7 +54,7 @@ pub async fn share_wide<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[i128
 }
 
 async fn open<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<i128>> {
-    Ok(s.open(ctx, x).await?.to_i128s())
+    Ok(shown(s, ctx, x).await?.to_i128s())
 }
 
 fn floored(x: i128, d: i128) -> i128 {
@@ -198,7 +198,7 @@ pub fn conversions<S: Tested>(n: usize) {
             let signed = s.convert(ctx, &a, Ring::of(to), Sign::Signed).await?;
             let unsigned = s.convert(ctx, &a, Ring::of(to), Sign::Unsigned).await?;
             let back = s.convert(ctx, &unsigned, Ring::of(from), Sign::Signed).await?;
-            Ok((open(s, ctx, &signed).await?, s.open(ctx, &unsigned).await?.to_u128s(), open(s, ctx, &back).await?))
+            Ok((open(s, ctx, &signed).await?, shown(s, ctx, &unsigned).await?.to_u128s(), open(s, ctx, &back).await?))
         });
         for (i, &x) in x.iter().enumerate() {
             let wanted = (x, x as u128 & Ring::of(from).mask(), x);

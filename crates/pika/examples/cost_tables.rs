@@ -1,0 +1,67 @@
+//! Prints the cost tables of `docs/protocols/pika.md` as Markdown, from the formulas that the tests hold.
+//!
+//! `cargo run -p quorate-pika --example cost_tables`, between the marks `costs:begin` and `costs:end`.
+
+use std::fmt::Write;
+
+use quorate_pika::cost::{self, Bill};
+
+/// Enough elements that whole bytes do not show.
+const LEN: usize = 1 << 20;
+
+/// At most two digits after the point.
+fn digits(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Bytes for one element.
+fn each(bytes: u64) -> String {
+    digits(bytes as f64 / LEN as f64)
+}
+
+fn rows(k: u32) -> Vec<(&'static str, Bill)> {
+    vec![
+        ("input by party 0 or 1", cost::input(0, k, LEN)),
+        ("input by party 2", cost::input(2, k, LEN)),
+        ("open, to compute on", cost::open(k, LEN)),
+        ("reveal to all", cost::reveal(None, k, LEN)),
+        ("reveal to party 2", cost::reveal(Some(2), k, LEN)),
+        ("multiply", cost::mul(k, LEN)),
+        ("a pair of a sum of 1024 products", cost::dot(k, (LEN / 1024, 1024, 1))),
+        ("AND", cost::and(1, LEN)),
+        ("random bit", cost::random_bits(k, LEN)),
+        ("top bit, or `<` where an interval proves the difference", cost::msb(k, LEN)),
+        ("`<` over the full signed range", cost::lt_full(k, LEN)),
+        ("`== 0`", cost::eqz(k, LEN)),
+        ("bit decomposition", cost::bit_decompose(k, LEN)),
+        ("bit to element", cost::bit_to_ring(k, LEN)),
+        ("bit times element, `where`", cost::mask(k, LEN)),
+        ("exact truncation by k/2", cost::trunc_exact(k, k / 2, LEN)),
+        ("probabilistic truncation by k/4", cost::trunc_prob(k, k / 4, LEN)),
+        ("conversion from k/2 bits", cost::convert(k / 2, k, LEN)),
+        ("shuffle, per element", cost::shuffle(LEN, &[(k, 1)])),
+    ]
+}
+
+/// All tables.
+pub fn tables() -> String {
+    let mut out = String::from("Bytes that a party sends for one element of many.\n");
+    for k in [32, 64] {
+        writeln!(out, "\n### k = {k}\n").expect("a string takes text");
+        out.push_str("| operation | rounds online | offline: party 2 | online: party 0 | party 1 | party 2 |\n");
+        out.push_str("|---|---|---|---|---|---|\n");
+        for (name, bill) in rows(k) {
+            let (dealt, online) = (each(bill.offline().bytes[2]), bill.online);
+            let [zero, one, two] = online.bytes.map(each);
+            let rounds = online.rounds.into_iter().max().unwrap_or(0);
+            writeln!(out, "| {name} | {rounds} | {dealt} | {zero} | {one} | {two} |").expect("a string takes text");
+        }
+    }
+    out
+}
+
+#[allow(dead_code)] // the test of the documentation has its own
+fn main() {
+    print!("{}", tables());
+}

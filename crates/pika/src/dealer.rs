@@ -1,0 +1,260 @@
+//! What party 2 deals.
+//!
+//! **Source**: ours; that a dealer and a party draw a share from a seed of theirs is Boyle, Gilboa, Ishai, Nof 2019
+//! (section 2). **Model**: semi-honest, 1 of 3; party 2 knows all that it deals, and nothing that it is used on.
+//!
+//! A correlation has parts that are uniform (a and b of a triple) and parts that follow from these (a b). Of the first
+//! parties 0 and 1 draw their shares, each from its seed with party 2; of the second party 0 does, and party 2, who can
+//! draw all of that, sends party 1 what is left. Each part that follows is one message; party 0 hears nothing. Of a
+//! permutation all is drawn but the mover's part of the moved mask, which is sent.
+//!
+//! | correlation | bits sent for one |
+//! |---|---|
+//! | triple, sum of products, matrix triple | k for each element of the result |
+//! | bit triple | 1 |
+//! | random bit mod 2^k | k |
+//! | edaBit; with a cut | k; 2 k |
+//! | comparison mask with p products | k + p |
+//! | truncation mask by m | k + m + 1 |
+//! | edaBit of k bits mod 2^k' | k' |
+//! | selection | 2 k |
+//! | permutation | an element for each element |
+
+use quorate_engine::{Ctx, Form, Result, Stocks, Stream};
+use quorate_ring::{Bits, Ring, Vector};
+use zeroize::Zeroizing;
+
+use crate::pass::Way;
+use crate::setup::{DEALER, Pika};
+use crate::share::{Share, blank};
+use crate::shuffle::moved_rows;
+use crate::stock::{Kind, Material};
+
+type A = Share<Vector>;
+type B = Share<Bits>;
+
+/// Who is sent what follows; the other one draws it.
+const RECEIVER: usize = 1;
+
+/// Values of parts: vectors, and matrices of bits.
+struct Parts {
+    vectors: Vec<A>,
+    bits: Vec<B>,
+}
+
+impl Kind {
+    /// How many of its vectors, and of its matrices of bits, are uniform: the first ones. The others follow.
+    fn uniform(&self) -> (usize, usize) {
+        match self {
+            Kind::Triple { .. } | Kind::DotTriple { .. } | Kind::MatrixTriple { .. } => (2, 0),
+            Kind::BitTriple => (0, 2),
+            Kind::DaBit { .. } => (0, 1),
+            Kind::Selection { .. } => (1, 1),
+            Kind::EdaBit { .. }
+            | Kind::ComparisonMask { .. }
+            | Kind::TruncMask { .. }
+            | Kind::WideEdaBit { .. }
+            | Kind::Permutation { .. } => (1, 0),
+        }
+    }
+
+    /// Draws the uniform parts of `len` correlations, or all of them.
+    fn draw(&self, coins: &mut Stream, len: usize, all: bool) -> Parts {
+        let layout = self.layout(0);
+        let (vectors, bits) = if all { (layout.vectors.len(), layout.bits.len()) } else { self.uniform() };
+        Parts {
+            vectors: layout.vectors[..vectors].iter().map(|(ring, n)| Share(coins.draw((*ring, n * len)))).collect(),
+            bits: layout.bits[..bits].iter().map(|&rows| Share(coins.draw((rows, len)))).collect(),
+        }
+    }
+
+    /// What follows from both parties' shares of the uniform parts.
+    fn follow(&self, first: &Parts, second: &Parts, len: usize) -> Parts {
+        let value = |i: usize| first.vectors[i].zip(&second.vectors[i], Vector::add_assign);
+        let row = |i: usize| first.bits[i].zip(&second.bits[i], Bits::xor_assign);
+        let vectors = |vectors: Vec<A>| Parts { vectors, bits: vec![] };
+        match *self {
+            Kind::Triple { .. } => vectors(vec![product(value(0), &value(1))]),
+            Kind::DotTriple { axis, inner, .. } => {
+                let form = Form::Dot { outer: len, axis, inner };
+                vectors(vec![combined(form, &value(0), &value(1), inner * len)])
+            }
+            Kind::MatrixTriple { m, k, n, .. } => {
+                let (a, b) = (value(0), value(1));
+                let one = |i: usize| {
+                    let [a, b] =
+                        [(&a, m * k), (&b, k * n)].map(|(x, each)| x.map(|x| x.slice(i * each..(i + 1) * each)));
+                    Share(Vector::matmul(&a, &b, (m, k, n)))
+                };
+                let all: Vec<A> = (0..len).map(one).collect();
+                vectors(vec![match all.len() {
+                    0 => a.map(|a| a.slice(0..0)),
+                    _ => Share(Vector::concat(&all.iter().map(|one| &**one).collect::<Vec<_>>())),
+                }])
+            }
+            Kind::BitTriple => {
+                let mut both = row(0);
+                both.and_assign(&row(1));
+                Parts { vectors: vec![], bits: vec![both] }
+            }
+            Kind::DaBit { bits } => vectors(vec![row(0).map(|bit| bit.to_vector(Ring::of(bits)))]),
+            Kind::Selection { bits } => {
+                let bit = row(0).map(|bit| bit.to_vector(Ring::of(bits)));
+                let chosen = product(value(0), &bit);
+                vectors(vec![bit, chosen])
+            }
+            Kind::EdaBit { bits, cut } => {
+                let r = value(0);
+                let shifted = (cut > 0).then(|| shifted(r.clone(), cut));
+                Parts { vectors: shifted.into_iter().collect(), bits: vec![r.map(|r| r.to_bits(0..bits))] }
+            }
+            Kind::ComparisonMask { bits, pairs } => {
+                let rows = value(0).map(|r| r.to_bits(0..bits));
+                let of_pairs = |upper: usize| (0..pairs).map(|i| 2 * i as u32 + upper as u32).collect::<Vec<_>>();
+                let [mut both, upper] = [0, 1].map(|upper| rows.map(|rows| rows.gather_rows(&of_pairs(upper))));
+                both.and_assign(&upper);
+                Parts { vectors: vec![], bits: vec![rows, both] }
+            }
+            Kind::TruncMask { bits, cut } => {
+                let r = value(0);
+                let low = shifted(r.map(|r| r.convert(Ring::of(bits - 1))), cut).map(|low| low.convert(Ring::of(bits)));
+                vectors(vec![low, r.map(|r| r.to_bits(bits - 1..bits).to_vector(Ring::of(cut + 1)))])
+            }
+            Kind::WideEdaBit { bits, wide } => {
+                let long = |part: &Parts| part.vectors[0].map(|r| r.convert(Ring::of(bits + 1)));
+                let sum = long(first).zip(&long(second), Vector::add_assign);
+                let carry = sum.map(|sum| sum.to_bits(bits..bits + 1).to_vector(Ring::of(wide - bits)));
+                Parts { vectors: vec![carry], bits: vec![sum.map(|sum| sum.to_bits(0..bits))] }
+            }
+            // Dealt another way.
+            Kind::Permutation { .. } => vectors(vec![]),
+        }
+    }
+}
+
+fn product(mut a: A, b: &A) -> A {
+    a.mul_assign(b);
+    a
+}
+
+fn combined(form: Form, a: &A, b: &A, len: usize) -> A {
+    let mut sum = Share(blank::<Vector>(a.is_shape(), (a.ring(), len)));
+    form.accumulate(&mut sum, a, b);
+    sum
+}
+
+/// floor(x / 2^d), of the reduced element.
+fn shifted(mut x: A, d: u32) -> A {
+    x.reduce();
+    x.shr_logical(d);
+    x
+}
+
+impl Pika {
+    /// Deals `len` correlations, or receives this party's part of them.
+    pub(crate) async fn deal(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        if let Kind::Permutation { rows, columns, mover } = kind {
+            let mut dealt = Vec::new();
+            for _ in 0..len {
+                dealt.push(self.deal_permutation(ctx, *rows, columns, *mover).await?);
+            }
+            return Ok(one_after_the_other(dealt));
+        }
+        let coins = ctx.randomness();
+        let draw = |peer: usize, all: bool| kind.draw(&mut coins.stream(self.coins_with(peer)), len, all);
+        let Parts { mut vectors, mut bits } = match self.me {
+            DEALER => {
+                let (first, second) = (draw(0, true), draw(RECEIVER, false));
+                let mut sent = kind.follow(&first, &second, len);
+                let (vectors, bits) = kind.uniform();
+                sent.vectors.iter_mut().zip(&first.vectors[vectors..]).for_each(|(x, drawn)| x.sub_assign(drawn));
+                sent.bits.iter_mut().zip(&first.bits[bits..]).for_each(|(x, drawn)| x.xor_assign(drawn));
+                sent
+            }
+            me => draw(DEALER, me != RECEIVER),
+        };
+        let layout = kind.layout(RECEIVER);
+        let (drawn_vectors, drawn_bits) = kind.uniform();
+        let way: Way = (DEALER, RECEIVER);
+        for (i, &(ring, count)) in layout.vectors.iter().enumerate().skip(drawn_vectors) {
+            let place = match self.deals() {
+                true => std::mem::replace(&mut vectors[i - drawn_vectors], Share::shape((ring, count * len))),
+                false => Share::shape((ring, count * len)),
+            };
+            vectors.extend(self.pass_long(ctx, way, &place).await?);
+        }
+        for (i, &rows) in layout.bits.iter().enumerate().skip(drawn_bits) {
+            let place = match self.deals() {
+                true => std::mem::replace(&mut bits[i - drawn_bits], Share::shape((rows, len))),
+                false => Share::shape((rows, len)),
+            };
+            bits.extend(self.pass(ctx, way, &*place).await?);
+        }
+        match self.deals() {
+            true => Ok(self.shape_of(kind, len)),
+            false => Ok(Material { vectors, bits }),
+        }
+    }
+
+    /// All that party 2 keeps.
+    fn shape_of(&self, kind: &Kind, len: usize) -> Material {
+        self.blank_material(true, &self.layout(kind), len)
+    }
+
+    /// A permutation pi of the mover's, a and b of the other one's, and D = pi(a) - b for the mover.
+    async fn deal_permutation(
+        &self,
+        ctx: &Ctx,
+        rows: usize,
+        columns: &[(u32, usize)],
+        mover: usize,
+    ) -> Result<Material> {
+        let columns: Vec<(Ring, usize)> = columns.iter().map(|&(bits, width)| (Ring::of(bits), width)).collect();
+        let coins = ctx.randomness();
+        let order = |peer: usize| match ctx.is_dry() {
+            true => Zeroizing::default(),
+            false => coins.stream(self.coins_with(peer)).permutation(rows),
+        };
+        let masks = |peer: usize| -> [Vec<A>; 2] {
+            let mut drawn = coins.stream(self.coins_with(peer));
+            let draw = |_: usize| columns.iter().map(|&(ring, n)| Share(drawn.draw((ring, rows * n)))).collect();
+            [0, 1].map(draw)
+        };
+        let mut moved: Vec<A> = columns.iter().map(|&(ring, width)| Share::shape((ring, rows * width))).collect();
+        let mut kept = Vec::new();
+        if self.deals() {
+            let (order, [a, b]) = (order(mover), masks(1 - mover));
+            moved = a.iter().zip(&columns).map(|(a, (_, width))| moved_rows(a, &order, *width)).collect();
+            moved.iter_mut().zip(&b).for_each(|(moved, b)| moved.sub_assign(b));
+        } else if self.me == mover {
+            let order = order(DEALER);
+            let words = Zeroizing::new(order.iter().map(|&row| row.into()).collect::<Vec<u64>>());
+            kept.push(match ctx.is_dry() {
+                true => Share::shape((Ring::of(32), rows)),
+                false => Share(Vector::from_u64s(Ring::of(32), &words)),
+            });
+        } else {
+            kept.extend(masks(DEALER).into_iter().flatten());
+        }
+        for part in &moved {
+            kept.extend(self.pass_long(ctx, (DEALER, mover), part).await?);
+        }
+        match self.deals() {
+            true => {
+                let columns = columns.iter().map(|(ring, width)| (ring.bits(), *width)).collect();
+                Ok(self.shape_of(&Kind::Permutation { rows, columns, mover }, 1))
+            }
+            false => Ok(Material { vectors: kept, bits: vec![] }),
+        }
+    }
+}
+
+/// Several correlations of one kind.
+fn one_after_the_other(mut dealt: Vec<Material>) -> Material {
+    if dealt.len() == 1 {
+        return dealt.remove(0);
+    }
+    let count = dealt.first().map_or(0, |first| first.vectors.len());
+    let joined = |i: usize| Share(Vector::concat(&dealt.iter().map(|one| &*one.vectors[i]).collect::<Vec<_>>()));
+    Material { vectors: (0..count).map(joined).collect(), bits: vec![] }
+}

@@ -1,0 +1,72 @@
+//! What users read of `pika`, and what sessions need of it.
+
+use quorate_crypto::Seed;
+use quorate_engine::{Ctx, Demand, Result, Stocks};
+use quorate_gadgets::here::Local;
+use quorate_gadgets::{Choices, Descriptor, Family, Parties};
+
+use crate::setup::Pika;
+use crate::stock::Kind;
+
+/// Compiled here, as [`quorate_gadgets::here`] says.
+fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>) -> Local<'a, Pika> {
+    Box::pin(async move {
+        match coins {
+            Some(own) => Pika::setup_from(ctx, own).await,
+            None => Pika::setup(ctx).await,
+        }
+    })
+}
+
+fn prepared<'a>(s: &'a Pika, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()> {
+    Box::pin(s.make_all(ctx, demand))
+}
+
+impl Family for Pika {
+    const DESCRIPTOR: Descriptor = Descriptor {
+        name: "pika",
+        about: "3 parties, semi-honest: two hold the data, the third one deals",
+        parties: Parties { usual: &[3], or_more: false, takes: "3" },
+        sharings: &["A", "B"],
+        options: &[],
+        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "chain"],
+        most_elements: 1_000_000,
+    };
+
+    fn security(_: usize, _: &Choices) -> String {
+        "semi-honest: 1 party of 3 may try to learn more than the results from what it sees, but all follow the \
+         protocol; party 2 deals correlations, and sees nothing of the data of parties 0 and 1 unless one of them \
+         tells it what it holds; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
+            .into()
+    }
+
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, _: &Choices) -> Result<Self> {
+        set_up(ctx, coins).await
+    }
+
+    fn dry(parties: usize, me: usize, _: &Choices) -> Result<Self> {
+        Pika::dry(parties, me)
+    }
+
+    async fn prepare<T>(
+        &self,
+        ctx: &Ctx,
+        demand: Demand<Kind>,
+        _: impl AsyncFnOnce(&Ctx) -> Result<T>,
+    ) -> Result<Option<T>> {
+        prepared(self, ctx, demand).await.map(|()| None)
+    }
+
+    fn shares(&self) -> u64 {
+        1
+    }
+
+    fn work_shares(&self) -> u64 {
+        4
+    }
+
+    /// The larger of parties 0's and 1's, so that all decide alike by it.
+    fn stock_bytes(&self, kind: &Kind, len: usize) -> u64 {
+        (0..2).map(|me| kind.layout(me).bytes(len)).fold(0, u64::max)
+    }
+}

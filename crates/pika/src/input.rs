@@ -1,0 +1,204 @@
+//! Input, Open, Reveal.
+//!
+//! **Source**: additive sharing between two parties; **ours**: what is drawn from seeds of pairs, and the fresh shares
+//! for party 2. **Model**: semi-honest, 1 of 3.
+//!
+//! | protocol | rounds | sent |
+//! |---|---|---|
+//! | input of party 0 or 1 | 0 | 0: the share of the other one is drawn from the seed of both |
+//! | input of party 2 | 1 for party 1 | 1 element to party 1; party 0's share is drawn from its seed with party 2 |
+//! | open, to compute on | 1 for parties 0 and 1 | 1 element by each of them; party 2 gets a shape |
+//! | reveal to all | 1 | 2 elements by each of parties 0 and 1 |
+//! | reveal to party 0 or 1 | 1 for it | 1 element by the other one of them |
+//! | reveal to party 2 | 1 for it | 1 element by each of parties 0 and 1 |
+//!
+//! Party 2 knows all correlations, and with them what shares of results are made of: it may see neither what is opened
+//! nor a share that was not made anew. So parties 0 and 1 send it x_0 + r and x_1 - r, r from the seed that they alone
+//! know: these are uniform summands of x.
+
+use std::ops::Range;
+
+use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_ring::{Bits, Module, Vector};
+
+use crate::setup::{DEALER, Pika};
+use crate::share::{Share, blank};
+
+/// The owner exists, and it alone gives a value, of the shape on which all agree.
+fn check_owner<M: Module>(ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<()> {
+    check_party(ctx, owner)?;
+    match value {
+        _ if ctx.is_dry() => Ok(()),
+        None if owner == ctx.me() => Err(Misuse::Other { what: "an input without its owner's value" }.into()),
+        Some(value) if value.shape_of() != shape => {
+            Err(Misuse::Other { what: "an input of another shape than was agreed" }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn check_party(ctx: &Ctx, party: usize) -> Result<()> {
+    let parties = ctx.parties();
+    if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
+}
+
+/// Whose share of a value, beside the owner's, is drawn: party 0's, or party 1's of party 0's own.
+fn drawn_by(owner: usize) -> usize {
+    if owner == 0 { 1 } else { 0 }
+}
+
+impl Pika {
+    /// A vector of the owner's; `value` is `Some` exactly at the owner (ignored in a dry run).
+    pub(crate) async fn share_input(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: <Vector as Module>::Shape,
+        value: Option<&Vector>,
+    ) -> Result<Share<Vector>> {
+        let own = self.split_input(ctx, owner, shape, value)?;
+        match owner {
+            DEALER => Ok(self.own_or(self.pass_long(ctx, (DEALER, 1), &own).await?, own)),
+            _ => Ok(own),
+        }
+    }
+
+    /// Bits of the owner's.
+    pub(crate) async fn share_input_bits(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: <Bits as Module>::Shape,
+        value: Option<&Bits>,
+    ) -> Result<Share<Bits>> {
+        let own = self.split_input(ctx, owner, shape, value)?;
+        match owner {
+            DEALER => Ok(self.own_or(self.pass(ctx, (DEALER, 1), &*own).await?, own)),
+            _ => Ok(own),
+        }
+    }
+
+    /// What was passed, or else what there was; party 2 keeps nothing of what it sent.
+    fn own_or<M: Module>(&self, passed: Option<Share<M>>, own: Share<M>) -> Share<M> {
+        match passed {
+            Some(passed) => passed,
+            None if self.deals() => Share::shape(own.shape_of()),
+            None => own,
+        }
+    }
+
+    /// What a party has of an input before it is passed: the owner what is left of the value, one party what is drawn,
+    /// the third one a shape.
+    fn split_input<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, value: Option<&M>) -> Result<Share<M>> {
+        check_owner(ctx, owner, shape, value)?;
+        let (coins, other) = (ctx.randomness(), drawn_by(owner));
+        let drawn = |peer: usize| Share::<M>(coins.stream(self.coins_with(peer)).draw(shape));
+        if self.me == other {
+            return Ok(drawn(owner));
+        }
+        if self.me != owner {
+            return Ok(Share::shape(shape));
+        }
+        let drawn = drawn(other);
+        let Some(value) = value.filter(|_| !ctx.is_dry()) else { return Ok(drawn) };
+        let mut rest = Share(value.clone());
+        rest.sub_assign(&drawn);
+        Ok(rest)
+    }
+
+    /// Opens to parties 0 and 1, to compute on; party 2 gets a shape.
+    pub(crate) async fn open_share<M: Module>(&self, ctx: &Ctx, x: &Share<M>) -> Result<M> {
+        let shape = x.shape_of();
+        if self.deals() {
+            return Ok(M::phantom(shape));
+        }
+        let received = ctx.exchange::<M>(&[(self.peer(), &**x)], &[(self.peer(), shape)]).await?.pop();
+        let mut value = received.ok_or(NOT_OPENED)?;
+        value.add_assign(x);
+        value.reduce();
+        Ok(value)
+    }
+
+    /// [`Pika::open_share`] over Z_2^k, as a stream of chunks where the vector is long.
+    pub(crate) async fn open_long(&self, ctx: &Ctx, x: &Share<Vector>) -> Result<Vector> {
+        if chunks(x).count() <= 1 {
+            return self.open_share(ctx, x).await;
+        }
+        let work = async |ctx: Ctx, part: Share<Vector>| self.open_share(&ctx, &part).await.map(Some);
+        in_chunks(ctx, x, true, work).await?.ok_or(NOT_OPENED)
+    }
+
+    /// A result for all, or for one party; the others get `None`.
+    pub(crate) async fn reveal_share<M: Module>(
+        &self,
+        ctx: &Ctx,
+        x: &Share<M>,
+        to: Option<usize>,
+    ) -> Result<Option<M>> {
+        let learns = |party: usize| to.is_none_or(|to| to == party);
+        let (coins, shape) = (ctx.randomness(), x.shape_of());
+        if self.deals() {
+            return if learns(DEALER) { self.add_shares(ctx, shape).await.map(Some) } else { Ok(None) };
+        }
+        let mut own = x.clone();
+        if learns(DEALER) {
+            let fresh = Share::<M>(coins.stream(self.coins_with(self.peer())).draw(shape));
+            if self.me == 0 { own.add_assign(&fresh) } else { own.sub_assign(&fresh) }
+        }
+        let received = match to {
+            None => {
+                let outgoing = [(self.peer(), &*own), (DEALER, &*own)];
+                ctx.exchange::<M>(&outgoing, &[(self.peer(), shape)]).await?.pop()
+            }
+            Some(to) if to == self.me => Some(ctx.receive(self.peer(), shape).await?),
+            Some(to) => ctx.send(to, &*own).await.map(|()| None)?,
+        };
+        Ok(received.map(|mut value: M| {
+            value.add_assign(&own);
+            value.reduce();
+            value
+        }))
+    }
+
+    /// Party 2 adds up fresh shares.
+    async fn add_shares<M: Module>(&self, ctx: &Ctx, shape: M::Shape) -> Result<M> {
+        let mut value: M = ctx.receive(0, shape).await?;
+        value.add_assign(&*Share(ctx.receive::<M>(1, shape).await?));
+        value.reduce();
+        Ok(value)
+    }
+
+    /// [`Pika::reveal_share`] over Z_2^k, as a stream of chunks where the vector is long.
+    pub(crate) async fn reveal_long(&self, ctx: &Ctx, x: &Share<Vector>, to: Option<usize>) -> Result<Option<Vector>> {
+        if chunks(x).count() <= 1 {
+            return self.reveal_share(ctx, x, to).await;
+        }
+        let work = async |ctx: Ctx, part: Share<Vector>| self.reveal_share(&ctx, &part, to).await;
+        in_chunks(ctx, x, to.is_none_or(|to| to == self.me), work).await
+    }
+}
+
+fn chunks(x: &Share<Vector>) -> Chunks {
+    let (ring, len) = x.shape_of();
+    Chunks::of_bytes(len, 2 * ring.carrier().bytes())
+}
+
+/// Opens chunk by chunk. All parties do, also one that only gets shapes or nothing: lanes are alike.
+async fn in_chunks(
+    ctx: &Ctx,
+    x: &Share<Vector>,
+    learns: bool,
+    open: impl AsyncFn(Ctx, Share<Vector>) -> Result<Option<Vector>>,
+) -> Result<Option<Vector>> {
+    let mut value: Option<Vector> = learns.then(|| blank(ctx.is_dry(), x.shape_of()));
+    let work = async |ctx: Ctx, range: Range<usize>| open(ctx, x.map(|x| x.slice(range))).await;
+    ctx.stream(chunks(x), work, |range, part: Option<Vector>| {
+        if let (Some(value), Some(part)) = (&mut value, part) {
+            value.write_at(range.start, &part);
+        }
+    })
+    .await?;
+    Ok(value)
+}
+
+const NOT_OPENED: quorate_engine::Error = quorate_engine::Error::Bug { what: "an opening to both gave nothing" };

@@ -1,0 +1,44 @@
+//! Three parties, semi-honest, of whom one deals: additive sharing over Z_2^k and xor sharing of bits between party 0
+//! and party 1, on correlations that party 2 makes.
+//!
+//! **Source**: the model of Pika (Wagh 2022): two parties hold the data, a third one deals. Products are those of
+//! Beaver 1991, inputs of a dealer as in SecureNN (Wagh, Gupta, Chandran 2019). **Model**: one of three parties may try
+//! to learn more than the results; all follow the protocol. The dealer follows it, too: what it deals is right. It sees
+//! nothing of the data but its own inputs and the results that are revealed to it. Any two parties together know all
+//! that the third one put in.
+//!
+//! A value is x = x_0 + x_1 mod 2^k, a bit is b = b_0 xor b_1. Party 2 holds shapes: it runs the same program, which
+//! costs it nothing where it has nothing to do, and is idle online but for its own inputs and results.
+//!
+//! | protocol | file | rounds | sent for each element |
+//! |---|---|---|---|
+//! | input | `input` | 0; 1 by party 2 | 0; 1 element by party 2 |
+//! | open to parties 0 and 1 | `input` | 1 | 1 element by each of them |
+//! | reveal | `input` | 1 | 1 element to each who learns it, by each of the others of parties 0 and 1 |
+//! | product, sum of products, matrix product, AND | `mul` | 1 | 2 for each factor by each; dealt: 1 for each result |
+//! | bit times element | `select` | 1 | 1 element and 1 bit by each; dealt: 2 elements |
+//! | random bits, edaBits, masks | `masks` | 0 | dealt: see there |
+//! | shuffle | `shuffle` | 2 | 1 element by each; dealt: 2 elements |
+//!
+//! What is dealt comes from seeds that party 2 has in common with each of the others; only what follows from other
+//! values takes a message, to one of them (`dealer`). Comparisons, truncations and all else are those of
+//! [`quorate_gadgets`].
+#![forbid(unsafe_code)]
+
+mod backend;
+pub mod cost;
+mod dealer;
+mod family;
+mod input;
+mod masks;
+mod mul;
+mod pass;
+mod select;
+mod setup;
+mod share;
+mod shuffle;
+mod stock;
+
+pub use setup::Pika;
+pub use share::Share;
+pub use stock::Kind;

@@ -1,0 +1,105 @@
+//! Random bits, edaBits and masks: dealt, so that nothing is sent where they are used.
+//!
+//! **Source**: daBits (Rotaru, Wood 2019), edaBits (Escudero et al. 2020), from a dealer. **Model**: semi-honest, 1 of
+//! 3. **Notation**: r = r_0 + r_1, both summands from seeds; what is dealt beside it follows from r. Of an edaBit in a
+//! larger ring the dealt carry u of r_0 + r_1 makes r_0 + r_1 - 2^k u.
+
+use quorate_engine::{ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Sharing, Stocks, TruncMasks};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::setup::Pika;
+use crate::share::Share;
+use crate::stock::{Kind, MISSING, Material};
+
+type A = Share<Vector>;
+type B = Share<Bits>;
+
+fn pair((values, bits): (Vec<A>, Vec<B>)) -> Result<(A, B)> {
+    let [value] = <[A; 1]>::try_from(values).map_err(|_| MISSING)?;
+    let [bits] = <[B; 1]>::try_from(bits).map_err(|_| MISSING)?;
+    Ok((value, bits))
+}
+
+impl Pika {
+    /// Uniform bits over Z_2^k and over Z_2. Over Z_2 alone they are coins of parties 0 and 1, which nobody deals.
+    pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(A, B)> {
+        if ring.bits() > 1 {
+            let Material { vectors, bits } = self.draw(ctx, Kind::DaBit { bits: ring.bits() }, len).await?;
+            return pair((vectors, bits));
+        }
+        let coins = ctx.randomness();
+        let bit: B = match self.deals() {
+            true => Share::shape((1, len)),
+            false => Share(coins.stream(self.own_coins()).draw((1, len))),
+        };
+        Ok((bit.map(|bit| bit.to_vector(ring)), bit))
+    }
+
+    pub(crate) async fn draw_edabits(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        cut: Option<u32>,
+        len: usize,
+    ) -> Result<EdaBits<A, B>> {
+        if cut.is_some_and(|cut| cut == 0 || cut >= ring.bits()) {
+            return Err(
+                Misuse::Other { what: "an edaBit must be cut above its lowest and below its highest bit" }.into()
+            );
+        }
+        let kind = Kind::EdaBit { bits: ring.bits(), cut: cut.unwrap_or(0) };
+        let Material { mut vectors, bits } = self.draw(ctx, kind, len).await?;
+        let shifted = if cut.is_some() { vectors.pop() } else { None };
+        let (value, bits) = pair((vectors, bits))?;
+        Ok(EdaBits { value, shifted, bits })
+    }
+
+    pub(crate) async fn draw_comparison_masks(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        pairs: usize,
+        len: usize,
+    ) -> Result<ComparisonMasks<A, B>> {
+        if pairs == 0 {
+            let EdaBits { value, bits, .. } = self.draw_edabits(ctx, ring, None, len).await?;
+            return Ok(ComparisonMasks { value, bits, products: None });
+        }
+        if pairs > ring.bits() as usize / 2 {
+            return Err(Misuse::Other { what: "more pairs of neighbours than a mask has" }.into());
+        }
+        let kind = Kind::ComparisonMask { bits: ring.bits(), pairs };
+        let Material { vectors, mut bits } = self.draw(ctx, kind, len).await?;
+        let products = bits.pop();
+        let (value, bits) = pair((vectors, bits))?;
+        Ok(ComparisonMasks { value, bits, products })
+    }
+
+    pub(crate) async fn draw_trunc_masks(&self, ctx: &Ctx, ring: Ring, m: u32, len: usize) -> Result<TruncMasks<A>> {
+        if m == 0 || m + 2 > ring.bits() {
+            return Err(Misuse::Other { what: "a truncation mask must leave at least two bits" }.into());
+        }
+        let kind = Kind::TruncMask { bits: ring.bits(), cut: m };
+        let [value, shifted, top] = self.draw(ctx, kind, len).await?.into_vectors()?;
+        Ok(TruncMasks { value, shifted, top })
+    }
+
+    pub(crate) async fn draw_wide_edabits(
+        &self,
+        ctx: &Ctx,
+        ring: Ring,
+        wide: Ring,
+        len: usize,
+    ) -> Result<EdaBits<A, B>> {
+        if wide.bits() <= ring.bits() {
+            return Err(Misuse::Other { what: "a wide edaBit needs a ring larger than its bits" }.into());
+        }
+        let kind = Kind::WideEdaBit { bits: ring.bits(), wide: wide.bits() };
+        let Material { mut vectors, bits } = self.draw(ctx, kind, len).await?;
+        let carry = vectors.pop().ok_or(MISSING)?;
+        let (narrow, bits) = pair((vectors, bits))?;
+        let carried = self.linear(&carry, &Linear::Raise(wide, ring.bits()));
+        let value = self.sub(&narrow.map(|r| r.convert(wide)), &carried);
+        Ok(EdaBits { value, shifted: None, bits })
+    }
+}

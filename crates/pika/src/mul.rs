@@ -1,0 +1,150 @@
+//! Products over Z_2^k and AND, with dealt triples.
+//!
+//! **Source**: Beaver 1991; matrix triples as in SecureML (Mohassel, Zhang 2017). **Model**: semi-honest, 1 of 3.
+//! **Notation**: (a, b, c) the triple, d = x - a and e = y - b opened to parties 0 and 1, z = d e + d b + a e + c.
+//!
+//! | operation | rounds | bits sent by each of parties 0 and 1 | dealt |
+//! |---|---|---|---|
+//! | product | 1 | 2 k for each pair | a triple for each pair: k bits |
+//! | sum of products | 1 | 2 k for each pair | k bits for each sum |
+//! | (m x k) times (k x n) | 1 | m k + k n elements | a matrix triple: m n elements |
+//! | AND | 1 | 2 | a bit triple: 1 bit |
+
+use std::ops::Range;
+
+use quorate_engine::{Chunks, Ctx, Form, Misuse, Result, Stocks};
+use quorate_ring::{Bits, Module, Ring, Vector};
+
+use crate::setup::Pika;
+use crate::share::{Share, blank};
+use crate::stock::Kind;
+
+type A = Share<Vector>;
+type B = Share<Bits>;
+
+/// Vectors of a chunk's length that a product works on at a time.
+const CHUNK_VECTORS: usize = 12;
+
+/// Whether operands of these shapes (ring or rows; elements) go into the form.
+fn check_form<R: PartialEq>(form: Form, x: (R, usize), y: (R, usize)) -> Result<()> {
+    let (left, right) = match form {
+        Form::Product => (x.1, x.1),
+        Form::Dot { outer, axis, inner } => (outer * axis * inner, outer * axis * inner),
+        Form::MatMul { m, k, n } => (m * k, k * n),
+    };
+    if x.0 != y.0 {
+        return Err(Misuse::Other { what: "a product of operands over different rings" }.into());
+    }
+    if (x.1, y.1) != (left, right) {
+        return Err(Misuse::Length { what: "a product", left: x.1, right: y.1 }.into());
+    }
+    Ok(())
+}
+
+/// Chunks of so many lines of products, each of so many pairs.
+pub(crate) fn chunks(ring: Ring, lines: usize, pairs: usize) -> Chunks {
+    let bytes = ring.carrier().bytes() * CHUNK_VECTORS * pairs;
+    match Chunks::of_bytes(lines, bytes) {
+        // Even the fewest lines of whole words take much: as many as fit, as they are.
+        chunks if chunks.chunk * bytes > 16 << 20 => Chunks { chunk: ((4 << 20) / bytes).max(1), ..chunks },
+        chunks => chunks,
+    }
+}
+
+impl Pika {
+    /// form(x, y) over Z_2^k.
+    pub(crate) async fn multiply(&self, ctx: &Ctx, form: Form, x: &A, y: &A) -> Result<A> {
+        check_form(form, x.shape_of(), y.shape_of())?;
+        let ring = x.ring();
+        match form {
+            Form::MatMul { m, k, n } if m * k == 0 || k * n == 0 => Ok(self.blank(ctx.is_dry(), (ring, m * n))),
+            Form::MatMul { m, k, n } => {
+                let kind = Kind::MatrixTriple { bits: ring.bits(), m, k, n };
+                let triple = self.draw(ctx, kind, 1).await?.into_vectors()?;
+                self.multiply_with(ctx, form, [x, y], triple).await
+            }
+            Form::Dot { outer, inner, .. } if x.is_empty() => Ok(self.blank(ctx.is_dry(), (ring, outer * inner))),
+            Form::Dot { outer, axis, inner } if axis > 1 => {
+                self.multiply_lines(ctx, (outer, axis, inner), [x, y]).await
+            }
+            Form::Product | Form::Dot { .. } => self.multiply_lines(ctx, (x.len(), 1, 1), [x, y]).await,
+        }
+    }
+
+    /// Sums of products along the middle axis, as a stream of chunks of the first one.
+    async fn multiply_lines(
+        &self,
+        ctx: &Ctx,
+        (outer, axis, inner): (usize, usize, usize),
+        [x, y]: [&A; 2],
+    ) -> Result<A> {
+        let (ring, pairs) = (x.ring(), axis * inner);
+        let bits = ring.bits();
+        let chunk = async |ctx: &Ctx, [x, y]: [&A; 2], lines: usize| {
+            let (kind, form) = match pairs {
+                1 => (Kind::Triple { bits }, Form::Product),
+                _ => (Kind::DotTriple { bits, axis, inner }, Form::Dot { outer: lines, axis, inner }),
+            };
+            let triple = self.draw(ctx, kind, lines).await?.into_vectors()?;
+            self.multiply_with(ctx, form, [x, y], triple).await
+        };
+        let chunks = chunks(ring, outer, pairs);
+        if chunks.count() <= 1 {
+            return chunk(ctx, [x, y], outer).await;
+        }
+        let mut result = self.blank(ctx.is_dry(), (ring, outer * inner));
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let [x, y] = [x, y].map(|v| v.map(|v| v.slice(range.start * pairs..range.end * pairs)));
+            chunk(&ctx, [&x, &y], range.len()).await
+        };
+        ctx.stream(chunks, work, |range, part: A| result.write_at(range.start * inner, &part)).await?;
+        Ok(result)
+    }
+
+    /// Opens x - a and y - b, in one message; c + d b + (a + d) e at party 0, c + d b + a e at party 1.
+    async fn multiply_with(&self, ctx: &Ctx, form: Form, [x, y]: [&A; 2], [mut a, b, c]: [A; 3]) -> Result<A> {
+        let (d, e) = (x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign));
+        let both = Share(Vector::concat(&[&*d, &*e]));
+        let opened = Share(self.open_long(ctx, &both).await?);
+        let (d, e) = (opened.slice(0..d.len()), opened.slice(d.len()..d.len() + e.len()));
+        let mut z = c;
+        form.accumulate(&mut z, &d, &b);
+        if self.me == 0 {
+            a.add_assign(&d);
+        }
+        form.accumulate(&mut z, &a, &e);
+        Ok(z)
+    }
+
+    /// x and y: the same protocol over Z_2.
+    pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &B, y: &B) -> Result<B> {
+        check_form(Form::Product, x.shape_of(), y.shape_of())?;
+        let (rows, lanes) = x.shape_of();
+        let flat: [B; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
+        let [mut a, b, c] = flat.map(|flat| in_rows(&flat, rows, lanes));
+        let (d, e) = (x.zip(&a, Bits::xor_assign), y.zip(&b, Bits::xor_assign));
+        let both = Share(Bits::concat_rows(&[&*d, &*e]));
+        let opened = Share(self.open_share(ctx, &both).await?);
+        let (d, e) = (opened.slice_rows(0..rows), opened.slice_rows(rows..2 * rows));
+        let mut z = c;
+        z.add_and_assign(&d, &b);
+        if self.me == 0 {
+            a.xor_assign(&d);
+        }
+        z.add_and_assign(&a, &e);
+        Ok(z)
+    }
+}
+
+/// One row of bits as several.
+fn in_rows(flat: &B, rows: usize, lanes: usize) -> B {
+    if rows == 1 {
+        return flat.clone();
+    }
+    let parts: Vec<B> =
+        (0..rows).map(|row| flat.map(|bits| bits.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
+    if parts.is_empty() {
+        return Share(blank(flat.is_shape(), (0, lanes)));
+    }
+    Share(Bits::concat_rows(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))
+}

@@ -1,0 +1,47 @@
+//! What one party sends another, while the third one goes on.
+//!
+//! The sender does not wait: the receiver's rounds rise to one more than the sender's.
+
+use std::ops::Range;
+
+use quorate_engine::{Chunks, Ctx, Result};
+use quorate_ring::{Module, Vector};
+
+use crate::setup::Pika;
+use crate::share::{Share, blank};
+
+/// From whom, to whom.
+pub(crate) type Way = (usize, usize);
+
+impl Pika {
+    /// Passes a vector or bits; `None` but at the receiver, whose `own` gives the shape.
+    pub(crate) async fn pass<M: Module>(&self, ctx: &Ctx, (from, to): Way, own: &M) -> Result<Option<Share<M>>> {
+        let shape = own.shape_of();
+        if M::packed_bytes(shape) == 0 {
+            return Ok((self.me == to).then(|| Share(blank(ctx.is_dry(), shape))));
+        }
+        let work = async |ctx: Ctx| match self.me == from {
+            true => ctx.send(to, own).await.map(|()| None),
+            false => ctx.receive::<M>(from, shape).await.map(|received| Some(Share(received))),
+        };
+        Ok(ctx.among(&[from.min(to), from.max(to)], work).await?.flatten())
+    }
+
+    /// [`Pika::pass`] as a stream of chunks where the vector is long.
+    pub(crate) async fn pass_long(&self, ctx: &Ctx, way: Way, own: &Vector) -> Result<Option<Share<Vector>>> {
+        let (ring, len) = own.shape_of();
+        let chunks = Chunks::of_bytes(len, 2 * ring.carrier().bytes());
+        if chunks.count() <= 1 {
+            return self.pass(ctx, way, own).await;
+        }
+        let mut received = (self.me == way.1).then(|| Share(blank::<Vector>(ctx.is_dry(), (ring, len))));
+        let work = async |ctx: Ctx, range: Range<usize>| self.pass(&ctx, way, &*Share(own.slice(range))).await;
+        ctx.stream(chunks, work, |range, part: Option<Share<Vector>>| {
+            if let (Some(received), Some(part)) = (&mut received, part) {
+                received.write_at(range.start, &part);
+            }
+        })
+        .await?;
+        Ok(received)
+    }
+}

@@ -1,0 +1,168 @@
+//! A party of `pika`: what it shares with each of the others, its stock of correlations.
+//!
+//! Setup: every party sends each other one 64 random bytes: 32 that are the same for all and name the session, and 32
+//! of the pair's, of which the pair makes a seed that both know and the third party does not. One round.
+//!
+//! | seed of | used for |
+//! |---|---|
+//! | parties 0 and 2, 1 and 2 | what party 2 deals, party 0's shares of party 2's inputs |
+//! | parties 0 and 1 | shares of their inputs, fresh shares of results for party 2, the last order of a shuffle |
+//!
+//! Every use has a stream of its own, named by (run, lane, use).
+
+use quorate_crypto::{Seed, SessionId};
+use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_gadgets::Family;
+use zeroize::Zeroizing;
+
+use crate::stock::Stock;
+
+/// Who deals.
+pub(crate) const DEALER: usize = 2;
+/// How many parties there are.
+pub(crate) const PARTIES: usize = 3;
+
+const SEED_BYTES: usize = 32;
+
+/// One party's end of sharing between two parties, with a third one that deals.
+pub struct Pika {
+    pub(crate) me: usize,
+    /// By party, coins that it and this party know; this party's own coins in its own place.
+    coins: [Seed; PARTIES],
+    pub(crate) stock: Stock,
+    session: SessionId,
+}
+
+impl Pika {
+    /// Whether `pika` can run with so many parties.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`] unless 3.
+    pub fn check_parties(parties: usize) -> Result<()> {
+        Self::DESCRIPTOR.check_parties(parties)
+    }
+
+    /// Agrees on a session id and on the seeds. One round.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`], and whatever ends a run.
+    pub async fn setup(ctx: &Ctx) -> Result<Pika> {
+        let own = Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
+        Self::setup_from(ctx, &own).await
+    }
+
+    /// [`Pika::setup`] with all of this party's coins grown from `own`: whoever knows it knows all that this party
+    /// hides.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn setup_from(ctx: &Ctx, own: &Seed) -> Result<Pika> {
+        Self::check_parties(ctx.parties())?;
+        let me = ctx.me();
+        let mut drawn = own.prg("quorate/pika/setup", b"");
+        let mut name = [0; SEED_BYTES];
+        drawn.fill(&mut name);
+        let secrets: [Secret; PARTIES] = std::array::from_fn(|_| {
+            let mut secret = Secret::default();
+            drawn.fill(&mut *secret);
+            secret
+        });
+        let (names, theirs) = exchange(ctx, name, &secrets).await?;
+        let session = SessionId::from_contributions(&names);
+        let coins = std::array::from_fn(|peer| match peer == me {
+            true => own.derive("quorate/pika/private", session.as_bytes()),
+            false => {
+                let both = [&secrets[peer], &theirs[peer]];
+                pair_seed(if me < peer { both } else { [both[1], both[0]] }, &session)
+            }
+        });
+        Ok(Pika { me, coins, stock: Stock::default(), session })
+    }
+
+    /// The same party for dry runs: it has no seeds, since nothing is drawn.
+    ///
+    /// # Errors
+    /// [`Misuse::Parties`], [`Misuse::NoSuchParty`].
+    pub fn dry(parties: usize, me: usize) -> Result<Pika> {
+        Self::check_parties(parties)?;
+        if me >= parties {
+            return Err(Misuse::NoSuchParty { party: me, parties }.into());
+        }
+        let coins = std::array::from_fn(|_| Seed::from_bytes([0; SEED_BYTES]));
+        Ok(Pika { me, coins, stock: Stock::default(), session: SessionId::from_bytes([0; SEED_BYTES]) })
+    }
+
+    /// **Insecure**: a party with these seeds, by party, for tests that enumerate all randomness.
+    #[cfg(feature = "testing")]
+    pub fn insecure_with_seeds(me: usize, seed_of: impl Fn(usize) -> Seed) -> Result<Pika> {
+        Ok(Pika { coins: std::array::from_fn(seed_of), ..Self::dry(PARTIES, me)? })
+    }
+
+    /// The session's id, alike at all parties.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Whether this party deals.
+    pub(crate) fn deals(&self) -> bool {
+        self.me == DEALER
+    }
+
+    /// The other one of parties 0 and 1, at these.
+    pub(crate) fn peer(&self) -> usize {
+        1 - self.me
+    }
+
+    /// Coins that this party and another one know, and the third one does not.
+    pub(crate) fn coins_with(&self, peer: usize) -> &Seed {
+        &self.coins[peer]
+    }
+
+    /// Coins of this party's own.
+    pub(crate) fn own_coins(&self) -> &Seed {
+        &self.coins[self.me]
+    }
+}
+
+#[cfg(feature = "testing")]
+impl quorate_gadgets::testing::Tested for Pika {
+    async fn set_up(ctx: &Ctx) -> Result<Self> {
+        Self::setup(ctx).await
+    }
+}
+
+/// What a party gives to a seed, wiped when dropped.
+type Secret = Zeroizing<[u8; SEED_BYTES]>;
+
+/// The seed of a pair, from what both gave to it, the lower party first.
+fn pair_seed([lower, higher]: [&Secret; 2], session: &SessionId) -> Seed {
+    let mut context = Zeroizing::new([0; 2 * SEED_BYTES]);
+    context[..SEED_BYTES].copy_from_slice(&**higher);
+    context[SEED_BYTES..].copy_from_slice(session.as_bytes());
+    Seed::from_bytes(**lower).derive("quorate/pika/pair", &*context)
+}
+
+/// What all parties gave to the session's name, and what each peer gave to the seed of its pair with this party.
+async fn exchange(
+    ctx: &Ctx,
+    name: [u8; SEED_BYTES],
+    secrets: &[Secret; PARTIES],
+) -> Result<([[u8; SEED_BYTES]; PARTIES], [Secret; PARTIES])> {
+    let parcel = |peer: usize| {
+        let mut parcel = Zeroizing::new([0; 2 * SEED_BYTES]);
+        parcel[..SEED_BYTES].copy_from_slice(&name);
+        parcel[SEED_BYTES..].copy_from_slice(&*secrets[peer]);
+        parcel
+    };
+    let peers = ctx.peers();
+    let parcels: Vec<_> = peers.iter().map(|&peer| (peer, parcel(peer))).collect();
+    let outgoing: Vec<(usize, &[u8])> = parcels.iter().map(|(peer, parcel)| (*peer, &parcel[..])).collect();
+    let incoming: Vec<(usize, usize)> = peers.iter().map(|&peer| (peer, 2 * SEED_BYTES)).collect();
+    let received = ctx.exchange_bytes(&outgoing, &incoming).await?;
+    let (mut names, mut theirs) = ([name; PARTIES], [0; PARTIES].map(|_| Secret::default()));
+    for (&peer, parcel) in peers.iter().zip(received.into_iter().map(Zeroizing::new)) {
+        names[peer].copy_from_slice(&parcel[..SEED_BYTES]);
+        theirs[peer].copy_from_slice(&parcel[SEED_BYTES..]);
+    }
+    Ok((names, theirs))
+}

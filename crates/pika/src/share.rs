@@ -1,0 +1,65 @@
+//! A party's share of a value, and of whatever only this party may see.
+
+use std::ops::{Deref, DerefMut};
+
+use quorate_ring::Module;
+
+/// One vector or matrix of bits of this party's: its share of a value, or a secret of its own; at party 2 a share is a
+/// shape. Wiped when dropped; never printed.
+#[derive(Clone)]
+pub struct Share<M: Module>(pub(crate) M);
+
+impl<M: Module> Share<M> {
+    /// **Insecure**: the share, for tests.
+    #[cfg(feature = "testing")]
+    pub fn insecure_share(&self) -> &M {
+        &self.0
+    }
+
+    /// **Insecure**: a share that the caller chose, for tests.
+    #[cfg(feature = "testing")]
+    pub fn insecure_from(share: M) -> Self {
+        Share(share)
+    }
+
+    /// The shape of a value: all that party 2 holds of it.
+    pub(crate) fn shape(shape: M::Shape) -> Self {
+        Share(M::phantom(shape))
+    }
+
+    /// Applies a linear map.
+    pub(crate) fn map<N: Module>(&self, map: impl FnOnce(&M) -> N) -> Share<N> {
+        Share(map(&self.0))
+    }
+
+    pub(crate) fn zip(&self, other: &Self, combine: impl FnOnce(&mut M, &M)) -> Self {
+        let mut out = self.clone();
+        combine(&mut out.0, &other.0);
+        out
+    }
+}
+
+impl<M: Module> Deref for Share<M> {
+    type Target = M;
+
+    fn deref(&self) -> &M {
+        &self.0
+    }
+}
+
+impl<M: Module> DerefMut for Share<M> {
+    fn deref_mut(&mut self) -> &mut M {
+        &mut self.0
+    }
+}
+
+impl<M: Module> Drop for Share<M> {
+    fn drop(&mut self) {
+        self.0.wipe();
+    }
+}
+
+/// Zeros, or a shape in a dry run.
+pub(crate) fn blank<M: Module>(dry: bool, shape: M::Shape) -> M {
+    if dry { M::phantom(shape) } else { M::zeros(shape) }
+}

@@ -1,0 +1,97 @@
+//! Shuffle: rows in an order that no party knows.
+//!
+//! **Source**: permute and share with a dealt share translation (Chase, Ghosh, Poburinnaya 2020, section 3; there it
+//! is made by oblivious transfers). **Deviation**: a last order that parties 0 and 1 draw together, since the dealer
+//! knows the others. **Model**: semi-honest, 1 of 3.
+//!
+//! **Notation**: pi is known to the mover and to party 2. The mover was dealt D, the other one a and b, with D + b =
+//! pi(a), a and b uniform. Online the other one sends y = x - a for its share x, and keeps b; the mover's share is
+//! pi(its share + y) + D. Parties 0 and 1 move in turn, then both put their shares into a third order, drawn from the
+//! seed that party 2 has not got. So party 0 lacks the order of party 1, party 1 that of party 0, and party 2 the last
+//! one; each is uniform.
+//!
+//! | | rounds | sent |
+//! |---|---|---|
+//! | each of two passes | 1 | a row for each row, by the one who does not move |
+//! | dealt for it | | a row for each row, to the mover |
+
+use quorate_engine::{Ctx, Misuse, Result, Sharing, Stocks};
+use quorate_ring::Vector;
+use zeroize::Zeroizing;
+
+use crate::setup::Pika;
+use crate::share::Share;
+use crate::stock::{Kind, MISSING};
+
+type A = Share<Vector>;
+
+/// Which row goes where: row i of the result is row order[i].
+type Order = Zeroizing<Vec<u32>>;
+
+/// The elements of these rows, in their order.
+fn row_elements(rows: &[u32], width: usize) -> Order {
+    let mut elements = Zeroizing::new(Vec::with_capacity(rows.len() * width)); // never moved: nothing is left behind
+    let width = width as u32;
+    elements.extend(rows.iter().flat_map(|&row| (0..width).map(move |i| row * width + i)));
+    elements
+}
+
+/// The rows in this order; shapes need none.
+pub(crate) fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
+    match x.is_shape() {
+        true => x.map(|x| x.gathered_shape(x.len())),
+        false => x.map(|x| x.gather(&row_elements(order, width))),
+    }
+}
+
+impl Pika {
+    /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
+    pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&A], rows: usize) -> Result<Vec<A>> {
+        for column in columns {
+            if !column.len().is_multiple_of(rows.max(1)) || (rows == 0 && !column.is_empty()) {
+                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: column.len() }.into());
+            }
+        }
+        let mut shuffled: Vec<A> = columns.iter().map(|&column| column.clone()).collect();
+        if rows < 2 || columns.is_empty() {
+            return Ok(shuffled);
+        }
+        for mover in 0..2 {
+            shuffled = self.move_rows(ctx, &shuffled, rows, mover).await?;
+        }
+        let coins = ctx.randomness();
+        let last = match ctx.is_dry() || self.deals() {
+            true => Order::default(),
+            false => coins.stream(self.coins_with(self.peer())).permutation(rows),
+        };
+        Ok(shuffled.iter().map(|x| moved_rows(x, &last, x.len() / rows)).collect())
+    }
+
+    /// One pass: the rows in an order of the mover's.
+    async fn move_rows(&self, ctx: &Ctx, columns: &[A], rows: usize, mover: usize) -> Result<Vec<A>> {
+        let widths: Vec<(u32, usize)> = columns.iter().map(|c| (c.ring().bits(), c.len() / rows)).collect();
+        let kind = Kind::Permutation { rows, columns: widths.clone(), mover };
+        let mut dealt = self.draw(ctx, kind, 1).await?.vectors;
+        let order = (mover == self.me).then(|| dealt.remove(0));
+        let order = order.filter(|_| !ctx.is_dry()).map(|order| low_words(&order)).unwrap_or_default();
+        let (first, second) = dealt.split_at(dealt.len().min(columns.len()));
+        let way = (1 - mover, mover);
+        let pass = async |ctx: Ctx, i: usize| {
+            let (x, width) = (&columns[i], widths[i].1);
+            if self.me != mover {
+                self.pass_long(&ctx, way, &self.sub(x, &first[i])).await?;
+                return second.get(i).cloned().ok_or(MISSING);
+            }
+            let hidden = self.pass_long(&ctx, way, x).await?.ok_or(MISSING)?;
+            Ok(self.add(&moved_rows(&self.add(x, &hidden), &order, width), &first[i]))
+        };
+        ctx.join_all(columns.len(), pass).await
+    }
+}
+
+fn low_words(order: &Vector) -> Order {
+    let words = Zeroizing::new(order.to_u64s());
+    let mut low = Zeroizing::new(Vec::with_capacity(words.len()));
+    low.extend(words.iter().map(|&word| word as u32));
+    low
+}

@@ -1,0 +1,182 @@
+//! Correlations: named by kind, dealt in bulk before the inputs are known, or on demand.
+
+#[cfg(any(test, feature = "testing"))]
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+#[cfg(any(test, feature = "testing"))]
+use quorate_engine::Demand;
+use quorate_engine::{Chunks, Ctx, Error, Layout, Result, Stocks, Stored};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::setup::Pika;
+use crate::share::{Share, blank};
+
+/// A kind of correlation: shares of parties 0 and 1, which add up (bits: xor up) to what is meant.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)] // a kind says what its fields are
+pub enum Kind {
+    /// a, b and a b over Z_2^bits.
+    Triple { bits: u32 },
+    /// a and b of axis x inner elements over Z_2^bits, and their products, summed over the axis.
+    DotTriple { bits: u32, axis: usize, inner: usize },
+    /// a (m x k), b (k x n) and their matrix product over Z_2^bits.
+    MatrixTriple { bits: u32, m: usize, k: usize, n: usize },
+    /// Bits a, b and a b.
+    BitTriple,
+    /// A bit over Z_2^bits and Z_2.
+    DaBit { bits: u32 },
+    /// r over Z_2^bits, with `cut` > 0 also floor(r / 2^cut), and the bits of r.
+    EdaBit { bits: u32, cut: u32 },
+    /// r over Z_2^bits, its bits, and the products of the lowest `pairs` pairs of neighbours among them.
+    ComparisonMask { bits: u32, pairs: usize },
+    /// r over Z_2^bits, floor((r mod 2^(bits-1)) / 2^cut), and the top bit of r over Z_2^(cut+1).
+    TruncMask { bits: u32, cut: u32 },
+    /// r over Z_2^bits, the carry of its two shares over Z_2^(wide-bits), and the bits of r.
+    WideEdaBit { bits: u32, wide: u32 },
+    /// a, a bit b and a b over Z_2^bits, and b over Z_2.
+    Selection { bits: u32 },
+    /// A permutation of `rows` rows that `mover` and party 2 know, and shares of where it moves a mask that the other
+    /// one and party 2 know; a row has so many elements of so many bits, column by column.
+    Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Kind::Triple { bits } => write!(f, "triple mod 2^{bits}"),
+            Kind::DotTriple { bits, axis, inner } => write!(f, "triple of sums of {axis} x {inner} mod 2^{bits}"),
+            Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
+            Kind::BitTriple => f.write_str("bit triple"),
+            Kind::DaBit { bits } => write!(f, "random bit mod 2^{bits}"),
+            Kind::EdaBit { bits, cut: 0 } => write!(f, "edaBit mod 2^{bits}"),
+            Kind::EdaBit { bits, cut } => write!(f, "edaBit mod 2^{bits}, cut at {cut}"),
+            Kind::ComparisonMask { bits, .. } => write!(f, "comparison mask mod 2^{bits}"),
+            Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits}, by {cut}"),
+            Kind::WideEdaBit { bits, wide } => write!(f, "edaBit of {bits} bits mod 2^{wide}"),
+            Kind::Selection { bits } => write!(f, "selection mod 2^{bits}"),
+            Kind::Permutation { rows, mover, .. } => write!(f, "permutation of {rows} rows by party {mover}"),
+        }
+    }
+}
+
+impl Kind {
+    /// What party `me` holds of one correlation; party 2 holds shapes of what party 1 has.
+    pub(crate) fn layout(&self, me: usize) -> Layout {
+        let over = |bits: u32, counts: &[usize]| counts.iter().map(|&count| (Ring::of(bits), count)).collect();
+        let (vectors, bits) = match self {
+            Kind::Triple { bits } => (over(*bits, &[1; 3]), vec![]),
+            &Kind::DotTriple { bits, axis, inner } => (over(bits, &[axis * inner, axis * inner, inner]), vec![]),
+            &Kind::MatrixTriple { bits, m, k, n } => (over(bits, &[m * k, k * n, m * n]), vec![]),
+            Kind::BitTriple => (vec![], vec![1; 3]),
+            Kind::DaBit { bits } => (over(*bits, &[1]), vec![1]),
+            &Kind::EdaBit { bits, cut } => (over(bits, if cut > 0 { &[1, 1] } else { &[1] }), vec![bits as usize]),
+            &Kind::ComparisonMask { bits, pairs } => (over(bits, &[1]), vec![bits as usize, pairs]),
+            &Kind::TruncMask { bits, cut } => {
+                (vec![(Ring::of(bits), 1), (Ring::of(bits), 1), (Ring::of(cut + 1), 1)], vec![])
+            }
+            &Kind::WideEdaBit { bits, wide } => {
+                (vec![(Ring::of(bits), 1), (Ring::of(wide - bits), 1)], vec![bits as usize])
+            }
+            Kind::Selection { bits } => (over(*bits, &[1; 3]), vec![1]),
+            Kind::Permutation { rows, columns, mover } => {
+                let masks = columns.iter().map(|&(bits, width)| (Ring::of(bits), rows * width));
+                match *mover == me {
+                    true => (std::iter::once((Ring::of(32), *rows)).chain(masks).collect(), vec![]),
+                    false => (masks.clone().chain(masks).collect(), vec![]),
+                }
+            }
+        };
+        Layout { vectors, bits }
+    }
+
+    /// How many are dealt together.
+    pub(crate) fn chunks(&self, len: usize) -> Chunks {
+        /// Of what is held of a correlation while it is dealt: both parties' shares, their sums, what is sent.
+        const COPIES: usize = 4;
+        match self {
+            Kind::MatrixTriple { .. } | Kind::Permutation { .. } => Chunks { len, chunk: 1, window: 2 },
+            kind => {
+                let Layout { vectors, bits } = kind.layout(0);
+                let words: usize = vectors.iter().map(|(ring, count)| ring.carrier().bytes() * count).sum();
+                Chunks::of_bytes(len, COPIES * (words + bits.iter().sum::<usize>().div_ceil(8)))
+            }
+        }
+    }
+}
+
+pub(crate) type Material = quorate_engine::Material<Share<Vector>, Share<Bits>>;
+pub(crate) type Stock = quorate_engine::Stock<Kind, Share<Vector>, Share<Bits>>;
+
+impl Stored for Share<Vector> {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.map(|vector| vector.slice(range))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.write_at(start, part);
+    }
+}
+
+impl Stored for Share<Bits> {
+    fn part(&self, range: Range<usize>) -> Self {
+        self.map(|bits| bits.slice_lanes(range))
+    }
+
+    fn write_part(&mut self, start: usize, part: &Self) {
+        self.write_lanes_at(start, part);
+    }
+}
+
+pub(crate) const MISSING: Error = Error::Bug { what: "a stock lacks a part of its correlations" };
+
+impl Stocks for Pika {
+    type Kind = Kind;
+    type Vectors = Share<Vector>;
+    type Matrices = Share<Bits>;
+
+    fn stock(&self) -> &Stock {
+        &self.stock
+    }
+
+    fn layout(&self, kind: &Kind) -> Layout {
+        kind.layout(self.me)
+    }
+
+    /// The larger ring of an edaBit is that of what it becomes part of.
+    fn bits_of(&self, kind: &Kind) -> u32 {
+        match kind {
+            Kind::WideEdaBit { wide, .. } => *wide,
+            kind => kind.layout(0).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1),
+        }
+    }
+
+    fn blank(&self, dry: bool, shape: (Ring, usize)) -> Share<Vector> {
+        Share(blank(dry || self.deals(), shape))
+    }
+
+    fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Share<Bits> {
+        Share(blank(dry || self.deals(), shape))
+    }
+
+    async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
+        let chunks = kind.chunks(len);
+        let make = async |ctx: Ctx, len: usize| self.deal(&ctx, kind, len).await;
+        match chunks.count() {
+            0 | 1 => self.deal(ctx, kind, len).await,
+            _ => self.make_in_chunks(ctx, kind, chunks, make).await,
+        }
+    }
+}
+
+impl Pika {
+    /// **Insecure**: serves the draws of a dry run from these vectors and matrices of bits, for tests.
+    #[cfg(feature = "testing")]
+    pub fn insecure_stock(&self, demand: Demand<Kind>, made: BTreeMap<Kind, (Vec<Vector>, Vec<Bits>)>) {
+        let stock = made.into_iter().map(|(kind, (vectors, bits))| {
+            let (vectors, bits) = (vectors.into_iter().map(Share).collect(), bits.into_iter().map(Share).collect());
+            (kind, Material { vectors, bits })
+        });
+        self.stock.fill(demand, stock.collect());
+    }
+}

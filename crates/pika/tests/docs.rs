@@ -1,0 +1,21 @@
+//! The documentation's cost tables are those that the formulas give.
+
+#[path = "../examples/cost_tables.rs"]
+mod cost_tables;
+
+#[test]
+fn cost_tables_in_the_documentation_are_fresh() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocols/pika.md");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        assert!(!std::path::Path::new(path).exists(), "the page cannot be read");
+        return;
+    };
+    let (_, rest) = text.split_once("<!-- costs:begin -->").expect("a mark where the tables begin");
+    let (found, _) = rest.split_once("<!-- costs:end -->").expect("a mark where the tables end");
+    let expected = cost_tables::tables();
+    assert!(expected.lines().count() > 40);
+    assert!(
+        found.trim() == expected.trim(),
+        "stale cost tables: put the output of `cargo run -p quorate-pika --example cost_tables` between the marks"
+    );
+}

@@ -1,0 +1,15 @@
+//! One program for all tests of the crate, so that what they use is compiled once.
+
+mod circuits;
+mod common;
+mod costs;
+mod docs;
+mod flow;
+mod gadgets;
+mod misuse;
+mod primitives;
+mod privacy;
+mod random;
+mod shuffle;
+mod stock;
+mod wide;
