@@ -72,9 +72,19 @@ mod tests {
     /// Every row picks what its bits say, on every path, in rings of all carriers, at all ends of tables.
     #[test]
     fn sums_are_those_of_the_elements_that_are_chosen() {
-        for (bits, len, rows) in [(5, 0, 3), (8, 7, 1), (13, 8, 2), (7, 1, 64), (64, 63, 4), (128, 65, 3), (32, 9, 48), (64, 127, 64), (128, 128, 64)]
-            .into_iter()
-            .chain([(128, 1000, 3), (190, 300, 64), (254, 129, 5), (65, 40, 0)])
+        for (bits, len, rows) in [
+            (5, 0, 3),
+            (8, 7, 1),
+            (13, 8, 2),
+            (7, 1, 64),
+            (64, 63, 4),
+            (128, 65, 3),
+            (32, 9, 48),
+            (64, 127, 64),
+            (128, 128, 64),
+        ]
+        .into_iter()
+        .chain([(128, 1000, 3), (190, 300, 64), (254, 129, 5), (65, 40, 0)])
         {
             let mut seed = u64::from(bits) + 7;
             let mut next = || {
