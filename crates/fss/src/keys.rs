@@ -4,28 +4,47 @@ use quorate_ring::memory;
 
 use crate::hash::control;
 use crate::kernel::Four;
+use crate::wire::{CORRECTIONS, Header};
 use crate::{FssError, Roots, Shape, Side};
+
+/// What keys of a batch are like.
+pub trait Form: Copy + std::fmt::Debug {
+    /// Bytes of a key's corrections.
+    fn correction_bytes(self) -> usize;
+    /// What is in front of the corrections of so many keys in a message.
+    fn header(self, count: usize) -> Header;
+}
+
+impl Form for Shape {
+    fn correction_bytes(self) -> usize {
+        self.key_bytes()
+    }
+
+    fn header(self, count: usize) -> Header {
+        Header::of(CORRECTIONS, self, count)
+    }
+}
 
 /// What the dealer sends to both sides: for each key the corrections of its levels, 16 bytes each, then that of its
 /// leaf. The same for both sides; to who knows one root only, indistinguishable from random bytes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Corrections {
-    pub(crate) shape: Shape,
+pub struct Corrections<S = Shape> {
+    pub(crate) shape: S,
     pub(crate) count: usize,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Corrections {
-    pub(crate) fn zeros(shape: Shape, count: usize) -> Corrections {
-        Corrections { shape, count, bytes: memory::zeros(count * shape.key_bytes()) }
+impl<S: Form> Corrections<S> {
+    pub(crate) fn zeros(shape: S, count: usize) -> Corrections<S> {
+        Corrections { shape, count, bytes: memory::zeros(count * shape.correction_bytes()) }
     }
 
     /// The corrections of `count` keys as they lie in memory, without the header of a message.
     ///
     /// # Errors
     /// [`FssError::Length`] unless these are exactly as many bytes as shape and number demand.
-    pub fn from_bytes(shape: Shape, count: usize, bytes: &[u8]) -> Result<Corrections, FssError> {
-        let expected_bytes = count.saturating_mul(shape.key_bytes());
+    pub fn from_bytes(shape: S, count: usize, bytes: &[u8]) -> Result<Corrections<S>, FssError> {
+        let expected_bytes = count.saturating_mul(shape.correction_bytes());
         if bytes.len() != expected_bytes {
             return Err(FssError::Length { expected_bytes, got_bytes: bytes.len() });
         }
@@ -35,7 +54,7 @@ impl Corrections {
     }
 
     /// The shape of each key.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> S {
         self.shape
     }
 
@@ -44,16 +63,18 @@ impl Corrections {
         self.count
     }
 
-    /// All bytes: [`Shape::key_bytes`] a key.
+    /// All bytes: those of a key, one key after the other.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    fn of_key(&self, key: usize) -> &[u8] {
-        let bytes = self.shape.key_bytes();
+    pub(crate) fn of_key(&self, key: usize) -> &[u8] {
+        let bytes = self.shape.correction_bytes();
         &self.bytes[key * bytes..(key + 1) * bytes]
     }
+}
 
+impl Corrections {
     /// The correction of a level.
     #[inline]
     pub(crate) fn level(&self, key: usize, level: usize) -> u128 {
@@ -75,7 +96,7 @@ impl Corrections {
     }
 }
 
-impl std::fmt::Debug for Corrections {
+impl<S: std::fmt::Debug> std::fmt::Debug for Corrections<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Corrections({:?}, {})", self.shape, self.count)
     }
@@ -83,17 +104,17 @@ impl std::fmt::Debug for Corrections {
 
 /// A side's keys of a batch.
 #[derive(Debug)]
-pub struct Keys {
+pub struct Keys<S: Form = Shape> {
     pub(crate) roots: Roots,
-    pub(crate) corrections: Corrections,
+    pub(crate) corrections: Corrections<S>,
 }
 
-impl Keys {
+impl<S: Form> Keys<S> {
     /// Roots and the corrections that belong to them.
     ///
     /// # Errors
     /// [`FssError::Count`] if their numbers differ.
-    pub fn new(roots: Roots, corrections: Corrections) -> Result<Keys, FssError> {
+    pub fn new(roots: Roots, corrections: Corrections<S>) -> Result<Keys<S>, FssError> {
         if roots.count() != corrections.count {
             return Err(FssError::Count { roots: roots.count(), corrections: corrections.count });
         }
@@ -101,7 +122,7 @@ impl Keys {
     }
 
     /// The shape of each key.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> S {
         self.corrections.shape
     }
 
@@ -116,7 +137,7 @@ impl Keys {
     }
 
     /// What both sides have.
-    pub fn corrections(&self) -> &Corrections {
+    pub fn corrections(&self) -> &Corrections<S> {
         &self.corrections
     }
 

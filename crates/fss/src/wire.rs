@@ -12,20 +12,20 @@
 
 use zeroize::Zeroizing;
 
-use crate::keys::{Corrections, Keys};
+use crate::keys::{Corrections, Form, Keys};
 use crate::{FssError, Roots, Shape, Side};
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 8;
 
 const VERSION: u8 = 1;
-const CORRECTIONS: u8 = 1;
+pub(crate) const CORRECTIONS: u8 = 1;
 const FIRST: u8 = 2;
 const SECOND: u8 = 3;
 pub(crate) const VERIFIED: u8 = 4;
 
 /// What follows a header.
-pub(crate) struct Header {
+pub struct Header {
     pub kind: u8,
     pub bits: u8,
     pub form: u8,
@@ -33,7 +33,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    fn of(kind: u8, shape: Shape, count: usize) -> Header {
+    pub(crate) fn of(kind: u8, shape: Shape, count: usize) -> Header {
         Header { kind, bits: shape.bits() as u8, form: shape.blocks() as u8, count }
     }
 
@@ -63,13 +63,13 @@ impl Header {
     }
 }
 
-impl Corrections {
-    /// Appends these corrections as a message of [`Shape::batch_bytes`].
+impl<S: Form> Corrections<S> {
+    /// Appends these corrections as a message: a header, then their bytes.
     ///
     /// # Panics
     /// For 2^32 keys or more.
     pub fn write(&self, out: &mut Vec<u8>) {
-        Header::of(CORRECTIONS, self.shape, self.count).write(out);
+        self.shape.header(self.count).write(out);
         out.extend_from_slice(&self.bytes);
     }
 
@@ -77,9 +77,9 @@ impl Corrections {
     ///
     /// # Errors
     /// [`FssError::Version`], [`FssError::Form`] or [`FssError::Length`] if the message is not of these.
-    pub fn read(shape: Shape, count: usize, message: &[u8]) -> Result<Corrections, FssError> {
-        let body_bytes = count.saturating_mul(shape.key_bytes());
-        let body = Header::of(CORRECTIONS, shape, count).read(message, body_bytes)?;
+    pub fn read(shape: S, count: usize, message: &[u8]) -> Result<Corrections<S>, FssError> {
+        let body_bytes = count.saturating_mul(shape.correction_bytes());
+        let body = shape.header(count).read(message, body_bytes)?;
         Corrections::from_bytes(shape, count, body)
     }
 }

@@ -24,11 +24,11 @@ mod check;
 mod deal;
 mod leaves;
 
-use quorate_ring::{Ring, memory};
+use quorate_ring::Ring;
 
-use crate::kernel::Four;
+use crate::keys::{self, Form};
 use crate::wire::{Header, VERIFIED};
-use crate::{FssError, HEADER_BYTES, Roots, Side};
+use crate::{FssError, HEADER_BYTES};
 
 pub use check::{Checked, check, coins};
 pub use deal::deal;
@@ -105,74 +105,27 @@ impl Shape {
     }
 }
 
-/// What the dealer sends to both sides, the same to each. Holders compare a hash of [`bytes`](Self::bytes).
-#[derive(Clone, PartialEq, Eq)]
-pub struct Corrections {
-    shape: Shape,
-    count: usize,
-    bytes: Vec<u8>,
+impl Form for Shape {
+    fn correction_bytes(self) -> usize {
+        self.key_bytes()
+    }
+
+    fn header(self, count: usize) -> Header {
+        Header { kind: VERIFIED, bits: self.bits, form: self.ring.bits() as u8, count }
+    }
 }
 
+/// What the dealer sends to both sides, the same to each. Holders compare a hash of its bytes.
+pub type Corrections = keys::Corrections<Shape>;
+
+/// A side's keys of a batch.
+pub type Keys = keys::Keys<Shape>;
+
 impl Corrections {
-    fn zeros(shape: Shape, count: usize) -> Corrections {
-        Corrections { shape, count, bytes: memory::zeros(count * shape.key_bytes()) }
-    }
-
-    /// The corrections of `count` keys as they lie in memory.
-    ///
-    /// # Errors
-    /// [`FssError::Length`] unless these are exactly as many bytes as shape and number demand.
-    pub fn from_bytes(shape: Shape, count: usize, bytes: &[u8]) -> Result<Corrections, FssError> {
-        let expected_bytes = count.saturating_mul(shape.key_bytes());
-        if bytes.len() != expected_bytes {
-            return Err(FssError::Length { expected_bytes, got_bytes: bytes.len() });
-        }
-        let mut own = memory::with_room(expected_bytes);
-        own.extend_from_slice(bytes);
-        Ok(Corrections { shape, count, bytes: own })
-    }
-
-    fn header(shape: Shape, count: usize) -> Header {
-        Header { kind: VERIFIED, bits: shape.bits, form: shape.ring.bits() as u8, count }
-    }
-
-    /// Appends these corrections as a message of [`Shape::batch_bytes`].
-    ///
-    /// # Panics
-    /// For 2^32 keys or more.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        Self::header(self.shape, self.count).write(out);
-        out.extend_from_slice(&self.bytes);
-    }
-
-    /// The corrections of `count` keys of this shape.
-    ///
-    /// # Errors
-    /// [`FssError::Version`], [`FssError::Form`] or [`FssError::Length`] if the message is not of these.
-    pub fn read(shape: Shape, count: usize, message: &[u8]) -> Result<Corrections, FssError> {
-        let body = Self::header(shape, count).read(message, count.saturating_mul(shape.key_bytes()))?;
-        Self::from_bytes(shape, count, body)
-    }
-
-    /// The shape of each key.
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
-    /// How many keys there are.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// All bytes: [`Shape::key_bytes`] a key.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// The 16 bytes of a key from `at` on, or as many as `len` says, as a number.
     fn number(&self, key: usize, at: usize, len: usize) -> u128 {
         let mut bytes = [0; 16];
-        bytes[..len].copy_from_slice(&self.bytes[key * self.shape.key_bytes() + at..][..len]);
+        bytes[..len].copy_from_slice(&self.of_key(key)[at..][..len]);
         u128::from_le_bytes(bytes)
     }
 
@@ -190,56 +143,5 @@ impl Corrections {
     fn proof(&self, key: usize, block: usize) -> u128 {
         let start = self.shape.key_bytes() - PROOF_BYTES;
         self.number(key, start + 16 * block, 16)
-    }
-}
-
-impl std::fmt::Debug for Corrections {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Corrections({:?}, {})", self.shape, self.count)
-    }
-}
-
-/// A side's keys of a batch.
-#[derive(Debug)]
-pub struct Keys {
-    roots: Roots,
-    corrections: Corrections,
-}
-
-impl Keys {
-    /// Roots and the corrections that belong to them.
-    ///
-    /// # Errors
-    /// [`FssError::Count`] if their numbers differ.
-    pub fn new(roots: Roots, corrections: Corrections) -> Result<Keys, FssError> {
-        if roots.count() != corrections.count {
-            return Err(FssError::Count { roots: roots.count(), corrections: corrections.count });
-        }
-        Ok(Keys { roots, corrections })
-    }
-
-    /// The shape of each key.
-    pub fn shape(&self) -> Shape {
-        self.corrections.shape
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.corrections.count
-    }
-
-    /// Whose they are.
-    pub fn side(&self) -> Side {
-        self.roots.side()
-    }
-
-    /// What both sides have.
-    pub fn corrections(&self) -> &Corrections {
-        &self.corrections
-    }
-
-    /// Something of four keys from `first` on; what is missing of four is the last key again.
-    fn four(&self, first: usize, of: impl Fn(usize) -> u128) -> Four {
-        Four([0, 1, 2, 3].map(|q| of((first + q).min(self.count() - 1))))
     }
 }
