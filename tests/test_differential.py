@@ -7,6 +7,7 @@ wraps to k bits, and shares no code with the package.
 from __future__ import annotations
 
 import dataclasses
+import fractions
 import itertools
 from typing import Any
 
@@ -396,6 +397,29 @@ class Drawer:
             total = wrap(a.units.sum(axis), 64).astype(np.int64)
             self.others.append((x.sum(axis, dtype=qr.int(64)), total))
 
+    def table(self) -> None:
+        entry = self.pick(lambda v: not v.bit)
+        if entry is None:
+            return
+        x, a = entry
+        least, most = -(1 << (a.k - 1)), (1 << (a.k - 1)) - 1
+        count = min(self.draw(st.integers(1, 40)), 1 << a.k)
+        first = self.draw(st.one_of(st.integers(-count, 0), st.integers(least, most)))
+        first = min(max(first, least), most - count + 1)
+        first = first >> 12 << 12 if a.f and abs(first) >= 1 << 52 else first
+        entries = np.resize(self.values((self.draw(st.integers(1, count)),)), count)
+        entries = exact([v if abs(v) < 1 << 52 else v >> 12 << 12 for v in entries.tolist()]) if a.f else entries
+        unit = fractions.Fraction(1, 1 << a.f)
+        given_entries = entries.astype(np.float64) / 2.0**a.f if a.f else entries
+        domain = (first * unit, (first + count) * unit)
+        if self.draw(st.booleans()):
+            truth = entries % 2 == 1
+            found = qr.lookup(x, truth.astype(bool), domain)
+            self.keep(found, bits(truth[np.clip(a.units - first, 0, count - 1).astype(int)]))
+            return
+        found = qr.lookup(x, given_entries, domain, dtype=qr.fixed(self.k, a.f) if a.f else qr.int(self.k))
+        self.keep(found, number(self.k, a.f, entries[np.clip(a.units - first, 0, count - 1).astype(int)]))
+
     # ---- reveals ---------------------------------------------------------------------------------------------------
 
     def reveal(self) -> None:
@@ -430,7 +454,7 @@ def check(value: Any, wanted: Value) -> None:
 
 STEPS = [
     "input", "arithmetic", "arithmetic", "comparison", "logic", "choice", "extreme", "shift", "layout", "layout",
-    "convert", "division", "secret_division", "exchange", "order", "unsigned", "decompose", "reach", "reveal",
+    "convert", "division", "secret_division", "exchange", "order", "unsigned", "decompose", "reach", "table", "reveal",
     "reveal_to_one", "drop",
 ]  # fmt: skip
 

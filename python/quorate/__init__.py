@@ -42,6 +42,7 @@ from quorate.errors import (
     ShapeError,
 )
 from quorate.functions import exp, gelu, log, reciprocal, relu, rsqrt, sigmoid, softmax, sqrt, tanh
+from quorate.lookups import lookup
 from quorate.plan import Plan
 from quorate.session import Network, Session, connect, local
 from quorate.stats import Stats
@@ -87,6 +88,7 @@ __all__ = [
     "int",
     "local",
     "log",
+    "lookup",
     "models",
     "output",
     "read",

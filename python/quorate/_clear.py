@@ -232,6 +232,11 @@ def _divided(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(zero, 0, x // y), np.where(zero, 0, x % y)
 
 
+def _lookup(step: Step, value: np.ndarray) -> np.ndarray:
+    first, entries = cast("tuple[int, np.ndarray]", step.table)
+    return np.asarray(entries[(np.clip(value, first, first + len(entries) - 1) - first).astype(np.int64)])
+
+
 def _truth(result: Any) -> np.ndarray:
     return np.asarray(result).astype(np.int64)
 
@@ -271,6 +276,7 @@ _EXACT: dict[str, Callable[..., np.ndarray]] = {
     "circuit": _circuit,
     "to": lambda step, a: a,
     "assert_one_hot": lambda step, a: a,
+    "lookup": _lookup,
 }
 
 # ---- within a stated error ------------------------------------------------------------------------------------------

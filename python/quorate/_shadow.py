@@ -40,6 +40,7 @@ class Step:
         units: values in ring units, of a constant.
         divisors: what is divided by, of a floor division or a remainder.
         circuit: of a circuit.
+        table: of a look-up: the number that the first entry is of, and all entries, in ring units.
         scaling: what a scaling multiplies by: the whole part and the rest times 2^shift; and the magnitudes beyond
             which it saturates (the largest element where it does not).
         what: the step in words, with its place.
@@ -56,6 +57,7 @@ class Step:
     units: np.ndarray | None
     divisors: np.ndarray | None
     circuit: _quorate.Circuit | None
+    table: tuple[int, np.ndarray] | None
     scaling: tuple[np.ndarray, np.ndarray, np.ndarray] | None
     what: str
     line: tuple[str, int]
@@ -75,6 +77,7 @@ class Step:
             units=units,
             divisors=divisors,
             circuit=raw.get("circuit"),
+            table=(raw["table"][0], _clear.exact(raw["table"][1])) if "table" in raw else None,
             scaling=_scaling(raw, shape, dtype) if "whole" in raw else None,
             **named,
         )

@@ -18,7 +18,7 @@ use crate::yao::YaoLabels;
 type Values = Share<Vector>;
 type Packed = Share<Bits>;
 
-quorate_gadgets::functions_here! { Aby, Values }
+quorate_gadgets::functions_here! { Aby, Values, Packed }
 
 impl Garbles for Aby {
     type Y = YaoLabels;

@@ -3,7 +3,7 @@
 use crate::common::*;
 use quorate_aby::Aby;
 use quorate_engine::Sharing;
-use quorate_gadgets::testing::exhaustive;
+use quorate_gadgets::testing::{exhaustive, lookups};
 use quorate_gadgets::{Gadgets, Sign};
 use quorate_ring::{Ring, Vector};
 
@@ -131,4 +131,10 @@ fn conversion_of_all_elements() {
             }
         }
     }
+}
+
+#[test]
+fn lookups_of_every_number() {
+    lookups::every_number_in_tables_of_every_size::<Aby>(2, 5, &[1, 2, 3, 5, 8, 17, 32]);
+    lookups::every_number_in_tables_of_every_size::<Aby>(2, 9, &[300]);
 }

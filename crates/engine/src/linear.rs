@@ -205,16 +205,7 @@ impl LinearBits<'_> {
             }
             LinearBits::RepeatRow(count) => x.broadcast_row(*count),
             LinearBits::ZerosBelow(rows) => Bits::concat_rows(&[x, &zeros_like(x, *rows)]),
-            LinearBits::SumRows(lists) if x.is_shape() => Bits::shape(lists.len(), x.lanes()),
-            LinearBits::SumRows(lists) => {
-                let sum = |list: &Vec<u32>| {
-                    let mut sum = Bits::zeros(1, x.lanes());
-                    list.iter().for_each(|&row| sum.xor_assign(&x.row(row as usize)));
-                    sum
-                };
-                let sums: Vec<Bits> = lists.iter().map(sum).collect();
-                Bits::concat_rows(&sums.iter().collect::<Vec<_>>())
-            }
+            LinearBits::SumRows(lists) => x.sum_rows(lists),
             LinearBits::SideBySide => {
                 let rows: Vec<Bits> = (0..x.rows()).map(|row| x.row(row)).collect();
                 Bits::concat_lanes(&rows.iter().collect::<Vec<_>>())

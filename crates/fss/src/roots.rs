@@ -31,11 +31,12 @@ impl Roots {
     pub fn draw(prg: &mut Prg, side: Side, count: usize) -> Roots {
         let mut nodes: Vec<u128> = memory::zeros(count);
         prg.fill(bytemuck::cast_slice_mut(&mut nodes));
-        Self::of(side, nodes)
+        Self::new(side, nodes)
     }
 
-    /// 127 bits of each block are the root's; the lowest says the side.
-    fn of(side: Side, mut nodes: Vec<u128>) -> Roots {
+    /// Roots from random blocks that the dealer and this side share: 127 bits of each are the root's, the lowest says
+    /// the side.
+    pub fn new(side: Side, mut nodes: Vec<u128>) -> Roots {
         nodes.iter_mut().for_each(|node| *node = *node & !1 | side.bit());
         Roots { side, nodes }
     }

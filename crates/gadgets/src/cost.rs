@@ -5,6 +5,8 @@
 //!
 //! Where values lie side by side in a message their bits are added up, since bytes are rounded per message.
 
+use crate::lookup::{by_elements, halves, place_bits};
+
 /// Online rounds, and what is used in them, in bits per element; correlations per element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
@@ -217,6 +219,36 @@ pub fn int_quotient(y_bits: u32, digits: u32, k: u32, operands: Uses) -> Uses {
     let digit_by_digit = (1..digits).map(|_| add(y_bits + 1, false)).fold(Uses::default(), Uses::then).then(last);
     let divides = layers(and_all(y_bits.into()));
     operands.then(divides).then(digit_by_digit).then(layers(vec![digits.into()])).then(word(digits, k))
+}
+
+/// One-hot rows of a number of so many bits.
+fn one_hot(bits: u32) -> Uses {
+    if bits <= 1 {
+        return Uses::default();
+    }
+    let (low, high) = (bits / 2, bits.div_ceil(2));
+    one_hot(low).beside(one_hot(high)).then(layers(vec![((1 << low) - 1) << high]))
+}
+
+/// A look-up, of numbers that all have one of these entries, which take so many bits, over Z_2^k.
+pub fn lookup(entries: usize, width: u32, k: u32) -> Uses {
+    let n = place_bits(entries);
+    if n == 0 || width == 0 {
+        return Uses::default();
+    }
+    let place = bit_decompose(n);
+    if by_elements(n, width as usize) {
+        return place.then(one_hot(n)).then(bit_to_ring(k).times(entries as u64 - 1));
+    }
+    let (low, high) = halves(n, width as usize);
+    let chosen = match high {
+        0 => one_hot(n),
+        _ => {
+            let parts = entries.div_ceil(1 << low) as u64;
+            one_hot(low).beside(one_hot(high)).then(layers(vec![parts * u64::from(width)]))
+        }
+    };
+    place.then(chosen).then(bit_to_ring(k).times(width.into()))
 }
 
 /// A link between parties, for predictions.

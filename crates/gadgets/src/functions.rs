@@ -3,7 +3,8 @@
 use quorate_engine::{Ctx, Result};
 
 use crate::compare::Width;
-use crate::{Gadgets, real};
+use crate::lookup::Lookup;
+use crate::{Gadgets, lookup, real};
 
 /// Real functions on fixed point with `frac` bits after the point. The default bodies are [`real`]'s, whose errors,
 /// domains and costs are stated there.
@@ -57,5 +58,15 @@ pub trait Functions: Gadgets {
     /// The softmax of each lane of a matrix of so many rows, whose elements differ by no more than `width` says.
     async fn softmax(&self, ctx: &Ctx, x: &Self::A, frac: u32, rows: usize, width: Width) -> Result<Self::A> {
         real::softmax(self, ctx, x, frac, rows, width).await
+    }
+
+    /// The entries of a public table that numbers stand for, in its ring.
+    async fn lookup(&self, ctx: &Ctx, x: &Self::A, table: &Lookup<'_>) -> Result<Self::A> {
+        lookup::lookup(self, ctx, x, table).await
+    }
+
+    /// The lowest bits of these entries, one row.
+    async fn lookup_bit(&self, ctx: &Ctx, x: &Self::A, table: &Lookup<'_>) -> Result<Self::B> {
+        lookup::lookup_bit(self, ctx, x, table).await
     }
 }

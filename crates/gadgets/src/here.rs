@@ -62,11 +62,17 @@ macro_rules! here_type {
     ($a:lifetime all $type:ty) => { &$a [&$a $type] };
 }
 
-/// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here.
+/// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here; or with look-ups of
+/// its own, by functions of the sharing, the context, the numbers and the table.
 #[macro_export]
 macro_rules! functions_here {
-    ($this:ty, $values:ty) => {
+    ($this:ty, $values:ty, $bits:ty) => {
+        $crate::functions_here! { $this, $values, $bits, $crate::lookup::lookup, $crate::lookup::lookup_bit }
+    };
+    ($this:ty, $values:ty, $bits:ty, $lookup:expr, $lookup_bit:expr) => {
         impl $crate::Functions for $this {
+            $crate::lookups_here! { $this, lookup, $values, $values, $lookup }
+            $crate::lookups_here! { $this, lookup_bit, $values, $bits, $lookup_bit }
             $crate::compiled_here! { $this:
                 fn sigmoid(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::sigmoid(s, ctx, x, frac) }
                 fn tanh(s, ctx, at x: $values, val frac: u32) -> $values { $crate::real::tanh(s, ctx, x, frac) }
@@ -87,6 +93,31 @@ macro_rules! functions_here {
                     $crate::real::softmax(s, ctx, x, frac, rows, width)
                 }
             }
+        }
+    };
+}
+
+/// A look-up by a function, compiled here.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! lookups_here {
+    ($this:ty, $name:ident, $values:ty, $out:ty, $with:expr) => {
+        async fn $name(
+            &self,
+            ctx: &quorate_engine::Ctx,
+            x: &$values,
+            table: &$crate::lookup::Lookup<'_>,
+        ) -> quorate_engine::Result<$out> {
+            #[inline(never)]
+            fn here<'a>(
+                s: &'a $this,
+                ctx: &'a quorate_engine::Ctx,
+                x: &'a $values,
+                table: &'a $crate::lookup::Lookup<'a>,
+            ) -> $crate::here::Local<'a, $out> {
+                Box::pin($with(s, ctx, x, table))
+            }
+            here(self, ctx, x, table).await
         }
     };
 }

@@ -21,6 +21,7 @@ pub mod functions;
 pub mod here;
 pub mod int_div;
 pub mod labels;
+pub mod lookup;
 pub mod one_hot;
 pub mod prefix;
 pub mod private_shift;

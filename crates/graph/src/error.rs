@@ -158,6 +158,12 @@ pub enum Fault {
          qr.fixed(64, 16)"
     )]
     RealDtype { op: &'static str, dtype: Dtype, least: u32 },
+    #[error(
+        "a table of {entries} entries: look-ups take from 1 to {} of them; state a smaller domain=, or look up fewer \
+         bits of the number (input_bits=)",
+        crate::MOST_ENTRIES
+    )]
+    TableSize { entries: usize },
     #[error("{op} is not defined on any value from {lo} to {hi}, where its argument is proven to lie")]
     Domain { op: &'static str, lo: f64, hi: f64 },
     #[error(
@@ -428,6 +434,7 @@ impl Fault {
             | Fault::MayOverflow { .. }
             | Fault::Domain { .. }
             | Fault::NoResultFits { .. }
+            | Fault::TableSize { .. }
             | Fault::ZeroDivisor { .. }
             | Fault::NegativeDivisor { .. }
             | Fault::Remainder { .. }

@@ -193,6 +193,10 @@ impl Writer {
             | Op::Compose
             | Op::Convert => {}
             Op::Circuit(circuit) => self.circuit(circuit),
+            Op::Lookup(table) => {
+                self.units(&[table.first()]);
+                self.units(&table.entries().to_vec());
+            }
             Op::Real(_) | Op::Divide => {} // the name says which
         }
     }

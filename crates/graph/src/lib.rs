@@ -45,6 +45,7 @@ mod reference;
 mod repetitions;
 mod scale;
 pub mod shape;
+mod table;
 mod unbounded;
 mod units;
 
@@ -65,4 +66,5 @@ pub use ready::Ready;
 pub use real::Real;
 pub use reference::{EvalError, eval_clear};
 pub use scale::Scale;
+pub use table::{MOST_ENTRIES, Table};
 pub use units::Units;

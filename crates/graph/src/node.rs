@@ -11,6 +11,7 @@ use crate::index::Index;
 use crate::interval::Interval;
 use crate::real::Real;
 use crate::scale::Scale;
+use crate::table::Table;
 use crate::units::Units;
 
 /// The place of a node in its [`Graph`](crate::Graph); inputs of a node have smaller numbers.
@@ -185,6 +186,8 @@ pub enum Op {
         /// Elements of all operands before that one.
         before: usize,
     },
+    /// The entry of each number in a public table.
+    Lookup(Arc<Table>),
     /// A real function of fixed point, within the error stated there.
     Real(Real),
     /// Quotient of fixed point: within 4 units or, of more than 64 bits, 2^-28 of itself; saturates.

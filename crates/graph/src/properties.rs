@@ -81,6 +81,8 @@ pub enum Memory {
     Signs,
     /// Products in rings of up to twice the bits.
     WideProducts,
+    /// A public table, and one-hot rows of bits.
+    Table,
     /// Tables and powers, of a few sizes.
     Bounded,
     /// As [`Memory::Bounded`], with more of them: exponentials and logarithms.
@@ -192,6 +194,7 @@ impl Op {
                 Properties { result: Outcome::Random, ..of("shuffle", true, Whole, Memory::Shuffle, Never) }
             }
             Op::Part { .. } => local("part", Whole, Never),
+            Op::Lookup(_) => of("lookup", true, Elements, Memory::Table, Never),
             Op::Real(function) => near(of(function.name(), true, Elements, function.memory(), Never)),
             Op::Divide => near(of("divide", true, Elements, Memory::Divisions, Never)),
             Op::Softmax(axis) => near(of("softmax", true, Pieces::Lines(*axis), Memory::Softmax, Never)),

@@ -80,6 +80,7 @@ pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncat
             let reach = known(0).zip(known(1)).and_then(|(x, y)| real::quotient_reach(x, y, dtype));
             reach.map_or(Reach::Unknown, Reach::Fits)
         }
+        Op::Lookup(table) => Reach::Fits(table.reach(inputs[0].range())),
         Op::Real(function) => function.reach(known(0), dtype).map_or(Reach::Unknown, Reach::Fits),
         Op::Add => of_two(&Interval::add),
         Op::Sub => of_two(&Interval::sub),

@@ -35,12 +35,7 @@ impl<const N: usize> From<[i128; N]> for Units {
 impl Units {
     /// The numbers, one each.
     pub fn to_vec(&self) -> Vec<i128> {
-        match &self.0 {
-            Kept::I8(all) => all.iter().map(|&v| v.into()).collect(),
-            Kept::I32(all) => all.iter().map(|&v| v.into()).collect(),
-            Kept::I64(all) => all.iter().map(|&v| v.into()).collect(),
-            Kept::I128(all) => all.to_vec(),
-        }
+        self.slice(0..self.len())
     }
 
     /// How many there are.
@@ -63,7 +58,14 @@ impl Units {
     /// # Panics
     /// If there are not so many.
     pub fn part(&self, range: Range<usize>) -> Vec<i128> {
-        let range = if self.len() == 1 { 0..1 } else { range };
+        self.slice(if self.len() == 1 { 0..1 } else { range })
+    }
+
+    /// The numbers `range`, whatever they stand for.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Vec<i128> {
         match &self.0 {
             Kept::I8(all) => all[range].iter().map(|&v| v.into()).collect(),
             Kept::I32(all) => all[range].iter().map(|&v| v.into()).collect(),

@@ -18,7 +18,7 @@ use crate::share::{Share, blank};
 type Values = Share<Vector>;
 type Packed = Share<Bits>;
 
-quorate_gadgets::functions_here! { Pika, Values }
+quorate_gadgets::functions_here! { Pika, Values, Packed, Pika::look_up, Pika::look_up_bit }
 
 impl Garbles for Pika {
     type Y = NoLabels;

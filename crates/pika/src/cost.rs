@@ -9,6 +9,7 @@ use quorate_gadgets::cost::{self as gadgets, Uses, and_all, carry_tree, layers};
 use quorate_ring::Ring;
 
 use crate::mul::chunks;
+use crate::points::blocks;
 use crate::setup::{DEALER, PARTIES};
 use crate::stock::Kind;
 
@@ -225,6 +226,22 @@ pub fn shuffle(rows: usize, columns: &[(u32, usize)]) -> Bill {
     Bill::of(online).using(kind(0), 1).using(kind(1), 1)
 }
 
+/// Look-up, of numbers that have an entry, in a table with places of n bits and entries over Z_2^k.
+pub fn lookup(n: u32, k: u32, len: usize) -> Bill {
+    open(n, len).then(open(k, len)).using(Kind::Lookup { place_bits: n, bits: k }, len)
+}
+
+/// The lowest bit of an entry.
+pub fn lookup_bit(n: u32, len: usize) -> Bill {
+    open(n, len).using(Kind::Point { place_bits: n }, len)
+}
+
+/// The corrections of keys for places of n bits, to parties 0 and 1.
+fn points(n: u32, len: usize) -> Cost {
+    let bytes = 16 * (blocks(n) * len) as u64;
+    passed(DEALER, 0, bytes).beside(passed(DEALER, 1, bytes))
+}
+
 /// A gadget whose uses are those of the default bodies.
 fn gadget(uses: &Uses, len: usize) -> Bill {
     let opened = uses.opened.iter().copied();
@@ -254,6 +271,10 @@ pub fn correlation(kind: &Kind, len: usize) -> Cost {
         Kind::ComparisonMask { bits: k, pairs } => each(&[bits(k), pairs as u64]),
         Kind::TruncMask { bits: k, cut } => each(&[bits(k), bits(cut) + 1]),
         Kind::WideEdaBit { bits: k, wide } => each(&[bits(wide - k), bits(k)]),
+        Kind::Lookup { place_bits, bits: k } => {
+            return points(place_bits, len).beside(passed(DEALER, 1, each(&[bits(k), bits(k)])));
+        }
+        Kind::Point { place_bits } => return points(place_bits, len),
         Kind::Permutation { rows, ref columns, mover } => {
             let column = |&(k, width): &(u32, usize)| packed(bits(k), rows * width);
             return passed(DEALER, mover, len as u64 * columns.iter().map(column).sum::<u64>());

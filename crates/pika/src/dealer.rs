@@ -19,6 +19,7 @@
 //! | edaBit of k bits mod 2^k' | k' |
 //! | selection | 2 k |
 //! | permutation | an element for each element |
+//! | look-up among 2^n, point | the corrections of a key to both ([`points`](crate::points)); look-up: 2 k |
 
 use quorate_engine::{Ctx, Form, Result, Stocks, Stream};
 use quorate_ring::{Bits, Ring, Vector};
@@ -50,6 +51,8 @@ impl Kind {
             Kind::BitTriple => (0, 2),
             Kind::DaBit { .. } => (0, 1),
             Kind::Selection { .. } => (1, 1),
+            // Dealt another way.
+            Kind::Lookup { .. } | Kind::Point { .. } => (0, 0),
             Kind::EdaBit { .. }
             | Kind::ComparisonMask { .. }
             | Kind::TruncMask { .. }
@@ -127,7 +130,7 @@ impl Kind {
                 Parts { vectors: vec![carry], bits: vec![sum.map(|sum| sum.to_bits(0..bits))] }
             }
             // Dealt another way.
-            Kind::Permutation { .. } => vectors(vec![]),
+            Kind::Permutation { .. } | Kind::Lookup { .. } | Kind::Point { .. } => vectors(vec![]),
         }
     }
 }
@@ -159,6 +162,11 @@ impl Pika {
                 dealt.push(self.deal_permutation(ctx, *rows, columns, *mover).await?);
             }
             return Ok(one_after_the_other(dealt));
+        }
+        match *kind {
+            Kind::Lookup { place_bits, bits } => return self.deal_points(ctx, place_bits, Some(bits), len).await,
+            Kind::Point { place_bits } => return self.deal_points(ctx, place_bits, None, len).await,
+            _ => {}
         }
         let coins = ctx.randomness();
         let draw = |peer: usize, all: bool| kind.draw(&mut coins.stream(self.coins_with(peer)), len, all);

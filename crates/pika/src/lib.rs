@@ -17,6 +17,7 @@
 //! | reveal | `input` | 1 | 1 element to each who learns it, by each of the others of parties 0 and 1 |
 //! | product, sum of products, matrix product, AND | `mul` | 1 | 2 for each factor by each; dealt: 1 for each result |
 //! | bit times element | `select` | 1 | 1 element and 1 bit by each; dealt: 2 elements |
+//! | look-up in a table of 2^n entries | `lookup` | 2 | n + k bits by each; dealt: a key and 2 elements |
 //! | random bits, edaBits, masks | `masks` | 0 | dealt: see there |
 //! | shuffle | `shuffle` | 2 | 1 element by each; dealt: 2 elements |
 //!
@@ -30,9 +31,11 @@ pub mod cost;
 mod dealer;
 mod family;
 mod input;
+mod lookup;
 mod masks;
 mod mul;
 mod pass;
+mod points;
 mod select;
 mod setup;
 mod share;

@@ -10,8 +10,9 @@
 //!
 //! Every use has a stream of its own, named by (run, lane, use).
 
-use quorate_crypto::{Seed, SessionId};
+use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
@@ -31,6 +32,8 @@ pub struct Pika {
     coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
     session: SessionId,
+    /// The hash of the session's trees.
+    pub(crate) hash: Hash,
 }
 
 impl Pika {
@@ -76,7 +79,7 @@ impl Pika {
                 pair_seed(if me < peer { both } else { [both[1], both[0]] }, &session)
             }
         });
-        Ok(Pika { me, coins, stock: Stock::default(), session })
+        Ok(Pika { me, coins, stock: Stock::default(), hash: Hash::new(&Tccr::new(&session)), session })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -89,7 +92,8 @@ impl Pika {
             return Err(Misuse::NoSuchParty { party: me, parties }.into());
         }
         let coins = std::array::from_fn(|_| Seed::from_bytes([0; SEED_BYTES]));
-        Ok(Pika { me, coins, stock: Stock::default(), session: SessionId::from_bytes([0; SEED_BYTES]) })
+        let session = SessionId::from_bytes([0; SEED_BYTES]);
+        Ok(Pika { me, coins, stock: Stock::default(), hash: Hash::new(&Tccr::new(&session)), session })
     }
 
     /// **Insecure**: a party with these seeds, by party, for tests that enumerate all randomness.

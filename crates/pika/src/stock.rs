@@ -9,6 +9,7 @@ use quorate_engine::Demand;
 use quorate_engine::{Chunks, Ctx, Error, Layout, Result, Stocks, Stored};
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::points;
 use crate::setup::Pika;
 use crate::share::{Share, blank};
 
@@ -36,6 +37,10 @@ pub enum Kind {
     WideEdaBit { bits: u32, wide: u32 },
     /// a, a bit b and a b over Z_2^bits, and b over Z_2.
     Selection { bits: u32 },
+    /// A point r of 2^place_bits as a key, its root, and shares of r; b, the sign w of the key, and w b over Z_2^bits.
+    Lookup { place_bits: u32, bits: u32 },
+    /// The same without b and w.
+    Point { place_bits: u32 },
     /// A permutation of `rows` rows that `mover` and party 2 know, and shares of where it moves a mask that the other
     /// one and party 2 know; a row has so many elements of so many bits, column by column.
     Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
@@ -55,6 +60,8 @@ impl std::fmt::Display for Kind {
             Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits}, by {cut}"),
             Kind::WideEdaBit { bits, wide } => write!(f, "edaBit of {bits} bits mod 2^{wide}"),
             Kind::Selection { bits } => write!(f, "selection mod 2^{bits}"),
+            Kind::Lookup { place_bits, bits } => write!(f, "look-up of {place_bits} bits, mod 2^{bits}"),
+            Kind::Point { place_bits } => write!(f, "point among 2^{place_bits}"),
             Kind::Permutation { rows, mover, .. } => write!(f, "permutation of {rows} rows by party {mover}"),
         }
     }
@@ -79,6 +86,8 @@ impl Kind {
                 (vec![(Ring::of(bits), 1), (Ring::of(wide - bits), 1)], vec![bits as usize])
             }
             Kind::Selection { bits } => (over(*bits, &[1; 3]), vec![1]),
+            &Kind::Lookup { place_bits, bits } => (points::layout(place_bits, Some(bits)), vec![]),
+            &Kind::Point { place_bits } => (points::layout(place_bits, None), vec![]),
             Kind::Permutation { rows, columns, mover } => {
                 let masks = columns.iter().map(|&(bits, width)| (Ring::of(bits), rows * width));
                 match *mover == me {
@@ -147,6 +156,9 @@ impl Stocks for Pika {
     fn bits_of(&self, kind: &Kind) -> u32 {
         match kind {
             Kind::WideEdaBit { wide, .. } => *wide,
+            // A node of a tree is no element.
+            Kind::Lookup { bits, .. } => *bits,
+            Kind::Point { .. } => 1,
             kind => kind.layout(0).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1),
         }
     }

@@ -3,8 +3,9 @@
 use crate::common::*;
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic};
+use quorate_gadgets::lookup::{Lookup, Operand};
 use quorate_gadgets::testing::wide;
-use quorate_gadgets::{Gadgets, Sign, Width};
+use quorate_gadgets::{Functions, Gadgets, Sign, Width};
 use quorate_pika::Pika;
 use quorate_pika::cost::{self, Bill, Cost};
 use quorate_ring::{Bits, Ring, Vector};
@@ -128,6 +129,18 @@ fn gadgets() {
             let bill = cost::convert(k, wide, len);
             check("convert", &bill, async |s, ctx| s.convert(ctx, &x(s, ctx), Ring::of(wide), Sign::Signed).await);
         }
+    }
+}
+
+#[test]
+fn lookups() {
+    for (entries, k, len) in [(2, 1, 13), (5, 32, 1), (300, 64, 513), (1 << 16, 32, 13), (1000, 32, 30_001)] {
+        let table = Vector::constant(Ring::of(k), 1, entries);
+        let table = Lookup { entries: &table, first: 0, operand: Operand::Within };
+        let n = table.place_bits();
+        let x = |s: &Pika, ctx: &Ctx| given(s, ctx, 40, len);
+        check("look-up", &cost::lookup(n, k, len), async |s, ctx| s.lookup(ctx, &x(s, ctx), &table).await);
+        check("bits", &cost::lookup_bit(n, len), async |s, ctx| s.lookup_bit(ctx, &x(s, ctx), &table).await);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The gadgets over `pika` equal plain arithmetic: all inputs of tiny rings.
 
 use crate::common::*;
-use quorate_gadgets::testing::exhaustive;
+use quorate_gadgets::testing::{exhaustive, lookups};
 use quorate_gadgets::{Gadgets, Sign};
 use quorate_pika::Pika;
 use quorate_ring::{Ring, Vector};
@@ -121,4 +121,10 @@ fn conversion_of_all_elements() {
             }
         }
     }
+}
+
+#[test]
+fn lookups_of_every_number() {
+    lookups::every_number_in_tables_of_every_size::<Pika>(N, 5, &[1, 2, 3, 5, 8, 17, 32]);
+    lookups::every_number_in_tables_of_every_size::<Pika>(N, 9, &[300]);
 }

@@ -236,6 +236,32 @@ impl Session {
         self.add(py, line, |mut b| b.circuit(&circuit.inner, &operands))
     }
 
+    /// The entries, in ring units of `dtype`, that numbers from `first` on (in their own ring units) stand for.
+    fn lookup(
+        &self,
+        py: Python<'_>,
+        x: u32,
+        first: i128,
+        entries: Argument,
+        dtype: Dtype<'_>,
+        line: Line,
+    ) -> PyResult<u32> {
+        let dtype = self.dtype(py, dtype, &line)?;
+        let Operand::Ints { values, .. } = entries.operand() else {
+            return Err(PyValueError::new_err("entries of a table are ring units"));
+        };
+        self.add(py, line, |mut b| b.lookup(NodeId(x), first, values, dtype))
+    }
+
+    /// Where the values of a node are proven to lie, in ring units; else all that its dtype holds.
+    fn range(&self, py: Python<'_>, node: u32) -> PyResult<(i128, i128)> {
+        let look = |graph: &quorate_graph::Graph| {
+            let range = graph.node(NodeId(node)).range();
+            (range.lo(), range.hi())
+        };
+        self.lock()?.with_graph(look).map_err(|error| raise(py, &error))
+    }
+
     fn real(&self, py: Python<'_>, function: &str, x: u32, line: Line) -> PyResult<u32> {
         let function = real_function(function)?;
         self.add(py, line, |mut b| b.real(function, NodeId(x)))

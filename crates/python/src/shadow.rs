@@ -33,7 +33,7 @@ fn numbers(op: &Op) -> Vec<usize> {
         Op::AssertOneHot(_) => vec![],
         Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::Lt | Op::Eq | Op::And | Op::Or | Op::Xor | Op::Not => vec![],
         Op::Select | Op::Other | Op::Cast | Op::Bits | Op::Compose | Op::Convert | Op::Circuit(_) => vec![],
-        Op::FloorDiv(_) | Op::Remainder(_) | Op::IntDivide(_) | Op::Divide | Op::Real(_) => vec![],
+        Op::FloorDiv(_) | Op::Remainder(_) | Op::IntDivide(_) | Op::Divide | Op::Real(_) | Op::Lookup(_) => vec![],
     }
 }
 
@@ -55,6 +55,9 @@ fn step<'py>(py: Python<'py>, graph: &Graph, id: NodeId) -> PyResult<Bound<'py, 
     }
     if let Op::FloorDiv(divisors) | Op::Remainder(divisors) = &node.op {
         out.set_item("divisors", divisors.to_vec())?;
+    }
+    if let Op::Lookup(table) = &node.op {
+        out.set_item("table", (table.first(), table.entries().to_vec()))?;
     }
     if let Op::Circuit(circuit) = &node.op {
         out.set_item("circuit", Circuit { inner: circuit.clone() })?;

@@ -16,7 +16,7 @@ use crate::share::Shared;
 type Values = Shared<Vector>;
 type Packed = Shared<Bits>;
 
-quorate_gadgets::functions_here! { Rss, Values }
+quorate_gadgets::functions_here! { Rss, Values, Packed }
 
 impl Garbles for Rss {
     type Y = NoLabels;

@@ -1,6 +1,6 @@
 //! The gadgets over `rss` equal plain arithmetic: all inputs of tiny rings, for 3 and 5 parties, some for 7.
 
-use quorate_gadgets::testing::exhaustive;
+use quorate_gadgets::testing::{exhaustive, lookups};
 use quorate_rss::Rss;
 
 #[test]
@@ -65,4 +65,10 @@ fn every_length() {
         (5, &[0, 1, 5, 67, 5_000]),
         (7, &[0, 1, 129]),
     ]);
+}
+
+#[test]
+fn lookups_of_every_number() {
+    lookups::every_number_in_tables_of_every_size::<Rss>(3, 5, &[1, 2, 3, 5, 8, 17, 32]);
+    lookups::every_number_in_tables_of_every_size::<Rss>(3, 9, &[300]);
 }

@@ -17,7 +17,7 @@ use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
 
-quorate_gadgets::functions_here! { Spdz2k, Tagged }
+quorate_gadgets::functions_here! { Spdz2k, Tagged, SharedBits }
 
 impl Garbles for Spdz2k {
     type Y = NoLabels;

@@ -1,6 +1,6 @@
 //! All gadgets, with every opening checked: all inputs of tiny rings, some of wide ones.
 
-use quorate_gadgets::testing::{everything_equals_integers, exhaustive, mask, noise, wide};
+use quorate_gadgets::testing::{everything_equals_integers, exhaustive, lookups, mask, noise, wide};
 use quorate_spdz2k::Spdz2k;
 
 #[test]
@@ -15,6 +15,12 @@ fn all_inputs_of_tiny_rings() {
     exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 5), (3, 3)]);
     exhaustive::extrema_of_all_columns_with_ties::<Spdz2k>(&[(2, 3, 3), (3, 2, 4)]);
     exhaustive::every_length::<Spdz2k>(&[(2, &[0, 1, 7, 64, 65]), (3, &[0, 63])]);
+}
+
+#[test]
+fn lookups_of_every_number() {
+    lookups::every_number_in_tables_of_every_size::<Spdz2k>(2, 4, &[1, 2, 5, 16]);
+    lookups::every_number_in_tables_of_every_size::<Spdz2k>(3, 3, &[8]);
 }
 
 #[test]

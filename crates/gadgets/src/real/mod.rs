@@ -17,7 +17,7 @@ pub(crate) mod float;
 pub(crate) mod local;
 mod logarithm;
 mod long_quotient;
-mod onehot;
+pub(crate) mod onehot;
 mod power;
 mod quotient;
 mod roots;

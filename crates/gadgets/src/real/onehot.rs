@@ -6,7 +6,7 @@ use super::local::{not, row_sums};
 use crate::prefix::rows;
 
 /// Row i is 1 where the number (rows of bits, lowest first) is i. ceil(log2 rows) rounds; about 2^rows ANDs.
-pub(super) async fn decode<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<S::B> {
+pub(crate) async fn decode<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<S::B> {
     let width = s.bit_shape(x).0 as u32;
     if width == 1 {
         return Ok(s.concat_rows(&[&not(s, x), x]));

@@ -11,6 +11,7 @@ use crate::extremum::{Best, extremum};
 use crate::{Gadgets, Width};
 
 pub mod exhaustive;
+pub mod lookups;
 pub mod wide;
 
 /// A sharing under test.

@@ -7,6 +7,7 @@ mod divide;
 mod elementwise;
 mod layout;
 mod linear;
+mod lookup;
 mod multiples;
 mod real;
 mod room;
@@ -368,6 +369,12 @@ impl<'g> Builder<'g> {
     /// before it broadcast and are the batch. The result's last axis is all output wires.
     pub fn circuit(&mut self, circuit: &Arc<Circuit>, inputs: &[Operand<'_>]) -> Built {
         self.attempt(|b| b.build_circuit(circuit, inputs))
+    }
+
+    /// The entry of each number in a public table: of `first` (ring units of `a`) and what follows, given in ring units
+    /// of `dtype`. A number below has the first entry, a number above the last one.
+    pub fn lookup(&mut self, a: NodeId, first: i128, entries: &[i128], dtype: Dtype) -> Built {
+        self.attempt(|b| b.build_lookup(a, (first, entries), dtype.checked()?))
     }
 
     /// A real function of fixed point with at most 16 fractional bits.

@@ -49,6 +49,26 @@ impl Bits {
         work(self.words_mut(), row_words);
     }
 
+    /// For each list the sum of the rows in it; a shape of a shape.
+    ///
+    /// # Panics
+    /// If a row does not exist (unchecked on shapes).
+    pub fn sum_rows(&self, lists: &[Vec<u32>]) -> Bits {
+        let row_words = self.row_words();
+        if self.is_shape() {
+            let rows: usize = lists.iter().map(Vec::len).sum();
+            meter::stream(row_words.saturating_mul(8 * rows));
+            return Self::shape(lists.len(), self.lanes);
+        }
+        let mut sums = Self::zeros(lists.len(), self.lanes);
+        for (list, sum) in lists.iter().zip(sums.words_mut().chunks_exact_mut(row_words.max(1))) {
+            for &row in list {
+                sum.iter_mut().zip(self.words_of(row as usize)).for_each(|(sum, word)| *sum ^= word);
+            }
+        }
+        sums
+    }
+
     /// The only row, of so many lanes at a time side by side, as one row for each of these: row r, lane l is lane
     /// `l * rows + r`.
     ///
@@ -118,6 +138,21 @@ mod tests {
                 Bits::of_rows(&[true, false], lanes).to_bools(),
                 [vec![true; lanes], vec![false; lanes]].concat()
             );
+        }
+    }
+
+    #[test]
+    fn sums_of_rows() {
+        let lists = [vec![0, 2, 3], vec![], vec![1], vec![3, 3]];
+        for lanes in [0, 1, 64, 200] {
+            let bits = some_bits(4, lanes);
+            let matrix = Bits::from_bools(4, lanes, &bits);
+            let sum =
+                |list: &Vec<u32>, lane: usize| list.iter().fold(false, |sum, r| sum ^ bits[*r as usize * lanes + lane]);
+            let expected: Vec<bool> =
+                lists.iter().flat_map(|list| (0..lanes).map(move |lane| sum(list, lane))).collect();
+            assert_eq!(matrix.sum_rows(&lists).to_bools(), expected);
+            assert!(Bits::shape(4, lanes).sum_rows(&lists).is_shape());
         }
     }
 

@@ -138,7 +138,7 @@ pub(crate) fn working_bytes<B: Family>(backend: &B, graph: &Graph, id: NodeId, l
         Memory::Softmax => 8 * longest * shares * 8,
         // Differences, joined operands, halves of a tree.
         Memory::Bits | Memory::Signs | Memory::Circuit => 4 * operand + result,
-        Memory::Bounded | Memory::Powers | Memory::Roots | Memory::Divisions => 4 * operand + result,
+        Memory::Table | Memory::Bounded | Memory::Powers | Memory::Roots | Memory::Divisions => 4 * operand + result,
     };
     STEP_BYTES + streamed(backend, memory, is_cut, longest) + whole
 }
@@ -157,6 +157,7 @@ fn streamed<B: Family>(backend: &B, memory: Memory, is_cut: bool, longest: u64) 
         Memory::Signs => elements(120, 3 * longest),
         Memory::Circuit => 2 * WINDOW_BYTES,
         Memory::WideProducts => elements(160, longest),
+        Memory::Table => WINDOW_BYTES * backend.work_shares(),
         Memory::Bounded => elements(550, longest),
         Memory::Powers => elements(650, longest),
         Memory::Roots => elements(1000, longest),

@@ -5,6 +5,7 @@ mod convert;
 mod division;
 pub(crate) mod in_bits;
 pub(crate) mod layout;
+mod lookup;
 mod products;
 mod real;
 mod rounds;
@@ -98,6 +99,7 @@ impl<S: Computes> Executor<'_, S> {
             Op::Compose => self.composed(ctx, id, first).await,
             Op::Convert => self.convert(ctx, id, first).await,
             Op::Shuffle { rows } => self.shuffle(ctx, *rows, operands).await,
+            Op::Lookup(table) => self.lookup(ctx, id, table, first).await,
             Op::Real(function) => self.real(ctx, id, *function, first).await,
             Op::Divide => self.divide(ctx, id, pair).await,
             Op::Softmax(axis) => self.softmax(ctx, id, *axis, first).await,

@@ -1,0 +1,229 @@
+//! Look-up of a secret number in a public table.
+//!
+//! **Source**: one-hot vectors and their products with a table as in Dessouky et al., "Pushing the communication
+//! barrier", NDSS 2017, and Keller et al., "Reducing communication channels in MPC", SCN 2018, with the table split in
+//! two halves of the number's bits. **Model**: that of the sharing. **Notation**: u = x - first the place, of n bits;
+//! its lower a bits l and its upper b bits h; w bits of an entry.
+//!
+//! u becomes two one-hot rows of bits, e_l and e_h. Bit p of an entry is the sum over i of e_h[i] times the sum over j
+//! of e_l[j] table_p[2^a i + j]: the inner sums are local. a is such that 2^a + w 2^b ANDs are fewest. Bits of the entry
+//! become an element as [`weighed`](crate::convert::weighed) says. Tables of few entries are looked up the other way:
+//! the one-hot row becomes elements, whose sum with the table is local.
+//!
+//! Rounds: n bits of a number, ceil(log2 n) for the rows, 1 for the products, 1 for the element; a comparison and a
+//! selection before them where x may lie outside.
+
+use quorate_engine::{Chunks, Ctx, Linear, LinearBits, Result, Sharing};
+use quorate_ring::{Bits, Ring, Vector};
+
+use crate::compare::Width;
+use crate::convert::weighed;
+use crate::prefix::rows;
+use crate::real::local::{repeat_row, row_sums};
+use crate::real::onehot::decode;
+use crate::{Gadgets, stream};
+
+/// A public table, and which numbers its entries stand for.
+#[derive(Clone, Copy)]
+pub struct Lookup<'t> {
+    /// The entries of `first`, `first + 1`, ..., at least one. Data in dry runs, too.
+    pub entries: &'t Vector,
+    /// The number whose entry comes first.
+    pub first: i128,
+    /// Which numbers there may be.
+    pub operand: Operand,
+}
+
+/// Where the numbers lie that are looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// All have an entry.
+    Within,
+    /// Those below the first have the first one's entry, those above the last the last one's. Differences to these
+    /// are of this width.
+    Anywhere(Width),
+}
+
+/// The entries as rows of bits: what protocols on bits look up.
+struct Planes {
+    /// Row p, lane i is bit p of entry i.
+    bits: Bits,
+    /// Whether the last row weighs as a sign.
+    signed: bool,
+}
+
+impl Lookup<'_> {
+    /// The number whose entry comes last.
+    pub fn last(&self) -> i128 {
+        self.first + self.entries.len() as i128 - 1
+    }
+
+    /// Bits of a place in the table.
+    pub fn place_bits(&self) -> u32 {
+        place_bits(self.entries.len())
+    }
+
+    /// As few rows as hold every entry in two's complement.
+    fn planes(&self) -> Planes {
+        let ring = self.entries.ring();
+        let all = self.entries.to_bits(0..ring.bits());
+        let top = all.words_of(ring.bits() as usize - 1);
+        let copies = |row: usize| all.words_of(row) == top;
+        let mut needed = ring.bits() as usize;
+        while needed > 1 && copies(needed - 2) {
+            needed -= 1;
+        }
+        let signed = top.iter().any(|&word| word != 0);
+        let needed = if signed { needed } else { needed - 1 };
+        Planes { bits: all.slice_rows(0..needed), signed }
+    }
+}
+
+/// The entry of each number, in the table's ring.
+pub async fn lookup<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::A> {
+    let ring = table.entries.ring();
+    let (len, n) = (s.shape(x).1, table.place_bits());
+    let planes = table.planes();
+    let width = planes.bits.rows();
+    if n == 0 || width == 0 {
+        return Ok(s.public(&constant(ctx, table.entries, len)));
+    }
+    let by_elements = by_elements(n, width);
+    let work = async |ctx: Ctx, range| {
+        let place = place(s, &ctx, &stream::slice(s, x, range), table).await?;
+        if by_elements {
+            return of_elements(s, &ctx, &place, table).await;
+        }
+        let bits = of_bits(s, &ctx, &place, &planes.bits).await?;
+        weighed(s, &ctx, &bits, planes.signed, ring).await
+    };
+    stream::to_vector(s, ctx, chunks(len, n, width), work).await
+}
+
+/// The entries' lowest bits, one row.
+pub async fn lookup_bit<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::B> {
+    let (len, n) = (s.shape(x).1, table.place_bits());
+    let bits = table.entries.to_bits(0..1);
+    if n == 0 {
+        return Ok(s.public_bits(&constant(ctx, table.entries, len).to_bits(0..1)));
+    }
+    let work = async |ctx: Ctx, range| {
+        let place = place(s, &ctx, &stream::slice(s, x, range), table).await?;
+        of_bits(s, &ctx, &place, &bits).await
+    };
+    stream::to_lanes(s, ctx, chunks(len, n, 1), work).await
+}
+
+/// The only entry there is, or one that all share, for every number.
+fn constant(ctx: &Ctx, entries: &Vector, len: usize) -> Vector {
+    match ctx.is_dry() {
+        true => Vector::shape(entries.ring(), len),
+        false => entries.slice(0..1).broadcast_scalar(len),
+    }
+}
+
+/// Chunks for places of n bits in a table of so many rows of bits.
+fn chunks(len: usize, n: u32, width: usize) -> Chunks {
+    let (low, high) = halves(n, width);
+    Chunks::of_bytes(len, ((1usize << low) + 3 * (width << high)).max(64 * n as usize))
+}
+
+/// Bits of a place among so many entries.
+pub(crate) fn place_bits(entries: usize) -> u32 {
+    usize::BITS - entries.saturating_sub(1).leading_zeros()
+}
+
+/// Whether the one-hot row becomes elements, and not the rows of bits that it chooses.
+pub(crate) fn by_elements(n: u32, width: usize) -> bool {
+    (1 << n) - 1 <= width
+}
+
+/// Bits of a place that make the lower and the upper row: those with the fewest ANDs.
+pub(crate) fn halves(n: u32, width: usize) -> (u32, u32) {
+    let ands = |high: &u32| (1usize << (n - high)) + if *high == 0 { 0 } else { (width + 1) << high };
+    let high = (0..n).min_by_key(ands).unwrap_or(0);
+    (n - high, high)
+}
+
+/// x - first, where x has an entry or gets that of the nearest end: below 2^n.
+pub async fn place<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, table: &Lookup<'_>) -> Result<S::A> {
+    let (ring, len) = s.shape(x);
+    let public = |value: i128| match ctx.is_dry() {
+        true => Vector::shape(ring, len),
+        false => Vector::constant(ring, value as u128, len),
+    };
+    let inside = match table.operand {
+        Operand::Within => x.clone(),
+        Operand::Anywhere(width) => {
+            let to_end = async |ctx: Ctx, below: bool| {
+                let end = s.public(&public(if below { table.first } else { table.last() }));
+                let outside = match below {
+                    true => s.lt(&ctx, x, &end, width).await?,
+                    false => s.lt(&ctx, &end, x, width).await?,
+                };
+                s.mask(&ctx, &outside, &s.sub(&end, x)).await
+            };
+            let (up, down) =
+                ctx.join(async |ctx: Ctx| to_end(ctx, true).await, async |ctx: Ctx| to_end(ctx, false).await).await?;
+            s.add(&s.add(x, &up), &down)
+        }
+    };
+    let mut start = public(table.first);
+    start.neg_assign();
+    let narrow = Ring::of(table.place_bits().min(ring.bits()));
+    Ok(s.linear(&s.add_public(&inside, &start), &Linear::Reduce(narrow)))
+}
+
+/// One-hot rows of the place's bits in this range.
+async fn one_hot<S: Gadgets>(s: &S, ctx: &Ctx, bits: &S::B, range: std::ops::Range<u32>) -> Result<S::B> {
+    decode(s, ctx, &rows(s, bits, &range.collect::<Vec<_>>())).await
+}
+
+/// The table's rows at these places.
+async fn of_bits<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Bits) -> Result<S::B> {
+    let bits = s.bit_decompose(ctx, place).await?;
+    let (n, width) = (s.bit_shape(&bits).0 as u32, table.rows());
+    let (low, high) = halves(n, width);
+    if high == 0 {
+        return Ok(of_rows(s, &one_hot(s, ctx, &bits, 0..n).await?, table, 0));
+    }
+    let (lower, upper) = ctx
+        .join(
+            async |ctx: Ctx| one_hot(s, &ctx, &bits, 0..low).await,
+            async |ctx: Ctx| one_hot(s, &ctx, &bits, low..n).await,
+        )
+        .await?;
+    // Parts beyond the table are never looked up.
+    let parts = table.lanes().div_ceil(1 << low);
+    let sums: Vec<S::B> = (0..parts).map(|part| of_rows(s, &lower, table, part << low)).collect();
+    let choices: Vec<S::B> = (0..parts as u32).map(|part| repeat_row(s, &rows(s, &upper, &[part]), width)).collect();
+    let [sums, choices] = [sums, choices].map(|all| s.concat_rows(&all.iter().collect::<Vec<_>>()));
+    let chosen = s.and(ctx, &sums, &choices).await?;
+    let lists: Vec<Vec<u32>> = (0..width).map(|p| (0..parts).map(|part| (part * width + p) as u32).collect()).collect();
+    Ok(row_sums(s, &chosen, &lists))
+}
+
+/// For each row of the table the sum of its bits from `start` on that the one-hot rows choose.
+fn of_rows<S: Sharing>(s: &S, one_hot: &S::B, table: &Bits, start: usize) -> S::B {
+    let end = table.lanes().min(start + s.bit_shape(one_hot).0);
+    let list = |p: usize| {
+        let words = table.words_of(p);
+        (start..end).filter(|i| words[i / 64] >> (i % 64) & 1 == 1).map(|i| (i - start) as u32).collect()
+    };
+    row_sums(s, one_hot, &(0..table.rows()).map(list).collect::<Vec<_>>())
+}
+
+/// The first entry, and what the one-hot row's elements add to it.
+async fn of_elements<S: Gadgets>(s: &S, ctx: &Ctx, place: &S::A, table: &Lookup<'_>) -> Result<S::A> {
+    let (ring, len) = (table.entries.ring(), s.shape(place).1);
+    let bits = s.bit_decompose(ctx, place).await?;
+    let n = s.bit_shape(&bits).0 as u32;
+    let count = table.entries.len();
+    let hot = one_hot(s, ctx, &bits, 0..n).await?;
+    let hot = rows(s, &hot, &(1..count as u32).collect::<Vec<_>>());
+    let elements = s.bit_to_ring(ctx, &s.linear_bits(&hot, &LinearBits::SideBySide), ring).await?;
+    let mut rise = table.entries.slice(1..count);
+    rise.sub_assign(&table.entries.slice(0..1).broadcast_scalar(count - 1));
+    let sum = s.linear(&elements, &Linear::MatrixLeft(&rise, (1, count - 1, len)));
+    Ok(s.add_public(&sum, &constant(ctx, table.entries, len)))
+}

@@ -1,0 +1,49 @@
+//! Look-ups against the table itself: every number of tiny rings, tables of all sizes.
+
+use quorate_ring::{Ring, Vector};
+
+use super::{Tested, agreed, all, noise, open, open_bits, share, signed};
+use crate::lookup::{Lookup, Operand};
+use crate::{Functions, Width};
+
+/// Which entry a number has: its own, or that of the nearest end.
+fn place(table: &Lookup<'_>, x: i64) -> usize {
+    (i128::from(x).clamp(table.first, table.last()) - table.first) as usize
+}
+
+/// The numbers of Z_2^k that have entries in a table, and all of them, in tables of the first so many entries of
+/// noise, from several numbers on: over rings that are smaller, equal and larger.
+pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: u32, sizes: &[usize]) {
+    let ring = Ring::of(k);
+    for &size in sizes {
+        for (bits, result) in [(3, 3), (9, 9), (2, 40)] {
+            let result = Ring::of(result);
+            let values: Vec<i64> = noise(size as u64, size).iter().map(|&v| signed(bits, v)).collect();
+            let entries = Vector::from_i64s(result, &values);
+            let lowest = -(1i128 << (k - 1));
+            for first in [lowest, -(size as i128) / 2, (1 << (k - 1)) - size as i128] {
+                if first < lowest {
+                    continue;
+                }
+                let table = Lookup { entries: &entries, first, operand: Operand::Within };
+                let within: Vec<u64> = (0..size as u64).map(|i| (first as u64).wrapping_add(i)).collect();
+                check::<S>(n, ring, &within, &table, &values);
+                check::<S>(n, ring, &all(k), &Lookup { operand: Operand::Anywhere(Width::Full), ..table }, &values);
+            }
+        }
+    }
+}
+
+fn check<S: Tested + Functions>(n: usize, ring: Ring, x: &[u64], table: &Lookup<'_>, values: &[i64]) {
+    let (numbers, bits) = agreed::<S, _>(n, async |s, ctx| {
+        let shared = share(s, ctx, ring, x).await?;
+        let numbers = s.lookup(ctx, &shared, table).await?;
+        let bits = s.lookup_bit(ctx, &shared, table).await?;
+        Ok((open(s, ctx, &numbers).await?, open_bits(s, ctx, &bits).await?))
+    });
+    let wanted = |x: &u64| values[place(table, signed(ring.bits(), *x))];
+    let of_all: Vec<i64> = x.iter().map(wanted).collect();
+    let as_elements = Vector::from_i64s(table.entries.ring(), &of_all).to_u64s();
+    assert_eq!(numbers, as_elements, "{} entries from {} on", table.entries.len(), table.first);
+    assert_eq!(bits, of_all.iter().map(|v| v & 1 == 1).collect::<Vec<_>>(), "lowest bits");
+}

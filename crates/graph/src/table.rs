@@ -1,0 +1,56 @@
+//! Public tables, which secret numbers are looked up in.
+
+use crate::interval::Interval;
+use crate::units::Units;
+
+/// The most entries of a table: beyond, a look-up takes seconds for each number.
+pub const MOST_ENTRIES: usize = 1 << 26;
+
+/// Entries in units of the result, of `first`, `first + 1`, ... in units of the operand. A number below has the first
+/// entry, a number above the last one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    first: i128,
+    entries: Units,
+}
+
+impl Table {
+    /// The entries of `first` and what follows, at least one.
+    pub(crate) fn new(first: i128, entries: &[i128]) -> Table {
+        debug_assert!(!entries.is_empty(), "a table has an entry");
+        Table { first, entries: entries.into() }
+    }
+
+    /// The number that the first entry is of.
+    pub fn first(&self) -> i128 {
+        self.first
+    }
+
+    /// The number that the last entry is of.
+    pub fn last(&self) -> i128 {
+        self.first + self.entries.len() as i128 - 1
+    }
+
+    /// All entries.
+    pub fn entries(&self) -> &Units {
+        &self.entries
+    }
+
+    /// Whether each of these numbers has an entry of its own.
+    pub fn covers(&self, numbers: Interval) -> bool {
+        Interval::new(self.first, self.last()).covers(numbers)
+    }
+
+    /// The numbers' entries.
+    pub(crate) fn apply(&self, numbers: &[i128]) -> Vec<i128> {
+        let entries = self.entries.to_vec();
+        let place = |x: i128| (x.clamp(self.first, self.last()) - self.first) as usize;
+        numbers.iter().map(|&x| entries[place(x)]).collect()
+    }
+
+    /// Where the entries of these numbers lie.
+    pub(crate) fn reach(&self, numbers: Interval) -> Interval {
+        let place = |x: i128| (x.clamp(self.first, self.last()) - self.first) as usize;
+        Interval::spanning(&self.entries.slice(place(numbers.lo())..place(numbers.hi()) + 1))
+    }
+}

@@ -1,0 +1,122 @@
+"""Look-ups of secret numbers in public tables, on every family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from protocols import USUAL, among
+
+
+@pytest.fixture(scope="module", params=USUAL, ids=str)
+def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
+    with among(request.param) as session:
+        yield session
+
+
+def sigmoid(x: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def units(values: Any, frac: int) -> np.ndarray:
+    return np.asarray(np.rint(np.asarray(values) * 2.0**frac))
+
+
+def test_a_whole_domain_is_within_half_a_unit(mpc: qr.Session) -> None:
+    """All numbers of 10 bits, and beyond: at most 0.5 units from the function."""
+    x = np.arange(-700, 700) / 64
+    secret = mpc.input(x, owner=0, dtype=qr.fixed(32, 6))
+    found = qr.lookup(secret, sigmoid, domain=(-8, 8), dtype=qr.fixed(32, 20)).reveal()
+    exact = sigmoid(np.clip(x, -8, 8 - 1 / 64))
+    assert np.abs(found - exact).max() * 2**20 <= 0.5
+    np.testing.assert_array_equal(found * 2**20, units(exact, 20))
+
+
+def test_what_is_proven_needs_no_domain(mpc: qr.Session) -> None:
+    x = np.array([[0, 1, 255], [7, 200, 128]])
+    secret = mpc.input(x, owner=1, dtype=qr.uint(8))
+    squares = qr.lookup(secret, lambda v: v * v % 251)
+    assert squares.dtype == qr.uint(8)
+    np.testing.assert_array_equal(squares.reveal(), x * x % 251)
+    bounded = mpc.input([-3, 0, 3], owner=0, bound=3)
+    np.testing.assert_array_equal(qr.lookup(bounded, np.abs).reveal(), [3, 0, 3])
+
+
+def test_tables_give_bits_and_take_them(mpc: qr.Session) -> None:
+    x = mpc.input([1, 2, 7, 11], owner=0, dtype=qr.int(8))
+    primes = [n > 1 and all(n % d for d in range(2, n)) for n in range(16)]
+    prime = qr.lookup(x, primes)
+    assert prime.dtype == qr.bit
+    np.testing.assert_array_equal(prime.reveal(), [False, True, True, True])
+    chosen = qr.lookup(prime, lambda bit: 40 + 2 * bit, dtype=qr.int(16))
+    np.testing.assert_array_equal(chosen.reveal(), [40, 42, 42, 42])
+
+
+def test_functions_of_one_number(mpc: qr.Session) -> None:
+    x = np.array([1.0, 2.5, 3.75])
+    secret = mpc.input(x, owner=0, dtype=qr.fixed(24, 4))
+    found = qr.lookup(secret, math.lgamma, domain=(1, 4))
+    np.testing.assert_array_equal(units(found.reveal(), 4), units([math.lgamma(v) for v in x], 4))
+
+
+def test_wide_and_constant_tables(mpc: qr.Session) -> None:
+    x = mpc.input([0, 3, 9], owner=0, dtype=qr.int(16))
+    wide = qr.lookup(x, lambda v: int(v) ** 25, domain=(0, 10), dtype=qr.int(96))
+    assert wide.reveal().tolist() == [0, 3**25, 9**25]
+    same = qr.lookup(x, lambda v: 5, domain=(0, 10))
+    np.testing.assert_array_equal(same.reveal(), [5, 5, 5])
+    lone = qr.lookup(x, [7], domain=(4, 5))
+    np.testing.assert_array_equal(lone.reveal(), [7, 7, 7])
+
+
+def test_fewer_bits_of_a_number(mpc: qr.Session) -> None:
+    x = np.array([-4.0, -0.001, 0.0, 0.0624, 0.0625, 3.999])
+    secret = mpc.input(x, owner=0, dtype=qr.fixed(32, 16))
+    found = qr.lookup(secret, np.exp, domain=(-4, 4), dtype=qr.fixed(32, 12), input_bits=7)
+    cells = np.floor(x * 16) / 16
+    np.testing.assert_array_equal(units(found.reveal(), 12), units(np.exp(cells), 12))
+
+
+def test_mistakes_are_told_when_the_program_is_built(mpc: qr.Session) -> None:
+    x = mpc.input([1.0], owner=0, dtype=qr.fixed(32, 8))
+    n = mpc.input([1], owner=0, dtype=qr.int(32))
+    with pytest.raises(qr.RangeError, match=r"entry of 0\.0 is -inf, not a finite number"):
+        qr.lookup(x, np.log, domain=(0, 1))
+    with pytest.raises(qr.RangeError, match=r"no value at -1\.0 \(ValueError: .*domain"):
+        qr.lookup(x, math.log, domain=(-1, 1))
+    with pytest.raises(qr.RangeError, match="does not fit fixed"):
+        qr.lookup(x, lambda v: 1e9 * v, domain=(0, 1))
+    with pytest.raises(qr.RangeError, match="state domain"):
+        qr.lookup(x, np.exp)
+    with pytest.raises(qr.RangeError, match="268435456 entries.*smaller domain"):
+        qr.lookup(n, np.abs, domain=(0, 1 << 28))
+    with pytest.raises(qr.RangeError, match="no number of"):
+        qr.lookup(n, np.abs, domain=(3, 3))
+    with pytest.raises(qr.RangeError, match="lowest number, and the number"):
+        qr.lookup(n, np.abs, domain=(3,))  # type: ignore[arg-type]
+    with pytest.raises(qr.RangeError, match="1 to 26 bits"):
+        qr.lookup(n, np.abs, domain=(0, 4), input_bits=40)
+    with pytest.raises(qr.DtypeError, match="real results"):
+        qr.lookup(n, np.exp, domain=(0, 3))
+    with pytest.raises(qr.ShapeError, match="4 numbers"):
+        qr.lookup(n, [1, 2, 3], domain=(0, 4))
+    with pytest.raises(qr.DtypeError, match="secret array"):
+        qr.lookup([1, 2], np.abs)  # type: ignore[arg-type]
+
+
+def test_tables_are_part_of_the_program(mpc: qr.Session) -> None:
+    x = mpc.input([2], owner=0, dtype=qr.int(8), bound=3)
+    first, same, other = (mpc.explain(qr.lookup(x, fn)).hash for fn in (np.abs, np.abs, np.square))
+    assert first != other
+    assert same != other
+
+
+def test_the_shadow_knows_tables() -> None:
+    with qr.local("rss", shadow=True) as mpc:
+        x = mpc.input([1, 2, 3], owner=0, dtype=qr.int(8))
+        np.testing.assert_array_equal(qr.lookup(x, [4, 5, 6, 7]).reveal(), [5, 6, 7])
