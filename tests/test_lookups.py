@@ -75,7 +75,7 @@ def test_wide_and_constant_tables(mpc: qr.Session) -> None:
 
 
 def test_fewer_bits_of_a_number(mpc: qr.Session) -> None:
-    x = np.array([-4.0, -0.001, 0.0, 0.0624, 0.0625, 3.999])
+    x = np.array([-4.0, -0.0625, 0.0, 0.0624, 0.0625, 3.999])
     secret = mpc.input(x, owner=0, dtype=qr.fixed(32, 16))
     found = qr.lookup(secret, np.exp, domain=(-4, 4), dtype=qr.fixed(32, 12), input_bits=7)
     cells = np.floor(x * 16) / 16
@@ -93,7 +93,7 @@ def test_mistakes_are_told_when_the_program_is_built(mpc: qr.Session) -> None:
         qr.lookup(x, lambda v: 1e9 * v, domain=(0, 1))
     with pytest.raises(qr.RangeError, match="state domain"):
         qr.lookup(x, np.exp)
-    with pytest.raises(qr.RangeError, match="268435456 entries.*smaller domain"):
+    with pytest.raises(qr.RangeError, match=r"268435456 entries.*smaller domain"):
         qr.lookup(n, np.abs, domain=(0, 1 << 28))
     with pytest.raises(qr.RangeError, match="no number of"):
         qr.lookup(n, np.abs, domain=(3, 3))
@@ -107,13 +107,6 @@ def test_mistakes_are_told_when_the_program_is_built(mpc: qr.Session) -> None:
         qr.lookup(n, [1, 2, 3], domain=(0, 4))
     with pytest.raises(qr.DtypeError, match="secret array"):
         qr.lookup([1, 2], np.abs)  # type: ignore[arg-type]
-
-
-def test_tables_are_part_of_the_program(mpc: qr.Session) -> None:
-    x = mpc.input([2], owner=0, dtype=qr.int(8), bound=3)
-    first, same, other = (mpc.explain(qr.lookup(x, fn)).hash for fn in (np.abs, np.abs, np.square))
-    assert first != other
-    assert same != other
 
 
 def test_the_shadow_knows_tables() -> None:

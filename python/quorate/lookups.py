@@ -152,8 +152,8 @@ class _Numbers:
                 values = np.full(numbers.shape, values)
             if values.shape == numbers.shape:
                 return as_numbers(values, "lookup")
-        except Exception:  # noqa: BLE001  # a function of one number, as those of math
-            pass
+        except Exception:
+            values = None  # a function of one number, as those of math
         return as_numbers(np.array([self._entry(fn, v) for v in numbers.tolist()], dtype=object), "lookup")
 
     def numbers(self) -> np.ndarray:
@@ -165,7 +165,7 @@ class _Numbers:
     def _entry(fn: Any, number: float) -> Any:
         try:
             return fn(number)
-        except Exception as error:  # noqa: BLE001  # whatever the user's function raises
+        except Exception as error:  # whatever the user's function raises
             reason = f"{type(error).__name__}: {error}"
             raise RangeError(
                 at(f"lookup: the function has no value at {number} ({reason}): state a domain= where it has one")
@@ -206,6 +206,7 @@ def _holds(dtype: Dtype, low: int, high: int) -> bool:
 
 def _encoded(values: np.ndarray, dtype: Dtype, numbers: _Numbers) -> np.ndarray:
     """Entries in units of the result, rounded to the nearest."""
+
     def refused(where: np.ndarray, why: str) -> RangeError:
         place = int(np.argmax(where))
         return RangeError(at(f"lookup: the entry of {numbers.numbers()[place]} is {values[place]}, {why}"))

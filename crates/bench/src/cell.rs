@@ -40,6 +40,10 @@ pub enum Workload {
     Equality,
     /// Numbers shifted right by half of their bits, exactly.
     Truncation,
+    /// The logistic function of numbers of 16 bits, 12 of them after the point, looked up.
+    Sigmoid,
+    /// The same numbers looked up in a table without any order.
+    Table,
     /// ANDs of shared bits.
     And,
     /// One multiplication of one element after another; the batch is 1.
@@ -127,7 +131,7 @@ pub struct Cell {
 
 impl Workload {
     /// All, in the order of the table.
-    pub const ALL: [Workload; 36] = [
+    pub const ALL: [Workload; 38] = [
         Workload::Mul,
         Workload::MatMul,
         Workload::MulOwned,
@@ -142,6 +146,8 @@ impl Workload {
         Workload::LessThanFullGeneral,
         Workload::Equality,
         Workload::Truncation,
+        Workload::Sigmoid,
+        Workload::Table,
         Workload::And,
         Workload::Chain,
         Workload::A2B,
@@ -183,6 +189,8 @@ impl Workload {
             Workload::LessThanFullGeneral => "less-than-full-general",
             Workload::Equality => "equality",
             Workload::Truncation => "truncation",
+            Workload::Sigmoid => "sigmoid",
+            Workload::Table => "table",
             Workload::And => "and",
             Workload::Chain => "chain",
             Workload::A2B => "a2b",
@@ -226,6 +234,11 @@ impl Workload {
     /// Whether it works on two rows of bits.
     pub(crate) fn is_on_bits(self) -> bool {
         matches!(self, Workload::And | Workload::BitTriple)
+    }
+
+    /// Whether it looks numbers up.
+    pub(crate) fn is_lookup(self) -> bool {
+        matches!(self, Workload::Sigmoid | Workload::Table)
     }
 
     /// Whether it takes a sharing to another.

@@ -7,6 +7,8 @@ use crate::set::Set;
 const BATCHES: [usize; 5] = [1, 100, 10_000, 100_000, 1_000_000];
 /// Batches of what is made by the million.
 const TRANSFERS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
+/// Numbers that are looked up.
+const LOOKUPS: [usize; 4] = [1, 1_000, 10_000, 100_000];
 /// Blocks of AES.
 const BLOCKS: [usize; 3] = [1, 100, 1000];
 const SIDES: [usize; 4] = [64, 128, 256, 512];
@@ -77,6 +79,7 @@ fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
     // Operands and result of a product of matrices are as many as a batch has.
     let sides: Vec<usize> = SIDES.into_iter().filter(|side| 3 * side * side <= most).collect();
     let up_to_most: Vec<usize> = BATCHES.into_iter().filter(|&batch| batch <= most).collect();
+    let looked_up: Vec<usize> = LOOKUPS.into_iter().filter(|&batch| batch <= most).collect();
     let batches: &[usize] = match workload {
         Workload::Chain => return vec![(64, 1)],
         Workload::And => return up_to_most.into_iter().map(|batch| (1, batch)).collect(),
@@ -90,6 +93,7 @@ fn points(workload: Workload, set: Set, parties: usize) -> Vec<(u32, usize)> {
             return COMPARED.0.map(|k| (k, COMPARED.1)).to_vec();
         }
         Workload::MatMul => &sides,
+        _ if workload.is_lookup() => &looked_up,
         _ if workload.is_conversion() => &BATCHES[1..4],
         _ => &up_to_most,
     };
@@ -117,9 +121,9 @@ mod tests {
         let under = |protocol: &str, name: &str| super::select_under(protocol, &[name.to_owned()]).map(|found| found.1);
         assert_eq!(under("ot", "ot-cot").unwrap(), [Workload::OtCot, Workload::OtCotMalicious]);
         assert_eq!(under("aby", "aes").unwrap(), [Workload::YaoAes, Workload::YaoAesAhead, Workload::GmwAes]);
-        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[16..22]);
+        assert_eq!(under("aby", "conversions").unwrap(), &Workload::ALL[18..24]);
         assert!(under("ot", "mul").unwrap_err().to_string().contains("another protocol than ot"));
-        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[29..]);
+        assert_eq!(under("aby", "triples").unwrap(), &Workload::ALL[31..]);
         assert_eq!(under("spdz2k", "triples").unwrap(), [Workload::Triple]);
         assert_eq!(under("spdz2k", "bit-triples").unwrap(), [Workload::BitTriple]);
         assert_eq!(under("aby", "triples-dgk-2048").unwrap(), [Workload::TriplesDgk(crate::KeySize::Medium)]);

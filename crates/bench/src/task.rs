@@ -2,6 +2,7 @@
 
 use quorate_circuits::catalog;
 use quorate_engine::{Checked, Ctx, EdaBits, Error, Form, LinearBits, Misuse, Result};
+use quorate_gadgets::lookup::{Lookup, Operand};
 use quorate_gadgets::{Choices, Computes, Descriptor, Width};
 use quorate_ring::{Bits, Vector};
 
@@ -10,6 +11,11 @@ use crate::operands::Operands;
 
 /// Fewest random bits whose balance is worth a look.
 const ENOUGH_TO_COUNT: usize = 100;
+
+/// The lowest of the numbers that are looked up, of 16 bits.
+const FIRST: i64 = -(1 << 15);
+/// 1 of them: 12 bits are after the point.
+const LOOKUP_ONE: f64 = 4096.0;
 
 /// One execution: a cell, and for a chain how long it is.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +105,11 @@ impl Task {
             }
             Workload::Equality => Output::Bits(s.eqz(ctx, &s.sub(x, y)).await?),
             Workload::Truncation => Output::Values(s.trunc_exact(ctx, x, ring.bits() / 2).await?),
+            workload if workload.is_lookup() => {
+                let entries = Vector::from_i64s(ring, &self.entries());
+                let table = Lookup { entries: &entries, first: FIRST.into(), operand: Operand::Within };
+                Output::Values(s.lookup(ctx, x, &table).await?)
+            }
             Workload::A2B => Output::Bits(s.bit_decompose(ctx, x).await?),
             Workload::A2Y => Output::Labels(s.ring_to_labels(ctx, x).await?),
             Workload::Chain => {
@@ -110,6 +121,14 @@ impl Task {
             }
             _ => return Err(Misuse::Other { what: "this workload is not one on shared numbers" }.into()),
         })
+    }
+
+    /// What numbers of 16 bits are looked up in.
+    fn entries(&self) -> Vec<i64> {
+        let sigmoid = |x: i64| (LOOKUP_ONE / (1.0 + (-x as f64 / LOOKUP_ONE).exp())).round_ties_even() as i64;
+        let entry =
+            |x: i64| if self.cell.workload == Workload::Sigmoid { sigmoid(x) } else { scramble(x as u64) as i64 };
+        (FIRST..-FIRST).map(entry).collect()
     }
 
     /// A number modulo 2^k, as a two's complement one.
@@ -146,6 +165,10 @@ impl Task {
             Workload::Truncation => Expected::Values(
                 pairs().map(|(&x, _)| (self.signed(x) >> (self.cell.bits / 2)) as u64 & mask).collect(),
             ),
+            Workload::Sigmoid | Workload::Table => {
+                let entries = self.entries();
+                Expected::Values(x.iter().map(|x| entries[(x - FIRST) as usize] as u64 & mask).collect())
+            }
             Workload::And | Workload::BitTriple => Expected::Bits(pairs().map(|(x, y)| x & y & 1 == 1).collect()),
             Workload::LessThanBounded
             | Workload::LessThanFull

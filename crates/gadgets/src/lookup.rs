@@ -6,9 +6,9 @@
 //! its lower a bits l and its upper b bits h; w bits of an entry.
 //!
 //! u becomes two one-hot rows of bits, e_l and e_h. Bit p of an entry is the sum over i of e_h[i] times the sum over j
-//! of e_l[j] table_p[2^a i + j]: the inner sums are local. a is such that 2^a + w 2^b ANDs are fewest. Bits of the entry
-//! become an element as [`weighed`](crate::convert::weighed) says. Tables of few entries are looked up the other way:
-//! the one-hot row becomes elements, whose sum with the table is local.
+//! of e_l[j] table_p[2^a i + j]: the inner sums are local. a is such that 2^a + w 2^b ANDs are fewest. Bits of the
+//! entry become an element as [`weighed`](crate::convert::weighed) says. Tables of few entries are looked up the other
+//! way: the one-hot row becomes elements, whose sum with the table is local.
 //!
 //! Rounds: n bits of a number, ceil(log2 n) for the rows, 1 for the products, 1 for the element; a comparison and a
 //! selection before them where x may lie outside.

@@ -29,7 +29,7 @@ impl Family for Pika {
         parties: Parties { usual: &[3], or_more: false, takes: "3" },
         sharings: &["A", "B"],
         options: &[],
-        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "chain"],
+        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "truncation", "sigmoid", "table", "chain"],
         most_elements: 1_000_000,
     };
 

@@ -1,17 +1,17 @@
 //! Look-up in a public table.
 //!
-//! **Source**: Pika (Wagh 2022), Fig. 3, semi-honest. **Deviation**: w is a dealt sign, and w b is dealt with it, so that
-//! one opening makes the product; keys of half-trees; a table smaller than the domain is a window. **Model**:
-//! semi-honest, 1 of 3; party 2 has dealt. **Notation**: D the table, i = x - first the place, of n bits; r the point, y_p
-//! the leaves of party p's key, y_0 - y_1 = w e_r; b uniform.
+//! **Source**: Pika (Wagh 2022), Fig. 3, semi-honest. **Deviation**: w is a dealt sign, and w b is dealt with it, so
+//! that one opening makes the product; keys of half-trees; a table smaller than the domain is a window. **Model**:
+//! semi-honest, 1 of 3; party 2 has dealt. **Notation**: D the table, i = x - first the place, of n bits; r the point,
+//! y_p the leaves of party p's key, y_0 - y_1 = w e_r; b uniform.
 //!
 //! 1. Open X = i + r mod 2^n.
 //! 2. v_p = (-1)^p sum over j of y_p[X - j] D[j], local: v_0 + v_1 = w D[i].
 //! 3. Open V = v - b mod 2^k.
 //! 4. D[i] = V w + w b, local.
 //!
-//! Rounds: 2. Sent by each of parties 0 and 1: n and k bits. The lowest bit of an entry takes no sign and ends with step
-//! 2: 1 round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.
+//! Rounds: 2. Sent by each of parties 0 and 1: n and k bits. The lowest bit of an entry takes no sign and ends with
+//! step 2: 1 round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.
 
 use std::ops::Range;
 

@@ -59,7 +59,7 @@ impl Family for Rss {
         parties: Parties { usual: &[3, 5, 7], or_more: false, takes: "3, 5 or 7" },
         sharings: &["A", "B"],
         options: &[FORMS],
-        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "chain"],
+        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "sigmoid", "chain"],
         most_elements: 1_000_000,
     };
 
