@@ -43,6 +43,7 @@ mod ready;
 mod real;
 mod reference;
 mod repetitions;
+mod rounded;
 mod scale;
 pub mod shape;
 mod table;

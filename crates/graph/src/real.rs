@@ -124,25 +124,6 @@ impl Real {
             _ => None,
         }
     }
-
-    /// The value in the clear, rounded to the nearest unit: within the protocols' error of what they give.
-    pub(crate) fn clear(self, units: i128, dtype: Dtype) -> i128 {
-        let (x, range) = (dtype.decode(units), dtype.range());
-        let value = match self {
-            Real::Sigmoid => 1.0 / (1.0 + (-x).exp()),
-            Real::Tanh => x.tanh(),
-            Real::Gelu => 0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2)),
-            Real::Exp => x.exp(),
-            Real::Log if units <= 0 => return range.lo(),
-            Real::Log => x.ln(),
-            Real::Sqrt => x.max(0.0).sqrt(),
-            Real::Rsqrt if units <= 0 => return range.hi(),
-            Real::Rsqrt => 1.0 / x.sqrt(),
-            Real::Reciprocal if units == 0 => return range.hi(),
-            Real::Reciprocal => 1.0 / x,
-        };
-        saturated(value * f64::from(dtype.frac()).exp2(), range)
-    }
 }
 
 /// The magnitudes of quotients by divisors that are not 0, in ring units: none is larger than the second, and the first
@@ -213,38 +194,9 @@ fn saturated(value: f64, range: Interval) -> i128 {
     units.clamp(-largest, largest)
 }
 
-/// The error function: its power series near 0, a continued fraction of its complement elsewhere.
-fn erf(x: f64) -> f64 {
-    let square = x * x;
-    if x.abs() < 2.5 {
-        let mut term = x;
-        let mut sum = x;
-        for n in 1..80 {
-            let n = f64::from(n);
-            term *= -square / n;
-            sum += term / (2.0 * n + 1.0);
-        }
-        return sum * std::f64::consts::FRAC_2_SQRT_PI;
-    }
-    let mut fraction = 0.0;
-    for n in (1..60).rev() {
-        fraction = f64::from(n) / 2.0 / (x.abs() + fraction);
-    }
-    let rest = (-square).exp() / (x.abs() + fraction) * std::f64::consts::FRAC_2_SQRT_PI / 2.0;
-    (1.0 - rest).copysign(x)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_error_function_is_right() {
-        for (x, wanted) in [(0.0, 0.0), (0.5, 0.520_499_877_813), (2.0, 0.995_322_265_019), (-3.0, -0.999_977_909_503)]
-        {
-            assert!((erf(x) - wanted).abs() < 1e-11, "erf({x}) = {}", erf(x));
-        }
-    }
 
     #[test]
     fn results_lie_where_it_was_proven() {
@@ -256,7 +208,7 @@ mod tests {
                 let Some(reach) = function.reach(Some(Interval::new(lo, hi)), dtype) else { continue };
                 for i in 0..=64 {
                     let x = lo + (hi - lo) * i / 64;
-                    let value = function.clear(x, dtype);
+                    let value = function.rounded(x, dtype);
                     assert!(reach.contains(value), "{}({x}) = {value} outside {reach:?}", function.name());
                 }
             }

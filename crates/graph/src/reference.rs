@@ -200,7 +200,7 @@ fn computed(
             map(a, |x| if to >= from { numbers.mul(x, 1 << (to - from)) } else { x >> (from - to) })
         }
         Op::Lookup(table) => table.apply(a),
-        Op::Real(function) => map(a, |x| function.clear(x, dtype)),
+        Op::Real(function) => map(a, |x| function.rounded(x, dtype)),
         Op::Divide => zip(a, b, |x, y| real::divide(x, y, dtype)),
         Op::Softmax(axis) => lines(a, axis, |line| real::softmax(line, dtype)),
         Op::Cast => map(a, |x| x << dtype.frac()),

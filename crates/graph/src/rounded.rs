@@ -1,0 +1,272 @@
+//! Real functions rounded to the nearest unit, correctly: what tables of them hold, and what they mean.
+//!
+//! Roots and reciprocals are integer arithmetic. Of the others a double comes within 2^-44 of itself; where that leaves
+//! two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions has a value half-way between
+//! two units but at 0, since e^x, of an algebraic x other than 0, is transcendental (Lindemann), and so are the others. So
+//! all machines give the same, whatever their own exponentials are like.
+
+use std::cmp::Ordering;
+use std::sync::LazyLock;
+
+use num_bigint::BigInt;
+
+use crate::dtype::Dtype;
+use crate::real::Real;
+
+/// How far a double is from the value, at most, as a share of it: a few units of its last place; of the error function's
+/// complement, whose argument counts up to 2^7 times, more.
+const SHARE: f64 = 1.0 / (1u64 << 44) as f64;
+
+/// Bits after the point.
+const PLACES: u32 = 192;
+
+impl Real {
+    /// The value at an argument, rounded to the nearest unit, halves to even; what is said of arguments outside of the
+    /// domain, and of values that do not fit.
+    pub(crate) fn rounded(self, units: i128, dtype: Dtype) -> i128 {
+        let (range, frac) = (dtype.range(), dtype.frac());
+        let largest = range.hi();
+        match self {
+            Real::Log if units <= 0 => return range.lo(),
+            Real::Sqrt if units <= 0 => return 0,
+            Real::Rsqrt if units <= 0 => return largest,
+            Real::Reciprocal if units == 0 => return largest,
+            _ => {}
+        }
+        let value = match self {
+            Real::Sqrt => root(units.unsigned_abs(), frac),
+            Real::Rsqrt => inverse_root(units.unsigned_abs(), frac),
+            Real::Reciprocal => {
+                let size = quotient(1 << (2 * frac), units.unsigned_abs());
+                if units < 0 { -size } else { size }
+            }
+            _ => self.nearest(units, frac, largest),
+        };
+        value.clamp(-largest, largest)
+    }
+
+    /// Of functions that are no roots.
+    fn nearest(self, units: i128, frac: u32, largest: i128) -> i128 {
+        let one = f64::from(frac).exp2();
+        let x = units as f64 / one;
+        // Where e^|x| is beyond any number, or nothing is left of its inverse.
+        let far = x.abs() > 128.0;
+        match self {
+            Real::Sigmoid if far => return i128::from(x > 0.0) << frac,
+            Real::Tanh if far => return units.signum() << frac,
+            Real::Gelu if far => return units.max(0),
+            Real::Exp if far => return if x > 0.0 { largest } else { 0 },
+            _ => {}
+        }
+        let value = one
+            * match self {
+                Real::Sigmoid => 1.0 / (1.0 + libm::exp(-x)),
+                Real::Tanh => libm::tanh(x),
+                Real::Gelu => 0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2),
+                Real::Exp => libm::exp(x),
+                _ => libm::log(x),
+            };
+        let near = value.round_ties_even();
+        // Half a unit less what is left of one: how far the other unit is.
+        let doubt = value.abs() * SHARE + f64::MIN_POSITIVE;
+        match 0.5 - (value - near).abs() > doubt && value.abs() < 2f64.powi(50) {
+            true => near as i128,
+            false => self.decided(units, frac),
+        }
+    }
+
+    /// The same in long fixed point.
+    fn decided(self, units: i128, frac: u32) -> i128 {
+        let x = BigInt::from(units) << (PLACES - frac);
+        let size = BigInt::from(units.unsigned_abs()) << (PLACES - frac);
+        let value = match self {
+            Real::Sigmoid => {
+                let power = power(&-&size);
+                let above = over(&one(), &(one() + &power));
+                if units < 0 { times(&above, &power) } else { above }
+            }
+            Real::Tanh => {
+                let power = power(&-(size << 1));
+                let above = over(&(one() - &power), &(one() + &power));
+                if units < 0 { -above } else { above }
+            }
+            Real::Gelu => {
+                let above = (one() >> 1) + normal_from_zero(&size);
+                times(&x, &if units < 0 { one() - above } else { above })
+            }
+            Real::Exp => power(&x),
+            _ => logarithm(units.unsigned_abs()) - BigInt::from(frac) * &*LN_2,
+        };
+        // The nearest unit; there is a tie at 0 only, for 1/2.
+        let (whole, half) = (&value >> (PLACES - frac), BigInt::from(1) << (PLACES - frac - 1));
+        let rest = value - (&whole << (PLACES - frac));
+        let whole = i128::try_from(whole).unwrap_or(i128::MAX - 1);
+        match rest.cmp(&half) {
+            Ordering::Less => whole,
+            Ordering::Equal => whole + (whole & 1),
+            Ordering::Greater => whole + 1,
+        }
+    }
+}
+
+fn one() -> BigInt {
+    BigInt::from(1) << PLACES
+}
+
+/// The nearest integer to x / y, halves to even.
+fn quotient(x: u128, y: u128) -> i128 {
+    let (whole, rest) = ((x / y) as i128, x % y);
+    match rest.cmp(&(y - rest)) {
+        Ordering::Less => whole,
+        Ordering::Equal => whole + (whole & 1),
+        Ordering::Greater => whole + 1,
+    }
+}
+
+/// The nearest integer to sqrt(x 2^frac): never half-way.
+fn root(x: u128, frac: u32) -> i128 {
+    let long = num_bigint::BigUint::from(x) << frac;
+    let whole = long.sqrt();
+    let up = &long - &whole * &whole > whole;
+    i128::try_from(whole).unwrap_or(i128::MAX - 1) + i128::from(up)
+}
+
+/// The nearest integer to sqrt(2^(3 frac) / x), halves to even.
+fn inverse_root(x: u128, frac: u32) -> i128 {
+    let power = 1u128 << (3 * frac);
+    let whole = (power / x).isqrt();
+    // Against (whole + 1/2)^2 = (2 whole + 1)^2 / 4; beyond 2^(3 frac + 2) there is nothing.
+    let middle = ((2 * whole + 1) * (2 * whole + 1)).saturating_mul(x);
+    whole as i128 + i128::from((4 * power).cmp(&middle) == Ordering::Greater)
+}
+
+fn times(x: &BigInt, y: &BigInt) -> BigInt {
+    (x * y) >> PLACES
+}
+
+fn over(x: &BigInt, y: &BigInt) -> BigInt {
+    (x << PLACES) / y
+}
+
+/// The sum of a series, whose next term is made of one and its number, counted from 1.
+fn series(first: BigInt, next: impl Fn(&BigInt, u32) -> BigInt, weight: impl Fn(&BigInt, u32) -> BigInt) -> BigInt {
+    let (mut sum, mut term, mut n) = (weight(&first, 0), first, 0);
+    while term.magnitude().bits() > 1 {
+        n += 1;
+        term = next(&term, n);
+        sum += weight(&term, n);
+    }
+    sum
+}
+
+/// artanh(x), for small x.
+fn artanh(x: &BigInt) -> BigInt {
+    let square = times(x, x);
+    series(x.clone(), |term, _| times(term, &square), |term, n| term / (2 * n + 1))
+}
+
+/// ln 2 = 2 artanh(1/3).
+static LN_2: LazyLock<BigInt> = LazyLock::new(|| artanh(&(one() / 3)) << 1);
+
+/// pi = 16 arctan(1/5) - 4 arctan(1/239) (Machin).
+static PI: LazyLock<BigInt> = LazyLock::new(|| {
+    let arctan = |inverse: u32| {
+        let x = one() / inverse;
+        series(x, |term, _| -(term / (inverse * inverse)), |term, n| term / (2 * n + 1))
+    };
+    (arctan(5) << 4) - (arctan(239) << 2)
+});
+
+/// e^x = 2^n e^(x - n ln 2).
+fn power(x: &BigInt) -> BigInt {
+    let n = x / &*LN_2;
+    let rest = x - &n * &*LN_2;
+    let sum = series(one(), |term, k| times(term, &rest) / k, |term, _| term.clone());
+    let n = i64::try_from(n).unwrap_or(i64::MIN);
+    if n >= 0 { sum << n } else { sum >> n.unsigned_abs() }
+}
+
+/// ln of a positive integer: of 2^e m, with m from 1 to 2, e ln 2 + 2 artanh((m - 1) / (m + 1)).
+fn logarithm(x: u128) -> BigInt {
+    let e = x.ilog2();
+    let m = (BigInt::from(x) << PLACES) >> e;
+    (artanh(&over(&(&m - one()), &(&m + one()))) << 1) + BigInt::from(e) * &*LN_2
+}
+
+/// The normal distribution from 0 to x >= 0: e^(-x^2/2) / sqrt(2 pi) times the sum of x^(2n+1) / (1 3 .. (2n+1)).
+fn normal_from_zero(x: &BigInt) -> BigInt {
+    let square = times(x, x);
+    let sum = series(x.clone(), |term, n| times(term, &square) / (2 * n + 1), |term, _| term.clone());
+    let scale = (&*PI << (PLACES + 1)).sqrt();
+    over(&times(&power(&-(&square >> 1)), &sum), &scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Real; 8] =
+        [Real::Sigmoid, Real::Tanh, Real::Gelu, Real::Exp, Real::Log, Real::Sqrt, Real::Rsqrt, Real::Reciprocal];
+
+    fn fixed(bits: u32, frac: u32) -> Dtype {
+        Dtype::Fixed { bits, frac }
+    }
+
+    #[test]
+    fn known_values() {
+        let units =
+            |function: Real, x: f64, frac: u32| function.rounded((x * f64::from(frac).exp2()) as i128, fixed(64, frac));
+        assert_eq!(units(Real::Sigmoid, 1.0, 16), 47911); // 0.7310585786 2^16 = 47910.65
+        assert_eq!(units(Real::Tanh, -0.5, 16), -30285); // 0.4621171573 2^16 = 30285.31
+        assert_eq!(units(Real::Gelu, 1.0, 16), 55138); // 0.8413447461 2^16 = 55138.37
+        assert_eq!(units(Real::Exp, 1.0, 16), 178_145); // 2.7182818285 2^16 = 178145.3
+        assert_eq!(units(Real::Log, 10.0, 16), 150_902); // 2.3025850930 2^16 = 150902.2
+        assert_eq!(units(Real::Sqrt, 2.0, 16), 92_682); // 1.4142135624 2^16 = 92681.9
+        assert_eq!(units(Real::Rsqrt, 2.0, 16), 46_341);
+        assert_eq!(units(Real::Reciprocal, -3.0, 16), -21_845);
+        assert_eq!((Real::Sigmoid.rounded(0, fixed(8, 0)), Real::Sigmoid.rounded(1, fixed(8, 0))), (0, 1));
+        assert_eq!(Real::Reciprocal.rounded(2, fixed(8, 0)), 0, "a half goes to the even one");
+        assert_eq!(Real::Rsqrt.rounded(4, fixed(8, 0)), 0);
+        let outside = [(Real::Log, 0), (Real::Sqrt, -1), (Real::Rsqrt, 0), (Real::Reciprocal, 0)];
+        assert_eq!(outside.map(|(f, x)| f.rounded(x, fixed(8, 2))), [-128, 0, 127, 127]);
+        assert_eq!(Real::Exp.rounded(1 << 12, fixed(64, 2)), Dtype::Fixed { bits: 64, frac: 2 }.range().hi());
+    }
+
+    /// Long fixed point and doubles agree wherever a double knows; roots are what their squares say.
+    #[test]
+    fn two_ways_agree() {
+        for function in ALL {
+            for frac in [0, 3, 8, 12, 16] {
+                let dtype = fixed(64, frac);
+                for i in 0i128..400 {
+                    let x = (i * i * i * 31 + i) % (12 << frac) + i128::from(i % 3 == 0) * i;
+                    for x in [x + 1, -x] {
+                        let value = function.rounded(x, dtype);
+                        match function {
+                            Real::Sigmoid | Real::Tanh | Real::Gelu | Real::Exp => {
+                                assert_eq!(value, function.decided(x, frac), "{function:?} {x} {frac}");
+                            }
+                            Real::Log if x > 0 => assert_eq!(value, function.decided(x, frac), "{x} {frac}"),
+                            Real::Sqrt if x > 0 => {
+                                let middle = |v: i128| (2 * v + 1) * (2 * v + 1);
+                                let wanted = 4 * (x << frac);
+                                assert!(middle(value - 1) < wanted && wanted < middle(value), "{x} {frac}");
+                            }
+                            Real::Reciprocal if x != 0 => {
+                                assert!((2 * (value * x - (1 << (2 * frac)))).abs() <= x.abs(), "{x} {frac}");
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn constants_are_those_of_doubles() {
+        let double = |x: &BigInt| (x >> (PLACES - 52)).to_string().parse::<f64>().unwrap() / f64::from(52).exp2();
+        assert!((double(&LN_2) - std::f64::consts::LN_2).abs() < 1e-15);
+        assert!((double(&PI) - std::f64::consts::PI).abs() < 1e-15);
+    }
+}
