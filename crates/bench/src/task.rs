@@ -1,8 +1,11 @@
 //! A workload twice: as the protocol that is timed, and as plain arithmetic that judges its result.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use quorate_circuits::catalog;
 use quorate_engine::{Checked, Ctx, EdaBits, Error, Form, LinearBits, Misuse, Result};
-use quorate_gadgets::lookup::{Lookup, Operand};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::{Choices, Computes, Descriptor, Width};
 use quorate_ring::{Bits, Vector};
 
@@ -106,8 +109,7 @@ impl Task {
             Workload::Equality => Output::Bits(s.eqz(ctx, &s.sub(x, y)).await?),
             Workload::Truncation => Output::Values(s.trunc_exact(ctx, x, ring.bits() / 2).await?),
             workload if workload.is_lookup() => {
-                let entries = Vector::from_i64s(ring, &self.entries());
-                let table = Lookup { entries: &entries, first: FIRST.into(), operand: Operand::Within };
+                let table = Lookup { entries: &self.table(), first: FIRST.into(), operand: Operand::Within };
                 Output::Values(s.lookup(ctx, x, &table).await?)
             }
             Workload::A2B => Output::Bits(s.bit_decompose(ctx, x).await?),
@@ -121,6 +123,14 @@ impl Task {
             }
             _ => return Err(Misuse::Other { what: "this workload is not one on shared numbers" }.into()),
         })
+    }
+
+    /// The same as a program keeps it for all of its runs.
+    fn table(&self) -> Arc<Entries> {
+        static KEPT: Mutex<BTreeMap<(Workload, u32), Arc<Entries>>> = Mutex::new(BTreeMap::new());
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || Arc::new(Entries::new(Vector::from_i64s(self.ring(), &self.entries())));
+        kept.entry((self.cell.workload, self.cell.bits)).or_insert_with(make).clone()
     }
 
     /// What numbers of 16 bits are looked up in.

@@ -38,11 +38,11 @@ impl Table {
     /// # Panics
     /// For a ring of more than 64 bits, or no entries.
     pub fn new(ring: Ring, entries: &[u64]) -> Table {
-        let planes = Self::in_planes(ring, entries);
+        check(ring, entries);
         let most = if ring.bits() <= 32 { MOST_PLANES } else { 2 * MOST_PLANES };
-        match planes {
-            Form::Planes { count, .. } if count <= most => Table { ring, len: entries.len(), form: planes },
-            _ => Self::in_words(ring, entries),
+        match Self::in_planes(ring, entries, most) {
+            Some(form) => Table { ring, len: entries.len(), form },
+            None => Self::in_words(ring, entries),
         }
     }
 
@@ -81,9 +81,8 @@ impl Table {
         Table { ring, len: entries.len(), form }
     }
 
-    /// Bases and planes, however many that takes.
-    fn in_planes(ring: Ring, entries: &[u64]) -> Form {
-        check(ring, entries);
+    /// Bases and planes, if these are so many at most.
+    fn in_planes(ring: Ring, entries: &[u64], most_planes: usize) -> Option<Form> {
         let groups = entries.len().div_ceil(GROUP);
         let mut base = lines(groups.next_multiple_of(LINE), 8);
         // As signed numbers: tables about zero have neighbours on both sides of it.
@@ -96,6 +95,9 @@ impl Table {
             most = group.iter().fold(most, |most, &entry| most.max((signed(entry) as u64).wrapping_sub(*base)));
         }
         let count = (64 - most.leading_zeros()) as usize;
+        if count > most_planes {
+            return None;
+        }
         let mut planes = lines(groups.next_multiple_of(LINE) * count, 8);
         let words: &mut [u64] = bytemuck::cast_slice_mut(&mut planes);
         for (i, (base, group)) in bases.iter().zip(entries.chunks(GROUP)).enumerate() {
@@ -106,7 +108,7 @@ impl Table {
                 }
             }
         }
-        Form::Planes { base, planes, count }
+        Some(Form::Planes { base, planes, count })
     }
 
     /// How many entries there are.

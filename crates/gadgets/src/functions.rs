@@ -10,6 +10,12 @@ use crate::{Gadgets, lookup, real};
 /// domains and costs are stated there.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Functions: Gadgets {
+    /// The most entries of a table in which a function is looked up, correctly rounded, instead of being computed as
+    /// follows; 0 where it never is.
+    fn most_entries(&self) -> usize {
+        0
+    }
+
     /// 1 / (1 + exp(-x)).
     async fn sigmoid(&self, ctx: &Ctx, x: &Self::A, frac: u32) -> Result<Self::A> {
         real::sigmoid(self, ctx, x, frac).await

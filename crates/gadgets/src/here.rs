@@ -63,14 +63,19 @@ macro_rules! here_type {
 }
 
 /// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here; or with look-ups of
-/// its own, by functions of the sharing, the context, the numbers and the table.
+/// its own, by functions of the sharing, the context, the numbers and the table, and the most entries of a table in which
+/// a real function is looked up.
 #[macro_export]
 macro_rules! functions_here {
     ($this:ty, $values:ty, $bits:ty) => {
-        $crate::functions_here! { $this, $values, $bits, $crate::lookup::lookup, $crate::lookup::lookup_bit }
+        $crate::functions_here! { $this, $values, $bits, $crate::lookup::lookup, $crate::lookup::lookup_bit, 0 }
     };
-    ($this:ty, $values:ty, $bits:ty, $lookup:expr, $lookup_bit:expr) => {
+    ($this:ty, $values:ty, $bits:ty, $lookup:expr, $lookup_bit:expr, $most_entries:expr) => {
         impl $crate::Functions for $this {
+            fn most_entries(&self) -> usize {
+                $most_entries
+            }
+
             $crate::lookups_here! { $this, lookup, $values, $values, $lookup }
             $crate::lookups_here! { $this, lookup_bit, $values, $bits, $lookup_bit }
             $crate::compiled_here! { $this:

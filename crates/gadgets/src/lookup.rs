@@ -13,6 +13,10 @@
 //! Rounds: n bits of a number, ceil(log2 n) for the rows, 1 for the products, 1 for the element; a comparison and a
 //! selection before them where x may lie outside.
 
+use std::any::Any;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
 use quorate_engine::{Chunks, Ctx, Linear, LinearBits, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -23,11 +27,42 @@ use crate::real::local::{repeat_row, row_sums};
 use crate::real::onehot::decode;
 use crate::{Gadgets, stream};
 
+/// The entries of a public table, and the form in which a family takes them.
+pub struct Entries {
+    values: Vector,
+    kept: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Entries {
+    /// One at least; data in dry runs, too.
+    ///
+    /// # Panics
+    /// Of none, or of a shape.
+    pub fn new(values: Vector) -> Entries {
+        assert!(!values.is_empty() && !values.is_shape(), "a table has entries");
+        Entries { values, kept: OnceLock::new() }
+    }
+
+    /// What a family makes of them, made once as long as it asks for one form.
+    pub fn kept<T: Any + Send + Sync>(&self, make: impl Fn() -> T) -> Arc<T> {
+        let kept = self.kept.get_or_init(|| Arc::new(make())).clone();
+        kept.downcast().unwrap_or_else(|_| Arc::new(make()))
+    }
+}
+
+impl Deref for Entries {
+    type Target = Vector;
+
+    fn deref(&self) -> &Vector {
+        &self.values
+    }
+}
+
 /// A public table, and which numbers its entries stand for.
 #[derive(Clone, Copy)]
 pub struct Lookup<'t> {
-    /// The entries of `first`, `first + 1`, ..., at least one. Data in dry runs, too.
-    pub entries: &'t Vector,
+    /// The entries of `first`, `first + 1`, ...
+    pub entries: &'t Entries,
     /// The number whose entry comes first.
     pub first: i128,
     /// Which numbers there may be.

@@ -1,5 +1,9 @@
 //! Public tables, which secret numbers are looked up in.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
 use crate::interval::Interval;
 use crate::units::Units;
 
@@ -8,17 +12,30 @@ pub const MOST_ENTRIES: usize = 1 << 26;
 
 /// Entries in units of the result, of `first`, `first + 1`, ... in units of the operand. A number below has the first
 /// entry, a number above the last one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Table {
     first: i128,
     entries: Units,
+    kept: OnceLock<Arc<dyn Any + Send + Sync>>,
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        (self.first, &self.entries) == (other.first, &other.entries)
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({} from {} on)", self.entries.len(), self.first)
+    }
 }
 
 impl Table {
     /// The entries of `first` and what follows, at least one.
     pub(crate) fn new(first: i128, entries: &[i128]) -> Table {
         debug_assert!(!entries.is_empty(), "a table has an entry");
-        Table { first, entries: entries.into() }
+        Table { first, entries: entries.into(), kept: OnceLock::new() }
     }
 
     /// The number that the first entry is of.
@@ -39,6 +56,12 @@ impl Table {
     /// Whether each of these numbers has an entry of its own.
     pub fn covers(&self, numbers: Interval) -> bool {
         Interval::new(self.first, self.last()).covers(numbers)
+    }
+
+    /// The form in which an executor looks numbers up, made once for all runs and parties of this process.
+    pub fn kept<T: Any + Send + Sync>(&self, make: impl Fn() -> T) -> Arc<T> {
+        let kept = self.kept.get_or_init(|| Arc::new(make())).clone();
+        kept.downcast().unwrap_or_else(|_| Arc::new(make()))
     }
 
     /// The numbers' entries.

@@ -12,13 +12,14 @@ use quorate_gadgets::{
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::input::check_party;
+use crate::lookup::MOST_ENTRIES;
 use crate::setup::Pika;
 use crate::share::{Share, blank};
 
 type Values = Share<Vector>;
 type Packed = Share<Bits>;
 
-quorate_gadgets::functions_here! { Pika, Values, Packed, Pika::look_up, Pika::look_up_bit }
+quorate_gadgets::functions_here! { Pika, Values, Packed, Pika::look_up, Pika::look_up_bit, MOST_ENTRIES }
 
 impl Garbles for Pika {
     type Y = NoLabels;

@@ -15,7 +15,7 @@
 //! | input | `input` | 0; 1 by party 2 | 0; 1 element by party 2 |
 //! | open to parties 0 and 1 | `input` | 1 | 1 element by each of them |
 //! | reveal | `input` | 1 | 1 element to each who learns it, by each of the others of parties 0 and 1 |
-//! | product, sum of products, matrix product, AND | `mul` | 1 | 2 for each factor by each; dealt: 1 for each result |
+//! | product, sum of products, matrix product, AND | `mul` | 1 | 1 for each factor by each; dealt: 1 for each result |
 //! | bit times element | `select` | 1 | 1 element and 1 bit by each; dealt: 2 elements |
 //! | look-up in a table of 2^n entries | `lookup` | 2 | n + k bits by each; dealt: a key and 2 elements |
 //! | random bits, edaBits, masks | `masks` | 0 | dealt: see there |

@@ -14,6 +14,7 @@
 //! step 2: 1 round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
 use quorate_fss::{Corrections, Keys, Side, Table, lookup};
@@ -32,6 +33,8 @@ type B = Share<Bits>;
 
 /// The most bits of a place.
 pub(crate) const MOST_BITS: u32 = 26;
+/// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
+pub(crate) const MOST_ENTRIES: usize = 1 << 17;
 /// The most bits of an entry.
 const WORD_BITS: u32 = 64;
 
@@ -47,14 +50,14 @@ impl Pika {
         if !has_keys(n, ring.bits()) {
             return gadget::lookup(self, ctx, x, table).await;
         }
-        let entries = Entries::new(self, ctx, table, ring);
+        let sums = Sums::new(self, ctx, table, ring);
         let work = async |ctx: Ctx, range: Range<usize>| {
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
             let dealt = self.draw(&ctx, Kind::Lookup { place_bits: n, bits: ring.bits() }, range.len()).await?;
             let [r, roots, corrections, b, w, product] = dealt.into_vectors()?;
             let opened = self.open_long(&ctx, &self.add(&place, &r)).await?;
-            let sums = entries.sums(self, &opened, &roots, &corrections)?;
-            let masked = self.open_long(&ctx, &self.sub(&sums, &b)).await?;
+            let sum = sums.of(self, &opened, &roots, &corrections)?;
+            let masked = self.open_long(&ctx, &self.sub(&sum, &b)).await?;
             Ok(self.add(&self.linear(&w, &Linear::Factors(&masked)), &product))
         };
         stream::to_vector(self, ctx, chunks(x.len(), n), work).await
@@ -66,13 +69,13 @@ impl Pika {
         if !has_keys(n, 1) {
             return gadget::lookup_bit(self, ctx, x, table).await;
         }
-        let entries = Entries::new(self, ctx, table, Ring::of(1));
+        let sums = Sums::new(self, ctx, table, Ring::of(1));
         let work = async |ctx: Ctx, range: Range<usize>| {
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
             let dealt = self.draw(&ctx, Kind::Point { place_bits: n }, range.len()).await?;
             let [r, roots, corrections] = dealt.into_vectors()?;
             let opened = self.open_long(&ctx, &self.add(&place, &r)).await?;
-            Ok(entries.sums(self, &opened, &roots, &corrections)?.map(Vector::low_bit))
+            Ok(sums.of(self, &opened, &roots, &corrections)?.map(Vector::low_bit))
         };
         stream::to_lanes(self, ctx, chunks(x.len(), n), work).await
     }
@@ -83,25 +86,27 @@ fn chunks(len: usize, place_bits: u32) -> Chunks {
     Chunks::of_bytes(len, 2 * 16 * points::blocks(place_bits) + 128)
 }
 
-/// A table in the form in which sums are taken.
-struct Entries {
+/// A table over which sums are taken.
+struct Sums {
     place_bits: u32,
     ring: Ring,
     len: usize,
     /// Where there are keys.
-    table: Option<Table>,
+    table: Option<Arc<Table>>,
 }
 
-impl Entries {
+impl Sums {
     /// The entries over this ring, which has no more bits than their own.
-    fn new(s: &Pika, ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Entries {
+    fn new(s: &Pika, ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Sums {
         let needed = !(ctx.is_dry() || s.deals());
-        let entries = needed.then(|| Table::backwards(ring, &table.entries.convert(ring).to_u64s()));
-        Entries { place_bits: table.place_bits(), ring, len: table.entries.len(), table: entries }
+        let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
+        let kept = || Some(table.entries.kept(make)).filter(|kept| kept.ring() == ring);
+        let words = needed.then(|| kept().unwrap_or_else(|| Arc::new(make())));
+        Sums { place_bits: table.place_bits(), ring, len: table.entries.len(), table: words }
     }
 
     /// This party's summand of w D[X - r] for each X.
-    fn sums(&self, s: &Pika, opened: &Vector, roots: &A, corrections: &A) -> Result<A> {
+    fn of(&self, s: &Pika, opened: &Vector, roots: &A, corrections: &A) -> Result<A> {
         let count = opened.len();
         let Some(table) = self.table.as_ref().filter(|_| !opened.is_shape()) else {
             self.charge(s, count);

@@ -5,6 +5,7 @@
 //! larger ring the dealt carry u of r_0 + r_1 makes r_0 + r_1 - 2^k u.
 
 use quorate_engine::{ComparisonMasks, Ctx, EdaBits, Linear, Misuse, Result, Sharing, Stocks, TruncMasks};
+use quorate_gadgets::convert::flip;
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::setup::Pika;
@@ -21,13 +22,19 @@ fn pair((values, bits): (Vec<A>, Vec<B>)) -> Result<(A, B)> {
 }
 
 impl Pika {
-    /// Uniform bits over Z_2^k and over Z_2. Over Z_2 alone they are coins of parties 0 and 1, which nobody deals.
+    /// Uniform bits over Z_2^k and over Z_2, which nobody knows: what party 2 dealt is flipped by coins of parties 0 and
+    /// 1. Over Z_2 alone they are coins of each of these.
     pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(A, B)> {
+        let coins = ctx.randomness();
         if ring.bits() > 1 {
             let Material { vectors, bits } = self.draw(ctx, Kind::DaBit { bits: ring.bits() }, len).await?;
-            return pair((vectors, bits));
+            let (value, bit) = pair((vectors, bits))?;
+            let flips = match self.deals() {
+                true => Bits::shape(1, len),
+                false => coins.stream(self.coins_with(self.peer())).draw((1, len)),
+            };
+            return Ok((flip(self, &value, &flips), self.xor_public(&bit, &flips)));
         }
-        let coins = ctx.randomness();
         let bit: B = match self.deals() {
             true => Share::shape((1, len)),
             false => Share(coins.stream(self.own_coins()).draw((1, len))),

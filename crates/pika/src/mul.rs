@@ -43,7 +43,11 @@ fn check_form<R: PartialEq>(form: Form, x: (R, usize), y: (R, usize)) -> Result<
 
 /// Chunks of so many lines of products, each of so many pairs.
 pub(crate) fn chunks(ring: Ring, lines: usize, pairs: usize) -> Chunks {
-    let bytes = ring.carrier().bytes() * CHUNK_VECTORS * pairs;
+    chunks_of(lines, ring.carrier().bytes() * CHUNK_VECTORS * pairs)
+}
+
+/// Chunks of lines that take so many bytes each.
+pub(crate) fn chunks_of(lines: usize, bytes: usize) -> Chunks {
     match Chunks::of_bytes(lines, bytes) {
         // Even the fewest lines of whole words take much: as many as fit, as they are.
         chunks if chunks.chunk * bytes > 16 << 20 => Chunks { chunk: ((4 << 20) / bytes).max(1), ..chunks },

@@ -9,6 +9,7 @@ use quorate_engine::Demand;
 use quorate_engine::{Chunks, Ctx, Error, Layout, Result, Stocks, Stored};
 use quorate_ring::{Bits, Ring, Vector};
 
+use crate::mul::chunks_of;
 use crate::points;
 use crate::setup::Pika;
 use crate::share::{Share, blank};
@@ -108,7 +109,7 @@ impl Kind {
             kind => {
                 let Layout { vectors, bits } = kind.layout(0);
                 let words: usize = vectors.iter().map(|(ring, count)| ring.carrier().bytes() * count).sum();
-                Chunks::of_bytes(len, COPIES * (words + bits.iter().sum::<usize>().div_ceil(8)))
+                chunks_of(len, COPIES * (words + bits.iter().sum::<usize>().div_ceil(8)))
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::common::*;
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic};
-use quorate_gadgets::lookup::{Lookup, Operand};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::testing::wide;
 use quorate_gadgets::{Functions, Gadgets, Sign, Width};
 use quorate_pika::Pika;
@@ -135,7 +135,7 @@ fn gadgets() {
 #[test]
 fn lookups() {
     for (entries, k, len) in [(2, 1, 13), (5, 32, 1), (300, 64, 513), (1 << 16, 32, 13), (1000, 32, 30_001)] {
-        let table = Vector::constant(Ring::of(k), 1, entries);
+        let table = Entries::new(Vector::constant(Ring::of(k), 1, entries));
         let table = Lookup { entries: &table, first: 0, operand: Operand::Within };
         let n = table.place_bits();
         let x = |s: &Pika, ctx: &Ctx| given(s, ctx, 40, len);

@@ -1,9 +1,12 @@
 //! Shuffles keep rows together and lose none; every order is as likely as every other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::*;
-use quorate_engine::{Ctx, Error, Sharing};
+use quorate_crypto::Seed;
+use quorate_engine::testing::parties;
+use quorate_engine::{Ctx, Error, Phase, Sharing};
+use quorate_pika::Pika;
 use quorate_ring::{Ring, Vector};
 
 #[test]
@@ -42,6 +45,39 @@ fn every_order_is_as_likely() {
         let (expected, freedom) = (repeats as f64 / kinds as f64, kinds as f64 - 1.0);
         let chi: f64 = counts.values().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
         assert!(chi < freedom + 8.0 * (2.0 * freedom).sqrt() + 10.0, "rows {rows}: chi-square {chi}");
+    }
+}
+
+/// Of the three pairs' seeds each party knows two: whatever these are, every order comes about by the third one. So
+/// none of the three orders is left out.
+#[test]
+fn every_order_is_possible_for_each_party() {
+    const TRIALS: u8 = 150;
+    for viewer in 0..N {
+        let lacks = |a: usize, b: usize| a != viewer && b != viewer;
+        let mut seen = BTreeSet::new();
+        for trial in 0..TRIALS {
+            let orders = parties(N, |mut party| {
+                let me = party.me();
+                let seed = |peer: usize| {
+                    let (low, high) = (me.min(peer) as u8, me.max(peer) as u8);
+                    let changes = me != peer && lacks(me, peer);
+                    Seed::from_bytes([1 + 16 * low + high; 32]).derive("test", &[if changes { trial } else { 0 }])
+                };
+                let s = Pika::insecure_with_seeds(me, seed).unwrap();
+                let mut run = party.begin_alone().unwrap();
+                let work = async |ctx: &Ctx| {
+                    let x = s.public(&Vector::from_u64s(Ring::of(8), &[0, 1, 2]));
+                    open(&s, ctx, &s.shuffle(ctx, &[&x], 3).await?.remove(0)).await
+                };
+                let order = run.phase(Phase::Online, work).unwrap();
+                run.finish();
+                party.leave(false);
+                order
+            });
+            seen.insert(orders[0].clone());
+        }
+        assert_eq!(seen.len(), 6, "for party {viewer}");
     }
 }
 

@@ -3,7 +3,7 @@
 use quorate_ring::{Ring, Vector};
 
 use super::{Tested, agreed, all, noise, open, open_bits, share, signed};
-use crate::lookup::{Lookup, Operand};
+use crate::lookup::{Entries, Lookup, Operand};
 use crate::{Functions, Width};
 
 /// Which entry a number has: its own, or that of the nearest end.
@@ -19,7 +19,7 @@ pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: 
         for (bits, result) in [(3, 3), (9, 9), (2, 40)] {
             let result = Ring::of(result);
             let values: Vec<i64> = noise(size as u64, size).iter().map(|&v| signed(bits, v)).collect();
-            let entries = Vector::from_i64s(result, &values);
+            let entries = Entries::new(Vector::from_i64s(result, &values));
             let lowest = -(1i128 << (k - 1));
             for first in [lowest, -(size as i128) / 2, (1 << (k - 1)) - size as i128] {
                 if first < lowest {

@@ -2,7 +2,7 @@
 
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
-use quorate_gadgets::lookup::{Lookup, Operand};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_graph::{Dtype, NodeId, Table};
 use quorate_ring::Vector;
 
@@ -35,7 +35,8 @@ impl<S: Computes> Executor<'_, S> {
                 Operand::Anywhere(width(bits, self.s.shape(&x).0))
             }
         };
-        let entries = Vector::from_i128s(ring_of(node.dtype), &table.entries().to_vec());
+        let make = || Entries::new(Vector::from_i128s(ring_of(node.dtype), &table.entries().to_vec()));
+        let entries = table.kept(make);
         let lookup = Lookup { entries: &entries, first, operand };
         Ok(match node.dtype {
             Dtype::Bit => Value::Bits(self.s.lookup_bit(ctx, &x, &lookup).await?),

@@ -20,6 +20,9 @@ impl<S: Computes> Executor<'_, S> {
         let (s, x) = (self.s, self.arith(operand)?);
         let node = self.work.graph.node(id);
         let frac = node.dtype.frac();
+        if let Some(table) = self.work.graph.table(id, function, s.most_entries()) {
+            return self.lookup(ctx, id, &table, operand).await;
+        }
         Ok(Value::Arith(match function {
             Real::Sigmoid => s.sigmoid(ctx, &x, frac).await?,
             Real::Tanh => s.tanh(ctx, &x, frac).await?,
