@@ -82,6 +82,32 @@ def test_fewer_bits_of_a_number(mpc: qr.Session) -> None:
     np.testing.assert_array_equal(units(found.reveal(), 12), units(np.exp(cells), 12))
 
 
+def test_tables_of_two_numbers(mpc: qr.Session) -> None:
+    x, y = np.array([[0.0], [1.5], [-2.0]]), np.array([0, 3, 9])
+    a = mpc.input(x, owner=0, dtype=qr.fixed(16, 4))
+    b = mpc.input(y, owner=mpc.parties - 1, dtype=qr.uint(8))
+    found = qr.lookup((a, b), lambda u, v: u * v - u, domain=((-2, 2), (0, 5)), dtype=qr.fixed(24, 4))
+    inside = np.clip(y, 0, 4)
+    np.testing.assert_array_equal(found.reveal(), x * inside - x)
+    matrix = np.arange(12).reshape(3, 4) ** 2
+    rows, columns = (mpc.input(v, owner=0, dtype=qr.int(8)) for v in ([0, 1, 2, 2], [3, 0, 1, 3]))
+    np.testing.assert_array_equal(qr.lookup((rows, columns), matrix, dtype=qr.int(16)).reveal(), [9, 16, 81, 121])
+    with pytest.raises(qr.RangeError, match=r"entry of \(0\.0, 0\) is nan"):
+        qr.lookup((a, b), lambda u, v: u / v, domain=((0, 1), (0, 5)))
+    with pytest.raises(qr.ShapeError, match="one for each"):
+        qr.lookup((a, b), lambda u, v: u, domain=((0, 1),))
+    with pytest.raises(qr.ShapeError, match="an axis for each of 2"):
+        qr.lookup((rows, columns), [1, 2, 3])
+
+
+def test_tables_that_are_secret(mpc: qr.Session) -> None:
+    table = mpc.input([7, -2, 11], owner=mpc.parties - 1)
+    place = mpc.input([[2], [0]], owner=0, dtype=qr.uint(4))
+    np.testing.assert_array_equal(qr.lookup(place, table).reveal(), [[11], [7]])
+    with pytest.raises(qr.RangeError, match="count from 0"):
+        qr.lookup(place, table, domain=(0, 3))
+
+
 def test_mistakes_are_told_when_the_program_is_built(mpc: qr.Session) -> None:
     x = mpc.input([1.0], owner=0, dtype=qr.fixed(32, 8))
     n = mpc.input([1], owner=0, dtype=qr.int(32))
@@ -103,7 +129,7 @@ def test_mistakes_are_told_when_the_program_is_built(mpc: qr.Session) -> None:
         qr.lookup(n, np.abs, domain=(0, 4), input_bits=40)
     with pytest.raises(qr.DtypeError, match="real results"):
         qr.lookup(n, np.exp, domain=(0, 3))
-    with pytest.raises(qr.ShapeError, match="4 numbers"):
+    with pytest.raises(qr.ShapeError, match="3 entries: the domain has 4 numbers"):
         qr.lookup(n, [1, 2, 3], domain=(0, 4))
     with pytest.raises(qr.DtypeError, match="secret array"):
         qr.lookup([1, 2], np.abs)  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
-"""Look-ups of secret numbers in public tables: any function of a bounded number, rounded correctly."""
+"""Look-ups of secret numbers in tables: any function of bounded numbers, rounded correctly."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -20,14 +20,17 @@ __all__ = ["lookup"]
 
 # What is tabulated of a number whose range alone says where it lies.
 _MOST_WITHOUT_DOMAIN = 1 << 20
-# The most entries of a table.
-_MOST_ENTRIES = 1 << 26
+# The most bits of a place in a table, and the most entries.
+_MOST_BITS = 26
+_MOST_ENTRIES = 1 << _MOST_BITS
+
+Domain = tuple[float, float]
 
 
 def lookup(
-    x: SecretArray,
-    fn: Callable[[Any], Any] | Any,
-    domain: tuple[float, float] | None = None,
+    x: SecretArray | Sequence[SecretArray],
+    fn: Callable[..., Any] | Any,
+    domain: Domain | Sequence[Domain] | None = None,
     dtype: Dtype | None = None,
     *,
     input_bits: int | None = None,
@@ -42,17 +45,23 @@ def lookup(
     A number below the domain has the entry of its lowest number, one above that of its highest. Where the range of `x`
     is not proven to lie within, that takes two comparisons.
 
-    Rounds do not grow with the number of elements. What a look-up of n bits costs is `mpc.explain`'s to say; in most
-    families bytes and time grow with 2^(n/2) and 2^n.
+    Of two arrays or more, `fn` is a function of as many numbers, or an array of as many axes, and there is a domain for
+    each. A table that nobody knows, or one party, is a secret array of one axis: positions count from 0, and one that
+    is out of range gives 0 (as `mpc.take` does, whose cost it has).
+
+    Rounds do not grow with the number of elements: 2 with `pika`. What a look-up of n bits costs is `mpc.explain`'s to
+    say; with `pika` a key of 16 (n - 5) bytes is dealt to two parties, and work grows with 2^n; elsewhere bytes grow
+    with 2^(n/2), and work with 2^n.
 
     Args:
-        x: secret numbers: integers, fixed point or bits.
-        fn: a function of one argument, or the entries of all numbers of the domain in order.
+        x: secret numbers: integers, fixed point or bits; or several arrays, whose shapes broadcast.
+        fn: a function, or the entries of all numbers of the domain in order, or a secret array of entries.
         domain: the lowest number, and the one before which the domain ends, as of `range`. Without it all that `x` is
             proven to be (by `bound=`, or what it is made of), at most 2^20 units; of an array, 0 to its length.
         dtype: of the result. Without it that of `x`; `qr.bit` where all entries are booleans.
-        input_bits: look up so many bits of the domain's numbers only: what is below them is dropped first, exactly and
-            towards minus infinity, and fn gets numbers without it. Costs a truncation, and saves a larger table.
+        input_bits: look up so many bits of the domain's numbers only, 26 at most: what is below them is dropped first,
+            exactly and towards minus infinity, and fn gets numbers without it. Costs a truncation, and saves a larger
+            table.
 
     Returns:
         An array of the shape of `x`.
@@ -70,21 +79,42 @@ def lookup(
         ...     print(qr.lookup(x, lambda v: v * v % 251).reveal())
         [  1   9  91]
     """
-    if not isinstance(x, SecretArray):
+    arrays = [x] if isinstance(x, SecretArray) else list(x) if isinstance(x, (list, tuple)) else []
+    if not arrays or not all(isinstance(array, SecretArray) for array in arrays):
         raise DtypeError(at("lookup takes a secret array: for public numbers call the function itself"))
-    native = x._session._native
-    numbers = _Numbers.of(x, fn, domain, input_bits)
-    values = numbers.entries(fn)
-    to = _dtype_of(values, x.dtype) if dtype is None else check(dtype)
-    entries = _encoded(values, to, numbers)
-    if numbers.dropped:
-        x = x._new(native.shift(x._node, False, numbers.dropped, _source.line()))
-    node = native.lookup(x._node, numbers.first, pack(entries), to.parts, _source.line())
-    return x._new(node)
+    if isinstance(fn, SecretArray):
+        return _in_secrets(arrays, fn, domain)
+    domains = [domain] * len(arrays) if domain is None or isinstance(x, SecretArray) else list(domain)
+    if len(domains) != len(arrays):
+        raise ShapeError(at(f"lookup of {len(arrays)} arrays, and {len(domains)} domains: state one for each"))
+    sizes = None if callable(fn) else as_numbers(fn, "lookup").shape
+    if sizes is not None and len(sizes) != len(arrays):
+        raise ShapeError(at(f"lookup in an array of shape {sizes}: it has an axis for each of {len(arrays)} arrays"))
+    counts = sizes or [None] * len(arrays)
+    axes = [_Axis.of(a, of, count, input_bits) for a, of, count in zip(arrays, domains, counts, strict=True)]
+    count = math.prod(axis.count for axis in axes)
+    if count > _MOST_ENTRIES:
+        raise RangeError(
+            at(
+                f"lookup in a table of {count} entries, with all of which each number meets: the table alone takes "
+                f"{count / 2**27:.0f} GB, and a number up to {count / 2**26:.0f} s; state a smaller domain=, or look "
+                "up fewer bits (input_bits=20)"
+            )
+        )
+    values = _values(fn, axes)
+    first = arrays[0]
+    to = _dtype_of(values, first.dtype) if dtype is None else check(dtype)
+    entries = pack(_encoded(values, to, axes))
+    if len(axes) == 1:
+        index, lowest = axes[0].units(first), axes[0].first
+    else:
+        index, lowest = _joint(arrays, axes), 0
+    native = first._session._native
+    return first._new(native.lookup(index._node, lowest, entries, to.parts, _source.line()))
 
 
-class _Numbers:
-    """The numbers that a table has entries of.
+class _Axis:
+    """The numbers of one argument that a table has entries of.
 
     Attributes:
         first, count: the first one, in units of what is looked up, and how many there are.
@@ -92,20 +122,20 @@ class _Numbers:
         frac: fractional bits of `x`.
     """
 
-    def __init__(self, dtype: Dtype, ends: tuple[int, int], dropped: int) -> None:
-        self.frac, self.dropped = dtype.frac, dropped
+    def __init__(self, frac: int, ends: tuple[int, int], dropped: int) -> None:
+        self.frac, self.dropped = frac, dropped
         self.first = ends[0] >> dropped
         self.count = (ends[1] >> dropped) - self.first + 1
 
     @staticmethod
-    def of(x: SecretArray, fn: Any, domain: tuple[float, float] | None, input_bits: int | None) -> _Numbers:
-        """Those of a domain, or of all that `x` may be; ends in units of `x`, both included."""
+    def of(x: SecretArray, domain: Any, count: int | None, input_bits: int | None) -> _Axis:
+        """Those of a domain, or of all that `x` may be; of an array's axis of so many entries, all of them."""
         low, high = x._session._native.range(x._node)
-        if domain is None and not callable(fn) and x.dtype.kind != "fixed":
-            domain = (0, len(as_numbers(fn, "lookup")))
+        if domain is None and count is not None and x.dtype.kind != "fixed":
+            domain = (0, count)
         if domain is not None:
             ends = _ends(domain, x.dtype)
-            if callable(fn):  # those that no number can have are not tabulated
+            if count is None:  # those that no number can have are not tabulated
                 ends = (min(max(ends[0], low), ends[1]), max(min(ends[1], high), ends[0]))
         elif high - low < _MOST_WITHOUT_DOMAIN:
             ends = (low, high)
@@ -118,61 +148,56 @@ class _Numbers:
             )
         dropped = 0
         if input_bits is not None:
-            if not 1 <= input_bits <= 26:
-                raise RangeError(at(f"input_bits={input_bits}: look-ups take from 1 to 26 bits"))
+            if not 1 <= input_bits <= _MOST_BITS:
+                raise RangeError(at(f"input_bits={input_bits}: look-ups take from 1 to {_MOST_BITS} bits"))
             dropped = max((ends[1] - ends[0]).bit_length() - input_bits, 0)
-        numbers = _Numbers(x.dtype, ends, dropped)
-        if numbers.count > _MOST_ENTRIES:
-            raise RangeError(
-                at(
-                    f"lookup in a table of {numbers.count} entries, of which each number is compared with all: the "
-                    f"table alone takes {numbers.count >> 27} GB, and a number about {numbers.count / 2**26:.0f} s; "
-                    "state a smaller domain=, or look up fewer bits (input_bits=20)"
-                )
+        axis = _Axis(x.dtype.frac, ends, dropped)
+        if count is not None and axis.count != count:
+            raise ShapeError(
+                at(f"lookup in an array of {count} entries: the domain has {axis.count} numbers, and each has one")
             )
-        return numbers
-
-    def entries(self, fn: Any) -> np.ndarray:
-        """What the function makes of them, or the array's values."""
-        if not callable(fn):
-            values = as_numbers(fn, "lookup")
-            if values.shape != (self.count,):
-                raise ShapeError(
-                    at(
-                        f"lookup in an array of shape {values.shape}: the domain has {self.count} numbers, and each "
-                        "has one entry"
-                    )
-                )
-            return values
-        numbers = self.numbers()
-        try:
-            with np.errstate(all="ignore"):
-                values = np.asarray(fn(numbers))
-            if values.shape == () and values.dtype.kind in "biuf":
-                values = np.full(numbers.shape, values)
-            if values.shape == numbers.shape:
-                return as_numbers(values, "lookup")
-        except Exception:
-            values = None  # a function of one number, as those of math
-        return as_numbers(np.array([self._entry(fn, v) for v in numbers.tolist()], dtype=object), "lookup")
+        return axis
 
     def numbers(self) -> np.ndarray:
         """The numbers in the user's units."""
         units = (np.arange(self.count, dtype=np.int64) + self.first) << self.dropped
         return units / 2.0**self.frac if self.frac else units
 
-    @staticmethod
-    def _entry(fn: Any, number: float) -> Any:
-        try:
-            return fn(number)
-        except Exception as error:  # whatever the user's function raises
-            reason = f"{type(error).__name__}: {error}"
-            raise RangeError(
-                at(f"lookup: the function has no value at {number} ({reason}): state a domain= where it has one")
-            ) from error
+    def units(self, x: SecretArray) -> SecretArray:
+        """What is looked up: the argument without the bits that are dropped."""
+        return x >> self.dropped if self.dropped else x
+
+    def place(self, x: SecretArray) -> SecretArray:
+        """The place of each number on this axis, as an integer."""
+        unit = Fraction(1 << self.dropped, 1 << self.frac)
+        low, high = float(self.first * unit), float((self.first + self.count - 1) * unit)
+        if not self.frac:
+            return (self.units(x.clip(int(low), int(high))) - self.first).astype(dtypes.int(32))
+        wide = max(x.dtype.bits, min(self.count.bit_length() + self.dropped + 2 * self.frac + 2, dtypes.MOST_BITS))
+        inside = x.clip(low, high + (1 - 2**-self.dropped) * float(unit)).astype(dtypes.fixed(wide, self.frac))
+        whole = ((inside - low) * (1 << self.frac)).astype(dtypes.int(40))
+        return self.units(whole)
 
 
-def _ends(domain: tuple[float, float], dtype: Dtype) -> tuple[int, int]:
+def _joint(arrays: list[SecretArray], axes: list[_Axis]) -> SecretArray:
+    """The place in a table of several axes, the last one running fastest."""
+    index = axes[0].place(arrays[0])
+    for x, axis in zip(arrays[1:], axes[1:], strict=True):
+        index = index * axis.count + axis.place(x)
+    return index
+
+
+def _in_secrets(arrays: list[SecretArray], table: SecretArray, domain: Any) -> SecretArray:
+    """The entries of a table that is secret, too."""
+    if len(arrays) > 1 or table.ndim != 1:
+        raise ShapeError(at("lookup in a secret table takes one array of positions, and a table of one axis"))
+    if domain is not None:
+        raise RangeError(at("lookup in a secret table: positions count from 0, and take no domain="))
+    (x,) = arrays
+    return x._session.take(table, x)
+
+
+def _ends(domain: Any, dtype: Dtype) -> tuple[int, int]:
     """The first and the last unit of a domain."""
     try:
         low, end = map(Fraction, domain)
@@ -182,6 +207,43 @@ def _ends(domain: tuple[float, float], dtype: Dtype) -> tuple[int, int]:
     if last < first:
         raise RangeError(at(f"domain={domain!r} has no number of {dtype}: its end must lie above its lowest number"))
     return first, last
+
+
+def _values(fn: Any, axes: list[_Axis]) -> np.ndarray:
+    """What the function makes of all numbers, the last argument running fastest; or the array's entries."""
+    if not callable(fn):
+        return as_numbers(fn, "lookup").ravel()
+    numbers = _points(axes)
+    try:
+        with np.errstate(all="ignore"):
+            values = np.asarray(fn(*numbers))
+        if values.shape == () and values.dtype.kind in "biuf":
+            values = np.full(numbers[0].shape, values)
+        if values.shape == numbers[0].shape:
+            return as_numbers(values, "lookup")
+    except Exception:
+        values = None  # a function of single numbers, as those of math
+    each = [_entry(fn, point) for point in zip(*(part.tolist() for part in numbers), strict=True)]
+    return as_numbers(np.array(each, dtype=object), "lookup")
+
+
+def _points(axes: list[_Axis]) -> list[np.ndarray]:
+    """All combinations of the axes' numbers: an array for each axis."""
+    return [part.ravel() for part in np.meshgrid(*(axis.numbers() for axis in axes), indexing="ij")]
+
+
+def _shown(point: Sequence[float]) -> str:
+    return str(point[0]) if len(point) == 1 else str(tuple(point))
+
+
+def _entry(fn: Any, point: tuple[float, ...]) -> Any:
+    try:
+        return fn(*point)
+    except Exception as error:  # whatever the user's function raises
+        reason = f"{type(error).__name__}: {error}"
+        raise RangeError(
+            at(f"lookup: the function has no value at {_shown(point)} ({reason}): state a domain= where it has one")
+        ) from error
 
 
 def _dtype_of(values: np.ndarray, of: Dtype) -> Dtype:
@@ -204,12 +266,13 @@ def _holds(dtype: Dtype, low: int, high: int) -> bool:
     return least <= low and high <= most
 
 
-def _encoded(values: np.ndarray, dtype: Dtype, numbers: _Numbers) -> np.ndarray:
+def _encoded(values: np.ndarray, dtype: Dtype, axes: list[_Axis]) -> np.ndarray:
     """Entries in units of the result, rounded to the nearest."""
 
     def refused(where: np.ndarray, why: str) -> RangeError:
         place = int(np.argmax(where))
-        return RangeError(at(f"lookup: the entry of {numbers.numbers()[place]} is {values[place]}, {why}"))
+        point = [part[place].item() for part in _points(axes)]
+        return RangeError(at(f"lookup: the entry of {_shown(point)} is {values[place]}, {why}"))
 
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():

@@ -40,6 +40,8 @@ fn rows(k: u32) -> Vec<(&'static str, Bill)> {
         ("exact truncation by k/2", cost::trunc_exact(k, k / 2, LEN)),
         ("probabilistic truncation by k/4", cost::trunc_prob(k, k / 4, LEN)),
         ("conversion from k/2 bits", cost::convert(k / 2, k, LEN)),
+        ("look-up of 8 bits", cost::lookup(8, k, LEN)),
+        ("look-up of 16 bits, a real function", cost::lookup(16, k, LEN)),
         ("shuffle, per element", cost::shuffle(LEN, &[(k, 1)])),
     ]
 }
