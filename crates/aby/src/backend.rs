@@ -18,7 +18,7 @@ use crate::yao::YaoLabels;
 type Values = Share<Vector>;
 type Packed = Share<Bits>;
 
-quorate_gadgets::functions_here! { Aby, Values, Packed }
+quorate_gadgets::functions_here! { Aby, Values, Packed, Aby::look_up_public, Aby::look_up_public_bit }
 
 impl Garbles for Aby {
     type Y = YaoLabels;

@@ -5,6 +5,7 @@
 
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
@@ -25,6 +26,8 @@ pub struct Aby {
     /// What circuits are garbled with, and nothing else is hashed.
     pub(crate) garbling: Tccr,
     pub(crate) garbled: Garbled,
+    /// What trees of keys are hashed with.
+    pub(crate) trees: Hash,
 }
 
 const SEED_BYTES: usize = 32;
@@ -68,7 +71,8 @@ impl Aby {
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let session = public_id(&session);
         let garbling = Tccr::new(&session);
-        Ok(Aby { me, pair, private, ot, stock: Stock::default(), session, garbling, garbled: Garbled::default() })
+        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
+        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -84,7 +88,8 @@ impl Aby {
         let ot = Ot::dry(1 - me, Options::default());
         let session = SessionId::from_bytes([0; 32]);
         let garbling = Tccr::new(&session);
-        Ok(Aby { me, pair, private, ot, stock: Stock::default(), session, garbling, garbled: Garbled::default() })
+        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
+        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees })
     }
 
     /// Keeps a line full on which so many bytes are under way; see [`Ot::fill`].
