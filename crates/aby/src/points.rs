@@ -388,3 +388,94 @@ fn to_words(vector: &Vector) -> Vec<Vec<u128>> {
     let half = |at: usize| limbs.iter().map(|limbs| u128::from(limbs[at + 1]) << 64 | u128::from(limbs[at])).collect();
     vec![half(0), half(2)]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use quorate_engine::Phase;
+    use quorate_engine::testing::parties;
+    use quorate_fss::{Corrections, Keys, window};
+
+    use super::*;
+
+    const LEN: usize = 600;
+    const RING: u32 = 13;
+
+    /// Look-ups of one batch as their two parties have them, and the parties' parts of Delta.
+    fn made(n: u32, len: usize) -> Vec<(Material, Aby)> {
+        parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let work = async |ctx: &Ctx| {
+                let aby = Aby::setup(ctx).await?;
+                Ok((aby.make_points(ctx, n, Some(RING), len).await?, aby))
+            };
+            let made = run.phase(Phase::Offline, work).unwrap();
+            run.finish();
+            party.leave(false);
+            made
+        })
+    }
+
+    /// Every leaf of each key of a party.
+    fn leaves(n: u32, made: &Material, aby: &Aby) -> Vec<Vec<bool>> {
+        let shape = shape(n).unwrap();
+        let len = made.vectors[0].len();
+        let corrections = Corrections::from_blocks(shape, len, made.vectors[2].wide_words()).unwrap();
+        let keys = Keys::new(Roots::new(aby.side(), made.vectors[1].wide_words().to_vec()), corrections).unwrap();
+        let all = window(&aby.trees, &keys, &vec![0; len], 1 << n);
+        all.to_bools().chunks(1 << n).map(<[bool]>::to_vec).collect()
+    }
+
+    #[test]
+    fn keys_differ_at_the_point_alone_and_their_sign_is_shared() {
+        for n in 1..=11 {
+            let both = made(n, LEN);
+            assert!(both[0].0.vectors[2].wide_words() == both[1].0.vectors[2].wide_words(), "corrections, n = {n}");
+            let [first, second] = [0, 1].map(|me| leaves(n, &both[me].0, &both[me].1));
+            let [place, other] = [0, 1].map(|me| both[me].0.vectors[0].to_u64s());
+            let signs = [0, 1].map(|me| both[me].0.bits[0].to_bools());
+            let mut seen = BTreeSet::new();
+            for k in 0..LEN {
+                let point = (place[k] + other[k]) as usize & ((1 << n) - 1);
+                let differ: Vec<usize> = (0..1 << n).filter(|&i| first[k][i] != second[k][i]).collect();
+                assert_eq!(differ, [point], "n = {n}");
+                assert_eq!(signs[0][k] ^ signs[1][k], !first[k][point], "the sign, n = {n}");
+                seen.insert((point, first[k][point]));
+            }
+            assert!(n > 3 || seen.len() == 2 << n, "points and signs of {n} bits: {}", seen.len());
+            assert!(seen.len() > 50.min(1 << n), "points of {n} bits");
+        }
+    }
+
+    /// What a look-up's step 3 needs: the chosen pad is that of the sign.
+    #[test]
+    fn pads_are_those_of_the_signs() {
+        let both = made(3, LEN);
+        let pads = |me: usize| [3, 4, 5].map(|i| both[me].0.vectors[i].to_u64s());
+        let all = [pads(0), pads(1)];
+        for me in 0..2 {
+            let ([kept, offset, _], [.., chosen]) = (&all[me], &all[1 - me]);
+            for (k, sign) in both[1 - me].0.bits[0].to_bools().into_iter().enumerate() {
+                let other = kept[k].wrapping_sub(offset[k]) & ((1 << (RING - 1)) - 1);
+                assert_eq!(chosen[k], if sign { other } else { kept[k] });
+            }
+        }
+    }
+
+    /// Delta's lowest bit is the one that tells sides apart, and neither party knows the rest of it.
+    #[test]
+    fn roots_differ_by_what_both_parties_have_of_delta() {
+        let both = made(4, LEN);
+        let roots = |me: usize| {
+            let (made, aby) = &both[me];
+            let roots = made.vectors[1].wide_words().iter().map(|root| root & !1 | me as u128);
+            (roots.collect::<Vec<u128>>(), *aby.tree_delta())
+        };
+        let ((first, delta), (second, other)) = (roots(0), roots(1));
+        assert_eq!((delta & 1, other & 1), (0, 1), "the lowest bits of both parts");
+        assert!(delta >> 64 != other >> 64, "the parts are alike");
+        assert!(first.iter().zip(&second).all(|(a, b)| a ^ b == delta ^ other), "roots differ by Delta");
+        assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), LEN, "a root comes twice");
+    }
+}
