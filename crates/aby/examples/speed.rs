@@ -112,9 +112,11 @@ fn main() {
             aby.lookup(ctx, x, &table).await
         });
         if len == 10_000 {
-            report(&format!("gadget's look-up {len}, n = {}", table.place_bits()), (32, len), async |aby, ctx, [x, _]| {
-                lookup::lookup(aby, ctx, x, &table).await
-            });
+            report(
+                &format!("by products: {len} look-ups, n = {}", table.place_bits()),
+                (32, len),
+                async |aby, ctx, [x, _]| lookup::lookup(aby, ctx, x, &table).await,
+            );
         }
     }
     report("matrix product 128, k = 64", (64, 128 * 128), async |aby, ctx, [x, y]| {

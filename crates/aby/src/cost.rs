@@ -283,7 +283,9 @@ pub fn lookup(place_bits: u32, k: u32, len: usize) -> Bill {
     }
     let message = |len: usize| exchanged(u64::from(k) - 1, len).online;
     let kind = Kind::Lookup { place_bits, bits: k };
-    opened_places(place_bits, k, len).then(Bill::of(by_chunks(public_table::chunks(len, place_bits), message))).using(kind, len)
+    opened_places(place_bits, k, len)
+        .then(Bill::of(by_chunks(public_table::chunks(len, place_bits), message)))
+        .using(kind, len)
 }
 
 /// The lowest bits of the entries.

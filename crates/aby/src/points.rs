@@ -47,10 +47,12 @@ type B = Share<Bits>;
 pub(crate) const BLOCK: Ring = Ring::of(128);
 /// The most bits of a point.
 pub(crate) const MOST_BITS: u32 = 26;
-/// Memory of the trees that grow together.
-const TREES_BYTES: usize = 1 << 20;
-/// Most keys whose trees do: what is sent for a level is then worth a message.
-const MOST_KEYS: usize = 512;
+/// Memory of the trees that grow together: more of it leaves the caches.
+const TREES_BYTES: usize = 1 << 19;
+/// Most keys whose trees do.
+const MOST_KEYS: usize = 2048;
+/// Batches under way at a time.
+const WINDOW: std::ops::RangeInclusive<usize> = 8..=64;
 
 /// The uses of a bit's transfers: pads of the unit vector's first and second 128 bits, and of products modulo 2^k.
 const UNIT: [u32; 2] = [0, 1];
@@ -86,7 +88,13 @@ pub(crate) fn sign_ring(bits: u32) -> Ring {
 /// How many keys are made together.
 pub(crate) fn chunks(place_bits: u32, len: usize) -> Chunks {
     let keys = TREES_BYTES >> (4 + sizes(place_bits).0);
-    Chunks { len, chunk: keys.clamp(8, MOST_KEYS), window: 4 }
+    Chunks { len, chunk: keys.clamp(8, MOST_KEYS), window: *WINDOW.start() }
+}
+
+/// As many batches under way as keep a line full that takes so many bytes each way: a level is a block a key.
+pub(crate) fn filling(chunks: Chunks, line_bytes: usize) -> Chunks {
+    let window = line_bytes.div_ceil(16 * chunks.chunk.max(1)).clamp(*WINDOW.start(), *WINDOW.end());
+    Chunks { window, ..chunks }
 }
 
 /// The transfers for all bits of a batch of points: bit i's from i times `len` on.
@@ -142,7 +150,9 @@ impl Aby {
         let delta = self.tree_delta();
         let roots = coins.map(|coins| match ctx.is_dry() {
             true => coins.clone(),
-            false => Vector::from_u128s(BLOCK, &coins.wide_words().iter().map(|coin| coin ^ *delta).collect::<Vec<_>>()),
+            false => {
+                Vector::from_u128s(BLOCK, &coins.wide_words().iter().map(|coin| coin ^ *delta).collect::<Vec<_>>())
+            }
         });
         let (growing, (unit, place)) = ctx
             .join(
@@ -175,8 +185,7 @@ impl Aby {
         (roots, r): (&A, &B),
     ) -> Result<Option<Growing>> {
         let (delta, side) = (self.tree_delta(), self.side());
-        let mut growing =
-            (!ctx.is_dry()).then(|| Growing::new(shape, Roots::new(side, roots.wide_words().to_vec())));
+        let mut growing = (!ctx.is_dry()).then(|| Growing::new(shape, Roots::new(side, roots.wide_words().to_vec())));
         for level in 0..shape.levels() {
             let bit = shape.bits() - 1 - level as u32;
             let mut own = blank::<Vector>(ctx.is_dry(), (BLOCK, transfers.len));
@@ -191,7 +200,7 @@ impl Aby {
                 }
                 own = Vector::from_u128s(BLOCK, &sums);
             } else {
-                charge(Kernel::Draw, 16 * transfers.len << level);
+                charge(Kernel::Draw, (16 * transfers.len) << level);
             }
             let corrections = self.open_xor(ctx, own).await?;
             if let Some(growing) = &mut growing {
@@ -290,17 +299,11 @@ impl Aby {
     }
 
     /// The corrections in blocks, and this party's shares of whether w is -1.
-    async fn finish_leaves(
-        &self,
-        ctx: &Ctx,
-        shape: Shape,
-        growing: Option<Growing>,
-        units: &Units,
-    ) -> Result<(A, B)> {
+    async fn finish_leaves(&self, ctx: &Ctx, shape: Shape, growing: Option<Growing>, units: &Units) -> Result<(A, B)> {
         let (blocks, len) = (shape.blocks(), units.len);
         let ring = Ring::of(shape.leaf_bits().min(128) as u32);
         let Some(mut growing) = growing else {
-            charge(Kernel::Draw, 16 * (len * blocks) << shape.levels());
+            charge(Kernel::Draw, (16 * len * blocks) << shape.levels());
             self.open_xor(ctx, Vector::shape(ring, blocks * len)).await?;
             let corrections = Share(Vector::shape(BLOCK, shape.key_blocks() * len));
             return Ok((corrections, Share(Bits::shape(1, len))));
@@ -446,6 +449,11 @@ mod tests {
             assert!(n > 3 || seen.len() == 2 << n, "points and signs of {n} bits: {}", seen.len());
             assert!(seen.len() > 50.min(1 << n), "points of {n} bits");
         }
+    }
+
+    #[test]
+    fn uses_of_a_transfer_have_pads_of_their_own() {
+        assert_eq!(UNIT.into_iter().chain([PRODUCT]).collect::<BTreeSet<_>>().len(), 3);
     }
 
     /// What a look-up's step 3 needs: the chosen pad is that of the sign.

@@ -3,6 +3,8 @@
 //! Setup: both parties send 32 random bytes each; both lots name the session, and give a seed that both know. Beside
 //! it, base oblivious transfers in both directions, once for all that the session does (see [`quorate_ot`]).
 
+use std::cell::Cell;
+
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_fss::Hash;
@@ -28,6 +30,8 @@ pub struct Aby {
     pub(crate) garbled: Garbled,
     /// What trees of keys are hashed with.
     pub(crate) trees: Hash,
+    /// Bytes that the line to the peer takes before the first comes back.
+    pub(crate) line_bytes: Cell<usize>,
 }
 
 const SEED_BYTES: usize = 32;
@@ -71,8 +75,9 @@ impl Aby {
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let session = public_id(&session);
         let garbling = Tccr::new(&session);
-        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
-        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees })
+        let (trees, line_bytes) = (Hash::new(&garbling), Cell::new(0));
+        let (stock, garbled) = (Stock::default(), Garbled::default());
+        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -88,12 +93,14 @@ impl Aby {
         let ot = Ot::dry(1 - me, Options::default());
         let session = SessionId::from_bytes([0; 32]);
         let garbling = Tccr::new(&session);
-        let (trees, stock, garbled) = (Hash::new(&garbling), Stock::default(), Garbled::default());
-        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees })
+        let (trees, line_bytes) = (Hash::new(&garbling), Cell::new(0));
+        let (stock, garbled) = (Stock::default(), Garbled::default());
+        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
 
     /// Keeps a line full on which so many bytes are under way; see [`Ot::fill`].
     pub fn fill_line(&self, bytes: usize) {
+        self.line_bytes.set(bytes);
         self.ot.fill(bytes);
     }
 

@@ -158,7 +158,10 @@ impl Stocks for Aby {
     }
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
-        let chunks = chunks(kind, len);
+        let chunks = match kind {
+            Kind::Lookup { .. } | Kind::Point { .. } => points::filling(chunks(kind, len), self.line_bytes.get()),
+            kind => chunks(kind, len),
+        };
         let make = async |ctx: Ctx, len: usize| self.make_chunk(&ctx, kind, len).await;
         match chunks.count() {
             0 | 1 => self.make_chunk(ctx, kind, len).await,

@@ -118,7 +118,9 @@ fn gadgets() {
 
 #[test]
 fn lookups() {
-    for (entries, k, len) in [(3, 2, 13), (5, 32, 1), (300, 64, 513), (1 << 16, 32, 13), (1000, 33, 30_001), (200, 1, 70)] {
+    for (entries, k, len) in
+        [(3, 2, 13), (5, 32, 1), (300, 64, 513), (1 << 16, 32, 13), (1000, 33, 30_001), (200, 1, 70)]
+    {
         let table = Vector::constant(Ring::of(k), 1, entries);
         let table = Lookup { entries: &table, first: 0, operand: Operand::Within };
         let n = table.place_bits();
@@ -133,7 +135,8 @@ fn lookups() {
 #[test]
 fn keys_are_cheaper_than_products() {
     for (n, width, k) in (2..=16).flat_map(|n| [(1, 8), (4, 32), (12, 32), (63, 64)].map(|(width, k)| (n, width, k))) {
-        let entries: Vec<u64> = (0..1u64 << n).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - width)).collect();
+        let entries: Vec<u64> =
+            (0..1u64 << n).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - width)).collect();
         let entries = Vector::from_u64s(Ring::of(k), &entries);
         let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
         let len = 2000;

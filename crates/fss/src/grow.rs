@@ -198,7 +198,7 @@ mod tests {
             let sums = sides.each_mut().map(|side| side.level_sums(hash));
             let turn = |point: u64| u128::from(point >> (shape.bits() as usize - 1 - level) & 1);
             let corrections: Vec<u128> =
-                (0..points.len()).map(|k| sums[0][k] ^ sums[1][k] ^ (1 - turn(points[k])) * DELTA).collect();
+                (0..points.len()).map(|k| sums[0][k] ^ sums[1][k] ^ ((1 - turn(points[k])) * DELTA)).collect();
             sides.iter_mut().for_each(|side| side.correct(hash, &corrections));
         }
         let sums = sides.each_mut().map(|side| side.leaf_sums(hash));
@@ -240,7 +240,7 @@ mod tests {
     fn threads_and_larger_domains_change_nothing() {
         let hash = Hash::new(&Tccr::new(&SessionId::from_bytes([6; 32])));
         let shape = Shape::wide(16).unwrap();
-        let points: Vec<u64> = (0..70).map(|i| i * 40_503 & 0xffff).collect();
+        let points: Vec<u64> = (0..70).map(|i| (i * 40_503) & 0xffff).collect();
         let alone = grown(&hash, shape, &points);
         quorate_ring::threads::set_threads(3).unwrap();
         let several = grown(&hash, shape, &points);
