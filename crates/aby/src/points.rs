@@ -1,14 +1,14 @@
 //! Points as keys of function secret sharing, made by the two parties themselves, and what a look-up needs beside them.
 //!
 //! **Source**: half-trees (Guo et al. 2023) that two parties make level by level, as Doerner and Shelat (CCS 2017) do
-//! for other trees; `quorate-fss` has the trees. **Deviation**: one Delta for all keys of a session, the xor of those of
-//! both directions' correlated transfers, so that (1 - r_i) Delta needs nothing but a transfer with the choice bit r_i;
-//! the unit vector of the lowest bits by doubling. **Model**: semi-honest, 1 of 2; `docs/security/aby.md`.
+//! for other trees; `quorate-fss` has the trees. **Deviation**: one Delta for all keys of a session, the xor of those
+//! of both directions' correlated transfers, so that (1 - r_i) Delta needs nothing but a transfer with the choice bit
+//! r_i; the unit vector of the lowest bits by doubling. **Model**: semi-honest, 1 of 2; `docs/security/aby.md`.
 //!
 //! **Notation**: r the point, of n bits; bit i of it is r_(0,i) xor r_(1,i), and party p knows its bits: they are its
 //! choices in correlated transfers from the other, each of which serves all that is made of its bit. u = min(n, 9) bits
-//! make a leaf, d = n - u levels. Delta = Delta_0 xor Delta_1, whose lowest bits are 0 and 1: Delta_p is the correlation
-//! of what party p sends, less party 0's lowest bit. Party p's root is Delta_p xor a coin of both.
+//! make a leaf, d = n - u levels. Delta = Delta_0 xor Delta_1, whose lowest bits are 0 and 1: Delta_p is the
+//! correlation of what party p sends, less party 0's lowest bit. Party p's root is Delta_p xor a coin of both.
 //!
 //! 1. For each bit of r a correlated transfer either way. From the one in which party 0 chooses they have shares of
 //!    r_(0,i) Delta_1, from the other one of r_(1,i) Delta_0; r_(p,i) Delta_p is local.
@@ -18,13 +18,13 @@
 //!      one party's b and the other's share of e take 2^j bits each way, under pads of the bit's transfers;
 //!    - r modulo 2^n is the sum of 2^i (r_(0,i) + r_(1,i) - 2 r_(0,i) r_(1,i)), the products modulo 2^(n-1-i).
 //! 3. Both send the sums of H over the blocks of the leaves, xor their share of e: CW'.
-//! 4. For a look-up: s_p, this party's share of whether w is -1, is its choice in a transfer from the other, which makes
-//!    pads (kept, offset = kept - the other pad; chosen) modulo 2^(k-1). Online party p has the products of w with its
-//!    own summands by a message of k - 1 bits each way.
+//! 4. For a look-up: s_p, this party's share of whether w is -1, is its choice in a transfer from the other, which
+//!    makes pads (kept, offset = kept - the other pad; chosen) modulo 2^(k-1). Online a message of k - 1 bits each way
+//!    takes the sign off.
 //!
 //! | rounds | sent by each party, n > 9 |
 //! |---|---|
-//! | 2 + max(d, u - 1), and 1 for a look-up | 16 d + 128 bytes, 31 n bits and n (n - 1) / 4, and 32 bits for a look-up |
+//! | 2 + max(d, u - 1); for a look-up 1 more | 16 d + 128 bytes, 31 n + n (n - 1) / 4 bits; 32 bits more |
 
 use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing};
 use quorate_fss::{Growing, Roots, Shape, Side};
@@ -318,8 +318,8 @@ impl Aby {
         Ok((Share(Vector::from_u128s(BLOCK, &corrections.to_blocks())), signs))
     }
 
-    /// Pads of transfers in which each party's signs are its choices: this party's first, the first less the second, and
-    /// the one that it chose of the peer's.
+    /// Pads of transfers in which each party's signs are its choices: this party's first, the first less the second,
+    /// and the one that it chose of the peer's.
     async fn make_sign_pads(&self, ctx: &Ctx, signs: &B, ring: Ring) -> Result<[A; 3]> {
         let len = signs.lanes();
         let (sent, received) = self

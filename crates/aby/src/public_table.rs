@@ -6,8 +6,8 @@
 //!
 //! 1. Open X = i + r mod 2^n.
 //! 2. v_p = (-1)^p sum over j of y_p[X - j] D[j], local: v_0 + v_1 = w D[i].
-//! 3. w = (1 - 2 s_0)(1 - 2 s_1). Party p has a_p = (1 - 2 s_p) v_p, and sends a_p + offset: both have shares of s_q a_p,
-//!    q the other, and D[i] = sum over p of a_p - 2 s_q a_p. Modulo 2^k that takes k - 1 bits.
+//! 3. w = (1 - 2 s_0)(1 - 2 s_1). Party p has a_p = (1 - 2 s_p) v_p, and sends a_p + offset: both have shares of
+//!    s_q a_p, q the other, and D[i] = sum over p of a_p - 2 s_q a_p. Modulo 2^k that takes k - 1 bits.
 //!
 //! Rounds: 2. Sent by each party: n and k - 1 bits. The lowest bit of an entry takes no sign and ends with step 2: 1
 //! round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.

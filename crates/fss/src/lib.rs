@@ -11,7 +11,7 @@
 //! | | AES calls | bytes |
 //! |---|---|---|
 //! | [`deal`] | 2 (d + B) a key | 16 d + 16 B a key, to both sides: 176 for n = 16 |
-//! | [`Growing`], without a dealer | 2^d - 1 + 2^(n-7) a key and side | 16 d + 16 B a key, from either side, and what a caller adds |
+//! | [`Growing`], without a dealer | 2^d - 1 + 2^(n-7) a key and side | the same, from either side |
 //! | whole domain ([`window`], [`visit`], [`lookup`]) | 2^d - 1 + 2^(n-7) a key | none |
 //! | window of m leaves | about 1.25 (2^-7 + 2^-9) m + d a key | none |
 //! | [`intervals`] | 2 (d + B) an interval | none |
