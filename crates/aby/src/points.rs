@@ -51,8 +51,10 @@ pub(crate) const MOST_BITS: u32 = 26;
 const TREES_BYTES: usize = 1 << 19;
 /// Most keys whose trees do.
 const MOST_KEYS: usize = 2048;
-/// Batches under way at a time.
-const WINDOW: std::ops::RangeInclusive<usize> = 8..=64;
+/// Memory of the trees of all batches that are under way at a time, how many these are, and most on a long line.
+const WINDOW_BYTES: usize = 1 << 26;
+const WINDOW: usize = 8;
+const LONGEST_WINDOW: usize = 64;
 
 /// The uses of a bit's transfers: pads of the unit vector's first and second 128 bits, and of products modulo 2^k.
 const UNIT: [u32; 2] = [0, 1];
@@ -87,14 +89,16 @@ pub(crate) fn sign_ring(bits: u32) -> Ring {
 
 /// How many keys are made together.
 pub(crate) fn chunks(place_bits: u32, len: usize) -> Chunks {
-    let keys = TREES_BYTES >> (4 + sizes(place_bits).0);
-    Chunks { len, chunk: keys.clamp(8, MOST_KEYS), window: *WINDOW.start() }
+    filling(place_bits, len, 0)
 }
 
-/// As many batches under way as keep a line full that takes so many bytes each way: a level is a block a key.
-pub(crate) fn filling(chunks: Chunks, line_bytes: usize) -> Chunks {
-    let window = line_bytes.div_ceil(16 * chunks.chunk.max(1)).clamp(*WINDOW.start(), *WINDOW.end());
-    Chunks { window, ..chunks }
+/// The same, with as many batches under way as keep a line full that takes so many bytes each way: a level is a block a
+/// key.
+pub(crate) fn filling(place_bits: u32, len: usize, line_bytes: usize) -> Chunks {
+    let tree_bytes = 16 << sizes(place_bits).0;
+    let chunk = (TREES_BYTES / tree_bytes).clamp(4, MOST_KEYS);
+    let most = (WINDOW_BYTES / (chunk * tree_bytes)).clamp(1, LONGEST_WINDOW);
+    Chunks { len, chunk, window: line_bytes.div_ceil(16 * chunk).max(WINDOW).min(most) }
 }
 
 /// The transfers for all bits of a batch of points: bit i's from i times `len` on.
@@ -151,7 +155,8 @@ impl Aby {
         let roots = coins.map(|coins| match ctx.is_dry() {
             true => coins.clone(),
             false => {
-                Vector::from_u128s(BLOCK, &coins.wide_words().iter().map(|coin| coin ^ *delta).collect::<Vec<_>>())
+                let roots = coins.wide_words().iter().map(|coin| coin ^ *delta);
+                Vector::from_u128s(BLOCK, &Zeroizing::new(roots.collect::<Vec<u128>>()))
             }
         });
         let (growing, (unit, place)) = ctx
@@ -449,6 +454,19 @@ mod tests {
             assert!(n > 3 || seen.len() == 2 << n, "points and signs of {n} bits: {}", seen.len());
             assert!(seen.len() > 50.min(1 << n), "points of {n} bits");
         }
+    }
+
+    #[test]
+    fn batches_take_bounded_memory_whatever_the_line() {
+        for n in 1..=MOST_BITS {
+            for line_bytes in [0, 1 << 20, 1 << 30] {
+                let chunks = filling(n, 1 << 20, line_bytes);
+                assert!((16 << sizes(n).0) * chunks.chunk * chunks.window <= WINDOW_BYTES, "n = {n}: {chunks:?}");
+                assert!(chunks.chunk >= 4 && chunks.window >= 1 && chunks.window <= LONGEST_WINDOW);
+            }
+        }
+        assert_eq!(filling(16, 1 << 20, 0), Chunks { len: 1 << 20, chunk: 256, window: WINDOW });
+        assert_eq!(filling(16, 1 << 20, 1 << 30).window, LONGEST_WINDOW);
     }
 
     #[test]

@@ -159,7 +159,9 @@ impl Stocks for Aby {
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let chunks = match kind {
-            Kind::Lookup { .. } | Kind::Point { .. } => points::filling(chunks(kind, len), self.line_bytes.get()),
+            &Kind::Lookup { place_bits, .. } | &Kind::Point { place_bits } => {
+                points::filling(place_bits, len, self.line_bytes.get())
+            }
             kind => chunks(kind, len),
         };
         let make = async |ctx: Ctx, len: usize| self.make_chunk(&ctx, kind, len).await;

@@ -138,6 +138,13 @@ fn conversion_of_all_elements() {
 #[test]
 fn lookups_in_large_tables() {
     let x = noise(11, 600);
+    let nothing = agreed(async |s, ctx| {
+        let entries = Vector::zeros(Ring::of(32), 5);
+        let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
+        let found = s.lookup(ctx, &share(s, ctx, Ring::of(64), &[]).await?, &table).await?;
+        open(s, ctx, &found).await
+    });
+    assert!(nothing.is_empty());
     for (len, of) in [(1usize << 16, (|i| i * i / 5000) as fn(u64) -> u64), (40_000, |i| i.wrapping_mul(0x9e37_79b9))] {
         let values: Vec<u64> = (0..len as u64).map(|i| of(i) & mask(32)).collect();
         let entries = Vector::from_u64s(Ring::of(32), &values);

@@ -52,7 +52,7 @@ impl Growing {
         Growing { shape, roots, corrections, level: 0, nodes, tallies: Vec::new() }
     }
 
-    /// For each key the sum of H over the nodes of the next level, of d.
+    /// For each key the sum of H over the nodes of the next level, of d. Secret.
     ///
     /// # Panics
     /// After the last one.
@@ -65,7 +65,9 @@ impl Growing {
             hash.each(nodes, 0, hashed);
             *sum = kernel::sum(hash.kernel, hashed);
         });
-        in_order(&sums, count)
+        let in_order = bytemuck::cast_slice(&sums)[..count].to_vec();
+        wipe_words(&mut sums);
+        in_order
     }
 
     /// Makes the next level of these corrections of that whose sums were taken.
@@ -89,7 +91,7 @@ impl Growing {
         self.level += 1;
     }
 
-    /// For each key the sums of its leaf's blocks over the terminal nodes, as they are before their correction.
+    /// For each key the sums of its leaf's blocks over the terminal nodes, as they are before their correction. Secret.
     ///
     /// # Panics
     /// Unless all levels have theirs.
@@ -162,12 +164,6 @@ impl Drop for Growing {
 /// The bits of a leaf's blocks that stand for points.
 fn block_mask(shape: Shape) -> u128 {
     u128::MAX >> (128 - shape.leaf_bits().min(128))
-}
-
-/// The first `count` of all keys' blocks.
-fn in_order(fours: &[Four], count: usize) -> Vec<u128> {
-    let all: &[u128] = bytemuck::cast_slice(fours);
-    all[..count].to_vec()
 }
 
 #[cfg(test)]
