@@ -23,7 +23,7 @@ fn each(cost: Cost) -> String {
 }
 
 fn table(out: &mut String, k: u32) {
-    let rows: [(&str, Bill); 15] = [
+    let rows: [(&str, Bill); 18] = [
         ("input by a party", cost::input()),
         ("open to both", cost::open(k, LEN)),
         ("multiply, or a pair of a sum of products", cost::mul(k, LEN)),
@@ -39,6 +39,9 @@ fn table(out: &mut String, k: u32) {
         ("exact truncation by k/2", cost::trunc_exact(k, k / 2, LEN)),
         ("probabilistic truncation by k/4", cost::trunc_prob(k / 4, LEN)),
         ("conversion from k/2 bits", cost::convert(k / 2, k, LEN)),
+        ("look-up in 2^8 entries", cost::lookup(8, k, LEN)),
+        ("look-up in 2^16 entries", cost::lookup(16, k, LEN)),
+        ("look-up of a bit in 2^16", cost::lookup_bit(16, LEN)),
     ];
     writeln!(out, "### k = {k}\n").expect("a string takes text");
     out.push_str("| operation | rounds offline | online | bytes offline | online |\n|---|---|---|---|---|\n");

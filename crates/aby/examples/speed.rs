@@ -10,7 +10,8 @@ use quorate_engine::Stocks;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Form, Phase, Result, Sharing, dry};
 use quorate_gadgets::Family;
-use quorate_gadgets::{Gadgets, Width};
+use quorate_gadgets::lookup::{self, Entries, Lookup, Operand};
+use quorate_gadgets::{Functions, Gadgets, Width};
 use quorate_ring::{Bits, Ring, Vector};
 
 const RUNS: usize = 3;
@@ -102,6 +103,26 @@ fn main() {
     report("trunc prob 10^5, k = 64", (64, len), async |aby, ctx, [x, _]| aby.trunc_prob(ctx, x, 16).await);
     report("select 10^5, k = 64", (64, len), async |aby, ctx, [x, y]| aby.mask(ctx, &aby.low_bit(y), x).await);
     report("shuffle 10^4, k = 64", (64, 10_000), async |aby, ctx, [x, _]| aby.shuffle(ctx, &[x], 10_000).await);
+    for (entries, len) in [(1 << 8, 10_000), (1 << 16, 1), (1 << 16, 1_000), (1 << 16, 10_000)] {
+        let sigmoid = |i: i64| 4096.0 / (1.0 + (-(i as f64) * 16.0 / entries as f64).exp());
+        let values: Vec<i64> = (-entries / 2..entries / 2).map(|i| sigmoid(i).round() as i64).collect();
+        let values = Vector::from_i64s(Ring::of(32), &values);
+        let table = Lookup {
+            entries: &Entries::new(values.clone()),
+            first: -i128::from(entries) / 2,
+            operand: Operand::Within,
+        };
+        report(&format!("look-up {len}, n = {}", table.place_bits()), (32, len), async |aby, ctx, [x, _]| {
+            aby.lookup(ctx, x, &table).await
+        });
+        if len == 10_000 {
+            report(
+                &format!("by products: {len} look-ups, n = {}", table.place_bits()),
+                (32, len),
+                async |aby, ctx, [x, _]| lookup::lookup(aby, ctx, x, &table).await,
+            );
+        }
+    }
     report("matrix product 128, k = 64", (64, 128 * 128), async |aby, ctx, [x, y]| {
         aby.bilinear(ctx, Form::MatMul { m: 128, k: 128, n: 128 }, x, y).await
     });

@@ -11,6 +11,7 @@ use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::input::check_party;
 use crate::mul::NOT_OPENED;
+use crate::public_table::MOST_ENTRIES;
 use crate::setup::Aby;
 use crate::share::Share;
 use crate::yao::YaoLabels;
@@ -18,7 +19,7 @@ use crate::yao::YaoLabels;
 type Values = Share<Vector>;
 type Packed = Share<Bits>;
 
-quorate_gadgets::functions_here! { Aby, Values, Packed }
+quorate_gadgets::functions_here! { Aby, Values, Packed, Aby::look_up_public, Aby::look_up_public_bit, MOST_ENTRIES }
 
 impl Garbles for Aby {
     type Y = YaoLabels;

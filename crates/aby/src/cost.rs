@@ -14,6 +14,8 @@ use crate::digits::{Entry, Table};
 use crate::lookup::{answer_bits, halves};
 use crate::make::chunks;
 use crate::matrix::Product;
+use crate::points;
+use crate::public_table;
 use crate::stock::Kind;
 
 pub use crate::yao::cost as yao;
@@ -271,6 +273,40 @@ pub fn convert(k: u32, wide: u32, len: usize) -> Bill {
     }
 }
 
+/// A look-up in a public table over Z_2^k, of numbers that all have an entry, whose places have so many bits.
+///
+/// # Panics
+/// Where the general gadget serves: for places of one bit, or of more than 26, and rings of more than 64.
+pub fn lookup(place_bits: u32, k: u32, len: usize) -> Bill {
+    if k == 1 {
+        return lookup_bit(place_bits, len);
+    }
+    let message = |len: usize| exchanged(u64::from(k) - 1, len).online;
+    let kind = Kind::Lookup { place_bits, bits: k };
+    opened_places(place_bits, k, len)
+        .then(Bill::of(by_chunks(public_table::chunks(len, place_bits), message)))
+        .using(kind, len)
+}
+
+/// The lowest bits of the entries.
+///
+/// # Panics
+/// As [`lookup`].
+pub fn lookup_bit(place_bits: u32, len: usize) -> Bill {
+    opened_places(place_bits, 1, len).using(Kind::Point { place_bits }, len)
+}
+
+fn opened_places(place_bits: u32, k: u32, len: usize) -> Bill {
+    assert!(public_table::has_keys(place_bits, k), "the general gadget serves");
+    let opened = |len: usize| exchanged(place_bits.into(), len).online;
+    Bill::of(by_chunks(public_table::chunks(len, place_bits), opened))
+}
+
+/// The same in every chunk.
+fn by_chunks(chunks: Chunks, cost: impl Fn(usize) -> Cost) -> Cost {
+    (0..chunks.count()).map(|i| cost(chunks.range(i).len())).fold(Cost::default(), Cost::beside)
+}
+
 /// A shuffle of columns with so many elements of so many bits a row.
 pub fn shuffle(rows: usize, columns: &[(u32, usize)]) -> Bill {
     if rows < 2 || columns.is_empty() {
@@ -300,6 +336,25 @@ fn permutation(rows: usize, columns: &[(u32, usize)]) -> Cost {
     (0..parts.count()).map(|i| part(parts.range(i).len())).fold(Cost::default(), Cost::beside)
 }
 
+/// Points that both parties make, and what takes the sign off a look-up over a ring of so many bits.
+fn made_points(place_bits: u32, bits: Option<u32>, len: usize) -> Cost {
+    let options = Options::default();
+    let (levels, leaf_bits, blocks) = points::sizes(place_bits);
+    let both = |cost: transfers::Cost| Cost::from(cost.both_ways());
+    let once = |bits: u64| exchanged(bits, len).online;
+    let choices = both(transfers::cots(options, place_bits as usize * len));
+    let in_turn = |costs: &mut dyn Iterator<Item = Cost>| costs.fold(Cost::default(), Cost::then);
+    let trees = in_turn(&mut (0..levels).map(|_| once(128)));
+    let units = in_turn(&mut (1..leaf_bits).map(|bit| once(1 << bit)));
+    let products = (1..place_bits).map(|bits| passed(bits.into(), len)).fold(Cost::default(), Cost::beside);
+    let leaf = once((128 * (blocks - levels) as u64).min(1 << leaf_bits));
+    let made = choices.then(trees.beside(units).beside(products)).then(leaf);
+    match bits {
+        Some(_) => made.then(both(transfers::cots_for(options, len))),
+        None => made,
+    }
+}
+
 /// One batch of correlations.
 fn batch(kind: &Kind, len: usize) -> Cost {
     let options = Options::default();
@@ -327,6 +382,8 @@ fn batch(kind: &Kind, len: usize) -> Cost {
         Kind::InputLabel => transfers::cots(options, len).into(),
         Kind::EntryLabel => Cost::default(),
         Kind::GarbledAnd => Cost { rounds: 1, bytes: (TABLE_BYTES * len) as u64 },
+        &Kind::Lookup { place_bits, bits } => made_points(place_bits, Some(bits), len),
+        &Kind::Point { place_bits } => made_points(place_bits, None, len),
         Kind::Permutation { rows, columns, .. } => {
             let one = permutation(*rows, columns);
             (0..len).map(|_| one).fold(Cost::default(), Cost::beside)

@@ -31,7 +31,18 @@ impl Family for Aby {
         parties: Parties { usual: &[2], or_more: false, takes: "2" },
         sharings: &["A", "B", "Y"],
         options: &[],
-        workloads: &["mul", "matmul", "less-than-bounded", "less-than-full", "chain", "conversions", "aes", "triples"],
+        workloads: &[
+            "mul",
+            "matmul",
+            "less-than-bounded",
+            "less-than-full",
+            "sigmoid",
+            "table",
+            "chain",
+            "conversions",
+            "aes",
+            "triples",
+        ],
         most_elements: 100_000,
     };
 

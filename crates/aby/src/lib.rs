@@ -12,12 +12,13 @@
 //! | product, matrix product, AND | `mul` | 1 | 4 elements, 2 (m k + k n) in all, 4 bits |
 //! | bit times element, random bits | `select` | 1; 0 | 2 elements and 2 bits; 0 |
 //! | look-ups of digits, carries of both shares | `lookup`, `carry` | 2 + ceil(log2 D) | 8.5 bits a bit, and ANDs |
+//! | look-up of n bits in a public table; of a bit | `public_table`, `points` | 2; 1 | 2 (n + k - 1) bits; 2 n |
 //! | comparison, truncation, bits, larger rings | `summands` | see there | |
 //! | shuffle | `shuffle` | 2 | 2 elements |
 //! | Yao's sharing, garbled circuits | `yao` | see there | |
 //!
 //! Everything is made of correlations that a program's dry run foresees (`stock`) and that oblivious transfers make
-//! offline (`make`, `matrix`, `shuffle`).
+//! offline (`make`, `matrix`, `shuffle`, `points`).
 #![forbid(unsafe_code)]
 
 mod backend;
@@ -32,6 +33,8 @@ mod make;
 mod matrix;
 mod mul;
 mod pads;
+mod points;
+mod public_table;
 mod select;
 mod setup;
 mod share;

@@ -7,6 +7,7 @@ use quorate_engine::{Chunks, Ctx, Result, Sharing};
 use quorate_gadgets::convert::signs;
 use quorate_ring::{Ring, Vector};
 
+use crate::points;
 use crate::setup::Aby;
 use crate::share::Share;
 use crate::stock::{Kind, Material};
@@ -23,6 +24,7 @@ const WORD_BITS: u32 = 64;
 pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
     let lanes = |transfers: usize| (CHUNK_TRANSFERS / transfers / 512 * 512).max(512);
     let (chunk, window) = match kind {
+        &Kind::Lookup { place_bits, .. } | &Kind::Point { place_bits } => return points::chunks(place_bits, len),
         Kind::Triple { bits } if *bits <= WORD_BITS => (len, 1),
         Kind::BitTriple | Kind::BitPair | Kind::EntryLabel | Kind::GarbledAnd => (len, 1),
         Kind::Triple { bits } => (lanes(*bits as usize), 2),
@@ -61,6 +63,8 @@ impl Aby {
             Kind::InputLabel => self.make_input_labels(ctx, len).await,
             Kind::EntryLabel => Ok(self.make_entry_labels(ctx, len)),
             Kind::GarbledAnd => Ok(Material { vectors: vec![], bits: vec![] }),
+            &Kind::Lookup { place_bits, bits } => self.make_points(ctx, place_bits, Some(bits), len).await,
+            &Kind::Point { place_bits } => self.make_points(ctx, place_bits, None, len).await,
             Kind::Permutation { rows, columns, mover } => {
                 let mut made = Vec::new();
                 for _ in 0..len {

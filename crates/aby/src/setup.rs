@@ -3,8 +3,11 @@
 //! Setup: both parties send 32 random bytes each; both lots name the session, and give a seed that both know. Beside
 //! it, base oblivious transfers in both directions, once for all that the session does (see [`quorate_ot`]).
 
+use std::cell::Cell;
+
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Misuse, Result};
+use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use quorate_ot::{Options, Ot};
 use zeroize::Zeroizing;
@@ -25,6 +28,10 @@ pub struct Aby {
     /// What circuits are garbled with, and nothing else is hashed.
     pub(crate) garbling: Tccr,
     pub(crate) garbled: Garbled,
+    /// What trees of keys are hashed with.
+    pub(crate) trees: Hash,
+    /// Bytes that the line to the peer takes before the first comes back.
+    pub(crate) line_bytes: Cell<usize>,
 }
 
 const SEED_BYTES: usize = 32;
@@ -68,7 +75,9 @@ impl Aby {
         let private = own.derive("quorate/aby/private", session.as_bytes());
         let session = public_id(&session);
         let garbling = Tccr::new(&session);
-        Ok(Aby { me, pair, private, ot, stock: Stock::default(), session, garbling, garbled: Garbled::default() })
+        let (trees, line_bytes) = (Hash::new(&garbling), Cell::new(0));
+        let (stock, garbled) = (Stock::default(), Garbled::default());
+        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -84,11 +93,14 @@ impl Aby {
         let ot = Ot::dry(1 - me, Options::default());
         let session = SessionId::from_bytes([0; 32]);
         let garbling = Tccr::new(&session);
-        Ok(Aby { me, pair, private, ot, stock: Stock::default(), session, garbling, garbled: Garbled::default() })
+        let (trees, line_bytes) = (Hash::new(&garbling), Cell::new(0));
+        let (stock, garbled) = (Stock::default(), Garbled::default());
+        Ok(Aby { me, pair, private, ot, stock, session, garbling, garbled, trees, line_bytes })
     }
 
     /// Keeps a line full on which so many bytes are under way; see [`Ot::fill`].
     pub fn fill_line(&self, bytes: usize) {
+        self.line_bytes.set(bytes);
         self.ot.fill(bytes);
     }
 

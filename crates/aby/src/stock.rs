@@ -11,6 +11,7 @@ use quorate_ring::{Bits, Ring, Vector};
 
 use crate::digits::Table;
 use crate::make::chunks;
+use crate::points;
 use crate::setup::Aby;
 use crate::share::{Share, blank};
 use crate::yao::{GARBLER, LABEL_BITS};
@@ -40,6 +41,11 @@ pub enum Kind {
     EntryLabel,
     /// The table of an AND that is garbled ahead.
     GarbledAnd,
+    /// Shares of a point r modulo 2^place_bits, a key of it (root and corrections), and pads of transfers modulo
+    /// 2^(bits-1), in which each party chooses by its share of the sign of the keys' difference.
+    Lookup { place_bits: u32, bits: u32 },
+    /// Shares of a point, and a key of it.
+    Point { place_bits: u32 },
     /// A permutation of `rows` rows that `mover` knows, and shares of where it moves a mask that the other knows; a row
     /// has so many elements of so many bits, column by column.
     Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
@@ -58,6 +64,8 @@ impl std::fmt::Display for Kind {
             Kind::InputLabel => f.write_str("label of an input"),
             Kind::EntryLabel => f.write_str("label to send"),
             Kind::GarbledAnd => f.write_str("garbled AND"),
+            Kind::Lookup { place_bits, bits } => write!(f, "look-up of {place_bits} bits mod 2^{bits}"),
+            Kind::Point { place_bits } => write!(f, "point of {place_bits} bits"),
             Kind::Permutation { rows, mover, .. } => write!(f, "permutation of {rows} rows by party {mover}"),
         }
     }
@@ -79,6 +87,8 @@ impl Kind {
             Kind::InputLabel => (over(LABEL_BITS, &[1]), if me == GARBLER { vec![] } else { vec![1] }),
             Kind::EntryLabel => (if me == GARBLER { over(LABEL_BITS, &[1]) } else { vec![] }, vec![]),
             Kind::GarbledAnd => (over(LABEL_BITS, &[2]), vec![]),
+            &Kind::Lookup { place_bits, bits } => points::layout(place_bits, Some(bits)),
+            &Kind::Point { place_bits } => points::layout(place_bits, None),
             Kind::Permutation { rows, columns, mover } => {
                 let masks = columns.iter().map(|&(bits, width)| (Ring::of(bits), rows * width));
                 match *mover == me {
@@ -129,10 +139,12 @@ impl Stocks for Aby {
         kind.layout(self.me)
     }
 
-    /// Labels are no ring elements.
+    /// Labels and keys are no ring elements.
     fn bits_of(&self, kind: &Kind) -> u32 {
         match kind {
             Kind::InputLabel | Kind::EntryLabel | Kind::GarbledAnd => 1,
+            &Kind::Lookup { place_bits, bits } => bits.max(place_bits),
+            &Kind::Point { place_bits } => place_bits,
             kind => kind.layout(0).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1),
         }
     }
@@ -146,7 +158,12 @@ impl Stocks for Aby {
     }
 
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
-        let chunks = chunks(kind, len);
+        let chunks = match kind {
+            &Kind::Lookup { place_bits, .. } | &Kind::Point { place_bits } => {
+                points::filling(place_bits, len, self.line_bytes.get())
+            }
+            kind => chunks(kind, len),
+        };
         let make = async |ctx: Ctx, len: usize| self.make_chunk(&ctx, kind, len).await;
         match chunks.count() {
             0 | 1 => self.make_chunk(ctx, kind, len).await,
@@ -191,6 +208,8 @@ mod tests {
             Kind::Tables { table: Table::Carry { bits: 16 }, sender: 1 },
             Kind::InputLabel,
             Kind::EntryLabel,
+            Kind::Lookup { place_bits: 10, bits: 32 },
+            Kind::Point { place_bits: 9 },
             Kind::Permutation { rows: 4, columns: vec![(16, 1), (32, 2)], mover: 0 },
             Kind::Permutation { rows: 4, columns: vec![(20, 1)], mover: 1 },
         ]

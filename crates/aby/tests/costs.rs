@@ -5,7 +5,8 @@ use quorate_aby::Aby;
 use quorate_aby::cost::{self, Bill, Cost, paper};
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic, dry};
-use quorate_gadgets::{Gadgets, Sign, Width};
+use quorate_gadgets::lookup::{self, Lookup, Operand};
+use quorate_gadgets::{Functions, Gadgets, Sign, Width};
 use quorate_ring::{Bits, Ring, Vector};
 
 const LENGTHS: [usize; 4] = [1, 13, 512, 3001];
@@ -112,6 +113,53 @@ fn gadgets() {
                 check("convert", &plan, async |s, ctx| s.convert(ctx, &x(s, ctx), Ring::of(wide), Sign::Signed).await);
             }
         }
+    }
+}
+
+#[test]
+fn lookups() {
+    for (entries, k, len) in
+        [(3, 2, 13), (5, 32, 1), (300, 64, 513), (1 << 16, 32, 13), (1000, 33, 30_001), (200, 1, 70)]
+    {
+        let table = Vector::constant(Ring::of(k), 1, entries);
+        let table = Lookup {
+            entries: &quorate_gadgets::lookup::Entries::new(table.clone()),
+            first: 0,
+            operand: Operand::Within,
+        };
+        let n = table.place_bits();
+        let x = |s: &Aby, ctx: &Ctx| given(s, ctx, 40, len);
+        check("look-up", &cost::lookup(n, k, len), async |s, ctx| s.lookup(ctx, &x(s, ctx), &table).await);
+        check("bits", &cost::lookup_bit(n, len), async |s, ctx| s.lookup_bit(ctx, &x(s, ctx), &table).await);
+    }
+}
+
+/// Keys are taken for all places of more than a bit: the general gadget sends more, or, for two bits, hardly less, and
+/// it takes more rounds online.
+#[test]
+fn keys_are_cheaper_than_products() {
+    for (n, width, k) in (2..=16).flat_map(|n| [(1, 8), (4, 32), (12, 32), (63, 64)].map(|(width, k)| (n, width, k))) {
+        let entries: Vec<u64> =
+            (0..1u64 << n).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - width)).collect();
+        let entries = Vector::from_u64s(Ring::of(k), &entries);
+        let table = Lookup {
+            entries: &quorate_gadgets::lookup::Entries::new(entries.clone()),
+            first: 0,
+            operand: Operand::Within,
+        };
+        let len = 2000;
+        let work = async |s: &Aby, ctx: &Ctx| lookup::lookup(s, ctx, &given(s, ctx, 40, len), &table).await;
+        let both: Vec<[Traffic; 2]> = (0..2)
+            .map(|me| {
+                let (demand, online) = dry_online(me, &work);
+                [dry_offline(me, &demand).offline, online.online]
+            })
+            .collect();
+        let gadget: u64 = both.iter().flatten().map(Traffic::bytes).sum();
+        let keys = cost::lookup(n, k, len);
+        assert!(keys.online.rounds < both[0][1].rounds, "n = {n}");
+        let most = if n == 2 { gadget + gadget / 16 } else { gadget };
+        assert!(keys.offline().bytes + keys.online.bytes <= most, "n = {n}, {width} bits: {keys:?}, {gadget}");
     }
 }
 

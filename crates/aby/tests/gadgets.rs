@@ -3,8 +3,9 @@
 use crate::common::*;
 use quorate_aby::Aby;
 use quorate_engine::Sharing;
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::testing::{exhaustive, lookups};
-use quorate_gadgets::{Gadgets, Sign};
+use quorate_gadgets::{Functions, Gadgets, Sign};
 use quorate_ring::{Ring, Vector};
 
 #[test]
@@ -129,6 +130,36 @@ fn conversion_of_all_elements() {
                 assert_eq!(signed_ones[i], signed(k, x) as u64 & mask(wide), "k {k} to {wide}: {x}");
                 assert_eq!(unsigned[i], x & mask(wide), "k {k} to {wide}: {x}");
             }
+        }
+    }
+}
+
+/// Keys of several batches, in large tables: one of a whole domain, in planes of bits, and one of a part, in words.
+#[test]
+fn lookups_in_large_tables() {
+    let x = noise(11, 600);
+    let nothing = agreed(async |s, ctx| {
+        let entries = Vector::zeros(Ring::of(32), 5);
+        let table = Lookup { entries: &Entries::new(entries.clone()), first: 0, operand: Operand::Within };
+        let found = s.lookup(ctx, &share(s, ctx, Ring::of(64), &[]).await?, &table).await?;
+        open(s, ctx, &found).await
+    });
+    assert!(nothing.is_empty());
+    for (len, of) in [(1usize << 16, (|i| i * i / 5000) as fn(u64) -> u64), (40_000, |i| i.wrapping_mul(0x9e37_79b9))] {
+        let values: Vec<u64> = (0..len as u64).map(|i| of(i) & mask(32)).collect();
+        let entries = Vector::from_u64s(Ring::of(32), &values);
+        let table =
+            Lookup { entries: &Entries::new(entries.clone()), first: -(len as i128) / 2, operand: Operand::Within };
+        let places: Vec<u64> = x.iter().map(|x| x % len as u64).collect();
+        let numbers: Vec<u64> = places.iter().map(|place| place.wrapping_sub(len as u64 / 2)).collect();
+        let (found, bits) = agreed(async |s, ctx| {
+            let shared = share(s, ctx, Ring::of(64), &numbers).await?;
+            let (found, bits) = (s.lookup(ctx, &shared, &table).await?, s.lookup_bit(ctx, &shared, &table).await?);
+            Ok((open(s, ctx, &found).await?, open_bits(s, ctx, &bits).await?))
+        });
+        for (k, &place) in places.iter().enumerate() {
+            let entry = values[place as usize];
+            assert_eq!((found[k], bits[k]), (entry, entry & 1 == 1), "place {place} of {len}");
         }
     }
 }

@@ -8,9 +8,12 @@ use std::ops::Range;
 
 use crate::common::*;
 use quorate_aby::{Aby, Kind, Share, Table};
+use quorate_crypto::{SessionId, Tccr};
 use quorate_engine::testing::{Received, parties};
 use quorate_engine::{Ctx, Phase, Result, Sharing};
-use quorate_gadgets::Gadgets;
+use quorate_fss::{Hash, Keys, Roots, Shape, Side, deal, window};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::{Functions, Gadgets};
 use quorate_ring::{Bits, Ring, Vector};
 
 /// Elements of one message of an opening.
@@ -375,6 +378,69 @@ fn selections() {
             false => share(batch.vector(2, 0..batch.lanes(), |lane| x[p].of(lane))),
         };
         aby.mask(ctx, &selector, &x).await
+    });
+}
+
+/// A key of each point of two bits, and both parties' shares of its sign: what stands for all keys, since the messages
+/// online do not depend on what they are. Roots of both sides, blocks of corrections.
+fn keys(session: &SessionId) -> ([u128; 2], Vec<Vec<u128>>, [Vec<u64>; 2]) {
+    let (hash, shape) = (Hash::new(&Tccr::new(session)), Shape::wide(2).unwrap());
+    let nodes = [0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834, 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b];
+    let roots = |which: usize| Roots::new([Side::First, Side::Second][which], vec![nodes[which]; 4]);
+    let dealt = deal(&hash, shape, &[0, 1, 2, 3], &roots(0), &roots(1));
+    let ones = |which: usize| -> Vec<u64> {
+        let keys = Keys::new(roots(which), dealt.corrections.clone()).unwrap();
+        let leaves = window(&hash, &keys, &[0; 4], 4).to_bools();
+        leaves.chunks(4).map(|leaves| leaves.iter().filter(|leaf| **leaf).count() as u64).collect()
+    };
+    let first = ones(0).into_iter().map(|ones| (ones >> 1 ^ !ones) & 1).collect();
+    let second = ones(1).into_iter().map(|ones| ones >> 1 & 1).collect();
+    let blocks = dealt.corrections.to_blocks().chunks(shape.key_blocks()).map(<[u128]>::to_vec).collect();
+    (nodes, blocks, [first, second])
+}
+
+/// The online part of a look-up of Z_4 in a table over Z_4, given keys.
+#[test]
+fn public_tables() {
+    let mut batch = Batch::new(1);
+    let x: [Var; 2] = batch.vars(2);
+    let r: [Var; 2] = batch.vars(2);
+    let pads: [[Var; 2]; 2] = [batch.vars(1), batch.vars(1)];
+    let (roots, corrections, signs) = keys(Aby::dry(2, 0).unwrap().session());
+    let point = |lane: usize| (r[0].of(lane) + r[1].of(lane)) as usize & 3;
+    let sign = |p: usize, lane: usize| signs[p][point(lane)];
+    let offset = |p: usize, lane: usize| pads[p][0].of(lane) ^ pads[p][1].of(lane);
+    let chosen = |p: usize, lane: usize| pads[1 - p][sign(p, lane) as usize].of(lane);
+    let entries = Vector::from_u64s(Ring::of(2), &[2, 3, 0, 2]);
+    let case = Case {
+        name: "public table",
+        batch,
+        inputs: &|p, lane| x[p].of(lane),
+        known: &|p, lane| vec![r[p].of(lane), pads[p][0].of(lane), offset(p, lane), chosen(p, lane)],
+        made: &|p| {
+            let lanes = 0..batch.lanes();
+            let column = |k: u32, of: &dyn Fn(usize) -> u64| batch.vector(k, lanes.clone(), of);
+            let blocks = lanes.clone().flat_map(|lane| corrections[point(lane)].clone()).collect::<Vec<_>>();
+            let vectors = vec![
+                column(2, &|lane| r[p].of(lane)),
+                Vector::constant(Ring::of(128), roots[p], batch.lanes()),
+                Vector::from_u128s(Ring::of(128), &blocks),
+                column(1, &|lane| pads[p][0].of(lane)),
+                column(1, &|lane| offset(p, lane)),
+                column(1, &|lane| chosen(p, lane)),
+            ];
+            let bits = vec![batch.rows(1, lanes.clone(), |lane| sign(p, lane))];
+            [(Kind::Lookup { place_bits: 2, bits: 2 }, (vectors, bits))].into()
+        },
+        messages: &|_| [2, 1].map(|k| Layout::Elements { k, count: 1, lanes: 0..batch.lanes() }).into(),
+    };
+    case.check(async |aby, ctx| {
+        let x = match ctx.is_dry() {
+            true => share(Vector::shape(Ring::of(2), batch.lanes())),
+            false => share(batch.vector(2, 0..batch.lanes(), |lane| x[ctx.me()].of(lane))),
+        };
+        aby.lookup(ctx, &x, &Lookup { entries: &Entries::new(entries.clone()), first: -2, operand: Operand::Within })
+            .await
     });
 }
 

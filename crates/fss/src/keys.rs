@@ -75,6 +75,39 @@ impl<S: Form> Corrections<S> {
 }
 
 impl Corrections {
+    /// The corrections of `count` keys from blocks of 128 bits, as [`to_blocks`](Self::to_blocks) gives them.
+    ///
+    /// # Errors
+    /// [`FssError::Length`] unless these are exactly as many blocks as shape and number demand.
+    pub fn from_blocks(shape: Shape, count: usize, blocks: &[u128]) -> Result<Corrections, FssError> {
+        let expected_bytes = count.saturating_mul(shape.key_blocks()).saturating_mul(16);
+        if size_of_val(blocks) != expected_bytes {
+            return Err(FssError::Length { expected_bytes, got_bytes: size_of_val(blocks) });
+        }
+        let mut own = Corrections::zeros(shape, count);
+        let keys = own.bytes.chunks_exact_mut(shape.key_bytes()).zip(blocks.chunks_exact(shape.key_blocks()));
+        for (key, blocks) in keys {
+            for (bytes, block) in key.chunks_mut(16).zip(blocks) {
+                bytes.copy_from_slice(&block.to_le_bytes()[..bytes.len()]);
+            }
+        }
+        Ok(own)
+    }
+
+    /// Each key's bytes as whole blocks: [`Shape::key_blocks`] of them.
+    pub fn to_blocks(&self) -> Vec<u128> {
+        let block = |bytes: &[u8]| {
+            let mut whole = [0; 16];
+            whole[..bytes.len()].copy_from_slice(bytes);
+            u128::from_le_bytes(whole)
+        };
+        let mut blocks = memory::with_room(self.count * self.shape.key_blocks());
+        for key in self.bytes.chunks_exact(self.shape.key_bytes()) {
+            blocks.extend(key.chunks(16).map(block));
+        }
+        blocks
+    }
+
     /// The correction of a level.
     #[inline]
     pub(crate) fn level(&self, key: usize, level: usize) -> u128 {

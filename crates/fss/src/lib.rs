@@ -11,6 +11,7 @@
 //! | | AES calls | bytes |
 //! |---|---|---|
 //! | [`deal`] | 2 (d + B) a key | 16 d + 16 B a key, to both sides: 176 for n = 16 |
+//! | [`Growing`], without a dealer | 2^d - 1 + 2^(n-7) a key and side | the same, from either side |
 //! | whole domain ([`window`], [`visit`], [`lookup`]) | 2^d - 1 + 2^(n-7) a key | none |
 //! | window of m leaves | about 1.25 (2^-7 + 2^-9) m + d a key | none |
 //! | [`intervals`] | 2 (d + B) an interval | none |
@@ -59,12 +60,14 @@
 mod deal;
 mod error;
 mod evaluate;
+mod grow;
 mod hash;
 mod kernel;
 mod keys;
 #[cfg(feature = "testing")]
 pub mod paper;
 mod parity;
+mod places;
 mod roots;
 mod shape;
 mod table;
@@ -75,9 +78,11 @@ mod wire;
 pub use deal::{Dealt, deal};
 pub use error::FssError;
 pub use evaluate::{Sums, lookup, visit, window};
+pub use grow::Growing;
 pub use hash::{Hash, Kernel};
 pub use keys::{Corrections, Keys};
 pub use parity::intervals;
+pub use places::Places;
 pub use roots::{Roots, Side};
 pub use shape::Shape;
 pub use table::Table;

@@ -99,6 +99,11 @@ impl Shape {
         16 * self.levels() + self.leaf_bytes()
     }
 
+    /// Blocks of 128 bits that these bytes fill.
+    pub const fn key_blocks(self) -> usize {
+        self.key_bytes().div_ceil(16)
+    }
+
     /// Bytes of the corrections of so many keys [in a message](crate::Corrections::write).
     pub const fn batch_bytes(self, count: usize) -> usize {
         crate::wire::HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))

@@ -43,10 +43,10 @@ impl Entries {
         Entries { values, kept: OnceLock::new() }
     }
 
-    /// What a family makes of them, made once as long as it asks for one form.
-    pub fn kept<T: Any + Send + Sync>(&self, make: impl Fn() -> T) -> Arc<T> {
-        let kept = self.kept.get_or_init(|| Arc::new(make())).clone();
-        kept.downcast().unwrap_or_else(|_| Arc::new(make()))
+    /// What a family makes of them: the first that was made, and whatever else is asked for anew.
+    pub fn kept<T: Any + Send + Sync>(&self, make: impl Fn() -> T, is_wanted: impl Fn(&T) -> bool) -> Arc<T> {
+        let kept = self.kept.get_or_init(|| Arc::new(make())).clone().downcast();
+        kept.ok().filter(|kept| is_wanted(kept)).unwrap_or_else(|| Arc::new(make()))
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `softspoken` | the extension (Roy 2022), semi-honest or malicious |
 //! | `source` | what an extension is to everything above |
 //! | `cot` | correlated and random OTs |
+//! | `uses` | correlated OTs of which several things are made |
 //! | `chosen` | chosen messages, shared products with a bit, selections of bits |
 //! | `tables` | 1-of-N OT |
 //! | `product` | shared products over Z_2^k |
@@ -40,9 +41,11 @@ pub mod source;
 mod tables;
 mod tree;
 mod triples;
+mod uses;
 pub mod vole;
 
 pub use blocks::Blocks;
 pub use options::{Adversary, Options};
 pub use setup::Ot;
 pub use triples::{BitTriples, Triples};
+pub use uses::{ReceivedCots, SentCots};

@@ -14,19 +14,17 @@
 //! step 2: 1 round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
-use quorate_fss::{Corrections, Keys, Side, Table, lookup};
+use quorate_fss::{Places, Side, Table};
 use quorate_gadgets::lookup::{self as gadget, Lookup};
 use quorate_gadgets::stream;
-use quorate_ring::meter::{Kernel, charge, stream as charge_stream};
 use quorate_ring::{Bits, Ring, Vector};
 
-use crate::points::{self, correction_bytes};
+use crate::points;
 use crate::setup::Pika;
 use crate::share::Share;
-use crate::stock::Kind;
+use crate::stock::{Kind, MISSING};
 
 type A = Share<Vector>;
 type B = Share<Bits>;
@@ -50,13 +48,12 @@ impl Pika {
         if !has_keys(n, ring.bits()) {
             return gadget::lookup(self, ctx, x, table).await;
         }
-        let sums = Sums::new(self, ctx, table, ring);
+        let places = places(self, ctx, table, ring)?;
         let work = async |ctx: Ctx, range: Range<usize>| {
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
             let dealt = self.draw(&ctx, Kind::Lookup { place_bits: n, bits: ring.bits() }, range.len()).await?;
             let [r, roots, corrections, b, w, product] = dealt.into_vectors()?;
-            let opened = self.open_long(&ctx, &self.add(&place, &r)).await?;
-            let sum = sums.of(self, &opened, &roots, &corrections)?;
+            let sum = self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?;
             let masked = self.open_long(&ctx, &self.sub(&sum, &b)).await?;
             Ok(self.add(&self.linear(&w, &Linear::Factors(&masked)), &product))
         };
@@ -69,15 +66,25 @@ impl Pika {
         if !has_keys(n, 1) {
             return gadget::lookup_bit(self, ctx, x, table).await;
         }
-        let sums = Sums::new(self, ctx, table, Ring::of(1));
+        let places = places(self, ctx, table, Ring::of(1))?;
         let work = async |ctx: Ctx, range: Range<usize>| {
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
             let dealt = self.draw(&ctx, Kind::Point { place_bits: n }, range.len()).await?;
             let [r, roots, corrections] = dealt.into_vectors()?;
-            let opened = self.open_long(&ctx, &self.add(&place, &r)).await?;
-            Ok(sums.of(self, &opened, &roots, &corrections)?.map(Vector::low_bit))
+            Ok(self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?.map(Vector::low_bit))
         };
         stream::to_lanes(self, ctx, chunks(x.len(), n), work).await
+    }
+
+    /// Steps 1 and 2.
+    async fn sums(&self, ctx: &Ctx, places: &Places, masked: &A, [roots, corrections]: [&A; 2]) -> Result<A> {
+        let opened = self.open_long(ctx, masked).await?;
+        if self.deals() {
+            return Ok(Share::shape((places.ring(), opened.len())));
+        }
+        let side = if self.me == 0 { Side::First } else { Side::Second };
+        let sums = places.sums(&self.hash, side, &opened, [roots, corrections]).map_err(|_| MISSING)?;
+        Ok(Share(sums.into_inner()))
     }
 }
 
@@ -86,48 +93,10 @@ fn chunks(len: usize, place_bits: u32) -> Chunks {
     Chunks::of_bytes(len, 2 * 16 * points::blocks(place_bits) + 128)
 }
 
-/// A table over which sums are taken.
-struct Sums {
-    place_bits: u32,
-    ring: Ring,
-    len: usize,
-    /// Where there are keys.
-    table: Option<Arc<Table>>,
-}
-
-impl Sums {
-    /// The entries over this ring, which has no more bits than their own.
-    fn new(s: &Pika, ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Sums {
-        let needed = !(ctx.is_dry() || s.deals());
-        let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
-        let kept = || Some(table.entries.kept(make)).filter(|kept| kept.ring() == ring);
-        let words = needed.then(|| kept().unwrap_or_else(|| Arc::new(make())));
-        Sums { place_bits: table.place_bits(), ring, len: table.entries.len(), table: words }
-    }
-
-    /// This party's summand of w D[X - r] for each X.
-    fn of(&self, s: &Pika, opened: &Vector, roots: &A, corrections: &A) -> Result<A> {
-        let count = opened.len();
-        let Some(table) = self.table.as_ref().filter(|_| !opened.is_shape()) else {
-            self.charge(s, count);
-            return Ok(Share::shape((self.ring, count)));
-        };
-        let shape = points::shape(self.place_bits)?;
-        let side = if s.me == 0 { Side::First } else { Side::Second };
-        let bytes = correction_bytes(corrections, shape.key_bytes());
-        let corrections = Corrections::from_bytes(shape, count, &bytes).map_err(|_| crate::stock::MISSING)?;
-        let keys = Keys::new(points::roots(side, roots), corrections).map_err(|_| crate::stock::MISSING)?;
-        let starts: Vec<u64> = opened.to_u64s().iter().map(|&x| table.start(x) & shape.mask()).collect();
-        Ok(Share((*lookup(&s.hash, &keys, &starts, table).values).clone()))
-    }
-
-    /// What the sums would take: hashes of the tree, and passes over the table by four keys.
-    fn charge(&self, s: &Pika, count: usize) {
-        if s.deals() {
-            return;
-        }
-        let hashes = (self.len >> 7) + (self.len >> 9) + self.place_bits as usize;
-        charge(Kernel::Draw, 16 * hashes * count);
-        charge_stream(self.len * (self.ring.bits() as usize).div_ceil(8) / 4 * count);
-    }
+/// The entries over this ring, as keys look them up.
+fn places(s: &Pika, ctx: &Ctx, table: &Lookup<'_>, ring: Ring) -> Result<Places> {
+    let make = || Table::backwards(ring, &table.entries.convert(ring).to_u64s());
+    let words = !(ctx.is_dry() || s.deals());
+    let words = words.then(|| table.entries.kept(make, |kept| kept.ring() == ring));
+    Ok(Places::new(points::shape(table.place_bits())?, ring, table.entries.len(), words))
 }

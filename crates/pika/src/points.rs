@@ -36,7 +36,7 @@ pub(crate) fn shape(place_bits: u32) -> Result<Shape> {
 
 /// Blocks of a key's corrections.
 pub(crate) fn blocks(place_bits: u32) -> usize {
-    Shape::wide(place_bits).map_or(0, |shape| shape.key_bytes().div_ceil(BLOCK_BYTES))
+    Shape::wide(place_bits).map_or(0, Shape::key_blocks)
 }
 
 /// What parties 0 and 1 hold of a point: r, the root, the corrections; b, w and w b over a ring of so many bits.
@@ -91,7 +91,7 @@ impl Pika {
             let sides = [(Side::First, &first), (Side::Second, &second)];
             let [of_first, of_second] = sides.map(|(side, drawn)| roots(side, &drawn.roots));
             let dealt = deal(&self.hash, shape, &first.points(&second), &of_first, &of_second);
-            corrections = Share(in_blocks(dealt.corrections.bytes(), shape.key_bytes()));
+            corrections = Share(Vector::from_u128s(BLOCK, &dealt.corrections.to_blocks()));
             if let (Some([w, wb]), Some((b0, b1))) = (&first.rest, first.b.as_ref().zip(second.b.as_ref())) {
                 let b = b0.zip(b1, Vector::add_assign);
                 let mut sign = Share(dealt.first_bits.to_vector(b.ring()));
@@ -118,24 +118,4 @@ impl Pika {
         let rest = drawn.map_or(rest, Vec::from);
         Ok(Material { vectors: point.into_iter().chain(b).chain(rest).collect(), bits: vec![] })
     }
-}
-
-/// Corrections of so many bytes a key, each filled up to whole blocks.
-fn in_blocks(bytes: &[u8], key_bytes: usize) -> Vector {
-    let block = |bytes: &[u8]| {
-        let mut block = [0; BLOCK_BYTES];
-        block[..bytes.len()].copy_from_slice(bytes);
-        u128::from_le_bytes(block)
-    };
-    let words: Vec<u128> = bytes.chunks(key_bytes).flat_map(|key| key.chunks(BLOCK_BYTES).map(block)).collect();
-    Vector::from_u128s(BLOCK, &words)
-}
-
-/// Undoes [`in_blocks`].
-pub(crate) fn correction_bytes(blocks: &Vector, key_bytes: usize) -> Vec<u8> {
-    let of_key = |key: &[u128]| {
-        let bytes = key.iter().flat_map(|block| block.to_le_bytes());
-        bytes.take(key_bytes).collect::<Vec<u8>>()
-    };
-    blocks.wide_words().chunks(key_bytes.div_ceil(BLOCK_BYTES)).flat_map(of_key).collect()
 }

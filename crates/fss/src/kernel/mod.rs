@@ -4,6 +4,7 @@
 //! value or indexes by one.
 
 mod check;
+mod grow;
 mod portable;
 mod sums;
 #[cfg(target_arch = "x86_64")]
@@ -14,6 +15,7 @@ use aes::cipher::{Array, KeyInit};
 use crate::hash::{Hash, Kernel};
 
 pub(crate) use check::{PROOF_BLOCKS, Sums, check, check_serial, proof};
+pub(crate) use grow::{Tally, split, sum, tally_controls, tally_leaves};
 pub(crate) use sums::{Planes, add_planes, add_words_32, add_words_64, count_ones, shift};
 
 /// A node of each of four keys, or four blocks of one key.

@@ -36,6 +36,8 @@ macro_rules! versions {
     };
 }
 
+pub(super) use versions;
+
 versions! {
     /// to_i = the 64 bits of `from` that begin `by` bits behind word i; `from` has a word more than `to`.
     fn shift(kernel, from: &[u64], by: u32, to: &mut [u64]) {
