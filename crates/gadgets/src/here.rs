@@ -63,8 +63,8 @@ macro_rules! here_type {
 }
 
 /// Implements [`Functions`](crate::Functions) for a sharing with the default bodies, compiled here; or with look-ups of
-/// its own, by functions of the sharing, the context, the numbers and the table, and the most entries of a table in which
-/// a real function is looked up.
+/// its own, by functions of the sharing, the context, the numbers and the table, and the most entries of a table in
+/// which a real function is looked up.
 #[macro_export]
 macro_rules! functions_here {
     ($this:ty, $values:ty, $bits:ty) => {

@@ -1,9 +1,9 @@
 //! Real functions rounded to the nearest unit, correctly: what tables of them hold, and what they mean.
 //!
 //! Roots and reciprocals are integer arithmetic. Of the others a double comes within 2^-44 of itself; where that leaves
-//! two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions has a value half-way between
-//! two units but at 0, since e^x, of an algebraic x other than 0, is transcendental (Lindemann), and so are the others. So
-//! all machines give the same, whatever their own exponentials are like.
+//! two units, which is rare, fixed point of [`PLACES`] bits decides. None of these functions has a value half-way
+//! between two units but at 0, since e^x, of an algebraic x other than 0, is transcendental (Lindemann), and so are the
+//! others. So all machines give the same, whatever their own exponentials are like.
 
 use std::cmp::Ordering;
 use std::sync::LazyLock;
@@ -13,8 +13,8 @@ use num_bigint::BigInt;
 use crate::dtype::Dtype;
 use crate::real::Real;
 
-/// How far a double is from the value, at most, as a share of it: a few units of its last place; of the error function's
-/// complement, whose argument counts up to 2^7 times, more.
+/// How far a double is from the value, at most, as a share of it: a few units of its last place; of the error
+/// function's complement, whose argument counts up to 2^7 times, more.
 const SHARE: f64 = 1.0 / (1u64 << 44) as f64;
 
 /// Bits after the point.
