@@ -1,0 +1,3 @@
+//! The malicious form.
+
+mod gadgets;
