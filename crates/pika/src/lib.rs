@@ -43,6 +43,7 @@ mod share;
 mod shuffle;
 mod stock;
 
+pub use family::MALICIOUS;
 pub use malicious::PikaMalicious;
 pub use setup::Pika;
 pub use share::Share;

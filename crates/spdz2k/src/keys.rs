@@ -243,11 +243,10 @@ impl Keys {
     pub(crate) async fn dealing<T>(&self, deal: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
         self.check_alive()?;
         self.tossed.set(true);
-        let dealt = deal().await;
-        if dealt.is_err() {
-            self.making.set(Work::Over);
-        }
-        dealt
+        let mut running = Running { place: &self.making, after: Work::Over };
+        let dealt = deal().await?;
+        running.after = self.making.get();
+        Ok(dealt)
     }
 
     /// # Errors

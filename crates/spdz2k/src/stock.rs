@@ -272,8 +272,7 @@ impl Spdz2k {
     /// A random element that its owner knows.
     pub(crate) async fn mask(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<Tagged> {
         let [mask] = self.draw(ctx, Kind::Mask { owner, bits: ring.bits() }, len).await?.into_vectors()?;
-        // Who deals knows it, too.
-        Ok(if self.keys.dealt { mask } else { mask.known_to(Some(owner)) })
+        Ok(mask.known_to(Some(owner)))
     }
 
     /// Triples of which one party knows a, and another one b.

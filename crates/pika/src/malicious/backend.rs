@@ -48,6 +48,8 @@ impl Sharing for PikaMalicious {
         fn add(x: &Tagged, y: &Tagged) -> Tagged;
         fn sub(x: &Tagged, y: &Tagged) -> Tagged;
         fn add_public(x: &Tagged, value: &Vector) -> Tagged;
+        fn say_who_knows(x: &mut Tagged, known: Option<usize>);
+        fn who_knows(x: &Tagged) -> Option<usize>;
         fn linear(x: &Tagged, map: &Linear<'_>) -> Tagged;
         fn update(x: &mut Tagged, y: &Tagged, update: &Update);
         fn concat(parts: &[&Tagged]) -> Tagged;

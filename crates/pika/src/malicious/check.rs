@@ -8,7 +8,8 @@
 //! |---|---|---|
 //! | 1 | P2 | deals all of the batch, with s masks r_q mod 2^L' and 64 bits with MACs of either party |
 //! | 2 | P0, P1 | toss coins once they have all of it; tell P2, which compares the two |
-//! | 3 | P2 | products: rho = t a - ahat; rows q: y_q = sum chi_ql 2^(L'-L) x_l + r_q; bits: Y_p = sum chi_l x_p,l + mask |
+//! | 3 | P2 | products: rho = t a - ahat; rows q: y_q = sum chi_ql 2^(L'-L) x_l + r_q |
+//! | | | bits of either party: Y_p = sum chi_l x_p,l + mask |
 //! | 4 | P0, P1 | zeros of products: rho - t a + ahat; t c - chat - rho b |
 //! | | | of rows: y_q less its sum; sum chi_ql 2^(L'-L) m_l + m(r_q) - alpha y_q |
 //! | | | of bits: Y_p less its sum; sum chi_l (M_l + K_l) - Delta Y_p |

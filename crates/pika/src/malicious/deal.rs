@@ -181,7 +181,7 @@ impl<'t> Batch<'t> {
     fn lie<M: Lied>(&mut self, _value: &mut M) {
         #[cfg(feature = "testing")]
         for lie in self.third.lies.borrow().iter().filter(|lie| lie.sent == self.sent) {
-            _value.lie(*lie);
+            self.third.lied.set(self.third.lied.get() + usize::from(_value.lie(*lie)));
         }
         self.sent += 1;
     }
@@ -189,28 +189,32 @@ impl<'t> Batch<'t> {
 
 /// What a dealer in a test can deal otherwise.
 pub(crate) trait Lied {
+    /// Whether it is another one now.
     #[cfg(feature = "testing")]
-    fn lie(&mut self, lie: Lie);
+    fn lie(&mut self, lie: Lie) -> bool;
 }
 
 impl Lied for Vector {
     #[cfg(feature = "testing")]
-    fn lie(&mut self, lie: Lie) {
+    fn lie(&mut self, lie: Lie) -> bool {
         if self.is_shape() || lie.element >= self.len() || lie.bit >= self.ring().bits() {
-            return;
+            return false;
         }
         let mut error = Vector::constant(self.ring(), 1, 1);
         error.shl(lie.bit);
         self.add_at(lie.element, &error);
+        true
     }
 }
 
 impl Lied for Bits {
     #[cfg(feature = "testing")]
-    fn lie(&mut self, lie: Lie) {
-        if !self.is_shape() && lie.element < self.lanes() && lie.bit == 0 {
+    fn lie(&mut self, lie: Lie) -> bool {
+        let can = !self.is_shape() && lie.element < self.lanes() && lie.bit == 0;
+        if can {
             self.words_of_mut(0)[lie.element / 64] ^= 1 << (lie.element % 64);
         }
+        can
     }
 }
 

@@ -2,11 +2,12 @@
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Stocks};
-use quorate_gadgets::{Choices, Descriptor, Family, Parties};
+use quorate_gadgets::{Choices, Descriptor, Family};
 use quorate_spdz2k::{ALLOW_WEAK, Kind, MAC, Params};
 
 use super::PikaMalicious;
 use super::check::making_bytes;
+use crate::setup::Pika;
 
 fn params(choices: &Choices) -> Result<Params> {
     let key_bits = match choices.of(&MAC) {
@@ -19,13 +20,9 @@ fn params(choices: &Choices) -> Result<Params> {
 
 impl Family for PikaMalicious {
     const DESCRIPTOR: Descriptor = Descriptor {
-        name: "pika-malicious",
         about: "3 parties, malicious, any one may cheat: two hold the data, the third one deals",
-        parties: Parties { usual: &[3], or_more: false, takes: "3" },
-        sharings: &["A", "B"],
-        options: &[MAC, ALLOW_WEAK],
-        workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "chain"],
         most_elements: 10_000,
+        ..Pika::DESCRIPTOR
     };
 
     fn security(_: usize, choices: &Choices) -> String {

@@ -54,6 +54,9 @@ pub(crate) struct Third {
     pub keys: Vec<OwnKeys>,
     #[cfg(feature = "testing")]
     pub lies: std::cell::RefCell<Vec<Lie>>,
+    /// How often it did.
+    #[cfg(feature = "testing")]
+    pub lied: std::cell::Cell<usize>,
 }
 
 /// alpha^j and Delta^j.
@@ -116,6 +119,8 @@ impl PikaMalicious {
             keys,
             #[cfg(feature = "testing")]
             lies: Default::default(),
+            #[cfg(feature = "testing")]
+            lied: Default::default(),
         };
         let third = Rc::new(third);
         Ok(PikaMalicious { online: Spdz2k::dealt(&seat, Box::new(Dealer(third.clone())))?, third })
@@ -127,6 +132,11 @@ impl PikaMalicious {
     /// **Insecure**: from here on this party, as the dealer, deviates there.
     pub fn insecure_lie(&self, lie: Lie) {
         self.third.lies.borrow_mut().push(lie);
+    }
+
+    /// **Insecure**: how often it did.
+    pub fn insecure_lied(&self) -> usize {
+        self.third.lied.get()
     }
 
     /// **Insecure**: the two parties' protocol, for tests in which one of them deviates.

@@ -1,3 +1,8 @@
 //! The malicious form.
 
+mod dealer;
 mod gadgets;
+mod links;
+#[path = "../../../spdz2k/tests/adversarial/outcomes.rs"]
+#[allow(dead_code)]
+mod outcomes;
