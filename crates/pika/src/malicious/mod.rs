@@ -13,7 +13,7 @@
 //! |---|---|---|---|
 //! | what a correlation consists of | `kinds` | | uniform summands from seeds of pairs, what follows from them |
 //! | deal | `deal` | 1 | P2 sends P1 its summands of what follows, both the keys of the other's bits |
-//! | toss | `check` | 2 | P0 and P1, once both have all of it; both tell P2 the coins |
+//! | toss | `check` | 3 | P0 and P1, once both have all of it; both tell P2 the coins |
 //! | open | `check` | 1 | P2 sends both what combinations of it come to |
 //! | compare | `check` | 1 | P0 and P1: hashes of all that P2 said then, and of what has to be zero |
 //!
@@ -21,6 +21,7 @@
 
 mod backend;
 mod check;
+pub mod cost;
 mod deal;
 mod family;
 mod kinds;

@@ -2,14 +2,14 @@
 //! check is what the parties' summands come to. Every one of the things that it sends is off in turn, also the masks of
 //! the check; P0 and P1 both end before they go online, or what they have is right.
 
-use quorate_engine::testing::parties;
+use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::Lie;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Material, Params, Spdz2k};
 
-use super::outcomes::is_found;
+use super::outcomes::{Cheat, is_found, with_cheat};
 use crate::common::N;
 
 const K: u32 = 5;
@@ -249,5 +249,32 @@ fn bits_that_are_not_sent_by_a_dealer_are_shapes() {
     match Spdz2k::insecure_bits(&of_dealer.bits[0]) {
         InsecureBits::Macs { own, .. } => assert!(Bits::is_shape(&own)),
         InsecureBits::Elements(_) => panic!("bits have MACs"),
+    }
+}
+
+/// What a dealer opens it opens to both: rho with another top bit at P1 alone would pass a check without the hash of
+/// all that was said whenever P1's summand of b is even.
+#[test]
+fn a_dealer_opens_the_same_to_both() {
+    let kind = Kind::Triple { bits: K };
+    let deal = |message: usize, bit: usize| {
+        let cheat = Cheat { party: 2, message, what: What::Changed(Change::Bit(bit)) };
+        with_cheat(N, Some(cheat), |mut party, liar| {
+            let mut run = party.begin_alone().unwrap();
+            let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, Params::new(48, false)?, None).await;
+            let s = run.phase(Phase::Offline, set_up).unwrap();
+            liar.begin();
+            let dealt = run.phase(Phase::Offline, async |ctx| s.make(ctx, &kind, LEN).await.map(drop));
+            run.finish();
+            dealt
+        })
+    };
+    // c, chat, three tags and those of masks; then rho and the sums of rows, to each of both.
+    for (message, bit) in (6..10).flat_map(|message| [0, 52].map(|bit| (message, bit))) {
+        for _ in 0..8 {
+            let (ends, liars) = deal(message, bit);
+            assert!(liars[2].has_lied() && liars[2].sent().len() <= 10);
+            assert!(ends[..2].iter().all(is_found), "message {message}, bit {bit}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The malicious form.
 
+mod costs;
 mod dealer;
 mod gadgets;
 mod links;
