@@ -20,7 +20,7 @@
 
 use quorate_crypto::{Prg, Seed, ct_eq};
 use quorate_engine::{Ctx, Demand, Error, Linear, Result};
-use quorate_ring::{Bits, Module, Vector};
+use quorate_ring::{Bits, Module, Ring, Vector};
 use quorate_spdz2k::weights::{self, BASIS};
 use quorate_spdz2k::{Kind, MacBits, Material, SharedBits, Tagged};
 use zeroize::Zeroize;
@@ -41,6 +41,8 @@ const BATCH_BYTES: usize = 32 << 20;
 
 /// What P0 and P1 compare.
 struct Transcript<'b> {
+    #[cfg_attr(not(feature = "testing"), allow(dead_code))]
+    third: &'b Third,
     ctx: &'b Ctx,
     me: usize,
     hasher: blake3::Hasher,
@@ -56,10 +58,17 @@ impl Transcript<'_> {
         let shape = summands.0[0].shape_of();
         if self.is_dealer() {
             let opened = summands.total();
-            self.ctx.send(0, &opened).await?;
-            self.ctx.send(1, &opened).await?;
-            return Ok(opened);
+            return self.tell([&opened, &opened]).await.map(|()| opened);
         }
+        self.hear(shape).await
+    }
+
+    async fn tell(&self, to: [&Vector; 2]) -> Result<()> {
+        self.ctx.send(0, to[0]).await?;
+        self.ctx.send(1, to[1]).await
+    }
+
+    async fn hear(&mut self, shape: (Ring, usize)) -> Result<Vector> {
         let opened: Vector = self.ctx.receive(DEALER, shape).await?;
         self.absorb(&opened);
         Ok(opened)
@@ -197,7 +206,7 @@ impl Third {
     async fn check(&self, ctx: &Ctx, made: &[Made], claims: Claims, masks: Masks) -> Result<()> {
         let mut coins = Coins::toss(self, ctx).await?;
         let hasher = blake3::Hasher::new_derive_key(DOMAIN);
-        let mut transcript = Transcript { ctx, me: self.pairs.me, hasher };
+        let mut transcript = Transcript { third: self, ctx, me: self.pairs.me, hasher };
         let t = coins.number(self.params.key_bits());
         for product in &claims.products {
             check_product(&mut transcript, product, t).await?;
@@ -330,6 +339,10 @@ async fn check_product(transcript: &mut Transcript<'_>, product: &Product, t: u6
         Summands(each.collect())
     };
     let rho = less(&product.a, &product.a_hat);
+    #[cfg(feature = "testing")]
+    if let Some(forged) = super::forgery::of(transcript.third, product, &rho, t) {
+        return transcript.tell(forged.each_ref()).await;
+    }
     let opened = transcript.open(&rho).await?;
     if transcript.is_dealer() {
         return Ok(());

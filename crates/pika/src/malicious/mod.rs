@@ -24,11 +24,15 @@ mod check;
 pub mod cost;
 mod deal;
 mod family;
+#[cfg(feature = "testing")]
+mod forgery;
 mod kinds;
 mod summands;
 
 #[cfg(feature = "testing")]
 pub use deal::Lie;
+#[cfg(feature = "testing")]
+pub use forgery::Forgery;
 
 use std::rc::Rc;
 
@@ -55,6 +59,9 @@ pub(crate) struct Third {
     pub keys: Vec<OwnKeys>,
     #[cfg(feature = "testing")]
     pub lies: std::cell::RefCell<Vec<Lie>>,
+    /// Whether it then opens what makes a wrong product pass.
+    #[cfg(feature = "testing")]
+    pub forges: std::cell::Cell<Option<Forgery>>,
     /// How often it did.
     #[cfg(feature = "testing")]
     pub lied: std::cell::Cell<usize>,
@@ -121,6 +128,8 @@ impl PikaMalicious {
             #[cfg(feature = "testing")]
             lies: Default::default(),
             #[cfg(feature = "testing")]
+            forges: Default::default(),
+            #[cfg(feature = "testing")]
             lied: Default::default(),
         };
         let third = Rc::new(third);
@@ -133,6 +142,11 @@ impl PikaMalicious {
     /// **Insecure**: from here on this party, as the dealer, deviates there.
     pub fn insecure_lie(&self, lie: Lie) {
         self.third.lies.borrow_mut().push(lie);
+    }
+
+    /// **Insecure**: from here on this party, as the dealer, opens what makes wrong products pass, if nobody looks.
+    pub fn insecure_forge(&self, forgery: Forgery) {
+        self.third.forges.set(Some(forgery));
     }
 
     /// **Insecure**: how often it did.

@@ -5,7 +5,7 @@
 use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
 use quorate_pika::PikaMalicious;
-use quorate_pika::malicious::Lie;
+use quorate_pika::malicious::{Forgery, Lie};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Material, Params, Spdz2k};
 
@@ -48,6 +48,10 @@ struct End {
 }
 
 fn deal(kind: &Kind, key_bits: u32, lie: Option<Lie>) -> Vec<End> {
+    deal_and_forge(kind, key_bits, lie, None)
+}
+
+fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<Forgery>) -> Vec<End> {
     parties(N, |mut party| {
         let me = party.me();
         let mut run = party.begin_alone().unwrap();
@@ -56,6 +60,9 @@ fn deal(kind: &Kind, key_bits: u32, lie: Option<Lie>) -> Vec<End> {
         let s = run.phase(Phase::Offline, set_up).unwrap();
         if let Some(lie) = lie.filter(|_| me == 2) {
             s.insecure_lie(lie);
+        }
+        if let Some(forgery) = forgery {
+            s.insecure_forge(forgery);
         }
         let dealt = run.phase(Phase::Offline, async |ctx| s.make(ctx, kind, LEN).await);
         run.finish();
@@ -275,6 +282,21 @@ fn a_dealer_opens_the_same_to_both() {
             let (ends, liars) = deal(message, bit);
             assert!(liars[2].has_lied() && liars[2].sent().len() <= 10);
             assert!(ends[..2].iter().all(is_found), "message {message}, bit {bit}");
+        }
+    }
+}
+
+/// c = a b + 1, and rho such that the last zero holds wherever b, or P1's summand of it, is odd.
+#[test]
+fn no_opening_makes_a_wrong_product_pass() {
+    let kind = Kind::Triple { bits: K };
+    for forgery in [Forgery::ToBoth, Forgery::ToSecond] {
+        // Without a lie there is nothing to forge.
+        assert_right(&kind, &deal_and_forge(&kind, 48, None, Some(forgery)));
+        for round in 0..12 {
+            let lie = Lie { sent: 0, element: round % LEN, bit: 0 };
+            let ends = deal_and_forge(&kind, 48, Some(lie), Some(forgery));
+            assert!(ends[..2].iter().all(|end| is_found(&end.dealt)), "{forgery:?}");
         }
     }
 }
