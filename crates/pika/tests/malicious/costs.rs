@@ -124,3 +124,22 @@ fn dealing_takes_what_is_stated() {
         assert_eq!(costs.iter().map(|costs| costs.offline.rounds).collect::<Vec<_>>(), [6, 6, 4], "{kind}");
     }
 }
+
+/// The dealer hears a byte of each party for each of two checks, and nothing of what is opened.
+#[test]
+fn a_dealer_hears_nothing_of_a_program_that_is_not_its() {
+    let ring = Ring::of(16);
+    let costs = measure(async |s, ctx| {
+        let own = |owner: usize| (ctx.me() == owner).then(|| Vector::constant(ring, 9, 5));
+        let x = s.input(ctx, 0, (ring, 5), own(0).as_ref()).await?;
+        let y = s.input(ctx, 1, (ring, 5), own(1).as_ref()).await?;
+        let less = s.lt(ctx, &s.mul(ctx, &x, &y).await?, &x, Width::Full).await?;
+        let checked = s.check(ctx).await?;
+        s.reveal_bits(ctx, &checked, &less, Some(0)).await?;
+        s.reveal(ctx, &checked, &x, Some(1)).await?;
+        s.check(ctx).await.map(drop)
+    });
+    let heard = |party: usize| costs[party].online.sent[2];
+    assert_eq!(([heard(0), heard(1)], costs[2].online.bytes()), ([2, 2], 0));
+    assert!(costs[0].online.sent[1] > 100 && costs[1].online.sent[0] > 100);
+}

@@ -5,6 +5,7 @@ use quorate_engine::testing::{Change, Liar, What, parties};
 use quorate_engine::{Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_pika::PikaMalicious;
+use quorate_pika::malicious::Lie;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{By, Kind, Params, Twist};
 
@@ -325,4 +326,32 @@ fn results_of_the_dealer_are_right() {
     }
     println!("{tried} lies, {found} noticed by the dealer");
     assert!(tried > 25 && found > 20, "{found} of {tried}");
+}
+
+/// Whatever a dealer deals wrong of a program's correlations ends the run before anybody goes online.
+#[test]
+fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
+    for sent in [0, 1, 5, 12, 20, 31, 40, 55, 70] {
+        let ends: Vec<End> = parties(N, |mut party| {
+            let (me, mut online) = (party.me(), false);
+            let mut run = party.begin_alone().unwrap();
+            let s = run.phase(Phase::Offline, async |ctx| PikaMalicious::set_up(ctx, params(), None).await).unwrap();
+            if me == 2 {
+                s.insecure_lie(Lie { sent, element: 0, bit: 1 });
+                s.insecure_lie(Lie { sent, element: 0, bit: 0 });
+            }
+            let made = run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand(me)).await);
+            let told = me != 2 || s.insecure_lied() > 0;
+            let done = made.and_then(|()| {
+                online = true;
+                run.phase(Phase::Online, async |ctx| program(&s, ctx).await)
+            });
+            run.finish();
+            assert!(told, "there is a number {sent} that is sent");
+            End { done, online }
+        });
+        for (me, end) in ends.iter().enumerate().take(2) {
+            assert!(!end.online && is_found(&end.done), "number {sent}, party {me}");
+        }
+    }
 }
