@@ -331,8 +331,9 @@ fn results_of_the_dealer_are_right() {
 /// Whatever a dealer deals wrong of a program's correlations ends the run before anybody goes online.
 #[test]
 fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
-    for sent in [0, 1, 5, 12, 20, 31, 40, 55, 70] {
-        let ends: Vec<End> = parties(N, |mut party| {
+    let mut tried = 0;
+    for sent in (0..).step_by(3) {
+        let ends: Vec<(End, bool)> = parties(N, |mut party| {
             let (me, mut online) = (party.me(), false);
             let mut run = party.begin_alone().unwrap();
             let s = run.phase(Phase::Offline, async |ctx| PikaMalicious::set_up(ctx, params(), None).await).unwrap();
@@ -341,17 +342,20 @@ fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
                 s.insecure_lie(Lie { sent, element: 0, bit: 0 });
             }
             let made = run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand(me)).await);
-            let told = me != 2 || s.insecure_lied() > 0;
             let done = made.and_then(|()| {
                 online = true;
                 run.phase(Phase::Online, async |ctx| program(&s, ctx).await)
             });
             run.finish();
-            assert!(told, "there is a number {sent} that is sent");
-            End { done, online }
+            (End { done, online }, s.insecure_lied() > 0)
         });
-        for (me, end) in ends.iter().enumerate().take(2) {
+        if !ends[2].1 {
+            break;
+        }
+        tried += 1;
+        for (me, (end, _)) in ends.iter().enumerate().take(2) {
             assert!(!end.online && is_found(&end.done), "number {sent}, party {me}");
         }
     }
+    assert!(tried > 10, "{tried} of what is sent");
 }
