@@ -64,6 +64,11 @@ impl MacBits {
         self.own.rows() * self.own.lanes()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// What a map makes of all MACs and keys.
     pub fn each(&self, map: impl Fn(&Blocks) -> Blocks) -> Vec<WithPeer> {
         self.peers.iter().map(|peer| WithPeer { macs: map(&peer.macs), keys: map(&peer.keys) }).collect()

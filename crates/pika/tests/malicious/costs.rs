@@ -113,14 +113,11 @@ fn dealing_takes_what_is_stated() {
         let each = cost::of_kind(params(), &kind);
         let check = cost::of_check(params(), largest, !layout.bits.is_empty());
         let sent = &costs[2].offline.sent;
-        for party in 0..2 {
-            assert_eq!(sent[party], (LEN * each.0[party] + check.0[party]) / 8, "{kind}: to party {party}");
-        }
+        let stated = [0, 1].map(|party| (LEN * each.0[party] + check.0[party]) / 8);
+        assert_eq!(sent[..2], stated, "{kind}");
         // Commitment, opening and hash for the other one, coins for the dealer.
-        for party in 0..2 {
-            let told = &costs[party].offline.sent;
-            assert_eq!((told[1 - party], told[2]), (32 + 64 + 32, 32), "{kind}: party {party}");
-        }
+        let told = [0, 1].map(|party| [costs[party].offline.sent[1 - party], costs[party].offline.sent[2]]);
+        assert_eq!(told, [[32 + 64 + 32, 32]; 2], "{kind}");
         assert_eq!(costs.iter().map(|costs| costs.offline.rounds).collect::<Vec<_>>(), [6, 6, 4], "{kind}");
     }
 }

@@ -161,7 +161,7 @@ fn assert_right(kind: &Kind, ends: &[End]) {
         }
         Kind::TruncMask { cut, .. } => {
             let numbers = of(0).to_u64s();
-            assert_eq!(of(1).to_u64s(), numbers.iter().map(|x| x % 16 >> cut).collect::<Vec<_>>());
+            assert_eq!(of(1).to_u64s(), numbers.iter().map(|x| (x % 16) >> cut).collect::<Vec<_>>());
             let top = value(ends, 2, Ring::of(cut + 1)).to_u64s();
             assert_eq!(top, numbers.iter().map(|x| x >> (K - 1)).collect::<Vec<_>>());
         }
