@@ -1,7 +1,7 @@
 //! What dealing takes, in bits that P2 sends. Tests hold this, dry runs and the wire equal.
 //!
 //! Of what is put together of proven bits only the numbers have tags. L = k + s bits; a product to be checked takes
-//! what the dealer opens of its left factor, to both, and chat; a bit with MACs takes a key of 128 bits at either party.
+//! what the dealer opens of its left factor, to both, and chat; a bit with MACs a key of 128 bits at either party.
 
 use quorate_ring::Ring;
 use quorate_spdz2k::{Kind, Params};
