@@ -24,7 +24,7 @@ test: ## every test: Rust, Python, the examples in docstrings
 	@$(BIN)/python tests/run_all.py
 
 adversary: check-cargo ## what a cheating party may send, at every message, and its guesses of secrets: an hour
-	cargo test -p quorate-spdz2k --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
+	cargo test -p quorate-spdz2k -p quorate-pika --features quorate-spdz2k/testing --locked adversary -- --ignored --nocapture
 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)

@@ -224,7 +224,7 @@ fn open(set: Set, choices: Choices, party: Party) -> Result<Box<dyn Works>> {
         }
     }
     match set {
-        Set::Of(protocol) => protocol.visit(Open(party, choices)),
+        Set::Of(protocol) => protocol.chosen(&choices).visit(Open(party, choices)),
         Set::Transfers => Ok(Box::new(Transfers::open(party)?)),
     }
 }

@@ -17,7 +17,7 @@ use crate::task::Task;
 /// What a dry run refuses.
 pub(crate) fn memory_of(cell: &Cell, choices: &Choices) -> Result<f64> {
     match cell.runs() {
-        Set::Of(protocol) => protocol.visit(Memory(*cell, choices)),
+        Set::Of(protocol) => protocol.chosen(choices).visit(Memory(*cell, choices)),
         Set::Transfers => Ok(of_transfers(cell)),
     }
 }

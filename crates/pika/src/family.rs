@@ -1,12 +1,21 @@
 //! What users read of `pika`, and what sessions need of it.
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Result, Stocks};
+use quorate_engine::{Ctx, Demand, Misuse, Result, Stocks};
 use quorate_gadgets::here::Local;
-use quorate_gadgets::{Choices, Descriptor, Family, Parties};
+use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
+use quorate_spdz2k::{ALLOW_WEAK, MAC};
 
 use crate::setup::Pika;
 use crate::stock::Kind;
+
+/// Who may cheat.
+pub const MALICIOUS: Choice = Choice {
+    name: "malicious",
+    values: &["no", "yes"],
+    help: "whether any one of the three parties, the one who deals included, may do anything: what is dealt is then \
+           checked, and so is all that is opened",
+};
 
 /// Compiled here, as [`quorate_gadgets::here`] says.
 fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>) -> Local<'a, Pika> {
@@ -25,10 +34,10 @@ fn prepared<'a>(s: &'a Pika, ctx: &'a Ctx, demand: Demand<Kind>) -> Local<'a, ()
 impl Family for Pika {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "pika",
-        about: "3 parties, semi-honest: two hold the data, the third one deals",
+        about: "3 parties, semi-honest, or malicious on request: two hold the data, the third one deals",
         parties: Parties { usual: &[3], or_more: false, takes: "3" },
         sharings: &["A", "B"],
-        options: &[],
+        options: &[MALICIOUS, MAC, ALLOW_WEAK],
         workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "truncation", "sigmoid", "table", "chain"],
         most_elements: 1_000_000,
     };
@@ -38,6 +47,19 @@ impl Family for Pika {
          protocol; party 2 deals correlations, and sees nothing of the data of parties 0 and 1 unless one of them \
          tells it what it holds; 128-bit computational security (AES-128, BLAKE3, TLS 1.3)"
             .into()
+    }
+
+    /// Those of a malicious session are that one's to check.
+    fn check_choices(choices: &Choices) -> Result<()> {
+        if choices.of(&MALICIOUS) == "yes" {
+            return crate::PikaMalicious::check_choices(choices);
+        }
+        match [MAC, ALLOW_WEAK].iter().all(|option| choices.of(option) == option.values[0]) {
+            true => Ok(()),
+            false => {
+                Err(Misuse::Other { what: "without malicious nothing has a MAC: mac and allow_weak go with it" }.into())
+            }
+        }
     }
 
     async fn setup(ctx: &Ctx, coins: Option<&Seed>, _: &Choices) -> Result<Self> {

@@ -32,6 +32,7 @@ mod dealer;
 mod family;
 mod input;
 mod lookup;
+pub mod malicious;
 mod masks;
 mod mul;
 mod pass;
@@ -42,6 +43,8 @@ mod share;
 mod shuffle;
 mod stock;
 
+pub use family::MALICIOUS;
+pub use malicious::PikaMalicious;
 pub use setup::Pika;
 pub use share::Share;
 pub use stock::Kind;

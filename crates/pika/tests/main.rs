@@ -6,6 +6,7 @@ mod costs;
 mod docs;
 mod flow;
 mod gadgets;
+mod malicious;
 mod misuse;
 mod primitives;
 mod privacy;

@@ -4,8 +4,8 @@
 
 use quorate_aby::Aby;
 use quorate_engine::Result;
-use quorate_gadgets::{Descriptor, Family};
-use quorate_pika::Pika;
+use quorate_gadgets::{Choices, Descriptor, Family};
+use quorate_pika::{MALICIOUS, Pika, PikaMalicious};
 use quorate_rss::Rss;
 use quorate_spdz2k::Spdz2k;
 
@@ -20,6 +20,8 @@ pub enum Protocol {
     Spdz2k,
     /// Additive sharing between 2 parties, on what a third one deals: semi-honest.
     Pika,
+    /// The same with any one of the three malicious: what `Pika` becomes where sessions choose that.
+    PikaMalicious,
 }
 
 /// What is done alike for every family.
@@ -59,6 +61,15 @@ impl Protocol {
             Protocol::Aby => visit.family::<Aby>(),
             Protocol::Spdz2k => visit.family::<Spdz2k>(),
             Protocol::Pika => visit.family::<Pika>(),
+            Protocol::PikaMalicious => visit.family::<PikaMalicious>(),
+        }
+    }
+
+    /// The family that runs where sessions choose these of its options: two may have one name.
+    pub fn chosen(self, choices: &Choices) -> Protocol {
+        match self {
+            Protocol::Pika if choices.of(&MALICIOUS) == "yes" => Protocol::PikaMalicious,
+            other => other,
         }
     }
 
@@ -128,5 +139,17 @@ mod tests {
         let alike = |option: &Choice| all().filter(|other| other.name == option.name).all(|other| other == option);
         assert!(all().all(alike), "options of one name are one option: users read it before they choose a protocol");
         assert_eq!(Protocol::named("bgw"), None);
+    }
+
+    #[test]
+    fn a_family_that_is_chosen_by_an_option_has_its_name_and_options() {
+        let mut choices = Choices::default();
+        assert!(Protocol::ALL.iter().all(|protocol| protocol.chosen(&choices) == *protocol));
+        assert!(choices.choose(&MALICIOUS, "yes"));
+        let chosen = Protocol::Pika.chosen(&choices);
+        assert!(chosen == Protocol::PikaMalicious && chosen.is_checked() && !Protocol::Pika.is_checked());
+        assert_eq!(chosen.name(), Protocol::Pika.name());
+        assert_eq!(chosen.descriptor().options, Protocol::Pika.descriptor().options);
+        assert!(!Protocol::ALL.contains(&chosen));
     }
 }

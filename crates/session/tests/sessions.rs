@@ -139,6 +139,50 @@ fn a_session_of_cheaters_ends_with_a_run_that_is_stopped_once_coins_were_tossed(
     }
 }
 
+/// Three parties of whom any one may cheat, the one who deals included.
+fn malicious(network: Option<Network>) -> Session {
+    let family = [("malicious".into(), "yes".into())];
+    let options = Options { family: family.into(), ..Options::default() };
+    let options =
+        LocalOptions { protocol: Protocol::Pika, parties: 3, network, insecure_seed: None, check: false, options };
+    Session::local(options).unwrap()
+}
+
+#[test]
+fn a_family_runs_in_the_form_that_is_chosen() {
+    let mut session = malicious(None);
+    assert!(session.security().starts_with("malicious"), "{}", session.security());
+    assert_eq!(session.protocol().name(), Protocol::Pika.name());
+    let inputs = [[3, -5, 7], [2, 9, -7], [1, -1, 4]];
+    let [x, y, z] = [0, 1, 2].map(|owner| input(&mut session, owner, &inputs[owner]).unwrap());
+    let product = product(&mut session, x, y);
+    let less = session.build(here(3), |mut b| b.binary(BinaryOp::Lt, product, z)).unwrap();
+    let chosen = session.build(here(4), |mut b| b.select(less, product, z)).unwrap();
+    for to in [None, Some(0), Some(1), Some(2)] {
+        let values = session.run(&[(chosen, to)]).unwrap().finish().unwrap();
+        assert!(matches!(&values[..], [Some(Data::Ints(v))] if v[..] == [1, -45, -49]), "{to:?}");
+    }
+    // What came of a request is there for the next one.
+    assert_eq!(reveal(&mut session, product).unwrap(), [6, -45, -49]);
+}
+
+#[test]
+fn a_session_of_a_dealer_that_may_cheat_ends_with_a_run_that_is_stopped() {
+    let mut session = malicious(Some(Network::new(40.0, 1000.0).unwrap()));
+    let [x, z] = [0, 2].map(|owner| input(&mut session, owner, &[1, 2, 3]).unwrap());
+    let first = product(&mut session, x, z);
+    let y = (0..12).fold(first, |y, _| product(&mut session, y, x));
+    {
+        let mut running = session.run(&[(y, None)]).unwrap();
+        while !running.wait(Duration::from_millis(5))
+            && running.progress().is_none_or(|(phase, _)| phase != Phase::Online)
+        {}
+        assert!(!running.wait(Duration::ZERO), "it was stopped online");
+    }
+    let refused = reveal(&mut session, y).unwrap_err().to_string();
+    assert!(refused.contains("this session can no longer be used"), "{refused}");
+}
+
 #[test]
 fn values_go_to_whom_they_are_revealed() {
     let mut session = local(3, None);

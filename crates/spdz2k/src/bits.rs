@@ -26,7 +26,7 @@ pub(crate) fn to_elements(bits: &Bits, ring: Ring) -> Vector {
 }
 
 /// The low bits of elements that lie row after row.
-pub(crate) fn from_elements(elements: &Vector, (rows, lanes): (usize, usize)) -> Bits {
+pub fn from_elements(elements: &Vector, (rows, lanes): (usize, usize)) -> Bits {
     let all = elements.low_bit();
     let row = |i: usize| all.slice_lanes(i * lanes..(i + 1) * lanes);
     match rows {

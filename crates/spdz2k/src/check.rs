@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Result, Stocks};
+use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Openings, Result, Stocks};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::authenticate::pack;
@@ -48,14 +48,16 @@ pub(crate) struct Note {
     pub rest: Vector,
 }
 
+/// By peer, hashes of the MACs of opened bits: this party's, and what the peer's have to be.
+type Macs = BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>;
+
 /// What waits for the check, by lane and use.
 #[derive(Default)]
 pub(crate) struct Unchecked {
     notes: BTreeMap<(LaneId, u64), Note>,
     /// Hashes of what every party told, for n > 2.
     told: BTreeMap<(LaneId, u64), [u8; HASH_BYTES]>,
-    /// By peer, hashes of the MACs of opened bits: this party's, and what the peer's have to be.
-    macs: BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>,
+    macs: Macs,
 }
 
 impl Unchecked {
@@ -168,6 +170,20 @@ impl Spdz2k {
         let Unchecked { notes, told, macs } = std::mem::take(&mut *self.unchecked.borrow_mut());
         self.compare(ctx, told).await?;
         let notes: Vec<Note> = notes.into_values().collect();
+        if self.keys.dealt && (!notes.is_empty() || !macs.is_empty()) {
+            let checked = async |ctx: Ctx| self.check_rows(&ctx, (notes, macs, masks), before).await;
+            return self.checked_for_third(ctx, before, checked).await;
+        }
+        self.check_rows(ctx, (notes, macs, masks), before).await
+    }
+
+    /// Steps 1 for bits, and 2 to 5.
+    async fn check_rows(
+        &self,
+        ctx: &Ctx,
+        (notes, macs, masks): (Vec<Note>, Macs, Option<&Tagged>),
+        before: Openings,
+    ) -> Result<Checked> {
         let check = async || {
             self.compare_macs(ctx, macs).await?;
             let (Some(largest), Some(masks)) = (notes.iter().map(|note| note.ring).max(), masks) else {
@@ -183,7 +199,7 @@ impl Spdz2k {
     }
 
     /// Parties tell each peer a hash of the MACs of all bits that they told.
-    async fn compare_macs(&self, ctx: &Ctx, macs: BTreeMap<(LaneId, u64), Vec<[[u8; HASH_BYTES]; 2]>>) -> Result<()> {
+    async fn compare_macs(&self, ctx: &Ctx, macs: Macs) -> Result<()> {
         if macs.is_empty() {
             return Ok(());
         }

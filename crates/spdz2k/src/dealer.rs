@@ -122,6 +122,8 @@ impl Spdz2k {
             Kind::Owned { owner, bits } => {
                 (product(drawn, (wide(bits), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])
             }
+            // A third party deals them, nobody else.
+            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } => (vec![], vec![]),
             Kind::BitTriple => {
                 let [a, b] = [0; 2].map(|_| drawn.draw::<Bits>((1, len)));
                 let mut c = a.clone();

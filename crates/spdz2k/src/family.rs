@@ -38,7 +38,7 @@ const RANDOM_BITS: Choice = Choice {
 };
 
 /// How long keys are.
-const MAC: Choice = Choice {
+pub const MAC: Choice = Choice {
     name: "mac",
     values: &["64", "48", "32"],
     help: "bits of the keys of MACs: 64, or for values of up to 32 bits 48 (42-bit statistical security, less to \
@@ -46,7 +46,7 @@ const MAC: Choice = Choice {
 };
 
 /// Whether less than 40 bits of statistical security will do.
-const ALLOW_WEAK: Choice = Choice {
+pub const ALLOW_WEAK: Choice = Choice {
     name: "allow_weak",
     values: &["no", "yes"],
     help: "whether less than 40-bit statistical security will do",

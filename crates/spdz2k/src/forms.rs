@@ -29,7 +29,8 @@ impl SharedBits {
         SharedBits(Form::Elements(bits))
     }
 
-    pub(crate) fn macs(bits: MacBits) -> SharedBits {
+    /// Bits with MACs.
+    pub fn macs(bits: MacBits) -> SharedBits {
         SharedBits(Form::Macs(bits))
     }
 
@@ -75,7 +76,7 @@ impl SharedBits {
     }
 
     /// Lanes of all parts, side by side.
-    pub(crate) fn concat_lanes(parts: &[&SharedBits]) -> SharedBits {
+    pub fn concat_lanes(parts: &[&SharedBits]) -> SharedBits {
         match Parts::of(parts) {
             Parts::Elements(parts) => Self::elements(TaggedBits::concat_lanes(&parts)),
             Parts::Macs(parts) => Self::macs(MacBits::concat_lanes(&parts)),

@@ -72,6 +72,9 @@ impl Spdz2k {
 
     /// What the owner tells all others.
     async fn told_by<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, own: impl FnOnce() -> M) -> Result<M> {
+        if self.keys.dealt {
+            return self.told_by_one_of_three(ctx, owner, shape, own).await;
+        }
         if self.keys.me != owner {
             return ctx.receive::<M>(owner, shape).await;
         }
@@ -94,10 +97,10 @@ impl Spdz2k {
     }
 
     /// x + value, which all know, in the ring of the shares. Who knows all of x adds it to its share, and otherwise
-    /// party 0.
+    /// party 0: also where a third party deals, to which who knows x is of use to proofs only.
     pub(crate) fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
         let mut sum = x.clone();
-        if self.keys.me == x.known.unwrap_or(0) {
+        if self.keys.me == x.known.filter(|_| !self.keys.dealt).unwrap_or(0) {
             sum.share.add_assign(value);
         }
         let mut tag = value.clone();

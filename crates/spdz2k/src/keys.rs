@@ -21,6 +21,8 @@ const SEED_BYTES: usize = 32;
 pub struct Keys {
     pub(crate) parties: usize,
     pub(crate) me: usize,
+    /// Whether a third party deals correlations to two.
+    pub(crate) dealt: bool,
     pub(crate) params: Params,
     pub(crate) session: SessionId,
     pub(crate) alpha: Key,
@@ -163,6 +165,7 @@ impl Keys {
         Ok(Keys {
             parties,
             me,
+            dealt: false,
             params,
             alpha: Key::random(digits, &mut private.prg("quorate/spdz2k/alpha", session.as_bytes())),
             private: private.derive("quorate/spdz2k/private", session.as_bytes()),
@@ -232,10 +235,33 @@ impl Keys {
         }
     }
 
+    /// Has a third party deal, and its dealing checked. Several may be under way: what these checks show depends on
+    /// what was dealt alone. After one that failed, or was cut off, these keys are of no use.
+    ///
+    /// # Errors
+    /// Those of `deal`; [`Error::Poisoned`] as in [`Keys::one_check`].
+    pub(crate) async fn dealing<T>(&self, deal: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
+        self.check_alive()?;
+        self.tossed.set(true);
+        let mut running = Running { place: &self.making, after: Work::Over };
+        let dealt = deal().await?;
+        running.after = self.making.get();
+        Ok(dealt)
+    }
+
+    /// # Errors
+    /// [`Error::Poisoned`] where a check or the making of correlations did not end well.
+    fn check_alive(&self) -> Result<()> {
+        match (self.checking.get(), self.making.get()) {
+            (Work::Over, _) | (_, Work::Over) => Err(Error::Poisoned),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a dealer makes what these keys are for, in tests: they protect nothing.
     #[cfg(feature = "testing")]
     fn is_dealt(&self) -> bool {
-        self.endures.get() || self.ots.is_empty()
+        self.endures.get() || self.ots.is_empty() && !self.dealt
     }
 
     /// The same outside of tests, where there is none.

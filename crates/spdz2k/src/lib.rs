@@ -29,6 +29,8 @@
 //! | the same of fewer bits than their ring has, or in parts | `shorter` | 1 more | |
 //! | edaBits, comparison masks, truncation masks | `edabit` | | |
 //!
+//! Two parties may also have a third one deal all of it, which then runs the same program on shapes (`dealt`).
+//!
 //! The argument for its security is docs/security/spdz2k.md.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -42,6 +44,7 @@ mod check;
 mod coins;
 #[cfg(feature = "testing")]
 mod dealer;
+mod dealt;
 mod edabit;
 mod factors;
 mod family;
@@ -79,17 +82,21 @@ mod transfers;
 mod triple;
 mod twists;
 mod two_keys;
-mod weights;
+pub mod weights;
 mod words;
 
+pub use bits::from_elements;
 #[cfg(feature = "testing")]
 pub use dealer::InsecureBits;
+pub use dealt::{Deals, Seat};
+pub use family::{ALLOW_WEAK, MAC};
 pub use forms::SharedBits;
 pub use keys::Keys;
+pub use macs::{MacBits, WithPeer};
 pub use params::Params;
 pub use party::Spdz2k;
 pub use shared::Shared;
-pub use stock::Kind;
+pub use stock::{Kind, Material};
 pub use tagged::Tagged;
 pub use triple::Triples;
 #[cfg(feature = "testing")]

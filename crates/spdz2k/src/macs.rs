@@ -11,15 +11,19 @@ use zeroize::Zeroize;
 const HASH: &str = "quorate 2026 spdz2k tinyot v1";
 
 /// One party's part of bits: its own, and what it has with each peer, in order.
-pub(crate) struct MacBits {
+pub struct MacBits {
+    /// The party's own bits.
     pub own: Wiped<Bits>,
+    /// By peer.
     pub peers: Vec<WithPeer>,
 }
 
 /// MACs of a party's own bits under the Delta of a peer, and keys of that peer's.
 #[derive(Clone)]
-pub(crate) struct WithPeer {
+pub struct WithPeer {
+    /// Of the party's own bits.
     pub macs: Blocks,
+    /// Of the peer's.
     pub keys: Blocks,
 }
 
@@ -58,6 +62,11 @@ impl MacBits {
     /// Bits of all rows.
     pub fn len(&self) -> usize {
         self.own.rows() * self.own.lanes()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// What a map makes of all MACs and keys.

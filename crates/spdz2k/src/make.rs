@@ -16,7 +16,7 @@
 //!
 //! One batch after the other, so that what is held on the way is bounded, and no two checks are under way at once.
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Error, Result};
 use quorate_ring::Ring;
 
 use crate::authenticate::Own;
@@ -42,6 +42,9 @@ impl Spdz2k {
     async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let vectors = |vectors: Vec<Tagged>| Material { vectors, bits: vec![] };
         Ok(match *kind {
+            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } => {
+                return Err(Error::Bug { what: "triples of sums are dealt only" });
+            }
             Kind::Triple { bits: 1 } => vectors(self.bit_triples_as_elements(ctx, len).await?.into()),
             Kind::Triple { bits } => vectors(self.triples(ctx, Ring::of(bits), len).await?.into()),
             Kind::OneSided { left, right, bits } => {

@@ -39,6 +39,9 @@ impl Spdz2k {
         if [left, right] != lens {
             return Err(Misuse::Length { what: "a product", left, right }.into());
         }
+        if self.keys.dealt {
+            return self.multiply_dealt(ctx, form, [x, y]).await;
+        }
         // A sum of products is that of products apart.
         let Form::MatMul { m, k, n } = form else {
             return self.multiply_each(ctx, form, [x, y]).await;
@@ -63,7 +66,8 @@ impl Spdz2k {
             (None, Some(owner)) => return self.multiply_known(ctx, form, owner, [y, x]).await,
             (None, None) => self.draw(ctx, Kind::Triple { bits: ring.bits() }, len).await?.into_vectors()?,
         };
-        self.multiply_with(ctx, form, [x, y], triples).await
+        let [a, b, c] = triples;
+        self.multiply_with(ctx, form, [x, y], [a, b, summed(form, &c)]).await
     }
 
     /// The same where one party knows x, and y is shared by all: with a triple that it knows, and a one-sided one with
@@ -95,7 +99,7 @@ impl Spdz2k {
         Ok(product)
     }
 
-    /// Products, or sums of them, with triples that are at hand.
+    /// Products, or sums of them, with triples at hand whose c is as many products, or sums.
     pub(crate) async fn multiply_with(
         &self,
         ctx: &Ctx,
@@ -106,7 +110,7 @@ impl Spdz2k {
         let len = x.shape().1;
         let [d, e] = [x.zip(&a, Vector::sub_assign), y.zip(&b, Vector::sub_assign)];
         let [d, e] = self.open_differences(ctx, [&d, &e]).await?;
-        let mut product = summed(form, &c);
+        let mut product = c;
         for (of, a, b) in [(&mut product.share, &a.share, &b.share), (&mut product.tag, &a.tag, &b.tag)] {
             form.accumulate(of, &d, b);
             form.accumulate(of, a, &e);
@@ -121,13 +125,13 @@ impl Spdz2k {
 
     /// Both differences, in the ring of shares. One round.
     async fn open_differences(&self, ctx: &Ctx, [d, e]: [&Tagged; 2]) -> Result<[Vector; 2]> {
-        let (len, wide) = (d.shape().1, d.share.ring());
+        let (len, of_e, wide) = (d.shape().1, e.shape().1, d.share.ring());
         if let (Some(of_d), Some(of_e)) = (d.known, e.known) {
             let opened = self.open_known(ctx, &[(of_d, d), (of_e, e)]).await?;
             return Ok([0, 1].map(|i| opened[i].convert(wide)));
         }
         let both = self.open_elements(ctx, &Tagged::concat(&[d, e])).await?.convert(wide);
-        Ok([both.slice(0..len), both.slice(len..2 * len)])
+        Ok([both.slice(0..len), both.slice(len..len + of_e)])
     }
 
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &SharedBits, y: &SharedBits) -> Result<SharedBits> {

@@ -31,6 +31,10 @@ impl Spdz2k {
     /// The same, whatever they are for.
     async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
         let (ring, len) = x.shape();
+        if self.keys.watches() {
+            self.note(ctx, x, x.share.clone(), (&[], Vector::shape(x.share.ring(), len)));
+            return Ok(Vector::shape(ring, len));
+        }
         let share = self.keys.rerandomised(ctx, &x.share);
         let low = self.keys.twisted(Twist::Low, share.convert(ring));
         let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
@@ -72,11 +76,17 @@ impl Spdz2k {
 
     /// x to all, or below a mask to one.
     async fn reveal_elements(&self, ctx: &Ctx, x: &Tagged, to: Option<usize>) -> Result<Option<Vector>> {
-        let Some(to) = to else { return self.tell(ctx, x).await.map(Some) };
+        let Some(to) = to else {
+            let opened = self.tell(ctx, x).await?;
+            return self.told_to_third(ctx, opened).await.map(Some);
+        };
         self.check_party(to)?;
         let (ring, len) = x.shape();
         let mask = self.mask(ctx, to, (ring, len)).await?;
         let mut opened = self.tell(ctx, &x.zip(&mask, Vector::sub_assign)).await?;
+        if to == self.keys.parties {
+            opened = self.told_to_third(ctx, opened).await?;
+        }
         // Its owner's share is all of the mask.
         opened.add_assign(&mask.share.convert(ring));
         Ok((to == self.keys.me).then_some(opened))
@@ -147,6 +157,10 @@ impl Spdz2k {
 
     /// All parties tell their own bits. Their MACs stay with them, until they are compared.
     async fn tell_macs(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
+        if self.keys.watches() {
+            self.note_macs(ctx, vec![[[0; 32]; 2]], &[]);
+            return Ok(Bits::shape(x.shape().0, x.shape().1));
+        }
         let told = self.keys.tell_bits(ctx, x).await?;
         self.note_macs(ctx, told.hashes(x), &told.all);
         Ok(told.opened)
@@ -163,10 +177,16 @@ impl Spdz2k {
     /// As [`Spdz2k::reveal_elements`].
     async fn reveal_macs(&self, ctx: &Ctx, x: &MacBits, to: Option<usize>) -> Result<Option<Bits>> {
         let hidden = self.rerandomised_bits(ctx, x).await?;
-        let Some(to) = to else { return self.tell_macs(ctx, &hidden).await.map(Some) };
+        let Some(to) = to else {
+            let opened = self.tell_macs(ctx, &hidden).await?;
+            return self.told_to_third(ctx, opened).await.map(Some);
+        };
         self.check_party(to)?;
         let mask = self.mask_of_bits(ctx, to, x.shape()).await?;
         let mut opened = self.tell_macs(ctx, &hidden.xor(&mask)).await?;
+        if to == self.keys.parties {
+            opened = self.told_to_third(ctx, opened).await?;
+        }
         opened.xor_assign(&mask.own);
         Ok((to == self.keys.me).then_some(opened))
     }

@@ -188,7 +188,7 @@ impl Params {
     }
 
     /// Z_2^(k+s), the ring of shares and tags.
-    pub(crate) fn shares(self, ring: Ring) -> Ring {
+    pub fn shares(self, ring: Ring) -> Ring {
         Ring::of(ring.bits() + self.key_bits)
     }
 

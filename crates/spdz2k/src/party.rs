@@ -10,6 +10,7 @@ use crate::bittriple::Ahead;
 use crate::check::Unchecked;
 #[cfg(feature = "testing")]
 use crate::dealer::Dealer;
+use crate::dealt::Deals;
 use crate::forms::SharedBits;
 use crate::keys::Keys;
 use crate::params::Params;
@@ -22,6 +23,8 @@ pub struct Spdz2k {
     pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
     pub(crate) unchecked: RefCell<Unchecked>,
     pub(crate) ahead: RefCell<Ahead>,
+    /// Who deals correlations to two parties, at each of the three.
+    pub(crate) third: Option<Box<dyn Deals>>,
     /// Who makes correlations in a test that is not about them.
     #[cfg(feature = "testing")]
     pub(crate) dealer: Option<Dealer>,
@@ -55,6 +58,7 @@ impl Spdz2k {
             stock,
             unchecked,
             ahead,
+            third: None,
             #[cfg(feature = "testing")]
             dealer: None,
             #[cfg(feature = "testing")]
@@ -74,7 +78,7 @@ impl Spdz2k {
 
     /// Refuses a party that there is not.
     pub(crate) fn check_party(&self, party: usize) -> Result<()> {
-        let parties = self.keys.parties;
+        let parties = self.keys.parties + usize::from(self.keys.dealt);
         if party < parties { Ok(()) } else { Err(Misuse::NoSuchParty { party, parties }.into()) }
     }
 }

@@ -88,6 +88,26 @@ pub enum Kind {
         /// How many pairs.
         pairs: u32,
     },
+    /// Random elements a, b of `axis` x `inner` each, and their products, summed over the axis. Dealt only.
+    DotTriple {
+        /// k.
+        bits: u32,
+        /// What is summed.
+        axis: usize,
+        /// Sums.
+        inner: usize,
+    },
+    /// Random matrices, m x k and k x n, and their product. Dealt only.
+    MatrixTriple {
+        /// Bits of the ring.
+        bits: u32,
+        /// Rows of the left one.
+        m: usize,
+        /// What is summed.
+        k: usize,
+        /// Columns of the right one.
+        n: usize,
+    },
     /// A mask for truncation.
     TruncMask {
         /// k.
@@ -105,6 +125,8 @@ impl fmt::Display for Kind {
                 write!(f, "one-sided triple of parties {left} and {right} mod 2^{bits}")
             }
             Kind::Owned { owner, bits } => write!(f, "triple of party {owner} mod 2^{bits}"),
+            Kind::DotTriple { bits, axis, inner } => write!(f, "triple of sums of {axis} x {inner} mod 2^{bits}"),
+            Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
             Kind::Random { bits } => write!(f, "random element mod 2^{bits}"),
             Kind::Mask { owner, bits } => write!(f, "mask of party {owner} mod 2^{bits}"),
             Kind::BitTriple => write!(f, "triple of bits"),
@@ -140,7 +162,8 @@ impl Stored for SharedBits {
     }
 }
 
-pub(crate) type Material = quorate_engine::Material<Tagged, SharedBits>;
+/// Correlations of a kind.
+pub type Material = quorate_engine::Material<Tagged, SharedBits>;
 
 impl Stocks for Spdz2k {
     type Kind = Kind;
@@ -157,6 +180,8 @@ impl Stocks for Spdz2k {
             Kind::Triple { bits } | Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => {
                 (over(bits, &[1; 3]), vec![])
             }
+            Kind::DotTriple { bits, axis, inner } => (over(bits, &[axis * inner, axis * inner, inner]), vec![]),
+            Kind::MatrixTriple { bits, m, k, n } => (over(bits, &[m * k, k * n, m * n]), vec![]),
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::BitMask { .. } | Kind::BitZero => (vec![], vec![1]),
             Kind::Link => (over(1, &[1]), vec![1]),
@@ -174,13 +199,13 @@ impl Stocks for Spdz2k {
 
     fn blank(&self, dry: bool, (ring, len): (Ring, usize)) -> Tagged {
         let wide = self.keys.params.shares(ring);
-        let blank = if dry { Vector::shape(wide, len) } else { Vector::zeros(wide, len) };
+        let blank = if dry || self.keys.watches() { Vector::shape(wide, len) } else { Vector::zeros(wide, len) };
         Tagged { ring, share: blank.clone(), tag: blank, known: None }
     }
 
     fn blank_bits(&self, dry: bool, (rows, lanes): (usize, usize)) -> SharedBits {
         match self.has_macs() {
-            true => SharedBits::macs(MacBits::blank(dry, self.keys.parties - 1, (rows, lanes))),
+            true => SharedBits::macs(MacBits::blank(dry || self.keys.watches(), self.keys.parties - 1, (rows, lanes))),
             false => {
                 let elements = self.blank(dry, (Ring::of(1), rows * lanes));
                 SharedBits::elements(TaggedBits { rows, lanes, elements })
@@ -191,6 +216,10 @@ impl Stocks for Spdz2k {
     async fn make(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let Layout { vectors, .. } = self.layout(kind);
         vectors.iter().try_for_each(|&(ring, _)| self.keys.params.check_values(ring))?;
+        if let Some(third) = &self.third {
+            let mut made = self.keys.dealing(async || third.deal(ctx, vec![(kind.clone(), len)]).await).await?;
+            return made.pop().ok_or(NOT_DEALT);
+        }
         #[cfg(feature = "testing")]
         if let Some(dealer) = &self.dealer {
             return Ok(self.deal_kind(ctx, dealer, kind, len));
@@ -202,6 +231,15 @@ impl Stocks for Spdz2k {
     async fn make_all(&self, ctx: &Ctx, demand: Demand<Kind>) -> Result<()> {
         self.stock.clear();
         let kinds: Vec<(Kind, usize)> = demand.totals().iter().map(|(kind, &len)| (kind.clone(), len)).collect();
+        if let Some(third) = &self.third {
+            for (kind, _) in &kinds {
+                let Layout { vectors, .. } = self.layout(kind);
+                vectors.iter().try_for_each(|&(ring, _)| self.keys.params.check_values(ring))?;
+            }
+            let made = self.keys.dealing(async || third.deal(ctx, kinds.clone()).await).await?;
+            self.stock.fill(demand, kinds.into_iter().map(|(kind, _)| kind).zip(made).collect());
+            return Ok(());
+        }
         let make = async || {
             let mut made = Vec::new();
             for (kind, len) in kinds.clone() {
@@ -219,6 +257,8 @@ impl Stocks for Spdz2k {
         Ok(())
     }
 }
+
+const NOT_DEALT: Error = Error::Bug { what: "a dealer that dealt nothing" };
 
 impl Spdz2k {
     /// Whether all correlations come from a dealer, in tests.

@@ -57,7 +57,7 @@ impl Tagged {
     }
 
     /// Shares of values over this ring.
-    pub(crate) fn of(ring: Ring, shared: &Shared) -> Tagged {
+    pub fn of(ring: Ring, shared: &Shared) -> Tagged {
         Tagged { ring, share: shared.share.clone(), tag: shared.tag.clone(), known: None }
     }
 
@@ -73,7 +73,8 @@ impl Tagged {
         Tagged { ring, ..self.map(half) }
     }
 
-    pub(crate) fn concat(parts: &[&Tagged]) -> Tagged {
+    /// One after the other.
+    pub fn concat(parts: &[&Tagged]) -> Tagged {
         let all = |of: fn(&Tagged) -> &Vector| Vector::concat(&parts.iter().map(|&part| of(part)).collect::<Vec<_>>());
         let known = parts[0].known.filter(|_| parts.iter().all(|part| part.known == parts[0].known));
         Tagged { ring: parts[0].ring, share: all(|part| &part.share), tag: all(|part| &part.tag), known }

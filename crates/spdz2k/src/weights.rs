@@ -8,16 +8,16 @@ use zeroize::Zeroizing;
 const CHUNK: usize = 1 << 10;
 
 /// 1, z, z^2, ...: what random bits have to be weighed with to be one random element.
-pub(crate) const BASIS: usize = 64;
+pub const BASIS: usize = 64;
 
 /// Weights, and those of `BASIS` random bits that mask the sum.
-pub(crate) fn with_masks(mut weights: Vec<u64>) -> Vec<u64> {
+pub fn with_masks(mut weights: Vec<u64>) -> Vec<u64> {
     weights.extend((0..BASIS).map(|power| 1 << power));
     weights
 }
 
 /// The sum of weights where a bit is set, of one row; 0 of a shape.
-pub(crate) fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
+pub fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
     let mut sum = 0;
     if bits.is_shape() {
         return sum;
@@ -31,7 +31,7 @@ pub(crate) fn of_bits(weights: &[u64], bits: &Bits) -> u64 {
 }
 
 /// The sum of weighed blocks, both halves alike.
-pub(crate) fn of_blocks(weights: &[u64], blocks: &[u128]) -> u128 {
+pub fn of_blocks(weights: &[u64], blocks: &[u128]) -> u128 {
     let mut sum = [0; 2];
     let mut halves = Zeroizing::new([[0; CHUNK]; 2]);
     for (weights, blocks) in weights.chunks(CHUNK).zip(blocks.chunks(CHUNK)) {
@@ -46,7 +46,7 @@ pub(crate) fn of_blocks(weights: &[u64], blocks: &[u128]) -> u128 {
 }
 
 /// Both halves of a block, weighed.
-pub(crate) fn times(weight: u64, block: u128) -> u128 {
+pub fn times(weight: u64, block: u128) -> u128 {
     let (low, high) = split(block);
     joined([gf64::mul(weight, low), gf64::mul(weight, high)])
 }

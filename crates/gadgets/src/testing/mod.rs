@@ -17,6 +17,9 @@ pub mod wide;
 /// A sharing under test.
 #[allow(async_fn_in_trait)] // futures are single-threaded on purpose
 pub trait Tested: Gadgets + Sized {
+    /// Whether all parties see what is opened; else what they compare is revealed, and checked in the end.
+    const ALL_SEE_OPENINGS: bool = Self::CHECKED;
+
     /// One party's end of it.
     async fn set_up(ctx: &Ctx) -> Result<Self>;
 }
@@ -103,28 +106,28 @@ pub async fn share_bits<S: Sharing>(s: &S, ctx: &Ctx, rows: usize, lanes: usize,
 const NOT_SHOWN: Error = Error::Bug { what: "a result for all was shown to some" };
 
 /// What every party sees of a value: where nothing is checked it is revealed, since not all need see what is opened.
-pub async fn shown<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
-    match S::CHECKED {
+pub async fn shown<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vector> {
+    match S::ALL_SEE_OPENINGS {
         true => Ok((*s.open(ctx, x).await?).clone()),
         false => Ok((*s.reveal(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
     }
 }
 
 /// The same of bits.
-pub async fn shown_bits<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
-    match S::CHECKED {
+pub async fn shown_bits<S: Tested>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Bits> {
+    match S::ALL_SEE_OPENINGS {
         true => Ok((*s.open_bits(ctx, x).await?).clone()),
         false => Ok((*s.reveal_bits(ctx, &Checked::unneeded(), x, None).await?.ok_or(NOT_SHOWN)?).clone()),
     }
 }
 
 /// The elements, for all to see.
-pub async fn open<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
+pub async fn open<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<u64>> {
     Ok(shown(s, ctx, x).await?.to_u64s())
 }
 
 /// The bits, for all to see.
-pub async fn open_bits<S: Sharing>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Vec<bool>> {
+pub async fn open_bits<S: Tested>(s: &S, ctx: &Ctx, x: &S::B) -> Result<Vec<bool>> {
     Ok(shown_bits(s, ctx, x).await?.to_bools())
 }
 

@@ -53,7 +53,7 @@ pub async fn share_wide<S: Sharing>(s: &S, ctx: &Ctx, ring: Ring, values: &[i128
     Ok(sum.unwrap())
 }
 
-async fn open<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<i128>> {
+async fn open<S: Tested>(s: &S, ctx: &Ctx, x: &S::A) -> Result<Vec<i128>> {
     Ok(shown(s, ctx, x).await?.to_i128s())
 }
 

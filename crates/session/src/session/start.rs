@@ -67,7 +67,7 @@ impl Session {
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
         let (parties, network) = (options.parties, options.network);
         let place = Place { parties, network, me: None, seed, check: options.check };
-        Session::start(options.protocol, place, nets, read)
+        Session::start(options.protocol.chosen(&read.choices), place, nets, read)
     }
 
     /// This process is one party of a deployment. Raising `stop` gives up connecting. A network that the file names is
@@ -82,7 +82,7 @@ impl Session {
         let net = connect::deployed(config, stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
         let place = Place { parties, network, me, seed: None, check: false };
-        Session::start(protocol, place, vec![net], options)
+        Session::start(protocol.chosen(&options.choices), place, vec![net], options)
     }
 
     /// With options that were read for the protocol.

@@ -1,0 +1,150 @@
+//! Gadgets and functions: those of the two parties' protocol, which P2 runs on shapes.
+
+use quorate_circuits::Program;
+use quorate_engine::{
+    Axis, Checked, ComparisonMasks, Ctx, Demand, EdaBits, Form, Layout, Linear, LinearBits, Material, Opened, Result,
+    Sharing, Stock, Stocks, TruncMasks, Update, UpdateBits,
+};
+use quorate_gadgets::extremum::{Best, Field};
+use quorate_gadgets::lookup::Lookup;
+use quorate_gadgets::prefix::Pairs;
+use quorate_gadgets::scale::Scale;
+use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels, Sign, Width, floor_div, int_div};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_spdz2k::{Kind, SharedBits, Spdz2k, Tagged};
+
+use super::PikaMalicious;
+
+/// Methods of the two parties' protocol.
+macro_rules! forwarded {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {$(
+        fn $name(&self, $($arg: $type),*) $(-> $out)? {
+            self.online.$name($($arg),*)
+        }
+    )*};
+}
+
+/// The same of those that take messages.
+macro_rules! run_online {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $out:ty;)*) => {$(
+        async fn $name(&self, ctx: &Ctx, $($arg: $type),*) -> Result<$out> {
+            self.online.$name(ctx, $($arg),*).await
+        }
+    )*};
+}
+
+impl Sharing for PikaMalicious {
+    type A = Tagged;
+    type B = SharedBits;
+
+    const CHECKED: bool = true;
+    const MOST_BITS: u32 = Spdz2k::MOST_BITS;
+
+    forwarded! {
+        fn shape(x: &Tagged) -> (Ring, usize);
+        fn bit_shape(x: &SharedBits) -> (usize, usize);
+        fn public(value: &Vector) -> Tagged;
+        fn public_bits(value: &Bits) -> SharedBits;
+        fn add(x: &Tagged, y: &Tagged) -> Tagged;
+        fn sub(x: &Tagged, y: &Tagged) -> Tagged;
+        fn add_public(x: &Tagged, value: &Vector) -> Tagged;
+        fn say_who_knows(x: &mut Tagged, known: Option<usize>);
+        fn who_knows(x: &Tagged) -> Option<usize>;
+        fn linear(x: &Tagged, map: &Linear<'_>) -> Tagged;
+        fn update(x: &mut Tagged, y: &Tagged, update: &Update);
+        fn concat(parts: &[&Tagged]) -> Tagged;
+        fn xor(x: &SharedBits, y: &SharedBits) -> SharedBits;
+        fn xor_public(x: &SharedBits, value: &Bits) -> SharedBits;
+        fn linear_bits(x: &SharedBits, map: &LinearBits<'_>) -> SharedBits;
+        fn update_bits(x: &mut SharedBits, y: &SharedBits, update: &UpdateBits<'_>);
+        fn concat_rows(parts: &[&SharedBits]) -> SharedBits;
+        fn concat_lanes(parts: &[&SharedBits]) -> SharedBits;
+    }
+
+    run_online! {
+        fn input(owner: usize, shape: (Ring, usize), value: Option<&Vector>) -> Tagged;
+        fn input_bits(owner: usize, shape: (usize, usize), value: Option<&Bits>) -> SharedBits;
+        fn bilinear(form: Form, x: &Tagged, y: &Tagged) -> Tagged;
+        fn lsb(x: &Tagged) -> SharedBits;
+        fn bit_to_msb(x: &SharedBits, ring: Ring) -> Tagged;
+        fn and(x: &SharedBits, y: &SharedBits) -> SharedBits;
+        fn open(x: &Tagged) -> Opened<Vector>;
+        fn open_bits(x: &SharedBits) -> Opened<Bits>;
+        fn reveal(checked: &Checked, x: &Tagged, to: Option<usize>) -> Option<Opened<Vector>>;
+        fn reveal_bits(checked: &Checked, x: &SharedBits, to: Option<usize>) -> Option<Opened<Bits>>;
+        fn random_bits(ring: Ring, len: usize) -> Tagged;
+        fn dabits(ring: Ring, len: usize) -> (Tagged, SharedBits);
+        fn edabits(ring: Ring, cut: Option<u32>, len: usize) -> EdaBits<Tagged, SharedBits>;
+        fn comparison_masks(ring: Ring, pairs: usize, len: usize) -> ComparisonMasks<Tagged, SharedBits>;
+        fn trunc_masks(ring: Ring, shift: u32, len: usize) -> TruncMasks<Tagged>;
+        fn wide_edabits(ring: Ring, wide: Ring, len: usize) -> EdaBits<Tagged, SharedBits>;
+        fn shuffle(columns: &[&Tagged], rows: usize) -> Vec<Tagged>;
+    }
+
+    async fn check(&self, ctx: &Ctx) -> Result<Checked> {
+        self.online.check(ctx).await
+    }
+}
+
+impl Garbles for PikaMalicious {
+    type Y = NoLabels;
+}
+
+impl Gadgets for PikaMalicious {
+    run_online! {
+        fn msb(x: &Tagged) -> SharedBits;
+        fn lt(x: &Tagged, y: &Tagged, width: Width) -> SharedBits;
+        fn eqz(x: &Tagged) -> SharedBits;
+        fn bit_decompose(x: &Tagged) -> SharedBits;
+        fn bit_to_ring(x: &SharedBits, ring: Ring) -> Tagged;
+        fn compose(x: &SharedBits, ring: Ring) -> Tagged;
+        fn trunc_exact(x: &Tagged, shift: u32) -> Tagged;
+        fn trunc_prob(x: &Tagged, shift: u32) -> Tagged;
+        fn convert(x: &Tagged, ring: Ring, sign: Sign) -> Tagged;
+        fn carry(pairs: Pairs<SharedBits>) -> SharedBits;
+        fn mask(bit: &SharedBits, x: &Tagged) -> Tagged;
+        fn mux(bit: &SharedBits, x: &Tagged, y: &Tagged) -> Tagged;
+        fn assert_one_hot(x: &Tagged, axis: Axis) -> ();
+        fn int_quotient(x: &Tagged, y: &Tagged, known: int_div::Known) -> Tagged;
+        fn int_remainder(x: &Tagged, y: &Tagged, quotient: &Tagged, known: int_div::Known) -> Tagged;
+        fn floor_div(x: &Tagged, divisors: &[i128], range: floor_div::Range) -> Tagged;
+        fn scale(x: &Tagged, by: &Scale<'_>) -> Tagged;
+        fn best(field: Field<Tagged>, best: Best, width: Width) -> Field<Tagged>;
+        fn circuit(program: &Program, inputs: &SharedBits) -> SharedBits;
+    }
+}
+
+impl Functions for PikaMalicious {
+    run_online! {
+        fn sigmoid(x: &Tagged, frac: u32) -> Tagged;
+        fn tanh(x: &Tagged, frac: u32) -> Tagged;
+        fn gelu(x: &Tagged, frac: u32) -> Tagged;
+        fn exp(x: &Tagged, frac: u32) -> Tagged;
+        fn log(x: &Tagged, frac: u32) -> Tagged;
+        fn sqrt(x: &Tagged, frac: u32, argument_bits: u32) -> Tagged;
+        fn rsqrt(x: &Tagged, frac: u32) -> Tagged;
+        fn reciprocal(x: &Tagged, frac: u32) -> Tagged;
+        fn divide(x: &Tagged, y: &Tagged, frac: u32, quotient_bits: u32) -> Tagged;
+        fn softmax(x: &Tagged, frac: u32, rows: usize, width: Width) -> Tagged;
+        fn lookup(x: &Tagged, table: &Lookup<'_>) -> Tagged;
+        fn lookup_bit(x: &Tagged, table: &Lookup<'_>) -> SharedBits;
+    }
+}
+
+impl Stocks for PikaMalicious {
+    type Kind = Kind;
+    type Vectors = Tagged;
+    type Matrices = SharedBits;
+
+    forwarded! {
+        fn stock() -> &Stock<Kind, Tagged, SharedBits>;
+        fn layout(kind: &Kind) -> Layout;
+        fn blank(dry: bool, shape: (Ring, usize)) -> Tagged;
+        fn blank_bits(dry: bool, shape: (usize, usize)) -> SharedBits;
+    }
+
+    run_online! {
+        fn make(kind: &Kind, len: usize) -> Material<Tagged, SharedBits>;
+        fn make_all(demand: Demand<Kind>) -> ();
+    }
+}

@@ -1,0 +1,469 @@
+//! The check of all that was dealt in a batch, and batches.
+//!
+//! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: L = k + s bits
+//! of an element; [x] summands x_0 + x_1; t in Z_2^s and GF(2^64), chi bits and elements of GF(2^64): coins of P0 and
+//! P1; L' the largest L of the batch; r_q and the bits of a mask: used once, thrown away.
+//!
+//! | step | who | what |
+//! |---|---|---|
+//! | 1 | P2 | deals all of the batch, with s masks r_q mod 2^L' and 64 bits with MACs of either party |
+//! | 2 | P0, P1 | toss coins once they have all of it; tell P2, which compares the two |
+//! | 3 | P2 | products: rho = t a - ahat; rows q: y_q = sum chi_ql 2^(L'-L) x_l + r_q |
+//! | | | bits of either party: Y_p = sum chi_l x_p,l + mask |
+//! | 4 | P0, P1 | zeros of products: rho - t a + ahat; t c - chat - rho b |
+//! | | | of rows: y_q less its sum; sum chi_ql 2^(L'-L) m_l + m(r_q) - alpha y_q |
+//! | | | of bits: Y_p less its sum; sum chi_l (M_l + K_l) - Delta Y_p |
+//! | 5 | P0, P1 | compare a hash of what P2 sent in step 3, of all zeros of P0, and of P1's with the other sign |
+//!
+//! P2 knows every value and sends all that is opened; with an honest P2 what either of P0 and P1 sends is what the
+//! other one can compute. Rounds: 1 + 2 + 1 + 1 + 1.
+
+use quorate_crypto::{Prg, Seed, ct_eq};
+use quorate_engine::{Ctx, Demand, Error, Linear, Result};
+use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_spdz2k::weights::{self, BASIS};
+use quorate_spdz2k::{Kind, MacBits, Material, SharedBits, Tagged};
+use zeroize::Zeroize;
+
+use super::Third;
+use super::deal::{Batch, FIELD};
+use super::kinds::{BitProduct, Claims, DealtBits, Element, Made, Product, bit_masks, combined};
+use super::summands::{Fields, Summands};
+use crate::setup::DEALER;
+
+const DEALT: &str = "what the dealer dealt";
+const COINS: &str = "the coins that both parties told the dealer";
+const DOMAIN: &str = "quorate 2026 pika dealt v1";
+const COIN_BYTES: usize = 32;
+const HASH_BYTES: usize = 32;
+/// What a party holds at a time beside the stock, about.
+const BATCH_BYTES: usize = 32 << 20;
+
+/// What P0 and P1 compare.
+struct Transcript<'b> {
+    #[cfg_attr(not(feature = "testing"), allow(dead_code))]
+    third: &'b Third,
+    ctx: &'b Ctx,
+    me: usize,
+    hasher: blake3::Hasher,
+}
+
+impl Transcript<'_> {
+    fn is_dealer(&self) -> bool {
+        self.me == DEALER
+    }
+
+    /// What P2 opens: it adds up its summands and tells both.
+    async fn open(&mut self, summands: &Summands<Vector>) -> Result<Vector> {
+        let shape = summands.0[0].shape_of();
+        if self.is_dealer() {
+            let opened = summands.total();
+            return self.tell([&opened, &opened]).await.map(|()| opened);
+        }
+        self.hear(shape).await
+    }
+
+    async fn tell(&self, to: [&Vector; 2]) -> Result<()> {
+        self.ctx.send(0, to[0]).await?;
+        self.ctx.send(1, to[1]).await
+    }
+
+    async fn hear(&mut self, shape: (Ring, usize)) -> Result<Vector> {
+        let opened: Vector = self.ctx.receive(DEALER, shape).await?;
+        self.absorb(&opened);
+        Ok(opened)
+    }
+
+    fn absorb<M: Module>(&mut self, x: &M) {
+        if self.ctx.is_dry() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        x.pack(&mut bytes);
+        self.hasher.update(&bytes);
+        bytes.zeroize();
+    }
+
+    /// A summand of zeros: of P1 the negative.
+    fn zero(&mut self, mut summand: Vector) {
+        if self.me == 1 {
+            summand.neg_assign();
+        }
+        self.absorb(&summand);
+        summand.wipe();
+    }
+
+    /// Xor summands of zeros.
+    fn zero_words(&mut self, words: &[u64]) {
+        if !self.ctx.is_dry() {
+            words.iter().for_each(|word| {
+                self.hasher.update(&word.to_le_bytes());
+            });
+        }
+    }
+
+    /// Step 5.
+    async fn compare(self) -> Result<()> {
+        if self.is_dealer() {
+            return Ok(());
+        }
+        let (hash, peer) = (*self.hasher.finalize().as_bytes(), 1 - self.me);
+        let other = self.ctx.exchange_bytes(&[(peer, &hash)], &[(peer, HASH_BYTES)]).await?;
+        match self.ctx.is_dry() || ct_eq(&other[0], &hash) {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: DEALT }),
+        }
+    }
+}
+
+/// Coins of P0 and P1 that P2 has, too; none in a dry run.
+struct Coins(Option<Prg>);
+
+impl Coins {
+    /// Step 2.
+    async fn toss(third: &Third, ctx: &Ctx) -> Result<Coins> {
+        let session = third.pairs.session();
+        let tossed = ctx.among(&[0, 1], async |ctx: Ctx| ctx.toss(session).await).await?;
+        let seed = match tossed {
+            Some(seed) => {
+                ctx.send_bytes(DEALER, COIN_BYTES, |bytes| bytes.copy_from_slice(&seed)).await?;
+                seed
+            }
+            None => {
+                let told = ctx.exchange_bytes(&[], &[(0, COIN_BYTES), (1, COIN_BYTES)]).await?;
+                if told[0] != told[1] {
+                    return Err(Error::Cheating { check: COINS });
+                }
+                told[0][..].try_into().map_err(|_| Error::Bug { what: "coins of a wrong length" })?
+            }
+        };
+        let seed = Seed::from_bytes(seed);
+        Ok(Coins((!ctx.is_dry()).then(|| seed.prg("quorate/pika/dealt/coins", b""))))
+    }
+
+    /// Rows of bits.
+    fn bits(&mut self, (rows, lanes): (usize, usize)) -> Bits {
+        let Some(prg) = &mut self.0 else { return Bits::shape(rows, lanes) };
+        let mut drawn = Bits::zeros(rows, lanes);
+        prg.fill(drawn.bytes_mut());
+        Module::reduce(&mut drawn);
+        drawn
+    }
+
+    fn words(&mut self, len: usize) -> Vec<u64> {
+        self.0.as_mut().map_or(vec![], |prg| (0..len).map(|_| prg.next_u64()).collect())
+    }
+
+    /// A number of so many bits; 0 in a dry run.
+    fn number(&mut self, bits: u32) -> u64 {
+        self.0.as_mut().map_or(0, |prg| prg.next_u64() >> (u64::BITS - bits))
+    }
+}
+
+impl Third {
+    /// Batch by batch: dealt and checked before the next one.
+    pub(super) async fn deal_all(&self, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
+        let mut parts: Vec<Vec<Material>> = kinds.iter().map(|_| vec![]).collect();
+        for batch in batches(kinds) {
+            let made = self.deal_batch(ctx, kinds, &batch).await?;
+            for ((kind, _), made) in batch.iter().zip(made) {
+                parts[*kind].push(made);
+            }
+        }
+        Ok(parts.into_iter().map(joined).collect())
+    }
+
+    /// All steps.
+    async fn deal_batch(&self, ctx: &Ctx, kinds: &[(Kind, usize)], pieces: &[(usize, usize)]) -> Result<Vec<Material>> {
+        let mut batch = Batch::new(self, ctx);
+        let (mut made, mut claims) = (Vec::new(), Claims::default());
+        for &(kind, len) in pieces {
+            made.push(batch.make(&mut claims, &kinds[kind].0, len).await?);
+        }
+        let masks = self.masks(&mut batch, &made).await?;
+        self.check(ctx, &made, claims, masks).await?;
+        Ok(made.into_iter().map(|made| made.into_material(self.pairs.deals())).collect())
+    }
+
+    /// Masks of the check.
+    async fn masks(&self, batch: &mut Batch<'_>, made: &[Made]) -> Result<Masks> {
+        let elements = || made.iter().flat_map(|made| &made.elements);
+        let mut rows = None;
+        if let Some(ring) = elements().map(|element| element.share.ring()).max() {
+            let share = batch.uniform::<Vector>((ring, self.params.key_bits() as usize));
+            let tag = batch.tag(&share).await?;
+            rows = Some(Element { ring, share, tag, for_dealer: false });
+        }
+        let mut bits = None;
+        if made.iter().any(|made| !made.bits.is_empty()) {
+            let own = batch.uniform::<Bits>((1, BASIS));
+            bits = Some(DealtBits { parts: batch.macs(&own).await?, for_dealer: false });
+        }
+        Ok(Masks { rows, bits })
+    }
+
+    /// Steps 2 to 5.
+    async fn check(&self, ctx: &Ctx, made: &[Made], claims: Claims, masks: Masks) -> Result<()> {
+        let mut coins = Coins::toss(self, ctx).await?;
+        let hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        let mut transcript = Transcript { third: self, ctx, me: self.pairs.me, hasher };
+        let t = coins.number(self.params.key_bits());
+        for product in &claims.products {
+            check_product(&mut transcript, product, t).await?;
+        }
+        let t = coins.number(u64::BITS);
+        for product in &claims.bit_products {
+            check_bit_product(&mut transcript, product, t).await?;
+        }
+        if let Some(masks) = &masks.rows {
+            let elements = made.iter().flat_map(|made| &made.elements);
+            self.check_tags(&mut transcript, &mut coins, elements, masks).await?;
+        }
+        if let Some(masks) = &masks.bits {
+            let bits: Vec<&DealtBits> = made.iter().flat_map(|made| &made.bits).collect();
+            self.check_macs(&mut transcript, &mut coins, &bits, masks).await?;
+        }
+        transcript.compare().await
+    }
+
+    /// Tags are alpha times their elements, modulo 2^L, all of it.
+    async fn check_tags(
+        &self,
+        transcript: &mut Transcript<'_>,
+        coins: &mut Coins,
+        elements: impl Iterator<Item = &Element>,
+        masks: &Element,
+    ) -> Result<()> {
+        let (largest, rows) = (masks.ring, masks.share.0[0].len());
+        let [mut shares, mut tags] = [masks.share.clone(), masks.tag.clone()];
+        for element in elements {
+            let chosen = coins.bits((rows, element.share.0[0].len()));
+            let up = largest.bits() - element.share.ring().bits();
+            let sum = |x: &Vector| Linear::Raise(largest, up).apply(&x.sums_of_chosen(&chosen));
+            for (into, of) in [(&mut shares, &element.share), (&mut tags, &element.tag)] {
+                into.0.iter_mut().zip(&of.0).for_each(|(into, of)| into.add_assign(&sum(of)));
+            }
+        }
+        let opened = transcript.open(&shares).await?;
+        if transcript.is_dealer() {
+            return Ok(());
+        }
+        let mut rest = shares.0[0].clone();
+        if transcript.me == 0 {
+            rest.sub_assign(&opened);
+        }
+        transcript.zero(rest);
+        let mut rest = opened;
+        rest.scale((*self.keys[0].alpha).into());
+        rest.rsub_assign(&tags.0[0]);
+        transcript.zero(rest);
+        Ok(())
+    }
+
+    /// MACs are keys, and Delta where a bit is set.
+    async fn check_macs(
+        &self,
+        transcript: &mut Transcript<'_>,
+        coins: &mut Coins,
+        bits: &[&DealtBits],
+        masks: &DealtBits,
+    ) -> Result<()> {
+        let weights: Vec<Vec<u64>> = bits.iter().map(|bits| coins.words(bits.parts[0].len())).collect();
+        let basis = weights::with_masks(vec![]);
+        let dry = transcript.ctx.is_dry();
+        // Of own bits, of MACs and of keys, by part.
+        let parts = masks.parts.len();
+        let mut sums: Vec<(u64, u128, u128)> = (0..parts).map(|i| sums_of(&basis, &masks.parts[i])).collect();
+        for (bits, weights) in bits.iter().zip(&weights) {
+            for (sum, part) in sums.iter_mut().zip(&bits.parts) {
+                let (own, macs, keys) = sums_of(weights, part);
+                *sum = (sum.0 ^ own, sum.1 ^ macs, sum.2 ^ keys);
+            }
+        }
+        let of_both = |word: u64| match dry {
+            true => Vector::shape(FIELD, 1),
+            false => Vector::from_u64s(FIELD, &[word]),
+        };
+        let me = transcript.me;
+        for of in 0..2 {
+            // What P2 opens is all of one party's; the other one's summand is nothing.
+            let own = if me == DEALER { sums[of].0 } else { sums[0].0 };
+            let opened = transcript.open(&Summands(vec![of_both(own)])).await?;
+            if me == DEALER || dry {
+                continue;
+            }
+            let opened = opened.to_u64s()[0];
+            let rest = if me == of { own ^ opened } else { 0 };
+            let block = match me == of {
+                true => sums[0].1,
+                false => sums[0].2 ^ weights::times(opened, *self.keys[0].delta),
+            };
+            transcript.zero_words(&[rest, block as u64, (block >> 64) as u64]);
+        }
+        sums.iter_mut().for_each(|sum| {
+            sum.0.zeroize();
+            sum.1.zeroize();
+            sum.2.zeroize();
+        });
+        Ok(())
+    }
+}
+
+/// Masks of the rows, and of the sums of bits.
+struct Masks {
+    rows: Option<Element>,
+    bits: Option<DealtBits>,
+}
+
+/// Weighed sums of own bits, of MACs and of keys; zeros in a dry run.
+fn sums_of(weights: &[u64], bits: &MacBits) -> (u64, u128, u128) {
+    let (rows, lanes) = bits.shape();
+    let own = (0..rows).filter(|_| !weights.is_empty()).fold(0, |sum, row| {
+        sum ^ weights::of_bits(&weights[row * lanes..(row + 1) * lanes], &bits.own.slice_rows(row..row + 1))
+    });
+    let peer = &bits.peers[0];
+    let of_blocks = |blocks: &[u128]| if blocks.is_empty() { 0 } else { weights::of_blocks(weights, blocks) };
+    (own, of_blocks(peer.macs.as_slice()), of_blocks(peer.keys.as_slice()))
+}
+
+/// c = form(a, b): t c - chat - form(rho, b) is zero, for rho = t a - ahat.
+async fn check_product(transcript: &mut Transcript<'_>, product: &Product, t: u64) -> Result<()> {
+    let less = |x: &Summands<Vector>, hat: &Summands<Vector>| {
+        let pairs = x.0.iter().zip(&hat.0);
+        let each = pairs.map(|(x, hat)| {
+            let mut rest = x.clone();
+            rest.scale(t.into());
+            rest.sub_assign(hat);
+            rest
+        });
+        Summands(each.collect())
+    };
+    let rho = less(&product.a, &product.a_hat);
+    #[cfg(feature = "testing")]
+    if let Some(forged) = super::forgery::of(transcript.third, product, &rho, t) {
+        return transcript.tell(forged.each_ref()).await;
+    }
+    let opened = transcript.open(&rho).await?;
+    if transcript.is_dealer() {
+        return Ok(());
+    }
+    let mut rest = rho.0[0].clone();
+    if transcript.me == 0 {
+        rest.sub_assign(&opened);
+    }
+    transcript.zero(rest);
+    let mut rest = less(&product.c, &product.c_hat).0[0].clone();
+    rest.sub_assign(&combined(product.form, &opened, &product.b.0[0]));
+    transcript.zero(rest);
+    Ok(())
+}
+
+/// The same of bits, with t, ahat and chat in GF(2^64).
+async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct, t: u64) -> Result<()> {
+    let len = product.a.0[0].lanes();
+    let plus = |bits: &Bits, hat: &[u64]| -> Vec<u64> {
+        bit_masks(bits).zip(hat).map(|(chosen, hat)| t & chosen ^ hat).collect()
+    };
+    let all = |of: &Summands<Bits>, hats: &Fields| -> Vec<Vec<u64>> {
+        of.0.iter().zip(&hats.0).map(|(bits, hat)| plus(bits, hat)).collect()
+    };
+    let own = all(&product.a, &product.a_hat);
+    // As bits, so that the sum of summands is their xor.
+    let dry = transcript.ctx.is_dry();
+    let xor = |words: &[Vec<u64>]| match words {
+        [first, second] => first.iter().zip(second).map(|(x, y)| x ^ y).collect(),
+        words => words[0].clone(),
+    };
+    let rho = if dry { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &xor(&own)) };
+    let opened = transcript.open(&Summands(vec![rho])).await?;
+    if transcript.is_dealer() || dry {
+        return Ok(());
+    }
+    let opened = opened.to_u64s();
+    let first = transcript.me == 0;
+    let rest: Vec<u64> = own[0].iter().zip(&opened).map(|(own, rho)| if first { own ^ rho } else { *own }).collect();
+    transcript.zero_words(&rest);
+    let of_c = all(&product.c, &product.c_hat);
+    let of_b = bit_masks(&product.b.0[0]).zip(&opened).map(|(chosen, rho)| rho & chosen);
+    let rest: Vec<u64> = of_c[0].iter().zip(of_b).map(|(c, b)| c ^ b).collect();
+    transcript.zero_words(&rest);
+    Ok(())
+}
+
+/// One after the other.
+fn joined(parts: Vec<Material>) -> Material {
+    let Some(first) = parts.first() else { return Material { vectors: vec![], bits: vec![] } };
+    let vectors = (0..first.vectors.len())
+        .map(|i| Tagged::concat(&parts.iter().map(|part| &part.vectors[i]).collect::<Vec<_>>()));
+    let bits = (0..first.bits.len())
+        .map(|i| SharedBits::concat_lanes(&parts.iter().map(|part| &part.bits[i]).collect::<Vec<_>>()));
+    Material { vectors: vectors.collect(), bits: bits.collect() }
+}
+
+/// About what P2 holds of a correlation while it is dealt.
+fn bytes_of(kind: &Kind) -> usize {
+    const ELEMENT: usize = 16;
+    const PRODUCT: usize = 10 * ELEMENT;
+    const BIT: usize = 100;
+    let k = |bits: u32| bits as usize;
+    match *kind {
+        Kind::Triple { .. } => 2 * PRODUCT,
+        Kind::DotTriple { axis, inner, .. } => axis * inner * 2 * PRODUCT,
+        Kind::MatrixTriple { m, k, n, .. } => (m * k + k * n + m * n) * PRODUCT,
+        Kind::BitTriple => 4 * BIT,
+        Kind::EdaBit { bits, .. } | Kind::ComparisonMask { bits, .. } => k(bits) * (PRODUCT + 2 * BIT),
+        Kind::TruncMask { bits, .. } => k(bits) * PRODUCT,
+        _ => PRODUCT + BIT,
+    }
+}
+
+/// Which kind, and how many of it, in each batch. Every kind is in one at least, so that its parts have their shapes.
+fn batches(kinds: &[(Kind, usize)]) -> Vec<Vec<(usize, usize)>> {
+    let (mut all, mut batch, mut left) = (vec![], vec![], BATCH_BYTES);
+    for (i, (kind, len)) in kinds.iter().enumerate() {
+        let (each, mut rest) = (bytes_of(kind), *len);
+        loop {
+            let some = rest.min((left / each).max(usize::from(batch.is_empty())));
+            if some > 0 || rest == 0 {
+                batch.push((i, some));
+                left = left.saturating_sub(some * each);
+                rest -= some;
+            }
+            if rest == 0 {
+                break;
+            }
+            all.push(std::mem::take(&mut batch));
+            left = BATCH_BYTES;
+        }
+    }
+    if !batch.is_empty() {
+        all.push(batch);
+    }
+    all
+}
+
+/// What is held beside the stock while all of this is dealt: a batch, of one correlation at least, and the stock once
+/// more while its parts are joined.
+pub(super) fn making_bytes(demand: &Demand<Kind>) -> u64 {
+    let largest = demand.totals().keys().map(bytes_of).max().unwrap_or_default();
+    2 * BATCH_BYTES.max(largest) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_hold_everything_once_and_not_much_at_a_time() {
+        let kinds = [(Kind::Triple { bits: 64 }, 0), (Kind::Triple { bits: 8 }, 250_000), (Kind::BitTriple, 7)];
+        let all = batches(&kinds);
+        for (i, (_, len)) in kinds.iter().enumerate() {
+            assert_eq!(all.iter().flatten().filter(|(kind, _)| *kind == i).map(|(_, len)| len).sum::<usize>(), *len);
+            assert!(all.iter().flatten().any(|(kind, _)| *kind == i));
+        }
+        let bytes = |batch: &[(usize, usize)]| batch.iter().map(|(i, len)| len * bytes_of(&kinds[*i].0)).sum::<usize>();
+        assert!(all.len() > 2 && all.iter().all(|batch| bytes(batch) <= BATCH_BYTES));
+        let huge = [(Kind::MatrixTriple { bits: 64, m: 1000, k: 1000, n: 1000 }, 2)];
+        assert_eq!(batches(&huge), vec![vec![(0, 1)], vec![(0, 1)]]);
+    }
+}

@@ -1,0 +1,75 @@
+//! What dealing takes, in bits that P2 sends. Tests hold this, dry runs and the wire equal.
+//!
+//! Of what is put together of proven bits only the numbers have tags. L = k + s bits; a product to be checked takes
+//! what the dealer opens of its left factor, to both, and chat; a bit with MACs a key of 128 bits at either party.
+
+use quorate_ring::Ring;
+use quorate_spdz2k::{Kind, Params};
+
+/// Bits that P2 sends P0 and P1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dealt(pub [u64; 2]);
+
+const KEY: u64 = 128;
+const FIELD: u64 = 64;
+
+impl Dealt {
+    fn and(self, other: Dealt) -> Dealt {
+        Dealt([self.0[0] + other.0[0], self.0[1] + other.0[1]])
+    }
+
+    fn times(self, count: u64) -> Dealt {
+        Dealt(self.0.map(|bits| bits * count))
+    }
+}
+
+fn to_second(bits: u64) -> Dealt {
+    Dealt([0, bits])
+}
+
+fn to_both(bits: u64) -> Dealt {
+    Dealt([bits; 2])
+}
+
+/// For one correlation, beside what a batch takes for its check.
+pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
+    let wide = |bits: u32| u64::from(params.shares(Ring::of(bits)).bits());
+    // a, b and c of so many elements: tags, c, chat, and rho.
+    let products = |bits: u32, [a, b, c]: [usize; 3]| {
+        let (l, [a, b, c]) = (wide(bits), [a, b, c].map(|count| count as u64));
+        to_second(l * (a + b + 3 * c)).and(to_both(l * a))
+    };
+    let with_mac = to_both(KEY);
+    let bit_product = to_second(1 + FIELD).and(to_both(FIELD));
+    let proven = |l: u64| to_second(2 * l).and(to_both(l));
+    let number =
+        |width: u32, ring: u32, tags: u64| proven(wide(ring)).times(width.into()).and(to_second(tags * wide(ring)));
+    match *kind {
+        Kind::Triple { bits } => products(bits, [1; 3]),
+        Kind::DotTriple { bits, axis, inner } => products(bits, [axis * inner, axis * inner, inner]),
+        Kind::MatrixTriple { bits, m, k, n } => products(bits, [m * k, k * n, m * n]),
+        Kind::Random { bits } | Kind::Mask { bits, .. } => to_second(wide(bits)),
+        Kind::BitTriple => bit_product.and(with_mac.times(3)),
+        Kind::BitMask { .. } => with_mac,
+        Kind::Link => to_second(wide(1)).and(with_mac),
+        Kind::DaBit { bits } => number(1, bits, 1).and(with_mac),
+        Kind::RandomBit { bits } => number(1, bits, 1),
+        Kind::EdaBit { bits, ring, cut } => {
+            number(bits, ring, if cut > 0 { 2 } else { 1 }).and(with_mac.times(bits.into()))
+        }
+        Kind::ComparisonMask { bits, pairs } => {
+            let of_pair = bit_product.and(with_mac).times(pairs.into());
+            number(bits, bits, 1).and(with_mac.times(bits.into())).and(of_pair)
+        }
+        Kind::TruncMask { bits, cut } => number(bits, bits, 2).and(to_second(wide(cut + 1))),
+        // Nothing that two parties to whom a third one deals have a use for.
+        Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => Dealt::default(),
+    }
+}
+
+/// For the check of a batch, with elements of so many bits at most, where it has any, and with bits or without.
+pub fn of_check(params: Params, largest: Option<u32>, has_bits: bool) -> Dealt {
+    let rows = largest.map_or(0, |l| u64::from(l) * u64::from(params.key_bits()));
+    let bits = if has_bits { to_both(64 * KEY + 2 * FIELD) } else { Dealt::default() };
+    to_second(rows).and(to_both(rows)).and(bits)
+}

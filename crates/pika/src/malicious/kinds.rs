@@ -1,0 +1,312 @@
+//! What correlations of each kind consist of, and what has to be checked of it.
+//!
+//! | kind | uniform | follows | products to check |
+//! |---|---|---|---|
+//! | triple, triple of sums, matrix triple | a, b | c | c = a b |
+//! | random element, mask | x | | |
+//! | triple of bits | a, b | c | c = a b |
+//! | mask for bits, bit that is an element mod 2 | x | | |
+//! | random bit, daBit | | b as an element | b = b b |
+//! | edaBit, masks | | all bits as elements | each b = b b; neighbours' products |
+//!
+//! Whatever is an element has a tag, or is put together of what needs none. The xor summands of a bit that is an
+//! element are the lowest bits of its summands: nothing ties the two that could come apart.
+
+use quorate_engine::{Error, Form, Linear, Result};
+use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_spdz2k::{Kind, MacBits, Material, Params, SharedBits, Tagged};
+
+use super::deal::Batch;
+use super::summands::{Fields, Summands};
+
+/// Elements with tags.
+pub(crate) struct Element {
+    /// k.
+    pub ring: Ring,
+    pub share: Summands<Vector>,
+    pub tag: Summands<Vector>,
+    /// Whether P2 goes on with the value.
+    pub for_dealer: bool,
+}
+
+/// c = form(a, b), and the same with a uniform ahat for it; without tags.
+pub(crate) struct Product {
+    pub form: Form,
+    pub a: Summands<Vector>,
+    pub b: Summands<Vector>,
+    pub c: Summands<Vector>,
+    pub a_hat: Summands<Vector>,
+    pub c_hat: Summands<Vector>,
+}
+
+/// The same of bits, in one row; ahat and chat in GF(2^64).
+pub(crate) struct BitProduct {
+    pub a: Summands<Bits>,
+    pub b: Summands<Bits>,
+    pub c: Summands<Bits>,
+    pub a_hat: Fields,
+    pub c_hat: Fields,
+}
+
+/// Bits with MACs: of this party, or at P2 of both.
+pub(crate) struct DealtBits {
+    pub parts: Vec<MacBits>,
+    /// Whether P2 goes on with the value.
+    pub for_dealer: bool,
+}
+
+/// All that was dealt of one kind in a batch.
+pub(crate) struct Made {
+    pub elements: Vec<Element>,
+    pub bits: Vec<DealtBits>,
+}
+
+/// What was dealt in a batch to check it.
+#[derive(Default)]
+pub(crate) struct Claims {
+    pub products: Vec<Product>,
+    pub bit_products: Vec<BitProduct>,
+}
+
+const MANY_PARTIES: Error = Error::Bug { what: "a correlation that two parties have no use for" };
+
+impl Made {
+    fn of(elements: Vec<Element>) -> Made {
+        Made { elements, bits: vec![] }
+    }
+
+    /// What a party keeps: P2 shapes, but for its own masks.
+    pub fn into_material(self, deals: bool) -> Material {
+        let element = |x: &Element| {
+            let shape = || Vector::shape(x.share.ring(), x.share.0[0].len());
+            let shared = |share: Vector, tag: Vector| quorate_spdz2k::Shared { share, tag };
+            let shared = match (deals, x.for_dealer) {
+                (false, _) => shared(x.share.0[0].clone(), x.tag.0[0].clone()),
+                (true, false) => shared(shape(), shape()),
+                (true, true) => shared(x.share.total(), shape()),
+            };
+            Tagged::of(x.ring, &shared)
+        };
+        let bits = |x: &DealtBits| {
+            let shape = x.parts[0].shape();
+            if !deals {
+                return SharedBits::macs(x.parts[0].clone());
+            }
+            let mut kept = MacBits::blank(true, 1, shape);
+            if x.for_dealer {
+                let mut value = (*x.parts[0].own).clone();
+                value.xor_assign(&x.parts[1].own);
+                kept.own = quorate_ring::Wiped(value);
+            }
+            SharedBits::macs(kept)
+        };
+        Material { vectors: self.elements.iter().map(element).collect(), bits: self.bits.iter().map(bits).collect() }
+    }
+}
+
+fn product_of(form: Form, a: &Vector, b: &Vector, len: usize) -> Vector {
+    let mut sum = if a.is_shape() { Vector::shape(a.ring(), len) } else { Vector::zeros(a.ring(), len) };
+    form.accumulate(&mut sum, a, b);
+    sum
+}
+
+/// c of a form of so many, and where each one begins; matrices lie one after the other.
+pub(crate) fn combined(form: Form, a: &Vector, b: &Vector) -> Vector {
+    let Form::MatMul { m, k, n } = form else { return product_of(form, a, b, form.len_out(a.len())) };
+    let one =
+        |i: usize| product_of(form, &a.slice(i * m * k..(i + 1) * m * k), &b.slice(i * k * n..(i + 1) * k * n), m * n);
+    match a.len() / (m * k) {
+        1 => one(0),
+        count => Vector::concat(&(0..count).map(one).collect::<Vec<_>>().iter().collect::<Vec<_>>()),
+    }
+}
+
+impl Batch<'_> {
+    async fn element(&mut self, ring: Ring, share: Summands<Vector>) -> Result<Element> {
+        let tag = self.tag(&share).await?;
+        Ok(Element { ring, share, tag, for_dealer: false })
+    }
+
+    async fn bits(&mut self, own: &Summands<Bits>) -> Result<DealtBits> {
+        Ok(DealtBits { parts: self.macs(own).await?, for_dealer: false })
+    }
+
+    /// Has the claim checked that c = form(a, b).
+    async fn claim(&mut self, claims: &mut Claims, form: Form, [a, b, c]: [&Summands<Vector>; 3]) -> Result<()> {
+        let a_hat = self.uniform::<Vector>(a.0[0].shape_of());
+        let c_hat = self.follow(c.0[0].shape_of(), || combined(form, &a_hat.total(), &b.total())).await?;
+        let [a, b, c] = [a, b, c].map(Clone::clone);
+        claims.products.push(Product { form, a, b, c, a_hat, c_hat });
+        Ok(())
+    }
+
+    /// The same of bits in one row.
+    async fn claim_bits(&mut self, claims: &mut Claims, [a, b, c]: [Summands<Bits>; 3]) -> Result<()> {
+        let len = a.0[0].lanes();
+        let a_hat = self.uniform_fields(len);
+        let c_hat = self.follow_fields(len, || {
+            let sum = a_hat.0[0].iter().zip(&a_hat.0[1]).map(|(x, y)| x ^ y);
+            sum.zip(bit_masks(&b.total())).map(|(x, chosen)| x & chosen).collect()
+        });
+        let c_hat = c_hat.await?;
+        claims.bit_products.push(BitProduct { a, b, c, a_hat, c_hat });
+        Ok(())
+    }
+
+    /// Uniform bits as elements over Z_2^L, proven over the ring that L stands for.
+    async fn proven_bits(&mut self, claims: &mut Claims, (ring, len): (Ring, usize)) -> Result<Summands<Vector>> {
+        let value = self.bits_of_dealer((1, len));
+        let bits = self.follow((ring, len), || value.to_vector(ring)).await?;
+        self.claim(claims, Form::Product, [&bits; 3]).await?;
+        Ok(bits)
+    }
+
+    async fn triple(&mut self, claims: &mut Claims, form: Form, ring: Ring, [a, b]: [usize; 2]) -> Result<Made> {
+        let wide = self.third.params.shares(ring);
+        let (a, b) = (self.uniform::<Vector>((wide, a)), self.uniform::<Vector>((wide, b)));
+        let len = combined(form, &shape_of(&a), &shape_of(&b)).len();
+        let c = self.follow((wide, len), || combined(form, &a.total(), &b.total())).await?;
+        self.claim(claims, form, [&a, &b, &c]).await?;
+        let mut elements = Vec::new();
+        for share in [a, b, c] {
+            elements.push(self.element(ring, share).await?);
+        }
+        Ok(Made::of(elements))
+    }
+
+    async fn bit_triple(&mut self, claims: &mut Claims, len: usize) -> Result<Made> {
+        let (a, b) = (self.uniform::<Bits>((1, len)), self.uniform::<Bits>((1, len)));
+        let c = self.and(&a, &b).await?;
+        let mut bits = Vec::new();
+        for own in [&a, &b, &c] {
+            bits.push(self.bits(own).await?);
+        }
+        self.claim_bits(claims, [a, b, c]).await?;
+        Ok(Made { elements: vec![], bits })
+    }
+
+    async fn and(&mut self, a: &Summands<Bits>, b: &Summands<Bits>) -> Result<Summands<Bits>> {
+        self.follow(a.0[0].shape_of(), || {
+            let mut both = a.total();
+            both.and_assign(&b.total());
+            both
+        })
+        .await
+    }
+
+    /// A number of `width` bits in a ring, with these bits as elements, row after row; shifted, too, if it is cut.
+    async fn number(
+        &mut self,
+        claims: &mut Claims,
+        (width, ring): (u32, Ring),
+        cut: Option<std::ops::Range<u32>>,
+        len: usize,
+    ) -> Result<(Vec<Element>, Summands<Vector>)> {
+        let wide = self.third.params.shares(ring);
+        let bits = self.proven_bits(claims, (wide, width as usize * len)).await?;
+        let mut elements = Vec::new();
+        for rows in std::iter::once(0..width).chain(cut) {
+            let share = weighed(&bits, &rows, len);
+            elements.push(self.element(ring, share).await?);
+        }
+        Ok((elements, bits))
+    }
+
+    async fn comparison_masks(&mut self, claims: &mut Claims, k: u32, pairs: usize, len: usize) -> Result<Made> {
+        let (elements, bits) = self.number(claims, (k, Ring::of(k)), None, len).await?;
+        let own = bits.low_bits((k as usize, len));
+        let of_pairs = |upper: u32| {
+            let rows: Vec<u32> = (0..pairs as u32).map(|i| 2 * i + upper).collect();
+            own.map(|own| quorate_engine::LinearBits::SideBySide.apply(&own.gather_rows(&rows)))
+        };
+        let [a, b] = [of_pairs(0), of_pairs(1)];
+        let c = self.and(&a, &b).await?;
+        let in_rows = c.map(|c| {
+            let row = |i: usize| c.slice_lanes(i * len..(i + 1) * len);
+            Bits::concat_rows(&(0..pairs).map(row).collect::<Vec<_>>().iter().collect::<Vec<_>>())
+        });
+        let bits = vec![self.bits(&own).await?, self.bits(&in_rows).await?];
+        self.claim_bits(claims, [a, b, c]).await?;
+        Ok(Made { elements, bits })
+    }
+
+    /// So many correlations of a kind.
+    pub async fn make(&mut self, claims: &mut Claims, kind: &Kind, len: usize) -> Result<Made> {
+        let wide = |params: Params, bits: u32| params.shares(Ring::of(bits));
+        let params = self.third.params;
+        match *kind {
+            Kind::Triple { bits } => self.triple(claims, Form::Product, Ring::of(bits), [len, len]).await,
+            Kind::DotTriple { bits, axis, inner } => {
+                let form = Form::Dot { outer: len, axis, inner };
+                self.triple(claims, form, Ring::of(bits), [len * axis * inner; 2]).await
+            }
+            Kind::MatrixTriple { bits, m, k, n } => {
+                self.triple(claims, Form::MatMul { m, k, n }, Ring::of(bits), [len * m * k, len * k * n]).await
+            }
+            Kind::Random { bits } => {
+                let share = self.uniform::<Vector>((wide(params, bits), len));
+                Ok(Made::of(vec![self.element(Ring::of(bits), share).await?]))
+            }
+            Kind::Mask { owner, bits } => {
+                let share = self.owned::<Vector>(owner, (wide(params, bits), len));
+                let element = self.element(Ring::of(bits), share).await?;
+                Ok(Made::of(vec![Element { for_dealer: owner == crate::setup::DEALER, ..element }]))
+            }
+            Kind::BitTriple => self.bit_triple(claims, len).await,
+            Kind::BitMask { owner } => {
+                let own = self.owned::<Bits>(owner, (1, len));
+                let bits = self.bits(&own).await?;
+                let bits = DealtBits { for_dealer: owner == crate::setup::DEALER, ..bits };
+                Ok(Made { elements: vec![], bits: vec![bits] })
+            }
+            Kind::Link => {
+                let share = self.uniform::<Vector>((wide(params, 1), len));
+                let own = share.low_bits((1, len));
+                let element = self.element(Ring::of(1), share).await?;
+                Ok(Made { elements: vec![element], bits: vec![self.bits(&own).await?] })
+            }
+            Kind::DaBit { bits } => {
+                let share = self.proven_bits(claims, (wide(params, bits), len)).await?;
+                let own = share.low_bits((1, len));
+                let element = self.element(Ring::of(bits), share).await?;
+                Ok(Made { elements: vec![element], bits: vec![self.bits(&own).await?] })
+            }
+            Kind::RandomBit { bits } => {
+                let share = self.proven_bits(claims, (wide(params, bits), len)).await?;
+                Ok(Made::of(vec![self.element(Ring::of(bits), share).await?]))
+            }
+            Kind::EdaBit { bits, ring, cut } => {
+                let cut = (cut > 0).then_some(cut..bits);
+                let (elements, rows) = self.number(claims, (bits, Ring::of(ring)), cut, len).await?;
+                let own = rows.low_bits((bits as usize, len));
+                Ok(Made { elements, bits: vec![self.bits(&own).await?] })
+            }
+            Kind::ComparisonMask { bits, pairs } => self.comparison_masks(claims, bits, pairs as usize, len).await,
+            Kind::TruncMask { bits, cut } => {
+                let (mut elements, rows) =
+                    self.number(claims, (bits, Ring::of(bits)), Some(cut..bits - 1), len).await?;
+                let top = weighed(&rows, &(bits - 1..bits), len);
+                let top = top.map(|top| Linear::Reduce(wide(params, cut + 1)).apply(top));
+                elements.push(self.element(Ring::of(cut + 1), top).await?);
+                Ok(Made::of(elements))
+            }
+            Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => Err(MANY_PARTIES),
+        }
+    }
+}
+
+fn shape_of(x: &Summands<Vector>) -> Vector {
+    Vector::shape(x.ring(), x.0[0].len())
+}
+
+/// The number that these rows of bits make.
+fn weighed(bits: &Summands<Vector>, rows: &std::ops::Range<u32>, len: usize) -> Summands<Vector> {
+    let all = rows.start as usize * len..rows.end as usize * len;
+    bits.map(|bits| Linear::Weigh { rows: rows.len(), signed: false }.apply(&bits.slice(all.clone())))
+}
+
+/// All ones where a bit of one row is set; nothing of a shape.
+pub(crate) fn bit_masks(bits: &Bits) -> impl Iterator<Item = u64> + '_ {
+    let words = if bits.is_shape() { &[] } else { bits.words_of(0) };
+    (0..bits.lanes()).filter_map(move |i| words.get(i / 64).map(|word| 0u64.wrapping_sub(word >> (i % 64) & 1)))
+}

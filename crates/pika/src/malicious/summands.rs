@@ -1,0 +1,50 @@
+//! What a party has of a dealt value: its own summand; at P2, who knows both, the two of them. So what P0 and P1 do to
+//! their summands P2 does to each, and its sum of what comes of it is what the two would open.
+
+use quorate_ring::{Bits, Module, Ring, Vector};
+use zeroize::Zeroize;
+
+/// Summands of a vector, or xor summands of bits. Wiped when dropped.
+#[derive(Clone)]
+pub(crate) struct Summands<M: Module>(pub Vec<M>);
+
+impl<M: Module> Drop for Summands<M> {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(Module::wipe);
+    }
+}
+
+impl<M: Module> Summands<M> {
+    /// What a linear map makes of them.
+    pub fn map<N: Module>(&self, map: impl Fn(&M) -> N) -> Summands<N> {
+        Summands(self.0.iter().map(map).collect())
+    }
+
+    /// Added up: the value at P2.
+    pub fn total(&self) -> M {
+        let mut sum = self.0[0].clone();
+        self.0[1..].iter().for_each(|other| sum.add_assign(other));
+        sum
+    }
+}
+
+impl Summands<Vector> {
+    /// Their lowest bits, xor summands of the value's: elements lie row after row.
+    pub fn low_bits(&self, shape: (usize, usize)) -> Summands<Bits> {
+        self.map(|share| quorate_spdz2k::from_elements(share, shape))
+    }
+
+    pub fn ring(&self) -> Ring {
+        self.0[0].ring()
+    }
+}
+
+/// Elements of GF(2^64) for bits, as xor summands; none in a dry run.
+#[derive(Clone)]
+pub(crate) struct Fields(pub Vec<Vec<u64>>);
+
+impl Drop for Fields {
+    fn drop(&mut self) {
+        self.0.iter_mut().for_each(|words| words.zeroize());
+    }
+}

@@ -1,0 +1,302 @@
+//! A dealer that deals something else than it should, and goes on with that as if it were right: what it opens in the
+//! check is what the parties' summands come to. Every one of the things that it sends is off in turn, also the masks of
+//! the check; P0 and P1 both end before they go online, or what they have is right.
+
+use quorate_engine::testing::{Change, What, parties};
+use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
+use quorate_pika::PikaMalicious;
+use quorate_pika::malicious::{Forgery, Lie};
+use quorate_ring::{Bits, Ring, Vector};
+use quorate_spdz2k::{InsecureBits, Kind, Material, Params, Spdz2k};
+
+use super::outcomes::{Cheat, is_found, with_cheat};
+use crate::common::N;
+
+const K: u32 = 5;
+const LEN: usize = 3;
+
+/// All that is dealt, in rings of K bits.
+fn kinds() -> Vec<Kind> {
+    vec![
+        Kind::Triple { bits: K },
+        Kind::DotTriple { bits: K, axis: 2, inner: 1 },
+        Kind::MatrixTriple { bits: K, m: 2, k: 1, n: 2 },
+        Kind::Random { bits: K },
+        Kind::Mask { owner: 0, bits: K },
+        Kind::Mask { owner: 2, bits: K },
+        Kind::BitTriple,
+        Kind::BitMask { owner: 1 },
+        Kind::BitMask { owner: 2 },
+        Kind::Link,
+        Kind::DaBit { bits: K },
+        Kind::RandomBit { bits: K },
+        Kind::EdaBit { bits: K, ring: K, cut: 0 },
+        Kind::EdaBit { bits: K, ring: K + 2, cut: 2 },
+        Kind::ComparisonMask { bits: K, pairs: 2 },
+        Kind::TruncMask { bits: K, cut: 2 },
+    ]
+}
+
+/// What a party has in the end.
+struct End {
+    dealt: Result<Material>,
+    lied: usize,
+    alpha: u64,
+    delta: u128,
+    /// Whether its keys are over.
+    over: bool,
+}
+
+fn deal(kind: &Kind, key_bits: u32, lie: Option<Lie>) -> Vec<End> {
+    deal_and_forge(kind, key_bits, lie, None)
+}
+
+fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<Forgery>) -> Vec<End> {
+    parties(N, |mut party| {
+        let me = party.me();
+        let mut run = party.begin_alone().unwrap();
+        let params = Params::new(key_bits, false).unwrap();
+        let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, params, None).await;
+        let s = run.phase(Phase::Offline, set_up).unwrap();
+        if let Some(lie) = lie.filter(|_| me == 2) {
+            s.insecure_lie(lie);
+        }
+        if let Some(forgery) = forgery {
+            s.insecure_forge(forgery);
+        }
+        let dealt = run.phase(Phase::Offline, async |ctx| s.make(ctx, kind, LEN).await);
+        run.finish();
+        let again = async |ctx: &Ctx| s.make(ctx, kind, 1).await.map(drop);
+        let over = dry::run(me, N, Phase::Offline, again).err() == Some(Error::Poisoned);
+        let online = s.insecure_online();
+        End { dealt, lied: s.insecure_lied(), alpha: online.insecure_alpha(), delta: online.insecure_delta(), over }
+    })
+}
+
+/// What both parties' shares come to, modulo 2^k; every tag is exact.
+fn value(ends: &[End], i: usize, ring: Ring) -> Vector {
+    let shared = |end: &End| Spdz2k::insecure_shared(&end.dealt.as_ref().unwrap().vectors[i]);
+    let (first, second) = (shared(&ends[0]), shared(&ends[1]));
+    let (mut value, mut tag) = (first.share.clone(), first.tag.clone());
+    value.add_assign(&second.share);
+    tag.add_assign(&second.tag);
+    let mut expected = value.clone();
+    expected.scale(u128::from(ends[0].alpha) + u128::from(ends[1].alpha));
+    assert_eq!(tag.to_limbs(), expected.to_limbs(), "tags");
+    value.convert(ring)
+}
+
+/// The bits of both parties; every MAC is right.
+fn bits(ends: &[End], i: usize) -> Vec<bool> {
+    let part = |end: &End| match Spdz2k::insecure_bits(&end.dealt.as_ref().unwrap().bits[i]) {
+        InsecureBits::Macs { own, macs, keys } => (own.to_bools(), macs[0].clone(), keys[0].clone()),
+        InsecureBits::Elements(_) => panic!("bits have MACs"),
+    };
+    let both = [part(&ends[0]), part(&ends[1])];
+    for of in 0..2 {
+        let delta = ends[1 - of].delta;
+        for (i, bit) in both[of].0.iter().enumerate() {
+            assert_eq!(both[of].1[i], both[1 - of].2[i] ^ if *bit { delta } else { 0 }, "MACs");
+        }
+    }
+    both[0].0.iter().zip(&both[1].0).map(|(x, y)| x ^ y).collect()
+}
+
+/// What was dealt is what its kind says.
+fn assert_right(kind: &Kind, ends: &[End]) {
+    let ring = Ring::of(K);
+    let of = |i: usize| value(ends, i, ring);
+    let number = |rows: &[bool], lane: usize| {
+        let lanes = LEN;
+        (0..rows.len() / lanes).map(|row| u64::from(rows[row * lanes + lane]) << row).sum::<u64>()
+    };
+    match *kind {
+        Kind::Triple { .. } => {
+            let mut product = of(0);
+            product.mul_assign(&of(1));
+            assert_eq!(product.to_u64s().iter().map(|x| x % 32).collect::<Vec<_>>(), of(2).to_u64s());
+        }
+        Kind::DotTriple { .. } => {
+            let mut product = of(0);
+            product.mul_assign(&of(1));
+            assert_eq!(product.sum_axis(LEN, 2, 1).convert(ring).to_u64s(), of(2).to_u64s());
+        }
+        Kind::MatrixTriple { .. } => {
+            let (a, b, c) = (of(0).to_u64s(), of(1).to_u64s(), of(2).to_u64s());
+            for (i, c) in c.iter().enumerate() {
+                let (matrix, row, column) = (i / 4, i % 4 / 2, i % 2);
+                assert_eq!(a[2 * matrix + row] * b[2 * matrix + column] % 32, *c);
+            }
+        }
+        Kind::Random { .. } | Kind::Mask { .. } => drop(of(0)),
+        Kind::BitTriple => {
+            let [a, b, c] = [0, 1, 2].map(|i| bits(ends, i));
+            assert!((0..LEN).all(|i| c[i] == (a[i] && b[i])));
+        }
+        Kind::BitMask { .. } => drop(bits(ends, 0)),
+        Kind::Link => {
+            let low: Vec<bool> = value(ends, 0, Ring::of(1)).to_u64s().iter().map(|x| *x == 1).collect();
+            assert_eq!(low, bits(ends, 0));
+        }
+        Kind::DaBit { .. } => {
+            assert_eq!(of(0).to_u64s(), bits(ends, 0).into_iter().map(u64::from).collect::<Vec<_>>());
+        }
+        Kind::RandomBit { .. } => assert!(of(0).to_u64s().iter().all(|x| *x < 2)),
+        Kind::EdaBit { ring, cut, .. } => {
+            let (ring, rows) = (Ring::of(ring), bits(ends, 0));
+            let numbers: Vec<u64> = (0..LEN).map(|lane| number(&rows, lane)).collect();
+            assert_eq!(value(ends, 0, ring).to_u64s(), numbers);
+            if cut > 0 {
+                let shifted: Vec<u64> = numbers.iter().map(|x| x >> cut).collect();
+                assert_eq!(value(ends, 1, ring).to_u64s(), shifted);
+            }
+        }
+        Kind::ComparisonMask { .. } => {
+            let (rows, products) = (bits(ends, 0), bits(ends, 1));
+            assert_eq!(of(0).to_u64s(), (0..LEN).map(|lane| number(&rows, lane)).collect::<Vec<_>>());
+            for (i, product) in products.iter().enumerate() {
+                let (pair, lane) = (i / LEN, i % LEN);
+                assert_eq!(*product, rows[2 * pair * LEN + lane] && rows[(2 * pair + 1) * LEN + lane]);
+            }
+        }
+        Kind::TruncMask { cut, .. } => {
+            let numbers = of(0).to_u64s();
+            assert_eq!(of(1).to_u64s(), numbers.iter().map(|x| (x % 16) >> cut).collect::<Vec<_>>());
+            let top = value(ends, 2, Ring::of(cut + 1)).to_u64s();
+            assert_eq!(top, numbers.iter().map(|x| x >> (K - 1)).collect::<Vec<_>>());
+        }
+        Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => unreachable!(),
+    }
+}
+
+/// Whether P0 and P1 noticed; nothing if no lie was told. Both do or none, and what they have otherwise is right.
+fn outcome(kind: &Kind, key_bits: u32, lie: Lie) -> Option<bool> {
+    let ends = deal(kind, key_bits, Some(lie));
+    if ends[2].lied == 0 {
+        assert_right(kind, &ends);
+        return None;
+    }
+    let noticed = ends[..2].iter().filter(|end| is_found(&end.dealt)).count();
+    match noticed {
+        2 => assert!(ends[..2].iter().all(|end| end.over), "{kind}, {lie:?}: keys go on"),
+        0 => assert_right(kind, &ends),
+        _ => panic!("{kind}, {lie:?}: one party goes on"),
+    }
+    Some(noticed == 2)
+}
+
+#[test]
+fn an_honest_dealer_deals_what_kinds_say() {
+    for key_bits in [64, 48] {
+        for kind in kinds() {
+            assert_right(&kind, &deal(&kind, key_bits, None));
+        }
+    }
+}
+
+/// The top bit of all moduli, the lowest bit, and bits around k, of everything that is sent.
+#[test]
+fn no_lie_of_a_dealer_is_dealt_unnoticed() {
+    let (mut all, mut noticed) = (0, 0);
+    for (i, kind) in kinds().iter().enumerate() {
+        let key_bits = [64, 48][i % 2];
+        let mut places = 0;
+        for sent in 0.. {
+            let lengths = [K + key_bits, key_bits + 1, 64, 128].map(|bits| bits - 1);
+            let mut told = 0;
+            for bit in [0, 1, K - 1, K].into_iter().chain(lengths) {
+                let element = (bit as usize + sent) % LEN;
+                let Some(found) = outcome(kind, key_bits, Lie { sent, element, bit }) else { continue };
+                // What is off above bit k of an element, consistently, makes no wrong value; 0 and 1 are both bits.
+                assert!(found || bit >= K || bit == 0, "{kind}: bit {bit} of number {sent}");
+                (told, all, noticed) = (told + 1, all + 1, noticed + usize::from(found));
+            }
+            if told == 0 {
+                break;
+            }
+            places += 1;
+        }
+        assert!(places >= 2, "{kind}: {places} things that are sent");
+    }
+    println!("{all} lies, {noticed} noticed");
+    assert!(all > 500 && 100 * noticed > 93 * all, "{noticed} of {all}");
+}
+
+/// c = a b + e for every single bit e, below 2^k and above.
+#[test]
+fn no_bit_of_a_product_can_be_off() {
+    for bit in 0..K + 48 {
+        // The first thing that is sent of triples is c.
+        let found = outcome(&Kind::Triple { bits: K }, 48, Lie { sent: 0, element: 1, bit });
+        assert!(found == Some(true) || bit >= K, "{bit}");
+    }
+}
+
+/// An error 2^(L-1) in a tag survives no check, where a sum with coefficients in Z_2^s would let it pass half of the
+/// time: also in masks of the check, whose tags come last but for keys of bits.
+#[test]
+fn no_tag_can_be_off_in_its_top_bit() {
+    for round in 0..40 {
+        for sent in [0, 1] {
+            let lie = Lie { sent, element: round % LEN, bit: K + 47 };
+            assert_eq!(outcome(&Kind::Random { bits: K }, 48, lie), Some(true));
+        }
+    }
+    let none = Lie { sent: 2, element: 0, bit: 0 };
+    assert_eq!(outcome(&Kind::Random { bits: K }, 48, none), None, "there are a tag and tags of masks");
+}
+
+/// A dealer of something else deals it to nobody who has an input: nothing of it is used in the run that follows.
+#[test]
+fn bits_that_are_not_sent_by_a_dealer_are_shapes() {
+    let ends = deal(&Kind::DaBit { bits: K }, 48, None);
+    let of_dealer = ends[2].dealt.as_ref().unwrap();
+    let shared = Spdz2k::insecure_shared(&of_dealer.vectors[0]);
+    assert!(shared.share.is_shape() && shared.tag.is_shape());
+    match Spdz2k::insecure_bits(&of_dealer.bits[0]) {
+        InsecureBits::Macs { own, .. } => assert!(Bits::is_shape(&own)),
+        InsecureBits::Elements(_) => panic!("bits have MACs"),
+    }
+}
+
+/// What a dealer opens it opens to both: rho with another top bit at P1 alone would pass a check without the hash of
+/// all that was said whenever P1's summand of b is even.
+#[test]
+fn a_dealer_opens_the_same_to_both() {
+    let kind = Kind::Triple { bits: K };
+    let deal = |message: usize, bit: usize| {
+        let cheat = Cheat { party: 2, message, what: What::Changed(Change::Bit(bit)) };
+        with_cheat(N, Some(cheat), |mut party, liar| {
+            let mut run = party.begin_alone().unwrap();
+            let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, Params::new(48, false)?, None).await;
+            let s = run.phase(Phase::Offline, set_up).unwrap();
+            liar.begin();
+            let dealt = run.phase(Phase::Offline, async |ctx| s.make(ctx, &kind, LEN).await.map(drop));
+            run.finish();
+            dealt
+        })
+    };
+    // c, chat, three tags and those of masks; then rho and the sums of rows, to each of both.
+    for (message, bit) in (6..10).flat_map(|message| [0, 52].map(|bit| (message, bit))) {
+        for _ in 0..8 {
+            let (ends, liars) = deal(message, bit);
+            assert!(liars[2].has_lied() && liars[2].sent().len() <= 10);
+            assert!(ends[..2].iter().all(is_found), "message {message}, bit {bit}");
+        }
+    }
+}
+
+/// c = a b + 1, and rho such that the last zero holds wherever b, or P1's summand of it, is odd.
+#[test]
+fn no_opening_makes_a_wrong_product_pass() {
+    let kind = Kind::Triple { bits: K };
+    for forgery in [Forgery::ToBoth, Forgery::ToSecond] {
+        // Without a lie there is nothing to forge.
+        assert_right(&kind, &deal_and_forge(&kind, 48, None, Some(forgery)));
+        for round in 0..12 {
+            let lie = Lie { sent: 0, element: round % LEN, bit: 0 };
+            let ends = deal_and_forge(&kind, 48, Some(lie), Some(forgery));
+            assert!(ends[..2].iter().all(|end| is_found(&end.dealt)), "{forgery:?}");
+        }
+    }
+}

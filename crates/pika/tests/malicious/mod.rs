@@ -1,0 +1,9 @@
+//! The malicious form.
+
+mod costs;
+mod dealer;
+mod gadgets;
+mod links;
+#[path = "../../../spdz2k/tests/adversarial/outcomes.rs"]
+#[allow(dead_code)]
+mod outcomes;

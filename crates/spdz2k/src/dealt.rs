@@ -1,0 +1,211 @@
+//! Two parties to whom a third one deals: what is different online.
+//!
+//! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: P0 and P1
+//! compute and open as two parties do elsewhere; P2 deals, runs the same program on shapes, and may own inputs and
+//! receive results. It sees nothing of what is opened.
+//!
+//! | what P2 takes part in | rounds | what |
+//! |---|---|---|
+//! | its input x | 2 | it has dealt a mask r; it tells both x - r, and they compare hashes before they use it |
+//! | a result for all | 1 more | P0 and P1 tell it what they opened; it compares |
+//! | a result for it alone | 1 more | the same of x - r, with a mask r that it has dealt |
+//! | a check | 1 more | P0 and P1 each tell it that theirs held: what it was told before counts only then |
+//!
+//! One of P0 and P1 is honest where P2 is: what it told P2 before its check held is right, and what the other one told
+//! is the same, or P2 ends the run.
+
+use quorate_crypto::{Seed, SessionId};
+use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Openings, Result, Stocks};
+use quorate_gadgets::here::Local;
+use quorate_ring::Module;
+use zeroize::Zeroizing;
+
+use crate::keys::Keys;
+use crate::params::Params;
+use crate::party::Spdz2k;
+use crate::stock::{Kind, Material};
+use crate::tagged::Tagged;
+
+/// How many parties compute.
+pub(crate) const COMPUTING: usize = 2;
+const HASH_BYTES: usize = 32;
+const DOMAIN: &str = "quorate 2026 spdz2k dealer's input v1";
+const TOLD_BOTH: &str = "what the dealer told both parties";
+const TOLD_BY_BOTH: &str = "what both parties told the dealer";
+/// What P0 and P1 tell P2 once their check held.
+const HOLDS: u8 = 1;
+
+/// Who makes correlations for two parties, at each of the three.
+pub trait Deals {
+    /// Deals so many of each kind, checked.
+    fn deal<'a>(&'a self, ctx: &'a Ctx, kinds: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>>;
+}
+
+/// A party's place, and what it computes under.
+pub struct Seat {
+    /// 0 or 1; 2 for who deals.
+    pub me: usize,
+    /// Widths.
+    pub params: Params,
+    /// The session's name.
+    pub session: SessionId,
+    /// What its key grows from; who deals knows those of both others.
+    pub keys: Seed,
+    /// What its own randomness grows from.
+    pub private: Seed,
+}
+
+/// A party's keys: alpha^j and Delta^j.
+pub(crate) struct OwnKeys {
+    pub alpha: Zeroizing<u64>,
+    pub delta: Zeroizing<u128>,
+}
+
+impl Seat {
+    /// The keys that grow from a seed, as the one who deals has them.
+    pub fn keys_of(params: Params, session: &SessionId, keys: &Seed) -> Result<(Zeroizing<u64>, Zeroizing<u128>)> {
+        let OwnKeys { alpha, delta } = own_keys(params, session, keys)?;
+        Ok((alpha, delta))
+    }
+}
+
+fn own_keys(params: Params, session: &SessionId, seed: &Seed) -> Result<OwnKeys> {
+    let keys = Keys::alone((COMPUTING, 0), params, seed, *session)?;
+    let mut bytes = Zeroizing::new([0; 16]);
+    seed.prg("quorate/spdz2k/dealt delta", session.as_bytes()).fill(&mut *bytes);
+    Ok(OwnKeys { alpha: Zeroizing::new(keys.alpha.value()), delta: Zeroizing::new(u128::from_le_bytes(*bytes)) })
+}
+
+impl Spdz2k {
+    /// One of two parties to whom a third one deals, or that one.
+    ///
+    /// # Errors
+    /// [`Misuse`] for a party that there is not, and for bits that have no MACs.
+    pub fn dealt(seat: &Seat, third: Box<dyn Deals>) -> Result<Spdz2k> {
+        if seat.me > COMPUTING {
+            return Err(Misuse::NoSuchParty { party: seat.me, parties: COMPUTING + 1 }.into());
+        }
+        if !seat.params.bits_have_macs() {
+            return Err(Misuse::Other { what: "bits have MACs where they are dealt" }.into());
+        }
+        let mut keys = Keys::alone((COMPUTING, seat.me), seat.params, &seat.keys, seat.session)?;
+        keys.delta = own_keys(seat.params, &seat.session, &seat.keys)?.delta;
+        keys.private = seat.private.derive("quorate/spdz2k/private", seat.session.as_bytes());
+        keys.dealt = true;
+        Ok(Spdz2k { third: Some(third), ..Self::with(keys) })
+    }
+
+    /// What an owner told who is to know; the other computing party, or both where the owner deals. Who does not hear
+    /// it gets a shape.
+    pub(crate) async fn told_by_one_of_three<M: Module>(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: M::Shape,
+        own: impl FnOnce() -> M,
+    ) -> Result<M> {
+        if self.keys.me == owner {
+            let own = own();
+            for peer in self.keys.peers() {
+                ctx.send(peer, &own).await?;
+            }
+            return Ok(if self.keys.watches() { M::phantom(shape) } else { own });
+        }
+        if self.keys.watches() {
+            return Ok(M::phantom(shape));
+        }
+        let told: M = ctx.receive(owner, shape).await?;
+        if owner == COMPUTING {
+            self.compare_told(ctx, &told).await?;
+        }
+        Ok(told)
+    }
+
+    /// Both parties were told the same, or the run ends before it is used.
+    async fn compare_told<M: Module>(&self, ctx: &Ctx, told: &M) -> Result<()> {
+        let mut hash = [0; HASH_BYTES];
+        if !ctx.is_dry() {
+            let mut bytes = Vec::new();
+            told.pack(&mut bytes);
+            hash = *blake3::Hasher::new_derive_key(DOMAIN).update(&bytes).finalize().as_bytes();
+        }
+        let peer = 1 - self.keys.me;
+        let other = ctx.exchange_bytes(&[(peer, &hash)], &[(peer, HASH_BYTES)]).await?;
+        match ctx.is_dry() || other[0][..] == hash {
+            true => Ok(()),
+            false => Err(Error::Cheating { check: TOLD_BOTH }),
+        }
+    }
+
+    /// What P0 and P1 have opened, also at P2, which hears it from both. Elsewhere nobody deals, and nothing happens.
+    pub(crate) async fn told_to_third<M: Module>(&self, ctx: &Ctx, opened: M) -> Result<M> {
+        if !self.keys.dealt {
+            return Ok(opened);
+        }
+        let shape = opened.shape_of();
+        if !self.keys.watches() {
+            ctx.send(COMPUTING, &opened).await?;
+            return Ok(opened);
+        }
+        let mut told = ctx.exchange::<M>(&[], &[(0, shape), (1, shape)]).await?;
+        let mut bytes = [vec![], vec![]];
+        told.iter().zip(&mut bytes).for_each(|(told, bytes)| told.pack(bytes));
+        match (ctx.is_dry() || bytes[0] == bytes[1], told.pop()) {
+            (true, Some(told)) => Ok(told),
+            _ => Err(Error::Cheating { check: TOLD_BY_BOTH }),
+        }
+    }
+
+    /// A check of P0's and P1's, after which they tell P2 that it held.
+    pub(crate) async fn checked_for_third(
+        &self,
+        ctx: &Ctx,
+        before: Openings,
+        check: impl AsyncFnOnce(Ctx) -> Result<Checked>,
+    ) -> Result<Checked> {
+        let checked = ctx.among(&[0, 1], check).await?;
+        let Some(checked) = checked else {
+            let told = ctx.exchange_bytes(&[], &[(0, 1), (1, 1)]).await?;
+            let holds = ctx.is_dry() || told.iter().all(|told| told[..] == [HOLDS]);
+            return Checked::if_it_holds(TOLD_BY_BOTH, before, holds);
+        };
+        ctx.send_bytes(COMPUTING, 1, |byte| byte.fill(HOLDS)).await?;
+        Ok(checked)
+    }
+
+    /// Products, or sums of them, with triples that are dealt for the whole form.
+    pub(crate) async fn multiply_dealt(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
+        let ((ring, len), bits) = (x.shape(), x.ring.bits());
+        let (kind, count) = match form {
+            _ if form.len_out(len) == 0 || len == 0 => return Ok(self.blank(ctx.is_dry(), (ring, form.len_out(len)))),
+            Form::Product => (Kind::Triple { bits }, len),
+            Form::Dot { axis: 1, .. } => (Kind::Triple { bits }, len),
+            Form::Dot { outer, axis, inner } => (Kind::DotTriple { bits, axis, inner }, outer),
+            Form::MatMul { m, k, n } => (Kind::MatrixTriple { bits, m, k, n }, 1),
+        };
+        let triple = self.draw(ctx, kind, count).await?.into_vectors()?;
+        self.multiply_with(ctx, form, [x, y], triple).await
+    }
+}
+
+impl Keys {
+    /// Whether this party deals, and computes on shapes.
+    pub(crate) fn watches(&self) -> bool {
+        self.dealt && self.me == COMPUTING
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dealer_has_the_keys_that_parties_have() {
+        let (params, session) = (Params::default(), SessionId::from_bytes([3; 32]));
+        let seeds = [1, 2].map(|i| Seed::from_bytes([i; 32]));
+        let keys = seeds.each_ref().map(|seed| Seat::keys_of(params, &session, seed).unwrap());
+        assert!(*keys[0].0 != *keys[1].0 && *keys[0].1 != *keys[1].1);
+        let own = Keys::alone((COMPUTING, 1), params, &seeds[1], session).unwrap();
+        assert_eq!(own.key(), u128::from(*keys[1].0));
+    }
+}
