@@ -17,9 +17,10 @@ class Place(NamedTuple):
 
     protocol: str
     parties: int
+    options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.protocol}-{self.parties}"
+        return "-".join([self.protocol, str(self.parties), *(name for name, _ in self.options)])
 
 
 def places(most: int = 7) -> list[Place]:
@@ -40,10 +41,13 @@ def usual(protocol: str) -> Place:
 USUAL = [usual(name) for name in FAMILIES]
 """Every protocol, with its usual number of parties."""
 
+FORMS = [Place("pika", 3, (("malicious", True),))]
+"""Forms of families that are protocols of their own."""
+
 
 def among(place: Place, **options: Any) -> qr.Session:
     """A local session there; see `stated`."""
-    return stated(place.protocol, parties=place.parties, **options)
+    return stated(place.protocol, parties=place.parties, **dict(place.options), **options)
 
 
 def stated(protocol: str = "rss", **options: Any) -> qr.Session:

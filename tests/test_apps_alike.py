@@ -16,7 +16,7 @@ from quorate._families import FAMILIES
 
 MIXES = ("auto", "A", "B", "Y", "A+B", "A+Y", "B+Y", "A+B+Y")
 SESSIONS: dict[str, dict[str, Any]] = {
-    **{str(place): place._asdict() for place in places()},
+    **{str(place): {"protocol": place.protocol, "parties": place.parties} for place in places()},
     **{f"{protocol} bounded": {"protocol": protocol, "max_memory": "1GB"} for protocol in FAMILIES},
     **{
         f"{protocol} {mix}": {"protocol": protocol, "sharings": mix}

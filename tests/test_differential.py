@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import quorate as qr
-from protocols import USUAL, Place, among, places
+from protocols import FORMS, USUAL, Place, among, places
 from quorate._families import FAMILIES
 
 SHAPES: list[tuple[int, ...]] = [(), (1,), (3,), (2, 3), (2, 1), (1, 3), (0, 3), (4, 2, 3)]
@@ -486,7 +486,7 @@ def test_integers(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, 0, bounded)
 
 
-@pytest.mark.parametrize("place", [place for place in places() if place not in USUAL], ids=str)
+@pytest.mark.parametrize("place", [*(place for place in places() if place not in USUAL), *FORMS], ids=str)
 @settings(SETTINGS, max_examples=15)
 @given(data=st.data(), k=st.sampled_from([2, 3, 8, 31, 32, 33, 63, 64]), bounded=st.booleans())
 def test_integers_among_more_parties(place: Place, data: Any, k: int, bounded: bool) -> None:

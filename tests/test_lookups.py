@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import quorate as qr
-from protocols import USUAL, among
+from protocols import FORMS, USUAL, among
 
 
-@pytest.fixture(scope="module", params=USUAL, ids=str)
+@pytest.fixture(scope="module", params=[*USUAL, *FORMS], ids=str)
 def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
     with among(request.param) as session:
         yield session
