@@ -131,6 +131,27 @@ mod tests {
         }
     }
 
+    /// Two leaves share two blocks for nothing, one of them with its sides crossed, and no third one. Three leaves would
+    /// have to agree in all: the argument of docs/security/fss.md rests on their number being odd.
+    #[test]
+    fn two_blocks_of_two_leaves_agree_where_sides_are_crossed() {
+        let permutation = Permutation::new(&KEY);
+        let of = |number: u64, nodes: [u128; 2]| {
+            sum(proof(&permutation, nodes[0], number), proof(&permutation, nodes[1], number))
+        };
+        for (one, other) in [(1u64, 2u64), (5, 9), (1 << 40, (1 << 40) + 255)] {
+            let differences = sum(tweaks(one), tweaks(other));
+            for (i, j) in [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] {
+                let node = 0x0123_4567_89ab_cdef_u128 << 40;
+                let (straight, crossed) = (differences[i], differences[j]);
+                let left = of(one, [node, node ^ straight ^ crossed]);
+                let right = of(other, [node ^ straight, node ^ crossed]);
+                let equal: Vec<usize> = (0..PROOF_BLOCKS).filter(|&block| left[block] == right[block]).collect();
+                assert_eq!(equal, [i, j]);
+            }
+        }
+    }
+
     /// No two blocks of all leaves' proofs are moved by one shift.
     #[test]
     fn differences_of_tweaks_differ() {
