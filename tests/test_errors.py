@@ -162,7 +162,7 @@ def test_network_numbers(numbers: tuple[float, float]) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"malicious": True}, {"k": 32}, {"stat_sec": 40}, {"partys": 3}, {"triple": "ot"}],
+    [{"k": 32}, {"stat_sec": 40}, {"partys": 3}, {"triple": "ot"}],
     ids=str,
 )  # fmt: skip
 def test_options_of_other_releases_are_refused_by_name(options: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The options of a session: what there is, what each may be, and which this release does not have yet."""
+"""The options of a session: what there is, and what each may be."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ __all__ = ["LOCAL", "OPTIONS", "Options"]
 # What sessions of every place have, with the options of some families, and what local ones have alone.
 OPTIONS = ("strict", "trunc", "threads", "max_memory", "sharings", "offline_weight", *choices())
 LOCAL = ("seed", "shadow", "check")
-
-# Options of later releases: the value that says what holds without them.
-_UNCHANGED = {"malicious": False}
 
 _LOCAL_ONLY = {
     "seed": "with known coins whoever knows the seed sees every secret",
@@ -82,7 +79,7 @@ class Options:
                 continue
             elif name in LOCAL:
                 raise ConfigError(at(f"{name}={value!r} is for local sessions only: {_LOCAL_ONLY[name]}"))
-            elif name not in _UNCHANGED or value != _UNCHANGED[name]:
+            else:
                 there = ", ".join(places + known)
                 raise ConfigError(at(f"this release has no option {name}={value!r}; the options here are {there}"))
         return Options(**chosen)

@@ -9,9 +9,10 @@
 //! leaf's block j over the terminal nodes CW'_j = S_(0,j) xor S_(1,j) xor e_j. A caller xors its shares of what is left
 //! to the sums and opens that. The order of a level's nodes does not matter here: children go where node and hash were.
 //!
-//! Whether w is -1: with c_p the ones among side p's leaves, c_0 - c_1 = w, so that the second bits of both, xor not the
-//! lowest bit of c_0, are shares of it. The ones of H xor t CW' are those of H and, where t is set, those of CW', less
-//! twice those of both; modulo 4 the latter is a parity: that of CW' and the sum of t H. So leaves are hashed once.
+//! Whether w is -1: with c_p the ones among side p's leaves, c_0 - c_1 = w, so that the second bits of both, xor not
+//! the lowest bit of c_0, are shares of it. The ones of H xor t CW' are those of H and, where t is set, those of CW',
+//! less twice those of both; modulo 4 the latter is a parity: that of CW' and the sum of t H. So leaves are hashed
+//! once.
 
 use quorate_ring::threads::{side_by_side, threads};
 use quorate_ring::{Bits, Wiped, memory, wipe_words};

@@ -11,7 +11,8 @@
 //! 4. D[i] = V w + w b, local.
 //!
 //! Rounds: 2. Sent by each of parties 0 and 1: n and k bits. The lowest bit of an entry takes no sign and ends with
-//! step 2: 1 round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there before.
+//! step 2: 1 round, n bits. Numbers that may lie outside of the table are compared with its ends and moved there
+//! before.
 
 use std::ops::Range;
 

@@ -22,8 +22,8 @@ fn pair((values, bits): (Vec<A>, Vec<B>)) -> Result<(A, B)> {
 }
 
 impl Pika {
-    /// Uniform bits over Z_2^k and over Z_2, which nobody knows: what party 2 dealt is flipped by coins of parties 0 and
-    /// 1. Over Z_2 alone they are coins of each of these.
+    /// Uniform bits over Z_2^k and over Z_2, which nobody knows: what party 2 dealt is flipped by coins of parties 0
+    /// and 1. Over Z_2 alone they are coins of each of these.
     pub(crate) async fn draw_dabits(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<(A, B)> {
         let coins = ctx.randomness();
         if ring.bits() > 1 {

@@ -131,8 +131,8 @@ mod tests {
         }
     }
 
-    /// Two leaves share two blocks for nothing, one of them with its sides crossed, and no third one. Three leaves would
-    /// have to agree in all: the argument of docs/security/fss.md rests on their number being odd.
+    /// Two leaves share two blocks for nothing, one of them with its sides crossed, and no third one. Three leaves
+    /// would have to agree in all: the argument of docs/security/fss.md rests on their number being odd.
     #[test]
     fn two_blocks_of_two_leaves_agree_where_sides_are_crossed() {
         let permutation = Permutation::new(&KEY);
