@@ -159,6 +159,13 @@ pub trait Family: Computes + Stocks + 'static {
         online: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>>;
 
+    /// Whether correlations that are not made ahead are made in turns: where no two kinds may be in the making at once.
+    const IN_TURNS: bool = false;
+
+    /// From here on, correlations of this demand are made while the program runs: in its order, as many at a time as
+    /// take so many bytes, or those of one draw. Nothing where they are made where they are drawn.
+    fn make_in_turns(&self, _demand: &Demand<Self::Kind>, _bytes: u64) {}
+
     /// Forgets what an earlier run left: correlations that were not used, openings that were not checked.
     fn forget(&self) {
         self.stock().clear();

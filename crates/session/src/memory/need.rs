@@ -49,6 +49,11 @@ impl Need {
         if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes }
     }
 
+    /// Bytes for correlations that are made in turns while the program runs: half of what the limit leaves.
+    pub fn turn_bytes(&self, limit: Limit) -> u64 {
+        self.room(limit).unwrap_or(0) / 2
+    }
+
     /// Whether the run fits.
     pub fn fits(&self, limit: Limit) -> bool {
         limit.bytes().is_none_or(|limit| self.peak_bytes <= limit)
