@@ -175,6 +175,9 @@ pub trait Family: Computes + Stocks + 'static {
     /// has drawn.
     fn cut_off(&self) {}
 
+    /// Wipes keys that are of no use after such a run.
+    fn wipe(&mut self) {}
+
     /// Whether circuits are garbled in the offline phase: alike at all parties and in dry runs.
     fn set_ahead(&self, _ahead: bool) {}
 

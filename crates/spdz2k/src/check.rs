@@ -164,6 +164,7 @@ impl Spdz2k {
 
     /// All steps.
     async fn check_under(&self, ctx: &Ctx, masks: Option<&Tagged>) -> Result<Checked> {
+        self.keys.in_use()?;
         let before = ctx.openings();
         let Unchecked { notes, told, macs } = std::mem::take(&mut *self.unchecked(ctx).borrow_mut());
         self.compare(ctx, told).await?;

@@ -194,6 +194,10 @@ impl Family for Spdz2k {
         self.keys.cut_off();
     }
 
+    fn wipe(&mut self) {
+        self.keys.wipe();
+    }
+
     /// A share and a tag, twice as wide as their value or wider.
     fn shares(&self) -> u64 {
         4
