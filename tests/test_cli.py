@@ -89,7 +89,8 @@ def test_the_demo(tmp_path: Path) -> None:
 def test_every_option_of_sessions_is_one_of_each_command(name: str) -> None:
     """No option is refused with the advice to say just that."""
     flag = f"--{name.replace('_', '-')}"
-    values = {"strict": [], "allow_weak": [], "malicious": [], "offline_weight": ["0.5"], "sharings": ["A+Y"]}.get(name, ["1"])
+    alone: dict[str, list[str]] = {"strict": [], "allow_weak": [], "malicious": []}
+    values = {**alone, "offline_weight": ["0.5"], "sharings": ["A+Y"]}.get(name, ["1"])
     for command in (["demo"], ["run", "x.py"], ["party", "x.py", "--config", "p.toml"], ["explain", "x.py"]):
         options = _options([*command, flag, *values])
         assert options.arguments == [] and getattr(options, name) == (values[0] if values else True)

@@ -118,6 +118,25 @@ def test_products_of_two_owners_in_pieces() -> None:
     assert (stats.offline.rounds, stats.offline.bytes_sent) == (plan.offline.rounds, plan.offline.bytes_sent)
 
 
+@pytest.mark.parametrize("parties", [2, 3])
+def test_correlations_that_do_not_fit_are_made_in_turns(parties: int) -> None:
+    values = RNG.integers(-99, 99, 200)
+    with qr.local("spdz2k", parties=parties, mac=32, allow_weak=True, offline="protocol", max_memory="1 MB") as mpc:
+        x = mpc.input(values, owner=0, dtype=qr.int(16))
+        y = mpc.input(values[::-1].copy(), owner=1, dtype=qr.int(16))
+        results = [(x >> 1), x * y * x, (x < y).astype(qr.int(16)), (x == y).astype(qr.int(16)).sum()]
+        plan = mpc.explain(*results)
+        half, product, less, same = mpc.reveal_all(*results)
+        stats = mpc.stats()
+        np.testing.assert_array_equal(half, values >> 1)
+        np.testing.assert_array_equal(product, (values * values[::-1] * values).astype(np.int16))
+        np.testing.assert_array_equal(less, values < values[::-1])
+        assert same == (values == values[::-1]).sum()
+        for now, planned in ((stats.offline, plan.offline), (stats.online, plan.online)):
+            assert (now.rounds, now.bytes_sent) == (planned.rounds, planned.bytes_sent)
+        assert sorted((x + 0).reveal()) == sorted(values), "the session goes on"
+
+
 def test_random_bits_by_square_roots() -> None:
     with qr.local("spdz2k", parties=2, random_bits="sqrt") as mpc:
         x, y = (mpc.input(values, owner=i, dtype=qr.int(8)) for i, values in enumerate((X, Y)))

@@ -4,8 +4,9 @@
 //! the parties agree on every position whatever the timing, and a position can be drawn once only: its entry is
 //! removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
+use std::task::{Poll, Waker};
 
 use crate::ctx::Ctx;
 use crate::error::{Error, Result};
@@ -27,12 +28,14 @@ pub struct Request<K> {
 pub struct Demand<K> {
     totals: BTreeMap<K, usize>,
     draws: BTreeMap<(LaneId, u64), Request<K>>,
+    /// Names of all draws, as the dry run came to them.
+    order: Vec<(LaneId, u64)>,
     by_step: BTreeMap<u32, BTreeMap<K, usize>>,
 }
 
 impl<K> Default for Demand<K> {
     fn default() -> Self {
-        Demand { totals: BTreeMap::new(), draws: BTreeMap::new(), by_step: BTreeMap::new() }
+        Demand { totals: BTreeMap::new(), draws: BTreeMap::new(), order: Vec::new(), by_step: BTreeMap::new() }
     }
 }
 
@@ -55,7 +58,24 @@ impl<K: Ord + Clone> Demand<K> {
     /// The same where the steps have other numbers, in the same order.
     pub fn with_steps(&self, number: impl Fn(u32) -> u32) -> Demand<K> {
         let by_step = self.by_step.iter().map(|(&step, drawn)| (number(step), drawn.clone())).collect();
-        Demand { totals: self.totals.clone(), draws: self.draws.clone(), by_step }
+        Demand { totals: self.totals.clone(), draws: self.draws.clone(), order: self.order.clone(), by_step }
+    }
+
+    /// The same in parts, each as many draws in the order of the dry run as `fits` allows, and one at least.
+    pub fn in_turns(&self, fits: impl Fn(&BTreeMap<K, usize>) -> bool) -> VecDeque<Demand<K>> {
+        let mut turns = VecDeque::new();
+        let mut turn = Demand::default();
+        for at in &self.order {
+            let Some(Request { kind, len, .. }) = self.draws.get(at) else { continue };
+            let mut more = turn.totals.clone();
+            *more.entry(kind.clone()).or_default() += len;
+            if !turn.order.is_empty() && !fits(&more) {
+                turns.push_back(std::mem::take(&mut turn));
+            }
+            turn.record(*at, None, kind.clone(), *len);
+        }
+        turns.extend((!turn.order.is_empty()).then_some(turn));
+        turns
     }
 
     fn record(&mut self, at: (LaneId, u64), step: Option<u32>, kind: K, len: usize) {
@@ -64,6 +84,7 @@ impl<K: Ord + Clone> Demand<K> {
         }
         let total = self.totals.entry(kind.clone()).or_default();
         self.draws.insert(at, Request { kind, start: *total, len });
+        self.order.push(at);
         *total += len;
     }
 }
@@ -130,5 +151,70 @@ impl<K: Ord + Clone> Ledger<K> {
             Ledger::Recording(demand) | Ledger::Stocked(demand) => demand,
             Ledger::OnDemand => Demand::default(),
         }
+    }
+}
+
+/// Correlations that are made while a program runs, since all of them at once would not fit: a few draws at a time, in
+/// the order of a dry run in which a step begins when those before it are done. So no two parties wait for each other,
+/// all make the same at a time, and nothing else is made meanwhile.
+#[derive(Debug)]
+pub(crate) struct Turns<K> {
+    coming: VecDeque<Demand<K>>,
+    /// Draws that were made and are not served yet.
+    now: BTreeMap<(LaneId, u64), Request<K>>,
+    is_making: bool,
+    begun: u64,
+    waiting: Vec<Waker>,
+}
+
+/// How a draw is served where correlations are made in turns.
+pub(crate) enum Turn<K> {
+    /// Make these, on a lane of that number aside of the draw's.
+    Make(u64, BTreeMap<K, usize>),
+    /// Take this range of what was made.
+    Take(Range<usize>),
+}
+
+impl<K: Ord + Clone> Turns<K> {
+    pub fn new(coming: VecDeque<Demand<K>>) -> Turns<K> {
+        Turns { coming, now: BTreeMap::new(), is_making: false, begun: 0, waiting: Vec::new() }
+    }
+
+    /// What the draw of this name is to do, once it is its turn.
+    pub fn poll(&mut self, at: (LaneId, u64), (kind, len): (&K, usize), waker: &Waker) -> Poll<Result<Turn<K>>> {
+        if !self.is_making
+            && let Some(request) = self.now.remove(&at)
+        {
+            if self.now.is_empty() {
+                self.wake();
+            }
+            return Poll::Ready(match request.kind == *kind && request.len == len {
+                true => Ok(Turn::Take(request.start..request.start + len)),
+                false => Err(Error::Exhausted { wanted: len, left: 0 }),
+            });
+        }
+        let is_next = self.coming.front().is_some_and(|next| next.order.first() == Some(&at));
+        if is_next
+            && self.now.is_empty()
+            && let Some(next) = self.coming.pop_front()
+        {
+            (self.now, self.is_making, self.begun) = (next.draws, true, self.begun + 1);
+            return Poll::Ready(Ok(Turn::Make(self.begun, next.totals)));
+        }
+        if !self.now.contains_key(&at) && !self.coming.iter().any(|turn| turn.draws.contains_key(&at)) {
+            return Poll::Ready(Err(Error::Exhausted { wanted: len, left: 0 }));
+        }
+        self.waiting.push(waker.clone());
+        Poll::Pending
+    }
+
+    /// What was to be made is there.
+    pub fn made(&mut self) {
+        self.is_making = false;
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
     }
 }

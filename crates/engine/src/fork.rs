@@ -141,6 +141,12 @@ impl Ctx {
         child
     }
 
+    /// The same, on a lane that counts as no fork of this one: for what a dry run does not make here.
+    pub(crate) fn offline_aside(&self, number: u64) -> Ctx {
+        let lane = self.lane.child(u64::MAX - number);
+        Ctx::on(self.core.clone(), lane, Rc::default(), crate::Phase::Offline, self.step.clone())
+    }
+
     /// Runs two pieces of work side by side.
     ///
     /// # Errors

@@ -1,13 +1,17 @@
-//! The stock of correlations: made in bulk before inputs are known, handed out once; or made where they are drawn.
+//! The stock of correlations: made in bulk before inputs are known, handed out once; or made where they are drawn, or
+//! in turns.
 
 use std::cell::{Ref, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::future::poll_fn;
 use std::ops::Range;
+use std::task::Poll;
 
 use quorate_ring::Ring;
 
-use crate::correlations::{Demand, Draw, Ledger};
+use crate::correlations::{Demand, Draw, Ledger, Turn, Turns};
+use crate::costs::Phase;
 use crate::ctx::Ctx;
 use crate::error::{Error, Misuse, Result};
 use crate::sharing::Sharing;
@@ -86,18 +90,21 @@ impl<V: Stored, B: Stored> Material<V, B> {
 /// What a party has made ahead, by kind, and who gets which of it.
 pub struct Stock<K, V, B> {
     ledger: RefCell<Ledger<K>>,
+    /// Of what is made while the program runs, in turns.
+    turns: RefCell<Option<Turns<K>>>,
     made: RefCell<BTreeMap<K, Material<V, B>>>,
 }
 
 impl<K, V, B> Default for Stock<K, V, B> {
     fn default() -> Self {
-        Stock { ledger: RefCell::new(Ledger::OnDemand), made: RefCell::default() }
+        Stock { ledger: RefCell::new(Ledger::OnDemand), turns: RefCell::new(None), made: RefCell::default() }
     }
 }
 
 impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
     /// From here on, what is drawn is noted and not made.
     pub fn record(&self) {
+        self.turns.take();
         *self.ledger.borrow_mut() = Ledger::Recording(Demand::default());
     }
 
@@ -108,6 +115,7 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
 
     /// From here on, draws are served from what was made for this demand.
     pub fn fill(&self, demand: Demand<K>, made: BTreeMap<K, Material<V, B>>) {
+        self.turns.take();
         *self.made.borrow_mut() = made;
         *self.ledger.borrow_mut() = Ledger::Stocked(demand);
     }
@@ -115,7 +123,14 @@ impl<K: Ord + Clone, V: Stored, B: Stored> Stock<K, V, B> {
     /// Throws all of it away; later draws are made where they are drawn.
     pub fn clear(&self) {
         *self.ledger.borrow_mut() = Ledger::OnDemand;
+        self.turns.take();
         self.made.borrow_mut().clear();
+    }
+
+    /// From here on, correlations are made while the program runs, these one after the other.
+    pub fn make_in_turns(&self, turns: VecDeque<Demand<K>>) {
+        self.clear();
+        self.turns.replace(Some(Turns::new(turns)));
     }
 
     /// Who gets what.
@@ -163,6 +178,21 @@ pub trait Stocks: Sharing {
 
     /// A place for bits.
     fn blank_bits(&self, dry: bool, shape: (usize, usize)) -> Self::Matrices;
+
+    /// Makes so many correlations of each kind.
+    ///
+    /// # Errors
+    /// Whatever ends a run.
+    async fn make_kinds(
+        &self,
+        ctx: &Ctx,
+        totals: &BTreeMap<Self::Kind, usize>,
+    ) -> Result<BTreeMap<Self::Kind, Material<Self::Vectors, Self::Matrices>>> {
+        let kinds: Vec<(&Self::Kind, &usize)> = totals.iter().collect();
+        let make = async |ctx: Ctx, i: usize| self.make(&ctx, kinds[i].0, *kinds[i].1).await;
+        let made = ctx.join_all(kinds.len(), make).await?;
+        Ok(kinds.into_iter().map(|(kind, _)| kind.clone()).zip(made).collect())
+    }
 
     /// Makes `len` correlations.
     ///
@@ -215,12 +245,51 @@ pub trait Stocks: Sharing {
     /// # Errors
     /// Whatever ends a run.
     async fn make_all(&self, ctx: &Ctx, demand: Demand<Self::Kind>) -> Result<()> {
-        let kinds: Vec<(Self::Kind, usize)> = demand.totals().iter().map(|(kind, &len)| (kind.clone(), len)).collect();
         self.stock().clear();
-        let make = async |ctx: Ctx, i: usize| self.make(&ctx, &kinds[i].0, kinds[i].1).await;
-        let made = ctx.join_all(kinds.len(), make).await?;
-        self.stock().fill(demand, kinds.into_iter().map(|(kind, _)| kind).zip(made).collect());
+        let made = self.make_kinds(ctx, demand.totals()).await?;
+        self.stock().fill(demand, made);
         Ok(())
+    }
+
+    /// The next `len` correlations for this lane where they are made in turns: nothing where they are not.
+    ///
+    /// # Errors
+    /// As [`Stocks::draw`].
+    async fn draw_in_turn(
+        &self,
+        ctx: &Ctx,
+        kind: &Self::Kind,
+        len: usize,
+    ) -> Result<Option<Material<Self::Vectors, Self::Matrices>>> {
+        let stock = self.stock();
+        if stock.turns.borrow().is_none() || ctx.phase() == Phase::Offline {
+            return Ok(None);
+        }
+        if ctx.members.is_some() || ctx.is_alone() {
+            return Err(Error::bug("a draw that not all parties make, in turns that all of them share"));
+        }
+        let at = (ctx.lane(), ctx.next_use());
+        loop {
+            let turn = poll_fn(|context| match &mut *stock.turns.borrow_mut() {
+                Some(turns) => turns.poll(at, (kind, len), context.waker()),
+                None => Poll::Ready(Err(Error::Exhausted { wanted: len, left: 0 })),
+            });
+            match turn.await? {
+                Turn::Take(range) => {
+                    let made = stock.made();
+                    let material = made.get(kind).ok_or(Error::Exhausted { wanted: len, left: 0 })?;
+                    return Ok(Some(material.slice(&self.layout(kind), range)));
+                }
+                Turn::Make(number, totals) => {
+                    stock.made.take();
+                    let made = Box::pin(self.make_kinds(&ctx.offline_aside(number), &totals)).await?;
+                    stock.made.replace(made);
+                    if let Some(turns) = &mut *stock.turns.borrow_mut() {
+                        turns.made();
+                    }
+                }
+            }
+        }
     }
 
     /// The next `len` correlations for this lane: from the stock, or made here, at the cost of the offline phase.
@@ -232,6 +301,9 @@ pub trait Stocks: Sharing {
         let bits = self.bits_of(&kind);
         if bits > Self::MOST_BITS {
             return Err(Misuse::RingBits { bits }.into());
+        }
+        if let Some(material) = self.draw_in_turn(ctx, &kind, len).await? {
+            return Ok(material);
         }
         let draw = self.stock().place(ctx, &kind, len)?;
         match draw {

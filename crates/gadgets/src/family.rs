@@ -159,6 +159,17 @@ pub trait Family: Computes + Stocks + 'static {
         online: impl AsyncFnOnce(&Ctx) -> Result<T>,
     ) -> Result<Option<T>>;
 
+    /// Whether all correlations of a run are made before its inputs are used, however large they are: a run for which
+    /// they do not fit is refused.
+    const ONLY_AHEAD: bool = false;
+
+    /// Whether correlations that are not made ahead are made in turns: where no two kinds may be in the making at once.
+    const IN_TURNS: bool = false;
+
+    /// From here on, correlations of this demand are made while the program runs: in its order, as many at a time as
+    /// take so many bytes, or those of one draw. Nothing where they are made where they are drawn.
+    fn make_in_turns(&self, _demand: &Demand<Self::Kind>, _bytes: u64) {}
+
     /// Forgets what an earlier run left: correlations that were not used, openings that were not checked.
     fn forget(&self) {
         self.stock().clear();
@@ -167,6 +178,9 @@ pub trait Family: Computes + Stocks + 'static {
     /// A run ended in an error, whoever's. Where a peer may have chosen that, nothing is to be drawn again that the run
     /// has drawn.
     fn cut_off(&self) {}
+
+    /// Wipes keys that are of no use after such a run.
+    fn wipe(&mut self) {}
 
     /// Whether circuits are garbled in the offline phase: alike at all parties and in dry runs.
     fn set_ahead(&self, _ahead: bool) {}

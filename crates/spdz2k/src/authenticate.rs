@@ -157,6 +157,7 @@ impl Keys {
         messages: &[Vec<u8>],
         lengths: &[(usize, usize)],
     ) -> Result<Vec<Vec<u8>>> {
+        self.in_use()?;
         let each = lengths.iter().map(|(peer, _)| *peer).zip(messages);
         let outgoing: Vec<_> =
             each.map(|(peer, message)| (peer, &message[..])).filter(|(_, m)| !m.is_empty()).collect();

@@ -83,7 +83,7 @@ impl Spdz2k {
         low.scale(self.keys.key());
         low.rsub_assign(&x.tag);
         let note = Note { ring: x.ring, high: high.convert(self.keys.params.keys()), rest: low };
-        self.unchecked.borrow_mut().notes.insert(at, note);
+        self.unchecked(ctx).borrow_mut().notes.insert(at, note);
     }
 
     /// What an owner of an input told all.
@@ -124,19 +124,19 @@ impl Spdz2k {
             told.iter().for_each(|one| one.pack(&mut bytes));
             hash = *blake3::Hasher::new_derive_key(DOMAIN).update(&bytes).finalize().as_bytes();
         }
-        self.unchecked.borrow_mut().told.insert(at, hash);
+        self.unchecked(ctx).borrow_mut().told.insert(at, hash);
     }
 
     /// An opening of bits with MACs: hashes of those, and what every party told.
     pub(crate) fn note_macs(&self, ctx: &Ctx, hashes: Vec<[[u8; HASH_BYTES]; 2]>, told: &[Bits]) {
         let at = (ctx.lane(), ctx.next_use());
         self.note_told_bits(ctx, at, told);
-        self.unchecked.borrow_mut().macs.insert(at, hashes);
+        self.unchecked(ctx).borrow_mut().macs.insert(at, hashes);
     }
 
     /// Checks all that was opened since the last check.
     pub(crate) async fn check_openings(&self, ctx: &Ctx) -> Result<Checked> {
-        let nothing_opened = self.unchecked.borrow().notes.is_empty();
+        let nothing_opened = self.unchecked(ctx).borrow().notes.is_empty();
         if nothing_opened {
             return self.check_under(ctx, None).await;
         }
@@ -153,7 +153,7 @@ impl Spdz2k {
     /// The same if anything was opened since the last check.
     pub(crate) async fn check_rest(&self, ctx: &Ctx) -> Result<()> {
         let all_checked = {
-            let unchecked = self.unchecked.borrow();
+            let unchecked = self.unchecked(ctx).borrow();
             unchecked.notes.is_empty() && unchecked.macs.is_empty() && unchecked.told.is_empty()
         };
         if all_checked { Ok(()) } else { self.check_made(ctx).await }
@@ -166,8 +166,9 @@ impl Spdz2k {
 
     /// All steps.
     async fn check_under(&self, ctx: &Ctx, masks: Option<&Tagged>) -> Result<Checked> {
+        self.keys.in_use()?;
         let before = ctx.openings();
-        let Unchecked { notes, told, macs } = std::mem::take(&mut *self.unchecked.borrow_mut());
+        let Unchecked { notes, told, macs } = std::mem::take(&mut *self.unchecked(ctx).borrow_mut());
         self.compare(ctx, told).await?;
         let notes: Vec<Note> = notes.into_values().collect();
         if self.keys.dealt && (!notes.is_empty() || !macs.is_empty()) {

@@ -1,5 +1,7 @@
 //! What users read of it, and what sessions need of it.
 
+use std::collections::BTreeMap;
+
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Layout, Result, Stocks};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
@@ -172,14 +174,28 @@ impl Family for Spdz2k {
         self.make_all(ctx, demand).await.map(|()| None)
     }
 
+    const IN_TURNS: bool = true;
+
+    fn make_in_turns(&self, demand: &Demand<Kind>, bytes: u64) {
+        let taken = |totals: &BTreeMap<Kind, usize>| {
+            let stock = totals.iter().map(|(kind, &len)| self.stock_bytes(kind, len)).sum::<u64>();
+            stock.saturating_add(self.bytes_of_making(totals))
+        };
+        self.stock.make_in_turns(demand.in_turns(|totals| taken(totals) <= bytes));
+    }
+
     fn forget(&self) {
         self.stock.clear();
-        self.unchecked.borrow_mut().clear();
+        self.forget_openings();
         self.keys.begin_run();
     }
 
     fn cut_off(&self) {
         self.keys.cut_off();
+    }
+
+    fn wipe(&mut self) {
+        self.keys.wipe();
     }
 
     /// A share and a tag, twice as wide as their value or wider.
@@ -203,6 +219,6 @@ impl Family for Spdz2k {
     }
 
     fn making_bytes(&self, demand: &Demand<Kind>) -> u64 {
-        self.bytes_of_making(demand)
+        self.bytes_of_making(demand.totals())
     }
 }

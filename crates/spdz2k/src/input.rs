@@ -72,6 +72,7 @@ impl Spdz2k {
 
     /// What the owner tells all others.
     async fn told_by<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, own: impl FnOnce() -> M) -> Result<M> {
+        self.keys.in_use()?;
         if self.keys.dealt {
             return self.told_by_one_of_three(ctx, owner, shape, own).await;
         }

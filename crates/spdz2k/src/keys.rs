@@ -207,19 +207,45 @@ impl Keys {
     }
 
     async fn alone_at<T>(&self, place: &Cell<Work>, work: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
-        match (place.get(), self.checking.get(), self.making.get()) {
-            (_, Work::Over, _) | (_, _, Work::Over) => return Err(Error::Poisoned),
-            (Work::UnderWay, ..) => {
-                return Err(Error::Bug { what: "correlations or checks side by side: make them ahead" });
-            }
-            _ => place.set(Work::UnderWay),
+        self.in_use()?;
+        if matches!(place.get(), Work::UnderWay) {
+            return Err(Error::Bug { what: "correlations or checks side by side: make them ahead" });
         }
+        place.set(Work::UnderWay);
         self.tossed.set(true);
         // A dealer's keys, in tests, protect nothing: those interrupt runs anywhere, and go on.
         let mut running = Running { place, after: if self.is_dealt() { Work::Idle } else { Work::Over } };
         let done = work().await?;
         running.after = Work::Idle;
         Ok(done)
+    }
+
+    /// Refuses to go on with keys that are of no use: whoever uses them, or says something under them, asks first.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`].
+    pub(crate) fn in_use(&self) -> Result<()> {
+        match self.is_over() {
+            true => Err(Error::Poisoned),
+            false => Ok(()),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        [&self.checking, &self.making].iter().any(|work| matches!(work.get(), Work::Over))
+    }
+
+    /// Wipes them where they are of no use any more. Seeds, keys and what grew from them are wiped where they are
+    /// dropped.
+    pub(crate) fn wipe(&mut self) {
+        if !self.is_over() {
+            return;
+        }
+        let digits = self.alpha.digits();
+        self.alpha = Key::random(digits, &mut Seed::from_bytes([0; SEED_BYTES]).prg("quorate/spdz2k/over", b""));
+        *self.delta = 0;
+        self.private = Seed::from_bytes([0; SEED_BYTES]);
+        (self.voles, self.ots, self.shared) = (vec![], vec![], vec![]);
     }
 
     /// No coins were tossed in this run so far.
@@ -308,10 +334,12 @@ impl Keys {
     }
 
     pub(crate) fn vole(&self, peer: usize) -> Result<&Vole> {
+        self.in_use()?;
         self.voles.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
     }
 
     pub(crate) fn ot(&self, peer: usize) -> Result<&Ot> {
+        self.in_use()?;
         self.ots.get(peer).and_then(Option::as_ref).ok_or(NO_PEER)
     }
 }

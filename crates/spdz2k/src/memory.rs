@@ -4,7 +4,8 @@
 //! what counts is the largest batch, of ANDs or of another kind, with what waits for its ANDs, and ANDs that wait for
 //! their turn. Bytes with each peer are measured ones of k = s = 64.
 
-use quorate_engine::Demand;
+use std::collections::BTreeMap;
+
 use quorate_gadgets::{Family, streaming_bytes};
 
 use crate::bucket::{MOST, Sizes};
@@ -33,8 +34,7 @@ const LINKED_BIT: usize = 350;
 
 impl Spdz2k {
     /// Bytes beside the stock while all of this is made.
-    pub(crate) fn bytes_of_making(&self, demand: &Demand<Kind>) -> u64 {
-        let totals = demand.totals();
+    pub(crate) fn bytes_of_making(&self, totals: &BTreeMap<Kind, usize>) -> u64 {
         let all = totals.iter().map(|(kind, len)| len * self.ands_of(kind)).sum::<usize>().min(MOST);
         let ands = match all {
             0 => 0,

@@ -1,8 +1,9 @@
 //! Products: [x y] = [c] + d [b] + [a] e + d e, where d = x - a and e = y - b are opened. A matrix product takes a
 //! triple for each product of two elements.
 //!
-//! Who knows x and y decides of which triples, where it is not over Z_2, whose triples take less than others, and not
-//! under `triples="bucket"` or `"twokeys"`, where products of what one party knows alone have triples of their own:
+//! Who knows x and y decides of which triples. Products of what one party knows alone always have triples of their own:
+//! that party alone opens their factors, which proofs of an owner rest on (`quorate_gadgets::one_hot`). The others have
+//! them but over Z_2, whose triples take less, and under `triples="bucket"` or `"twokeys"`:
 //!
 //! | known | triple | opened, by whom |
 //! |---|---|---|
@@ -56,9 +57,8 @@ impl Spdz2k {
     /// Products, or sums of them, with triples by who knows the factors.
     async fn multiply_each(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
         let shape @ (ring, len) = x.shape();
-        let known = |x: &Tagged| x.known.filter(|_| ring.bits() > 1);
-        let marks_count = self.keys.params.marks_count();
-        let triples = match (known(x), known(y)) {
+        let marks_count = self.keys.params.marks_count() && ring.bits() > 1;
+        let triples = match (x.known, y.known) {
             (Some(of_x), Some(of_y)) if of_x == of_y => self.owned(ctx, of_x, shape).await?,
             _ if !marks_count => self.draw(ctx, Kind::Triple { bits: ring.bits() }, len).await?.into_vectors()?,
             (Some(of_x), Some(of_y)) => self.one_sided(ctx, [of_x, of_y], shape).await?,

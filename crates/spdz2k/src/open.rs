@@ -30,6 +30,7 @@ impl Spdz2k {
 
     /// The same, whatever they are for.
     async fn tell(&self, ctx: &Ctx, x: &Tagged) -> Result<Vector> {
+        self.keys.in_use()?;
         let (ring, len) = x.shape();
         if self.keys.watches() {
             self.note(ctx, x, x.share.clone(), (&[], Vector::shape(x.share.ring(), len)));
@@ -53,6 +54,7 @@ impl Spdz2k {
     /// Vectors that one party knows each: it tells its share, and those of the others are zeros, which nobody tells.
     /// What it tells is what is opened. Noted for the check.
     pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
+        self.keys.in_use()?;
         let peers = self.keys.peers();
         let low = |x: &Tagged| self.keys.twisted(Twist::Known, x.share.convert(x.ring));
         let lows: Vec<Vector> = parts.iter().map(|(_, x)| low(x)).collect();

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Misuse, Result, Stock, Stocks};
+use quorate_engine::{Ctx, Misuse, Phase, Result, Stock, Stocks};
 use quorate_ring::Ring;
 
 use crate::bittriple::Ahead;
@@ -22,6 +22,8 @@ pub struct Spdz2k {
     pub(crate) keys: Keys,
     pub(crate) stock: Stock<Kind, Tagged, SharedBits>,
     pub(crate) unchecked: RefCell<Unchecked>,
+    /// The same of what was opened to make correlations, which may be while a program runs.
+    pub(crate) unchecked_in_making: RefCell<Unchecked>,
     pub(crate) ahead: RefCell<Ahead>,
     /// Who deals correlations to two parties, at each of the three.
     pub(crate) third: Option<Box<dyn Deals>>,
@@ -52,11 +54,12 @@ impl Spdz2k {
     }
 
     pub(crate) fn with(keys: Keys) -> Spdz2k {
-        let (stock, unchecked, ahead) = Default::default();
+        let (stock, unchecked, unchecked_in_making, ahead) = Default::default();
         Spdz2k {
             keys,
             stock,
             unchecked,
+            unchecked_in_making,
             ahead,
             third: None,
             #[cfg(feature = "testing")]
@@ -64,6 +67,20 @@ impl Spdz2k {
             #[cfg(feature = "testing")]
             heard: RefCell::default(),
         }
+    }
+
+    /// What was opened and not checked: by a program, or by the making of correlations under way. What a program has
+    /// opened at one time is not alike at all parties, so it waits for a check of its own.
+    pub(crate) fn unchecked(&self, ctx: &Ctx) -> &RefCell<Unchecked> {
+        match ctx.phase() {
+            Phase::Online => &self.unchecked,
+            Phase::Offline => &self.unchecked_in_making,
+        }
+    }
+
+    pub(crate) fn forget_openings(&self) {
+        self.unchecked.borrow_mut().clear();
+        self.unchecked_in_making.borrow_mut().clear();
     }
 
     /// Whether bits have MACs, and are no elements.

@@ -1,10 +1,11 @@
 //! Correlations: what kinds there are, where they lie, and who makes them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use quorate_engine::{
-    ComparisonMasks, Ctx, Demand, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored,
+    ComparisonMasks, Ctx, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored,
     TruncMasks, Update, UpdateBits,
 };
 use quorate_ring::{Ring, Vector};
@@ -228,33 +229,28 @@ impl Stocks for Spdz2k {
     }
 
     /// One kind after the other: no more than one check is under way at a time.
-    async fn make_all(&self, ctx: &Ctx, demand: Demand<Kind>) -> Result<()> {
-        self.stock.clear();
-        let kinds: Vec<(Kind, usize)> = demand.totals().iter().map(|(kind, &len)| (kind.clone(), len)).collect();
+    async fn make_kinds(&self, ctx: &Ctx, totals: &BTreeMap<Kind, usize>) -> Result<BTreeMap<Kind, Material>> {
         if let Some(third) = &self.third {
+            let kinds: Vec<(Kind, usize)> = totals.iter().map(|(kind, &len)| (kind.clone(), len)).collect();
             for (kind, _) in &kinds {
                 let Layout { vectors, .. } = self.layout(kind);
                 vectors.iter().try_for_each(|&(ring, _)| self.keys.params.check_values(ring))?;
             }
             let made = self.keys.dealing(async || third.deal(ctx, kinds.clone()).await).await?;
-            self.stock.fill(demand, kinds.into_iter().map(|(kind, _)| kind).zip(made).collect());
-            return Ok(());
+            return Ok(kinds.into_iter().map(|(kind, _)| kind).zip(made).collect());
         }
         let make = async || {
-            let mut made = Vec::new();
-            for (kind, len) in kinds.clone() {
-                let material = self.make(ctx, &kind, len).await?;
-                made.push((kind, material));
+            let mut made = BTreeMap::new();
+            for (kind, &len) in totals {
+                made.insert(kind.clone(), self.make(ctx, kind, len).await?);
             }
             Ok(made)
         };
         let triples = match self.is_dealt() || !self.has_macs() {
             true => 0,
-            false => kinds.iter().map(|(kind, len)| len * self.bit_triples_of(kind)).sum(),
+            false => totals.iter().map(|(kind, len)| len * self.bit_triples_of(kind)).sum(),
         };
-        let made = self.with_triples_ahead(triples, make).await?;
-        self.stock.fill(demand, made.into_iter().collect());
-        Ok(())
+        self.with_triples_ahead(triples, make).await
     }
 }
 

@@ -265,6 +265,7 @@ impl Told {
 impl Keys {
     /// All parties tell their own bits. MACs have to be keys, and Delta where a peer told a 1.
     pub(crate) async fn tell_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Told> {
+        self.in_use()?;
         let peers = self.peers();
         let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &*x.own)).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, x.shape())).collect();
@@ -284,6 +285,7 @@ impl Keys {
     /// Tells each peer a hash of MACs, which that one expects. Who told what it has says nothing by it that the peer
     /// does not know; who told another bit has to guess the peer's Delta.
     pub(crate) async fn compare_hashes(&self, ctx: &Ctx, by_peer: &[[[u8; HASH_BYTES]; 2]]) -> Result<()> {
+        self.in_use()?;
         let peers = self.peers();
         let outgoing: Vec<_> = peers.iter().zip(by_peer).map(|(&peer, [own, _])| (peer, &own[..])).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, HASH_BYTES)).collect();

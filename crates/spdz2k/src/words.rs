@@ -31,6 +31,7 @@ pub(crate) struct Opened {
 impl Keys {
     /// Step 1: tells all the shares.
     pub(crate) async fn open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
+        self.in_use()?;
         let mut bytes = Vec::new();
         pack(&x.share, &mut bytes);
         let said = ctx.broadcast(&bytes).await?;
@@ -39,6 +40,7 @@ impl Keys {
 
     /// Step 1 where nobody may choose its share by the others'.
     pub(crate) async fn commit_and_open_words(&self, ctx: &Ctx, x: &Shared) -> Result<Opened> {
+        self.in_use()?;
         let mut bytes = Vec::new();
         pack(&x.share, &mut bytes);
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/words", &bytes).await?;
@@ -47,6 +49,7 @@ impl Keys {
 
     /// Step 1 for what every party owns, each by itself: by owner.
     pub(crate) async fn open_owned(&self, ctx: &Ctx, by_owner: &[Shared]) -> Result<Vec<Opened>> {
+        self.in_use()?;
         let own = self.twisted(Twist::Beta, Cow::Borrowed(&by_owner[self.me].share));
         let mut bytes = Vec::new();
         pack(&own, &mut bytes);

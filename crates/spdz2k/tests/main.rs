@@ -12,3 +12,4 @@ mod onesided;
 mod online;
 mod paper;
 mod triples;
+mod turns;

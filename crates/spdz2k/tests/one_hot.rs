@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_engine::testing::{Tampered, parties};
-use quorate_engine::{Axis, Cause, Ctx, Error, Form, Linear, Phase, Result, Sharing, Traffic, dry};
-use quorate_gadgets::Gadgets;
+use quorate_engine::{Axis, Cause, Ctx, Demand, Error, Form, Linear, Phase, Result, Sharing, Traffic, dry};
+use quorate_gadgets::{Family, Gadgets};
 use quorate_ring::{Ring, Vector};
-use quorate_spdz2k::{Params, Spdz2k};
+use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 const K: u32 = 8;
 const LEN: usize = 3;
@@ -109,4 +109,62 @@ fn nor_does_a_lie_about_what_is_opened_help() {
     let checks = found(ends);
     assert!(!checks.is_empty() && checks.iter().all(|check| check.contains("tags of what was opened")), "{checks:?}");
     assert!(!sent);
+}
+
+/// What a party draws to prove a choice of two, over any ring.
+fn drawn(n: usize, bits: u32, params: Params) -> Vec<Demand<Kind>> {
+    let program = async |ctx: &Ctx| {
+        let s = Spdz2k::new_dry(n, ctx.me(), params)?;
+        s.record_demand();
+        let choice = s.input(ctx, 0, (Ring::of(bits), 2), Some(&Vector::shape(Ring::of(bits), 2))).await?;
+        s.assert_one_hot(ctx, &choice, Axis { outer: 1, len: 2, inner: 1 }).await?;
+        Ok(s.take_demand())
+    };
+    dry::together(&vec![0; n], Phase::Online, program).unwrap().into_iter().map(|(demand, _)| demand).collect()
+}
+
+/// With a triple that all parties open factors below, who adds 1 to a factor reads x of x x - x before it is caught.
+#[test]
+fn factors_of_squares_are_opened_by_their_owner_alone_over_every_ring() {
+    let forms = [
+        Params::default(),
+        Params::default().with_triples_in_buckets(),
+        Params::default().with_triples_under_two_keys(),
+        Params::default().with_bits_as_elements(),
+    ];
+    for (n, bits) in [(2, 1), (2, 2), (2, 64), (3, 1), (3, 8), (4, 1)] {
+        for demand in forms.into_iter().flat_map(|params| drawn(n, bits, params)) {
+            let wanted = [(Kind::Owned { owner: 0, bits }, 2), (Kind::Mask { owner: 0, bits }, 2)];
+            assert_eq!(*demand.totals(), wanted.into(), "{n} parties, {bits} bits");
+        }
+    }
+}
+
+/// Choices of two over Z_2, with correlations that the parties make, too.
+#[test]
+fn choices_over_bits_pass_and_others_are_found() {
+    let ring = Ring::of(1);
+    for (n, dealt) in [(2, true), (2, false), (3, true)] {
+        for choice in [[1, 0], [0, 1], [1, 1], [0, 0]] {
+            let ends = parties(n, |mut party| {
+                let mut run = party.begin_alone().unwrap();
+                let params = Params::new(32, true).unwrap();
+                let done = run.phase(Phase::Online, async |ctx| {
+                    let s = match dealt {
+                        true => Spdz2k::insecure_set_up(ctx, params, None).await?,
+                        false => Spdz2k::set_up(ctx, params, None).await?,
+                    };
+                    let own = (ctx.me() == 0).then(|| Vector::from_u64s(ring, &choice));
+                    let x = s.input(ctx, 0, (ring, 2), own.as_ref()).await?;
+                    s.assert_one_hot(ctx, &x, Axis { outer: 1, len: 2, inner: 1 }).await?;
+                    s.check(ctx).await.map(|_| 0)
+                });
+                (done, run.finish().online)
+            });
+            match choice[0] + choice[1] {
+                1 => assert!(ends.iter().all(|(done, _)| *done == Ok(0)), "{choice:?} of {n}: {ends:?}"),
+                _ => assert!(found(ends).iter().all(|check| check.contains("of each line")), "{choice:?} of {n}"),
+            }
+        }
+    }
 }

@@ -25,6 +25,9 @@ impl Family for PikaMalicious {
         ..Pika::DESCRIPTOR
     };
 
+    /// Who deals may cheat, and what it deals is checked before anything depends on an input.
+    const ONLY_AHEAD: bool = true;
+
     fn security(_: usize, choices: &Choices) -> String {
         let bits = params(choices).map_or(0, Params::security_bits);
         format!(

@@ -45,10 +45,10 @@ impl Allowed {
             None => "what this session holds".into(),
         };
         if let Limit::Named(_) = limit {
-            return Err(SessionError::Memory { at, need_bytes: need.peak_bytes, limit_bytes });
+            return Err(SessionError::Memory { at, need_bytes: need.total(limit), limit_bytes });
         }
         let (party, free_bytes) = self.least();
-        let need_bytes = need.peak_bytes.saturating_sub(need.held_bytes);
+        let need_bytes = need.more(limit);
         Err(SessionError::TooLittle { at, need_bytes, free_bytes, party, sharing: self.sharing })
     }
 
@@ -76,7 +76,15 @@ mod tests {
     }
 
     fn need(peak_bytes: u64, held_bytes: u64, stock_bytes: u64) -> Need {
-        Need { peak_bytes, at: None, held_bytes, base_bytes: held_bytes, stock_bytes, making_bytes: 0 }
+        Need {
+            peak_bytes,
+            at: None,
+            held_bytes,
+            base_bytes: held_bytes,
+            stock_bytes,
+            making_bytes: 0,
+            only_ahead: false,
+        }
     }
 
     #[test]

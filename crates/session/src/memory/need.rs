@@ -19,11 +19,14 @@ pub(crate) struct Need {
     /// Bytes of the correlations, if all were made ahead, and what making them takes beside.
     pub stock_bytes: u64,
     pub making_bytes: u64,
+    /// Whether they are made ahead or not at all.
+    pub only_ahead: bool,
 }
 
 impl Need {
-    /// Of a program, with the bytes of its correlations, and of what making them takes beside.
-    pub fn of(schedule: &Schedule, stock_bytes: u64, making_bytes: u64) -> Need {
+    /// Of a program, with the bytes of its correlations, and of what making them takes beside; `only_ahead` as its
+    /// family says.
+    pub fn of(schedule: &Schedule, stock_bytes: u64, making_bytes: u64, only_ahead: bool) -> Need {
         Need {
             peak_bytes: schedule.peak_bytes,
             at: schedule.at,
@@ -31,6 +34,7 @@ impl Need {
             base_bytes: schedule.base_bytes,
             stock_bytes,
             making_bytes,
+            only_ahead,
         }
     }
 
@@ -41,7 +45,7 @@ impl Need {
 
     /// Whether correlations can be made ahead under this limit.
     pub fn makes_ahead(&self, limit: Limit) -> bool {
-        limit.bytes().is_none_or(|limit| self.with_stock() <= limit)
+        self.only_ahead || limit.bytes().is_none_or(|limit| self.with_stock() <= limit)
     }
 
     /// Bytes at the worst moment, with the correlations where they are made ahead.
@@ -49,9 +53,14 @@ impl Need {
         if self.makes_ahead(limit) { self.with_stock() } else { self.peak_bytes }
     }
 
+    /// Bytes for correlations that are made in turns while the program runs: half of what the limit leaves.
+    pub fn turn_bytes(&self, limit: Limit) -> u64 {
+        self.room(limit).unwrap_or(0) / 2
+    }
+
     /// Whether the run fits.
     pub fn fits(&self, limit: Limit) -> bool {
-        limit.bytes().is_none_or(|limit| self.peak_bytes <= limit)
+        limit.bytes().is_none_or(|most| self.total(limit) <= most)
     }
 
     /// What a run takes beside what is there already.

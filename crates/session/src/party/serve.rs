@@ -69,6 +69,7 @@ fn serve<B: Family>(serve: Serve) {
                 );
                 if result.is_err() {
                     worker.backend.cut_off();
+                    worker.backend.wipe();
                 }
                 worker.backend.forget();
                 if worker.party.is_over() {

@@ -107,7 +107,14 @@ impl<B: Family> Worker<B> {
         self.backend.forget();
         self.backend.set_ahead(garbles_ahead);
         let mut made = Ahead::Nothing;
-        if !demand.totals().is_empty() && need.makes_ahead(limit) {
+        let (demands, makes_ahead) = (!demand.totals().is_empty(), need.makes_ahead(limit));
+        let mut room = allowed.room(&need, limit);
+        if demands && !makes_ahead && B::IN_TURNS {
+            let bytes = need.turn_bytes(limit);
+            self.backend.make_in_turns(&demand, bytes);
+            room = room.map(|room| room.saturating_sub(bytes));
+        }
+        if demands && makes_ahead {
             let (nothing, leaves) = (BTreeMap::new(), leaving(&work));
             let keep = |id| leaves.contains(&id) || keep_node(id);
             let around = Around { known: &self.store.values, inputs: &nothing, keep: &keep };
@@ -122,7 +129,7 @@ impl<B: Family> Worker<B> {
         let started = Watch::start();
         let wire_middle = run.wire_bytes();
         self.progress.enter(Phase::Online, foreseen);
-        let how = (allowed.room(&need, limit), &schedule);
+        let how = (room, &schedule);
         let mut executor = Executor::new(
             &self.backend,
             &work,

@@ -74,9 +74,11 @@ pub(crate) fn dry_run<B: Family>(
     let &Asked { work, held, keeps, limit } = asked;
     let dry = B::dry(parties, me, &options.choices)?;
     let schedule = Schedule::of(&Given { backend: &dry, work, held, keeps }, limit);
-    let (mut ran, demand, garbles_ahead) = recorded(&dry, options, || run_dry(&dry, work, &schedule, (parties, me)))?;
+    // What is made in turns is made in the order of steps: where there is no room for those before their turn.
+    let how = (limit.bytes().filter(|_| B::IN_TURNS).and(Some(0)), &schedule);
+    let (mut ran, demand, garbles_ahead) = recorded(&dry, options, || run_dry(&dry, work, how, (parties, me)))?;
     let stock_bytes = demand.totals().iter().map(|(kind, &len)| dry.stock_bytes(kind, len)).sum();
-    let need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand));
+    let need = Need::of(&schedule, stock_bytes, dry.making_bytes(&demand), B::ONLY_AHEAD);
     let mut offline = PredictedPhase { traffic: Traffic::new(parties), ..PredictedPhase::default() };
     let makes_ahead = !demand.totals().is_empty() && need.makes_ahead(limit);
     if makes_ahead {
@@ -85,14 +87,16 @@ pub(crate) fn dry_run<B: Family>(
         ran.apart |= apart;
     } else if !demand.totals().is_empty() {
         dry.forget();
-        ran = run_dry(&dry, work, &schedule, (parties, me))?;
+        dry.make_in_turns(&demand, need.turn_bytes(limit));
+        ran = run_dry(&dry, work, how, (parties, me))?;
         offline.traffic = ran.on_demand;
     }
     let OnlineDryRun { mut online, mut steps, apart, .. } = ran;
     if apart && parties > 2 {
-        let all = Together { work, schedule: &schedule, parties, options, garbles_ahead };
+        let all = Together { work, how, parties, options, garbles_ahead };
+        let in_turns = (!makes_ahead).then(|| (&demand, need.turn_bytes(limit)));
         let mut ran = Ok(vec![]);
-        let _not_counted = deferred(|| ran = all.run::<B>(makes_ahead));
+        let _not_counted = deferred(|| ran = all.run::<B>(in_turns));
         let exact = ran?.swap_remove(me);
         (offline.traffic.rounds, online.traffic.rounds) = (exact.offline, exact.online);
         exact
@@ -137,14 +141,13 @@ struct OnlineDryRun {
 fn run_dry<B: Family>(
     dry: &B,
     work: &Work<'_>,
-    schedule: &Schedule,
+    how: (Option<u64>, &Schedule),
     (parties, me): (usize, usize),
 ) -> Result<OnlineDryRun> {
     let known = shapes(dry, work)?;
     let inputs = BTreeMap::new();
     let keep = |_| false;
-    let mut executor =
-        Executor::new(dry, work, Around { known: &known, inputs: &inputs, keep: &keep }, (None, schedule));
+    let mut executor = Executor::new(dry, work, Around { known: &known, inputs: &inputs, keep: &keep }, how);
     let set_apart = set_apart(dry, &mut executor);
     let (tally, clock) = (charged(), own_seconds());
     let (done, costs) = dry::run(me, parties, Phase::Online, async |ctx: &Ctx| executor.run(ctx).await)?;
@@ -162,7 +165,7 @@ fn run_dry<B: Family>(
 /// A run as all parties, who tell each other how deep they are: what rounds are where parties go different ways.
 struct Together<'r, 'g> {
     work: &'r Work<'g>,
-    schedule: &'r Schedule,
+    how: (Option<u64>, &'r Schedule),
     parties: usize,
     options: &'r Options,
     garbles_ahead: bool,
@@ -176,17 +179,21 @@ struct Rounds {
 }
 
 impl Together<'_, '_> {
-    fn run<B: Family>(&self, makes_ahead: bool) -> Result<Vec<Rounds>> {
+    fn run<B: Family>(&self, in_turns: Option<(&Demand<B::Kind>, u64)>) -> Result<Vec<Rounds>> {
         let parties = (0..self.parties).map(|me| B::dry(self.parties, me, &self.options.choices));
         let parties = parties.collect::<Result<Vec<B>>>()?;
-        for party in parties.iter().filter(|_| makes_ahead) {
+        for party in &parties {
+            if let Some((demand, bytes)) = in_turns {
+                party.make_in_turns(demand, bytes);
+                continue;
+            }
             party.set_ahead(self.garbles_ahead);
             party.record_demand();
         }
         let rounds = vec![0; self.parties];
         let online = dry::together(&rounds, Phase::Online, async |ctx| self.online(&parties[ctx.me()], ctx).await)?;
         let demands: Vec<Demand<B::Kind>> = parties.iter().map(Family::take_demand).collect();
-        let offline = match makes_ahead {
+        let offline = match in_turns.is_none() {
             true => dry::together(&rounds, Phase::Offline, async |ctx: &Ctx| {
                 let nothing = async |_: &Ctx| Ok(());
                 parties[ctx.me()].prepare(ctx, demands[ctx.me()].clone(), nothing).await
@@ -203,12 +210,8 @@ impl Together<'_, '_> {
 
     async fn online<B: Family>(&self, party: &B, ctx: &Ctx) -> Result<Taken> {
         let (known, inputs, keep) = (shapes(party, self.work)?, BTreeMap::new(), |_| false);
-        let executor = Executor::new(
-            party,
-            self.work,
-            Around { known: &known, inputs: &inputs, keep: &keep },
-            (None, self.schedule),
-        );
+        let executor =
+            Executor::new(party, self.work, Around { known: &known, inputs: &inputs, keep: &keep }, self.how);
         Ok(executor.run(ctx).await?.steps)
     }
 }

@@ -4,7 +4,7 @@
 use quorate_engine::testing::{At, Change, Liar, Lie, What, lying, over};
 use quorate_engine::{Ctx, Error, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::Family;
-use quorate_ring::{Ring, Vector};
+use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 const KINDS: [Kind; 3] = [Kind::Triple { bits: 4 }, Kind::BitTriple, Kind::DaBit { bits: 4 }];
@@ -71,6 +71,60 @@ fn nothing_is_made_after_an_abort_or_a_run_that_was_cut_off() {
     }
     println!("{} runs ended in an abort, {} were cut off", found[0], found[1]);
     assert!(found[0] > 5 && found[1] > 5, "{found:?}");
+}
+
+/// How each protocol that says something ends in a session whose keys are over, and how many messages were sent.
+fn after_an_abort(wiped: bool) -> (Vec<(&'static str, Option<Error>)>, usize) {
+    let liars = [Liar::default(), Liar::new(Lie { at: At::Number(5), what: What::Changed(Change::Bit(3)) })];
+    let mut ends = over(lying(&liars), |mut party| {
+        let (me, ring) = (party.me(), Ring::of(8));
+        let mut run = party.begin_alone().unwrap();
+        let set_up = run.phase(Phase::Offline, async |ctx| Spdz2k::set_up(ctx, Params::new(48, false)?, None).await);
+        let mut s = set_up.unwrap();
+        // What is there before, and is of no use after.
+        let (mut ends, mut sent) = (vec![], 0);
+        let done: Result<()> = run.phase(Phase::Online, async |ctx| {
+            let kinds = [Kind::Mask { owner: 0, bits: 8 }, Kind::BitMask { owner: 0 }];
+            let [elements, bits] = [s.make(ctx, &kinds[0], 1).await?, s.make(ctx, &kinds[1], 1).await?];
+            liars[me].begin();
+            let made = s.make(ctx, &Kind::Triple { bits: 8 }, 1).await.map(drop);
+            if me == 1 || made.is_ok() {
+                return made;
+            }
+            let alpha = s.insecure_alpha();
+            s.cut_off();
+            if wiped {
+                s.wipe();
+                assert!(s.insecure_alpha() != alpha && s.insecure_delta() == 0);
+            }
+            let ([x, b], before) = ([&elements.vectors[0], &elements.vectors[0]], liars[me].sent().len());
+            let own = (Vector::from_u64s(ring, &[7]), Bits::from_bools(1, 1, &[true]));
+            ends.push(("input", s.input(ctx, 0, (ring, 1), Some(&own.0)).await.err()));
+            ends.push(("input of bits", s.input_bits(ctx, 0, (1, 1), Some(&own.1)).await.err()));
+            ends.push(("open", s.open(ctx, x).await.err()));
+            ends.push(("open bits", s.open_bits(ctx, &bits.bits[0]).await.err()));
+            ends.push(("product", s.mul(ctx, x, b).await.err()));
+            ends.push(("check", s.check(ctx).await.err()));
+            sent = liars[me].sent().len() - before;
+            made
+        });
+        run.finish();
+        done.err().map(|_| (ends, sent))
+    });
+    ends.swap_remove(0).unwrap()
+}
+
+/// Also what needs no correlations: openings, and inputs below masks that were made before.
+#[test]
+fn nothing_is_said_under_keys_that_are_over_and_they_are_wiped() {
+    for wiped in [false, true] {
+        let (ends, sent) = after_an_abort(wiped);
+        assert_eq!(ends.len(), 6);
+        for (what, end) in ends {
+            assert_eq!(end, Some(Error::Poisoned), "{what}");
+        }
+        assert_eq!(sent, 0);
+    }
 }
 
 /// Something is opened on two lanes, and then checked: on each lane, or on none of them.
