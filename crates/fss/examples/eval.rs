@@ -115,12 +115,12 @@ fn verified(hash: &Hash) {
         let count = ((1 << 16) >> bits).max(4);
         let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));
         let points = vec![3; count];
-        let deal = || verified::deal(hash, shape, &points, 12_345, 0, &first, &second);
+        let deal = || verified::deal(hash, shape, &points, 12_345, &first, &second);
         let dealing = median(|| drop(deal())) / count as f64;
         let keys = verified::Keys::new(roots(Side::First, count), deal()).expect("as many roots as keys");
         let coins = verified::coins(shape, &mut Seed::from_bytes([1; 32]).prg("quorate/fss/example", b""));
         let each = |ns: f64| ns / shape.leaves(count) as f64;
-        let checking = each(median(|| drop(verified::check(hash, &keys, 0, &coins))));
+        let checking = each(median(|| drop(verified::check(hash, &keys, &coins))));
         let values = each(median(|| {
             verified::visit(hash, &keys, |_, _, values| {
                 std::hint::black_box(values);

@@ -7,8 +7,6 @@ use quorate_ring::Ring;
 
 use crate::common::{hash, hashes, numbers, roots};
 
-const SERIAL: u64 = 1 << 40;
-
 fn shape(bits: u32, ring_bits: u32) -> Shape {
     Shape::new(bits, Ring::of(ring_bits)).unwrap()
 }
@@ -19,7 +17,7 @@ fn alpha() -> u128 {
 
 fn dealt(hash: &Hash, shape: Shape, points: &[u64]) -> Corrections {
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len(), 3));
-    deal(hash, shape, points, alpha(), SERIAL, &first, &second)
+    deal(hash, shape, points, alpha(), &first, &second)
 }
 
 fn pair(corrections: [&Corrections; 2]) -> [Keys; 2] {
@@ -29,7 +27,7 @@ fn pair(corrections: [&Corrections; 2]) -> [Keys; 2] {
 
 fn checked(hash: &Hash, keys: &[Keys; 2]) -> [Checked; 2] {
     let coins = coins(keys[0].shape(), &mut Seed::from_bytes([5; 32]).prg("quorate/fss/test coins", b""));
-    [0, 1].map(|side| check(hash, &keys[side], SERIAL, &coins))
+    [0, 1].map(|side| check(hash, &keys[side], &coins))
 }
 
 /// Whether the two holders accept key k.
@@ -155,7 +153,7 @@ fn different_corrections_are_found_by_their_comparison_only() {
     let hash = hash();
     let shape = shape(3, 128);
     let good = dealt(&hash, shape, &[5]);
-    let payload = shape.key_bytes() - 64 - 32;
+    let payload = shape.key_bytes() - 48 - 32;
     let with = |change: u128| {
         let mut bytes = good.bytes().to_vec();
         let to: &mut [u8; 16] = (&mut bytes[payload..payload + 16]).try_into().unwrap();
@@ -187,13 +185,10 @@ fn other_payloads_points_of_no_key_and_other_roots_are_refused() {
     let shape = shape(6, 128);
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, 3));
     // Another alpha.
-    let other = deal(&hash, shape, &[9], alpha() ^ 1 << 127, SERIAL, &first, &second);
-    assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
-    // Leaves with other numbers: the proofs of another place in the session.
-    let other = deal(&hash, shape, &[9], alpha(), SERIAL + 64, &first, &second);
+    let other = deal(&hash, shape, &[9], alpha() ^ 1 << 127, &first, &second);
     assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
     // Keys made for other roots.
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, 4));
-    let other = deal(&hash, shape, &[9], alpha(), SERIAL, &first, &second);
+    let other = deal(&hash, shape, &[9], alpha(), &first, &second);
     assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
 }

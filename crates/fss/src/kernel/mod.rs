@@ -14,7 +14,7 @@ use aes::cipher::{Array, KeyInit};
 
 use crate::hash::{Hash, Kernel};
 
-pub(crate) use check::{PROOF_BLOCKS, Sums, check, check_serial, proof};
+pub(crate) use check::{PROOF_BLOCKS, Sums, check, proof};
 pub(crate) use grow::{Tally, split, sum, tally_controls, tally_leaves};
 pub(crate) use sums::{Planes, add_planes, add_words_32, add_words_64, count_ones, shift};
 

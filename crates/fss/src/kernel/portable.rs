@@ -71,7 +71,6 @@ pub(super) fn check(
     [tree, proofs]: [&Permutation; 2],
     nodes: &[Four],
     first: u64,
-    numbers: &Four,
     coins: &[u128],
     corrections: &[Four; PROOF_BLOCKS],
     sums: &mut Sums,
@@ -95,8 +94,8 @@ pub(super) fn check(
         }
         for (j, sums) in sums.proofs.iter_mut().enumerate() {
             for (i, (block, node)) in blocks.iter_mut().zip(nodes).enumerate() {
-                let tweak = |q: usize| tweaks(numbers.0[q] as u64 + at + i as u64)[j];
-                *block = Four([0, 1, 2, 3].map(|q| node.0[q] ^ tweak(q)));
+                let tweak = tweaks(first + at + i as u64)[j];
+                *block = Four(node.0.map(|node| node ^ tweak));
             }
             permute(proofs, blocks);
             for q in 0..4 {

@@ -251,13 +251,11 @@ macro_rules! kernel {
                 [tree, proofs]: [&Permutation; 2],
                 nodes: &[Four],
                 first: u64,
-                numbers: &Four,
                 coins: &[u128],
                 corrections: &[Four; PROOF_BLOCKS],
                 sums: &mut Sums,
             ) {
                 let keys = [keys_of(tree), keys_of(proofs)];
-                let numbers: Part = bytemuck::cast(*numbers);
                 let mut words = [[zero(); PER]; PROOF_BLOCKS];
                 for (word, four) in words.iter_mut().zip(corrections) {
                     *word = bytemuck::cast(*four);
@@ -265,8 +263,9 @@ macro_rules! kernel {
                 let nodes: &[$register] = bytemuck::cast_slice(nodes);
                 in_pieces!(nodes, |piece, at, N| {
                     let x = at / PER;
-                    values::<N>(&keys[0], piece, first + x as u64, sums);
-                    proofs_of::<N>(&keys[1], piece, &numbers, x, &coins[x..], &words, &mut sums.proofs);
+                    let place = first + x as u64;
+                    values::<N>(&keys[0], piece, place, sums);
+                    proofs_of::<N>(&keys[1], piece, place, &coins[x..], &words, &mut sums.proofs);
                 });
             }
 
@@ -297,14 +296,13 @@ macro_rules! kernel {
                 sums.controls = bytemuck::cast(parts);
             }
 
-            /// Adds coins times proofs, of leaves from the x-th on after that with `numbers`.
+            /// Adds coins times proofs, of leaves the first of which is at `place`.
             #[target_feature(enable = $features)]
             #[inline]
             fn proofs_of<const N: usize>(
                 keys: &Keys,
                 nodes: &[$register; N],
-                numbers: &Part,
-                x: usize,
+                place: u64,
                 coins: &[u128],
                 corrections: &[Part; PROOF_BLOCKS],
                 sums: &mut [[Four; 3]; PROOF_BLOCKS],
@@ -312,10 +310,9 @@ macro_rules! kernel {
                 let mut tweaks = [[zero(); PROOF_BLOCKS]; N];
                 let mut factors = [zero(); N];
                 for i in 0..N {
-                    let low = add(numbers[i % PER], splat((x + i / PER) as u128));
-                    let high = swapped(low);
-                    let both = xor(low, high);
-                    tweaks[i] = [low, high, both, add(both, high)];
+                    let number = place + 1 + (i / PER) as u64;
+                    let low = splat(number.into());
+                    tweaks[i] = [low, swapped(low), splat64(number)];
                     factors[i] = splat(coins[i / PER]);
                 }
                 for (j, sums) in sums.iter_mut().enumerate() {

@@ -16,7 +16,7 @@ const GRAIN: u64 = 1 << 13;
 
 /// A side's sums over all leaves of each key.
 pub struct Checked {
-    /// sum_x c_x pi_x, four elements of GF(2^128) a key: the same on both sides. To be compared as a hash.
+    /// sum_x c_x pi_x, three elements of GF(2^128) a key: the same on both sides. To be compared as a hash.
     pub proofs: Vec<[u128; PROOF_BLOCKS]>,
     /// Shares of the sum of all first values: of 1.
     pub ones: Wiped<Vector>,
@@ -41,15 +41,14 @@ pub fn coins(shape: Shape, prg: &mut Prg) -> Vec<u128> {
     coins
 }
 
-/// Evaluates all leaves, whose numbers are those from `serial` on, as at the dealer. Both holders then compare the
-/// proofs, and check that `ones` is 1 and `macs` alpha, exactly: nothing of a key is proven before all of that holds.
+/// Evaluates all leaves. Both holders then compare the proofs, and check that `ones` is 1 and `macs` alpha, exactly:
+/// nothing of a key is proven before all of that holds.
 ///
 /// # Panics
-/// Unless there is a coin for each point, and leaves' numbers stay below 2^62.
-pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
+/// Unless there is a coin for each point.
+pub fn check(hash: &Hash, keys: &Keys, coins: &[u128]) -> Checked {
     let (shape, count) = (keys.shape(), keys.count());
     assert_eq!(coins.len(), shape.points(), "a coin for each point of the domain");
-    kernel::check_serial(serial, shape.leaves(count));
     let mut proofs: Vec<[u128; PROOF_BLOCKS]> = vec![[0; PROOF_BLOCKS]; count];
     let mut values: Vec<[u128; 4]> = vec![[0; 4]; count];
     let threads = if shape.leaves(count) < GRAIN { 1 } else { threads() };
@@ -60,7 +59,7 @@ pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
         let mut trees = Trees::new(bits, bits.min(PIECE_LEVELS));
         for (group, (proofs, values)) in proofs.chunks_mut(4).zip(values.chunks_mut(4)).enumerate() {
             let first = i * part + 4 * group;
-            let mut sums = sums_of(hash, keys, first, serial, coins, &mut trees);
+            let mut sums = sums_of(hash, keys, first, coins, &mut trees);
             for (q, (proof, value)) in proofs.iter_mut().zip(values).enumerate() {
                 *proof = sums.proofs.map(|[low, middle, high]| gf128::reduce([low.0[q], middle.0[q], high.0[q]]));
                 *value = finished(keys, first + q, &sums, q);
@@ -80,17 +79,15 @@ pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
 }
 
 /// The sums over all leaves of four keys.
-fn sums_of(hash: &Hash, keys: &Keys, first: usize, serial: u64, coins: &[u128], trees: &mut Trees) -> Sums {
-    let (shape, corrections) = (keys.shape(), keys.corrections());
+fn sums_of(hash: &Hash, keys: &Keys, first: usize, coins: &[u128], trees: &mut Trees) -> Sums {
+    let corrections = keys.corrections();
     start(keys, first, trees);
     let proofs: [Four; PROOF_BLOCKS] = std::array::from_fn(|j| keys.four(first, |key| corrections.proof(key, j)));
     let mut sums = Sums::ZERO;
     let points = coins.len().min(1 << PIECE_LEVELS);
     for (piece, coins) in coins.chunks(points).enumerate() {
         let nodes = trees.piece(hash, [piece as u64; 4]);
-        let at = (piece * points) as u64;
-        let numbers = keys.four(first, |key| (serial + key as u64 * shape.points() as u64 + at + 1).into());
-        kernel::check(hash, nodes, at, &numbers, coins, &proofs, &mut sums);
+        kernel::check(hash, nodes, (piece * points) as u64, coins, &proofs, &mut sums);
     }
     sums
 }

@@ -8,23 +8,19 @@ use crate::hash::control;
 use crate::kernel::{self, PROOF_BLOCKS};
 use crate::{Hash, Roots};
 
-/// The corrections of keys at `points` with the payload (1, alpha), whose leaves have the numbers from `serial` on. 2 n
-/// + 12 AES calls a key.
+/// The corrections of keys at `points` with the payload (1, alpha). 2 n + 10 AES calls a key.
 ///
 /// # Panics
-/// Unless there are as many roots of either side as points, every point lies in the domain, and leaves' numbers stay
-/// below 2^62.
+/// Unless there are as many roots of either side as points, and every point lies in the domain.
 pub fn deal(
     hash: &Hash,
     shape: Shape,
     points: &[u64],
     alpha: u128,
-    serial: u64,
     first: &Roots,
     second: &Roots,
 ) -> Corrections {
     check(points, shape.mask(), first, second);
-    kernel::check_serial(serial, shape.leaves(points.len()));
     let mut corrections = Corrections::zeros(shape, points.len());
     let (mut pairs, mut scratch) = (Pairs::new(), Scratch::new());
     let bits = shape.bits() as usize;
@@ -36,8 +32,7 @@ pub fn deal(
         tree.descend(hash, points, &mut pairs, &mut scratch, out);
         payloads(hash, shape, [1, alpha], &pairs, &mut scratch, out);
         for (key, point) in points.iter().enumerate() {
-            let number = serial + (at + key) as u64 * shape.points() as u64 + point + 1;
-            let mut proofs = [pairs.first[key], pairs.second[key]].map(|node| kernel::proof(&hash.proof, node, number));
+            let mut proofs = [pairs.first[key], pairs.second[key]].map(|node| kernel::proof(&hash.proof, node, *point));
             let to = &mut out[(key + 1) * tree.key_bytes - super::PROOF_BYTES..][..super::PROOF_BYTES];
             for (j, to) in (0..PROOF_BLOCKS).zip(to.chunks_exact_mut(16)) {
                 to.copy_from_slice(&(proofs[0][j] ^ proofs[1][j]).to_le_bytes());
