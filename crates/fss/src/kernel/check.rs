@@ -113,9 +113,8 @@ mod tests {
             let of = |leaf: usize, side: usize| proof(&permutation, nodes[leaf][side], places[leaf]);
             [sum(of(0, 0), of(0, 1)), sum(of(1, 0), of(1, 1))]
         };
-        let equal = |[a, b]: [[u128; PROOF_BLOCKS]; 2]| -> Vec<usize> {
-            (0..PROOF_BLOCKS).filter(|&i| a[i] == b[i]).collect()
-        };
+        let equal =
+            |[a, b]: [[u128; PROOF_BLOCKS]; 2]| -> Vec<usize> { (0..PROOF_BLOCKS).filter(|&i| a[i] == b[i]).collect() };
         let mut crossed = 0;
         for (one, other) in [(0u64, 1u64), (4, 8), (1 << 15, (1 << 16) - 1)] {
             let nodes = [0x0123_4567_89ab_cdef_u128 << 32, u128::MAX / 5];

@@ -5,6 +5,8 @@
 
 mod check;
 mod grow;
+#[cfg(test)]
+mod patterns;
 mod portable;
 mod sums;
 #[cfg(target_arch = "x86_64")]

@@ -111,3 +111,47 @@ fn finished(keys: &Keys, key: usize, sums: &Sums, q: usize) -> [u128; 4] {
     };
     [value(0, 0), value(1, 0), value(0, 1), value(1, 1)]
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::{Seed, SessionId, Tccr};
+    use quorate_ring::Ring;
+
+    use super::*;
+    use crate::verified::Corrections;
+    use crate::{Roots, Side};
+
+    /// Whatever the corrections are, as long as they are the same: child 1 is child 0 xor the node, so that the control
+    /// bits of a level add up to those of the one above, and at last to the root's.
+    #[test]
+    fn the_leaves_with_different_control_bits_are_odd_in_number() {
+        let hash = Hash::new(&Tccr::new(&SessionId::from_bytes([8; 32])));
+        let mut counts = std::collections::BTreeSet::new();
+        for bits in 1..=9 {
+            let shape = Shape::new(bits, Ring::of(64)).unwrap();
+            let mut prg = Seed::from_bytes([bits as u8; 32]).prg("quorate/fss/test", b"parity");
+            let mut bytes = vec![0; 9 * shape.key_bytes()];
+            prg.fill(&mut bytes);
+            let below = PIECE_LEVELS.min(bits as usize);
+            let mut differ = [0; 9];
+            let sides = [Side::First, Side::Second].map(|side| {
+                let corrections = Corrections::from_bytes(shape, 9, &bytes).unwrap();
+                Keys::new(Roots::draw(&mut prg, side, 9), corrections).unwrap()
+            });
+            let mut trees = [(); 2].map(|()| Trees::new(bits as usize, below));
+            for first in [0, 4, 8] {
+                trees.iter_mut().zip(&sides).for_each(|(trees, keys)| start(keys, first, trees));
+                for piece in 0..1u64 << (bits as usize - below) {
+                    let [one, other] = trees.each_mut().map(|trees| trees.piece(&hash, [piece; 4]));
+                    for (one, other) in one.iter().zip(other) {
+                        let lanes = 4.min(9 - first);
+                        (0..lanes).for_each(|q| differ[first + q] += (one.0[q] ^ other.0[q]) & 1);
+                    }
+                }
+            }
+            assert!(differ.iter().all(|count| count % 2 == 1), "{bits} bits: {differ:?}");
+            counts.extend(differ);
+        }
+        assert!(counts.len() > 20, "trees as a dishonest dealer makes them");
+    }
+}

@@ -12,14 +12,7 @@ use crate::{Hash, Roots};
 ///
 /// # Panics
 /// Unless there are as many roots of either side as points, and every point lies in the domain.
-pub fn deal(
-    hash: &Hash,
-    shape: Shape,
-    points: &[u64],
-    alpha: u128,
-    first: &Roots,
-    second: &Roots,
-) -> Corrections {
+pub fn deal(hash: &Hash, shape: Shape, points: &[u64], alpha: u128, first: &Roots, second: &Roots) -> Corrections {
     check(points, shape.mask(), first, second);
     let mut corrections = Corrections::zeros(shape, points.len());
     let (mut pairs, mut scratch) = (Pairs::new(), Scratch::new());
