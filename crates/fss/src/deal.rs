@@ -27,13 +27,14 @@ pub struct Dealt {
     pub first_bits: Wiped<Bits>,
 }
 
-/// Keys at `points`, whose roots both sides have. 2 (d + B) hashes a key.
+/// Keys at `points`, whose roots both sides have. 2 (d + B) hashes a key. Roots are taken: a root that served two keys
+/// would show the xor of what hides them.
 ///
 /// # Panics
 /// Unless there are as many roots of either side as points, and every point lies in the domain.
-pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: &Roots, second: &Roots) -> Dealt {
+pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: Roots, second: Roots) -> Dealt {
     let count = points.len();
-    check(points, shape.mask(), first, second);
+    check(points, shape.mask(), &first, &second);
     let mut corrections = Corrections::zeros(shape, count);
     let mut first_bits = Wiped(Bits::zeros(1, count));
     let mut pairs = Pairs::new();
@@ -41,7 +42,7 @@ pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: &Roots, second: &R
     for (piece, points) in points.chunks(TOGETHER).enumerate() {
         let at = piece * TOGETHER;
         let len = points.len();
-        pairs.start(first, second, at, len);
+        pairs.start(&first, &second, at, len);
         let out = &mut corrections.bytes[at * key_bytes..(at + len) * key_bytes];
         let tree = Tree { bits: shape.bits() as usize, levels: shape.levels(), key_bytes };
         tree.descend(hash, points, &mut pairs, &mut scratch, out);

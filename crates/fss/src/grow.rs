@@ -183,7 +183,7 @@ mod tests {
 
     fn dealt(hash: &Hash, shape: Shape, points: &[u64]) -> Dealt {
         let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len()));
-        deal(hash, shape, points, &first, &second)
+        deal(hash, shape, points, first, second)
     }
 
     /// Both sides' trees, with the shares of (1 - r_i) Delta and of the unit vector opened in the clear.

@@ -17,7 +17,7 @@ fn alpha() -> u128 {
 
 fn dealt(hash: &Hash, shape: Shape, points: &[u64]) -> Corrections {
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len(), 3));
-    deal(hash, shape, points, alpha(), &first, &second)
+    deal(hash, shape, points, alpha(), first, second)
 }
 
 fn pair(corrections: [&Corrections; 2]) -> [Keys; 2] {
@@ -183,12 +183,10 @@ fn different_corrections_are_found_by_their_comparison_only() {
 fn other_payloads_points_of_no_key_and_other_roots_are_refused() {
     let hash = hash();
     let shape = shape(6, 128);
-    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, 3));
-    // Another alpha.
-    let other = deal(&hash, shape, &[9], alpha() ^ 1 << 127, &first, &second);
-    assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
-    // Keys made for other roots.
-    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, 4));
-    let other = deal(&hash, shape, &[9], alpha(), &first, &second);
-    assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
+    // Another alpha, and keys made for other roots.
+    for (change, name) in [(1 << 127, 3), (0, 4)] {
+        let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, name));
+        let other = deal(&hash, shape, &[9], alpha() ^ change, first, second);
+        assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
+    }
 }

@@ -8,19 +8,19 @@ use crate::hash::control;
 use crate::kernel::{self, PROOF_BLOCKS};
 use crate::{Hash, Roots};
 
-/// The corrections of keys at `points` with the payload (1, alpha). 2 n + 10 AES calls a key.
+/// The corrections of keys at `points` with the payload (1, alpha). 2 n + 10 AES calls a key. Roots serve no other keys.
 ///
 /// # Panics
 /// Unless there are as many roots of either side as points, and every point lies in the domain.
-pub fn deal(hash: &Hash, shape: Shape, points: &[u64], alpha: u128, first: &Roots, second: &Roots) -> Corrections {
-    check(points, shape.mask(), first, second);
+pub fn deal(hash: &Hash, shape: Shape, points: &[u64], alpha: u128, first: Roots, second: Roots) -> Corrections {
+    check(points, shape.mask(), &first, &second);
     let mut corrections = Corrections::zeros(shape, points.len());
     let (mut pairs, mut scratch) = (Pairs::new(), Scratch::new());
     let bits = shape.bits() as usize;
     let tree = Tree { bits, levels: bits, key_bytes: shape.key_bytes() };
     for (piece, points) in points.chunks(TOGETHER).enumerate() {
         let (at, len) = (piece * TOGETHER, points.len());
-        pairs.start(first, second, at, len);
+        pairs.start(&first, &second, at, len);
         let out = &mut corrections.bytes[at * tree.key_bytes..(at + len) * tree.key_bytes];
         tree.descend(hash, points, &mut pairs, &mut scratch, out);
         payloads(hash, shape, [1, alpha], &pairs, &mut scratch, out);

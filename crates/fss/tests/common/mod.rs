@@ -27,8 +27,9 @@ pub fn numbers(count: usize, name: u64) -> Vec<u64> {
 
 /// Both sides' keys at these points, and the first side's leaves there.
 pub fn pair(hash: &Hash, shape: Shape, points: &[u64]) -> ([Keys; 2], Vec<bool>) {
-    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len(), 0));
-    let dealt = deal(hash, shape, points, &first, &second);
-    let keys = [first, second].map(|roots| Keys::new(roots, dealt.corrections.clone()).unwrap());
+    let both = || [Side::First, Side::Second].map(|side| roots(side, points.len(), 0));
+    let [first, second] = both();
+    let dealt = deal(hash, shape, points, first, second);
+    let keys = both().map(|roots| Keys::new(roots, dealt.corrections.clone()).unwrap());
     (keys, dealt.first_bits.to_bools())
 }
