@@ -1,7 +1,10 @@
 //! A dealer and two sides.
 
+use std::sync::{Mutex, PoisonError};
+
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, deal};
+use quorate_ring::threads::set_threads;
 
 /// The hash of a session on each kernel that this processor has, the portable one first.
 pub fn hashes() -> Vec<Hash> {
@@ -32,4 +35,14 @@ pub fn pair(hash: &Hash, shape: Shape, points: &[u64]) -> ([Keys; 2], Vec<bool>)
     let dealt = deal(hash, shape, points, first, second);
     let keys = both().map(|roots| Keys::new(roots, dealt.corrections.clone()).unwrap());
     (keys, dealt.first_bits.to_bools())
+}
+
+/// What a run gives on so many threads. The number is that of the whole process: one test at a time sets it.
+pub fn on_threads<T>(threads: usize, run: impl FnOnce() -> T) -> T {
+    static SET: Mutex<()> = Mutex::new(());
+    let _one = SET.lock().unwrap_or_else(PoisonError::into_inner);
+    set_threads(threads).unwrap();
+    let result = run();
+    set_threads(1).unwrap();
+    result
 }
