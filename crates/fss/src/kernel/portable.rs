@@ -5,7 +5,7 @@ use aes::cipher::{Array, BlockCipherEncrypt};
 use quorate_crypto::gf128;
 
 use super::check::tweaks;
-use super::{Four, PROOF_BLOCKS, Permutation, Sums, ZERO};
+use super::{Four, PROOF_BLOCKS, Payload, Permutation, Sums, ZERO};
 use crate::hash::{control, leaf_tweak};
 
 /// Groups of four blocks that are encrypted together.
@@ -60,6 +60,20 @@ pub(super) fn leaves(permutation: &Permutation, nodes: &[Four], corrections: &[F
                 for q in 0..4 {
                     out[q * stride + at] = hash.0[q] ^ (control(node.0[q]) & correction.0[q]);
                 }
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+
+pub(super) fn payloads(permutation: &Permutation, nodes: &[Four], payload: &Payload, out: &mut [u128], stride: usize) {
+    let mut hashed = [ZERO; CHUNK];
+    for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
+        hash(permutation, nodes, payload.tweak, &mut hashed[..nodes.len()]);
+        for (i, (node, hash)) in nodes.iter().zip(&hashed).enumerate() {
+            for q in 0..4 {
+                let added = payload.sign & 1 ^ control(node.0[q]) & payload.flip.0[q];
+                out[q * stride + chunk * CHUNK + i] = (hash.0[q] ^ payload.sign).wrapping_add(added) & payload.mask;
             }
         }
     }

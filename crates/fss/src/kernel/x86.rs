@@ -89,6 +89,15 @@ macro_rules! operations {
             pub fn upper(a: $register) -> $register {
                 $shift::<32>(a)
             }
+            /// Sums of 128 bits: a half carries where both have its highest bit, or one has it and the sum has not.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn add128(a: $register, b: $register) -> $register {
+                let sum = $add(a, b);
+                let one = $and($xor(a, b), $xor(sum, splat(u128::MAX)));
+                let carries = $shift::<63>($xor($and(a, b), one));
+                $add(sum, $low($zero(), carries))
+            }
             /// The same 64 bits everywhere.
             #[target_feature(enable = $features)]
             #[inline]
@@ -175,16 +184,18 @@ macro_rules! kernel {
             use super::$operations::*;
             use super::*;
             use crate::hash::leaf_tweak;
-            use crate::kernel::{Four, PROOF_BLOCKS, Permutation, Sums};
+            use crate::kernel::{Four, PROOF_BLOCKS, Payload, Permutation, Sums};
 
             /// Registers of a [`Four`].
             const PER: usize = size_of::<Four>() / size_of::<$register>();
+            /// Fours in the registers that are encrypted side by side.
+            const FOURS: usize = WIDTH / PER;
 
-            type Keys = [$register; 11];
+            type RoundKeys = [$register; 11];
 
             #[target_feature(enable = $features)]
             #[inline]
-            fn keys_of(permutation: &Permutation) -> Keys {
+            fn keys_of(permutation: &Permutation) -> RoundKeys {
                 let mut keys = [zero(); 11];
                 for (key, four) in keys.iter_mut().zip(&permutation.round_keys) {
                     *key = splat(four.0[0]);
@@ -195,7 +206,7 @@ macro_rules! kernel {
             /// H(s_i xor tweak).
             #[target_feature(enable = $features)]
             #[inline]
-            fn hashed<const N: usize>(keys: &Keys, s: &[$register; N], tweak: $register) -> [$register; N] {
+            fn hashed<const N: usize>(keys: &RoundKeys, s: &[$register; N], tweak: $register) -> [$register; N] {
                 let mut x = *s;
                 for x in &mut x {
                     *x = sigma(xor(*x, tweak));
@@ -219,7 +230,7 @@ macro_rules! kernel {
             #[target_feature(enable = $features)]
             #[inline]
             fn children<const N: usize>(
-                keys: &Keys,
+                keys: &RoundKeys,
                 nodes: &[$register; N],
                 correction: &[$register; PER],
                 to: &mut [$register],
@@ -272,7 +283,7 @@ macro_rules! kernel {
             /// Adds values and control bits of some leaves, the first of which is at `place`.
             #[target_feature(enable = $features)]
             #[inline]
-            fn values<const N: usize>(keys: &Keys, nodes: &[$register; N], place: u64, sums: &mut Sums) {
+            fn values<const N: usize>(keys: &RoundKeys, nodes: &[$register; N], place: u64, sums: &mut Sums) {
                 let limb = splat64(u32::MAX.into());
                 for (which, sums) in sums.values.iter_mut().enumerate() {
                     let hashed = hashed(keys, nodes, splat(2 * which as u128 + 2));
@@ -300,7 +311,7 @@ macro_rules! kernel {
             #[target_feature(enable = $features)]
             #[inline]
             fn proofs_of<const N: usize>(
-                keys: &Keys,
+                keys: &RoundKeys,
                 nodes: &[$register; N],
                 place: u64,
                 coins: &[u128],
@@ -335,6 +346,33 @@ macro_rules! kernel {
             }
 
             #[target_feature(enable = $features)]
+            pub fn payloads(
+                permutation: &Permutation,
+                nodes: &[Four],
+                payload: &Payload,
+                out: &mut [u128],
+                stride: usize,
+            ) {
+                let keys = keys_of(permutation);
+                let [tweak, sign, mask] = [payload.tweak, payload.sign, payload.mask].map(|block| splat(block));
+                let (unset, flip): (_, Part) = (splat(payload.sign & 1), bytemuck::cast(payload.flip));
+                for at in (0..nodes.len()).step_by(FOURS) {
+                    let (mut x, mut added) = ([zero(); WIDTH], [zero(); WIDTH]);
+                    for i in 0..WIDTH {
+                        // Beyond the last node the first one stands in, whose value nobody reads there.
+                        let node: Part = bytemuck::cast(*nodes.get(at + i / PER).unwrap_or(&nodes[0]));
+                        x[i] = node[i % PER];
+                        added[i] = xor(unset, and(control(x[i]), flip[i % PER]));
+                    }
+                    let mut x = hashed(&keys, &x, tweak);
+                    for (x, added) in x.iter_mut().zip(added) {
+                        *x = and(add128(xor(*x, sign), added), mask);
+                    }
+                    $store(&x, out, stride, at);
+                }
+            }
+
+            #[target_feature(enable = $features)]
             pub fn leaves(
                 permutation: &Permutation,
                 nodes: &[Four],
@@ -358,8 +396,6 @@ macro_rules! kernel {
                 out: &mut [u128],
                 stride: usize,
             ) {
-                /// Fours in so many registers.
-                const FOURS: usize = WIDTH / PER;
                 let keys = keys_of(permutation);
                 let mut words = [[zero(); PER]; BLOCKS];
                 let mut tweaks = [zero(); BLOCKS];
