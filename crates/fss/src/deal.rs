@@ -155,7 +155,9 @@ fn finish(hash: &Hash, shape: Shape, points: &[u64], pairs: &Pairs, scratch: &mu
         let bytes = (shape.leaf_bytes() - 16 * block).min(16);
         for (key, point) in points.iter().enumerate() {
             let within = point & (shape.leaf_bits() - 1);
-            let unit = u128::from(equal(within >> 7, block as u64)) << (within & 127);
+            // Shifts within a word: one of a block by a secret number may take a branch.
+            let half = |h: usize| equal(within >> 6, (2 * block + h) as u64) << (within & 63);
+            let unit = u128::from(half(0)) | u128::from(half(1)) << 64;
             let correction = h0[key] ^ h1[key] ^ unit;
             let at = key * shape.key_bytes() + 16 * shape.levels() + 16 * block;
             out[at..at + bytes].copy_from_slice(&correction.to_le_bytes()[..bytes]);

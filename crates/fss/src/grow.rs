@@ -63,7 +63,7 @@ impl Growing {
         self.each_group(&mut sums, |nodes, sum| {
             let (nodes, hashed) = nodes[..2 << level].split_at_mut(1 << level);
             hash.each(nodes, 0, hashed);
-            *sum = kernel::sum(hash.kernel, hashed);
+            *sum = kernel::sum(hash, hashed);
         });
         let in_order = bytemuck::cast_slice(&sums)[..count].to_vec();
         wipe_words(&mut sums);
@@ -86,7 +86,7 @@ impl Growing {
             (0..count.div_ceil(LANES)).map(|group| Four([0, 1, 2, 3].map(|q| of(group, q)))).collect();
         self.each_group(&mut fours, |nodes, correction| {
             let (nodes, hashed) = nodes[..2 << level].split_at_mut(1 << level);
-            kernel::split(hash.kernel, nodes, hashed, correction);
+            kernel::split(hash, nodes, hashed, correction);
         });
         self.level += 1;
     }
@@ -102,11 +102,11 @@ impl Growing {
         self.each_group(&mut tallies, |nodes, tally| {
             let mut hashed = [ZERO; TOGETHER];
             for nodes in nodes.chunks(TOGETHER) {
-                kernel::tally_controls(hash.kernel, nodes, tally);
+                kernel::tally_controls(hash, nodes, tally);
                 for block in 0..shape.blocks() {
                     let hashed = &mut hashed[..nodes.len()];
                     hash.each(nodes, leaf_tweak(block), hashed);
-                    kernel::tally_leaves(hash.kernel, (nodes, hashed), block_mask(shape), block, tally);
+                    kernel::tally_leaves(hash, (nodes, hashed), block_mask(shape), block, tally);
                 }
             }
             wipe_words(&mut hashed);

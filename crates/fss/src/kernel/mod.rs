@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use quorate_crypto::{SessionId, Tccr};
 
-    fn hashes() -> Vec<Hash> {
+    pub fn hashes() -> Vec<Hash> {
         let session = Tccr::new(&SessionId::from_bytes([3; 32]));
         Kernel::available().into_iter().filter_map(|kernel| Hash::with_kernel(&session, kernel)).collect()
     }
