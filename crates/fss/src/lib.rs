@@ -67,6 +67,7 @@ mod keys;
 #[cfg(feature = "testing")]
 pub mod paper;
 mod parity;
+mod paths;
 mod places;
 mod roots;
 mod shape;

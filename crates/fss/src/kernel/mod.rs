@@ -5,6 +5,7 @@
 
 mod check;
 mod grow;
+mod paths;
 #[cfg(test)]
 mod patterns;
 mod portable;
@@ -18,6 +19,7 @@ use crate::hash::{Hash, Kernel};
 
 pub(crate) use check::{PROOF_BLOCKS, Sums, check, proof};
 pub(crate) use grow::{Tally, split, sum, tally_controls, tally_leaves};
+pub(crate) use paths::{add_leaves, correct, descend, next_turns};
 pub(crate) use sums::{Planes, add_planes, add_words_32, add_words_64, count_ones, shift};
 
 /// A node of each of four keys, or four blocks of one key.
@@ -166,7 +168,7 @@ mod tests {
         Kernel::available().into_iter().filter_map(|kernel| Hash::with_kernel(&session, kernel)).collect()
     }
 
-    fn nodes(count: usize) -> Vec<Four> {
+    pub fn nodes(count: usize) -> Vec<Four> {
         let word = |i: usize| (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).rotate_left(77);
         (0..count).map(|i| Four([0, 1, 2, 3].map(|q| word(4 * i + q)))).collect()
     }
@@ -182,7 +184,7 @@ mod tests {
     }
 
     /// H with a cipher of its own, a block at a time.
-    fn defined(x: u128) -> u128 {
+    pub fn defined(x: u128) -> u128 {
         use aes::cipher::BlockCipherEncrypt;
         let key = Tccr::new(&SessionId::from_bytes([3; 32])).permutation_key("quorate/fss/tree");
         let (low, high) = (x as u64, (x >> 64) as u64);

@@ -7,6 +7,7 @@ use quorate_crypto::gf128;
 use super::check::tweaks;
 use super::{Four, PROOF_BLOCKS, Payload, Permutation, Sums, ZERO};
 use crate::hash::{control, leaf_tweak};
+use crate::keys::child;
 
 /// Groups of four blocks that are encrypted together.
 const CHUNK: usize = 16;
@@ -48,6 +49,56 @@ pub(super) fn level(permutation: &Permutation, from: &[Four], correction: &Four,
         }
     }
     quorate_ring::wipe_words(&mut hashed);
+}
+
+pub(super) fn descend(
+    permutation: &Permutation,
+    nodes: &mut [Four],
+    corrections: &[Four],
+    turns: &[Four],
+    sums: &mut [Four],
+) {
+    let mut hashed = [ZERO; CHUNK];
+    for (chunk, nodes) in nodes.chunks_mut(CHUNK).enumerate() {
+        hash(permutation, nodes, 0, &mut hashed[..nodes.len()]);
+        for (i, (node, hash)) in nodes.iter_mut().zip(&hashed).enumerate() {
+            let at = chunk * CHUNK + i;
+            for q in 0..4 {
+                let right = control(turns[at].0[q]);
+                let left = hash.0[q] ^ (control(node.0[q]) & corrections[at].0[q]);
+                sums[at].0[q] ^= left & right;
+                node.0[q] = left ^ (node.0[q] & right);
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+
+pub(super) fn correct(
+    permutation: &Permutation,
+    [first, second]: [&mut [Four]; 2],
+    turns: &[Four],
+    corrections: &mut [Four],
+) {
+    let mut hashed = [[ZERO; CHUNK]; 2];
+    let sides = first.chunks_mut(CHUNK).zip(second.chunks_mut(CHUNK));
+    for (chunk, (first, second)) in sides.enumerate() {
+        let [h0, h1] = &mut hashed;
+        hash(permutation, first, 0, &mut h0[..first.len()]);
+        hash(permutation, second, 0, &mut h1[..first.len()]);
+        for i in 0..first.len() {
+            let at = chunk * CHUNK + i;
+            for q in 0..4 {
+                let (s0, s1) = (first[i].0[q], second[i].0[q]);
+                let (right, h) = (control(turns[at].0[q]), [h0[i].0[q], h1[i].0[q]]);
+                let correction = h[0] ^ h[1] ^ ((s0 ^ s1) & !right);
+                corrections[at].0[q] = correction;
+                first[i].0[q] = child(s0, h[0], correction, right);
+                second[i].0[q] = child(s1, h[1], correction, right);
+            }
+        }
+    }
+    quorate_ring::wipe_words(hashed.as_flattened_mut());
 }
 
 pub(super) fn leaves(permutation: &Permutation, nodes: &[Four], corrections: &[Four], out: &mut [u128], stride: usize) {

@@ -254,6 +254,84 @@ macro_rules! kernel {
                 in_pieces!(from, |piece, at, N| children::<N>(&keys, piece, &correction, &mut to[2 * at..]));
             }
 
+            #[target_feature(enable = $features)]
+            pub fn descend(
+                permutation: &Permutation,
+                nodes: &mut [Four],
+                corrections: &[Four],
+                turns: &[Four],
+                sums: &mut [Four],
+            ) {
+                let keys = keys_of(permutation);
+                let (nodes, sums): (&mut [$register], &mut [$register]) =
+                    (bytemuck::cast_slice_mut(nodes), bytemuck::cast_slice_mut(sums));
+                let (turns, corrections): (&[$register], &[$register]) =
+                    (bytemuck::cast_slice(turns), bytemuck::cast_slice(corrections));
+                in_pieces!(turns, |piece, at, N| {
+                    let (nodes, sums) = (&mut nodes[at..at + N], &mut sums[at..at + N]);
+                    turned::<N>(&keys, nodes, &corrections[at..at + N], piece, sums);
+                });
+            }
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn turned<const N: usize>(
+                keys: &RoundKeys,
+                nodes: &mut [$register],
+                corrections: &[$register],
+                turns: &[$register; N],
+                sums: &mut [$register],
+            ) {
+                let mut s = [zero(); N];
+                s.copy_from_slice(nodes);
+                let hashed = hashed(keys, &s, zero());
+                for i in 0..N {
+                    let right = control(turns[i]);
+                    let left = xor(hashed[i], and(control(s[i]), corrections[i]));
+                    sums[i] = xor(sums[i], and(left, right));
+                    nodes[i] = xor(left, and(s[i], right));
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            pub fn correct(
+                permutation: &Permutation,
+                sides: [&mut [Four]; 2],
+                turns: &[Four],
+                corrections: &mut [Four],
+            ) {
+                let keys = keys_of(permutation);
+                let [first, second] = sides.map(|side| -> &mut [$register] { bytemuck::cast_slice_mut(side) });
+                let (turns, corrections): (&[$register], &mut [$register]) =
+                    (bytemuck::cast_slice(turns), bytemuck::cast_slice_mut(corrections));
+                in_pieces!(turns, |piece, at, N| {
+                    let sides = [&mut first[at..at + N], &mut second[at..at + N]];
+                    corrected::<N>(&keys, sides, piece, &mut corrections[at..at + N]);
+                });
+            }
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn corrected<const N: usize>(
+                keys: &RoundKeys,
+                [first, second]: [&mut [$register]; 2],
+                turns: &[$register; N],
+                corrections: &mut [$register],
+            ) {
+                let (mut s0, mut s1) = ([zero(); N], [zero(); N]);
+                s0.copy_from_slice(first);
+                s1.copy_from_slice(second);
+                let (h0, h1) = (hashed(keys, &s0, zero()), hashed(keys, &s1, zero()));
+                for i in 0..N {
+                    let right = control(turns[i]);
+                    let beside = and(xor(s0[i], s1[i]), xor(right, splat(u128::MAX)));
+                    let correction = xor(xor(h0[i], h1[i]), beside);
+                    corrections[i] = correction;
+                    first[i] = xor(xor(h0[i], and(control(s0[i]), correction)), and(s0[i], right));
+                    second[i] = xor(xor(h1[i], and(control(s1[i]), correction)), and(s1[i], right));
+                }
+            }
+
             /// The registers of a [`Four`].
             type Part = [$register; PER];
 

@@ -1,7 +1,5 @@
 //! A dealer and two sides.
 
-use std::sync::{Mutex, PoisonError};
-
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, deal};
 use quorate_ring::threads::set_threads;
@@ -37,10 +35,8 @@ pub fn pair(hash: &Hash, shape: Shape, points: &[u64]) -> ([Keys; 2], Vec<bool>)
     (keys, dealt.first_bits.to_bools())
 }
 
-/// What a run gives on so many threads. The number is that of the whole process: one test at a time sets it.
+/// What a run gives on so many threads, which are those of the test's own thread.
 pub fn on_threads<T>(threads: usize, run: impl FnOnce() -> T) -> T {
-    static SET: Mutex<()> = Mutex::new(());
-    let _one = SET.lock().unwrap_or_else(PoisonError::into_inner);
     set_threads(threads).unwrap();
     let result = run();
     set_threads(1).unwrap();
