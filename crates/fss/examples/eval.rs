@@ -91,10 +91,10 @@ fn eval(hash: &Hash, only: Option<u32>) {
 }
 
 fn paths(hash: &Hash) {
-    println!("\n| ring | ns a key dealt | ns an interval | ns a window of 2^12, 64-bit table |");
+    println!("\n| ring, blocks | ns a key dealt | ns an interval | ns a window of 2^12, 64-bit table |");
     println!("|---|---|---|---|");
-    for bits in [16, 32, 64] {
-        let shape = Shape::wide(bits).expect("a domain");
+    for (bits, blocks) in [(16, 4), (32, 4), (64, 4), (32, 1), (64, 1)] {
+        let shape = Shape::new(bits, blocks).expect("a domain");
         let count = 256;
         let points = vec![3; count];
         let deal = || deal(hash, shape, &points, roots(Side::First, count), roots(Side::Second, count));
@@ -103,7 +103,7 @@ fn paths(hash: &Hash) {
         let parity = median(|| drop(intervals(hash, &keys, 1, |_, key| [key as u64, 60_000]))) / count as f64;
         let table = Table::in_words(Ring::of(64), &vec![7; 1 << 12]);
         let window = median(|| drop(lookup(hash, &keys, &points, &table))) / count as f64;
-        println!("| 2^{bits} | {dealing:.0} | {parity:.0} | {window:.0} |");
+        println!("| 2^{bits}, {blocks} | {dealing:.0} | {parity:.0} | {window:.0} |");
     }
 }
 

@@ -266,6 +266,30 @@ fn parities_about_the_edges_of_large_domains() {
     }
 }
 
+/// Batches of several pieces of 64 keys, the last of which is not whole.
+#[test]
+fn threads_and_kernels_agree_on_paths() {
+    let shape = Shape::narrow(64).unwrap();
+    let points = numbers(333, 12);
+    let ends = |row: usize, key: usize| {
+        let at = points[key].wrapping_sub(key as u64 % 3);
+        [[at, at.wrapping_add(2)], [points[(key + 1) % 333], points[(key + 7) % 333]]][row]
+    };
+    let run = |hash: &Hash| {
+        let (keys, hot) = pair(hash, shape, &points);
+        let shares = [0, 1].map(|side| intervals(hash, &keys[side], 2, ends).to_bools());
+        (keys[0].corrections().bytes().to_vec(), hot, shares)
+    };
+    let one = on_threads(1, || run(&hash()));
+    for (i, (a, b)) in one.2[0].iter().zip(&one.2[1]).enumerate() {
+        let (row, key) = (i / 333, i % 333);
+        let [from, to] = ends(row, key);
+        assert_eq!(a ^ b, points[key].wrapping_sub(from) < to.wrapping_sub(from));
+    }
+    assert!((1..333).all(|key| (one.2[0][key] ^ one.2[1][key]) == (key % 3 < 2)));
+    assert!(hashes().iter().all(|hash| [1, 2, 3].into_iter().all(|threads| on_threads(threads, || run(hash)) == one)));
+}
+
 #[test]
 fn several_threads_give_what_one_gives() {
     let hash = hash();
