@@ -12,7 +12,7 @@ use quorate_ring::{Bits, Wiped, memory, wipe_words};
 
 use crate::hash::{Hash, control, leaf_tweak};
 use crate::kernel::{self, Four, ZERO};
-use crate::paths::{FOURS, TOGETHER, blocks, lanes, part_len, turns};
+use crate::paths::{FOURS, STRIDE, TOGETHER, blocks, lanes, part_len, turns};
 use crate::{Corrections, Roots, Shape, Side};
 
 /// What a dealer makes.
@@ -63,14 +63,14 @@ pub(crate) struct Pairs {
     pub sides: [[Four; FOURS]; 2],
     pub hashed: [[Four; FOURS]; 2],
     turns: [Four; FOURS],
-    /// Of the levels, as many fours for each as there are at most.
+    /// Of the levels.
     corrections: Vec<Four>,
 }
 
 impl Pairs {
     /// Room for paths of so many levels.
     pub fn new(levels: usize) -> Pairs {
-        let corrections = memory::zeros(levels * FOURS);
+        let corrections = memory::zeros(levels * STRIDE);
         Pairs { sides: [[ZERO; FOURS]; 2], hashed: [[ZERO; FOURS]; 2], turns: [ZERO; FOURS], corrections }
     }
 
@@ -83,14 +83,17 @@ impl Pairs {
         }
         self.turns = turns(points, bits);
         let [first, second] = &mut self.sides;
-        for corrections in self.corrections.chunks_exact_mut(FOURS) {
+        for corrections in self.corrections.chunks_exact_mut(STRIDE) {
             let sides = [&mut first[..fours], &mut second[..fours]];
             kernel::correct(hash, sides, &self.turns[..fours], &mut corrections[..fours]);
             kernel::next_turns(hash, &mut self.turns);
         }
-        for (lane, key) in out.chunks_exact_mut(out.len() / len).enumerate() {
-            for (bytes, level) in key.as_chunks_mut().0.iter_mut().zip(self.corrections.chunks_exact(FOURS)) {
-                *bytes = level[lane / 4].0[lane % 4].to_le_bytes();
+        let key_bytes = out.len() / len;
+        for (group, keys) in out.chunks_mut(4 * key_bytes).enumerate() {
+            for (level, corrections) in self.corrections.chunks_exact(STRIDE).enumerate() {
+                for (key, block) in keys.chunks_exact_mut(key_bytes).zip(corrections[group].0) {
+                    key[16 * level..][..16].copy_from_slice(&block.to_le_bytes());
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use quorate_ring::{Bits, Wiped, memory, wipe_words};
 
 use crate::hash::{Hash, leaf_tweak};
 use crate::kernel::{self, Four, ZERO};
-use crate::paths::{FOURS, TOGETHER, blocks, lanes, part_len, turns};
+use crate::paths::{FOURS, STRIDE, TOGETHER, blocks, lanes, part_len, turns};
 use crate::{Keys, Shape};
 
 /// Row i, lane k: this side's xor share of whether key k's point lies in the interval `ends(i, k)`, from the first of
@@ -51,7 +51,7 @@ struct Paths {
     /// Keys of the piece.
     len: usize,
     roots: [Four; FOURS],
-    /// Those of the levels, and then those of the leaf's blocks; as many fours for each as there are at most.
+    /// Those of the levels, and then those of the leaf's blocks.
     corrections: Vec<Four>,
     nodes: [Four; FOURS],
     hashed: [Four; FOURS],
@@ -61,7 +61,7 @@ struct Paths {
 
 impl Paths {
     fn new(shape: Shape) -> Paths {
-        let corrections = memory::zeros((shape.levels() + shape.blocks()) * FOURS);
+        let corrections = memory::zeros((shape.levels() + shape.blocks()) * STRIDE);
         let [roots, nodes, hashed] = [[ZERO; FOURS]; 3];
         Paths { shape, len: 0, roots, corrections, nodes, hashed, sums: [[ZERO; FOURS]; 2] }
     }
@@ -71,16 +71,18 @@ impl Paths {
         let (shape, corrections) = (self.shape, keys.corrections());
         self.len = TOGETHER.min(keys.count() - first);
         lanes(&mut self.roots)[..self.len].copy_from_slice(&keys.roots.nodes()[first..first + self.len]);
-        for lane in 0..self.len {
-            let key = corrections.of_key(first + lane);
-            let levels = self.corrections.chunks_exact_mut(FOURS).zip(key.as_chunks::<16>().0);
-            for (fours, block) in levels.take(shape.levels()) {
-                fours[lane / 4].0[lane % 4] = u128::from_le_bytes(*block);
+        let key_bytes = shape.key_bytes();
+        let bytes = &corrections.bytes[first * key_bytes..][..self.len * key_bytes];
+        for (group, keys) in bytes.chunks(4 * key_bytes).enumerate() {
+            for (level, fours) in self.corrections.chunks_exact_mut(STRIDE).take(shape.levels()).enumerate() {
+                for (key, to) in keys.chunks_exact(key_bytes).zip(&mut fours[group].0) {
+                    *to = u128::from_le_bytes(*key[16 * level..].first_chunk().expect("a block for each level"));
+                }
             }
-            for block in 0..shape.blocks() {
-                let fours = &mut self.corrections[(shape.levels() + block) * FOURS..];
-                fours[lane / 4].0[lane % 4] = corrections.leaf(first + lane, block);
-            }
+        }
+        for (block, fours) in self.corrections.chunks_exact_mut(STRIDE).skip(shape.levels()).enumerate() {
+            let of = |lane: usize| corrections.leaf(first + lane, block);
+            (0..self.len).for_each(|lane| fours[lane / 4].0[lane % 4] = of(lane));
         }
     }
 
@@ -106,17 +108,17 @@ impl Paths {
     fn walk(&mut self, hash: &Hash, places: &[u64; TOGETHER], end: usize) {
         let (shape, fours) = (self.shape, self.len.div_ceil(4));
         let (nodes, hashed, sums) = (&mut self.nodes[..fours], &mut self.hashed[..fours], &mut self.sums[end][..fours]);
-        let (levels, leaf) = self.corrections.split_at(shape.levels() * FOURS);
+        let (levels, leaf) = self.corrections.split_at(shape.levels() * STRIDE);
         nodes.copy_from_slice(&self.roots[..fours]);
         sums.fill(ZERO);
         let mut turns = turns(places, shape.bits());
-        for corrections in levels.chunks_exact(FOURS) {
+        for corrections in levels.chunks_exact(STRIDE) {
             kernel::descend(hash, nodes, &corrections[..fours], &turns[..fours], sums);
             kernel::next_turns(hash, &mut turns);
         }
         // Of the left siblings their control bits count.
         sums.iter_mut().for_each(|sum| sum.0.iter_mut().for_each(|sum| *sum &= 1));
-        for (block, corrections) in leaf.chunks_exact(FOURS).enumerate() {
+        for (block, corrections) in leaf.chunks_exact(STRIDE).enumerate() {
             hash.each(nodes, leaf_tweak(block), hashed);
             let mut masks = [ZERO; FOURS];
             for (mask, place) in lanes(&mut masks).iter_mut().zip(places) {

@@ -8,6 +8,8 @@ use crate::kernel::{Four, ZERO};
 pub(crate) const TOGETHER: usize = 64;
 /// Groups of four of them.
 pub(crate) const FOURS: usize = TOGETHER / 4;
+/// Fours from one level's corrections to the next one's: one more, so that levels do not share a part of the cache.
+pub(crate) const STRIDE: usize = FOURS + 1;
 /// Hashes from which on work is worth several threads: some 50 us.
 const GRAIN: usize = 1 << 15;
 
