@@ -296,12 +296,13 @@ macro_rules! kernel {
             #[target_feature(enable = $features)]
             pub fn correct(
                 permutation: &Permutation,
-                sides: [&mut [Four]; 2],
+                [first, second]: [&mut [Four]; 2],
                 turns: &[Four],
                 corrections: &mut [Four],
             ) {
                 let keys = keys_of(permutation);
-                let [first, second] = sides.map(|side| -> &mut [$register] { bytemuck::cast_slice_mut(side) });
+                let (first, second): (&mut [$register], &mut [$register]) =
+                    (bytemuck::cast_slice_mut(first), bytemuck::cast_slice_mut(second));
                 let (turns, corrections): (&[$register], &mut [$register]) =
                     (bytemuck::cast_slice(turns), bytemuck::cast_slice_mut(corrections));
                 in_pieces!(turns, |piece, at, N| {
@@ -432,7 +433,7 @@ macro_rules! kernel {
                 stride: usize,
             ) {
                 let keys = keys_of(permutation);
-                let [tweak, sign, mask] = [payload.tweak, payload.sign, payload.mask].map(|block| splat(block));
+                let (tweak, sign, mask) = (splat(payload.tweak), splat(payload.sign), splat(payload.mask));
                 let (unset, flip): (_, Part) = (splat(payload.sign & 1), bytemuck::cast(payload.flip));
                 for at in (0..nodes.len()).step_by(FOURS) {
                     let (mut x, mut added) = ([zero(); WIDTH], [zero(); WIDTH]);

@@ -22,10 +22,11 @@ pub fn visit(hash: &Hash, keys: &Keys, mut visit: impl FnMut(usize, usize, &[[&[
     let (sign, mask) = (0u128.wrapping_sub(keys.side().is_negative().into()), keys.shape().ring().mask());
     for first in (0..keys.count()).step_by(4) {
         start(keys, first, &mut trees);
-        let payloads = [0, 1].map(|which| {
+        let payload = |which: usize| {
             let corrections = keys.four(first, |key| keys.corrections().payload(key, which));
             Payload::new(VALUE_TWEAKS[which], sign, corrections, mask)
-        });
+        };
+        let payloads = [payload(0), payload(1)];
         for piece in 0..1u64 << (bits - below) {
             let nodes = trees.piece(hash, [piece; 4]);
             for (which, payload) in payloads.iter().enumerate() {
