@@ -1,5 +1,5 @@
-//! One level of many paths, each of a key of its own: nodes, corrections and turns side by side. All are public turns or
-//! secret ones alike: what decides is the lowest bit of a block.
+//! One level of many paths, each of a key of its own: nodes, corrections and turns side by side. A turn is the lowest bit
+//! of a block and may be secret.
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
