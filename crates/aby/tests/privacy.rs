@@ -387,7 +387,7 @@ fn keys(session: &SessionId) -> ([u128; 2], Vec<Vec<u128>>, [Vec<u64>; 2]) {
     let (hash, shape) = (Hash::new(&Tccr::new(session)), Shape::wide(2).unwrap());
     let nodes = [0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834, 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b];
     let roots = |which: usize| Roots::new([Side::First, Side::Second][which], vec![nodes[which]; 4]);
-    let dealt = deal(&hash, shape, &[0, 1, 2, 3], &roots(0), &roots(1));
+    let dealt = deal(&hash, shape, &[0, 1, 2, 3], roots(0), roots(1));
     let ones = |which: usize| -> Vec<u64> {
         let keys = Keys::new(roots(which), dealt.corrections.clone()).unwrap();
         let leaves = window(&hash, &keys, &[0; 4], 4).to_bools();

@@ -34,7 +34,7 @@ fn median(mut run: impl FnMut()) -> f64 {
 }
 
 fn roots(side: Side, count: usize) -> Roots {
-    let seed = Seed::random().expect("randomness of the system");
+    let seed = Seed::from_bytes([side as u8; 32]);
     Roots::draw(&mut seed.prg("quorate/fss/example", b""), side, count)
 }
 
@@ -42,8 +42,8 @@ fn roots(side: Side, count: usize) -> Roots {
 fn keys(hash: &Hash, shape: Shape, count: usize) -> Keys {
     let points: Vec<u64> = (1..=count as u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15) & shape.mask()).collect();
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));
-    let dealt = deal(hash, shape, &points, &first, &second);
-    Keys::new(first, dealt.corrections).expect("as many roots as keys")
+    let dealt = deal(hash, shape, &points, first, second);
+    Keys::new(roots(Side::First, count), dealt.corrections).expect("as many roots as keys")
 }
 
 fn eval(hash: &Hash, only: Option<u32>) {
@@ -91,19 +91,19 @@ fn eval(hash: &Hash, only: Option<u32>) {
 }
 
 fn paths(hash: &Hash) {
-    println!("\n| ring | ns a key dealt | ns an interval | ns a window of 2^12, 64-bit table |");
+    println!("\n| ring, blocks | ns a key dealt | ns an interval | ns a window of 2^12, 64-bit table |");
     println!("|---|---|---|---|");
-    for bits in [16, 32, 64] {
-        let shape = Shape::wide(bits).expect("a domain");
+    for (bits, blocks) in [(16, 4), (32, 4), (64, 4), (32, 1), (64, 1)] {
+        let shape = Shape::new(bits, blocks).expect("a domain");
         let count = 256;
-        let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));
         let points = vec![3; count];
-        let dealing = median(|| drop(deal(hash, shape, &points, &first, &second))) / count as f64;
+        let deal = || deal(hash, shape, &points, roots(Side::First, count), roots(Side::Second, count));
+        let dealing = median(|| drop(deal())) / count as f64;
         let keys = keys(hash, shape, count);
         let parity = median(|| drop(intervals(hash, &keys, 1, |_, key| [key as u64, 60_000]))) / count as f64;
         let table = Table::in_words(Ring::of(64), &vec![7; 1 << 12]);
         let window = median(|| drop(lookup(hash, &keys, &points, &table))) / count as f64;
-        println!("| 2^{bits} | {dealing:.0} | {parity:.0} | {window:.0} |");
+        println!("| 2^{bits}, {blocks} | {dealing:.0} | {parity:.0} | {window:.0} |");
     }
 }
 
@@ -113,14 +113,17 @@ fn verified(hash: &Hash) {
     for bits in [5, 8, 11, 16] {
         let shape = verified::Shape::new(bits, Ring::of(80)).expect("a domain");
         let count = ((1 << 16) >> bits).max(4);
-        let [first, second] = [Side::First, Side::Second].map(|side| roots(side, count));
         let points = vec![3; count];
-        let deal = || verified::deal(hash, shape, &points, 12_345, 0, &first, &second);
+        let both = || [Side::First, Side::Second].map(|side| roots(side, count));
+        let deal = || {
+            let [first, second] = both();
+            verified::deal(hash, shape, &points, 12_345, first, second)
+        };
         let dealing = median(|| drop(deal())) / count as f64;
         let keys = verified::Keys::new(roots(Side::First, count), deal()).expect("as many roots as keys");
         let coins = verified::coins(shape, &mut Seed::from_bytes([1; 32]).prg("quorate/fss/example", b""));
         let each = |ns: f64| ns / shape.leaves(count) as f64;
-        let checking = each(median(|| drop(verified::check(hash, &keys, 0, &coins))));
+        let checking = each(median(|| drop(verified::check(hash, &keys, &coins))));
         let values = each(median(|| {
             verified::visit(hash, &keys, |_, _, values| {
                 std::hint::black_box(values);

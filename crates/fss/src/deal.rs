@@ -7,16 +7,13 @@
 //! **Notation**: s_0, s_1 a node's values on both sides, Delta their difference on the path to the point r, r_i the
 //! path's turns from the highest bit of r on.
 
-use quorate_ring::{Bits, memory};
-use quorate_ring::{Wiped, wipe_words};
+use quorate_ring::threads::side_by_side;
+use quorate_ring::{Bits, Wiped, memory, wipe_words};
 
 use crate::hash::{Hash, control, leaf_tweak};
-use crate::kernel::{Four, ZERO};
-use crate::keys::child;
+use crate::kernel::{self, Four, ZERO};
+use crate::paths::{FOURS, STRIDE, TOGETHER, blocks, lanes, part_len, turns};
 use crate::{Corrections, Roots, Shape, Side};
-
-/// Keys whose levels are made together.
-pub(crate) const TOGETHER: usize = 64;
 
 /// What a dealer makes.
 pub struct Dealt {
@@ -27,27 +24,28 @@ pub struct Dealt {
     pub first_bits: Wiped<Bits>,
 }
 
-/// Keys at `points`, whose roots both sides have. 2 (d + B) hashes a key.
+/// Keys at `points`, whose roots both sides have. 2 (d + B) hashes a key. Roots are taken: a root that served two keys
+/// would show the xor of what hides them. Batches are spread over [threads](quorate_ring::threads).
 ///
 /// # Panics
 /// Unless there are as many roots of either side as points, and every point lies in the domain.
-pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: &Roots, second: &Roots) -> Dealt {
+pub fn deal(hash: &Hash, shape: Shape, points: &[u64], first: Roots, second: Roots) -> Dealt {
     let count = points.len();
-    check(points, shape.mask(), first, second);
+    check(points, shape.mask(), &first, &second);
     let mut corrections = Corrections::zeros(shape, count);
     let mut first_bits = Wiped(Bits::zeros(1, count));
-    let mut pairs = Pairs::new();
-    let (key_bytes, mut scratch) = (shape.key_bytes(), Scratch::new());
-    for (piece, points) in points.chunks(TOGETHER).enumerate() {
-        let at = piece * TOGETHER;
-        let len = points.len();
-        pairs.start(first, second, at, len);
-        let out = &mut corrections.bytes[at * key_bytes..(at + len) * key_bytes];
-        let tree = Tree { bits: shape.bits() as usize, levels: shape.levels(), key_bytes };
-        tree.descend(hash, points, &mut pairs, &mut scratch, out);
-        let bits = finish(hash, shape, points, &pairs, &mut scratch, out);
-        first_bits.words_of_mut(0)[piece] = bits;
-    }
+    let (bits, levels, key_bytes) = (shape.bits(), shape.levels(), shape.key_bytes());
+    let part = part_len(count, 2 * (levels + shape.blocks()));
+    let parts = corrections.bytes.chunks_mut(part * key_bytes).zip(first_bits.words_of_mut(0).chunks_mut(part / 64));
+    side_by_side(parts.enumerate().collect(), |(i, (bytes, words))| {
+        let mut pairs = Pairs::new(levels);
+        for (piece, (bytes, word)) in bytes.chunks_mut(TOGETHER * key_bytes).zip(words).enumerate() {
+            let at = i * part + piece * TOGETHER;
+            let points = &points[at..at + bytes.len() / key_bytes];
+            pairs.descend(hash, [&first, &second], at, points, bits, bytes);
+            *word = finish(hash, shape, points, &mut pairs, bytes);
+        }
+    });
     Dealt { corrections, first_bits }
 }
 
@@ -60,106 +58,76 @@ pub(crate) fn check(points: &[u64], mask: u64, first: &Roots, second: &Roots) {
     assert!(points.iter().fold(0, |all, point| all | point) <= mask, "a point outside of the domain");
 }
 
-/// The nodes on the paths of a piece of keys.
+/// The nodes on the paths of a piece of keys, on both sides. Wiped on drop.
 pub(crate) struct Pairs {
-    pub first: Vec<u128>,
-    pub second: Vec<u128>,
+    pub sides: [[Four; FOURS]; 2],
+    pub hashed: [[Four; FOURS]; 2],
+    turns: [Four; FOURS],
+    /// Of the levels.
+    corrections: Vec<Four>,
 }
 
 impl Pairs {
-    pub fn new() -> Pairs {
-        Pairs { first: memory::zeros(TOGETHER), second: memory::zeros(TOGETHER) }
+    /// Room for paths of so many levels.
+    pub fn new(levels: usize) -> Pairs {
+        let corrections = memory::zeros(levels * STRIDE);
+        Pairs { sides: [[ZERO; FOURS]; 2], hashed: [[ZERO; FOURS]; 2], turns: [ZERO; FOURS], corrections }
     }
 
-    /// Begins at the roots of as many keys as `points`, from `at` on.
-    pub fn start(&mut self, first: &Roots, second: &Roots, at: usize, len: usize) {
-        self.first[..len].copy_from_slice(&first.nodes()[at..at + len]);
-        self.second[..len].copy_from_slice(&second.nodes()[at..at + len]);
+    /// CW_i = H(s_0) xor H(s_1) xor not r_i Delta for each level of the keys from `at` on, at `points` of so many bits,
+    /// put where the keys' bytes begin; and the nodes at its end.
+    pub fn descend(&mut self, hash: &Hash, roots: [&Roots; 2], at: usize, points: &[u64], bits: u32, out: &mut [u8]) {
+        let (len, fours) = (points.len(), points.len().div_ceil(4));
+        for (nodes, roots) in self.sides.iter_mut().zip(roots) {
+            lanes(nodes)[..len].copy_from_slice(&roots.nodes()[at..at + len]);
+        }
+        self.turns = turns(points, bits);
+        let [first, second] = &mut self.sides;
+        for corrections in self.corrections.chunks_exact_mut(STRIDE) {
+            let sides = [&mut first[..fours], &mut second[..fours]];
+            kernel::correct(hash, sides, &self.turns[..fours], &mut corrections[..fours]);
+            kernel::next_turns(hash, &mut self.turns);
+        }
+        let key_bytes = out.len() / len;
+        for (group, keys) in out.chunks_mut(4 * key_bytes).enumerate() {
+            for (level, corrections) in self.corrections.chunks_exact(STRIDE).enumerate() {
+                for (key, block) in keys.chunks_exact_mut(key_bytes).zip(corrections[group].0) {
+                    key[16 * level..][..16].copy_from_slice(&block.to_le_bytes());
+                }
+            }
+        }
+    }
+
+    /// H of both sides' nodes xor `tweak`.
+    pub fn hash(&mut self, hash: &Hash, tweak: u128) {
+        self.sides.iter().zip(&mut self.hashed).for_each(|(nodes, hashed)| hash.each(nodes, tweak, hashed));
     }
 }
 
 impl Drop for Pairs {
     fn drop(&mut self) {
-        wipe_words(&mut self.first);
-        wipe_words(&mut self.second);
+        wipe_words(self.sides.as_flattened_mut());
+        wipe_words(self.hashed.as_flattened_mut());
+        wipe_words(&mut self.turns);
     }
-}
-
-/// Blocks to hash and their hashes.
-pub(crate) struct Scratch {
-    from: Vec<Four>,
-    to: Vec<Four>,
-}
-
-impl Scratch {
-    pub fn new() -> Scratch {
-        Scratch { from: memory::zeros(2 * TOGETHER / 4), to: memory::zeros(2 * TOGETHER / 4) }
-    }
-
-    /// H of the first and of the second nodes xor `tweak`.
-    pub fn hashes(&mut self, hash: &Hash, pairs: &Pairs, tweak: u128) -> [&[u128]; 2] {
-        let from: &mut [u128] = bytemuck::cast_slice_mut(&mut self.from);
-        let (first, second) = from.split_at_mut(TOGETHER);
-        first.copy_from_slice(&pairs.first);
-        second.copy_from_slice(&pairs.second);
-        hash.each(&self.from, tweak, &mut self.to);
-        let (first, second) = bytemuck::cast_slice(&self.to).split_at(TOGETHER);
-        [first, second]
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        self.from.fill(ZERO);
-        wipe_words(&mut self.from);
-        wipe_words(&mut self.to);
-    }
-}
-
-/// The levels of a batch of keys: what of their points they decide, and where their corrections lie.
-pub(crate) struct Tree {
-    pub bits: usize,
-    pub levels: usize,
-    pub key_bytes: usize,
-}
-
-impl Tree {
-    /// CW_i = H(s_0) xor H(s_1) xor not r_i Delta for each level of a piece of keys, and the nodes at its end.
-    pub fn descend(&self, hash: &Hash, points: &[u64], pairs: &mut Pairs, scratch: &mut Scratch, out: &mut [u8]) {
-        for level in 0..self.levels {
-            let [h0, h1] = scratch.hashes(hash, pairs, 0);
-            for (key, point) in points.iter().enumerate() {
-                let (s0, s1) = (&mut pairs.first[key], &mut pairs.second[key]);
-                let right = 0u128.wrapping_sub((point >> (self.bits - 1 - level) & 1).into());
-                let correction = level_correction([*s0, *s1], [h0[key], h1[key]], right);
-                out[key * self.key_bytes + 16 * level..][..16].copy_from_slice(&correction.to_le_bytes());
-                *s0 = child(*s0, h0[key], correction, right);
-                *s1 = child(*s1, h1[key], correction, right);
-            }
-        }
-    }
-}
-
-/// What makes the child beside the path equal on both sides: with `right` all ones the path goes right.
-#[inline(always)]
-fn level_correction(nodes: [u128; 2], hashes: [u128; 2], right: u128) -> u128 {
-    hashes[0] ^ hashes[1] ^ ((nodes[0] ^ nodes[1]) & !right)
 }
 
 /// CW'_j = H_j(s_0) xor H_j(s_1) xor the unit vector's block j; the first side's leaves at the points.
-fn finish(hash: &Hash, shape: Shape, points: &[u64], pairs: &Pairs, scratch: &mut Scratch, out: &mut [u8]) -> u64 {
+fn finish(hash: &Hash, shape: Shape, points: &[u64], pairs: &mut Pairs, out: &mut [u8]) -> u64 {
     let mut bits = 0;
     for block in 0..shape.blocks() {
-        let [h0, h1] = scratch.hashes(hash, pairs, leaf_tweak(block));
-        let bytes = (shape.leaf_bytes() - 16 * block).min(16);
-        for (key, point) in points.iter().enumerate() {
+        pairs.hash(hash, leaf_tweak(block));
+        let ([first, _], [h0, h1]) = (pairs.sides.each_ref().map(blocks), pairs.hashed.each_ref().map(blocks));
+        let len = (shape.leaf_bytes() - 16 * block).min(16);
+        for (lane, (key, point)) in out.chunks_exact_mut(shape.key_bytes()).zip(points).enumerate() {
             let within = point & (shape.leaf_bits() - 1);
-            let unit = u128::from(equal(within >> 7, block as u64)) << (within & 127);
-            let correction = h0[key] ^ h1[key] ^ unit;
-            let at = key * shape.key_bytes() + 16 * shape.levels() + 16 * block;
-            out[at..at + bytes].copy_from_slice(&correction.to_le_bytes()[..bytes]);
-            let hit = (h0[key] ^ (control(pairs.first[key]) & correction)) & unit;
-            bits |= u64::from(hit != 0) << key;
+            // Shifts within a word: one of a block by a secret number may take a branch.
+            let half = |h: usize| equal(within >> 6, (2 * block + h) as u64) << (within & 63);
+            let unit = u128::from(half(0)) | u128::from(half(1)) << 64;
+            let correction = h0[lane] ^ h1[lane] ^ unit;
+            key[16 * (shape.levels() + block)..][..len].copy_from_slice(&correction.to_le_bytes()[..len]);
+            let hit = (h0[lane] ^ (control(first[lane]) & correction)) & unit;
+            bits |= u64::from(hit != 0) << lane;
         }
     }
     bits

@@ -64,7 +64,7 @@ impl Growing {
         self.each_group(&mut sums, |nodes, sum| {
             let (nodes, hashed) = nodes[..2 << level].split_at_mut(1 << level);
             hash.each(nodes, 0, hashed);
-            *sum = kernel::sum(hash.kernel, hashed);
+            *sum = kernel::sum(hash, hashed);
         });
         let in_order = bytemuck::cast_slice(&sums)[..count].to_vec();
         wipe_words(&mut sums);
@@ -87,7 +87,7 @@ impl Growing {
             (0..count.div_ceil(LANES)).map(|group| Four([0, 1, 2, 3].map(|q| of(group, q)))).collect();
         self.each_group(&mut fours, |nodes, correction| {
             let (nodes, hashed) = nodes[..2 << level].split_at_mut(1 << level);
-            kernel::split(hash.kernel, nodes, hashed, correction);
+            kernel::split(hash, nodes, hashed, correction);
         });
         self.level += 1;
     }
@@ -103,11 +103,11 @@ impl Growing {
         self.each_group(&mut tallies, |nodes, tally| {
             let mut hashed = [ZERO; TOGETHER];
             for nodes in nodes.chunks(TOGETHER) {
-                kernel::tally_controls(hash.kernel, nodes, tally);
+                kernel::tally_controls(hash, nodes, tally);
                 for block in 0..shape.blocks() {
                     let hashed = &mut hashed[..nodes.len()];
                     hash.each(nodes, leaf_tweak(block), hashed);
-                    kernel::tally_leaves(hash.kernel, (nodes, hashed), block_mask(shape), block, tally);
+                    kernel::tally_leaves(hash, (nodes, hashed), block_mask(shape), block, tally);
                 }
             }
             wipe_words(&mut hashed);
@@ -184,7 +184,7 @@ mod tests {
 
     fn dealt(hash: &Hash, shape: Shape, points: &[u64]) -> Dealt {
         let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len()));
-        deal(hash, shape, points, &first, &second)
+        deal(hash, shape, points, first, second)
     }
 
     /// Both sides' trees, with the shares of (1 - r_i) Delta and of the unit vector opened in the clear.

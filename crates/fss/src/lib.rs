@@ -31,7 +31,7 @@
 //! let roots = |side| Roots::draw(&mut seeds[side as usize].prg("quorate/example/roots", b""), side, 2);
 //!
 //! // The dealer, who knows both seeds, hides 200 and 3.
-//! let dealt = deal(&hash, shape, &[200, 3], &roots(Side::First), &roots(Side::Second));
+//! let dealt = deal(&hash, shape, &[200, 3], roots(Side::First), roots(Side::Second));
 //! let mut message = Vec::new();
 //! dealt.corrections.write(&mut message);
 //! assert_eq!(message.len(), shape.batch_bytes(2));
@@ -67,6 +67,7 @@ mod keys;
 #[cfg(feature = "testing")]
 pub mod paper;
 mod parity;
+mod paths;
 mod places;
 mod roots;
 mod shape;

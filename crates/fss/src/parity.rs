@@ -5,107 +5,134 @@
 //! the last leaf's bits are summed themselves. **Cost**: d + B hashes for each end.
 //!
 //! [r < x] is the sum of the left siblings' control bits on the way to x, where it turns right, and of the leaf's bits
-//! before x.
+//! before x. Keys are walked 64 at a time, their corrections level by level side by side.
 
+use quorate_ring::threads::side_by_side;
 use quorate_ring::{Bits, Wiped, memory, wipe_words};
 
-use crate::hash::{Hash, control, leaf_tweak};
-use crate::kernel::{Four, ZERO};
-use crate::keys::child;
+use crate::hash::{Hash, leaf_tweak};
+use crate::kernel::{self, Four, ZERO};
+use crate::paths::{FOURS, STRIDE, TOGETHER, blocks, lanes, part_len, turns};
 use crate::{Keys, Shape};
 
-/// Paths that are walked together.
-const TOGETHER: usize = 64;
-
 /// Row i, lane k: this side's xor share of whether key k's point lies in the interval `ends(i, k)`, from the first of
-/// both up to but without the second, modulo 2^n. Equal ends are the empty interval.
+/// both up to but without the second, modulo 2^n. Equal ends are the empty interval. Batches are spread over
+/// [threads](quorate_ring::threads).
 ///
 /// # Panics
 /// If an end lies outside of the domain.
-pub fn intervals(hash: &Hash, keys: &Keys, rows: usize, ends: impl Fn(usize, usize) -> [u64; 2]) -> Wiped<Bits> {
+pub fn intervals(hash: &Hash, keys: &Keys, rows: usize, ends: impl Fn(usize, usize) -> [u64; 2] + Sync) -> Wiped<Bits> {
     let mut shares = Wiped(Bits::zeros(rows, keys.count()));
-    let mut paths = Paths::new(keys.shape());
-    // Two ends an interval: half as many keys at once.
-    let lanes = TOGETHER / 2;
-    for row in 0..rows {
-        for first in (0..keys.count()).step_by(lanes) {
-            let len = lanes.min(keys.count() - first);
-            let ends: Vec<[u64; 2]> = (first..first + len).map(|key| ends(row, key)).collect();
-            paths.start(ends.iter().enumerate().flat_map(|(i, ends)| ends.map(|end| (first + i, end))));
-            paths.walk(hash, keys);
-            let mut word = 0;
-            for (i, [from, to]) in ends.into_iter().enumerate() {
-                // What goes around the end is everything but what lies between.
-                let whole = u64::from(from > to) & keys.side().bit() as u64;
-                word |= (paths.shares[2 * i] ^ paths.shares[2 * i + 1] ^ whole) << i;
+    let pieces = keys.count().div_ceil(TOGETHER);
+    // Piece by piece, a word a row.
+    let mut words: Vec<u64> = memory::zeros(pieces * rows);
+    let hashes = 2 * (keys.shape().levels() + keys.shape().blocks()) * rows;
+    let part = part_len(keys.count(), hashes) / TOGETHER;
+    side_by_side(words.chunks_mut((part * rows).max(1)).enumerate().collect(), |(i, words)| {
+        let mut paths = Paths::new(keys.shape());
+        for (piece, words) in words.chunks_exact_mut(rows).enumerate() {
+            let first = (i * part + piece) * TOGETHER;
+            paths.start(keys, first);
+            for (row, word) in words.iter_mut().enumerate() {
+                *word = paths.intervals(hash, keys, |k| ends(row, first + k));
             }
-            shares.words_of_mut(row)[first / 64] |= word << (first % 64);
         }
+    });
+    for (row, piece) in (0..rows).flat_map(|row| (0..pieces).map(move |piece| (row, piece))) {
+        shares.words_of_mut(row)[piece] = words[piece * rows + row];
     }
+    wipe_words(&mut words);
     shares
 }
 
-/// Paths to public places in some keys.
+/// A piece of keys, and paths to a public place in each.
 struct Paths {
     shape: Shape,
-    places: Vec<(usize, u64)>,
-    nodes: Vec<Four>,
-    hashed: Vec<Four>,
-    shares: Vec<u64>,
+    /// Keys of the piece.
+    len: usize,
+    roots: [Four; FOURS],
+    /// Those of the levels, and then those of the leaf's blocks.
+    corrections: Vec<Four>,
+    nodes: [Four; FOURS],
+    hashed: [Four; FOURS],
+    /// For both ends of an interval, shares whose bits add up to what is asked for.
+    sums: [[Four; FOURS]; 2],
 }
 
 impl Paths {
     fn new(shape: Shape) -> Paths {
-        let blocks = || memory::zeros(TOGETHER / 4);
-        let places = Vec::with_capacity(TOGETHER);
-        Paths { shape, places, nodes: blocks(), hashed: blocks(), shares: vec![0; TOGETHER] }
+        let corrections = memory::zeros((shape.levels() + shape.blocks()) * STRIDE);
+        let [roots, nodes, hashed] = [[ZERO; FOURS]; 3];
+        Paths { shape, len: 0, roots, corrections, nodes, hashed, sums: [[ZERO; FOURS]; 2] }
     }
 
-    fn start(&mut self, places: impl Iterator<Item = (usize, u64)>) {
-        self.places.clear();
-        self.places.extend(places);
-        let shape = self.shape;
-        assert!(self.places.iter().all(|(_, place)| *place <= shape.mask()), "an interval's end outside of the domain");
-    }
-
-    fn walk(&mut self, hash: &Hash, keys: &Keys) {
+    /// Takes the keys from `first` on.
+    fn start(&mut self, keys: &Keys, first: usize) {
         let (shape, corrections) = (self.shape, keys.corrections());
-        let fours = self.places.len().div_ceil(4);
-        let (fours_of_nodes, fours_of_hashes) = (&mut self.nodes[..fours], &mut self.hashed[..fours]);
-        fours_of_nodes.fill(ZERO);
-        let roots: &mut [u128] = bytemuck::cast_slice_mut(fours_of_nodes);
-        roots.iter_mut().zip(&self.places).for_each(|(node, (key, _))| *node = keys.roots.nodes()[*key]);
-        self.shares.fill(0);
-        for level in 0..shape.levels() {
-            hash.each(fours_of_nodes, 0, fours_of_hashes);
-            let nodes: &mut [u128] = bytemuck::cast_slice_mut(fours_of_nodes);
-            let hashed: &[u128] = bytemuck::cast_slice(fours_of_hashes);
-            for (i, (key, place)) in self.places.iter().enumerate() {
-                let turn = place >> (shape.bits() as usize - 1 - level) & 1;
-                let correction = corrections.level(*key, level);
-                let left = child(nodes[i], hashed[i], correction, 0);
-                self.shares[i] ^= left as u64 & turn;
-                nodes[i] = left ^ (nodes[i] & 0u128.wrapping_sub(turn.into()));
+        self.len = TOGETHER.min(keys.count() - first);
+        lanes(&mut self.roots)[..self.len].copy_from_slice(&keys.roots.nodes()[first..first + self.len]);
+        let key_bytes = shape.key_bytes();
+        let bytes = &corrections.bytes[first * key_bytes..][..self.len * key_bytes];
+        for (group, keys) in bytes.chunks(4 * key_bytes).enumerate() {
+            for (level, fours) in self.corrections.chunks_exact_mut(STRIDE).take(shape.levels()).enumerate() {
+                for (key, to) in keys.chunks_exact(key_bytes).zip(&mut fours[group].0) {
+                    *to = u128::from_le_bytes(*key[16 * level..].first_chunk().expect("a block for each level"));
+                }
             }
         }
-        for block in 0..shape.blocks() {
-            hash.each(fours_of_nodes, leaf_tweak(block), fours_of_hashes);
-            let (nodes, hashed): (&[u128], &[u128]) =
-                (bytemuck::cast_slice(fours_of_nodes), bytemuck::cast_slice(fours_of_hashes));
-            for (i, (key, place)) in self.places.iter().enumerate() {
-                let leaf = hashed[i] ^ (control(nodes[i]) & corrections.leaf(*key, block));
+        for (block, fours) in self.corrections.chunks_exact_mut(STRIDE).skip(shape.levels()).enumerate() {
+            let of = |lane: usize| corrections.leaf(first + lane, block);
+            (0..self.len).for_each(|lane| fours[lane / 4].0[lane % 4] = of(lane));
+        }
+    }
+
+    /// The shares of intervals, one of each key: a bit of the word each.
+    fn intervals(&mut self, hash: &Hash, keys: &Keys, ends: impl Fn(usize) -> [u64; 2]) -> u64 {
+        let mut places = [[0; TOGETHER]; 2];
+        let [from, to] = &mut places;
+        for (k, (from, to)) in from.iter_mut().zip(to).enumerate().take(self.len) {
+            [*from, *to] = ends(k);
+            assert!(*from.max(to) <= self.shape.mask(), "an interval's end outside of the domain");
+        }
+        (0..2).for_each(|end| self.walk(hash, &places[end], end));
+        let [from, to] = self.sums.each_ref().map(blocks);
+        let share = |k: usize| {
+            // What goes around the end is everything but what lies between.
+            let whole = u64::from(places[0][k] > places[1][k]) & keys.side().bit() as u64;
+            (u64::from((from[k] ^ to[k]).count_ones() & 1) ^ whole) << k
+        };
+        (0..self.len).map(share).fold(0, |word, bit| word | bit)
+    }
+
+    /// The sums of one end.
+    fn walk(&mut self, hash: &Hash, places: &[u64; TOGETHER], end: usize) {
+        let (shape, fours) = (self.shape, self.len.div_ceil(4));
+        let (nodes, hashed, sums) = (&mut self.nodes[..fours], &mut self.hashed[..fours], &mut self.sums[end][..fours]);
+        let (levels, leaf) = self.corrections.split_at(shape.levels() * STRIDE);
+        nodes.copy_from_slice(&self.roots[..fours]);
+        sums.fill(ZERO);
+        let mut turns = turns(places, shape.bits());
+        for corrections in levels.chunks_exact(STRIDE) {
+            kernel::descend(hash, nodes, &corrections[..fours], &turns[..fours], sums);
+            kernel::next_turns(hash, &mut turns);
+        }
+        // Of the left siblings their control bits count.
+        sums.iter_mut().for_each(|sum| sum.0.iter_mut().for_each(|sum| *sum &= 1));
+        for (block, corrections) in leaf.chunks_exact(STRIDE).enumerate() {
+            hash.each(nodes, leaf_tweak(block), hashed);
+            let mut masks = [ZERO; FOURS];
+            for (mask, place) in lanes(&mut masks).iter_mut().zip(places) {
                 let before = (place & (shape.leaf_bits() - 1)).saturating_sub(128 * block as u64).min(128);
-                let before = !u128::MAX.checked_shl(before as u32).unwrap_or(0);
-                self.shares[i] ^= u64::from((leaf & before).count_ones() & 1);
+                *mask = !u128::MAX.checked_shl(before as u32).unwrap_or(0);
             }
+            kernel::add_leaves(hash, (nodes, hashed), &corrections[..fours], &masks[..fours], sums);
         }
     }
 }
 
 impl Drop for Paths {
     fn drop(&mut self) {
-        wipe_words(&mut self.nodes);
-        wipe_words(&mut self.hashed);
-        wipe_words(&mut self.shares);
+        [&mut self.roots, &mut self.nodes, &mut self.hashed].into_iter().for_each(|blocks| wipe_words(blocks));
+        wipe_words(self.sums.as_flattened_mut());
     }
 }

@@ -141,13 +141,13 @@ impl Table {
             Form::Short(lines) => {
                 let table: &[u32] = &bytemuck::cast_slice(lines)[at..at + GROUP * words];
                 let mut short = sums.map(|sum| sum as u32);
-                kernel::add_words_32(hash.kernel, bits, table, &mut short);
+                kernel::add_words_32(hash, bits, table, &mut short);
                 *sums = short.map(u64::from);
                 quorate_ring::wipe_words(&mut short);
             }
             Form::Long(lines) => {
                 let table: &[u64] = &bytemuck::cast_slice(lines)[at..at + GROUP * words];
-                kernel::add_words_64(hash.kernel, bits, table, sums);
+                kernel::add_words_64(hash, bits, table, sums);
             }
             Form::Planes { base, planes, count } => {
                 let (base, planes): (&[u64], &[u64]) = (bytemuck::cast_slice(base), bytemuck::cast_slice(planes));
@@ -159,7 +159,7 @@ impl Table {
                 };
                 let whole = words - words % LINE;
                 if whole > 0 {
-                    kernel::add_planes(hash.kernel, bits.map(|bits| &bits[..whole]), part(0..whole), sums);
+                    kernel::add_planes(hash, bits.map(|bits| &bits[..whole]), part(0..whole), sums);
                 }
                 if whole < words {
                     let mut rest = [[0; LINE]; 4];
@@ -167,7 +167,7 @@ impl Table {
                         rest[..words - whole].copy_from_slice(&bits[whole..]);
                     }
                     let [a, b, c, d] = &rest;
-                    kernel::add_planes(hash.kernel, [a, b, c, d], part(whole..whole + LINE), sums);
+                    kernel::add_planes(hash, [a, b, c, d], part(whole..whole + LINE), sums);
                     quorate_ring::wipe_words(rest.as_flattened_mut());
                 }
             }

@@ -198,8 +198,8 @@ impl Walker {
         let to = &mut self.shifted[2 * q * self.blocks..][..words];
         let (word, by) = (within / 64, (within % 64) as u32);
         let (head, tail) = to.split_at_mut(words.min(2 * self.blocks - word));
-        kernel::shift(hash.kernel, &of(from)[word..=word + head.len()], by, head);
-        kernel::shift(hash.kernel, &of(next)[..=tail.len()], by, tail);
+        kernel::shift(hash, &of(from)[word..=word + head.len()], by, head);
+        kernel::shift(hash, &of(next)[..=tail.len()], by, tail);
     }
 
     /// Puts the leaves of a piece of each tree in a slot.

@@ -93,11 +93,13 @@ fn kind(side: Side) -> u8 {
 
 impl Keys {
     /// Appends these keys, secret roots included, as a message of [`Shape::keys_bytes`]: for a store, or for a side
-    /// without a seed of the dealer's.
+    /// without a seed of the dealer's. What `out` held before may move: room for several batches is best made at once.
     ///
     /// # Panics
     /// For 2^32 keys or more.
     pub fn write(&self, out: &mut Vec<u8>) {
+        // At once, so that no copy of roots stays behind where bytes moved to a larger place.
+        out.reserve(self.shape().keys_bytes(self.count()));
         Header::of(kind(self.side()), self.shape(), self.count()).write(out);
         for root in self.roots.nodes() {
             out.extend_from_slice(&*Zeroizing::new(root.to_le_bytes()));

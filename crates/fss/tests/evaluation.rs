@@ -3,7 +3,7 @@
 use quorate_fss::{Hash, Keys, Shape, Table, intervals, lookup, visit, window};
 use quorate_ring::Ring;
 
-use crate::common::{hash, hashes, numbers, pair};
+use crate::common::{hash, hashes, numbers, on_threads, pair};
 
 fn shapes(bits: u32) -> Vec<Shape> {
     [1, 2, 4].into_iter().map(|blocks| Shape::new(bits, blocks).unwrap()).collect()
@@ -101,6 +101,37 @@ fn windows_of_large_domains_hold_the_point_where_it_is() {
                         assert!(!here || first[k * len + i] == hot[k]);
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Windows of several pieces that go around the end of the domain, and whole domains from any place on.
+#[test]
+fn windows_of_several_pieces_go_around_the_end() {
+    for hash in hashes() {
+        let windows = [(11, 2, 1500usize), (12, 1, 4095), (12, 4, 4000), (17, 4, 100_000), (17, 4, 131_071)];
+        let whole = [(17, 4, 1 << 17), (18, 4, 1 << 18), (19, 2, 500_000), (19, 4, 1 << 19)];
+        for (bits, blocks, len) in windows.into_iter().chain(whole) {
+            let shape = Shape::new(bits, blocks).unwrap();
+            let mask = shape.mask();
+            let starts = [0, 1, 511, 513, 40_000, mask, mask / 2].map(|start| start & mask);
+            let points: Vec<u64> = numbers(starts.len(), 3).iter().map(|point| point & mask).collect();
+            let (keys, hot) = pair(&hash, shape, &points);
+            let leaves = [0, 1].map(|side| window(&hash, &keys[side], &starts, len));
+            let entries = numbers(len, 4);
+            let table = Table::new(Ring::of(64), &entries);
+            let sums = [0, 1].map(|side| lookup(&hash, &keys[side], &starts, &table).values.to_u64s());
+            for k in 0..starts.len() {
+                let at = points[k].wrapping_sub(starts[k]) & mask;
+                for (word, (a, b)) in leaves[0].words_of(k).iter().zip(leaves[1].words_of(k)).enumerate() {
+                    let here = at < len as u64 && at / 64 == word as u64;
+                    assert_eq!(a ^ b, if here { 1 << (at % 64) } else { 0 }, "{shape:?} {len} {k} {word}");
+                    assert!(!here || (a >> (at % 64) & 1 == 1) == hot[k]);
+                }
+                let sign = if hot[k] { 1u64 } else { u64::MAX };
+                let expected = entries.get(at as usize).map_or(0, |entry| sign.wrapping_mul(*entry));
+                assert_eq!(sums[0][k].wrapping_add(sums[1][k]), expected);
             }
         }
     }
@@ -235,6 +266,30 @@ fn parities_about_the_edges_of_large_domains() {
     }
 }
 
+/// Batches of several pieces of 64 keys, the last of which is not whole.
+#[test]
+fn threads_and_kernels_agree_on_paths() {
+    let shape = Shape::narrow(64).unwrap();
+    let points = numbers(333, 12);
+    let ends = |row: usize, key: usize| {
+        let at = points[key].wrapping_sub(key as u64 % 3);
+        [[at, at.wrapping_add(2)], [points[(key + 1) % 333], points[(key + 7) % 333]]][row]
+    };
+    let run = |hash: &Hash| {
+        let (keys, hot) = pair(hash, shape, &points);
+        let shares = [0, 1].map(|side| intervals(hash, &keys[side], 2, ends).to_bools());
+        (keys[0].corrections().bytes().to_vec(), hot, shares)
+    };
+    let one = on_threads(1, || run(&hash()));
+    for (i, (a, b)) in one.2[0].iter().zip(&one.2[1]).enumerate() {
+        let (row, key) = (i / 333, i % 333);
+        let [from, to] = ends(row, key);
+        assert_eq!(a ^ b, points[key].wrapping_sub(from) < to.wrapping_sub(from));
+    }
+    assert!((1..333).all(|key| (one.2[0][key] ^ one.2[1][key]) == (key % 3 < 2)));
+    assert!(hashes().iter().all(|hash| [1, 2, 3].into_iter().all(|threads| on_threads(threads, || run(hash)) == one)));
+}
+
 #[test]
 fn several_threads_give_what_one_gives() {
     let hash = hash();
@@ -243,12 +298,10 @@ fn several_threads_give_what_one_gives() {
     let (keys, _) = pair(&hash, shape, &points);
     let table = Table::new(Ring::of(64), &numbers(1 << 16, 9));
     let starts = numbers(150, 10);
-    let run = |threads| {
-        quorate_ring::threads::set_threads(threads).unwrap();
+    let run = || {
         let sums = lookup(&hash, &keys[1], &starts, &table);
         (sums.values.to_u64s(), sums.ones.clone())
     };
-    let one = run(1);
-    assert!([2, 3, 5].into_iter().all(|threads| run(threads) == one));
-    quorate_ring::threads::set_threads(1).unwrap();
+    let one = on_threads(1, run);
+    assert!([2, 3, 5].into_iter().all(|threads| on_threads(threads, run) == one));
 }

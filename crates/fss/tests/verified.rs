@@ -5,9 +5,7 @@ use quorate_fss::verified::{Checked, Corrections, Keys, Shape, check, coins, dea
 use quorate_fss::{Hash, Side};
 use quorate_ring::Ring;
 
-use crate::common::{hash, hashes, numbers, roots};
-
-const SERIAL: u64 = 1 << 40;
+use crate::common::{hash, hashes, numbers, on_threads, roots};
 
 fn shape(bits: u32, ring_bits: u32) -> Shape {
     Shape::new(bits, Ring::of(ring_bits)).unwrap()
@@ -19,7 +17,7 @@ fn alpha() -> u128 {
 
 fn dealt(hash: &Hash, shape: Shape, points: &[u64]) -> Corrections {
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len(), 3));
-    deal(hash, shape, points, alpha(), SERIAL, &first, &second)
+    deal(hash, shape, points, alpha(), first, second)
 }
 
 fn pair(corrections: [&Corrections; 2]) -> [Keys; 2] {
@@ -29,7 +27,7 @@ fn pair(corrections: [&Corrections; 2]) -> [Keys; 2] {
 
 fn checked(hash: &Hash, keys: &[Keys; 2]) -> [Checked; 2] {
     let coins = coins(keys[0].shape(), &mut Seed::from_bytes([5; 32]).prg("quorate/fss/test coins", b""));
-    [0, 1].map(|side| check(hash, &keys[side], SERIAL, &coins))
+    [0, 1].map(|side| check(hash, &keys[side], &coins))
 }
 
 /// Whether the two holders accept key k.
@@ -109,8 +107,7 @@ fn the_largest_domain_is_summed_without_overflow() {
 fn kernels_and_threads_agree_on_checks() {
     let shape = shape(8, 96);
     let points: Vec<u64> = numbers(50, 7).iter().map(|point| point & shape.mask()).collect();
-    let summary = |hash: &Hash, threads| {
-        quorate_ring::threads::set_threads(threads).unwrap();
+    let summary = |hash: &Hash| {
         let corrections = dealt(hash, shape, &points);
         let [first, second] = checked(hash, &pair([&corrections, &corrections]));
         let all = |checked: &Checked| {
@@ -119,9 +116,9 @@ fn kernels_and_threads_agree_on_checks() {
         };
         (corrections.bytes().to_vec(), all(&first), all(&second))
     };
-    let one = summary(&hash(), 1);
-    assert!(hashes().iter().all(|hash| [1, 3].into_iter().all(|threads| summary(hash, threads) == one)));
-    quorate_ring::threads::set_threads(1).unwrap();
+    let one = on_threads(1, || summary(&hash()));
+    let same = |hash: &Hash| [1, 3].into_iter().all(|threads| on_threads(threads, || summary(hash)) == one);
+    assert!(hashes().iter().all(same));
 }
 
 /// Any change of what both sides get is refused, or, where no node has the control bit that it would need, harmless.
@@ -148,6 +145,55 @@ fn every_changed_bit_is_refused_or_harmless() {
     assert_eq!((refused, harmless), (8 * shape.key_bytes(), 0));
 }
 
+/// A dealer spoils a word of the tree, which gives several leaves a value, and lifts both CW' so that the sums of values
+/// are what they should be: they can always be, since odd numbers have inverses. Proofs are what finds it.
+#[test]
+fn a_spoilt_tree_with_lifted_payloads_is_found_by_proofs_only() {
+    let hash = hash();
+    let shape = shape(5, 128);
+    let good = dealt(&hash, shape, &[19]);
+    let payload = shape.key_bytes() - 48 - 32;
+    let add = |bytes: &[u8], at: usize, by: u128| {
+        let mut bytes = bytes.to_vec();
+        let to: &mut [u8; 16] = (&mut bytes[at..at + 16]).try_into().unwrap();
+        *to = u128::from_le_bytes(*to).wrapping_add(by).to_le_bytes();
+        bytes
+    };
+    let keys = |bytes: &[u8]| {
+        let corrections = Corrections::from_bytes(shape, 1, bytes).unwrap();
+        pair([&corrections, &corrections])
+    };
+    let sums = |bytes: &[u8]| {
+        let all = checked(&hash, &keys(bytes));
+        let sum = |of: fn(&Checked) -> Vec<u128>| of(&all[0])[0].wrapping_add(of(&all[1])[0]);
+        [sum(|checked| checked.ones.to_u128s()), sum(|checked| checked.macs.to_u128s())]
+    };
+    let (mut spoilt, mut several) = (0, 0);
+    for level in 0..5 {
+        for change in [1, 1 << 1, 1 << 64, u128::MAX] {
+            let mut bytes = add(good.bytes(), 16 * level, change);
+            let before = sums(&bytes);
+            // How many more control bits one side has than the other.
+            let times = sums(&add(&bytes, payload, 1))[0].wrapping_sub(before[0]);
+            assert_eq!(times & 1, 1);
+            let inverse = (0..7).fold(1u128, |i, _| i.wrapping_mul(2u128.wrapping_sub(i.wrapping_mul(times))));
+            for (which, target) in [1, alpha()].into_iter().enumerate() {
+                let lift = target.wrapping_sub(before[which]).wrapping_mul(inverse);
+                bytes = add(&bytes, payload + 16 * which, lift);
+            }
+            assert_eq!(sums(&bytes), [1, alpha()], "the sums were to be fooled");
+            let keys = keys(&bytes);
+            let all = checked(&hash, &keys);
+            assert_ne!(all[0].proofs, all[1].proofs);
+            let values = [0, 1].map(|side| leaves(&hash, &keys[side]));
+            let opened = opened([&values[0][0][0], &values[1][0][0]], shape.ring());
+            several += usize::from(opened.iter().filter(|value| **value != 0).count() > 1);
+            spoilt += 1;
+        }
+    }
+    assert_eq!((spoilt, several), (20, 20));
+}
+
 /// The attack of which the comparison of everything public keeps: another CW' to each side, and the leaf lifted so that
 /// the sums hold. Proofs and sums pass; the hash of what came does not.
 #[test]
@@ -155,7 +201,7 @@ fn different_corrections_are_found_by_their_comparison_only() {
     let hash = hash();
     let shape = shape(3, 128);
     let good = dealt(&hash, shape, &[5]);
-    let payload = shape.key_bytes() - 64 - 32;
+    let payload = shape.key_bytes() - 48 - 32;
     let with = |change: u128| {
         let mut bytes = good.bytes().to_vec();
         let to: &mut [u8; 16] = (&mut bytes[payload..payload + 16]).try_into().unwrap();
@@ -185,15 +231,10 @@ fn different_corrections_are_found_by_their_comparison_only() {
 fn other_payloads_points_of_no_key_and_other_roots_are_refused() {
     let hash = hash();
     let shape = shape(6, 128);
-    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, 3));
-    // Another alpha.
-    let other = deal(&hash, shape, &[9], alpha() ^ 1 << 127, SERIAL, &first, &second);
-    assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
-    // Leaves with other numbers: the proofs of another place in the session.
-    let other = deal(&hash, shape, &[9], alpha(), SERIAL + 64, &first, &second);
-    assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
-    // Keys made for other roots.
-    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, 4));
-    let other = deal(&hash, shape, &[9], alpha(), SERIAL, &first, &second);
-    assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
+    // Another alpha, and keys made for other roots.
+    for (change, name) in [(1 << 127, 3), (0, 4)] {
+        let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 1, name));
+        let other = deal(&hash, shape, &[9], alpha() ^ change, first, second);
+        assert!(!accepted(&checked(&hash, &pair([&other, &other])), shape.ring(), 0));
+    }
 }

@@ -20,7 +20,7 @@ fn verified_shape() -> verified::Shape {
 fn verified_message() -> Vec<u8> {
     let [first, second] = [Side::First, Side::Second].map(|side| roots(side, 2, 0));
     let mut message = Vec::new();
-    verified::deal(&hash(), verified_shape(), &[3, 15], 9, 0, &first, &second).write(&mut message);
+    verified::deal(&hash(), verified_shape(), &[3, 15], 9, first, second).write(&mut message);
     message
 }
 

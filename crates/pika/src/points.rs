@@ -90,7 +90,7 @@ impl Pika {
             let (first, second) = (draw(0, 0), draw(1, 1));
             let sides = [(Side::First, &first), (Side::Second, &second)];
             let [of_first, of_second] = sides.map(|(side, drawn)| roots(side, &drawn.roots));
-            let dealt = deal(&self.hash, shape, &first.points(&second), &of_first, &of_second);
+            let dealt = deal(&self.hash, shape, &first.points(&second), of_first, of_second);
             corrections = Share(Vector::from_u128s(BLOCK, &dealt.corrections.to_blocks()));
             if let (Some([w, wb]), Some((b0, b1))) = (&first.rest, first.b.as_ref().zip(second.b.as_ref())) {
                 let b = b0.zip(b1, Vector::add_assign);

@@ -4,7 +4,7 @@ use quorate_ring::wipe_words;
 
 use super::sums::versions;
 use super::{Four, ZERO};
-use crate::hash::Kernel;
+use crate::hash::Hash;
 
 /// The most blocks of a leaf.
 const BLOCKS: usize = 4;
@@ -61,7 +61,7 @@ fn controls(node: &[u64; 8]) -> [u64; 8] {
 }
 
 versions! {
-    fn sum_of(kernel, blocks: &[[u64; 8]], total: &mut [u64; 8]) {
+    fn sum_of(hash, blocks: &[[u64; 8]], total: &mut [u64; 8]) {
         for block in blocks {
             total.iter_mut().zip(block).for_each(|(sum, word)| *sum ^= word);
         }
@@ -69,14 +69,14 @@ versions! {
 }
 
 /// The xor of all blocks.
-pub(crate) fn sum(kernel: Kernel, blocks: &[Four]) -> Four {
+pub(crate) fn sum(hash: &Hash, blocks: &[Four]) -> Four {
     let mut total = [0; 8];
-    sum_of(kernel, bytemuck::cast_slice(blocks), &mut total);
+    sum_of(hash, bytemuck::cast_slice(blocks), &mut total);
     bytemuck::cast(total)
 }
 
 versions! {
-    fn split_words(kernel, nodes: &mut [[u64; 8]], hashed: &mut [[u64; 8]], correction: &[u64; 8]) {
+    fn split_words(hash, nodes: &mut [[u64; 8]], hashed: &mut [[u64; 8]], correction: &[u64; 8]) {
         for (node, hash) in nodes.iter_mut().zip(hashed) {
             let masks = controls(node);
             for i in 0..8 {
@@ -88,10 +88,10 @@ versions! {
 }
 
 /// Puts the children of nodes in the places of their hashes (those to the left) and of the nodes (to the right).
-pub(crate) fn split(kernel: Kernel, nodes: &mut [Four], hashed: &mut [Four], correction: &Four) {
+pub(crate) fn split(hash: &Hash, nodes: &mut [Four], hashed: &mut [Four], correction: &Four) {
     assert_eq!(nodes.len(), hashed.len(), "a hash for each node");
     split_words(
-        kernel,
+        hash,
         bytemuck::cast_slice_mut(nodes),
         bytemuck::cast_slice_mut(hashed),
         bytemuck::cast_ref(correction),
@@ -99,7 +99,7 @@ pub(crate) fn split(kernel: Kernel, nodes: &mut [Four], hashed: &mut [Four], cor
 }
 
 versions! {
-    fn count_controls(kernel, nodes: &[[u64; 8]], counts: &mut [u64; 8]) {
+    fn count_controls(hash, nodes: &[[u64; 8]], counts: &mut [u64; 8]) {
         for node in nodes {
             counts.iter_mut().zip(node).for_each(|(count, word)| *count += word & 1);
         }
@@ -107,13 +107,13 @@ versions! {
 }
 
 /// Adds the control bits of terminal nodes.
-pub(crate) fn tally_controls(kernel: Kernel, nodes: &[Four], tally: &mut Tally) {
-    count_controls(kernel, bytemuck::cast_slice(nodes), &mut tally.controls);
+pub(crate) fn tally_controls(hash: &Hash, nodes: &[Four], tally: &mut Tally) {
+    count_controls(hash, bytemuck::cast_slice(nodes), &mut tally.controls);
 }
 
 versions! {
     fn tally_words(
-        kernel,
+        hash,
         nodes: &[[u64; 8]],
         hashed: &[[u64; 8]],
         mask: &[u64; 8],
@@ -134,7 +134,7 @@ versions! {
 
 /// Adds a block of the leaves of terminal nodes, of which the bits of `mask` count.
 pub(crate) fn tally_leaves(
-    kernel: Kernel,
+    hash: &Hash,
     (nodes, hashed): (&[Four], &[Four]),
     mask: u128,
     block: usize,
@@ -143,7 +143,7 @@ pub(crate) fn tally_leaves(
     assert_eq!(nodes.len(), hashed.len(), "a hash for each node");
     let Sum { all, chosen } = &mut tally.blocks[block];
     tally_words(
-        kernel,
+        hash,
         bytemuck::cast_slice(nodes),
         bytemuck::cast_slice(hashed),
         bytemuck::cast_ref(&Four([mask; 4])),

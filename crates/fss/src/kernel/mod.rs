@@ -5,6 +5,9 @@
 
 mod check;
 mod grow;
+mod paths;
+#[cfg(test)]
+mod patterns;
 mod portable;
 mod sums;
 #[cfg(target_arch = "x86_64")]
@@ -14,8 +17,9 @@ use aes::cipher::{Array, KeyInit};
 
 use crate::hash::{Hash, Kernel};
 
-pub(crate) use check::{PROOF_BLOCKS, Sums, check, check_serial, proof};
+pub(crate) use check::{PROOF_BLOCKS, Sums, check, proof};
 pub(crate) use grow::{Tally, split, sum, tally_controls, tally_leaves};
+pub(crate) use paths::{add_leaves, correct, descend, next_turns};
 pub(crate) use sums::{Planes, add_planes, add_words_32, add_words_64, count_ones, shift};
 
 /// A node of each of four keys, or four blocks of one key.
@@ -127,17 +131,44 @@ pub(crate) fn leaves(hash: &Hash, nodes: &[Four], corrections: &[Four], out: &mu
     on_kernel!(hash, leaves(&hash.tree, nodes, corrections, out, stride));
 }
 
+/// One of the two values of four keys' leaves, (-1)^side (H(s xor tweak) + t CW') modulo 2^L: with all ones as `sign`,
+/// -a is a xor sign, and 1 more, so that 1 is added where a control bit is not set, and 1 - CW' where it is.
+pub(crate) struct Payload {
+    pub tweak: u128,
+    /// All ones for the second side.
+    pub sign: u128,
+    /// What is added where the control bit is set xor what is added where it is not.
+    pub flip: Four,
+    pub mask: u128,
+}
+
+impl Payload {
+    /// Of these CW'.
+    pub fn new(tweak: u128, sign: u128, corrections: Four, mask: u128) -> Payload {
+        let set = |correction: u128| (correction ^ sign).wrapping_sub(sign).wrapping_add(sign & 1);
+        Payload { tweak, sign, flip: Four(corrections.0.map(|correction| sign & 1 ^ set(correction))), mask }
+    }
+}
+
+/// The values of leaves, key by key: that of node i is word i of each key's part of `out`, which has `stride` words.
+/// What is there beyond the last one, up to a multiple of 8, may be overwritten.
+pub(crate) fn payloads(hash: &Hash, nodes: &[Four], payload: &Payload, out: &mut [u128], stride: usize) {
+    let words = nodes.len().next_multiple_of(8);
+    assert!(stride >= words && out.len() >= 3 * stride + words, "{words} values in less room");
+    on_kernel!(hash, payloads(&hash.tree, nodes, payload, out, stride));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use quorate_crypto::{SessionId, Tccr};
 
-    fn hashes() -> Vec<Hash> {
+    pub fn hashes() -> Vec<Hash> {
         let session = Tccr::new(&SessionId::from_bytes([3; 32]));
         Kernel::available().into_iter().filter_map(|kernel| Hash::with_kernel(&session, kernel)).collect()
     }
 
-    fn nodes(count: usize) -> Vec<Four> {
+    pub fn nodes(count: usize) -> Vec<Four> {
         let word = |i: usize| (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).rotate_left(77);
         (0..count).map(|i| Four([0, 1, 2, 3].map(|q| word(4 * i + q)))).collect()
     }
@@ -153,7 +184,7 @@ mod tests {
     }
 
     /// H with a cipher of its own, a block at a time.
-    fn defined(x: u128) -> u128 {
+    pub fn defined(x: u128) -> u128 {
         use aes::cipher::BlockCipherEncrypt;
         let key = Tccr::new(&SessionId::from_bytes([3; 32])).permutation_key("quorate/fss/tree");
         let (low, high) = (x as u64, (x >> 64) as u64);
@@ -161,6 +192,34 @@ mod tests {
         let mut block = Array(sigma.to_le_bytes());
         aes::Aes128::new(&Array(key)).encrypt_block(&mut block);
         u128::from_le_bytes(block.0) ^ sigma
+    }
+
+    /// Carries of all kinds: corrections about zero and about a half's end, and as they come.
+    #[test]
+    fn payloads_are_as_defined_on_every_path() {
+        let corrections = [0, 1, u128::MAX, 1 << 64, (1 << 64) - 1, 1 << 127];
+        let all = corrections.windows(4).map(|some| Four(some.try_into().unwrap())).chain(nodes(50).split_off(40));
+        let all: Vec<Four> = all.collect();
+        for hash in hashes() {
+            for (count, &correction) in
+                [1usize, 2, 5, 7, 8, 9, 16, 31, 64].iter().flat_map(|n| all.iter().map(|c| (*n, c)))
+            {
+                for (sign, mask) in [(0, u128::MAX), (u128::MAX, u128::MAX), (u128::MAX, (1 << 80) - 1), (0, 1)] {
+                    let from = nodes(count);
+                    let stride = count.next_multiple_of(8) + 3;
+                    let mut out = vec![0; 4 * stride];
+                    payloads(&hash, &from, &Payload::new(4, sign, correction, mask), &mut out, stride);
+                    for (i, node) in from.iter().enumerate() {
+                        for q in 0..4 {
+                            let correction = if node.0[q] & 1 == 1 { correction.0[q] } else { 0 };
+                            let value = defined(node.0[q] ^ 4).wrapping_add(correction);
+                            let value = if sign == 0 { value } else { value.wrapping_neg() };
+                            assert_eq!(out[q * stride + i], value & mask, "{:?}", hash.kernel);
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

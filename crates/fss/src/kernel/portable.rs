@@ -5,8 +5,9 @@ use aes::cipher::{Array, BlockCipherEncrypt};
 use quorate_crypto::gf128;
 
 use super::check::tweaks;
-use super::{Four, PROOF_BLOCKS, Permutation, Sums, ZERO};
+use super::{Four, PROOF_BLOCKS, Payload, Permutation, Sums, ZERO};
 use crate::hash::{control, leaf_tweak};
+use crate::keys::child;
 
 /// Groups of four blocks that are encrypted together.
 const CHUNK: usize = 16;
@@ -50,6 +51,56 @@ pub(super) fn level(permutation: &Permutation, from: &[Four], correction: &Four,
     quorate_ring::wipe_words(&mut hashed);
 }
 
+pub(super) fn descend(
+    permutation: &Permutation,
+    nodes: &mut [Four],
+    corrections: &[Four],
+    turns: &[Four],
+    sums: &mut [Four],
+) {
+    let mut hashed = [ZERO; CHUNK];
+    for (chunk, nodes) in nodes.chunks_mut(CHUNK).enumerate() {
+        hash(permutation, nodes, 0, &mut hashed[..nodes.len()]);
+        for (i, (node, hash)) in nodes.iter_mut().zip(&hashed).enumerate() {
+            let at = chunk * CHUNK + i;
+            for q in 0..4 {
+                let right = control(turns[at].0[q]);
+                let left = hash.0[q] ^ (control(node.0[q]) & corrections[at].0[q]);
+                sums[at].0[q] ^= left & right;
+                node.0[q] = left ^ (node.0[q] & right);
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+
+pub(super) fn correct(
+    permutation: &Permutation,
+    [first, second]: [&mut [Four]; 2],
+    turns: &[Four],
+    corrections: &mut [Four],
+) {
+    let mut hashed = [[ZERO; CHUNK]; 2];
+    let sides = first.chunks_mut(CHUNK).zip(second.chunks_mut(CHUNK));
+    for (chunk, (first, second)) in sides.enumerate() {
+        let [h0, h1] = &mut hashed;
+        hash(permutation, first, 0, &mut h0[..first.len()]);
+        hash(permutation, second, 0, &mut h1[..first.len()]);
+        for i in 0..first.len() {
+            let at = chunk * CHUNK + i;
+            for q in 0..4 {
+                let (s0, s1) = (first[i].0[q], second[i].0[q]);
+                let (right, h) = (control(turns[at].0[q]), [h0[i].0[q], h1[i].0[q]]);
+                let correction = h[0] ^ h[1] ^ ((s0 ^ s1) & !right);
+                corrections[at].0[q] = correction;
+                first[i].0[q] = child(s0, h[0], correction, right);
+                second[i].0[q] = child(s1, h[1], correction, right);
+            }
+        }
+    }
+    quorate_ring::wipe_words(hashed.as_flattened_mut());
+}
+
 pub(super) fn leaves(permutation: &Permutation, nodes: &[Four], corrections: &[Four], out: &mut [u128], stride: usize) {
     let mut hashed = [ZERO; CHUNK];
     for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
@@ -66,12 +117,25 @@ pub(super) fn leaves(permutation: &Permutation, nodes: &[Four], corrections: &[F
     quorate_ring::wipe_words(&mut hashed);
 }
 
+pub(super) fn payloads(permutation: &Permutation, nodes: &[Four], payload: &Payload, out: &mut [u128], stride: usize) {
+    let mut hashed = [ZERO; CHUNK];
+    for (chunk, nodes) in nodes.chunks(CHUNK).enumerate() {
+        hash(permutation, nodes, payload.tweak, &mut hashed[..nodes.len()]);
+        for (i, (node, hash)) in nodes.iter().zip(&hashed).enumerate() {
+            for q in 0..4 {
+                let added = payload.sign & 1 ^ control(node.0[q]) & payload.flip.0[q];
+                out[q * stride + chunk * CHUNK + i] = (hash.0[q] ^ payload.sign).wrapping_add(added) & payload.mask;
+            }
+        }
+    }
+    quorate_ring::wipe_words(&mut hashed);
+}
+
 /// The sum of products is kept reduced here, which reduces to itself.
 pub(super) fn check(
     [tree, proofs]: [&Permutation; 2],
     nodes: &[Four],
     first: u64,
-    numbers: &Four,
     coins: &[u128],
     corrections: &[Four; PROOF_BLOCKS],
     sums: &mut Sums,
@@ -95,8 +159,8 @@ pub(super) fn check(
         }
         for (j, sums) in sums.proofs.iter_mut().enumerate() {
             for (i, (block, node)) in blocks.iter_mut().zip(nodes).enumerate() {
-                let tweak = |q: usize| tweaks(numbers.0[q] as u64 + at + i as u64)[j];
-                *block = Four([0, 1, 2, 3].map(|q| node.0[q] ^ tweak(q)));
+                let tweak = tweaks(first + at + i as u64)[j];
+                *block = Four(node.0.map(|node| node ^ tweak));
             }
             permute(proofs, blocks);
             for q in 0..4 {

@@ -1,5 +1,7 @@
 //! Sums of the words that bits pick, for four keys at once, and shifts of bits.
 
+use crate::hash::Hash;
+#[cfg(target_arch = "x86_64")]
 use crate::hash::Kernel;
 
 /// Keys at once.
@@ -7,9 +9,9 @@ const KEYS: usize = 4;
 
 /// Compiles a body for the portable path, AVX2 and AVX-512, as `quorate-ring` does.
 macro_rules! versions {
-    ($(#[$meta:meta])* fn $name:ident($kernel:ident, $($arg:ident : $ty:ty),*) $(-> $ret:ty)? $body:block) => {
+    ($(#[$meta:meta])* fn $name:ident($hash:ident, $($arg:ident : $ty:ty),*) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
-        pub(crate) fn $name($kernel: Kernel, $($arg: $ty),*) $(-> $ret)? {
+        pub(crate) fn $name($hash: &Hash, $($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
             fn body($($arg: $ty),*) $(-> $ret)? $body
             #[cfg(target_arch = "x86_64")]
@@ -22,15 +24,15 @@ macro_rules! versions {
                 fn avx512($($arg: $ty),*) $(-> $ret)? {
                     body($($arg),*)
                 }
-                match $kernel {
-                    Kernel::Portable => {}
-                    // SAFETY: there is a `Hash` with this kernel only where the processor has these features.
-                    Kernel::AesNi | Kernel::Vaes256 => return unsafe { avx2($($arg),*) },
+                match $hash.kernel {
+                    $crate::Kernel::Portable => {}
+                    // SAFETY: a `Hash` has this kernel only where the processor has these features.
+                    $crate::Kernel::AesNi | $crate::Kernel::Vaes256 => return unsafe { avx2($($arg),*) },
                     // SAFETY: as above.
-                    Kernel::Vaes512 => return unsafe { avx512($($arg),*) },
+                    $crate::Kernel::Vaes512 => return unsafe { avx512($($arg),*) },
                 }
             }
-            let _ = $kernel;
+            let _ = $hash;
             body($($arg),*)
         }
     };
@@ -40,7 +42,7 @@ pub(super) use versions;
 
 versions! {
     /// to_i = the 64 bits of `from` that begin `by` bits behind word i; `from` has a word more than `to`.
-    fn shift(kernel, from: &[u64], by: u32, to: &mut [u64]) {
+    fn shift(hash, from: &[u64], by: u32, to: &mut [u64]) {
         let high = &from[1..=to.len()];
         for ((low, high), to) in from.iter().zip(high).zip(to) {
             *to = low >> by | high << 1 << (63 - by);
@@ -50,7 +52,7 @@ versions! {
 
 versions! {
     /// How many bits are set.
-    fn count_ones(kernel, words: &[u64]) -> u64 {
+    fn count_ones(hash, words: &[u64]) -> u64 {
         words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 }
@@ -75,36 +77,36 @@ macro_rules! masked_body {
 }
 
 /// sum_q += the entries of `table` where the bits of key q are set; 64 entries to a word of bits.
-pub(crate) fn add_words_32(kernel: Kernel, bits: [&[u64]; KEYS], table: &[u32], sums: &mut [u32; KEYS]) {
+pub(crate) fn add_words_32(hash: &Hash, bits: [&[u64]; KEYS], table: &[u32], sums: &mut [u32; KEYS]) {
     check(&bits, table.len());
     #[cfg(target_arch = "x86_64")]
-    if kernel == Kernel::Vaes512 {
-        // SAFETY: there is a `Hash` with this kernel only where the processor has AVX-512.
+    if hash.kernel == Kernel::Vaes512 {
+        // SAFETY: a `Hash` has this kernel only where the processor has AVX-512.
         return unsafe { x86::masked_32(bits, table, sums) };
     }
     #[cfg(target_arch = "x86_64")]
-    if kernel >= Kernel::AesNi {
+    if hash.kernel >= Kernel::AesNi {
         // SAFETY: the same with AVX2.
         return unsafe { x86::selected_32(bits, table, sums) };
     }
-    let _ = kernel;
+    let _ = hash;
     masked_body!(u32, bits, table, sums);
 }
 
 /// The same with words of 64 bits.
-pub(crate) fn add_words_64(kernel: Kernel, bits: [&[u64]; KEYS], table: &[u64], sums: &mut [u64; KEYS]) {
+pub(crate) fn add_words_64(hash: &Hash, bits: [&[u64]; KEYS], table: &[u64], sums: &mut [u64; KEYS]) {
     check(&bits, table.len());
     #[cfg(target_arch = "x86_64")]
-    if kernel == Kernel::Vaes512 {
+    if hash.kernel == Kernel::Vaes512 {
         // SAFETY: as above.
         return unsafe { x86::masked_64(bits, table, sums) };
     }
     #[cfg(target_arch = "x86_64")]
-    if kernel >= Kernel::AesNi {
+    if hash.kernel >= Kernel::AesNi {
         // SAFETY: the same with AVX2.
         return unsafe { x86::selected_64(bits, table, sums) };
     }
-    let _ = kernel;
+    let _ = hash;
     masked_body!(u64, bits, table, sums);
 }
 
@@ -122,7 +124,7 @@ pub(crate) struct Planes<'a> {
 }
 
 versions! {
-    fn planes_of(kernel, bits: [&[u64]; KEYS], table: Planes, sums: &mut [u64; KEYS]) {
+    fn planes_of(hash, bits: [&[u64]; KEYS], table: Planes, sums: &mut [u64; KEYS]) {
         for (bits, sum) in bits.iter().zip(sums) {
             for (i, (base, bits)) in table.base.as_chunks::<8>().0.iter().zip(bits.as_chunks::<8>().0).enumerate() {
                 let planes = &table.planes[8 * i * table.count..8 * (i + 1) * table.count];
@@ -139,15 +141,15 @@ versions! {
 }
 
 /// The same for a table in planes; whole groups of eight words.
-pub(crate) fn add_planes(kernel: Kernel, bits: [&[u64]; KEYS], table: Planes, sums: &mut [u64; KEYS]) {
+pub(crate) fn add_planes(hash: &Hash, bits: [&[u64]; KEYS], table: Planes, sums: &mut [u64; KEYS]) {
     check(&bits, 64 * table.base.len());
     assert!(table.base.len().is_multiple_of(8) && table.planes.len() == table.base.len() * table.count);
     #[cfg(target_arch = "x86_64")]
-    if kernel == Kernel::Vaes512 {
+    if hash.kernel == Kernel::Vaes512 {
         // SAFETY: as above, with the counts of ones that `Kernel::available` asks for.
         return unsafe { x86::planes(bits, table, sums) };
     }
-    planes_of(kernel, bits, table, sums);
+    planes_of(hash, bits, table, sums);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -287,6 +289,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::tests::hashes;
 
     fn words(count: usize, seed: u64) -> Vec<u64> {
         (1..=count as u64).map(|i| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)).collect()
@@ -303,10 +306,11 @@ mod tests {
             let sum = |table: &[u64], q| {
                 (0..64 * len).fold(5u64, |sum, i| sum.wrapping_add(table[i].wrapping_mul(set(q, i))))
             };
-            for kernel in Kernel::available() {
+            for hash in &hashes() {
+                let kernel = hash.kernel;
                 let (mut long, mut half) = ([5; 4], [5; 4]);
-                add_words_64(kernel, bits, &table, &mut long);
-                add_words_32(kernel, bits, &short, &mut half);
+                add_words_64(hash, bits, &table, &mut long);
+                add_words_32(hash, bits, &short, &mut half);
                 assert_eq!(long, [0, 1, 2, 3].map(|q| sum(&table, q)), "{kernel:?}");
                 assert_eq!(half, [0, 1, 2, 3].map(|q| sum(&table, q) as u32), "{kernel:?}");
                 for count in [0usize, 1, 3, 4, 5, 9, 64] {
@@ -318,13 +322,13 @@ mod tests {
                     };
                     let whole: Vec<u64> = (0..64 * len).map(entry).collect();
                     let mut sums = [5; 4];
-                    add_planes(kernel, bits, Planes { base: &base, planes: &planes, count }, &mut sums);
+                    add_planes(hash, bits, Planes { base: &base, planes: &planes, count }, &mut sums);
                     assert_eq!(sums, [0, 1, 2, 3].map(|q| sum(&whole, q)), "{count} planes, {kernel:?}");
                 }
-                assert_eq!(count_ones(kernel, bits[0]), (0..64 * len).map(|i| set(0, i)).sum());
+                assert_eq!(count_ones(hash, bits[0]), (0..64 * len).map(|i| set(0, i)).sum());
                 for by in [0u32, 1, 31, 63] {
                     let mut shifted = vec![0; len - 1];
-                    shift(kernel, bits[1], by, &mut shifted);
+                    shift(hash, bits[1], by, &mut shifted);
                     let bit = |i: usize| shifted[i / 64] >> (i % 64) & 1;
                     assert!((0..64 * (len - 1)).all(|i| bit(i) == set(1, i + by as usize)));
                 }

@@ -89,6 +89,15 @@ macro_rules! operations {
             pub fn upper(a: $register) -> $register {
                 $shift::<32>(a)
             }
+            /// Sums of 128 bits: a half carries where both have its highest bit, or one has it and the sum has not.
+            #[target_feature(enable = $features)]
+            #[inline]
+            pub fn add128(a: $register, b: $register) -> $register {
+                let sum = $add(a, b);
+                let one = $and($xor(a, b), $xor(sum, splat(u128::MAX)));
+                let carries = $shift::<63>($xor($and(a, b), one));
+                $add(sum, $low($zero(), carries))
+            }
             /// The same 64 bits everywhere.
             #[target_feature(enable = $features)]
             #[inline]
@@ -175,16 +184,18 @@ macro_rules! kernel {
             use super::$operations::*;
             use super::*;
             use crate::hash::leaf_tweak;
-            use crate::kernel::{Four, PROOF_BLOCKS, Permutation, Sums};
+            use crate::kernel::{Four, PROOF_BLOCKS, Payload, Permutation, Sums};
 
             /// Registers of a [`Four`].
             const PER: usize = size_of::<Four>() / size_of::<$register>();
+            /// Fours in the registers that are encrypted side by side.
+            const FOURS: usize = WIDTH / PER;
 
-            type Keys = [$register; 11];
+            type RoundKeys = [$register; 11];
 
             #[target_feature(enable = $features)]
             #[inline]
-            fn keys_of(permutation: &Permutation) -> Keys {
+            fn keys_of(permutation: &Permutation) -> RoundKeys {
                 let mut keys = [zero(); 11];
                 for (key, four) in keys.iter_mut().zip(&permutation.round_keys) {
                     *key = splat(four.0[0]);
@@ -195,7 +206,7 @@ macro_rules! kernel {
             /// H(s_i xor tweak).
             #[target_feature(enable = $features)]
             #[inline]
-            fn hashed<const N: usize>(keys: &Keys, s: &[$register; N], tweak: $register) -> [$register; N] {
+            fn hashed<const N: usize>(keys: &RoundKeys, s: &[$register; N], tweak: $register) -> [$register; N] {
                 let mut x = *s;
                 for x in &mut x {
                     *x = sigma(xor(*x, tweak));
@@ -219,7 +230,7 @@ macro_rules! kernel {
             #[target_feature(enable = $features)]
             #[inline]
             fn children<const N: usize>(
-                keys: &Keys,
+                keys: &RoundKeys,
                 nodes: &[$register; N],
                 correction: &[$register; PER],
                 to: &mut [$register],
@@ -243,6 +254,85 @@ macro_rules! kernel {
                 in_pieces!(from, |piece, at, N| children::<N>(&keys, piece, &correction, &mut to[2 * at..]));
             }
 
+            #[target_feature(enable = $features)]
+            pub fn descend(
+                permutation: &Permutation,
+                nodes: &mut [Four],
+                corrections: &[Four],
+                turns: &[Four],
+                sums: &mut [Four],
+            ) {
+                let keys = keys_of(permutation);
+                let (nodes, sums): (&mut [$register], &mut [$register]) =
+                    (bytemuck::cast_slice_mut(nodes), bytemuck::cast_slice_mut(sums));
+                let (turns, corrections): (&[$register], &[$register]) =
+                    (bytemuck::cast_slice(turns), bytemuck::cast_slice(corrections));
+                in_pieces!(turns, |piece, at, N| {
+                    let (nodes, sums) = (&mut nodes[at..at + N], &mut sums[at..at + N]);
+                    turned::<N>(&keys, nodes, &corrections[at..at + N], piece, sums);
+                });
+            }
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn turned<const N: usize>(
+                keys: &RoundKeys,
+                nodes: &mut [$register],
+                corrections: &[$register],
+                turns: &[$register; N],
+                sums: &mut [$register],
+            ) {
+                let mut s = [zero(); N];
+                s.copy_from_slice(nodes);
+                let hashed = hashed(keys, &s, zero());
+                for i in 0..N {
+                    let right = control(turns[i]);
+                    let left = xor(hashed[i], and(control(s[i]), corrections[i]));
+                    sums[i] = xor(sums[i], and(left, right));
+                    nodes[i] = xor(left, and(s[i], right));
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            pub fn correct(
+                permutation: &Permutation,
+                [first, second]: [&mut [Four]; 2],
+                turns: &[Four],
+                corrections: &mut [Four],
+            ) {
+                let keys = keys_of(permutation);
+                let (first, second): (&mut [$register], &mut [$register]) =
+                    (bytemuck::cast_slice_mut(first), bytemuck::cast_slice_mut(second));
+                let (turns, corrections): (&[$register], &mut [$register]) =
+                    (bytemuck::cast_slice(turns), bytemuck::cast_slice_mut(corrections));
+                in_pieces!(turns, |piece, at, N| {
+                    let sides = [&mut first[at..at + N], &mut second[at..at + N]];
+                    corrected::<N>(&keys, sides, piece, &mut corrections[at..at + N]);
+                });
+            }
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            fn corrected<const N: usize>(
+                keys: &RoundKeys,
+                [first, second]: [&mut [$register]; 2],
+                turns: &[$register; N],
+                corrections: &mut [$register],
+            ) {
+                let (mut s0, mut s1) = ([zero(); N], [zero(); N]);
+                s0.copy_from_slice(first);
+                s1.copy_from_slice(second);
+                let (h0, h1) = (hashed(keys, &s0, zero()), hashed(keys, &s1, zero()));
+                for i in 0..N {
+                    let right = control(turns[i]);
+                    let beside = and(xor(s0[i], s1[i]), xor(right, splat(u128::MAX)));
+                    let correction = xor(xor(h0[i], h1[i]), beside);
+                    corrections[i] = correction;
+                    first[i] = xor(xor(h0[i], and(control(s0[i]), correction)), and(s0[i], right));
+                    second[i] = xor(xor(h1[i], and(control(s1[i]), correction)), and(s1[i], right));
+                }
+            }
+
             /// The registers of a [`Four`].
             type Part = [$register; PER];
 
@@ -251,13 +341,11 @@ macro_rules! kernel {
                 [tree, proofs]: [&Permutation; 2],
                 nodes: &[Four],
                 first: u64,
-                numbers: &Four,
                 coins: &[u128],
                 corrections: &[Four; PROOF_BLOCKS],
                 sums: &mut Sums,
             ) {
                 let keys = [keys_of(tree), keys_of(proofs)];
-                let numbers: Part = bytemuck::cast(*numbers);
                 let mut words = [[zero(); PER]; PROOF_BLOCKS];
                 for (word, four) in words.iter_mut().zip(corrections) {
                     *word = bytemuck::cast(*four);
@@ -265,15 +353,16 @@ macro_rules! kernel {
                 let nodes: &[$register] = bytemuck::cast_slice(nodes);
                 in_pieces!(nodes, |piece, at, N| {
                     let x = at / PER;
-                    values::<N>(&keys[0], piece, first + x as u64, sums);
-                    proofs_of::<N>(&keys[1], piece, &numbers, x, &coins[x..], &words, &mut sums.proofs);
+                    let place = first + x as u64;
+                    values::<N>(&keys[0], piece, place, sums);
+                    proofs_of::<N>(&keys[1], piece, place, &coins[x..], &words, &mut sums.proofs);
                 });
             }
 
             /// Adds values and control bits of some leaves, the first of which is at `place`.
             #[target_feature(enable = $features)]
             #[inline]
-            fn values<const N: usize>(keys: &Keys, nodes: &[$register; N], place: u64, sums: &mut Sums) {
+            fn values<const N: usize>(keys: &RoundKeys, nodes: &[$register; N], place: u64, sums: &mut Sums) {
                 let limb = splat64(u32::MAX.into());
                 for (which, sums) in sums.values.iter_mut().enumerate() {
                     let hashed = hashed(keys, nodes, splat(2 * which as u128 + 2));
@@ -297,14 +386,13 @@ macro_rules! kernel {
                 sums.controls = bytemuck::cast(parts);
             }
 
-            /// Adds coins times proofs, of leaves from the x-th on after that with `numbers`.
+            /// Adds coins times proofs, of leaves the first of which is at `place`.
             #[target_feature(enable = $features)]
             #[inline]
             fn proofs_of<const N: usize>(
-                keys: &Keys,
+                keys: &RoundKeys,
                 nodes: &[$register; N],
-                numbers: &Part,
-                x: usize,
+                place: u64,
                 coins: &[u128],
                 corrections: &[Part; PROOF_BLOCKS],
                 sums: &mut [[Four; 3]; PROOF_BLOCKS],
@@ -312,10 +400,9 @@ macro_rules! kernel {
                 let mut tweaks = [[zero(); PROOF_BLOCKS]; N];
                 let mut factors = [zero(); N];
                 for i in 0..N {
-                    let low = add(numbers[i % PER], splat((x + i / PER) as u128));
-                    let high = swapped(low);
-                    let both = xor(low, high);
-                    tweaks[i] = [low, high, both, add(both, high)];
+                    let number = place + 1 + (i / PER) as u64;
+                    let low = splat(number.into());
+                    tweaks[i] = [low, swapped(low), splat64(number)];
                     factors[i] = splat(coins[i / PER]);
                 }
                 for (j, sums) in sums.iter_mut().enumerate() {
@@ -334,6 +421,33 @@ macro_rules! kernel {
                         parts[2][p] = xor(parts[2][p], product::<0x11>(factors[i], proof));
                     }
                     *sums = bytemuck::cast(parts);
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            pub fn payloads(
+                permutation: &Permutation,
+                nodes: &[Four],
+                payload: &Payload,
+                out: &mut [u128],
+                stride: usize,
+            ) {
+                let keys = keys_of(permutation);
+                let (tweak, sign, mask) = (splat(payload.tweak), splat(payload.sign), splat(payload.mask));
+                let (unset, flip): (_, Part) = (splat(payload.sign & 1), bytemuck::cast(payload.flip));
+                for at in (0..nodes.len()).step_by(FOURS) {
+                    let (mut x, mut added) = ([zero(); WIDTH], [zero(); WIDTH]);
+                    for i in 0..WIDTH {
+                        // Beyond the last node the first one stands in, whose value nobody reads there.
+                        let node: Part = bytemuck::cast(*nodes.get(at + i / PER).unwrap_or(&nodes[0]));
+                        x[i] = node[i % PER];
+                        added[i] = xor(unset, and(control(x[i]), flip[i % PER]));
+                    }
+                    let mut x = hashed(&keys, &x, tweak);
+                    for (x, added) in x.iter_mut().zip(added) {
+                        *x = and(add128(xor(*x, sign), added), mask);
+                    }
+                    $store(&x, out, stride, at);
                 }
             }
 
@@ -361,8 +475,6 @@ macro_rules! kernel {
                 out: &mut [u128],
                 stride: usize,
             ) {
-                /// Fours in so many registers.
-                const FOURS: usize = WIDTH / PER;
                 let keys = keys_of(permutation);
                 let mut words = [[zero(); PER]; BLOCKS];
                 let mut tweaks = [zero(); BLOCKS];

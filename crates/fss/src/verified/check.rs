@@ -16,7 +16,7 @@ const GRAIN: u64 = 1 << 13;
 
 /// A side's sums over all leaves of each key.
 pub struct Checked {
-    /// sum_x c_x pi_x, four elements of GF(2^128) a key: the same on both sides. To be compared as a hash.
+    /// sum_x c_x pi_x, three elements of GF(2^128) a key: the same on both sides. To be compared as a hash.
     pub proofs: Vec<[u128; PROOF_BLOCKS]>,
     /// Shares of the sum of all first values: of 1.
     pub ones: Wiped<Vector>,
@@ -41,15 +41,14 @@ pub fn coins(shape: Shape, prg: &mut Prg) -> Vec<u128> {
     coins
 }
 
-/// Evaluates all leaves, whose numbers are those from `serial` on, as at the dealer. Both holders then compare the
-/// proofs, and check that `ones` is 1 and `macs` alpha, exactly: nothing of a key is proven before all of that holds.
+/// Evaluates all leaves. Both holders then compare the proofs, and check that `ones` is 1 and `macs` alpha, exactly:
+/// nothing of a key is proven before all of that holds.
 ///
 /// # Panics
-/// Unless there is a coin for each point, and leaves' numbers stay below 2^62.
-pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
+/// Unless there is a coin for each point.
+pub fn check(hash: &Hash, keys: &Keys, coins: &[u128]) -> Checked {
     let (shape, count) = (keys.shape(), keys.count());
     assert_eq!(coins.len(), shape.points(), "a coin for each point of the domain");
-    kernel::check_serial(serial, shape.leaves(count));
     let mut proofs: Vec<[u128; PROOF_BLOCKS]> = vec![[0; PROOF_BLOCKS]; count];
     let mut values: Vec<[u128; 4]> = vec![[0; 4]; count];
     let threads = if shape.leaves(count) < GRAIN { 1 } else { threads() };
@@ -60,7 +59,7 @@ pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
         let mut trees = Trees::new(bits, bits.min(PIECE_LEVELS));
         for (group, (proofs, values)) in proofs.chunks_mut(4).zip(values.chunks_mut(4)).enumerate() {
             let first = i * part + 4 * group;
-            let mut sums = sums_of(hash, keys, first, serial, coins, &mut trees);
+            let mut sums = sums_of(hash, keys, first, coins, &mut trees);
             for (q, (proof, value)) in proofs.iter_mut().zip(values).enumerate() {
                 *proof = sums.proofs.map(|[low, middle, high]| gf128::reduce([low.0[q], middle.0[q], high.0[q]]));
                 *value = finished(keys, first + q, &sums, q);
@@ -80,17 +79,15 @@ pub fn check(hash: &Hash, keys: &Keys, serial: u64, coins: &[u128]) -> Checked {
 }
 
 /// The sums over all leaves of four keys.
-fn sums_of(hash: &Hash, keys: &Keys, first: usize, serial: u64, coins: &[u128], trees: &mut Trees) -> Sums {
-    let (shape, corrections) = (keys.shape(), keys.corrections());
+fn sums_of(hash: &Hash, keys: &Keys, first: usize, coins: &[u128], trees: &mut Trees) -> Sums {
+    let corrections = keys.corrections();
     start(keys, first, trees);
     let proofs: [Four; PROOF_BLOCKS] = std::array::from_fn(|j| keys.four(first, |key| corrections.proof(key, j)));
     let mut sums = Sums::ZERO;
     let points = coins.len().min(1 << PIECE_LEVELS);
     for (piece, coins) in coins.chunks(points).enumerate() {
         let nodes = trees.piece(hash, [piece as u64; 4]);
-        let at = (piece * points) as u64;
-        let numbers = keys.four(first, |key| (serial + key as u64 * shape.points() as u64 + at + 1).into());
-        kernel::check(hash, nodes, at, &numbers, coins, &proofs, &mut sums);
+        kernel::check(hash, nodes, (piece * points) as u64, coins, &proofs, &mut sums);
     }
     sums
 }
@@ -113,4 +110,48 @@ fn finished(keys: &Keys, key: usize, sums: &Sums, q: usize) -> [u128; 4] {
         (value ^ sign).wrapping_sub(sign)
     };
     [value(0, 0), value(1, 0), value(0, 1), value(1, 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::{Seed, SessionId, Tccr};
+    use quorate_ring::Ring;
+
+    use super::*;
+    use crate::verified::Corrections;
+    use crate::{Roots, Side};
+
+    /// Whatever the corrections are, as long as they are the same: child 1 is child 0 xor the node, so that the control
+    /// bits of a level add up to those of the one above, and at last to the root's.
+    #[test]
+    fn the_leaves_with_different_control_bits_are_odd_in_number() {
+        let hash = Hash::new(&Tccr::new(&SessionId::from_bytes([8; 32])));
+        let mut counts = std::collections::BTreeSet::new();
+        for bits in 1..=9 {
+            let shape = Shape::new(bits, Ring::of(64)).unwrap();
+            let mut prg = Seed::from_bytes([bits as u8; 32]).prg("quorate/fss/test", b"parity");
+            let mut bytes = vec![0; 9 * shape.key_bytes()];
+            prg.fill(&mut bytes);
+            let below = PIECE_LEVELS.min(bits as usize);
+            let mut differ = [0; 9];
+            let sides = [Side::First, Side::Second].map(|side| {
+                let corrections = Corrections::from_bytes(shape, 9, &bytes).unwrap();
+                Keys::new(Roots::draw(&mut prg, side, 9), corrections).unwrap()
+            });
+            let mut trees = [(); 2].map(|()| Trees::new(bits as usize, below));
+            for first in [0, 4, 8] {
+                trees.iter_mut().zip(&sides).for_each(|(trees, keys)| start(keys, first, trees));
+                for piece in 0..1u64 << (bits as usize - below) {
+                    let [one, other] = trees.each_mut().map(|trees| trees.piece(&hash, [piece; 4]));
+                    for (one, other) in one.iter().zip(other) {
+                        let lanes = 4.min(9 - first);
+                        (0..lanes).for_each(|q| differ[first + q] += (one.0[q] ^ other.0[q]) & 1);
+                    }
+                }
+            }
+            assert!(differ.iter().all(|count| count % 2 == 1), "{bits} bits: {differ:?}");
+            counts.extend(differ);
+        }
+        assert!(counts.len() > 20, "trees as a dishonest dealer makes them");
+    }
 }

@@ -8,14 +8,14 @@
 //! correction.
 //!
 //! A leaf's values are (-1)^side (H(s_x xor 2) + t_x CW'_1) and the same with 4 and CW'_2, modulo 2^L. Its proof is
-//! pi_x = (pi'(s_x xor a_j(x)) xor s_x)_{j<4} xor t_x cs, 512 bits, with a permutation of its own and a_j(T) =
-//! (T, 0), (0, T), (T, T), (T, 2T), T the number of the leaf in the session.
+//! pi_x = (pi'(s_x xor a_j(x + 1)) xor s_x)_{j<3} xor t_x cs, 384 bits, with a permutation of its own and a_j(T) =
+//! (T, 0), (0, T), (T, T).
 //!
 //! | | |
 //! |---|---|
-//! | corrections of a key | 16 n + 2 ceil(L / 8) + 64 bytes, the same for both sides |
-//! | AES calls a leaf | 3 for its values, 7 with its proof |
-//! | compared | what the dealer sent to both; 64 bytes of proofs a key, and the sums: as one hash |
+//! | corrections of a key | 16 n + 2 ceil(L / 8) + 48 bytes, the same for both sides |
+//! | AES calls a leaf | 3 for its values, 6 with its proof |
+//! | compared | what the dealer sent to both; 48 bytes of proofs a key, and the sums: as one hash |
 //!
 //! The order matters: corrections first, then a coin of both holders that the dealer cannot foresee, then
 //! [`check`], and nothing that depends on an input before it was passed. Always the whole domain.
@@ -35,7 +35,7 @@ pub use deal::deal;
 pub use leaves::visit;
 
 /// Bytes of cs.
-const PROOF_BYTES: usize = 64;
+const PROOF_BYTES: usize = 48;
 
 /// What a leaf's node is hashed with for its values; even, as in the other trees.
 const VALUE_TWEAKS: [u128; 2] = [2, 4];
@@ -99,7 +99,7 @@ impl Shape {
         HEADER_BYTES.saturating_add(count.saturating_mul(self.key_bytes()))
     }
 
-    /// Leaves of so many keys: how far their numbers reach in the session.
+    /// Leaves of so many keys.
     pub fn leaves(self, count: usize) -> u64 {
         (count as u64).saturating_mul(self.points() as u64)
     }

@@ -2,6 +2,7 @@
 
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_fss::{Hash, Kernel, Keys, Roots, Shape, Side, deal};
+use quorate_ring::threads::set_threads;
 
 /// The hash of a session on each kernel that this processor has, the portable one first.
 pub fn hashes() -> Vec<Hash> {
@@ -27,8 +28,17 @@ pub fn numbers(count: usize, name: u64) -> Vec<u64> {
 
 /// Both sides' keys at these points, and the first side's leaves there.
 pub fn pair(hash: &Hash, shape: Shape, points: &[u64]) -> ([Keys; 2], Vec<bool>) {
-    let [first, second] = [Side::First, Side::Second].map(|side| roots(side, points.len(), 0));
-    let dealt = deal(hash, shape, points, &first, &second);
-    let keys = [first, second].map(|roots| Keys::new(roots, dealt.corrections.clone()).unwrap());
+    let both = || [Side::First, Side::Second].map(|side| roots(side, points.len(), 0));
+    let [first, second] = both();
+    let dealt = deal(hash, shape, points, first, second);
+    let keys = both().map(|roots| Keys::new(roots, dealt.corrections.clone()).unwrap());
     (keys, dealt.first_bits.to_bools())
+}
+
+/// What a run gives on so many threads, which are those of the test's own thread.
+pub fn on_threads<T>(threads: usize, run: impl FnOnce() -> T) -> T {
+    set_threads(threads).unwrap();
+    let result = run();
+    set_threads(1).unwrap();
+    result
 }
