@@ -57,7 +57,7 @@ impl Real {
     pub(crate) fn window(self, argument: Interval, dtype: Dtype) -> Interval {
         let frac = dtype.frac();
         // At least n ln 2, in ring units.
-        let powers = |n: u32| (i128::from(n) * 6932 << frac) / 10_000 + 1;
+        let powers = |n: u32| ((i128::from(n) * 6932) << frac) / 10_000 + 1;
         let (lo, hi) = match self {
             // 1 less the value, or twice it, is below e^-x, and with x = (f + 2) ln 2 below a quarter of a unit.
             Real::Sigmoid | Real::Tanh => (-powers(frac + 2), powers(frac + 2)),
