@@ -145,8 +145,8 @@ fn every_changed_bit_is_refused_or_harmless() {
     assert_eq!((refused, harmless), (8 * shape.key_bytes(), 0));
 }
 
-/// A dealer spoils a word of the tree, which gives several leaves a value, and lifts both CW' so that the sums of values
-/// are what they should be: they can always be, since odd numbers have inverses. Proofs are what finds it.
+/// A dealer spoils a word of the tree, which gives several leaves a value, and lifts both CW' so that the sums of
+/// values are what they should be: they can always be, since odd numbers have inverses. Proofs are what finds it.
 #[test]
 fn a_spoilt_tree_with_lifted_payloads_is_found_by_proofs_only() {
     let hash = hash();

@@ -102,8 +102,8 @@ mod tests {
     /// Why proofs are not TMMO, pi(pi(s) xor t) xor pi(s): its blocks share pi(s). Who inverts pi shifts that by the
     /// difference D of two leaves' tweaks, and has the proof of the other leaf up to D, in every block at once. Two
     /// nodes shifted so have one sum of proofs at both leaves. A shift of both nodes does that to one block of ours;
-    /// two shifts that cross do it to two blocks, whatever the node is. Two leaves are safe by neither: that there would
-    /// have to be three is what the argument needs.
+    /// two shifts that cross do it to two blocks, whatever the node is. Two leaves are safe by neither: that there
+    /// would have to be three is what the argument needs.
     #[test]
     fn shifts_of_two_leaves_agree_in_one_block_and_crossed_ones_in_two() {
         let permutation = Permutation::new(&KEY);

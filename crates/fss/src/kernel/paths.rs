@@ -1,5 +1,5 @@
-//! One level of many paths, each of a key of its own: nodes, corrections and turns side by side. A turn is the lowest bit
-//! of a block and may be secret.
+//! One level of many paths, each of a key of its own: nodes, corrections and turns side by side. A turn is the lowest
+//! bit of a block and may be secret.
 
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -14,8 +14,8 @@ pub(crate) fn descend(hash: &Hash, nodes: &mut [Four], corrections: &[Four], tur
     on_kernel!(hash, descend(&hash.tree, nodes, corrections, turns, sums));
 }
 
-/// Makes corrections of both sides' nodes on the paths, CW = H(s_0) xor H(s_1) xor not r (s_0 xor s_1) with the turns r,
-/// and moves the nodes on.
+/// Makes corrections of both sides' nodes on the paths, CW = H(s_0) xor H(s_1) xor not r (s_0 xor s_1) with the turns
+/// r, and moves the nodes on.
 pub(crate) fn correct(hash: &Hash, sides: [&mut [Four]; 2], turns: &[Four], corrections: &mut [Four]) {
     let len = turns.len();
     assert!(sides.iter().all(|side| side.len() == len) && corrections.len() == len, "paths of another number");

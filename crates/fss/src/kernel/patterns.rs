@@ -2,12 +2,12 @@
 //!
 //! `docs/security/fss.md`, "How hard that is": with z(u) = u xor pi'(u) everything that is compared is an equation
 //! between the z(s xor a_j(T)) of nodes s. Nodes are joined if some of these points are the same; a pattern says which
-//! are joined and by which differences. With f groups of joined nodes there are p^f choices, and r independent equations
-//! hold for each with probability 2^(-128 r). Here is the least r for each f.
+//! are joined and by which differences. With f groups of joined nodes there are p^f choices, and r independent
+//! equations hold for each with probability 2^(-128 r). Here is the least r for each f.
 //!
 //! a_j is linear in T, so that differences follow from the linear relations of the numbers T alone. Three different
-//! numbers other than 0 are independent, or the third is the sum of the others: two cases, 1, 2, 4 and 1, 2, 3, in which
-//! all differences lie in a space of 64, and the z of a group's points are the bits of a word.
+//! numbers other than 0 are independent, or the third is the sum of the others: two cases, 1, 2, 4 and 1, 2, 3, in
+//! which all differences lie in a space of 64, and the z of a group's points are the bits of a word.
 
 use std::collections::{BTreeMap, BTreeSet};
 

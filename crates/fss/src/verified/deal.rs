@@ -10,7 +10,8 @@ use crate::kernel;
 use crate::paths::{TOGETHER, blocks, part_len};
 use crate::{Hash, Roots};
 
-/// The corrections of keys at `points` with the payload (1, alpha). 2 n + 10 AES calls a key. Roots serve no other keys.
+/// The corrections of keys at `points` with the payload (1, alpha). 2 n + 10 AES calls a key. Roots serve no other
+/// keys.
 ///
 /// # Panics
 /// Unless there are as many roots of either side as points, and every point lies in the domain.
