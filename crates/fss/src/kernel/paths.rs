@@ -42,7 +42,8 @@ versions! {
         masks: &[[u64; 8]],
         sums: &mut [[u64; 8]]
     ) {
-        for ((((node, hash), correction), mask), sum) in nodes.iter().zip(hashed).zip(corrections).zip(masks).zip(sums) {
+        let parts = nodes.iter().zip(hashed).zip(corrections).zip(masks);
+        for ((((node, hash), correction), mask), sum) in parts.zip(sums) {
             for i in 0..8 {
                 let control = 0u64.wrapping_sub(node[i & !1] & 1);
                 sum[i] ^= (hash[i] ^ (control & correction[i])) & mask[i];
