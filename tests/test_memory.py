@@ -16,7 +16,7 @@ import quorate as qr
 MB = 10**6
 
 # What a process takes beside its parties: the interpreter's numpy arrays, and allocators that keep what was freed.
-SLACK = 40 * MB
+SLACK = 45 * MB
 
 # Runs one operation in three parties. Prints by how much the process grew, in bytes, since its inputs were given. The
 # plan is another session's, made afterwards: the first plan of a process measures the machine, in memory that is no
