@@ -34,7 +34,9 @@ fn every_workload_measures_right_results() {
             workload if workload.is_correlation() => (true, false),
             // Three parties compare without correlations.
             Workload::LessThanBounded | Workload::LessThanFull => (cell.parties > 3, true),
-            Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral => (true, true),
+            Workload::LessThanBoundedGeneral | Workload::LessThanFullGeneral | Workload::Sigmoid | Workload::Table => {
+                (true, true)
+            }
             _ => (false, true),
         };
         assert_eq!(phases, expected, "{cell}");
