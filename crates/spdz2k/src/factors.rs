@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use quorate_engine::{Ctx, Error, Linear, Randomness, Result};
+use quorate_ot::correlated::Row;
 use quorate_ot::source::Choices;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 
@@ -175,9 +176,14 @@ impl Keys {
         (rows, given): (Rows, bool),
     ) -> Result<Shares> {
         let mut shares = rows.none(ctx.is_dry(), (whole.ring(), whole.len()));
-        let sink = |row, share| shares.add(rows, row, share);
+        let sink = |[_, row]: [usize; 2], share| shares.add(rows, row, share);
         let whole = self.twisted(Twist::Factors { peer }, Cow::Borrowed(whole));
-        self.ot(peer)?.send_correlated(ctx, &whole, &rows.bits(whole.ring()), given, sink).await?;
+        let element = |row| self.twisted(Twist::Transfer { peer, factor: 0, row }, Cow::Borrowed(&*whole));
+        let bits = rows.bits(whole.ring());
+        let elements: Vec<_> = (0..bits.len()).map(element).collect();
+        let factor: Vec<Row<'_>> = elements.iter().zip(bits).map(|(element, bits)| Row { element, bits }).collect();
+        let shape = (factor.len(), whole.len());
+        self.ot(peer)?.send_products_of_bits(ctx, shape, &[&factor], given, sink).await?;
         Ok(shares)
     }
 

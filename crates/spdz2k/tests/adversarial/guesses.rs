@@ -9,6 +9,8 @@ use quorate_engine::{Cause, Ctx, Error, Phase, Result, Stocks};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{By, InsecureBits, Kind, Params, Spdz2k, Twist};
 
+use crate::common::run;
+
 /// Who cheats, and whose secrets are at stake.
 const CHEAT: usize = 0;
 const HONEST: usize = 1;
@@ -155,6 +157,28 @@ fn guesses_of_rows(attempts: usize) {
     }
 }
 
+/// One cheater and two honest parties: errors of a transfer to each that cancel where both have the same bit. What one
+/// of them then divides tells which bit: a second condition, which leaves both factors as uniform as the first does.
+fn guesses_of_two(sessions: usize) {
+    // 2^(sg'-1): half of what is divided by. In a row of y the coin r may be even, and then nothing is left over.
+    for (what, row, rate) in [("the lowest bit of x", 0, 0.25), ("a bit of y", K + 1, 0.375)] {
+        let one = |_: usize| {
+            let ends = run(3, weak(), None, async |ctx, keys| {
+                if ctx.me() == CHEAT {
+                    for (peer, by) in [(1, By::Plus(26)), (2, By::Minus(26))] {
+                        keys.insecure_twist(Twist::Transfer { peer, factor: 0, row }, by);
+                    }
+                }
+                let made = keys.triples(ctx, Ring::of(K as u32), 1).await?;
+                Ok([&made.a, &made.b].into_iter().flat_map(|factor| bits_of(&factor.share, K)).collect())
+            });
+            let honest = ends.into_iter().skip(1).map(|end| attempt(end.done.map(|(_, bits)| bits)));
+            honest.collect::<Option<Vec<Vec<bool>>>>().map(|parts| parts.concat())
+        };
+        assert_balanced(&format!("{what} of two parties"), &(0..sessions).map(one).collect::<Vec<_>>(), rate, &[]);
+    }
+}
+
 fn guesses_of_b(attempts: usize) {
     let with = |bit: usize| {
         let begin = move |s: &Spdz2k| s.insecure_twist(Twist::Factor, By::Plus(bit as u32));
@@ -213,6 +237,7 @@ fn guesses_of_delta(sessions: usize) {
 #[test]
 fn what_passes_says_nothing_of_what_nobody_guessed() {
     guesses_of_rows(120);
+    guesses_of_two(60);
     guesses_of_b(120);
     guesses_of_ands(120);
 }
@@ -226,6 +251,7 @@ fn a_guess_of_a_digit_of_a_key_says_nothing_of_the_others() {
 #[ignore = "takes minutes: make adversary"]
 fn adversary_many_guesses_of_every_secret() {
     guesses_of_rows(2000);
+    guesses_of_two(2000);
     guesses_of_b(2000);
     guesses_of_ands(2000);
     guesses_of_alpha(600);
