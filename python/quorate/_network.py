@@ -10,7 +10,6 @@ import numpy as np
 from quorate import _source
 from quorate._public import whole_axis
 from quorate._source import at
-from quorate.dtypes import int as int_dtype
 from quorate.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -77,12 +76,12 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
 
 
 def _places(keys: SecretArray) -> SecretArray:
-    """Each row's position, as int(64).
+    """Each row's position, as a whole number.
 
     That of one row is as secret as what a network gives: a public number would take the dtype of whatever it meets.
     """
     if len(keys) == 0:
-        return keys.astype(int_dtype(64))
+        return keys.astype(keys._session._whole)
     if len(keys) == 1:
         return keys.argmin(axis=0, keepdims=True)
     places = np.arange(len(keys)).reshape(-1, *(1 for _ in keys.shape[1:]))

@@ -129,8 +129,8 @@ def row_axis(what: str, axis: Any, more: str = "") -> int:
     return int(axis)
 
 
-def natural_dtype(array: np.ndarray) -> Dtype:
-    """The dtype that an array gets if the user names none.
+def natural_dtype(array: np.ndarray, whole: Dtype = int_dtype(64)) -> Dtype:  # noqa: B008
+    """The dtype that an array gets if the user names none; integers are `whole`.
 
     Raises:
         RangeError: integers beyond int64.
@@ -141,4 +141,4 @@ def natural_dtype(array: np.ndarray) -> Dtype:
         wanted = f"uint({bits})" if low >= 0 else f"int({bits})"
         shown = high if high >= 1 << 63 else low
         raise RangeError(at(f"{shown} does not fit 64 bits with a sign: name dtype=qr.{wanted}, or scale the values"))
-    return {"b": bit, "i": int_dtype(64), "f": real}[array.dtype.kind]
+    return {"b": bit, "i": whole, "f": real}[array.dtype.kind]

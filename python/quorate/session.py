@@ -22,6 +22,7 @@ from quorate._shadow import Shadow
 from quorate._source import at
 from quorate.array import SecretArray, operand
 from quorate.dtypes import Dtype, check
+from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, RangeWarning, ShapeError
 from quorate.plan import Plan
 from quorate.stats import Stats
@@ -81,6 +82,8 @@ class Session(Joint, Files):
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.me: int | None = native.me
         self.parties: int = native.parties
+        # What counts and positions are: int(64), or as wide as the rings of this session.
+        self._whole = int_dtype(native.whole_bits)
         self.protocol: str = native.protocol
 
     def __repr__(self) -> str:
@@ -129,7 +132,7 @@ class Session(Joint, Files):
             owner: the party whose values these are.
             shape: mandatory where the values are not given.
             dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`; without it integers become
-                int(64), reals `qr.real`, booleans bits. Mandatory where the values are not given.
+                int(64) (int(32) under `mac=48`), reals `qr.real`, booleans bits. Mandatory where the values are not given.
             bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts
                 here. Reals without a stated dtype are held to 2^26 = 67,108,864 where none is stated.
 
@@ -152,7 +155,7 @@ class Session(Joint, Files):
         array = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
         if array is not None:
-            wanted = wanted or natural_dtype(array)
+            wanted = wanted or natural_dtype(array, self._whole)
             _check_kind(array, wanted)
             size = array.shape
             if not here:
@@ -215,7 +218,7 @@ class Session(Joint, Files):
             int(64)
         """
         array = as_numbers(values, "constant")
-        wanted = natural_dtype(array) if dtype is None else check(dtype)
+        wanted = natural_dtype(array, self._whole) if dtype is None else check(dtype)
         _check_kind(array, wanted)
         return SecretArray(self, self._native.constant(pack(array), wanted.parts, _source.line()))
 

@@ -106,6 +106,11 @@ pub trait Sharing {
     /// The most bits of a ring over which correlations are made: what gadgets may work in.
     const MOST_BITS: u32;
 
+    /// The same of this very party, where what a session chose lowers it.
+    fn most_bits(&self) -> u32 {
+        Self::MOST_BITS
+    }
+
     /// Ring and number of elements.
     fn shape(&self, x: &Self::A) -> (Ring, usize);
     /// Rows and lanes.

@@ -118,6 +118,11 @@ pub trait Family: Computes + Stocks + 'static {
         Ok(())
     }
 
+    /// The most bits of a ring that programs may compute in, with these choices.
+    fn most_bits_with(_choices: &Choices) -> u32 {
+        Self::MOST_BITS
+    }
+
     /// Agrees with the other parties on all that a session needs. With the party's own coins grown from `coins`, where
     /// they are given.
     ///

@@ -113,7 +113,10 @@ pub enum Fault {
     Bits { bits: u32 },
     #[error("uint({bits}) is not supported: bits lie between 1 and 120, for instance qr.uint(32)")]
     UnsignedBits { bits: u32 },
-    #[error("{dtype} is too wide for {family}, whose rings have at most {most_bits} bits: use a narrower dtype")]
+    #[error(
+        "{dtype} is too wide for {family}, whose rings have at most {most_bits} bits with these options: use a \
+             narrower dtype"
+    )]
     Ring { dtype: Dtype, family: &'static str, most_bits: u32 },
     #[error("fixed({bits}, {frac}): the fractional bits must be fewer than the bits, for instance qr.fixed(64, 16)")]
     Frac { bits: u32, frac: u32 },

@@ -88,6 +88,13 @@ pub struct Rings {
     pub most_bits: u32,
 }
 
+impl Rings {
+    /// What counts and positions are: int(64), or as wide as the family goes.
+    pub fn whole(self) -> Dtype {
+        Dtype::Int { bits: self.most_bits.min(Dtype::INT64.bits()) }
+    }
+}
+
 impl Default for Rings {
     /// Those of a program that no family runs.
     fn default() -> Self {

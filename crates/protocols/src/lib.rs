@@ -78,8 +78,18 @@ impl Protocol {
         descriptor: Descriptor = DESCRIPTOR;
         /// Whether its parties may cheat, so that openings are checked.
         is_checked: bool = CHECKED;
-        /// The most bits of a ring that its programs may compute in.
-        most_bits: u32 = MOST_BITS;
+    }
+
+    /// The most bits of a ring that programs may compute in, with these choices.
+    pub fn most_bits(self, choices: &Choices) -> u32 {
+        struct Most<'c>(&'c Choices);
+        impl Visit for Most<'_> {
+            type Out = u32;
+            fn family<F: Family>(self) -> u32 {
+                F::most_bits_with(self.0)
+            }
+        }
+        self.visit(Most(choices))
     }
 
     /// The protocol that users call so.

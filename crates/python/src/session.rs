@@ -173,6 +173,12 @@ impl Session {
     }
 
     #[getter]
+    fn whole_bits(&self, py: Python<'_>) -> PyResult<u32> {
+        let whole = self.lock()?.with_graph(|graph| graph.rules().rings.whole().bits());
+        whole.map_err(|error| raise(py, &error))
+    }
+
+    #[getter]
     fn protocol(&self) -> PyResult<&'static str> {
         Ok(self.lock()?.protocol().name())
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Layout, Result, Stocks};
+use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
 use crate::params::Params;
@@ -125,6 +125,10 @@ impl Family for Spdz2k {
         ],
         most_elements: 10_000,
     };
+
+    fn most_bits_with(choices: &Choices) -> u32 {
+        params(choices).map_or(<Self as Sharing>::MOST_BITS, Params::most_bits)
+    }
 
     fn security(parties: usize, choices: &Choices) -> String {
         #[cfg(feature = "testing")]

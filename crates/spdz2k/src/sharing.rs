@@ -53,6 +53,10 @@ impl Sharing for Spdz2k {
     const CHECKED: bool = true;
     const MOST_BITS: u32 = 126;
 
+    fn most_bits(&self) -> u32 {
+        self.keys.params.most_bits()
+    }
+
     fn shape(&self, x: &Tagged) -> (Ring, usize) {
         x.shape()
     }

@@ -23,7 +23,6 @@ from quorate.apps._merge import merge
 from quorate.apps._roles import OWNERS, Answer, learners, of_owner, parties_of, revealed, sizes_of
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check, uint
-from quorate.dtypes import int as int_dtype
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.session import Session
 
@@ -214,7 +213,7 @@ def _weights(
     if wanted is None:
         if own is None:
             raise ConfigError(at("psi: payload_dtype= must say what the payload is that is not given here"))
-        wanted = int_dtype(64) if own.dtype.kind in "b" else natural_dtype(own)
+        wanted = mpc._whole if own.dtype.kind in "b" else natural_dtype(own, mpc._whole)
     weights = mpc.input(own, owner=mine.owner, shape=(mine.size,), dtype=wanted)
     zeros = np.zeros(other.size, np.int64)
     return (weights, zeros) if side == 0 else (zeros, weights)

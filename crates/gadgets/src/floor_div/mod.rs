@@ -58,7 +58,7 @@ pub async fn floor_div<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, divisors: &[i128]
         return Err(Misuse::Other { what: "a division by zero" }.into());
     }
     if let [d] = divisors {
-        let plans = vec![plan::plan(range, *d, S::MOST_BITS)?];
+        let plans = vec![plan::plan(range, *d, s.most_bits())?];
         return Batch { x: x.clone(), range, plans, which: vec![] }.run(s, ctx).await;
     }
     if divisors.len() != len {
@@ -96,7 +96,7 @@ fn sorted<S: Gadgets>(s: &S, x: &S::A, divisors: &[i128], range: Range) -> Resul
         let (key, which) = match known.entry(d) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
-                let plan = plan::plan(range, d, S::MOST_BITS)?;
+                let plan = plan::plan(range, d, s.most_bits())?;
                 let plans = &mut batches.entry(key(&plan)).or_default().plans;
                 plans.push(plan);
                 *entry.insert((key(&plan), plans.len() as u32 - 1))

@@ -24,7 +24,7 @@ pub async fn log<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S:
     let (ring, len) = s.shape(x);
     // Both frac log 2 and (k - 1 - frac) log 2 must be below 2^(k - 1 - frac), of which the second always is.
     let whole = (frac * 7).div_ceil(10).next_power_of_two().trailing_zeros();
-    check(ring, frac, frac + 1 + whole.max(1), S::MOST_BITS)?;
+    check(ring, frac, frac + 1 + whole.max(1), s.most_bits())?;
     let work = async |ctx: Ctx, range| chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }

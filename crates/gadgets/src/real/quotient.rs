@@ -31,7 +31,7 @@ const SHORT: u32 = 31;
 /// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
 pub async fn reciprocal<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, S::MOST_BITS)?;
+    check(ring, frac, frac + 2, s.most_bits())?;
     let work = async |ctx: Ctx, range| reciprocal_chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
     stream::to_vector(s, ctx, chunks(len), work).await
 }
@@ -74,7 +74,7 @@ pub(super) async fn with_sign<S: Gadgets>(s: &S, ctx: &Ctx, sign: &S::B, x: &S::
 /// Those of [`reciprocal`]; [`Misuse`] where the operands differ in length or ring.
 pub async fn divide<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, y: &S::A, frac: u32, quotient_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, S::MOST_BITS)?;
+    check(ring, frac, frac + 2, s.most_bits())?;
     if s.shape(y).1 != len {
         return Err(Misuse::Length { what: "a division", left: len, right: s.shape(y).1 }.into());
     }

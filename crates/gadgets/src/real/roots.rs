@@ -31,7 +31,7 @@ use crate::{Gadgets, stream};
 /// [`quorate_engine::Misuse`] unless frac <= 16 and the ring has at least frac + 2 and at most 126 bits.
 pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bits: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, S::MOST_BITS)?;
+    check(ring, frac, frac + 2, s.most_bits())?;
     let long = LongRoot::of(ring.bits(), argument_bits.min(ring.bits() - 1), frac).filter(|_| ring.bits() <= 64);
     let root = Root { table: &SQRT, twice: |p, frac| p + frac, zero_is_over: false, mantissa: |_| MANTISSA, long };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;
@@ -47,7 +47,7 @@ pub async fn sqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32, argument_bi
 /// Those of [`sqrt`].
 pub async fn rsqrt<S: Gadgets>(s: &S, ctx: &Ctx, x: &S::A, frac: u32) -> Result<S::A> {
     let (ring, len) = s.shape(x);
-    check(ring, frac, frac + 2, S::MOST_BITS)?;
+    check(ring, frac, frac + 2, s.most_bits())?;
     let root =
         Root { table: &RSQRT, twice: |p, frac| 3 * frac - p, zero_is_over: true, mantissa: enough_for, long: None };
     let work = async |ctx: Ctx, range| root.chunk(s, &ctx, &stream::slice(s, x, range), frac).await;

@@ -125,17 +125,17 @@ pub(super) fn joined(op: &'static str, types: &[Type]) -> Result<Dtype, Fault> {
     Ok(rest.iter().try_fold(first, |all, &next| all.join(next, op))?.dtype())
 }
 
-/// One type for a sum: as [`joined`], but bits are counted as int(64).
-pub(super) fn summed(op: &'static str, types: [Type; 2]) -> Result<Dtype, Fault> {
+/// One type for a sum: as [`joined`], but bits are counted, as whole numbers.
+pub(super) fn summed(op: &'static str, types: [Type; 2], whole: Dtype) -> Result<Dtype, Fault> {
     Ok(match joined(op, &types)? {
-        Dtype::Bit => Dtype::INT64,
+        Dtype::Bit => whole,
         number => number,
     })
 }
 
 /// The types of two factors. Fixed point meets whole numbers as integers of its own ring, so that nothing needs to be
 /// truncated; two bits stay bits.
-pub(super) fn multiplied(op: &'static str, [a, b]: [Type; 2]) -> Result<[Dtype; 2], Fault> {
+pub(super) fn multiplied(op: &'static str, [a, b]: [Type; 2], whole: Dtype) -> Result<[Dtype; 2], Fault> {
     let is_whole = |t: Type| match t {
         Type::Is(dtype, _) => !dtype.is_fixed(),
         Type::Ints(_) => true,
@@ -155,7 +155,7 @@ pub(super) fn multiplied(op: &'static str, [a, b]: [Type; 2]) -> Result<[Dtype; 
             with_whole(fixed, a, a).map(|(fixed, whole)| [whole, fixed])
         }
         _ if a.stated() == Some(Dtype::Bit) && b.stated() == Some(Dtype::Bit) => Ok([Dtype::Bit; 2]),
-        _ => Ok([summed(op, [a, b])?; 2]),
+        _ => Ok([summed(op, [a, b], whole)?; 2]),
     }
 }
 
@@ -268,10 +268,15 @@ impl Builder<'_> {
         self.graph.push(Op::Cast, vec![id], shape, dtype, &self.at)
     }
 
-    /// The node with bits as int(64).
+    /// What counts and positions are.
+    pub(super) fn whole(&self) -> Dtype {
+        self.graph.rules().rings.whole()
+    }
+
+    /// The node with bits as whole numbers.
     pub(super) fn number(&mut self, id: NodeId) -> Result<NodeId, Fault> {
         match self.graph.get(id)?.dtype {
-            Dtype::Bit => self.converted(id, Dtype::INT64),
+            Dtype::Bit => self.converted(id, self.whole()),
             _ => Ok(id),
         }
     }

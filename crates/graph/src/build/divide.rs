@@ -73,7 +73,7 @@ impl Builder<'_> {
     ) -> Result<NodeId, Fault> {
         let op = if division.give == Give::Remainder { "%" } else { "//" };
         let to = shape::broadcast(&self.shape_of(a)?, &self.shape_of(b)?)?;
-        let dtype = coerce::summed(op, self.types([a, b])?)?;
+        let dtype = coerce::summed(op, self.types([a, b])?, self.whole())?;
         if !dtype.is_integer() {
             return Err(Fault::SecretDivisor { op });
         }

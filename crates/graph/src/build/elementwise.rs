@@ -20,8 +20,8 @@ impl Builder<'_> {
         let types = self.types([a, b])?;
         let name = op.name();
         let [da, db] = match op {
-            BinaryOp::Add | BinaryOp::Sub => [coerce::summed(name, types)?; 2],
-            BinaryOp::Mul => coerce::multiplied(name, types)?,
+            BinaryOp::Add | BinaryOp::Sub => [coerce::summed(name, types, self.whole())?; 2],
+            BinaryOp::Mul => coerce::multiplied(name, types, self.whole())?,
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 let bits = coerce::only_bits(name, &types);
                 if let (Err(_), Ok(dtype)) = (&bits, coerce::joined(name, &types))

@@ -51,8 +51,8 @@ impl Builder<'_> {
     pub(super) fn build_matmul(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
         let Product { batch, mut m, k, n, shape } = product(&left, &right)?;
-        let types = coerce::multiplied("matmul", self.types([a, b])?)?;
-        let [mut da, mut db] = if types == [Dtype::Bit; 2] { [Dtype::INT64; 2] } else { types };
+        let types = coerce::multiplied("matmul", self.types([a, b])?, self.whole())?;
+        let [mut da, mut db] = if types == [Dtype::Bit; 2] { [self.whole(); 2] } else { types };
         let mut dtype = if da.is_fixed() { da } else { db };
         let finer = self.finer(a, b, k)?;
         let (mut a, mut b) = (a, b);
@@ -116,7 +116,7 @@ impl Builder<'_> {
         if axis.len == 0 && reduce != Reduce::Sum {
             return Err(Fault::EmptyReduction { op: name, shape: node.shape.as_slice().into() });
         }
-        let dtype = if matches!(op, Op::ArgMax(_) | Op::ArgMin(_)) { Dtype::INT64 } else { node.dtype };
+        let dtype = if matches!(op, Op::ArgMax(_) | Op::ArgMin(_)) { self.whole() } else { node.dtype };
         self.grown(op, vec![id], shape, dtype)
     }
 }

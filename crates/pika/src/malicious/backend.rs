@@ -41,6 +41,7 @@ impl Sharing for PikaMalicious {
     const MOST_BITS: u32 = Spdz2k::MOST_BITS;
 
     forwarded! {
+        fn most_bits() -> u32;
         fn shape(x: &Tagged) -> (Ring, usize);
         fn bit_shape(x: &SharedBits) -> (usize, usize);
         fn public(value: &Vector) -> Tagged;

@@ -1,7 +1,7 @@
 //! What users read of the malicious form, and what sessions need of it.
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Result, Stocks};
+use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
 use quorate_gadgets::{Choices, Descriptor, Family};
 use quorate_spdz2k::{ALLOW_WEAK, Kind, MAC, Params};
 
@@ -27,6 +27,10 @@ impl Family for PikaMalicious {
 
     /// Who deals may cheat, and what it deals is checked before anything depends on an input.
     const ONLY_AHEAD: bool = true;
+
+    fn most_bits_with(choices: &Choices) -> u32 {
+        params(choices).map_or(<Self as Sharing>::MOST_BITS, Params::most_bits)
+    }
 
     fn security(_: usize, choices: &Choices) -> String {
         let bits = params(choices).map_or(0, Params::security_bits);

@@ -108,7 +108,7 @@ impl Session {
             truncation: options.truncation,
             watch,
             counts_steps: options.mixes(protocol),
-            rings: Rings { family: protocol.name(), most_bits: protocol.most_bits() },
+            rings: Rings { family: protocol.name(), most_bits: protocol.most_bits(&options.choices) },
         });
         let program = Arc::new(RwLock::new(Program { graph, ..Program::default() }));
         let book: Arc<Mutex<Book>> = Arc::default();

@@ -7,7 +7,7 @@ use quorate_circuits::Program;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::Computes;
 use quorate_graph::domains::Domain;
-use quorate_graph::{Axis, Dtype, Graph, InBits, NodeId, Op, shape};
+use quorate_graph::{Axis, Graph, InBits, NodeId, Op, shape};
 use quorate_ring::Bits;
 
 use super::world::{GARBLED, World};
@@ -179,7 +179,8 @@ impl<S: Computes> Executor<'_, S> {
     ) -> Result<W::V> {
         let (s, lines) = (self.s, axis.outer * axis.inner);
         let graph = self.work.graph;
-        let (value_bits, result_bits) = (graph.node(graph.node(id).inputs[0]).dtype.bits(), Dtype::INT64.bits());
+        let (value_bits, result_bits) =
+            (graph.node(graph.node(id).inputs[0]).dtype.bits(), graph.node(id).dtype.bits());
         let of_places = |width: u32, place: &dyn Fn(usize) -> usize, lanes: usize| {
             let bit = |row: u32, lane: usize| place(lane) >> row & 1 == 1;
             let bools: Vec<bool> = (0..width).flat_map(|row| (0..lanes).map(move |lane| bit(row, lane))).collect();
