@@ -130,9 +130,12 @@ def test_the_main_job_by_quorate_run(tmp_path: Path, parties: int | None) -> Non
     assert "[party 1] 40 records scored" in done.stdout
 
 
-def test_a_result_for_one_party(deployment: Deployment) -> None:
-    script = deployment.script(INPUTS + "x = secret(0, 3)\nprint((x * x).reveal(to=2), mpc.me)")
-    assert [e.out.strip() for e in deployment.run(script)] == ["None 0", "None 1", "[0 1 4] 2"]
+def test_a_result_for_one_party_and_one_for_some(deployment: Deployment) -> None:
+    body = "x = secret(0, 3)\nprint((x * x).reveal(to=2), mpc.reveal_all(x, x + 1, to=(2, 0)), mpc.me)"
+    script = deployment.script(INPUTS + body)
+    some = "[array([0, 1, 2]), array([1, 2, 3])]"
+    shown = [f"None {some} 0", "None [None, None] 1", f"[0 1 4] {some} 2"]
+    assert [e.out.strip() for e in deployment.run(script)] == shown
 
 
 def test_values_at_a_party_that_does_not_own_them_stay_there(deployment: Deployment) -> None:

@@ -430,7 +430,8 @@ class Drawer:
     def reveal_to_one(self) -> None:
         entry = self.pick()
         if entry is not None:
-            check(entry[0].reveal(to=self.draw(st.integers(0, self.mpc.parties - 1))), entry[1])
+            party = st.integers(0, self.mpc.parties - 1)
+            check(entry[0].reveal(to=self.draw(party | st.sets(party, min_size=1))), entry[1])
 
     def drop(self) -> None:
         if len(self.pool) > 1:

@@ -312,7 +312,7 @@ def test_no_message_of_a_secret_array_shows_a_value(mpc: qr.Session) -> None:
 # ---- reveals and sessions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("to", [3, 99, -1, "0", 1.0, True], ids=repr)
+@pytest.mark.parametrize("to", [3, 99, -1, "0", 1.0, True, [], [0, 3], (1, False)], ids=repr)
 def test_reveal_to_a_party_that_does_not_exist(mpc: qr.Session, to: Any) -> None:
     x = mpc.input([1], owner=0)
     refused(qr.ConfigError, ValueError, lambda: x.reveal(to=to), "party")

@@ -59,6 +59,18 @@ def test_more_parties(parties: int) -> None:
             assert (x < y).reveal().tolist() == [False, True]
 
 
+def test_short_keys_take_short_numbers() -> None:
+    with qr.local("spdz2k", mac=48) as mpc:
+        x = mpc.input([[3, 1, 9], [2, 7, -4]], owner=0)
+        y = mpc.input(np.array([5, 1, 0]), owner=1, dtype=qr.int(16))
+        assert x.dtype == x.argmax(axis=1).dtype == (x < y).sum().dtype == qr.int(32)
+        shown = mpc.reveal_all(x.argmax(axis=1), (x < y).sum(), x.argsort(axis=1), x[0] // 2, (y > 0) * 5)
+        for revealed, wanted in zip(shown, ([2, 1], 3, [[1, 0, 2], [2, 0, 1]], [1, 0, 4], [5, 5, 0]), strict=True):
+            np.testing.assert_array_equal(revealed, wanted)
+        with pytest.raises(qr.DtypeError, match=r"at most 32 bits.*test_spdz2k"):
+            y.astype(qr.int(64))
+
+
 @pytest.mark.parametrize(("parties", "dealt"), [(2, False), (2, True), (3, True), (4, False)])
 def test_products_of_two_owners_cost_what_is_planned_whenever_they_run(
     parties: int, dealt: bool, monkeypatch: pytest.MonkeyPatch
@@ -164,9 +176,11 @@ def test_short_keys_are_for_narrow_values_and_weak_ones_are_asked_for() -> None:
     with pytest.raises(qr.ConfigError, match=r"mac=32 gives 26 bits .* allow_weak"):
         qr.local("spdz2k", parties=2, mac=32)
     with qr.local("spdz2k", parties=2, mac=48) as mpc:
-        x = mpc.input(X, owner=0, dtype=qr.int(64))
-        with pytest.raises(qr.ConfigError, match="at most 32 bits"):
-            (x * x).reveal()
+        with pytest.raises(qr.DtypeError, match="at most 32 bits"):
+            mpc.input(X, owner=0, dtype=qr.int(64))
+        x = mpc.input([0.5], owner=0, dtype=qr.fixed(32, 8))
+        with pytest.raises(qr.ConfigError, match="at most 32 bits, also on the way"):
+            qr.sigmoid(x).reveal()
         assert mpc.stats().online.bytes_sent == mpc.stats().offline.bytes_sent == (0, 0)
         y = mpc.input(X, owner=0, dtype=qr.int(32))
         np.testing.assert_array_equal((y * y).reveal(), X * X)

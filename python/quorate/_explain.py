@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
 
 from quorate.array import SecretArray
@@ -56,7 +57,7 @@ class Explaining(Session):
         self._done: list[int] = []
         Explaining.plans = []
 
-    def reveal_all(self, *arrays: SecretArray, to: int | None = None, units: bool = False) -> list[Any]:
+    def reveal_all(self, *arrays: SecretArray, to: int | Sequence[int] | None = None, units: bool = False) -> list[Any]:
         """Plans the run instead of running it; gives placeholders."""
         raw = self._native.plan(self._targets(arrays, to), _network_text(self._network), self._done)
         self._done += raw["executed"]

@@ -105,7 +105,7 @@ class Joint:
             raise DtypeError(at("one_hot takes a secret array of integers"))
         if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 0:
             raise ShapeError(at(f"one_hot: depth must be a whole number from 0 on, not {depth!r}"))
-        whole = index.astype(self._whole) if index.dtype.kind == "bit" else index
+        whole = index.astype(self._session()._whole) if index.dtype.kind == "bit" else index
         most = (1 << (whole.dtype.bits - (whole.dtype.kind == "int"))) - 1
         known = min(int(depth), most + 1)
         hot = whole.reshape(*whole.shape, 1) == np.arange(known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -549,11 +549,11 @@ class SecretArray(Composed):
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first")
 
-    def reveal(self, to: int | None = None, *, units: bool = False) -> Any:
+    def reveal(self, to: int | Sequence[int] | None = None, *, units: bool = False) -> Any:
         """Runs the program and opens this array.
 
         Args:
-            to: the one party that learns it; None for all. Others get None; a local session gets the value.
+            to: the party, or the parties, that learn it; None for all. Others get None; a local session gets the value.
             units: fixed point as exact integers, the numbers times 2^f; float64 has 53 bits (a `RangeWarning` tells).
 
         Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -132,7 +132,7 @@ class Session(Joint, Files):
             owner: the party whose values these are.
             shape: mandatory where the values are not given.
             dtype: `qr.int(k)`, `qr.uint(k)`, `qr.fixed(k, f)`, `qr.real` or `qr.bit`; without it integers become
-                int(64) (int(32) under `mac=48`), reals `qr.real`, booleans bits. Mandatory where the values are not given.
+                int(64) (int(32) under `mac=48`), reals `qr.real`, booleans bits. Mandatory where there are no values.
             bound: the largest magnitude, where it is known: comparisons then cost less, and range analysis starts
                 here. Reals without a stated dtype are held to 2^26 = 67,108,864 where none is stated.
 
@@ -224,12 +224,13 @@ class Session(Joint, Files):
 
     # ---- running ----------------------------------------------------------------------------------------------------
 
-    def reveal_all(self, *arrays: SecretArray, to: int | None = None, units: bool = False) -> list[Any]:
+    def reveal_all(self, *arrays: SecretArray, to: int | Sequence[int] | None = None, units: bool = False) -> list[Any]:
         """Opens several arrays in one run, so that they share rounds.
 
         Args:
             arrays: what to open.
-            to: the one party that learns them; None for all.
+            to: the party, or the parties, that learn them; None for all. Each of several gets them by itself, in the
+                same rounds.
             units: fixed point as integers, the numbers times 2^f.
 
         Returns:
@@ -242,29 +243,32 @@ class Session(Joint, Files):
             ...     print(*mpc.reveal_all(x.sum(), x.max()))
             -2 3
         """
-        targets = self._targets(arrays, to)
+        targets, each = self._targets(arrays, to), len(_receivers(self, to))
         with Progress() as progress:
             if self._shadow is not None:
-                return list(self._shadow.run(targets, progress.show, units))
+                return list(self._shadow.run(targets, progress.show, units))[::each]
             values = self._native.run(targets, progress.show, units)
-        return [None if v is None else _shown(v, array) for v, array in zip(values, arrays, strict=True)]
+        own = [next((v for v in values[i : i + each] if v is not None), None) for i in range(0, len(values), each)]
+        return [None if v is None else _shown(v, array) for v, array in zip(own, arrays, strict=True)]
 
-    def _targets(self, arrays: Sequence[SecretArray], to: int | None) -> list[tuple[int, int | None]]:
-        if to is not None and (isinstance(to, bool) or not isinstance(to, (int, np.integer)) or to < 0):
-            raise ConfigError(
-                at(f"reveal: `to` must be a party's number, 0 to {self.parties - 1}, or None, not {to!r}")
-            )
+    def _targets(self, arrays: Sequence[SecretArray], to: int | Sequence[int] | None) -> list[tuple[int, int | None]]:
+        receivers = _receivers(self, to)
         for array in arrays:
             if not isinstance(array, SecretArray) or array._session is not self:
                 raise DtypeError(at("reveal takes secret arrays of this session"))
-        return [(array._node, None if to is None else int(to)) for array in arrays]
+        return [(array._node, receiver) for array in arrays for receiver in receivers]
 
-    def explain(self, *arrays: SecretArray, to: int | None = None, network: str | Network | None = None) -> Plan:
+    def explain(
+        self,
+        *arrays: SecretArray,
+        to: int | Sequence[int] | None = None,
+        network: str | Network | None = None,
+    ) -> Plan:
         """The plan and the cost of revealing `arrays` now, from dry runs of all parties; nothing is sent.
 
         Args:
             arrays: what would be revealed.
-            to: the one party that would learn it; None for all.
+            to: the party, or the parties, that would learn it; None for all.
             network: "lan", "wan" or a `Network`: the seconds are then those of a deployment there, each party on a
                 machine like this one. Without one they are those of this session: in a local one all parties share the
                 cores of this machine.
@@ -315,6 +319,18 @@ def _check_kind(array: np.ndarray, dtype: Dtype) -> None:
         raise DtypeError(at(f"real numbers do not go into {dtype}: name dtype=qr.fixed(k, f), or round them first"))
     if array.dtype.kind in "iuO" and dtype.kind == "bit" and array.size and not np.isin(array, (0, 1)).all():
         raise RangeError(at("bits are 0 or 1; other integers were given"))
+
+
+def _receivers(session: Session, to: int | Sequence[int] | None) -> Sequence[int | None]:
+    """Who learns a result, each once; one None for all."""
+    if to is None:
+        return [None]
+    named: list[Any] = list(to) if isinstance(to, Iterable) else [to]
+    whole = all(isinstance(party, (int, np.integer)) and not isinstance(party, bool) for party in named)
+    if not named or not whole or not set(named) <= set(range(session.parties)):
+        last = session.parties - 1
+        raise ConfigError(at(f"reveal: `to` must be a party's number, 0 to {last}, several, or None, not {to!r}"))
+    return sorted({int(party) for party in named})
 
 
 def _as_shape(shape: Sequence[int] | int) -> tuple[int, ...]:

@@ -127,8 +127,10 @@ pub(super) fn joined(op: &'static str, types: &[Type]) -> Result<Dtype, Fault> {
 
 /// One type for a sum: as [`joined`], but bits are counted, as whole numbers.
 pub(super) fn summed(op: &'static str, types: [Type; 2], whole: Dtype) -> Result<Dtype, Fault> {
+    let is_stated = types.iter().any(|t| t.stated().is_some_and(|dtype| dtype != Dtype::Bit));
     Ok(match joined(op, &types)? {
         Dtype::Bit => whole,
+        Dtype::INT64 if !is_stated => whole,
         number => number,
     })
 }
