@@ -6,6 +6,8 @@
 use quorate_ring::Ring;
 use quorate_spdz2k::{Kind, Params};
 
+use super::digits::Digits;
+
 /// Bits that P2 sends P0 and P1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dealt(pub [u64; 2]);
@@ -62,6 +64,14 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
             number(bits, bits, 1).and(with_mac.times(bits.into())).and(of_pair)
         }
         Kind::TruncMask { bits, cut } => number(bits, bits, 2).and(to_second(wide(cut + 1))),
+        Kind::Place { bits, choices, .. } => {
+            let key_bits = |digits: Digits| digits.shapes().iter().map(|shape| 8 * shape.key_bytes() as u64).sum();
+            let keys = Digits::of(params, kind).map_or(0, key_bits);
+            // Tags of b; c, its tag, and chat; rho.
+            let (l, choices) = (wide(bits), choices as u64);
+            let chosen = if choices > 0 { choices + 3 } else { 0 };
+            to_both(keys + l * choices).and(to_second(l * chosen))
+        }
         // Nothing that two parties to whom a third one deals have a use for.
         Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => Dealt::default(),
     }

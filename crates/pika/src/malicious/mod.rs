@@ -11,7 +11,7 @@
 //!
 //! | step | file | rounds | what |
 //! |---|---|---|---|
-//! | what a correlation consists of | `kinds` | | uniform summands from seeds of pairs, what follows from them |
+//! | what a correlation consists of | `kinds`, `digits` | | uniform summands from seeds of pairs, what follows from them |
 //! | deal | `deal` | 1 | P2 sends P1 its summands of what follows, both the keys of the other's bits |
 //! | toss | `check` | 3 | P0 and P1, once both have all of it; both tell P2 the coins |
 //! | open | `check` | 1 | P2 sends both what combinations of it come to |
@@ -23,10 +23,12 @@ mod backend;
 mod check;
 pub mod cost;
 mod deal;
+pub mod digits;
 mod family;
 #[cfg(feature = "testing")]
 mod forgery;
 mod kinds;
+mod lookup;
 mod summands;
 
 #[cfg(feature = "testing")]
@@ -39,6 +41,10 @@ use std::rc::Rc;
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_gadgets::here::Local;
+#[cfg(feature = "testing")]
+use quorate_ring::Vector;
+#[cfg(feature = "testing")]
+use quorate_spdz2k::Tagged;
 use quorate_spdz2k::{Deals, Kind, Material, Params, Seat, Spdz2k};
 use zeroize::Zeroizing;
 
@@ -147,6 +153,13 @@ impl PikaMalicious {
     /// **Insecure**: from here on this party, as the dealer, opens what makes wrong products pass, if nobody looks.
     pub fn insecure_forge(&self, forgery: Forgery) {
         self.third.forges.set(Some(forgery));
+    }
+
+    /// **Insecure**: this party's first and second values of all leaves of dealt places, by digit.
+    pub fn insecure_leaves(&self, digits: digits::Digits, blocks: &Tagged, len: usize) -> Vec<[Vector; 2]> {
+        let keys = digits::keys_of(digits, self.third.pairs.me, &blocks.shared(), len).unwrap_or_default();
+        let each = |keys| digits::values(&self.third.pairs.hash, keys).map(|values| (*values).clone());
+        keys.iter().map(each).collect()
     }
 
     /// **Insecure**: how often it did.

@@ -338,8 +338,8 @@ fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
             let mut run = party.begin_alone().unwrap();
             let s = run.phase(Phase::Offline, async |ctx| PikaMalicious::set_up(ctx, params(), None).await).unwrap();
             if me == 2 {
-                s.insecure_lie(Lie { sent, element: 0, bit: 1 });
-                s.insecure_lie(Lie { sent, element: 0, bit: 0 });
+                s.insecure_lie(Lie { sent, element: 0, bit: 1, only: None });
+                s.insecure_lie(Lie { sent, element: 0, bit: 0, only: None });
             }
             let made = run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand(me)).await);
             let done = made.and_then(|()| {
