@@ -116,12 +116,21 @@ impl<'t> Batch<'t> {
             let received = self.ctx.receive_bytes(DEALER, len).await?;
             return Ok(if self.ctx.is_dry() { vec![] } else { received.to_vec() });
         }
+        if self.ctx.is_dry() {
+            self.ctx.send_bytes(0, len, |_| ()).await?;
+            return self.ctx.send_bytes(1, len, |_| ()).await.map(|()| bytes);
+        }
         let mut sent = [Told(bytes.clone()), Told(bytes)];
         self.lie_to_both(&mut sent);
-        for (to, Told(bytes)) in sent.iter().enumerate() {
-            self.ctx.send_bytes(to, len, |out| out.copy_from_slice(bytes)).await?;
+        self.to_each(sent.map(|Told(bytes)| bytes)).await
+    }
+
+    /// The same of what need not be the same.
+    pub async fn to_each(&mut self, sent: [Vec<u8>; 2]) -> Result<Vec<u8>> {
+        for (to, bytes) in sent.iter().enumerate() {
+            self.ctx.send_bytes(to, bytes.len(), |out| out.copy_from_slice(bytes)).await?;
         }
-        let [Told(bytes), _] = sent;
+        let [bytes, _] = sent;
         Ok(bytes)
     }
 

@@ -29,12 +29,16 @@ mod family;
 mod forgery;
 mod kinds;
 mod lookup;
+#[cfg(feature = "testing")]
+mod spoil;
 mod summands;
 
 #[cfg(feature = "testing")]
 pub use deal::Lie;
 #[cfg(feature = "testing")]
 pub use forgery::Forgery;
+#[cfg(feature = "testing")]
+pub use spoil::Spoil;
 
 use std::rc::Rc;
 
@@ -68,6 +72,9 @@ pub(crate) struct Third {
     /// Whether it then opens what makes a wrong product pass.
     #[cfg(feature = "testing")]
     pub forges: std::cell::Cell<Option<Forgery>>,
+    /// What it sends of keys instead.
+    #[cfg(feature = "testing")]
+    pub spoils: std::cell::Cell<Option<Spoil>>,
     /// How often it did.
     #[cfg(feature = "testing")]
     pub lied: std::cell::Cell<usize>,
@@ -136,6 +143,8 @@ impl PikaMalicious {
             #[cfg(feature = "testing")]
             forges: Default::default(),
             #[cfg(feature = "testing")]
+            spoils: Default::default(),
+            #[cfg(feature = "testing")]
             lied: Default::default(),
         };
         let third = Rc::new(third);
@@ -153,6 +162,11 @@ impl PikaMalicious {
     /// **Insecure**: from here on this party, as the dealer, opens what makes wrong products pass, if nobody looks.
     pub fn insecure_forge(&self, forgery: Forgery) {
         self.third.forges.set(Some(forgery));
+    }
+
+    /// **Insecure**: from here on this party, as the dealer, sends other keys.
+    pub fn insecure_spoil(&self, spoil: Spoil) {
+        self.third.spoils.set(Some(spoil));
     }
 
     /// **Insecure**: this party's first and second values of all leaves of dealt places, by digit.

@@ -260,7 +260,9 @@ fn no_lie_of_a_dealer_is_dealt_unnoticed() {
             }
             places += 1;
         }
-        assert!(places >= 2, "{kind}: {places} things that are sent");
+        // Of places with one key that key is all.
+        let least = if matches!(kind, Kind::Place { choices: 0, .. }) { 1 } else { 2 };
+        assert!(places >= least, "{kind}: {places} things that are sent");
     }
     println!("{all} lies, {noticed} noticed");
     assert!(all > 500 && 100 * noticed > 93 * all, "{noticed} of {all}");
