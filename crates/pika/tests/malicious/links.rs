@@ -58,13 +58,8 @@ async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
     let both = s.and(ctx, &less, &bits).await?;
     let half = s.trunc_exact(ctx, &x, 1).await?;
     let shuffled = s.shuffle(ctx, &[&x], 3).await?;
-    let w = s.input(
-        ctx,
-        0,
-        (Ring::of(W_BITS), 2),
-        (ctx.me() == 0).then(|| Vector::from_i64s(Ring::of(W_BITS), &W)).as_ref(),
-    );
-    let w = w.await?;
+    let own = (ctx.me() == 0).then(|| Vector::from_i64s(Ring::of(W_BITS), &W));
+    let w = s.input(ctx, 0, (Ring::of(W_BITS), 2), own.as_ref()).await?;
     let [short, long] = tables();
     let table = |entries, first| Lookup { entries, first, operand: Operand::Within };
     let found = s.lookup(ctx, &x, &table(short, -128)).await?;
