@@ -2,11 +2,13 @@
 //! before they go online; and look-ups below lies of links, of P0 and of P1.
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Ctx, Error, Phase, Stocks, dry};
+use quorate_engine::{Ctx, Error, Phase, Sharing, Stocks, dry};
+use quorate_gadgets::Functions;
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
 use quorate_pika::malicious::{Lie, Spoil};
-use quorate_ring::Ring;
+use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::Params;
 
 use super::outcomes::is_found;
@@ -106,4 +108,35 @@ fn no_byte_of_corrections_can_be_off() {
         }
     }
     assert!(tried > 350 && digits == 3, "{tried} in {digits}");
+}
+
+/// Places of 16 bits: keys whose leaves come in several pieces, on all instructions.
+#[test]
+fn tables_of_sixteen_bits_are_looked_up() {
+    let entry = |i: i64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15u64 as i64) >> 20) as i32;
+    let numbers: Vec<i64> = vec![-32768, -32767, -5, 0, 1, 255, 256, 2047, 2048, 12345, 32767];
+    for (key_bits, bits) in [(48, 32), (64, 64)] {
+        let entries: Vec<i64> = (-32768..32768).map(|i| i64::from(entry(i))).collect();
+        let entries = Entries::new(Vector::from_i64s(Ring::of(bits), &entries));
+        let found = parties(N, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let params = Params::new(key_bits, false).unwrap();
+            let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, params, None).await;
+            let s = run.phase(Phase::Offline, set_up).unwrap();
+            let found = run.phase(Phase::Online, async |ctx| {
+                let own = (ctx.me() == 0).then(|| Vector::from_i64s(Ring::of(bits), &numbers));
+                let x = s.input(ctx, 0, (Ring::of(bits), numbers.len()), own.as_ref()).await?;
+                let table = Lookup { entries: &entries, first: -32768, operand: Operand::Within };
+                let found = s.lookup(ctx, &x, &table).await?;
+                let checked = s.check(ctx).await?;
+                let shown = s.reveal(ctx, &checked, &found, None).await?;
+                let checked = s.check(ctx).await?;
+                shown.map(|shown| Ok(shown.believe(&checked)?.into_inner().to_i64s())).transpose()
+            });
+            run.finish();
+            found.unwrap().unwrap()
+        });
+        let wanted: Vec<i64> = numbers.iter().map(|&i| entry(i).into()).collect();
+        assert!(found.iter().all(|found| *found == wanted), "{found:?} {wanted:?}");
+    }
 }
