@@ -111,7 +111,7 @@ impl<'t> Batch<'t> {
     }
 
     /// Bytes that P2 sends both, the same to each; nothing in a dry run.
-    pub async fn to_both(&mut self, bytes: Vec<u8>, len: usize) -> Result<Vec<u8>> {
+    pub async fn send_both(&mut self, bytes: Vec<u8>, len: usize) -> Result<Vec<u8>> {
         if !self.deals() {
             let received = self.ctx.receive_bytes(DEALER, len).await?;
             return Ok(if self.ctx.is_dry() { vec![] } else { received.to_vec() });
@@ -122,11 +122,11 @@ impl<'t> Batch<'t> {
         }
         let mut sent = [Told(bytes.clone()), Told(bytes)];
         self.lie_to_both(&mut sent);
-        self.to_each(sent.map(|Told(bytes)| bytes)).await
+        self.send_each(sent.map(|Told(bytes)| bytes)).await
     }
 
     /// The same of what need not be the same.
-    pub async fn to_each(&mut self, sent: [Vec<u8>; 2]) -> Result<Vec<u8>> {
+    pub async fn send_each(&mut self, sent: [Vec<u8>; 2]) -> Result<Vec<u8>> {
         for (to, bytes) in sent.iter().enumerate() {
             self.ctx.send_bytes(to, bytes.len(), |out| out.copy_from_slice(bytes)).await?;
         }

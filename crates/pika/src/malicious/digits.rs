@@ -200,9 +200,9 @@ impl Batch<'_> {
             let alpha = self.third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
             let both = [0, 1].map(|i| roots.0[i].wide_words());
             let sent = super::spoil::spoilt(spoil, (&self.third.pairs.hash, shape, alpha), both, &corrections);
-            return self.to_each(sent).await.map(|corrections| Digit { shape, roots, corrections });
+            return self.send_each(sent).await.map(|corrections| Digit { shape, roots, corrections });
         }
-        let corrections = self.to_both(corrections, len * shape.key_bytes()).await?;
+        let corrections = self.send_both(corrections, len * shape.key_bytes()).await?;
         Ok(Digit { shape, roots, corrections })
     }
 
