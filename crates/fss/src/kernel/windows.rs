@@ -91,7 +91,8 @@ impl Drop for Bytes {
     }
 }
 
-/// For each start the sums of first and of second values with the entries from there on, modulo 2^128.
+/// For each start the sums of first and of second values with the entries from there on, modulo 2^L for values of L
+/// bits.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn sums_of_digits(values: &Bytes, table: &Digits, starts: &[usize], sums: &mut [[u128; 2]]) {
     assert_eq!(starts.len(), sums.len(), "a sum for each window");
@@ -104,13 +105,13 @@ pub(crate) fn sums_of_digits(values: &Bytes, table: &Digits, starts: &[usize], s
                 let start = u * table.stride + starts[i.min(starts.len() - 1)];
                 table.planes[start..start + values.width].as_chunks().0
             });
-            for tile in (0..tiles).take_while(|tile| 2 * tile + u < 16) {
+            for tile in (0..tiles).take_while(|tile| tile + u / 2 < tiles) {
                 // SAFETY: there are `Digits` only where `has_digits` found these features.
                 let mut products = unsafe { x86::products(values.tile(tile), windows) };
                 for (sum, products) in sums.iter_mut().zip(&products) {
                     for (i, &product) in products.iter().enumerate() {
                         let weight = 8 * (2 * tile + i / 2 + u) as u32;
-                        let weighed = if weight < u128::BITS { (i128::from(product) as u128) << weight } else { 0 };
+                        let weighed = (i128::from(product) as u128).checked_shl(weight).unwrap_or(0);
                         sum[i % 2] = sum[i % 2].wrapping_add(weighed);
                     }
                 }
@@ -234,7 +235,7 @@ mod tests {
                     sums_of_digits(&bytes, &digits, &starts, &mut by_digits);
                     add_words([&values[0], &values[1]], &table, &starts, &mut by_words);
                     // Digits of an entry's top carry count for nothing.
-                    let whole = u128::MAX >> (128 - 8 * entry_bits.div_ceil(8));
+                    let whole = mask & u128::MAX >> (128 - 8 * entry_bits.div_ceil(8));
                     let seen = |sums: [[u128; 2]; 6]| sums.map(|both| both.map(|sum| sum & whole));
                     assert_eq!(seen(by_digits), seen(by_words), "{bits} {entry_bits} {extreme}");
                     tried += 1;

@@ -77,6 +77,13 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
     }
 }
 
+/// Of a look-up of a number that has an entry: rounds, and bits that each of P0 and P1 sends.
+pub fn of_lookup(digits: Digits) -> (u32, u64) {
+    let Kind::Place { place_bits, bits, choices, .. } = digits.kind() else { return (0, 0) };
+    let differences = choices as u64 * u64::from(bits);
+    (if choices > 0 { 2 } else { 1 }, u64::from(place_bits) + differences)
+}
+
 /// For the check of a batch, with elements of so many bits at most, where it has any, and with bits or without.
 pub fn of_check(params: Params, largest: Option<u32>, has_bits: bool) -> Dealt {
     let rows = largest.map_or(0, |l| u64::from(l) * u64::from(params.key_bits()));

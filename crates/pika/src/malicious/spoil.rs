@@ -3,7 +3,7 @@
 //! **Notation**: CW' the correction of first values; t the control bit of a leaf; all of the first key of a batch.
 
 use quorate_fss::verified::{self, Shape};
-use quorate_fss::{Hash, Roots, Side};
+use quorate_fss::{Hash, Side};
 
 use super::digits::keys;
 
@@ -19,10 +19,11 @@ pub enum Spoil {
     Level(usize),
     /// Corrections are those of the next key, and the other way around.
     Exchanged,
-    /// Control bits as if the parties did not take them from who they are: the second party's root is taken for one of
-    /// the first.
-    Controls,
+    /// The correction of proofs is zero, as it would be were the nodes at the point equal.
+    NoProof,
 }
+
+const PROOF_BYTES: usize = 48;
 
 /// Both parties' roots of a batch.
 pub(super) type BothRoots<'r> = [&'r [u128]; 2];
@@ -84,15 +85,9 @@ pub(super) fn spoilt(
             let (second, rest) = rest.split_at(shape.key_bytes().min(rest.len()));
             [(); 2].map(|()| [second, first, rest].concat())
         }
-        Spoil::Controls => {
-            let as_first = |root: u128| vec![root & !1];
-            let [first, second] =
-                [Side::First, Side::Second].map(|side| Roots::new(side, as_first(roots[side as usize][0])));
-            let dealt = verified::deal(hash, shape, &[0], alpha, first, second);
+        Spoil::NoProof => {
             let mut bytes = right.to_vec();
-            bytes[..shape.key_bytes()].copy_from_slice(dealt.bytes());
-            // Proofs that need no correction where nodes are equal.
-            bytes[shape.key_bytes() - 48..shape.key_bytes()].fill(0);
+            bytes[shape.key_bytes() - PROOF_BYTES..shape.key_bytes()].fill(0);
             [bytes.clone(), bytes]
         }
     }

@@ -2,7 +2,8 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::{Family, Functions, Gadgets, Width};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::cost;
 use quorate_pika::malicious::digits::Digits;
@@ -148,4 +149,25 @@ fn a_dealer_hears_nothing_of_a_program_that_is_not_its() {
     let heard = |party: usize| costs[party].online.sent[2];
     assert_eq!(([heard(0), heard(1)], costs[2].online.bytes()), ([2, 2], 0));
     assert!(costs[0].online.sent[1] > 100 && costs[1].online.sent[0] > 100);
+}
+
+/// Numbers that have entries, in tables of one digit and of two.
+#[test]
+fn lookups_send_what_is_stated() {
+    const LEN: usize = 64;
+    let ring = Ring::of(20);
+    for (place_bits, bits) in [(4, 9), (10, 64), (11, 1), (12, 33)] {
+        let entries = Entries::new(Vector::constant(Ring::of(bits), 5, 1 << place_bits));
+        let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
+        let costs = measure(async |s, ctx| {
+            let numbers = if ctx.is_dry() { Vector::shape(ring, LEN) } else { Vector::constant(ring, 3, LEN) };
+            s.lookup(ctx, &s.public(&numbers), &table).await.map(drop)
+        });
+        let (rounds, each) = cost::of_lookup(Digits::new(params(), place_bits, Ring::of(bits)).unwrap());
+        for me in 0..2 {
+            assert_eq!(costs[me].online.sent[1 - me], each * LEN as u64 / 8, "{place_bits} {bits}");
+            assert_eq!((costs[me].online.rounds, costs[me].online.sent[2]), (rounds, 0), "{place_bits} {bits}");
+        }
+        assert_eq!(costs[2].online.bytes(), 0);
+    }
 }
