@@ -11,7 +11,7 @@
 //!
 //! | step | file | rounds | what |
 //! |---|---|---|---|
-//! | what correlations consist of | `kinds`, `digits` | | uniform summands from seeds of pairs, what follows from them |
+//! | what is dealt | `kinds`, `digits` | | uniform summands from seeds of pairs, what follows from them |
 //! | deal | `deal` | 1 | P2 sends P1 its summands of what follows, both the keys of the other's bits |
 //! | toss | `check` | 3 | P0 and P1, once both have all of it; both tell P2 the coins |
 //! | open | `check` | 1 | P2 sends both what combinations of it come to |
