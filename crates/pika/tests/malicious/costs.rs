@@ -164,9 +164,9 @@ fn lookups_send_what_is_stated() {
             s.lookup(ctx, &s.public(&numbers), &table).await.map(drop)
         });
         let (rounds, each) = cost::of_lookup(Digits::new(params(), place_bits, Ring::of(bits)).unwrap());
-        for me in 0..2 {
-            assert_eq!(costs[me].online.sent[1 - me], each * LEN as u64 / 8, "{place_bits} {bits}");
-            assert_eq!((costs[me].online.rounds, costs[me].online.sent[2]), (rounds, 0), "{place_bits} {bits}");
+        for (me, costs) in costs[..2].iter().enumerate() {
+            assert_eq!(costs.online.sent[1 - me], each * LEN as u64 / 8, "{place_bits} {bits}");
+            assert_eq!((costs.online.rounds, costs.online.sent[2]), (rounds, 0), "{place_bits} {bits}");
         }
         assert_eq!(costs[2].online.bytes(), 0);
     }
