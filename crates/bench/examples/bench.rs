@@ -1,6 +1,6 @@
 //! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
-//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp] [--most BATCH]`. `tcp` is without
-//! encryption and needs `--features testing`.
+//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp] [--most BATCH]
+//! [--options malicious=yes,mac=48]`. `tcp` is without encryption and needs `--features testing`.
 
 use std::error::Error;
 
@@ -20,6 +20,8 @@ struct Options {
     protocols: Option<Vec<String>>,
     links: Vec<Link>,
     most: usize,
+    /// Options of the one protocol that is asked for.
+    choices: Vec<(String, String)>,
 }
 
 fn link(name: &str) -> Result<Link, String> {
@@ -29,7 +31,8 @@ fn link(name: &str) -> Result<Link, String> {
 
 fn options() -> Result<Options, Box<dyn Error>> {
     let links = vec![Link::Memory, Link::Tls];
-    let mut options = Options { names: Vec::new(), parties: None, protocols: None, links, most: usize::MAX };
+    let mut options =
+        Options { names: Vec::new(), parties: None, protocols: None, links, most: usize::MAX, choices: vec![] };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} wants a value"));
@@ -37,6 +40,12 @@ fn options() -> Result<Options, Box<dyn Error>> {
             "--parties" => options.parties = Some(value()?.split(',').map(str::parse).collect::<Result<_, _>>()?),
             "--protocols" => options.protocols = Some(value()?.split(',').map(str::to_owned).collect()),
             "--links" => options.links = value()?.split(',').map(link).collect::<Result<_, _>>()?,
+            "--options" => {
+                for pair in value()?.split(',') {
+                    let (name, value) = pair.split_once('=').ok_or("--options wants name=value,...")?;
+                    options.choices.push((name.into(), value.into()));
+                }
+            }
             "--most" => options.most = value()?.parse()?,
             _ => options.names.push(argument),
         }
@@ -51,12 +60,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{}, {} cores, {} GiB; one thread a party", machine.processor, machine.cores, machine.memory_bytes >> 30);
     println!("inputs are shared before the clock starts and results opened after it stopped");
     println!("{}\n", peers::CONDITIONS);
-    let mut bench = Bench::new(Limits::default());
     let is_wanted = |(set, parties): &(Set, usize)| {
         options.parties.as_ref().is_none_or(|wanted| wanted.contains(parties))
             && options.protocols.as_ref().is_none_or(|wanted| wanted.iter().any(|name| name == set.name()))
     };
     let places: Vec<(Set, usize)> = everywhere().into_iter().filter(is_wanted).collect();
+    let set = places.first().map(|(set, _)| *set).ok_or("no such protocol")?;
+    let mut bench = Bench::with(Limits::default(), set.choices(&options.choices)?);
     for cell in cells(&workloads, &places, &options.links) {
         if cell.batch > options.most && cell.workload != Workload::MatMul {
             continue;

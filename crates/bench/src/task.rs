@@ -193,24 +193,29 @@ impl Task {
 }
 
 impl<S: Computes> Output<S> {
-    /// Shows the result to all; the first element that is not as expected.
+    /// Shows the result to all who see what is opened; the first element that is not as expected. A party that deals
+    /// to others sees nothing, and finds nothing wrong.
     pub async fn first_wrong(&self, s: &S, ctx: &Ctx, expected: &Expected) -> Result<Option<usize>> {
+        let values = |shown: Vector| (!shown.is_shape()).then_some(shown);
+        let bits = |shown: Bits| (!shown.is_shape()).then_some(shown);
+        let compared = |shown: Bits, expected: &[bool]| bits(shown).and_then(|x| difference(&x.to_bools(), expected));
         Ok(match (self, expected) {
-            (Output::Values(x), Expected::Values(expected)) => difference(&shown(s, ctx, x).await?.to_u64s(), expected),
-            (Output::Bits(x), Expected::Bits(expected)) => {
-                difference(&shown_bits(s, ctx, x).await?.to_bools(), expected)
+            (Output::Values(x), Expected::Values(expected)) => {
+                values(shown(s, ctx, x).await?).and_then(|x| difference(&x.to_u64s(), expected))
             }
+            (Output::Bits(x), Expected::Bits(expected)) => compared(shown_bits(s, ctx, x).await?, expected),
             (Output::Labels(x), Expected::Bits(expected)) => {
-                difference(&shown_bits(s, ctx, &s.labels_to_bits(x)?).await?.to_bools(), expected)
+                compared(shown_bits(s, ctx, &s.labels_to_bits(x)?).await?, expected)
             }
             (Output::Values(x), Expected::RandomBits) => {
-                let values = shown(s, ctx, x).await?.to_u64s();
+                let Some(values) = values(shown(s, ctx, x).await?) else { return Ok(None) };
+                let values = values.to_u64s();
                 let strange = values.iter().position(|&value| value > 1);
                 strange.or_else(|| unbalanced(&values))
             }
             (Output::EdaBits(made), Expected::EdaBits) => {
-                let values = shown(s, ctx, &made.value).await?;
-                let bits = shown_bits(s, ctx, &made.bits).await?;
+                let both = (values(shown(s, ctx, &made.value).await?), bits(shown_bits(s, ctx, &made.bits).await?));
+                let (Some(values), Some(bits)) = both else { return Ok(None) };
                 let values_of_bits = bits.to_vector(values.ring()).to_u64s();
                 let strange = difference(&values.to_u64s(), &values_of_bits);
                 let skewed = |i: u32| unbalanced(&values_of_bits.iter().map(|v| v >> i & 1).collect::<Vec<_>>());

@@ -42,8 +42,8 @@ impl Spdz2k {
     async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let vectors = |vectors: Vec<Tagged>| Material { vectors, bits: vec![] };
         Ok(match *kind {
-            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } => {
-                return Err(Error::Bug { what: "triples of sums are dealt only" });
+            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::Place { .. } => {
+                return Err(Error::Bug { what: "triples of sums and places are dealt only" });
             }
             Kind::Triple { bits: 1 } => vectors(self.bit_triples_as_elements(ctx, len).await?.into()),
             Kind::Triple { bits } => vectors(self.triples(ctx, Ring::of(bits), len).await?.into()),

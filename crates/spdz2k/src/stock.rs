@@ -116,7 +116,22 @@ pub enum Kind {
         /// The shift.
         cut: u32,
     },
+    /// A random place, and keys of its digits, in blocks; with `choices`, that many random elements, and the one among
+    /// them that the place's upper digit says. Dealt only.
+    Place {
+        /// Bits of the place.
+        place_bits: u32,
+        /// k.
+        bits: u32,
+        /// Random elements.
+        choices: usize,
+        /// Pairs of blocks of 128 bits.
+        blocks: usize,
+    },
 }
+
+/// What blocks of keys are counted as: a pair of words of 128 bits each, whatever keys there are.
+const BLOCKS: Ring = Ring::of(32);
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -139,6 +154,7 @@ impl fmt::Display for Kind {
             Kind::EdaBit { bits, ring, .. } => write!(f, "edaBit of {bits} bits mod 2^{ring}"),
             Kind::ComparisonMask { bits, pairs } => write!(f, "comparison mask mod 2^{bits}, bit products: {pairs}"),
             Kind::TruncMask { bits, cut } => write!(f, "truncation mask mod 2^{bits} cut at {cut}"),
+            Kind::Place { place_bits, bits, .. } => write!(f, "place among 2^{place_bits}, mod 2^{bits}"),
         }
     }
 }
@@ -193,6 +209,14 @@ impl Stocks for Spdz2k {
             Kind::ComparisonMask { bits, pairs } => (over(bits, &[1]), vec![bits as usize, pairs as usize]),
             Kind::TruncMask { bits, cut } => {
                 (vec![(Ring::of(bits), 1), (Ring::of(bits), 1), (Ring::of(cut + 1), 1)], vec![])
+            }
+            Kind::Place { place_bits, bits, choices, blocks } => {
+                let mut vectors = over(place_bits, &[1]);
+                if choices > 0 {
+                    vectors.extend(over(bits, &[choices, 1]));
+                }
+                vectors.push((BLOCKS, blocks));
+                (vectors, vec![])
             }
         };
         Layout { vectors, bits }

@@ -61,6 +61,11 @@ impl Tagged {
         Tagged { ring, share: shared.share.clone(), tag: shared.tag.clone(), known: None }
     }
 
+    /// Shares and tags, of whatever ring.
+    pub fn shared(&self) -> Shared {
+        Shared { share: self.share.clone(), tag: self.tag.clone() }
+    }
+
     /// Half of them, where all shares and tags are even; modulo half as much.
     pub(crate) fn halved(&self) -> Tagged {
         let ring = Ring::of(self.ring.bits() - 1);

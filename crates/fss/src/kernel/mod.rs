@@ -10,6 +10,7 @@ mod paths;
 mod patterns;
 mod portable;
 mod sums;
+pub(crate) mod windows;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

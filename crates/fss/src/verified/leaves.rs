@@ -1,5 +1,7 @@
 //! The values of all leaves, once a batch is checked.
 
+use std::ops::Range;
+
 use quorate_ring::{memory, wipe_words};
 
 use super::check::{PIECE_LEVELS, start};
@@ -11,7 +13,17 @@ use crate::walk::Trees;
 /// Shows this side's shares of the values of all leaves, on this thread: `visit` gets the number of the first of up to
 /// four keys, the first leaf's place, and for each of these keys the first and the second values from there on, below
 /// 2^L.
-pub fn visit(hash: &Hash, keys: &Keys, mut visit: impl FnMut(usize, usize, &[[&[u128]; 2]])) {
+pub fn visit(hash: &Hash, keys: &Keys, visit: impl FnMut(usize, usize, &[[&[u128]; 2]])) {
+    visit_some(hash, keys, 0..keys.count(), visit);
+}
+
+/// The same of some keys.
+pub(super) fn visit_some(
+    hash: &Hash,
+    keys: &Keys,
+    range: Range<usize>,
+    mut visit: impl FnMut(usize, usize, &[[&[u128]; 2]]),
+) {
     let bits = keys.shape().bits() as usize;
     let below = bits.min(PIECE_LEVELS);
     let len = 1usize << below;
@@ -20,7 +32,7 @@ pub fn visit(hash: &Hash, keys: &Keys, mut visit: impl FnMut(usize, usize, &[[&[
     let room = len.max(8);
     let mut values = Values(memory::zeros(8 * room));
     let (sign, mask) = (0u128.wrapping_sub(keys.side().is_negative().into()), keys.shape().ring().mask());
-    for first in (0..keys.count()).step_by(4) {
+    for first in range.clone().step_by(4) {
         start(keys, first, &mut trees);
         let payload = |which: usize| {
             let corrections = keys.four(first, |key| keys.corrections().payload(key, which));
@@ -34,7 +46,7 @@ pub fn visit(hash: &Hash, keys: &Keys, mut visit: impl FnMut(usize, usize, &[[&[
             }
             let of = |q: usize| [2 * q, 2 * q + 1].map(|i| &values.0[i * room..][..len]);
             let all = [0, 1, 2, 3].map(of);
-            visit(first, piece as usize * len, &all[..4.min(keys.count() - first)]);
+            visit(first, piece as usize * len, &all[..4.min(range.end - first)]);
         }
     }
 }

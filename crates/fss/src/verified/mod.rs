@@ -23,6 +23,7 @@
 mod check;
 mod deal;
 mod leaves;
+mod windows;
 
 use quorate_ring::Ring;
 
@@ -33,6 +34,7 @@ use crate::{FssError, HEADER_BYTES};
 pub use check::{Checked, check, coins};
 pub use deal::deal;
 pub use leaves::visit;
+pub use windows::{Windows, charge_windows};
 
 /// Bytes of cs.
 const PROOF_BYTES: usize = 48;

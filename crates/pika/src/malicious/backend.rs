@@ -14,6 +14,7 @@ use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, SharedBits, Spdz2k, Tagged};
 
 use super::PikaMalicious;
+use super::lookup::MOST_ENTRIES;
 
 /// Methods of the two parties' protocol.
 macro_rules! forwarded {
@@ -127,8 +128,18 @@ impl Functions for PikaMalicious {
         fn reciprocal(x: &Tagged, frac: u32) -> Tagged;
         fn divide(x: &Tagged, y: &Tagged, frac: u32, quotient_bits: u32) -> Tagged;
         fn softmax(x: &Tagged, frac: u32, rows: usize, width: Width) -> Tagged;
-        fn lookup(x: &Tagged, table: &Lookup<'_>) -> Tagged;
-        fn lookup_bit(x: &Tagged, table: &Lookup<'_>) -> SharedBits;
+    }
+
+    fn most_entries(&self) -> usize {
+        MOST_ENTRIES
+    }
+
+    async fn lookup(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<Tagged> {
+        Box::pin(self.look_up(ctx, x, table)).await
+    }
+
+    async fn lookup_bit(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<SharedBits> {
+        Box::pin(self.look_up_bit(ctx, x, table)).await
     }
 }
 

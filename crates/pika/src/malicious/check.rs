@@ -13,6 +13,7 @@
 //! | 4 | P0, P1 | zeros of products: rho - t a + ahat; t c - chat - rho b |
 //! | | | of rows: y_q less its sum; sum chi_ql 2^(L'-L) m_l + m(r_q) - alpha y_q |
 //! | | | of bits: Y_p less its sum; sum chi_l (M_l + K_l) - Delta Y_p |
+//! | | | of places: corrections and proofs of keys, sums of values (`digits`) |
 //! | 5 | P0, P1 | compare a hash of what P2 sent in step 3, of all zeros of P0, and of P1's with the other sign |
 //!
 //! P2 knows every value and sends all that is opened; with an honest P2 what either of P0 and P1 sends is what the
@@ -40,7 +41,7 @@ const HASH_BYTES: usize = 32;
 const BATCH_BYTES: usize = 32 << 20;
 
 /// What P0 and P1 compare.
-struct Transcript<'b> {
+pub(super) struct Transcript<'b> {
     #[cfg_attr(not(feature = "testing"), allow(dead_code))]
     third: &'b Third,
     ctx: &'b Ctx,
@@ -84,8 +85,13 @@ impl Transcript<'_> {
         bytes.zeroize();
     }
 
+    /// What both have to have alike.
+    pub(super) fn same(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+    }
+
     /// A summand of zeros: of P1 the negative.
-    fn zero(&mut self, mut summand: Vector) {
+    pub(super) fn zero(&mut self, mut summand: Vector) {
         if self.me == 1 {
             summand.neg_assign();
         }
@@ -117,7 +123,11 @@ impl Transcript<'_> {
 }
 
 /// Coins of P0 and P1 that P2 has, too; none in a dry run.
-struct Coins(Option<Prg>);
+struct Coins {
+    drawn: Option<Prg>,
+    /// Of leaves of keys, which P2 does not draw.
+    of_leaves: Option<Prg>,
+}
 
 impl Coins {
     /// Step 2.
@@ -138,12 +148,13 @@ impl Coins {
             }
         };
         let seed = Seed::from_bytes(seed);
-        Ok(Coins((!ctx.is_dry()).then(|| seed.prg("quorate/pika/dealt/coins", b""))))
+        let drawn = |name| (!ctx.is_dry()).then(|| seed.prg(name, b""));
+        Ok(Coins { drawn: drawn("quorate/pika/dealt/coins"), of_leaves: drawn("quorate/pika/dealt/leaves") })
     }
 
     /// Rows of bits.
     fn bits(&mut self, (rows, lanes): (usize, usize)) -> Bits {
-        let Some(prg) = &mut self.0 else { return Bits::shape(rows, lanes) };
+        let Some(prg) = &mut self.drawn else { return Bits::shape(rows, lanes) };
         let mut drawn = Bits::zeros(rows, lanes);
         prg.fill(drawn.bytes_mut());
         Module::reduce(&mut drawn);
@@ -151,12 +162,12 @@ impl Coins {
     }
 
     fn words(&mut self, len: usize) -> Vec<u64> {
-        self.0.as_mut().map_or(vec![], |prg| (0..len).map(|_| prg.next_u64()).collect())
+        self.drawn.as_mut().map_or(vec![], |prg| (0..len).map(|_| prg.next_u64()).collect())
     }
 
     /// A number of so many bits; 0 in a dry run.
     fn number(&mut self, bits: u32) -> u64 {
-        self.0.as_mut().map_or(0, |prg| prg.next_u64() >> (u64::BITS - bits))
+        self.drawn.as_mut().map_or(0, |prg| prg.next_u64() >> (u64::BITS - bits))
     }
 }
 
@@ -181,8 +192,8 @@ impl Third {
             made.push(batch.make(&mut claims, &kinds[kind].0, len).await?);
         }
         let masks = self.masks(&mut batch, &made).await?;
-        self.check(ctx, &made, claims, masks).await?;
-        Ok(made.into_iter().map(|made| made.into_material(self.pairs.deals())).collect())
+        self.check(ctx, &mut made, claims, masks).await?;
+        made.into_iter().map(|made| made.into_material(self.pairs.deals())).collect()
     }
 
     /// Masks of the check.
@@ -203,7 +214,7 @@ impl Third {
     }
 
     /// Steps 2 to 5.
-    async fn check(&self, ctx: &Ctx, made: &[Made], claims: Claims, masks: Masks) -> Result<()> {
+    async fn check(&self, ctx: &Ctx, made: &mut [Made], claims: Claims, masks: Masks) -> Result<()> {
         let mut coins = Coins::toss(self, ctx).await?;
         let hasher = blake3::Hasher::new_derive_key(DOMAIN);
         let mut transcript = Transcript { third: self, ctx, me: self.pairs.me, hasher };
@@ -214,6 +225,12 @@ impl Third {
         let t = coins.number(u64::BITS);
         for product in &claims.bit_products {
             check_bit_product(&mut transcript, product, t).await?;
+        }
+        if !transcript.is_dealer() {
+            for places in made.iter_mut().flat_map(|made| &mut made.places) {
+                let of_party = (&self.pairs.hash, self.pairs.me, *self.keys[0].alpha);
+                places.check(of_party, coins.of_leaves.as_mut(), &mut transcript)?;
+            }
         }
         if let Some(masks) = &masks.rows {
             let elements = made.iter().flat_map(|made| &made.elements);
@@ -413,6 +430,7 @@ fn bytes_of(kind: &Kind) -> usize {
         Kind::BitTriple => 4 * BIT,
         Kind::EdaBit { bits, .. } | Kind::ComparisonMask { bits, .. } => k(bits) * (PRODUCT + 2 * BIT),
         Kind::TruncMask { bits, .. } => k(bits) * PRODUCT,
+        Kind::Place { choices, blocks, .. } => choices * PRODUCT + blocks * 6 * ELEMENT,
         _ => PRODUCT + BIT,
     }
 }

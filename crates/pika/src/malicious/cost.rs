@@ -6,6 +6,8 @@
 use quorate_ring::Ring;
 use quorate_spdz2k::{Kind, Params};
 
+use super::digits::Digits;
+
 /// Bits that P2 sends P0 and P1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dealt(pub [u64; 2]);
@@ -62,9 +64,24 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
             number(bits, bits, 1).and(with_mac.times(bits.into())).and(of_pair)
         }
         Kind::TruncMask { bits, cut } => number(bits, bits, 2).and(to_second(wide(cut + 1))),
+        Kind::Place { bits, choices, .. } => {
+            let key_bits = |digits: Digits| digits.shapes().iter().map(|shape| 8 * shape.key_bytes() as u64).sum();
+            let keys = Digits::of(params, kind).map_or(0, key_bits);
+            // Tags of b; c, its tag, and chat; rho.
+            let (l, choices) = (wide(bits), choices as u64);
+            let chosen = if choices > 0 { choices + 3 } else { 0 };
+            to_both(keys + l * choices).and(to_second(l * chosen))
+        }
         // Nothing that two parties to whom a third one deals have a use for.
         Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => Dealt::default(),
     }
+}
+
+/// Of a look-up of a number that has an entry: rounds, and bits that each of P0 and P1 sends.
+pub fn of_lookup(digits: Digits) -> (u32, u64) {
+    let Kind::Place { place_bits, bits, choices, .. } = digits.kind() else { return (0, 0) };
+    let differences = choices as u64 * u64::from(bits);
+    (if choices > 0 { 2 } else { 1 }, u64::from(place_bits) + differences)
 }
 
 /// For the check of a batch, with elements of so many bits at most, where it has any, and with bits or without.

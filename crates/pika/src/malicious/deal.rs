@@ -32,6 +32,19 @@ pub struct Lie {
     pub element: usize,
     /// The power of two.
     pub bit: u32,
+    /// Of what both are sent alike: to whom alone it is another.
+    pub only: Option<usize>,
+}
+
+/// Bytes that both are sent: an element is one of them.
+struct Told(Vec<u8>);
+
+impl Lied for Told {
+    #[cfg(feature = "testing")]
+    fn lie(&mut self, lie: Lie) -> bool {
+        let byte = self.0.get_mut(lie.element + lie.bit as usize / 8);
+        byte.map(|byte| *byte ^= 1 << (lie.bit % 8)).is_some()
+    }
 }
 
 /// A batch in the making.
@@ -87,6 +100,38 @@ impl<'t> Batch<'t> {
             true => self.own.draw(shape),
             false => Bits::shape(shape.0, shape.1),
         }
+    }
+
+    /// Numbers that P2 alone knows; shapes elsewhere.
+    pub fn numbers_of_dealer(&mut self, shape: (Ring, usize)) -> Vector {
+        match self.deals() {
+            true => self.own.draw(shape),
+            false => Vector::shape(shape.0, shape.1),
+        }
+    }
+
+    /// Bytes that P2 sends both, the same to each; nothing in a dry run.
+    pub async fn send_both(&mut self, bytes: Vec<u8>, len: usize) -> Result<Vec<u8>> {
+        if !self.deals() {
+            let received = self.ctx.receive_bytes(DEALER, len).await?;
+            return Ok(if self.ctx.is_dry() { vec![] } else { received.to_vec() });
+        }
+        if self.ctx.is_dry() {
+            self.ctx.send_bytes(0, len, |_| ()).await?;
+            return self.ctx.send_bytes(1, len, |_| ()).await.map(|()| bytes);
+        }
+        let mut sent = [Told(bytes.clone()), Told(bytes)];
+        self.lie_to_both(&mut sent);
+        self.send_each(sent.map(|Told(bytes)| bytes)).await
+    }
+
+    /// The same of what need not be the same.
+    pub async fn send_each(&mut self, sent: [Vec<u8>; 2]) -> Result<Vec<u8>> {
+        for (to, bytes) in sent.iter().enumerate() {
+            self.ctx.send_bytes(to, bytes.len(), |out| out.copy_from_slice(bytes)).await?;
+        }
+        let [bytes, _] = sent;
+        Ok(bytes)
     }
 
     /// Summands of what follows from other values: `value` is what P2 says that it is.
@@ -175,6 +220,19 @@ impl<'t> Batch<'t> {
                 Ok(Fields(vec![drawn, words(&rest)]))
             }
         }
+    }
+
+    /// The same of what both are sent, to both, or to one of them.
+    fn lie_to_both(&mut self, _values: &mut [Told; 2]) {
+        #[cfg(feature = "testing")]
+        for lie in self.third.lies.borrow().iter().filter(|lie| lie.sent == self.sent) {
+            let mut told = false;
+            for value in _values.iter_mut().enumerate().filter(|(i, _)| lie.only.is_none_or(|only| only == *i)) {
+                told |= value.1.lie(*lie);
+            }
+            self.third.lied.set(self.third.lied.get() + usize::from(told));
+        }
+        self.sent += 1;
     }
 
     /// Deals something else where a test says so.

@@ -8,6 +8,7 @@
 //! | mask for bits, bit that is an element mod 2 | x | | |
 //! | random bit, daBit | | b as an element | b = b b |
 //! | edaBit, masks | | all bits as elements | each b = b b; neighbours' products |
+//! | place (`digits`) | b_i | keys; c = b_(r_h) as a sum | c = e_h b |
 //!
 //! Whatever is an element has a tag, or is put together of what needs none. The xor summands of a bit that is an
 //! element are the lowest bits of its summands: nothing ties the two that could come apart.
@@ -17,6 +18,7 @@ use quorate_ring::{Bits, Module, Ring, Vector};
 use quorate_spdz2k::{Kind, MacBits, Material, Params, SharedBits, Tagged};
 
 use super::deal::Batch;
+use super::digits::{DealtPlaces, Digits};
 use super::summands::{Fields, Summands};
 
 /// Elements with tags.
@@ -59,6 +61,8 @@ pub(crate) struct DealtBits {
 pub(crate) struct Made {
     pub elements: Vec<Element>,
     pub bits: Vec<DealtBits>,
+    /// Places, whose shares come first and whose keys come last.
+    pub places: Option<DealtPlaces>,
 }
 
 /// What was dealt in a batch to check it.
@@ -68,15 +72,16 @@ pub(crate) struct Claims {
     pub bit_products: Vec<BitProduct>,
 }
 
+const NO_PLACES: Error = Error::Bug { what: "places of more bits than keys have" };
 const MANY_PARTIES: Error = Error::Bug { what: "a correlation that two parties have no use for" };
 
 impl Made {
     fn of(elements: Vec<Element>) -> Made {
-        Made { elements, bits: vec![] }
+        Made { elements, bits: vec![], places: None }
     }
 
     /// What a party keeps: P2 shapes, but for its own masks.
-    pub fn into_material(self, deals: bool) -> Material {
+    pub fn into_material(self, deals: bool) -> Result<Material> {
         let element = |x: &Element| {
             let shape = || Vector::shape(x.share.ring(), x.share.0[0].len());
             let shared = |share: Vector, tag: Vector| quorate_spdz2k::Shared { share, tag };
@@ -100,7 +105,13 @@ impl Made {
             }
             SharedBits::macs(kept)
         };
-        Material { vectors: self.elements.iter().map(element).collect(), bits: self.bits.iter().map(bits).collect() }
+        let mut vectors: Vec<Tagged> = self.elements.iter().map(element).collect();
+        if let Some(places) = self.places {
+            let [places, keys] = places.into_stock(deals)?;
+            vectors.insert(0, places);
+            vectors.push(keys);
+        }
+        Ok(Material { vectors, bits: self.bits.iter().map(bits).collect() })
     }
 }
 
@@ -122,7 +133,7 @@ pub(crate) fn combined(form: Form, a: &Vector, b: &Vector) -> Vector {
 }
 
 impl Batch<'_> {
-    async fn element(&mut self, ring: Ring, share: Summands<Vector>) -> Result<Element> {
+    pub(super) async fn element(&mut self, ring: Ring, share: Summands<Vector>) -> Result<Element> {
         let tag = self.tag(&share).await?;
         Ok(Element { ring, share, tag, for_dealer: false })
     }
@@ -132,7 +143,12 @@ impl Batch<'_> {
     }
 
     /// Has the claim checked that c = form(a, b).
-    async fn claim(&mut self, claims: &mut Claims, form: Form, [a, b, c]: [&Summands<Vector>; 3]) -> Result<()> {
+    pub(super) async fn claim(
+        &mut self,
+        claims: &mut Claims,
+        form: Form,
+        [a, b, c]: [&Summands<Vector>; 3],
+    ) -> Result<()> {
         let a_hat = self.uniform::<Vector>(a.0[0].shape_of());
         let c_hat = self.follow(c.0[0].shape_of(), || combined(form, &a_hat.total(), &b.total())).await?;
         let [a, b, c] = [a, b, c].map(Clone::clone);
@@ -182,7 +198,7 @@ impl Batch<'_> {
             bits.push(self.bits(own).await?);
         }
         self.claim_bits(claims, [a, b, c]).await?;
-        Ok(Made { elements: vec![], bits })
+        Ok(Made { elements: vec![], bits, places: None })
     }
 
     async fn and(&mut self, a: &Summands<Bits>, b: &Summands<Bits>) -> Result<Summands<Bits>> {
@@ -227,7 +243,7 @@ impl Batch<'_> {
         });
         let bits = vec![self.bits(&own).await?, self.bits(&in_rows).await?];
         self.claim_bits(claims, [a, b, c]).await?;
-        Ok(Made { elements, bits })
+        Ok(Made { elements, bits, places: None })
     }
 
     /// So many correlations of a kind.
@@ -257,19 +273,19 @@ impl Batch<'_> {
                 let own = self.owned::<Bits>(owner, (1, len));
                 let bits = self.bits(&own).await?;
                 let bits = DealtBits { for_dealer: owner == crate::setup::DEALER, ..bits };
-                Ok(Made { elements: vec![], bits: vec![bits] })
+                Ok(Made { elements: vec![], bits: vec![bits], places: None })
             }
             Kind::Link => {
                 let share = self.uniform::<Vector>((wide(params, 1), len));
                 let own = share.low_bits((1, len));
                 let element = self.element(Ring::of(1), share).await?;
-                Ok(Made { elements: vec![element], bits: vec![self.bits(&own).await?] })
+                Ok(Made { elements: vec![element], bits: vec![self.bits(&own).await?], places: None })
             }
             Kind::DaBit { bits } => {
                 let share = self.proven_bits(claims, (wide(params, bits), len)).await?;
                 let own = share.low_bits((1, len));
                 let element = self.element(Ring::of(bits), share).await?;
-                Ok(Made { elements: vec![element], bits: vec![self.bits(&own).await?] })
+                Ok(Made { elements: vec![element], bits: vec![self.bits(&own).await?], places: None })
             }
             Kind::RandomBit { bits } => {
                 let share = self.proven_bits(claims, (wide(params, bits), len)).await?;
@@ -279,7 +295,7 @@ impl Batch<'_> {
                 let cut = (cut > 0).then_some(cut..bits);
                 let (elements, rows) = self.number(claims, (bits, Ring::of(ring)), cut, len).await?;
                 let own = rows.low_bits((bits as usize, len));
-                Ok(Made { elements, bits: vec![self.bits(&own).await?] })
+                Ok(Made { elements, bits: vec![self.bits(&own).await?], places: None })
             }
             Kind::ComparisonMask { bits, pairs } => self.comparison_masks(claims, bits, pairs as usize, len).await,
             Kind::TruncMask { bits, cut } => {
@@ -289,6 +305,10 @@ impl Batch<'_> {
                 let top = top.map(|top| Linear::Reduce(wide(params, cut + 1)).apply(top));
                 elements.push(self.element(Ring::of(cut + 1), top).await?);
                 Ok(Made::of(elements))
+            }
+            Kind::Place { .. } => {
+                let digits = Digits::of(params, kind).ok_or(NO_PLACES)?;
+                self.places(claims, digits, len).await
             }
             Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => Err(MANY_PARTIES),
         }

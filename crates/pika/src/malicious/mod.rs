@@ -11,7 +11,7 @@
 //!
 //! | step | file | rounds | what |
 //! |---|---|---|---|
-//! | what a correlation consists of | `kinds` | | uniform summands from seeds of pairs, what follows from them |
+//! | what is dealt | `kinds`, `digits` | | uniform summands from seeds of pairs, what follows from them |
 //! | deal | `deal` | 1 | P2 sends P1 its summands of what follows, both the keys of the other's bits |
 //! | toss | `check` | 3 | P0 and P1, once both have all of it; both tell P2 the coins |
 //! | open | `check` | 1 | P2 sends both what combinations of it come to |
@@ -23,22 +23,32 @@ mod backend;
 mod check;
 pub mod cost;
 mod deal;
+pub mod digits;
 mod family;
 #[cfg(feature = "testing")]
 mod forgery;
 mod kinds;
+mod lookup;
+#[cfg(feature = "testing")]
+mod spoil;
 mod summands;
 
 #[cfg(feature = "testing")]
 pub use deal::Lie;
 #[cfg(feature = "testing")]
 pub use forgery::Forgery;
+#[cfg(feature = "testing")]
+pub use spoil::Spoil;
 
 use std::rc::Rc;
 
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Error, Result};
 use quorate_gadgets::here::Local;
+#[cfg(feature = "testing")]
+use quorate_ring::Vector;
+#[cfg(feature = "testing")]
+use quorate_spdz2k::Tagged;
 use quorate_spdz2k::{Deals, Kind, Material, Params, Seat, Spdz2k};
 use zeroize::Zeroizing;
 
@@ -62,6 +72,9 @@ pub(crate) struct Third {
     /// Whether it then opens what makes a wrong product pass.
     #[cfg(feature = "testing")]
     pub forges: std::cell::Cell<Option<Forgery>>,
+    /// What it sends of keys instead.
+    #[cfg(feature = "testing")]
+    pub spoils: std::cell::Cell<Option<Spoil>>,
     /// How often it did.
     #[cfg(feature = "testing")]
     pub lied: std::cell::Cell<usize>,
@@ -130,6 +143,8 @@ impl PikaMalicious {
             #[cfg(feature = "testing")]
             forges: Default::default(),
             #[cfg(feature = "testing")]
+            spoils: Default::default(),
+            #[cfg(feature = "testing")]
             lied: Default::default(),
         };
         let third = Rc::new(third);
@@ -147,6 +162,18 @@ impl PikaMalicious {
     /// **Insecure**: from here on this party, as the dealer, opens what makes wrong products pass, if nobody looks.
     pub fn insecure_forge(&self, forgery: Forgery) {
         self.third.forges.set(Some(forgery));
+    }
+
+    /// **Insecure**: from here on this party, as the dealer, sends other keys.
+    pub fn insecure_spoil(&self, spoil: Spoil) {
+        self.third.spoils.set(Some(spoil));
+    }
+
+    /// **Insecure**: this party's first and second values of all leaves of dealt places, by digit.
+    pub fn insecure_leaves(&self, digits: digits::Digits, blocks: &Tagged, len: usize) -> Vec<[Vector; 2]> {
+        let keys = digits::keys_of(digits, self.third.pairs.me, &blocks.shared(), len).unwrap_or_default();
+        let each = |keys| digits::values(&self.third.pairs.hash, keys).map(|values| (*values).clone());
+        keys.iter().map(each).collect()
     }
 
     /// **Insecure**: how often it did.

@@ -2,9 +2,11 @@
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::{Family, Functions, Gadgets, Width};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::cost;
+use quorate_pika::malicious::digits::Digits;
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, Params};
 
@@ -102,6 +104,9 @@ fn dealing_takes_what_is_stated() {
         Kind::EdaBit { bits: k, ring: k + 9, cut: 5 },
         Kind::ComparisonMask { bits: k, pairs: 11 },
         Kind::TruncMask { bits: k, cut: 7 },
+        Digits::new(params(), 8, Ring::of(k)).unwrap().kind(),
+        Digits::new(params(), 12, Ring::of(k)).unwrap().kind(),
+        Digits::new(params(), 12, Ring::of(1)).unwrap().kind(),
     ];
     for kind in kinds {
         let all: Vec<PikaMalicious> = (0..N).map(dry_party).collect();
@@ -109,7 +114,10 @@ fn dealing_takes_what_is_stated() {
         let costs: Vec<Costs> =
             dry::together(&[0; N], Phase::Offline, make).unwrap().into_iter().map(|(_, costs)| costs).collect();
         let layout = all[0].layout(&kind);
-        let largest = layout.vectors.iter().map(|(ring, _)| params().shares(*ring).bits()).max();
+        // Of places nothing has a dealt tag but what is chosen.
+        let of_places = matches!(kind, Kind::Place { .. });
+        let tagged = if of_places { &layout.vectors[1..layout.vectors.len() - 1] } else { &layout.vectors[..] };
+        let largest = tagged.iter().map(|(ring, _)| params().shares(*ring).bits()).max();
         let each = cost::of_kind(params(), &kind);
         let check = cost::of_check(params(), largest, !layout.bits.is_empty());
         let sent = &costs[2].offline.sent;
@@ -118,7 +126,9 @@ fn dealing_takes_what_is_stated() {
         // Commitment, opening and hash for the other one, coins for the dealer.
         let told = [0, 1].map(|party| [costs[party].offline.sent[1 - party], costs[party].offline.sent[2]]);
         assert_eq!(told, [[32 + 64 + 32, 32]; 2], "{kind}");
-        assert_eq!(costs.iter().map(|costs| costs.offline.rounds).collect::<Vec<_>>(), [6, 6, 4], "{kind}");
+        // Of keys alone the dealer opens nothing: parties are two rounds ahead of its hearing the coins.
+        let rounds = if largest.is_none() && layout.bits.is_empty() { [4, 4, 4] } else { [6, 6, 4] };
+        assert_eq!(costs.iter().map(|costs| costs.offline.rounds).collect::<Vec<_>>(), rounds, "{kind}");
     }
 }
 
@@ -139,4 +149,25 @@ fn a_dealer_hears_nothing_of_a_program_that_is_not_its() {
     let heard = |party: usize| costs[party].online.sent[2];
     assert_eq!(([heard(0), heard(1)], costs[2].online.bytes()), ([2, 2], 0));
     assert!(costs[0].online.sent[1] > 100 && costs[1].online.sent[0] > 100);
+}
+
+/// Numbers that have entries, in tables of one digit and of two.
+#[test]
+fn lookups_send_what_is_stated() {
+    const LEN: usize = 64;
+    let ring = Ring::of(20);
+    for (place_bits, bits) in [(4, 9), (10, 64), (11, 1), (12, 33)] {
+        let entries = Entries::new(Vector::constant(Ring::of(bits), 5, 1 << place_bits));
+        let table = Lookup { entries: &entries, first: 0, operand: Operand::Within };
+        let costs = measure(async |s, ctx| {
+            let numbers = if ctx.is_dry() { Vector::shape(ring, LEN) } else { Vector::constant(ring, 3, LEN) };
+            s.lookup(ctx, &s.public(&numbers), &table).await.map(drop)
+        });
+        let (rounds, each) = cost::of_lookup(Digits::new(params(), place_bits, Ring::of(bits)).unwrap());
+        for (me, costs) in costs[..2].iter().enumerate() {
+            assert_eq!(costs.online.sent[1 - me], each * LEN as u64 / 8, "{place_bits} {bits}");
+            assert_eq!((costs.online.rounds, costs.online.sent[2]), (rounds, 0), "{place_bits} {bits}");
+        }
+        assert_eq!(costs[2].online.bytes(), 0);
+    }
 }

@@ -5,6 +5,7 @@
 use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
 use quorate_pika::PikaMalicious;
+use quorate_pika::malicious::digits::Digits;
 use quorate_pika::malicious::{Forgery, Lie};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Material, Params, Spdz2k};
@@ -16,7 +17,7 @@ const K: u32 = 5;
 const LEN: usize = 3;
 
 /// All that is dealt, in rings of K bits.
-fn kinds() -> Vec<Kind> {
+fn kinds(key_bits: u32) -> Vec<Kind> {
     vec![
         Kind::Triple { bits: K },
         Kind::DotTriple { bits: K, axis: 2, inner: 1 },
@@ -34,7 +35,14 @@ fn kinds() -> Vec<Kind> {
         Kind::EdaBit { bits: K, ring: K + 2, cut: 2 },
         Kind::ComparisonMask { bits: K, pairs: 2 },
         Kind::TruncMask { bits: K, cut: 2 },
+        place(key_bits, 3).kind(),
+        place(key_bits, 11).kind(),
     ]
+}
+
+/// Places of so many bits.
+fn place(key_bits: u32, place_bits: u32) -> Digits {
+    Digits::new(Params::new(key_bits, false).unwrap(), place_bits, Ring::of(K)).unwrap()
 }
 
 /// What a party has in the end.
@@ -45,6 +53,8 @@ struct End {
     delta: u128,
     /// Whether its keys are over.
     over: bool,
+    /// First and second values of all leaves, of each digit's keys.
+    leaves: Vec<[Vector; 2]>,
 }
 
 fn deal(kind: &Kind, key_bits: u32, lie: Option<Lie>) -> Vec<End> {
@@ -69,7 +79,18 @@ fn deal_and_forge(kind: &Kind, key_bits: u32, lie: Option<Lie>, forgery: Option<
         let again = async |ctx: &Ctx| s.make(ctx, kind, 1).await.map(drop);
         let over = dry::run(me, N, Phase::Offline, again).err() == Some(Error::Poisoned);
         let online = s.insecure_online();
-        End { dealt, lied: s.insecure_lied(), alpha: online.insecure_alpha(), delta: online.insecure_delta(), over }
+        let leaves = match (&dealt, Digits::of(params, kind)) {
+            (Ok(dealt), Some(digits)) if me < 2 => s.insecure_leaves(digits, dealt.vectors.last().unwrap(), LEN),
+            _ => vec![],
+        };
+        End {
+            leaves,
+            dealt,
+            lied: s.insecure_lied(),
+            alpha: online.insecure_alpha(),
+            delta: online.insecure_delta(),
+            over,
+        }
     })
 }
 
@@ -165,6 +186,28 @@ fn assert_right(kind: &Kind, ends: &[End]) {
             let top = value(ends, 2, Ring::of(cut + 1)).to_u64s();
             assert_eq!(top, numbers.iter().map(|x| x >> (K - 1)).collect::<Vec<_>>());
         }
+        Kind::Place { place_bits, choices, .. } => {
+            let places = value(ends, 0, Ring::of(place_bits)).to_u64s();
+            let lower = if choices > 0 { place_bits - 5 } else { place_bits };
+            for (i, leaves) in ends[0].leaves.iter().enumerate() {
+                let bits = if i == 0 { lower } else { 5 };
+                for (which, payload) in [1, ends[..2].iter().map(|end| u128::from(end.alpha)).sum()].iter().enumerate()
+                {
+                    let mut sums = leaves[which].clone();
+                    sums.add_assign(&ends[1].leaves[i][which]);
+                    let hot = |at: usize| {
+                        let digit = places[at >> bits] >> (if i == 0 { 0 } else { lower }) & ((1 << bits) - 1);
+                        if at as u64 & ((1 << bits) - 1) == digit { *payload } else { 0 }
+                    };
+                    assert_eq!(sums.to_u128s(), (0..LEN << bits).map(hot).collect::<Vec<_>>(), "{kind}");
+                }
+            }
+            if choices > 0 {
+                let (b, c) = (of(1).to_u64s(), of(2).to_u64s());
+                let chosen = places.iter().enumerate().map(|(i, place)| b[i * choices + (place >> lower) as usize]);
+                assert_eq!(c, chosen.collect::<Vec<_>>());
+            }
+        }
         Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => unreachable!(),
     }
 }
@@ -188,7 +231,7 @@ fn outcome(kind: &Kind, key_bits: u32, lie: Lie) -> Option<bool> {
 #[test]
 fn an_honest_dealer_deals_what_kinds_say() {
     for key_bits in [64, 48] {
-        for kind in kinds() {
+        for kind in kinds(key_bits) {
             assert_right(&kind, &deal(&kind, key_bits, None));
         }
     }
@@ -198,15 +241,16 @@ fn an_honest_dealer_deals_what_kinds_say() {
 #[test]
 fn no_lie_of_a_dealer_is_dealt_unnoticed() {
     let (mut all, mut noticed) = (0, 0);
-    for (i, kind) in kinds().iter().enumerate() {
+    for i in 0..kinds(64).len() {
         let key_bits = [64, 48][i % 2];
+        let kind = &kinds(key_bits)[i];
         let mut places = 0;
         for sent in 0.. {
             let lengths = [K + key_bits, key_bits + 1, 64, 128].map(|bits| bits - 1);
             let mut told = 0;
             for bit in [0, 1, K - 1, K].into_iter().chain(lengths) {
                 let element = (bit as usize + sent) % LEN;
-                let Some(found) = outcome(kind, key_bits, Lie { sent, element, bit }) else { continue };
+                let Some(found) = outcome(kind, key_bits, Lie { sent, element, bit, only: None }) else { continue };
                 // What is off above bit k of an element, consistently, makes no wrong value; 0 and 1 are both bits.
                 assert!(found || bit >= K || bit == 0, "{kind}: bit {bit} of number {sent}");
                 (told, all, noticed) = (told + 1, all + 1, noticed + usize::from(found));
@@ -216,7 +260,9 @@ fn no_lie_of_a_dealer_is_dealt_unnoticed() {
             }
             places += 1;
         }
-        assert!(places >= 2, "{kind}: {places} things that are sent");
+        // Of places with one key that key is all.
+        let least = if matches!(kind, Kind::Place { choices: 0, .. }) { 1 } else { 2 };
+        assert!(places >= least, "{kind}: {places} things that are sent");
     }
     println!("{all} lies, {noticed} noticed");
     assert!(all > 500 && 100 * noticed > 93 * all, "{noticed} of {all}");
@@ -227,7 +273,7 @@ fn no_lie_of_a_dealer_is_dealt_unnoticed() {
 fn no_bit_of_a_product_can_be_off() {
     for bit in 0..K + 48 {
         // The first thing that is sent of triples is c.
-        let found = outcome(&Kind::Triple { bits: K }, 48, Lie { sent: 0, element: 1, bit });
+        let found = outcome(&Kind::Triple { bits: K }, 48, Lie { sent: 0, element: 1, bit, only: None });
         assert!(found == Some(true) || bit >= K, "{bit}");
     }
 }
@@ -238,11 +284,11 @@ fn no_bit_of_a_product_can_be_off() {
 fn no_tag_can_be_off_in_its_top_bit() {
     for round in 0..40 {
         for sent in [0, 1] {
-            let lie = Lie { sent, element: round % LEN, bit: K + 47 };
+            let lie = Lie { sent, element: round % LEN, bit: K + 47, only: None };
             assert_eq!(outcome(&Kind::Random { bits: K }, 48, lie), Some(true));
         }
     }
-    let none = Lie { sent: 2, element: 0, bit: 0 };
+    let none = Lie { sent: 2, element: 0, bit: 0, only: None };
     assert_eq!(outcome(&Kind::Random { bits: K }, 48, none), None, "there are a tag and tags of masks");
 }
 
@@ -294,7 +340,7 @@ fn no_opening_makes_a_wrong_product_pass() {
         // Without a lie there is nothing to forge.
         assert_right(&kind, &deal_and_forge(&kind, 48, None, Some(forgery)));
         for round in 0..12 {
-            let lie = Lie { sent: 0, element: round % LEN, bit: 0 };
+            let lie = Lie { sent: 0, element: round % LEN, bit: 0, only: None };
             let ends = deal_and_forge(&kind, 48, Some(lie), Some(forgery));
             assert!(ends[..2].iter().all(|end| is_found(&end.dealt)), "{forgery:?}");
         }

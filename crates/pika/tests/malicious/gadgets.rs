@@ -29,6 +29,12 @@ fn lookups_of_every_number() {
     lookups::every_number_in_tables_of_every_size::<PikaMalicious>(N, 4, &[1, 2, 5, 16]);
 }
 
+/// Places of two digits: all of them, and those of a table that is smaller than their number.
+#[test]
+fn lookups_of_every_number_of_two_digits() {
+    lookups::every_number_in_tables_of_every_size::<PikaMalicious>(N, 11, &[1030]);
+}
+
 #[test]
 fn wide_rings() {
     exhaustive::rings_wider_than_a_word::<PikaMalicious>(&[N]);

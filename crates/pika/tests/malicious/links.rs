@@ -1,9 +1,12 @@
 //! One party changes, exchanges, holds back or cuts off a message of a program, dealing included, or lies in an opening
 //! or in a check: the others end in an error, or have the right results.
 
+use std::sync::OnceLock;
+
 use quorate_engine::testing::{Change, Liar, What, parties};
 use quorate_engine::{Checked, Ctx, Demand, Error, Form, Opened, Phase, Result, Sharing, Stocks, dry};
-use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::{Family, Functions, Gadgets, Width};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::Lie;
 use quorate_ring::{Bits, Ring, Vector};
@@ -17,10 +20,28 @@ const KEY_BITS: u32 = 48;
 const X: [i64; 3] = [5, -70, 100];
 const Y: [i64; 3] = [5, 90, -100];
 const Z: [i64; 3] = [1, -2, 3];
+/// What is looked up among 2000 numbers, from -1000 on.
+const W: [i64; 2] = [-1000, 613];
+const W_BITS: u32 = 12;
 const BITS: [bool; 3] = [true, true, false];
 
 /// What a party has in the end: values by what they are.
 type Results = Vec<(&'static str, Vec<i64>)>;
+
+/// A table of so many entries.
+fn entry(i: usize) -> i64 {
+    i64::from((i * i / 7 + 3 * i) as i8)
+}
+
+fn entries(len: usize) -> Entries {
+    Entries::new(Vector::from_i64s(Ring::of(K), &(0..len).map(entry).collect::<Vec<_>>()))
+}
+
+/// Tables of 256 and of 2000 entries: with keys of one digit, and of two.
+fn tables() -> &'static [Entries; 2] {
+    static TABLES: OnceLock<[Entries; 2]> = OnceLock::new();
+    TABLES.get_or_init(|| [256, 2000].map(entries))
+}
 
 /// Every operation that has openings of its own, on inputs of all parties, with results for all and for each.
 async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
@@ -37,9 +58,18 @@ async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
     let both = s.and(ctx, &less, &bits).await?;
     let half = s.trunc_exact(ctx, &x, 1).await?;
     let shuffled = s.shuffle(ctx, &[&x], 3).await?;
+    let own = (ctx.me() == 0).then(|| Vector::from_i64s(Ring::of(W_BITS), &W));
+    let w = s.input(ctx, 0, (Ring::of(W_BITS), 2), own.as_ref()).await?;
+    let [short, long] = tables();
+    let table = |entries, first| Lookup { entries, first, operand: Operand::Within };
+    let found = s.lookup(ctx, &x, &table(short, -128)).await?;
+    let found_far = s.lookup(ctx, &w, &table(long, -1000)).await?;
+    let found_bits = s.lookup_bit(ctx, &w, &table(long, -1000)).await?;
     let checked = s.check(ctx).await?;
     let mut elements = Vec::new();
     for (name, value, to) in [
+        ("found", &found, None),
+        ("found far", &found_far, None),
         ("product", &product, None),
         ("matrix", &matrix, None),
         ("shuffled", &shuffled[0], None),
@@ -50,7 +80,12 @@ async fn program(s: &PikaMalicious, ctx: &Ctx) -> Result<Results> {
         elements.push((name, s.reveal(ctx, &checked, value, to).await?));
     }
     let mut of_bits = Vec::new();
-    for (name, value, to) in [("both", &both, None), ("less for 1", &less, Some(1)), ("less for 2", &less, Some(2))] {
+    for (name, value, to) in [
+        ("found bits", &found_bits, None),
+        ("both", &both, None),
+        ("less for 1", &less, Some(1)),
+        ("less for 2", &less, Some(2)),
+    ] {
         of_bits.push((name, s.reveal_bits(ctx, &checked, value, to).await?));
     }
     let checked = s.check(ctx).await?;
@@ -79,7 +114,10 @@ fn wanted(me: usize) -> Results {
     let both = less.iter().zip(BITS).map(|(less, bit)| less & i64::from(bit)).collect();
     let mut sorted = X.to_vec();
     sorted.sort_unstable();
+    let far = |i: usize| entry((W[i] + 1000) as usize);
     let mut results = vec![
+        ("found", each(&|i| entry((X[i] + 128) as usize))),
+        ("found far", vec![far(0), far(1)]),
         ("product", product.clone()),
         ("matrix", vec![wrapped((0..3).map(|i| X[i] * Z[i]).sum())]),
         ("shuffled", sorted),
@@ -89,6 +127,7 @@ fn wanted(me: usize) -> Results {
         1 => ("half for 1", half),
         _ => ("half for 2", half),
     });
+    results.push(("found bits", vec![far(0) & 1, far(1) & 1]));
     results.push(("both", both));
     results.extend((me > 0).then_some((["", "less for 1", "less for 2"][me], less)));
     results
@@ -338,8 +377,8 @@ fn nothing_of_an_input_is_sent_before_all_that_is_dealt_was_checked() {
             let mut run = party.begin_alone().unwrap();
             let s = run.phase(Phase::Offline, async |ctx| PikaMalicious::set_up(ctx, params(), None).await).unwrap();
             if me == 2 {
-                s.insecure_lie(Lie { sent, element: 0, bit: 1 });
-                s.insecure_lie(Lie { sent, element: 0, bit: 0 });
+                s.insecure_lie(Lie { sent, element: 0, bit: 1, only: None });
+                s.insecure_lie(Lie { sent, element: 0, bit: 0, only: None });
             }
             let made = run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand(me)).await);
             let done = made.and_then(|()| {

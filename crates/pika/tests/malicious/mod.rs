@@ -7,3 +7,4 @@ mod links;
 #[path = "../../../spdz2k/tests/adversarial/outcomes.rs"]
 #[allow(dead_code)]
 mod outcomes;
+mod places;

@@ -1,0 +1,351 @@
+//! Places that are dealt as verified keys of their digits, and what is checked of those.
+//!
+//! **Source**: keys of `quorate_fss::verified`. **Model**: malicious, one of three; the argument is in
+//! docs/security/pika-malicious.md. **Notation**: a place r below 2^n, r = 2^b r_h + r_l; e_h and e_l the vectors of
+//! first values of both keys, one-hot; L = max(n, k) + s bits of a value.
+//!
+//! | | |
+//! |---|---|
+//! | n up to 10 | one key, of n bits: nothing else |
+//! | n up to 21 | keys of 5 bits (r_h) and of b = n - 5 (r_l); 32 random b_i over Z_2^k, and c = b_(r_h) |
+//!
+//! P2 draws r, both parties roots from their seeds with P2; P2 sends both the corrections of keys, the same to each. c
+//! is a dealt sum of products whose left factor is e_h itself. Of a key both P0 and P1 compare, beside the zeros of
+//! products: the corrections that they got, the sum of all leaves' proofs weighed with coins that were tossed after
+//! they had them, the sum of first values less 1, that of second values less alpha. Shares of r and of its tag are sums
+//! of values weighed with their places.
+
+use quorate_crypto::Prg;
+use quorate_engine::{Form, Linear, Result};
+use quorate_fss::verified::{self, Corrections, Keys, Shape};
+use quorate_fss::{Hash, Roots, Side};
+use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::{Ring, Vector, Wiped, wipe_words};
+use quorate_spdz2k::{Kind, Params, Shared, Tagged};
+
+use super::check::Transcript;
+use super::deal::{BLOCK, Batch};
+use super::kinds::{Claims, Made, combined};
+use super::summands::Summands;
+
+/// The most bits of a place with one key.
+const ONE_KEY_BITS: u32 = 10;
+/// Bits of the upper digit.
+const UPPER_BITS: u32 = 5;
+/// The most bits of a place.
+pub(crate) const MOST_BITS: u32 = UPPER_BITS + Shape::MOST_BITS;
+/// The most bits of a value.
+const VALUE_BITS: u32 = 128;
+const BLOCK_BYTES: usize = 16;
+
+/// How places among 2^n are dealt, whose look-ups have entries over Z_2^k.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digits {
+    params: Params,
+    place_bits: u32,
+    ring: Ring,
+}
+
+impl Digits {
+    /// None where there are no such keys.
+    pub fn new(params: Params, place_bits: u32, ring: Ring) -> Option<Digits> {
+        let bits = place_bits.max(ring.bits()) + params.key_bits();
+        let has_keys = (1..=MOST_BITS).contains(&place_bits) && bits <= VALUE_BITS && ring.bits() <= 64;
+        has_keys.then_some(Digits { params, place_bits, ring })
+    }
+
+    /// Those of a kind.
+    pub fn of(params: Params, kind: &Kind) -> Option<Digits> {
+        match *kind {
+            Kind::Place { place_bits, bits, .. } => Self::new(params, place_bits, Ring::of(bits)),
+            _ => None,
+        }
+    }
+
+    /// The kind of correlations.
+    pub fn kind(self) -> Kind {
+        let bytes: usize = self.shapes().iter().map(|shape| BLOCK_BYTES + shape.key_bytes()).sum();
+        let blocks = bytes.div_ceil(2 * BLOCK_BYTES);
+        Kind::Place { place_bits: self.place_bits, bits: self.ring.bits(), choices: self.choices(), blocks }
+    }
+
+    /// Keys: of the lower digit, and of the upper one.
+    pub fn shapes(self) -> Vec<Shape> {
+        let bits = match self.has_upper() {
+            true => vec![self.place_bits - UPPER_BITS, UPPER_BITS],
+            false => vec![self.place_bits],
+        };
+        let ring = Ring::of(self.place_bits.max(self.ring.bits()) + self.params.key_bits());
+        bits.into_iter().filter_map(|bits| Shape::new(bits, ring).ok()).collect()
+    }
+
+    fn has_upper(self) -> bool {
+        self.place_bits > ONE_KEY_BITS
+    }
+
+    /// Values of the upper digit; 0 where there is none.
+    pub fn choices(self) -> usize {
+        if self.has_upper() { 1 << UPPER_BITS } else { 0 }
+    }
+
+    /// The lower digit's bits.
+    pub(super) fn lower_bits(self) -> u32 {
+        if self.has_upper() { self.place_bits - UPPER_BITS } else { self.place_bits }
+    }
+}
+
+/// Keys of one digit, of a batch.
+struct Digit {
+    shape: Shape,
+    /// Blocks of which roots are made: of this party, or at P2 of both.
+    roots: Summands<Vector>,
+    /// As they were received; none in a dry run.
+    corrections: Vec<u8>,
+}
+
+/// Places of a batch, as they are dealt.
+pub(crate) struct DealtPlaces {
+    digits: Digits,
+    len: usize,
+    keys: Vec<Digit>,
+    /// The place's shares and tags, once its keys are checked.
+    places: Option<Shared>,
+}
+
+impl Digit {
+    /// The keys of a side, as they are held.
+    fn keys(&self, side: Side) -> Result<Keys> {
+        keys(self.shape, side, self.roots.0[0].wide_words(), &self.corrections)
+    }
+}
+
+pub(super) fn keys(shape: Shape, side: Side, roots: &[u128], corrections: &[u8]) -> Result<Keys> {
+    let corrections = Corrections::from_bytes(shape, roots.len(), corrections).map_err(|_| NO_KEYS)?;
+    Keys::new(Roots::new(side, roots.to_vec()), corrections).map_err(|_| NO_KEYS)
+}
+
+const NO_KEYS: quorate_engine::Error = quorate_engine::Error::Bug { what: "a stock of places without their keys" };
+
+/// The side whose keys a party has.
+pub(super) fn side_of(me: usize) -> Side {
+    if me == 0 { Side::First } else { Side::Second }
+}
+
+/// All first and second values of keys, one key after the other, modulo 2^L.
+pub(super) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
+    let (shape, points) = (keys.shape(), keys.shape().points());
+    let mut all = [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(points * keys.count()));
+    verified::visit(hash, keys, |first, place, each| {
+        for (q, both) in each.iter().enumerate() {
+            for (all, values) in all.iter_mut().zip(both) {
+                all[(first + q) * points + place..][..values.len()].copy_from_slice(values);
+            }
+        }
+    });
+    all.map(|mut all| {
+        let vector = Wiped(Vector::from_u128s(shape.ring(), &all));
+        wipe_words(&mut all);
+        vector
+    })
+}
+
+impl Batch<'_> {
+    /// Places, and with an upper digit random elements and the chosen ones.
+    pub(super) async fn places(&mut self, claims: &mut Claims, digits: Digits, len: usize) -> Result<Made> {
+        let places = self.numbers_of_dealer((Ring::of(digits.place_bits), len));
+        let mut dealt = DealtPlaces { digits, len, keys: vec![], places: None };
+        for (i, shape) in digits.shapes().into_iter().enumerate() {
+            let shift = if i == 0 { 0 } else { digits.lower_bits() };
+            let points: Vec<u64> = match places.is_shape() {
+                true => vec![],
+                false => places.to_u64s().iter().map(|place| place >> shift & shape.mask()).collect(),
+            };
+            let digit = self.keys(shape, len, &points).await?;
+            dealt.keys.push(digit);
+        }
+        let mut made = Made { elements: vec![], bits: vec![], places: None };
+        if digits.has_upper() {
+            let (wide, choices) = (digits.params.shares(digits.ring), digits.choices());
+            let hot = self.upper(&dealt, &places)?;
+            let b = self.uniform::<Vector>((wide, choices * len));
+            let form = Form::Dot { outer: len, axis: choices, inner: 1 };
+            let c = self.follow((wide, len), || combined(form, &hot.total(), &b.total())).await?;
+            self.claim(claims, form, [&hot, &b, &c]).await?;
+            for share in [b, c] {
+                made.elements.push(self.element(digits.ring, share).await?);
+            }
+        }
+        made.places = Some(dealt);
+        Ok(made)
+    }
+
+    /// Keys at points that P2 knows, with the payload (1, alpha).
+    async fn keys(&mut self, shape: Shape, len: usize, points: &[u64]) -> Result<Digit> {
+        let roots = self.uniform::<Vector>((BLOCK, len));
+        let dry = self.ctx.is_dry();
+        if dry {
+            charge(Kernel::Draw, 4 * shape.bits() as usize * BLOCK_BYTES * len);
+            charge(Kernel::Draw, 6 * shape.points() * BLOCK_BYTES * len);
+        }
+        let mut corrections = vec![];
+        if self.deals() && !dry {
+            let [first, second] = [Side::First, Side::Second]
+                .map(|side| Roots::new(side, roots.0[usize::from(side == Side::Second)].wide_words().to_vec()));
+            let alpha = self.third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
+            let dealt = verified::deal(&self.third.pairs.hash, shape, points, alpha, first, second);
+            corrections = dealt.bytes().to_vec();
+        }
+        #[cfg(feature = "testing")]
+        if let Some(spoil) = self.third.spoils.get().filter(|_| !corrections.is_empty()) {
+            let alpha = self.third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
+            let both = [0, 1].map(|i| roots.0[i].wide_words());
+            let sent = super::spoil::spoilt(spoil, (&self.third.pairs.hash, shape, alpha), both, &corrections);
+            return self.send_each(sent).await.map(|corrections| Digit { shape, roots, corrections });
+        }
+        let corrections = self.send_both(corrections, len * shape.key_bytes()).await?;
+        Ok(Digit { shape, roots, corrections })
+    }
+
+    /// The one-hot vectors of upper digits, over the ring of b: what both parties' keys say; of P2, who knows the
+    /// digits, their sums.
+    fn upper(&self, dealt: &DealtPlaces, places: &Vector) -> Result<Summands<Vector>> {
+        let Digits { params, ring, .. } = dealt.digits;
+        let (wide, choices) = (params.shares(ring), dealt.digits.choices());
+        if self.ctx.is_dry() {
+            let parts = if self.deals() { 2 } else { 1 };
+            return Ok(Summands(vec![Vector::shape(wide, choices * dealt.len); parts]));
+        }
+        if self.deals() {
+            let mut hot = vec![0; choices * dealt.len];
+            for (hot, place) in hot.chunks_exact_mut(choices).zip(places.to_u64s()) {
+                let digit = place >> dealt.digits.lower_bits();
+                (0..).zip(hot).for_each(|(i, hot)| *hot = u128::from(i == digit));
+            }
+            let vector = Vector::from_u128s(wide, &hot);
+            wipe_words(&mut hot);
+            return Ok(Summands(vec![vector, Vector::zeros(wide, choices * dealt.len)]));
+        }
+        let upper = dealt.keys.last().ok_or(NO_KEYS)?;
+        let keys = upper.keys(side_of(self.third.pairs.me))?;
+        let [first, _] = values(&self.third.pairs.hash, &keys);
+        Ok(Summands(vec![first.convert(wide)]))
+    }
+}
+
+impl DealtPlaces {
+    /// What both parties compare of all keys; afterwards the places have shares. Nothing in a dry run.
+    pub(super) fn check(
+        &mut self,
+        (hash, me, alpha): (&Hash, usize, u64),
+        coins: Option<&mut Prg>,
+        transcript: &mut Transcript<'_>,
+    ) -> Result<()> {
+        let Some(coins) = coins else { return Ok(()) };
+        let mut places: Option<Shared> = None;
+        for (i, digit) in self.keys.iter().enumerate() {
+            transcript.same(&digit.corrections);
+            let keys = digit.keys(side_of(me))?;
+            let coins = verified::coins(digit.shape, coins);
+            let checked = verified::check(hash, &keys, &coins);
+            transcript.same(bytemuck::cast_slice(checked.proofs.as_flattened()));
+            let mut ones = (*checked.ones).clone();
+            if me == 0 {
+                ones.add_scalar(1u128.wrapping_neg());
+            }
+            transcript.zero(ones);
+            let mut macs = (*checked.macs).clone();
+            macs.add_scalar(u128::from(alpha).wrapping_neg());
+            transcript.zero(macs);
+            let raised = |x: &Vector| {
+                let mut raised = x.clone();
+                raised.shl(if i == 0 { 0 } else { self.digits.lower_bits() });
+                raised
+            };
+            let part = Shared { share: raised(&checked.points), tag: raised(&checked.point_macs) };
+            match &mut places {
+                None => places = Some(part),
+                Some(places) => {
+                    places.share.add_assign(&part.share);
+                    places.tag.add_assign(&part.tag);
+                }
+            }
+        }
+        self.places = places;
+        Ok(())
+    }
+
+    /// What a party keeps: the places, and roots and corrections of each, in blocks; P2 shapes.
+    pub fn into_stock(self, deals: bool) -> Result<[Tagged; 2]> {
+        let Digits { params, place_bits, .. } = self.digits;
+        let narrow = Ring::of(place_bits);
+        let Kind::Place { blocks, .. } = self.digits.kind() else { return Err(NO_KEYS) };
+        let shape = |ring: Ring, len: usize| Shared { share: Vector::shape(ring, len), tag: Vector::shape(ring, len) };
+        let places = match (&self.places, deals) {
+            (Some(places), false) => {
+                let reduced = |x: &Vector| Linear::Reduce(params.shares(narrow)).apply(x);
+                Shared { share: reduced(&places.share), tag: reduced(&places.tag) }
+            }
+            _ => shape(params.shares(narrow), self.len),
+        };
+        let keys = match deals || self.places.is_none() {
+            true => shape(BLOCK, blocks * self.len),
+            false => self.in_blocks(blocks),
+        };
+        Ok([Tagged::of(narrow, &places), Tagged::of(Ring::of(32), &keys)])
+    }
+
+    /// Of each place the roots, and then the corrections of its keys, filled up to whole pairs of blocks: the first
+    /// half as shares, the second as tags.
+    fn in_blocks(&self, blocks: usize) -> Shared {
+        let mut halves = [(); 2].map(|()| quorate_ring::memory::zeros::<u128>(blocks * self.len));
+        let mut one = vec![0; 2 * blocks];
+        for i in 0..self.len {
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut one);
+            let mut at = 0;
+            let mut put = |part: &[u8]| {
+                bytes[at..at + part.len()].copy_from_slice(part);
+                at += part.len();
+            };
+            self.keys.iter().for_each(|digit| put(bytemuck::bytes_of(&digit.roots.0[0].wide_words()[i])));
+            for digit in &self.keys {
+                let each = digit.shape.key_bytes();
+                put(&digit.corrections[i * each..(i + 1) * each]);
+            }
+            let (first, second) = one.split_at(blocks);
+            halves[0][i * blocks..(i + 1) * blocks].copy_from_slice(first);
+            halves[1][i * blocks..(i + 1) * blocks].copy_from_slice(second);
+        }
+        let vectors = halves.each_ref().map(|half| Vector::from_u128s(BLOCK, half));
+        halves.iter_mut().for_each(|half| wipe_words(half));
+        wipe_words(&mut one);
+        let [share, tag] = vectors;
+        Shared { share, tag }
+    }
+}
+
+/// The keys of places that lie in blocks, the lower digit's first.
+pub(super) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) -> Result<Vec<Keys>> {
+    let (shapes, each) = (digits.shapes(), blocks.share.len() / len.max(1));
+    let halves = [blocks.share.wide_words(), blocks.tag.wide_words()];
+    let mut parts: Vec<(Vec<u128>, Vec<u8>)> = shapes.iter().map(|_| (vec![], vec![])).collect();
+    for i in 0..len {
+        let mut one: Vec<u128> = halves.iter().flat_map(|half| &half[i * each..(i + 1) * each]).copied().collect();
+        let bytes: &[u8] = bytemuck::cast_slice(&one);
+        let mut at = shapes.len() * BLOCK_BYTES;
+        for (k, ((roots, corrections), shape)) in parts.iter_mut().zip(&shapes).enumerate() {
+            roots.push(one[k]);
+            corrections.extend_from_slice(&bytes[at..at + shape.key_bytes()]);
+            at += shape.key_bytes();
+        }
+        wipe_words(&mut one);
+    }
+    shapes
+        .iter()
+        .zip(&mut parts)
+        .map(|(shape, (roots, corrections))| {
+            let keys = keys(*shape, side_of(me), roots, corrections);
+            wipe_words(roots);
+            keys
+        })
+        .collect()
+}

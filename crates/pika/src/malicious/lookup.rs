@@ -1,0 +1,137 @@
+//! Look-up in a public table, by places that are dealt as verified keys.
+//!
+//! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: D the table,
+//! i = x - first the place of an entry, of n bits, proven; r = 2^b r_h + r_l the dealt place (`digits`); e_l and e_h
+//! one-hot, with tags; b_i and c = b_(r_h) dealt.
+//!
+//! 1. Open X = i + r mod 2^n.
+//! 2. g_i = sum_j e_l(j) D[X - 2^b i - j mod 2^n] for all i below 2^(n-b), with tags, local: the entry is g_(r_h).
+//! 3. Open g_i - b_i mod 2^k for all i.
+//! 4. D[X - r] = sum_i (g_i - b_i) e_h(i) + c, local.
+//!
+//! With one key the entry is g_0, and step 2 the last. Sent by each of P0 and P1: n bits, and 32 k where there are two
+//! keys. Rounds: 1, and 1 more with two keys. Keys are evaluated again where they are used: of values nothing is kept.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
+use quorate_fss::verified::{Windows, charge_windows};
+use quorate_gadgets::lookup::{self as gadget, Lookup};
+use quorate_gadgets::{Functions, stream};
+use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::{Shared, SharedBits, Tagged};
+
+use super::PikaMalicious;
+use super::digits::{Digits, keys_of, values};
+
+/// The most entries of a table in which a real function is looked up: beyond, gadgets take less time.
+pub(super) const MOST_ENTRIES: usize = 1 << 17;
+
+impl PikaMalicious {
+    /// The entry of each number.
+    pub(super) async fn look_up(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<Tagged> {
+        match Digits::new(self.third.params, table.place_bits(), table.entries.ring()) {
+            Some(digits) => self.by_digits(ctx, x, table, (digits, table.entries.ring())).await,
+            None => self.online.lookup(ctx, x, table).await,
+        }
+    }
+
+    /// The lowest bit of each number's entry.
+    pub(super) async fn look_up_bit(&self, ctx: &Ctx, x: &Tagged, table: &Lookup<'_>) -> Result<SharedBits> {
+        let ring = Ring::of(1);
+        match Digits::new(self.third.params, table.place_bits(), ring) {
+            Some(digits) => {
+                let bit = self.by_digits(ctx, x, table, (digits, ring)).await?;
+                self.lsb(ctx, &bit).await
+            }
+            None => self.online.lookup_bit(ctx, x, table).await,
+        }
+    }
+
+    async fn by_digits(
+        &self,
+        ctx: &Ctx,
+        x: &Tagged,
+        table: &Lookup<'_>,
+        (digits, ring): (Digits, Ring),
+    ) -> Result<Tagged> {
+        let (n, choices) = (table.place_bits(), digits.choices());
+        let make = || {
+            let entries = table.entries.convert(ring).to_u64s();
+            Windows::new(self.third.pairs.hash.kernel(), n, digits.lower_bits(), ring, &entries)
+        };
+        let words = !ctx.is_dry() && !self.third.pairs.deals();
+        let windows = words.then(|| table.entries.kept(make, |kept| kept.ring() == ring && kept.place_bits() == n));
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let len = range.len();
+            let place = gadget::place(self, &ctx, &stream::slice(self, x, range), table).await?;
+            let drawn = self.draw(&ctx, digits.kind(), len).await?;
+            let (r, elements, blocks) = parts(drawn.vectors)?;
+            let opened = self.open(&ctx, &self.add(&place, &r)).await?;
+            let (sums, hot) = self.sums(digits, ring, windows.as_ref(), (&opened, &blocks))?;
+            let Some([b, c]) = elements else { return Ok(sums) };
+            let masked = self.open(&ctx, &self.sub(&sums, &b)).await?;
+            let chosen = self.linear(&hot, &Linear::Factors(&masked));
+            let axis = quorate_engine::Axis { outer: len, len: choices, inner: 1 };
+            Ok(self.add(&self.linear(&chosen, &Linear::SumAxis(axis)), &c))
+        };
+        stream::to_vector(self, ctx, chunks(self.shape(x).1, digits), work).await
+    }
+
+    /// Step 2: the sums, and e_h with its tags.
+    fn sums(
+        &self,
+        digits: Digits,
+        ring: Ring,
+        windows: Option<&Arc<Windows>>,
+        (opened, blocks): (&Vector, &Tagged),
+    ) -> Result<(Tagged, Tagged)> {
+        let (len, choices) = (opened.len(), digits.choices());
+        let wide = self.third.params.shares(ring);
+        let shapes = digits.shapes();
+        let Some(windows) = windows.filter(|_| !opened.is_shape()) else {
+            shapes.iter().take(1).for_each(|&shape| charge_windows(shape, windows_bits(digits), len));
+            let shape = |count: usize| {
+                let shape = || Vector::shape(wide, count * len);
+                Tagged::of(ring, &Shared { share: shape(), tag: shape() })
+            };
+            return Ok((shape(choices.max(1)), shape(choices)));
+        };
+        let hash = &self.third.pairs.hash;
+        let keys = keys_of(digits, self.third.pairs.me, &blocks.shared(), len)?;
+        let reduced = |[share, tag]: [quorate_ring::Wiped<Vector>; 2]| {
+            let reduce = |x: &Vector| Linear::Reduce(wide).apply(x);
+            Tagged::of(ring, &Shared { share: reduce(&share), tag: reduce(&tag) })
+        };
+        let sums = reduced(windows.sums(hash, &keys[0], &opened.to_u64s()));
+        let hot = match keys.get(1) {
+            Some(keys) => reduced(values(hash, keys)),
+            None => self.online.blank(false, (ring, 0)),
+        };
+        Ok((sums, hot))
+    }
+}
+
+fn windows_bits(digits: Digits) -> u32 {
+    digits.lower_bits() + digits.choices().max(1).trailing_zeros()
+}
+
+/// The place, b and c where there are any, and the keys.
+fn parts(mut vectors: Vec<Tagged>) -> Result<(Tagged, Option<[Tagged; 2]>, Tagged)> {
+    const MISSING: quorate_engine::Error = quorate_engine::Error::Bug { what: "a stock of places lacks a part" };
+    let blocks = vectors.pop().ok_or(MISSING)?;
+    let mut vectors = vectors.into_iter();
+    let place = vectors.next().ok_or(MISSING)?;
+    let elements: Vec<Tagged> = vectors.collect();
+    match elements.is_empty() {
+        true => Ok((place, None, blocks)),
+        false => Ok((place, Some(elements.try_into().map_err(|_| MISSING)?), blocks)),
+    }
+}
+
+/// What is held of each: keys twice, and elements with tags of b, e_h, their sums and what is opened.
+fn chunks(len: usize, digits: Digits) -> Chunks {
+    let keys: usize = digits.shapes().iter().map(|shape| 2 * shape.key_bytes()).sum();
+    Chunks::of_bytes(len, keys + 128 + 32 * 6 * digits.choices())
+}

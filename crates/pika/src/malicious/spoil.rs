@@ -1,0 +1,94 @@
+//! INSECURE, for tests only: what a dealer sends of keys that are not those of a point with the payload (1, alpha).
+//!
+//! **Notation**: CW' the correction of first values; t the control bit of a leaf; all of the first key of a batch.
+
+use quorate_fss::verified::{self, Shape};
+use quorate_fss::{Hash, Side};
+
+use super::digits::keys;
+
+/// How the first key of every batch of keys is spoilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoil {
+    /// Another payload: so much is added to CW' of first (0) or of second values (1), at both parties.
+    Payload(usize, u128),
+    /// Each party gets another CW', by as much that the sum of first values is as it was.
+    Apart,
+    /// One bit of a level is wrong, at both parties, and CW' of both values are such that both sums are right: many
+    /// leaves have values.
+    Level(usize),
+    /// Corrections are those of the next key, and the other way around.
+    Exchanged,
+    /// The correction of proofs is zero, as it would be were the nodes at the point equal.
+    NoProof,
+}
+
+const PROOF_BYTES: usize = 48;
+
+/// Both parties' roots of a batch.
+pub(super) type BothRoots<'r> = [&'r [u128]; 2];
+
+/// What is sent in place of these corrections to each of both.
+pub(super) fn spoilt(
+    spoil: Spoil,
+    (hash, shape, alpha): (&Hash, Shape, u128),
+    roots: BothRoots<'_>,
+    right: &[u8],
+) -> [Vec<u8>; 2] {
+    let payload_bytes = shape.ring().bits().div_ceil(8) as usize;
+    let start = 16 * shape.bits() as usize;
+    let plus = |bytes: &[u8], which: usize, by: u128| {
+        let mut bytes = bytes.to_vec();
+        let place = &mut bytes[start + which * payload_bytes..][..payload_bytes];
+        let mut number = [0; 16];
+        number[..payload_bytes].copy_from_slice(place);
+        let sum = u128::from_le_bytes(number).wrapping_add(by) & shape.ring().mask();
+        place.copy_from_slice(&sum.to_le_bytes()[..payload_bytes]);
+        bytes
+    };
+    let leaves = |side: usize, bytes: &[u8]| -> [Vec<u128>; 2] {
+        let key = &bytes[..shape.key_bytes()];
+        let keys = keys(shape, [Side::First, Side::Second][side], &roots[side][..1], key).expect("keys of this shape");
+        let mut all = [vec![], vec![]];
+        verified::visit(hash, &keys, |_, _, each| {
+            all.iter_mut().zip(each[0]).for_each(|(all, values)| all.extend_from_slice(values));
+        });
+        all
+    };
+    let sums = |bytes: &[u8]| {
+        let both = [leaves(0, bytes), leaves(1, bytes)];
+        [0, 1].map(|which| both.iter().flat_map(|one| &one[which]).fold(0u128, |sum, x| sum.wrapping_add(*x)))
+    };
+    match spoil {
+        Spoil::Payload(which, by) => [(); 2].map(|()| plus(right, which, by)),
+        Spoil::Apart => {
+            let lifted = plus(right, 0, 1);
+            let controls = [0, 1].map(|side| {
+                let (plain, other) = (leaves(side, right), leaves(side, &lifted));
+                plain[0].iter().zip(&other[0]).filter(|(x, y)| x != y).count() as u128
+            });
+            [plus(right, 0, controls[1]), plus(right, 0, controls[0])]
+        }
+        Spoil::Level(level) => {
+            let mut bytes = right.to_vec();
+            bytes[16 * level] ^= 2;
+            let before = sums(&bytes);
+            let times = sums(&plus(&bytes, 0, 1))[0].wrapping_sub(before[0]);
+            let inverse = (0..7).fold(1u128, |i, _| i.wrapping_mul(2u128.wrapping_sub(i.wrapping_mul(times))));
+            for (which, target) in [1, alpha].into_iter().enumerate() {
+                bytes = plus(&bytes, which, target.wrapping_sub(before[which]).wrapping_mul(inverse));
+            }
+            [bytes.clone(), bytes]
+        }
+        Spoil::Exchanged => {
+            let (first, rest) = right.split_at(shape.key_bytes());
+            let (second, rest) = rest.split_at(shape.key_bytes().min(rest.len()));
+            [(); 2].map(|()| [second, first, rest].concat())
+        }
+        Spoil::NoProof => {
+            let mut bytes = right.to_vec();
+            bytes[shape.key_bytes() - PROOF_BYTES..shape.key_bytes()].fill(0);
+            [bytes.clone(), bytes]
+        }
+    }
+}
