@@ -105,3 +105,87 @@ pub(crate) fn zero_below(ctx: &Ctx, opened: &Opened, ring: Ring, check: &'static
         false => Err(Error::Cheating { check }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::Phase;
+    use quorate_engine::testing::parties;
+    use quorate_ring::Wiped;
+
+    use super::*;
+    use crate::authenticate::Own;
+    use crate::params::Params;
+    use crate::shared::sum;
+    use crate::twists::By;
+
+    /// What two parties make of authenticated words: by owner, this one at both.
+    fn ends(
+        word: impl Fn(Params) -> u128 + Sync,
+        twist: Option<(Twist, By)>,
+        work: impl AsyncFn(&Ctx, &Keys, Vec<Shared>) -> Result<()> + Sync,
+    ) -> Vec<Result<()>> {
+        parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let params = Params::new(32, true).unwrap();
+                let keys = Keys::setup(ctx, params, None).await?;
+                if let Some((twist, by)) = twist.filter(|_| ctx.me() == 1) {
+                    keys.insecure_twist(twist, by);
+                }
+                let own = Vector::from_u128s(params.words(Ring::of(4)), &[word(params)]);
+                let by_owner = keys.authenticate(ctx, &[Own::each(&own)]).await?.swap_remove(0);
+                work(ctx, &keys, by_owner).await
+            });
+            run.finish();
+            done
+        })
+    }
+
+    fn is_found(ends: &[Result<()>], by: &str) {
+        let found = |end: &Result<()>| matches!(end, Err(Error::Cheating { check }) if *check == by);
+        assert!(ends.iter().all(Result::is_err) && ends.iter().any(found), "{ends:?}");
+    }
+
+    /// A lie about rho by itself, whatever comes after it: rho shows what the sacrifice is about.
+    #[test]
+    fn what_a_challenge_opens_is_checked_there() {
+        let challenge = async |ctx: &Ctx, keys: &Keys, word: Vec<Shared>| {
+            let word = sum(&word);
+            keys.challenge(ctx, 8, [&word, &word]).await.map(drop)
+        };
+        assert!(ends(|_| 3, None, challenge).iter().all(Result::is_ok));
+        for bit in [0, 20, 40] {
+            is_found(&ends(|_| 3, Some((Twist::Rho, By::Plus(bit))), challenge), SACRIFICE);
+        }
+    }
+
+    /// 2^sg' is too large for a part beta, though its tag is right; one less is not.
+    #[test]
+    fn parts_of_factors_are_as_short_as_they_have_to_be() {
+        let betas = async |ctx: &Ctx, keys: &Keys, words: Vec<Shared>| {
+            let opened = keys.open_owned(ctx, &words).await?;
+            keys.check_betas(ctx, &opened.iter().collect::<Vec<_>>()).await
+        };
+        let size = |params: Params| 1 << params.inner_bits();
+        assert!(ends(|params| size(params) - 1, None, betas).iter().all(Result::is_ok));
+        is_found(&ends(size, None, betas), REMAINDERS);
+    }
+
+    /// What is left of a product is a multiple of 2^sg', or the run ends: nothing is rounded.
+    #[test]
+    fn only_multiples_are_divided() {
+        let divide = |rest: u128| {
+            async move |ctx: &Ctx, keys: &Keys, _: Vec<Shared>| {
+                let part =
+                    Vector::from_u128s(keys.params.values(Ring::of(4)), &[(5 << keys.params.inner_bits()) + rest]);
+                let quotient = keys.exactly_divided(ctx, Wiped(part), Ring::of(31))?;
+                assert_eq!(quotient.to_u64s(), [5]);
+                Ok(())
+            }
+        };
+        assert!(ends(|_| 3, None, divide(0)).iter().all(Result::is_ok));
+        for rest in [1, 1 << 26] {
+            is_found(&ends(|_| 3, None, divide(rest)), DIVIDED);
+        }
+    }
+}

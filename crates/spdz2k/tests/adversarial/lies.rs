@@ -129,6 +129,15 @@ fn what_a_party_says_otherwise_in_the_making_of_triples_is_found() {
 
 /// An error in the correction of one transfer, among the k + W + 70 rows of two triples of four bits: a guess of a bit
 /// of both, and what passes is right.
+/// Another share of c, and a share of what the division leaves that makes up for it.
+#[test]
+fn a_wrong_quotient_is_found_though_what_is_left_looks_like_zero() {
+    for n in [2, 3] {
+        let twists = [(1, Twist::Quotient, By::Plus(0)), (1, Twist::Rest, By::Minus(27))];
+        assert_eq!(twisted(n, &twists), None, "{n} parties");
+    }
+}
+
 #[test]
 fn errors_in_corrections_of_single_transfers_are_found_or_leave_triples_right() {
     let (params, ring, len) = (Params::new(32, true).unwrap(), Ring::of(4), 2);
