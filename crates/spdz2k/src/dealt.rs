@@ -173,18 +173,29 @@ impl Spdz2k {
         Ok(checked)
     }
 
-    /// Products, or sums of them, with triples that are dealt for the whole form.
+    /// Products, or sums of them, with triples that are dealt for the whole form. Products of what one of P0 and P1
+    /// knows have triples that it knows, so that it alone opens their factors, which proofs of an owner rest on
+    /// (`mul`).
     pub(crate) async fn multiply_dealt(&self, ctx: &Ctx, form: Form, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
         let ((ring, len), bits) = (x.shape(), x.ring.bits());
         let (kind, count) = match form {
             _ if form.len_out(len) == 0 || len == 0 => return Ok(self.blank(ctx.is_dry(), (ring, form.len_out(len)))),
-            Form::Product => (Kind::Triple { bits }, len),
+            Form::Product => match self.computing_owner(x).filter(|_| x.known == y.known) {
+                Some(owner) => (Kind::Owned { owner, bits }, len),
+                None => (Kind::Triple { bits }, len),
+            },
             Form::Dot { axis: 1, .. } => (Kind::Triple { bits }, len),
             Form::Dot { outer, axis, inner } => (Kind::DotTriple { bits, axis, inner }, outer),
             Form::MatMul { m, k, n } => (Kind::MatrixTriple { bits, m, k, n }, 1),
         };
+        let owner = if let Kind::Owned { owner, .. } = kind { Some(owner) } else { None };
         let triple = self.draw(ctx, kind, count).await?.into_vectors()?;
-        self.multiply_with(ctx, form, [x, y], triple).await
+        self.multiply_with(ctx, form, [x, y], triple.map(|part: Tagged| part.known_to(owner))).await
+    }
+
+    /// Who knows x, and has all of it in its share: nobody where that is P2, whose inputs P0 and P1 have shares of.
+    pub(crate) fn computing_owner(&self, x: &Tagged) -> Option<usize> {
+        x.known.filter(|&owner| owner < self.keys.parties)
     }
 }
 

@@ -97,11 +97,11 @@ impl Spdz2k {
         }
     }
 
-    /// x + value, which all know, in the ring of the shares. Who knows all of x adds it to its share, and otherwise
-    /// party 0: also where a third party deals, to which who knows x is of use to proofs only.
+    /// x + value, which all know, in the ring of the shares. Who knows all of x adds it to its share, and otherwise, or
+    /// where that is a third party who deals, party 0.
     pub(crate) fn plus(&self, x: &Tagged, value: &Vector) -> Tagged {
         let mut sum = x.clone();
-        if self.keys.me == x.known.filter(|_| !self.keys.dealt).unwrap_or(0) {
+        if self.keys.me == self.computing_owner(x).unwrap_or(0) {
             sum.share.add_assign(value);
         }
         let mut tag = value.clone();

@@ -55,6 +55,15 @@ impl Spdz2k {
     /// What it tells is what is opened. Noted for the check.
     pub(crate) async fn open_known(&self, ctx: &Ctx, parts: &[(usize, &Tagged)]) -> Result<Vec<Vector>> {
         self.keys.in_use()?;
+        if self.keys.watches() {
+            let shape = |(_, x): &(usize, &Tagged)| {
+                self.note(ctx, x, x.share.clone(), (&[], Vector::shape(x.share.ring(), x.share.len())));
+                Vector::shape(x.ring, x.share.len())
+            };
+            let shapes = parts.iter().map(shape).collect();
+            ctx.opened(());
+            return Ok(shapes);
+        }
         let peers = self.keys.peers();
         let low = |x: &Tagged| self.keys.twisted(Twist::Known, x.share.convert(x.ring));
         let lows: Vec<Vector> = parts.iter().map(|(_, x)| low(x)).collect();

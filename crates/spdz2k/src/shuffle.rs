@@ -15,12 +15,11 @@
 use std::borrow::Cow;
 
 use quorate_circuits::network::{Layers, Switch, network, routed, switches};
-use quorate_engine::{Ctx, Error, Form, Linear, Misuse, Positions, Result, Stocks};
+use quorate_engine::{Ctx, Error, Form, Linear, Misuse, Positions, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
 use crate::party::Spdz2k;
-use crate::stock::Kind;
 use crate::tagged::Tagged;
 use crate::twists::Twist;
 use crate::words::is_zero;
@@ -63,7 +62,7 @@ impl Spdz2k {
         let settings = ctx.join_all(self.keys.parties, input).await?;
         let mut triples = Vec::new();
         for owner in 0..self.keys.parties {
-            triples.push(self.triples_of(ctx, owner, (ring, count)).await?);
+            triples.push(self.owned(ctx, owner, (ring, count)).await?);
         }
         let square = async |ctx: Ctx, owner: usize| {
             let (own, triples) = (&settings[owner], triples[owner].clone());
@@ -75,14 +74,6 @@ impl Spdz2k {
         match rest.is_shape() || is_zero(&rest) {
             true => Ok(settings),
             false => Err(Error::Cheating { check: BITS }),
-        }
-    }
-
-    /// Triples for products of what one party input.
-    async fn triples_of(&self, ctx: &Ctx, owner: usize, (ring, len): (Ring, usize)) -> Result<[Tagged; 3]> {
-        match self.keys.dealt {
-            true => self.draw(ctx, Kind::Triple { bits: ring.bits() }, len).await?.into_vectors(),
-            false => self.owned(ctx, owner, (ring, len)).await,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use quorate_circuits::Program;
 use quorate_engine::{
-    Axis, Checked, ComparisonMasks, Ctx, Demand, EdaBits, Form, Layout, Linear, LinearBits, Material, Opened, Result,
-    Sharing, Stock, Stocks, TruncMasks, Update, UpdateBits,
+    Axis, Checked, ComparisonMasks, Ctx, Demand, EdaBits, Form, Layout, Linear, LinearBits, Material, Misuse, Opened,
+    Result, Sharing, Stock, Stocks, TruncMasks, Update, UpdateBits,
 };
 use quorate_gadgets::extremum::{Best, Field};
 use quorate_gadgets::lookup::Lookup;
@@ -93,6 +93,15 @@ impl Garbles for PikaMalicious {
 }
 
 impl Gadgets for PikaMalicious {
+    /// What party 2 knows both others have shares of, and open factors of: either of them would read it by a lie.
+    async fn assert_one_hot(&self, ctx: &Ctx, x: &Tagged, axis: Axis) -> Result<()> {
+        if self.online.who_knows(x) == Some(crate::setup::DEALER) {
+            let what = "party 2 deals, and cannot prove a choice of one: let party 0 or 1 input it";
+            return Err(Misuse::Other { what }.into());
+        }
+        self.online.assert_one_hot(ctx, x, axis).await
+    }
+
     run_online! {
         fn msb(x: &Tagged) -> SharedBits;
         fn lt(x: &Tagged, y: &Tagged, width: Width) -> SharedBits;
@@ -106,7 +115,6 @@ impl Gadgets for PikaMalicious {
         fn carry(pairs: Pairs<SharedBits>) -> SharedBits;
         fn mask(bit: &SharedBits, x: &Tagged) -> Tagged;
         fn mux(bit: &SharedBits, x: &Tagged, y: &Tagged) -> Tagged;
-        fn assert_one_hot(x: &Tagged, axis: Axis) -> ();
         fn int_quotient(x: &Tagged, y: &Tagged, known: int_div::Known) -> Tagged;
         fn int_remainder(x: &Tagged, y: &Tagged, quotient: &Tagged, known: int_div::Known) -> Tagged;
         fn floor_div(x: &Tagged, divisors: &[i128], range: floor_div::Range) -> Tagged;

@@ -51,6 +51,7 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
         Kind::DotTriple { bits, axis, inner } => products(bits, [axis * inner, axis * inner, inner]),
         Kind::MatrixTriple { bits, m, k, n } => products(bits, [m * k, k * n, m * n]),
         Kind::Random { bits } | Kind::Mask { bits, .. } => to_second(wide(bits)),
+        Kind::Owned { bits, .. } => to_second(3 * wide(bits)),
         Kind::BitTriple => bit_product.and(with_mac.times(3)),
         Kind::BitMask { .. } => with_mac,
         Kind::Link => to_second(wide(1)).and(with_mac),
@@ -73,7 +74,7 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
             to_both(keys + l * choices).and(to_second(l * chosen))
         }
         // Nothing that two parties to whom a third one deals have a use for.
-        Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => Dealt::default(),
+        Kind::OneSided { .. } | Kind::BitZero => Dealt::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! | kind | uniform | follows | products to check |
 //! |---|---|---|---|
 //! | triple, triple of sums, matrix triple | a, b | c | c = a b |
+//! | triple of one party | a, b, all in its summands | c, which it computes | |
 //! | random element, mask | x | | |
 //! | triple of bits | a, b | c | c = a b |
 //! | mask for bits, bit that is an element mod 2 | x | | |
@@ -190,6 +191,18 @@ impl Batch<'_> {
         Ok(Made::of(elements))
     }
 
+    /// All of it in the owner's summands, which are the product of one another: there is nothing to claim.
+    async fn owned_triple(&mut self, owner: usize, ring: Ring, len: usize) -> Result<Made> {
+        let wide = self.third.params.shares(ring);
+        let (a, b) = (self.owned::<Vector>(owner, (wide, len)), self.owned::<Vector>(owner, (wide, len)));
+        let c = Summands(a.0.iter().zip(&b.0).map(|(a, b)| combined(Form::Product, a, b)).collect());
+        let mut elements = Vec::new();
+        for share in [a, b, c] {
+            elements.push(self.element(ring, share).await?);
+        }
+        Ok(Made::of(elements))
+    }
+
     async fn bit_triple(&mut self, claims: &mut Claims, len: usize) -> Result<Made> {
         let (a, b) = (self.uniform::<Bits>((1, len)), self.uniform::<Bits>((1, len)));
         let c = self.and(&a, &b).await?;
@@ -258,6 +271,9 @@ impl Batch<'_> {
             }
             Kind::MatrixTriple { bits, m, k, n } => {
                 self.triple(claims, Form::MatMul { m, k, n }, Ring::of(bits), [len * m * k, len * k * n]).await
+            }
+            Kind::Owned { owner, bits } if owner != crate::setup::DEALER => {
+                self.owned_triple(owner, Ring::of(bits), len).await
             }
             Kind::Random { bits } => {
                 let share = self.uniform::<Vector>((wide(params, bits), len));

@@ -93,6 +93,8 @@ fn dealing_takes_what_is_stated() {
         Kind::Triple { bits: k },
         Kind::DotTriple { bits: k, axis: 3, inner: 2 },
         Kind::MatrixTriple { bits: k, m: 2, k: 3, n: 1 },
+        Kind::Owned { owner: 0, bits: k },
+        Kind::Owned { owner: 1, bits: k },
         Kind::Random { bits: k },
         Kind::Mask { owner: 2, bits: k },
         Kind::BitTriple,

@@ -22,6 +22,8 @@ fn kinds(key_bits: u32) -> Vec<Kind> {
         Kind::Triple { bits: K },
         Kind::DotTriple { bits: K, axis: 2, inner: 1 },
         Kind::MatrixTriple { bits: K, m: 2, k: 1, n: 2 },
+        Kind::Owned { owner: 0, bits: K },
+        Kind::Owned { owner: 1, bits: K },
         Kind::Random { bits: K },
         Kind::Mask { owner: 0, bits: K },
         Kind::Mask { owner: 2, bits: K },
@@ -132,7 +134,12 @@ fn assert_right(kind: &Kind, ends: &[End]) {
         (0..rows.len() / lanes).map(|row| u64::from(rows[row * lanes + lane]) << row).sum::<u64>()
     };
     match *kind {
-        Kind::Triple { .. } => {
+        Kind::Triple { .. } | Kind::Owned { .. } => {
+            if let Kind::Owned { owner, .. } = *kind {
+                let other = ends[1 - owner].dealt.as_ref().unwrap();
+                let shares = other.vectors.iter().map(|part| Spdz2k::insecure_shared(part).share.to_limbs());
+                assert!(shares.flatten().flatten().all(|limb| limb == 0), "all is in its owner's summands");
+            }
             let mut product = of(0);
             product.mul_assign(&of(1));
             assert_eq!(product.to_u64s().iter().map(|x| x % 32).collect::<Vec<_>>(), of(2).to_u64s());
@@ -208,7 +215,7 @@ fn assert_right(kind: &Kind, ends: &[End]) {
                 assert_eq!(c, chosen.collect::<Vec<_>>());
             }
         }
-        Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => unreachable!(),
+        Kind::OneSided { .. } | Kind::BitZero => unreachable!(),
     }
 }
 

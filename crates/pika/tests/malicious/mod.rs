@@ -1,5 +1,6 @@
 //! The malicious form.
 
+mod choices;
 mod costs;
 mod dealer;
 mod gadgets;
