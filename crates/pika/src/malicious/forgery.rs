@@ -36,7 +36,7 @@ impl Third {
 
 /// What tags are of more than x, with [`Forgery::Tags`]: 1 in the first place.
 pub(super) fn unit(third: &Third, x: &Vector) -> Option<Vector> {
-    if x.is_shape() || x.len() == 0 || !third.forges(Forgery::Tags) {
+    if x.is_shape() || x.is_empty() || !third.forges(Forgery::Tags) {
         return None;
     }
     let mut unit = Vector::zeros(x.ring(), x.len());
