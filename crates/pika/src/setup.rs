@@ -91,9 +91,18 @@ impl Pika {
         if me >= parties {
             return Err(Misuse::NoSuchParty { party: me, parties }.into());
         }
+        Ok(Self::with_no_seeds(me))
+    }
+
+    fn with_no_seeds(me: usize) -> Pika {
         let coins = std::array::from_fn(|_| Seed::from_bytes([0; SEED_BYTES]));
         let session = SessionId::from_bytes([0; SEED_BYTES]);
-        Ok(Pika { me, coins, stock: Stock::default(), hash: Hash::new(&Tccr::new(&session)), session })
+        Pika { me, coins, stock: Stock::default(), hash: Hash::new(&Tccr::new(&session)), session }
+    }
+
+    /// The same party of no session.
+    pub(crate) fn without_seeds(&self) -> Pika {
+        Self::with_no_seeds(self.me)
     }
 
     /// **Insecure**: a party with these seeds, by party, for tests that enumerate all randomness.

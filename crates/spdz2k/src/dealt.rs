@@ -41,6 +41,21 @@ pub trait Deals {
     fn deal<'a>(&'a self, ctx: &'a Ctx, kinds: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>>;
 }
 
+/// Who deals under keys that are of no use any more.
+pub(crate) struct Nobody;
+
+impl Nobody {
+    pub fn deals() -> Box<dyn Deals> {
+        Box::new(Nobody)
+    }
+}
+
+impl Deals for Nobody {
+    fn deal<'a>(&'a self, _: &'a Ctx, _: Vec<(Kind, usize)>) -> Local<'a, Vec<Material>> {
+        Box::pin(async { Err(Error::Poisoned) })
+    }
+}
+
 /// A party's place, and what it computes under.
 pub struct Seat {
     /// 0 or 1; 2 for who deals.
@@ -93,6 +108,11 @@ impl Spdz2k {
         keys.private = seat.private.derive("quorate/spdz2k/private", seat.session.as_bytes());
         keys.dealt = true;
         Ok(Spdz2k { third: Some(third), ..Self::with(keys) })
+    }
+
+    /// Whether its keys are of no use any more.
+    pub fn is_over(&self) -> bool {
+        self.keys.is_over()
     }
 
     /// What an owner told who is to know; the other computing party, or both where the owner deals. Who does not hear

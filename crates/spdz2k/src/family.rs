@@ -6,6 +6,7 @@ use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Layout, Result, Sharing, Stocks};
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 
+use crate::dealt::Nobody;
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
@@ -200,6 +201,9 @@ impl Family for Spdz2k {
 
     fn wipe(&mut self) {
         self.keys.wipe();
+        if self.keys.is_over() {
+            self.third = self.third.take().map(|_| Nobody::deals());
+        }
     }
 
     /// A share and a tag, twice as wide as their value or wider.

@@ -231,7 +231,7 @@ impl Keys {
         }
     }
 
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         [&self.checking, &self.making].iter().any(|work| matches!(work.get(), Work::Over))
     }
 
@@ -267,21 +267,12 @@ impl Keys {
     /// # Errors
     /// Those of `deal`; [`Error::Poisoned`] as in [`Keys::one_check`].
     pub(crate) async fn dealing<T>(&self, deal: impl AsyncFnOnce() -> Result<T>) -> Result<T> {
-        self.check_alive()?;
+        self.in_use()?;
         self.tossed.set(true);
         let mut running = Running { place: &self.making, after: Work::Over };
         let dealt = deal().await?;
         running.after = self.making.get();
         Ok(dealt)
-    }
-
-    /// # Errors
-    /// [`Error::Poisoned`] where a check or the making of correlations did not end well.
-    fn check_alive(&self) -> Result<()> {
-        match (self.checking.get(), self.making.get()) {
-            (Work::Over, _) | (_, Work::Over) => Err(Error::Poisoned),
-            _ => Ok(()),
-        }
     }
 
     /// Whether a dealer makes what these keys are for, in tests: they protect nothing.

@@ -257,10 +257,14 @@ impl Third {
             let chosen = coins.bits((rows, element.share.0[0].len()));
             let up = largest.bits() - element.share.ring().bits();
             let sum = |x: &Vector| Linear::Raise(largest, up).apply(&x.sums_of_chosen(&chosen));
+            #[cfg(feature = "testing")]
+            super::forgery::unit(self, &element.share.0[0]).inspect(|unit| shares.0[0].add_assign(&sum(unit)));
             for (into, of) in [(&mut shares, &element.share), (&mut tags, &element.tag)] {
                 into.0.iter_mut().zip(&of.0).for_each(|(into, of)| into.add_assign(&sum(of)));
             }
         }
+        #[cfg(feature = "testing")]
+        super::forgery::unit(self, &masks.share.0[0]).inspect(|unit| shares.0[0].add_assign(unit));
         let opened = transcript.open(&shares).await?;
         if transcript.is_dealer() {
             return Ok(());
@@ -305,6 +309,8 @@ impl Third {
         for of in 0..2 {
             // What P2 opens is all of one party's; the other one's summand is nothing.
             let own = if me == DEALER { sums[of].0 } else { sums[0].0 };
+            #[cfg(feature = "testing")]
+            let own = super::forgery::of_sum(self, of, own, &weights);
             let opened = transcript.open(&Summands(vec![of_both(own)])).await?;
             if me == DEALER || dry {
                 continue;
@@ -391,7 +397,11 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
         [first, second] => first.iter().zip(second).map(|(x, y)| x ^ y).collect(),
         words => words[0].clone(),
     };
-    let rho = if dry { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &xor(&own)) };
+    #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
+    let mut rho: Vec<u64> = xor(&own);
+    #[cfg(feature = "testing")]
+    super::forgery::of_bits(transcript.third, product, &mut rho, t);
+    let rho = if dry { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &rho) };
     let opened = transcript.open(&Summands(vec![rho])).await?;
     if transcript.is_dealer() || dry {
         return Ok(());

@@ -164,6 +164,8 @@ impl<'t> Batch<'t> {
         let alpha: u128 = third.keys.iter().map(|keys| u128::from(*keys.alpha)).sum();
         self.follow(shape, || {
             let mut tags = x.total();
+            #[cfg(feature = "testing")]
+            super::forgery::unit(third, &tags).inspect(|unit| tags.add_assign(unit));
             tags.scale(alpha);
             tags
         })
@@ -182,6 +184,8 @@ impl<'t> Batch<'t> {
             if self.deals() {
                 let mut key = blocks(&macs.0[of]);
                 xor_chosen(&mut key, &own.0[of], *self.third.keys[peer].delta);
+                #[cfg(feature = "testing")]
+                super::forgery::keys(self.third, of, &mut key, *self.third.keys[peer].delta);
                 let mut key = in_ring(&key);
                 self.lie(&mut key);
                 self.ctx.send(peer, &key).await?;

@@ -1,5 +1,7 @@
 //! What users read of the malicious form, and what sessions need of it.
 
+use std::rc::Rc;
+
 use quorate_crypto::Seed;
 use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
 use quorate_gadgets::{Choices, Descriptor, Family};
@@ -68,6 +70,13 @@ impl Family for PikaMalicious {
 
     fn cut_off(&self) {
         self.online.cut_off();
+    }
+
+    fn wipe(&mut self) {
+        self.online.wipe();
+        if self.online.is_over() {
+            self.third = Rc::new(self.third.without_secrets());
+        }
     }
 
     fn shares(&self) -> u64 {

@@ -1,21 +1,75 @@
-//! INSECURE, for tests only: what a dealer opens of products that are wrong, so that their last zero holds.
+//! INSECURE, for tests only: what a dealer opens of what is wrong, so that its last zero holds.
+//!
+//! Of products of bits t X - e b is zero with e = t for b = 1. Tags of x + 1 belong to rows that are more by what picks
+//! that element, keys that are off by Delta to a sum that is more by the bit's weight.
 //!
 //! With X = c - a b the last zero is t X - e b for rho + e at both parties, and t X - e b_1 where only P1 is told that.
 //! For odd b, or b_1, there is such an e; elsewhere the dealer does not forge.
 
+use quorate_ot::Blocks;
 use quorate_ring::{Ring, Vector};
 
 use super::Third;
-use super::kinds::{Product, combined};
+use super::kinds::{BitProduct, Product, combined};
 use super::summands::Summands;
 
-/// To whom it opens another rho.
+/// Of what it opens something else: rho of products, and to whom, or what else is wrong then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgery {
     /// To both: found where both look whether rho is t a - ahat.
     ToBoth,
     /// To P1 alone: found where they compare what they were told.
     ToSecond,
+    /// rho of products of bits.
+    Bits,
+    /// Rows: all tags of first elements are those of one more.
+    Tags,
+    /// Sums of bits of P0: all keys of first bits are those of the other bit.
+    Keys,
+}
+
+impl Third {
+    fn forges(&self, forgery: Forgery) -> bool {
+        self.pairs.deals() && self.forges.get() == Some(forgery)
+    }
+}
+
+/// What tags are of more than x, with [`Forgery::Tags`]: 1 in the first place.
+pub(super) fn unit(third: &Third, x: &Vector) -> Option<Vector> {
+    if x.is_shape() || x.is_empty() || !third.forges(Forgery::Tags) {
+        return None;
+    }
+    let mut unit = Vector::zeros(x.ring(), x.len());
+    unit.add_at(0, &Vector::constant(x.ring(), 1, 1));
+    Some(unit)
+}
+
+/// Keys of bits of a party, with [`Forgery::Keys`].
+pub(super) fn keys(third: &Third, of: usize, keys: &mut Blocks, delta: u128) {
+    if of == 0 && !keys.is_shape() && third.forges(Forgery::Keys) {
+        keys.as_mut_slice().iter_mut().take(1).for_each(|key| *key ^= delta);
+    }
+}
+
+/// The sum of a party's bits that fits to such keys; the first mask has weight 1.
+pub(super) fn of_sum(third: &Third, of: usize, sum: u64, weights: &[Vec<u64>]) -> u64 {
+    match of == 0 && third.forges(Forgery::Keys) {
+        true => weights.iter().filter_map(|weights| weights.first()).fold(sum ^ 1, |sum, weight| sum ^ weight),
+        false => sum,
+    }
+}
+
+/// rho of products of bits, with [`Forgery::Bits`].
+pub(super) fn of_bits(third: &Third, product: &BitProduct, rho: &mut [u64], t: u64) {
+    if rho.is_empty() || !third.forges(Forgery::Bits) {
+        return;
+    }
+    let [a, b, c] = [&product.a, &product.b, &product.c].map(|x| x.total().to_bools());
+    for (i, rho) in rho.iter_mut().enumerate() {
+        if b[i] && c[i] != (a[i] && b[i]) {
+            *rho ^= t;
+        }
+    }
 }
 
 /// The inverse of an odd number modulo 2^128.
@@ -25,14 +79,15 @@ fn inverse(odd: u128) -> u128 {
 
 /// What P0 and P1 are told, where this party deals and forges products of elements.
 pub(super) fn of(third: &Third, product: &Product, rho: &Summands<Vector>, t: u64) -> Option<[Vector; 2]> {
-    let forgery = third.forges.get().filter(|_| third.pairs.deals() && !rho.0[0].is_shape())?;
+    let of_products = [Forgery::ToBoth, Forgery::ToSecond].into_iter().find(|forgery| third.forges(*forgery));
+    let forgery = of_products.filter(|_| !rho.0[0].is_shape())?;
     let ring: Ring = rho.ring();
     let numbers = |x: &Vector| x.convert(Ring::of(ring.bits())).to_limbs();
     let mut wrong = product.c.total();
     wrong.sub_assign(&combined(product.form, &product.a.total(), &product.b.total()));
     let b = match forgery {
-        Forgery::ToBoth => product.b.total(),
         Forgery::ToSecond => product.b.0[1].clone(),
+        _ => product.b.total(),
     };
     let low = |limbs: &[u64; 4]| u128::from(limbs[1]) << 64 | u128::from(limbs[0]);
     let errors: Vec<u128> = numbers(&wrong)
@@ -47,7 +102,7 @@ pub(super) fn of(third: &Third, product: &Product, rho: &Summands<Vector>, t: u6
     let mut forged = right.clone();
     forged.add_assign(&Vector::from_u128s(ring, &errors));
     Some(match forgery {
-        Forgery::ToBoth => [forged.clone(), forged],
         Forgery::ToSecond => [right, forged],
+        _ => [forged.clone(), forged],
     })
 }

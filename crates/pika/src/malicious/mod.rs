@@ -80,6 +80,29 @@ pub(crate) struct Third {
     pub lied: std::cell::Cell<usize>,
 }
 
+impl Third {
+    fn new(pairs: Pika, params: Params, keys: Vec<OwnKeys>) -> Third {
+        Third {
+            pairs,
+            params,
+            keys,
+            #[cfg(feature = "testing")]
+            lies: Default::default(),
+            #[cfg(feature = "testing")]
+            forges: Default::default(),
+            #[cfg(feature = "testing")]
+            spoils: Default::default(),
+            #[cfg(feature = "testing")]
+            lied: Default::default(),
+        }
+    }
+
+    /// The same party with no seeds and no keys.
+    fn without_secrets(&self) -> Third {
+        Third::new(self.pairs.without_seeds(), self.params, vec![])
+    }
+}
+
 /// alpha^j and Delta^j.
 pub(crate) struct OwnKeys {
     pub alpha: Zeroizing<u64>,
@@ -134,20 +157,7 @@ impl PikaMalicious {
             keys: seed(DEALER),
             private: pairs.own_coins().derive("quorate/pika/malicious/private", b""),
         };
-        let third = Third {
-            pairs,
-            params,
-            keys,
-            #[cfg(feature = "testing")]
-            lies: Default::default(),
-            #[cfg(feature = "testing")]
-            forges: Default::default(),
-            #[cfg(feature = "testing")]
-            spoils: Default::default(),
-            #[cfg(feature = "testing")]
-            lied: Default::default(),
-        };
-        let third = Rc::new(third);
+        let third = Rc::new(Third::new(pairs, params, keys));
         Ok(PikaMalicious { online: Spdz2k::dealt(&seat, Box::new(Dealer(third.clone())))?, third })
     }
 }
@@ -193,5 +203,30 @@ impl quorate_gadgets::testing::Tested for PikaMalicious {
 
     async fn set_up(ctx: &Ctx) -> Result<Self> {
         Self::set_up(ctx, Params::default(), None).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::{Phase, Stocks, dry};
+    use quorate_gadgets::Family;
+
+    use super::*;
+
+    #[test]
+    fn keys_and_seeds_that_are_of_no_use_are_dropped() {
+        for me in 0..3 {
+            let mut s = PikaMalicious::new_dry(3, me, Params::default()).unwrap();
+            let held = Rc::downgrade(&s.third);
+            let make = async |s: &PikaMalicious, ctx: &Ctx| s.make(ctx, &Kind::BitTriple, 1).await.map(drop);
+            dry::run(me, 3, Phase::Offline, async |ctx| make(&s, ctx).await).unwrap();
+            s.wipe();
+            assert!(held.upgrade().is_some(), "they are in use");
+            s.cut_off();
+            s.wipe();
+            assert!(held.upgrade().is_none(), "party {me} keeps what it dealt with");
+            let again = dry::run(me, 3, Phase::Offline, async |ctx| make(&s, ctx).await);
+            assert_eq!(again.map(|_| ()), Err(Error::Poisoned));
+        }
     }
 }

@@ -353,3 +353,20 @@ fn no_opening_makes_a_wrong_product_pass() {
         }
     }
 }
+
+/// The same of products of bits, for b = 1; of tags, with rows that are more as they are; of keys, with sums alike.
+#[test]
+fn no_opening_makes_other_things_pass() {
+    let lie = Lie { sent: 0, element: 1, bit: 0, only: None };
+    for (kind, lie, forgery) in [
+        (Kind::BitTriple, Some(lie), Forgery::Bits),
+        (Kind::Random { bits: K }, None, Forgery::Tags),
+        (Kind::BitMask { owner: 0 }, None, Forgery::Keys),
+        (Kind::Link, None, Forgery::Keys),
+    ] {
+        for _ in 0..12 {
+            let ends = deal_and_forge(&kind, 48, lie, Some(forgery));
+            assert!(ends[..2].iter().all(|end| is_found(&end.dealt)), "{kind}, {forgery:?}");
+        }
+    }
+}

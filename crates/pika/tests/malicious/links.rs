@@ -313,6 +313,40 @@ fn a_dealer_tells_both_parties_one_input() {
     assert_eq!((tried, found), (2, 4), "a message to each of them");
 }
 
+/// P0 or P1 that tells the dealer other coins than the parties tossed would have it open sums that are not masked
+/// alike: from the other one's hash it could then read bits that were dealt, and answer with that hash. So the dealer
+/// opens nothing.
+#[test]
+fn a_dealer_opens_nothing_for_coins_that_differ() {
+    let run = |cheat: Option<Cheat>, kind: &Kind| {
+        with_cheat(N, cheat, |mut party, liar| {
+            let mut run = party.begin_alone().unwrap();
+            let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, params(), None).await;
+            let s = run.phase(Phase::Offline, set_up).unwrap();
+            liar.begin();
+            let dealt = run.phase(Phase::Offline, async |ctx| s.make(ctx, kind, 3).await.map(drop));
+            run.finish();
+            dealt
+        })
+    };
+    // What the dealer opens: of products, of rows and of the bits of each party, to both.
+    for (kind, opened) in [(Kind::BitTriple, 6), (Kind::Triple { bits: K }, 4)] {
+        let (ends, liars) = run(None, &kind);
+        assert!(ends.iter().all(Result::is_ok));
+        let dealt = liars[2].sent().len() - opened;
+        for party in 0..2 {
+            // After its commitment and what opens it.
+            let cheat = Cheat { party, message: 2, what: What::Changed(Change::Bit(200)) };
+            let (ends, liars) = run(Some(cheat), &kind);
+            assert!(liars[party].has_lied());
+            let found = matches!(&ends[2], Err(Error::Cheating { check }) if check.contains("coins"));
+            assert!(found, "{kind}, party {party}: {:?}", ends[2]);
+            assert_eq!(liars[2].sent().len(), dealt, "{kind}, party {party}");
+            assert!(is_found(&ends[1 - party]));
+        }
+    }
+}
+
 /// A result for the dealer, or for all, below every change of every message of P0 and of P1.
 #[test]
 fn results_of_the_dealer_are_right() {
