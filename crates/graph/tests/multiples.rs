@@ -232,6 +232,7 @@ fn rings_that_the_family_lacks() {
     let product = graph.at(at()).binary(B::Mul, x, x).unwrap();
     assert!((0..graph.len()).all(|id| graph.node(NodeId(id as u32)).dtype.bits() <= 70), "{product:?}");
     let wide = graph.at(at()).input(0, 3, &[2], Dtype::int(96).unwrap(), None);
-    let wanted = "Dtype: int(96) is too wide for toy, whose rings have at most 70 bits: use a narrower dtype";
+    let wanted = "Dtype: int(96) is too wide for toy, whose rings have at most 70 bits with these options: \
+                  use a narrower dtype";
     assert_eq!(message(wide), wanted);
 }
