@@ -181,8 +181,9 @@ def test_lines_say_what_they_draw_and_hold() -> None:
 def test_a_measured_network_is_the_simulated_one(place: Place, options: dict[str, str]) -> None:
     with among(place, network=qr.Network(rtt_ms=10, mbit=200), **options) as mpc:
         network = mpc.measure_network()
-        assert 8 < network.rtt_ms < 40
-        assert 20 < network.mbit < 400
+        # A starved machine stretches single letters: memory would show 0.1 ms and 10,000 Mbit/s.
+        assert 8 < network.rtt_ms < 200
+        assert 10 < network.mbit < 2000
         plan = mpc.explain(mpc.input([1], owner=0), network=network)
         assert plan.online.network_seconds >= plan.online.rounds * 0.004
 

@@ -13,7 +13,7 @@ import numpy as np
 from quorate import apps
 from quorate._families import FAMILIES
 from quorate.dtypes import uint
-from quorate.errors import ConfigError, QuorateError
+from quorate.errors import ConfigError, DtypeError, QuorateError
 from quorate.models import _model
 from quorate.models._backend import Secret
 from quorate.models._linear import PlainLinear, encode_linear
@@ -205,7 +205,7 @@ def _row(name: str, application: _Application, link: str, mpc: Session) -> dict[
         plan = mpc.explain(*application.plan(mpc))
         predicted = plan.offline.seconds + plan.online.seconds
         skipped = f"skipped: predicted to take {predicted:.0f} s" if predicted > MOST else None
-    except ConfigError as error:  # such as values that are too wide for what was asked for
+    except (ConfigError, DtypeError) as error:  # such as values that are too wide for what was asked for
         predicted, skipped = 0.0, f"skipped: {error}"
     if skipped is None:
         measured = _measured(application, mpc, 1 if predicted > LONG else RUNS)
