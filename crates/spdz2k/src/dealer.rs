@@ -70,7 +70,7 @@ impl Spdz2k {
             Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         let mut own = [0; SEED_BYTES];
         coins.unwrap_or(&drawn).prg("quorate/spdz2k/insecure", b"").fill(&mut own);
-        let said = ctx.broadcast(&own).await?;
+        let said = ctx.broadcast(None, &own).await?;
         let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
         Self::insecure((ctx.parties(), ctx.me()), params, SessionId::from_contributions(&seeds))
     }

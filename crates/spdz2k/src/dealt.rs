@@ -143,11 +143,11 @@ impl Spdz2k {
 
     /// Both parties were told the same, or the run ends before it is used.
     async fn compare_told<M: Module>(&self, ctx: &Ctx, told: &M) -> Result<()> {
-        let mut hash = [0; HASH_BYTES];
+        let (instance, mut hash) = (ctx.randomness().instance(), [0; HASH_BYTES]);
         if !ctx.is_dry() {
-            let mut bytes = Vec::new();
+            let mut bytes = instance.to_le_bytes().to_vec();
             told.pack(&mut bytes);
-            hash = *blake3::Hasher::new_derive_key(DOMAIN).update(&bytes).finalize().as_bytes();
+            hash = *self.keys.hasher(DOMAIN).update(&bytes).finalize().as_bytes();
         }
         let peer = 1 - self.keys.me;
         let other = ctx.exchange_bytes(&[(peer, &hash)], &[(peer, HASH_BYTES)]).await?;
