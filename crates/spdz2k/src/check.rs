@@ -326,8 +326,8 @@ mod tests {
         found.min()
     }
 
-    /// What was told, and MACs of bits, are compared by hashes that count in their session only; rows follow after coins
-    /// of the session.
+    /// What was told, and MACs of bits, are compared by hashes that count in their session only; before rows, coins of
+    /// the session are tossed.
     #[test]
     fn hashes_of_another_session_do_not_count() {
         assert_eq!([false, true].map(|bits| of_another_session(3, bits)), [Some(ECHO); 2]);

@@ -242,8 +242,8 @@ mod tests {
         }
     }
 
-    /// What a session prints is the minimum over its parts, rounded down: what is computed here of them is what the table
-    /// of the docs says, to a tenth of a bit, and nothing there is less than what is promised.
+    /// What a session prints is the minimum over its parts, rounded down: what is computed here of them is what the
+    /// table of the docs says, to a tenth of a bit, and nothing there is less than what is promised.
     #[test]
     fn what_is_promised_is_the_least_of_all_parts() {
         let docs = include_str!("../../../docs/security/spdz2k.md");

@@ -258,8 +258,8 @@ pub(crate) struct Told {
 }
 
 impl Keys {
-    /// By peer, hashes of this party's MACs of bits that were told, and of what the peer's have to be. They are bound to
-    /// the session, to the opening, and to who tells whom.
+    /// By peer, hashes of this party's MACs of bits that were told, and of what the peer's have to be. They are bound
+    /// to the session, to the opening, and to who tells whom.
     pub(crate) fn hashes_of_macs(&self, instance: u128, x: &MacBits, told: &Told) -> Vec<[[u8; HASH_BYTES]; 2]> {
         let hashed = |[from, to]: [usize; 2], blocks: &Blocks| {
             let mut hasher = self.hasher(HASH);

@@ -1,5 +1,5 @@
-//! A party that tells one peer something else than the others, of its inputs and of its share in every opening alike: to
-//! each of the two all that it hears adds up, tags included. Only a comparison of what both were told shows it.
+//! A party that tells one peer something else than the others, of its inputs and of its share in every opening alike:
+//! to each of the two all that it hears adds up, tags included. Only a comparison of what both were told shows it.
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Error, Opened, Phase, Result, Sharing};
@@ -10,6 +10,8 @@ use super::outcomes::is_found;
 
 const VALUES: [u64; 3] = [5, 70_000, 1 << 40];
 const BITS: [bool; 3] = [true, false, true];
+/// What finds it.
+const ECHO: &str = "different peers";
 
 /// What is input and opened.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,7 +75,7 @@ fn what_is_told_to_one_peer_otherwise_is_found_before_it_is_shown() {
                 for to in [None, Some(peer), Some(cheat)] {
                     let case = format!("{what:?} of {cheat}, {peer} of {n} is told others, for {to:?}, {params:?}");
                     let ends = told_apart(n, params, [cheat, peer], what, to);
-                    let echo = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("different peers"));
+                    let echo = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains(ECHO));
                     let mut honest = ends.iter().enumerate().filter(|(me, _)| *me != cheat);
                     // Whoever compares first tells the others.
                     assert!(honest.all(|(_, done)| is_found(done)) && ends.iter().any(echo), "{case}: {ends:?}");

@@ -157,9 +157,9 @@ fn guesses_of_rows(attempts: usize) {
     }
 }
 
-/// One cheater and two honest parties, or more: errors of a transfer to each of two that cancel where both have the same
-/// bit. What one of them then divides tells which bit: a second condition, which leaves all factors as uniform as the
-/// first does.
+/// One cheater and two honest parties, or more: errors of a transfer to each of two that cancel where both have the
+/// same bit. What one of them then divides tells which bit: a second condition, which leaves all factors as uniform as
+/// the first does.
 fn guesses_of_two(n: usize, sessions: usize) {
     // 2^(sg'-1): half of what is divided by. In a row of y the coin r may be even, and then nothing is left over.
     for (what, row, rate) in [("the lowest bit of x", 0, 0.25), ("a bit of y", K + 1, 0.375)] {
