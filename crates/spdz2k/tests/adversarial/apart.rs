@@ -75,7 +75,8 @@ fn what_is_told_to_one_peer_otherwise_is_found_before_it_is_shown() {
                 for to in [None, Some(peer), Some(cheat)] {
                     let case = format!("{what:?} of {cheat}, {peer} of {n} is told others, for {to:?}, {params:?}");
                     let ends = told_apart(n, params, [cheat, peer], what, to);
-                    let echo = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains(ECHO));
+                    let echo =
+                        |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains(ECHO));
                     let mut honest = ends.iter().enumerate().filter(|(me, _)| *me != cheat);
                     // Whoever compares first tells the others.
                     assert!(honest.all(|(_, done)| is_found(done)) && ends.iter().any(echo), "{case}: {ends:?}");
