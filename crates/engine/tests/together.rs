@@ -1,7 +1,7 @@
 //! What all parties say at once: alike at all, at the stated cost, and whoever says different things is caught by
 //! everybody.
 
-use crate::common::{echo_of, within_seconds};
+use crate::common::within_seconds;
 use quorate_crypto::{Context, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
@@ -45,14 +45,13 @@ enum How {
 }
 
 /// Says one thing to party `to` and another one to the rest, opens to each what it committed to there, and echoes to
-/// each what that one has heard.
+/// each what that one says itself, as if it had heard the same: only the others' echoes differ.
 async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
     let me = ctx.me();
     let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != me).collect();
     let (domain, length) = match how {
         How::Toss => ("quorate/engine/coin", 32),
-        How::Commit => (DOMAIN, 5),
-        How::Broadcast => ("quorate/engine/broadcast", 5),
+        _ => (DOMAIN, 5),
     };
     let (session, instance) = (session(), ctx.randomness().instance());
     let first = |peer: usize| vec![if peer == to { 77 } else { 78 }; length];
@@ -66,16 +65,12 @@ async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
     };
     let outgoing: Vec<_> = peers.iter().zip(&said).map(|(&peer, said)| (peer, &said[..])).collect();
     let incoming: Vec<_> = peers.iter().map(|&peer| (peer, said[0].len())).collect();
-    let heard = ctx.exchange_bytes(&outgoing, &incoming).await?;
-    let echo = |place: usize| {
-        let mut all = heard.clone();
-        all.insert(me, said[place].clone());
-        [&echo_of((&session, domain, instance), &all)[..], &more[place]].concat()
-    };
-    let echoes: Vec<Vec<u8>> = (0..peers.len()).map(echo).collect();
-    let outgoing: Vec<_> = peers.iter().zip(&echoes).map(|(&peer, echo)| (peer, &echo[..])).collect();
-    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, echoes[0].len())).collect();
-    ctx.exchange_bytes(&outgoing, &incoming).await.map(drop)
+    ctx.exchange_bytes(&outgoing, &incoming).await?;
+    let incoming: Vec<_> = peers.iter().zip(&more).map(|(&peer, more)| (peer, 32 + more.len())).collect();
+    let echoes = ctx.exchange_bytes(&[], &incoming).await?;
+    let back: Vec<Vec<u8>> = echoes.iter().zip(&more).map(|(echo, more)| [&echo[..32], more].concat()).collect();
+    let outgoing: Vec<_> = peers.iter().zip(&back).map(|(&peer, back)| (peer, &back[..])).collect();
+    ctx.exchange_bytes(&outgoing, &[]).await.map(drop)
 }
 
 #[test]

@@ -124,6 +124,8 @@ impl Spdz2k {
         shape: M::Shape,
         own: impl FnOnce() -> M,
     ) -> Result<M> {
+        // At all three, who keep count of what they number.
+        let instance = ctx.randomness().instance();
         if self.keys.me == owner {
             let own = own();
             for peer in self.keys.peers() {
@@ -136,14 +138,14 @@ impl Spdz2k {
         }
         let told: M = ctx.receive(owner, shape).await?;
         if owner == COMPUTING {
-            self.compare_told(ctx, &told).await?;
+            self.compare_told(ctx, instance, &told).await?;
         }
         Ok(told)
     }
 
     /// Both parties were told the same, or the run ends before it is used.
-    async fn compare_told<M: Module>(&self, ctx: &Ctx, told: &M) -> Result<()> {
-        let (instance, mut hash) = (ctx.randomness().instance(), [0; HASH_BYTES]);
+    async fn compare_told<M: Module>(&self, ctx: &Ctx, instance: u128, told: &M) -> Result<()> {
+        let mut hash = [0; HASH_BYTES];
         if !ctx.is_dry() {
             let mut bytes = instance.to_le_bytes().to_vec();
             told.pack(&mut bytes);
