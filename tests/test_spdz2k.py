@@ -149,6 +149,28 @@ def test_correlations_that_do_not_fit_are_made_in_turns(parties: int) -> None:
         assert sorted((x + 0).reveal()) == sorted(values), "the session goes on"
 
 
+@pytest.mark.parametrize("parties", [2, 3])
+@pytest.mark.parametrize(("mac", "bits"), [(48, 32), (64, 64)])
+def test_convolutions_are_products_with_patches_and_cost_what_is_planned(parties: int, mac: Any, bits: int) -> None:
+    image, filters = RNG.integers(-100, 100, (4, 5)), RNG.integers(-100, 100, (2, 3, 3))
+    padded = np.pad(np.arange(20).reshape(4, 5) + 1, 1)
+    patches = np.lib.stride_tricks.sliding_window_view(padded, (3, 3))[::2, ::2].reshape(-1, 9).T
+    clear = filters.reshape(2, 9) @ np.concatenate([[0], image.ravel()])[patches]
+    with qr.local("spdz2k", parties=parties, mac=mac) as mpc:
+        x = mpc.input(image, owner=0, dtype=qr.int(bits))
+        w = mpc.input(filters, owner=parties - 1, dtype=qr.int(bits))
+        around = mpc.input([0], owner=0, dtype=qr.int(bits))
+        result = w.reshape(2, 9) @ mpc.concatenate([around, x.ravel()])[patches]
+        plan = mpc.explain(result)
+        np.testing.assert_array_equal(result.reveal(), clear)
+        stats = mpc.stats()
+    for planned, measured in ((plan.offline, stats.offline), (plan.online, stats.online)):
+        assert (measured.rounds, measured.bytes_sent) == (planned.rounds, planned.bytes_sent)
+    # A triple of two parties for each product.
+    one_sided = [count for kind, count in plan.correlations.items() if kind.startswith("one-sided")]
+    assert one_sided == [filters.size * patches.shape[1]]
+
+
 def test_random_bits_by_square_roots() -> None:
     with qr.local("spdz2k", parties=2, random_bits="sqrt") as mpc:
         x, y = (mpc.input(values, owner=i, dtype=qr.int(8)) for i, values in enumerate((X, Y)))

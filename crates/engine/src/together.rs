@@ -17,17 +17,23 @@ use crate::error::{Error, Result};
 
 const HASH_BYTES: usize = 32;
 /// What the hash of all that was heard is for (key derivation context of BLAKE3).
-const ECHO: &str = "quorate 2026 engine echo v1";
+const ECHO: &str = "quorate 2026 engine echo v2";
+/// What a broadcast is for, as a commitment says what it is for.
+const BROADCAST: &str = "quorate/engine/broadcast";
+
+/// What an echo is bound to beside what was heard: the session, what for, and which one of its kind.
+type Place<'p> = (Option<&'p SessionId>, &'static str, u128);
 
 impl Ctx {
     /// Tells every peer `value`; what everybody said, in the order of [`Ctx::members`]. All values are equally long.
-    /// Every party of the lane calls it in step.
+    /// Every party of the lane calls it in step, with the same session, where there is one yet.
     ///
     /// # Errors
     /// [`Error::Cheating`] if a party told different peers different things.
-    pub async fn broadcast(&self, value: &[u8]) -> Result<Vec<Vec<u8>>> {
+    pub async fn broadcast(&self, session: Option<&SessionId>, value: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let place = (session, BROADCAST, self.randomness().instance());
         let said = self.say(value).await?;
-        self.echo(&said, &[]).await?;
+        self.echo(place, &said, &[]).await?;
         Ok(said)
     }
 
@@ -54,7 +60,7 @@ impl Ctx {
         let mut words = value.to_vec();
         words.extend_from_slice(&opening.0);
         // The echo goes with the openings: whoever committed to several values is bound to each by then.
-        let openings = self.echo(&commitments, &words).await?;
+        let openings = self.echo((Some(session), domain, instance), &commitments, &words).await?;
         let opened = |((party, committed), mut words): ((usize, Vec<u8>), Vec<u8>)| {
             let opening = words.split_off(value.len());
             let (Ok(committed), Ok(opening)) = (committed[..].try_into(), opening.try_into()) else {
@@ -80,11 +86,11 @@ impl Ctx {
     }
 
     /// Compares with all peers what everybody said, and tells them `more` with it; what everybody told.
-    async fn echo(&self, said: &[Vec<u8>], more: &[u8]) -> Result<Vec<Vec<u8>>> {
+    async fn echo(&self, place: Place<'_>, said: &[Vec<u8>], more: &[u8]) -> Result<Vec<Vec<u8>>> {
         if self.peers().len() < 2 {
             return if more.is_empty() { Ok(vec![]) } else { self.say(more).await };
         }
-        let mut words = if self.is_dry() { vec![0; HASH_BYTES] } else { heard(said).to_vec() };
+        let mut words = if self.is_dry() { vec![0; HASH_BYTES] } else { heard(place, said).to_vec() };
         words.extend_from_slice(more);
         let told = self.say(&words).await?;
         let differs = told.iter().any(|others| !ct_eq(&others[..HASH_BYTES], &words[..HASH_BYTES]));
@@ -95,8 +101,10 @@ impl Ctx {
     }
 }
 
-fn heard(said: &[Vec<u8>]) -> [u8; HASH_BYTES] {
+fn heard((session, domain, instance): Place<'_>, said: &[Vec<u8>]) -> [u8; HASH_BYTES] {
     let mut hasher = blake3::Hasher::new_derive_key(ECHO);
+    hasher.update(&session.map_or([0; 32], |session| *session.as_bytes())).update(&instance.to_le_bytes());
+    hasher.update(&(domain.len() as u64).to_le_bytes()).update(domain.as_bytes());
     said.iter().for_each(|value| {
         hasher.update(&(value.len() as u64).to_le_bytes()).update(value);
     });

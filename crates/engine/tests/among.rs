@@ -109,7 +109,7 @@ fn what_is_said_to_all_is_said_to_the_members() {
     let session = SessionId::from_bytes([9; 32]);
     let results = costs(4, async |ctx| {
         ctx.among(&[0, 2, 3], async |ctx: Ctx| {
-            let said = ctx.broadcast(&[ctx.me() as u8]).await?;
+            let said = ctx.broadcast(Some(&session), &[ctx.me() as u8]).await?;
             let opened = ctx.commit_and_open(&session, "quorate/engine/test", &[10 + ctx.me() as u8]).await?;
             let coins = ctx.toss(&session).await?;
             Ok((said, opened, if ctx.is_dry() { [0; 32] } else { coins }))

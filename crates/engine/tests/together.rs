@@ -1,7 +1,7 @@
 //! What all parties say at once: alike at all, at the stated cost, and whoever says different things is caught by
 //! everybody.
 
-use crate::common::{echo_of, within_seconds};
+use crate::common::within_seconds;
 use quorate_crypto::{Context, SessionId, commit};
 use quorate_engine::{Cause, Ctx, Error, Phase, Result, dry, testing};
 
@@ -15,7 +15,7 @@ async fn say(ctx: &Ctx, commits: bool) -> Result<Vec<Vec<u8>>> {
     let value = [ctx.me() as u8; 5];
     match commits {
         true => ctx.commit_and_open(&session(), DOMAIN, &value).await,
-        false => ctx.broadcast(&value).await,
+        false => ctx.broadcast(Some(&session()), &value).await,
     }
 }
 
@@ -45,7 +45,7 @@ enum How {
 }
 
 /// Says one thing to party `to` and another one to the rest, opens to each what it committed to there, and echoes to
-/// each what that one has heard.
+/// each what that one says itself, as if it had heard the same: only the others' echoes differ.
 async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
     let me = ctx.me();
     let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != me).collect();
@@ -53,28 +53,24 @@ async fn say_two_things(ctx: &Ctx, to: usize, how: How) -> Result<()> {
         How::Toss => ("quorate/engine/coin", 32),
         _ => (DOMAIN, 5),
     };
+    let (session, instance) = (session(), ctx.randomness().instance());
     let first = |peer: usize| vec![if peer == to { 77 } else { 78 }; length];
     let (said, more): (Vec<Vec<u8>>, Vec<Vec<u8>>) = if how == How::Broadcast {
         peers.iter().map(|&peer| (first(peer), vec![])).unzip()
     } else {
-        let session = session();
-        let context = Context { session: &session, party: me as u32, domain, instance: ctx.randomness().instance() };
+        let context = Context { session: &session, party: me as u32, domain, instance };
         let two = [to, me].map(|one| (first(one), commit(&context, &first(one)).unwrap()));
         let of = |peer: usize| &two[usize::from(peer != to)];
         peers.iter().map(|&peer| (of(peer).1.0.0.to_vec(), [&of(peer).0[..], &of(peer).1.1.0].concat())).unzip()
     };
     let outgoing: Vec<_> = peers.iter().zip(&said).map(|(&peer, said)| (peer, &said[..])).collect();
     let incoming: Vec<_> = peers.iter().map(|&peer| (peer, said[0].len())).collect();
-    let heard = ctx.exchange_bytes(&outgoing, &incoming).await?;
-    let echo = |place: usize| {
-        let mut all = heard.clone();
-        all.insert(me, said[place].clone());
-        [&echo_of(&all)[..], &more[place]].concat()
-    };
-    let echoes: Vec<Vec<u8>> = (0..peers.len()).map(echo).collect();
-    let outgoing: Vec<_> = peers.iter().zip(&echoes).map(|(&peer, echo)| (peer, &echo[..])).collect();
-    let incoming: Vec<_> = peers.iter().map(|&peer| (peer, echoes[0].len())).collect();
-    ctx.exchange_bytes(&outgoing, &incoming).await.map(drop)
+    ctx.exchange_bytes(&outgoing, &incoming).await?;
+    let incoming: Vec<_> = peers.iter().zip(&more).map(|(&peer, more)| (peer, 32 + more.len())).collect();
+    let echoes = ctx.exchange_bytes(&[], &incoming).await?;
+    let back: Vec<Vec<u8>> = echoes.iter().zip(&more).map(|(echo, more)| [&echo[..32], more].concat()).collect();
+    let outgoing: Vec<_> = peers.iter().zip(&back).map(|(&peer, back)| (peer, &back[..])).collect();
+    ctx.exchange_bytes(&outgoing, &[]).await.map(drop)
 }
 
 #[test]
@@ -109,5 +105,21 @@ fn whoever_tells_parties_different_things_is_caught_by_everybody() {
                 assert!(honest.iter().any(|(_, error)| matches!(error, Some(Error::Cheating { .. }))));
             }
         }
+    });
+}
+
+/// The same words, of one party in another session: what was heard there does not count here.
+#[test]
+fn an_echo_of_another_session_is_caught_by_everybody() {
+    within_seconds(20, || {
+        let ends = testing::online(3, async |ctx| {
+            let session = if ctx.me() == 1 { SessionId::from_bytes([5; 32]) } else { session() };
+            ctx.broadcast(Some(&session), &[7]).await
+        });
+        let caught = |error: &Error| {
+            matches!(error, Error::Cheating { check } if check.contains("echo"))
+                || matches!(error, Error::Aborted { cause: Cause::Cheating, .. })
+        };
+        assert!(ends.iter().all(|end| end.as_ref().err().is_some_and(caught)));
     });
 }

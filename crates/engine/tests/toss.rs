@@ -28,19 +28,19 @@ fn everybody_gets_the_same_fresh_coins_for_the_stated_cost() {
 
 /// A party that sends a commitment and an opening of its choice, in step with [`Ctx::toss`].
 async fn cheat(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 64]) -> Result<[u8; 32]> {
-    let _ = ctx.randomness();
-    say(ctx, commitment, opening).await?;
+    let instance = ctx.randomness().instance();
+    say(ctx, instance, commitment, opening).await?;
     Ok([0; 32])
 }
 
 /// The messages of a toss, with the echo of what it has heard.
-async fn say(ctx: &Ctx, commitment: [u8; 32], opening: [u8; 64]) -> Result<()> {
+async fn say(ctx: &Ctx, instance: u128, commitment: [u8; 32], opening: [u8; 64]) -> Result<()> {
     let peers: Vec<usize> = (0..ctx.parties()).filter(|&party| party != ctx.me()).collect();
     let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &commitment[..])).collect();
     let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 32)).collect();
     let mut said = ctx.exchange_bytes(&outgoing, &incoming).await?;
     said.insert(ctx.me(), commitment.to_vec());
-    let words = [&echo_of(&said)[..], &opening].concat();
+    let words = [&echo_of((&session(), "quorate/engine/coin", instance), &said)[..], &opening].concat();
     let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &words[..])).collect();
     let incoming: Vec<_> = peers.iter().map(|&peer| (peer, 96)).collect();
     ctx.exchange_bytes(&outgoing, &incoming).await.map(drop)
@@ -86,7 +86,7 @@ fn a_commitment_of_an_earlier_toss_is_caught() {
             let context = Context { session: &session(), party: 2, domain: "quorate/engine/coin", instance };
             let (commitment, opening) = commit(&context, &[9; 32]).unwrap();
             let words: [u8; 64] = [[9; 32], opening.0].concat().try_into().unwrap();
-            say(ctx, commitment.0, words).await?;
+            say(ctx, instance, commitment.0, words).await?;
             Ok(([0; 32], cheat(ctx, commitment.0, words).await))
         });
         let seconds: Vec<_> = errors.into_iter().map(|result| result.map(|((_, second), _)| second)).collect();

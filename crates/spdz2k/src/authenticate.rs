@@ -187,7 +187,7 @@ impl Keys {
         let owned = |peer: usize| pending.iter().filter(move |made| made.owner.is_none_or(|owner| owner == peer));
         let length = |peer: usize| owned(peer).map(|made| made.shape.0.packed_bytes(1)).sum();
         let lengths: Vec<(usize, usize)> = peers.iter().map(|&peer| (peer, length(peer))).collect();
-        let all = async |ctx: Ctx| ctx.broadcast(&to_all).await;
+        let all = async |ctx: Ctx| ctx.broadcast(Some(&self.session), &to_all).await;
         let (said, told) = ctx.join(all, async |ctx: Ctx| self.tell_each(&ctx, &to_each, &lengths).await).await?;
         let mut holds = true;
         for (i, (&peer, told)) in peers.iter().zip(&told).enumerate() {
@@ -259,4 +259,54 @@ pub(crate) fn pack(x: &Vector, bytes: &mut Vec<u8>) {
 
 pub(crate) fn unpack(ring: Ring, bytes: &[u8]) -> Result<Vector> {
     Vector::unpack(ring, 1, bytes).map_err(|_| SHORT)
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::Phase;
+    use quorate_engine::testing::parties;
+
+    use super::*;
+    use crate::params::Params;
+
+    const RING: Ring = Ring::of(68);
+
+    /// What two parties end with that authenticate two zeros each, where one of them has something else as its part of
+    /// the vector OLE; and the messages that it gets of one element each.
+    fn checked(change: impl Fn(&mut Pending) + Sync) -> Vec<(Result<()>, Vec<Vec<u8>>)> {
+        parties(2, |mut party| {
+            party.insecure_record();
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let keys = Keys::setup(ctx, Params::new(32, true)?, None).await?;
+                let mut pending = keys.exchange_ole(ctx, &[Own::each(&Vector::zeros(RING, 2))]).await?;
+                if ctx.me() == 1 {
+                    change(&mut pending[0]);
+                }
+                keys.one_check(async || keys.check_ole(ctx, &pending).await).await
+            });
+            run.finish();
+            let heard = party.insecure_transcript().into_iter().map(|received| received.bytes);
+            (done, heard.filter(|bytes| bytes.len() == RING.packed_bytes(1)).collect())
+        })
+    }
+
+    /// Zeros would be seen as zeros.
+    #[test]
+    fn what_the_check_says_of_values_is_masked() {
+        for (done, said) in checked(|_| ()) {
+            assert!(done.is_ok() && said.len() == 2 && said.iter().flatten().any(|&byte| byte != 0), "{done:?}");
+            assert!(said.iter().all(|said| said.iter().any(|&byte| byte != 0)), "{said:?}");
+        }
+    }
+
+    /// Tags that are off so that their sum is right.
+    #[test]
+    fn each_element_counts_by_a_coin_of_its_own() {
+        for by in [[1, 0], [1, -1], [-(1 << 40), 1 << 40]] {
+            let ends = checked(|pending| pending.v[0].add_assign(&Vector::from_i64s(RING, &[by[0], by[1], 0])));
+            let found = |done: &Result<()>| matches!(done, Err(Error::Cheating { check: CHECK }));
+            assert!(found(&ends[0].0), "{by:?}: {:?}", ends[0].0);
+        }
+    }
 }

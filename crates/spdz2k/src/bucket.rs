@@ -132,7 +132,39 @@ impl Keys {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use quorate_crypto::Seed;
+    use quorate_engine::Phase;
+    use quorate_engine::testing::parties;
+
     use super::*;
+    use crate::params::Params;
+
+    /// A party's own bits y of the leaky ANDs and of the ANDs in two sessions that grow from one seed. All that differs
+    /// is what is tossed: so the leaky ones are the same, and which of them comes first in a bucket is not.
+    #[test]
+    fn which_leaky_ands_go_into_a_bucket_is_tossed() {
+        let own = |_: usize| {
+            let mut ends = parties(2, |mut party| {
+                let mut run = party.begin_alone().unwrap();
+                let done = run.phase(Phase::Offline, async |ctx| {
+                    let coins = Seed::from_bytes([party_seed(ctx.me()); 32]);
+                    let keys = Keys::setup(ctx, Params::new(32, true)?, Some(&coins)).await?;
+                    let ends = keys.tinyot()?;
+                    let random = ends.random(ctx, 60).await?.own.to_bools();
+                    Ok((random, keys.ands(ctx, &ends, 60).await?[1].own.to_bools()))
+                });
+                run.finish();
+                done.unwrap()
+            });
+            ends.swap_remove(0)
+        };
+        let [first, second] = [0, 1].map(own);
+        assert!(first.0 == second.0 && first.1 != second.1);
+    }
+
+    fn party_seed(me: usize) -> u8 {
+        7 + me as u8
+    }
 
     /// The fewest buckets of a size that are safe.
     pub(crate) fn least(size: usize, security_bits: u32) -> usize {

@@ -24,9 +24,11 @@ use quorate_engine::{Checked, Ctx, Error, LaneId, Linear, Openings, Result, Stoc
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::authenticate::pack;
+use crate::macs::MacBits;
 use crate::party::Spdz2k;
 use crate::stock::Kind;
 use crate::tagged::Tagged;
+use crate::tinyot::Told;
 use crate::twists::Twist;
 use crate::words::{is_zero, total};
 
@@ -35,8 +37,10 @@ const MASK_BITS: u32 = 1;
 const HASH_BYTES: usize = 32;
 const CHECK: &str = "the tags of what was opened";
 const ECHO: &str = "what parties told different peers";
-const DOMAIN: &str = "quorate 2026 spdz2k told v1";
-const DOMAIN_OF_MACS: &str = "quorate 2026 spdz2k macs v1";
+/// What was told in one opening; in all of them; MACs of all of them.
+const TOLD: &str = "quorate 2026 spdz2k told v2";
+const ALL_TOLD: &str = "quorate 2026 spdz2k all told v1";
+const ALL_MACS: &str = "quorate 2026 spdz2k all macs v2";
 
 /// One opening of a vector.
 pub(crate) struct Note {
@@ -118,19 +122,23 @@ impl Spdz2k {
         if self.keys.parties == 2 {
             return;
         }
-        let mut hash = [0; HASH_BYTES];
+        let (instance, mut hash) = (ctx.randomness().instance(), [0; HASH_BYTES]);
         if !ctx.is_dry() {
-            let mut bytes = Vec::new();
+            let mut bytes = instance.to_le_bytes().to_vec();
             told.iter().for_each(|one| one.pack(&mut bytes));
-            hash = *blake3::Hasher::new_derive_key(DOMAIN).update(&bytes).finalize().as_bytes();
+            hash = *self.keys.hasher(TOLD).update(&bytes).finalize().as_bytes();
         }
         self.unchecked(ctx).borrow_mut().told.insert(at, hash);
     }
 
-    /// An opening of bits with MACs: hashes of those, and what every party told.
-    pub(crate) fn note_macs(&self, ctx: &Ctx, hashes: Vec<[[u8; HASH_BYTES]; 2]>, told: &[Bits]) {
-        let at = (ctx.lane(), ctx.next_use());
-        self.note_told_bits(ctx, at, told);
+    /// An opening of bits with MACs, and what every party told; who watches was told nothing.
+    pub(crate) fn note_macs(&self, ctx: &Ctx, told: Option<(&MacBits, &Told)>) {
+        let (at, instance) = ((ctx.lane(), ctx.next_use()), ctx.randomness().instance());
+        self.note_told_bits(ctx, at, told.map_or(&[], |(_, told)| &told.all));
+        let hashes = match told {
+            Some((x, told)) => self.keys.hashes_of_macs(instance, x, told),
+            None => vec![[[0; HASH_BYTES]; 2]],
+        };
         self.unchecked(ctx).borrow_mut().macs.insert(at, hashes);
     }
 
@@ -206,7 +214,7 @@ impl Spdz2k {
         }
         let of_peer = |peer: usize| {
             [0, 1].map(|i| {
-                let mut hasher = blake3::Hasher::new_derive_key(DOMAIN_OF_MACS);
+                let mut hasher = self.keys.hasher(ALL_MACS);
                 macs.values().for_each(|hashes| {
                     hasher.update(&hashes[peer][i]);
                 });
@@ -222,7 +230,7 @@ impl Spdz2k {
         if told.is_empty() {
             return Ok(());
         }
-        let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        let mut hasher = self.keys.hasher(ALL_TOLD);
         told.values().for_each(|hash| {
             hasher.update(hash);
         });
@@ -243,7 +251,7 @@ impl Spdz2k {
         sums.iter().for_each(|sums| own.add_assign(&sums.high));
         let mut bytes = Vec::new();
         pack(&self.keys.twisted(Twist::Row, own), &mut bytes);
-        let said = ctx.broadcast(&bytes).await?;
+        let said = ctx.broadcast(Some(&self.keys.session), &bytes).await?;
         let ring = self.keys.params.shares(largest);
         let raised = |x: &Vector, by: u32| Linear::Raise(ring, by).apply(x);
         let mut z = raised(&total(ctx, &said, (self.keys.params.keys(), rows))?, largest.bits());
@@ -280,4 +288,50 @@ fn sums_of_rows(ctx: &Ctx, notes: Vec<Note>, (coins, count): ([u8; 32], usize)) 
             .or_insert(Sums { ring: note.ring, high, rest });
     }
     by_ring.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_crypto::SessionId;
+    use quorate_engine::testing::parties;
+    use quorate_engine::{Phase, Sharing};
+
+    use super::*;
+    use crate::params::Params;
+
+    /// How a check ends at party 0 where the last party says the same, but in another session.
+    fn of_another_session(n: usize, bits: bool) -> Option<&'static str> {
+        let mut ends = parties(n, |mut party| {
+            let me = party.me();
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Online, async |ctx| {
+                let mut s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
+                if me == n - 1 {
+                    s.keys.session = SessionId::from_bytes([1; 32]);
+                }
+                match bits {
+                    true => s.open_bits(ctx, &s.public_bits(&Bits::zeros(1, 9))).await.map(drop)?,
+                    false => s.open(ctx, &s.public(&Vector::zeros(Ring::of(8), 9))).await.map(drop)?,
+                }
+                s.check(ctx).await.map(drop)
+            });
+            run.finish();
+            done.err()
+        });
+        // Whoever finds it first tells the others.
+        let found = ends.drain(..).filter_map(|end| match end {
+            Some(Error::Cheating { check }) => Some(check),
+            _ => None,
+        });
+        found.min()
+    }
+
+    /// What was told, and MACs of bits, are compared by hashes that count in their session only; before rows, coins of
+    /// the session are tossed.
+    #[test]
+    fn hashes_of_another_session_do_not_count() {
+        assert_eq!([false, true].map(|bits| of_another_session(3, bits)), [Some(ECHO); 2]);
+        assert_eq!(of_another_session(2, true), Some("the MACs of opened bits"));
+        assert_eq!(of_another_session(2, false), Some("an opened commitment"));
+    }
 }

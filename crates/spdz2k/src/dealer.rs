@@ -4,11 +4,12 @@
 //! of that need not wait for oblivious transfer.
 
 use quorate_crypto::{Seed, SessionId};
-use quorate_engine::{Ctx, Error, Result, Stream};
+use quorate_engine::{Ctx, Error, Phase, Result, Stocks, Stream, dry};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::bits::{TaggedBits, to_elements};
+use crate::family::DEALER;
 use crate::forms::{Form, SharedBits};
 use crate::keys::Keys;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
@@ -69,7 +70,7 @@ impl Spdz2k {
             Seed::random().map_err(|_| Error::Bug { what: "the operating system has no randomness to give" })?;
         let mut own = [0; SEED_BYTES];
         coins.unwrap_or(&drawn).prg("quorate/spdz2k/insecure", b"").fill(&mut own);
-        let said = ctx.broadcast(&own).await?;
+        let said = ctx.broadcast(None, &own).await?;
         let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
         Self::insecure((ctx.parties(), ctx.me()), params, SessionId::from_contributions(&seeds))
     }
@@ -312,8 +313,33 @@ impl Spdz2k {
     }
 }
 
+/// What tests of gadgets set to have them on another form of triples or bits than the usual one, under short keys.
+const FORM: &str = "QUORATE_TEST_FORM";
+
+/// On a dealer's correlations; where that is not asked for, on those that parties make.
 impl quorate_gadgets::testing::Tested for Spdz2k {
     async fn set_up(ctx: &Ctx) -> Result<Self> {
-        Self::insecure_set_up(ctx, Params::default(), None).await
+        let params = match std::env::var(FORM).as_deref() {
+            Ok("bucket") => Params::new(32, true)?.with_triples_in_buckets(),
+            Ok("twokeys") => Params::new(32, true)?.with_triples_under_two_keys(),
+            Ok("elements") => Params::new(32, true)?.with_bits_as_elements(),
+            Ok("paper") => Params::new(32, true)?.as_in_the_paper(),
+            _ => Params::default(),
+        };
+        match std::env::var_os(DEALER) {
+            Some(_) => Self::insecure_set_up(ctx, params, None).await,
+            None => Self::set_up(ctx, params, None).await,
+        }
+    }
+
+    async fn make_ahead(&self, ctx: &Ctx, work: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
+        if self.dealer.is_some() {
+            return Ok(());
+        }
+        let dry = Self::new_dry(ctx.parties(), ctx.me(), self.keys.params)?;
+        dry.stock.record();
+        let on_shapes = async |ctx: &Ctx| work(&dry, ctx).await;
+        dry::run(ctx.me(), ctx.parties(), Phase::Online, on_shapes)?;
+        self.make_all(ctx, dry.stock.take_demand()).await
     }
 }

@@ -124,6 +124,8 @@ impl Spdz2k {
         shape: M::Shape,
         own: impl FnOnce() -> M,
     ) -> Result<M> {
+        // At all three, who keep count of what they number.
+        let instance = ctx.randomness().instance();
         if self.keys.me == owner {
             let own = own();
             for peer in self.keys.peers() {
@@ -136,18 +138,18 @@ impl Spdz2k {
         }
         let told: M = ctx.receive(owner, shape).await?;
         if owner == COMPUTING {
-            self.compare_told(ctx, &told).await?;
+            self.compare_told(ctx, instance, &told).await?;
         }
         Ok(told)
     }
 
     /// Both parties were told the same, or the run ends before it is used.
-    async fn compare_told<M: Module>(&self, ctx: &Ctx, told: &M) -> Result<()> {
+    async fn compare_told<M: Module>(&self, ctx: &Ctx, instance: u128, told: &M) -> Result<()> {
         let mut hash = [0; HASH_BYTES];
         if !ctx.is_dry() {
-            let mut bytes = Vec::new();
+            let mut bytes = instance.to_le_bytes().to_vec();
             told.pack(&mut bytes);
-            hash = *blake3::Hasher::new_derive_key(DOMAIN).update(&bytes).finalize().as_bytes();
+            hash = *self.keys.hasher(DOMAIN).update(&bytes).finalize().as_bytes();
         }
         let peer = 1 - self.keys.me;
         let other = ctx.exchange_bytes(&[(peer, &hash)], &[(peer, HASH_BYTES)]).await?;

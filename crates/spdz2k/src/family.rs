@@ -22,7 +22,7 @@ const OFFLINE: Choice = Choice {
 
 /// What tests set to have the dealer where they do not ask.
 #[cfg(feature = "testing")]
-const DEALER: &str = "QUORATE_INSECURE_DEALER";
+pub(crate) const DEALER: &str = "QUORATE_INSECURE_DEALER";
 
 /// In which form bits are.
 const BITS: Choice = Choice {

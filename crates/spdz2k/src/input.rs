@@ -7,6 +7,7 @@ use crate::bits::{TaggedBits, to_elements};
 use crate::forms::{Form, SharedBits};
 use crate::party::Spdz2k;
 use crate::tagged::Tagged;
+use crate::twists::Twisted;
 
 impl Spdz2k {
     pub(crate) async fn share_input(
@@ -71,7 +72,13 @@ impl Spdz2k {
     }
 
     /// What the owner tells all others.
-    async fn told_by<M: Module>(&self, ctx: &Ctx, owner: usize, shape: M::Shape, own: impl FnOnce() -> M) -> Result<M> {
+    async fn told_by<M: Module + Twisted>(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        shape: M::Shape,
+        own: impl FnOnce() -> M,
+    ) -> Result<M> {
         self.keys.in_use()?;
         if self.keys.dealt {
             return self.told_by_one_of_three(ctx, owner, shape, own).await;
@@ -81,7 +88,7 @@ impl Spdz2k {
         }
         let own = own();
         for peer in self.keys.peers() {
-            ctx.send(peer, &own).await?;
+            ctx.send(peer, &*self.keys.told_to(peer, &own)).await?;
         }
         Ok(own)
     }

@@ -101,7 +101,7 @@ impl Keys {
         };
         let mut own = [0; SEED_BYTES];
         private.prg("quorate/spdz2k/session", b"").fill(&mut own);
-        let said = async |ctx: Ctx| ctx.broadcast(&own).await;
+        let said = async |ctx: Ctx| ctx.broadcast(None, &own).await;
         let (said, shared) = ctx.join(said, async |ctx: Ctx| share_seeds(&ctx, &private).await).await?;
         let seeds: Vec<[u8; SEED_BYTES]> = said.iter().filter_map(|seed| seed[..].try_into().ok()).collect();
         let session = SessionId::from_contributions(&seeds);
@@ -312,6 +312,13 @@ impl Keys {
         return self.blind;
         #[cfg(not(feature = "testing"))]
         false
+    }
+
+    /// A hash of this session, for one purpose.
+    pub(crate) fn hasher(&self, domain: &'static str) -> blake3::Hasher {
+        let mut hasher = blake3::Hasher::new_derive_key(domain);
+        hasher.update(self.session.as_bytes());
+        hasher
     }
 
     /// This party's share of alpha.

@@ -37,8 +37,10 @@ use crate::coins::Coins;
 use crate::keys::Keys;
 use crate::macs::{MacBits, hash, xor_chosen};
 use crate::tinyot::TinyOt;
+use crate::twists::Twist;
 use crate::weights;
 
+const SUMS: &str = "quorate 2026 spdz2k sums of leaky ands v1";
 const EQUAL: &str = "triples of bits in the making";
 const SILENT: Error = Error::Bug { what: "nothing was told" };
 const BLOCK_BYTES: usize = 16;
@@ -76,6 +78,7 @@ impl Keys {
         let more = |i: usize| lifted(&bits, 2 * count + i, ends.delta());
         let mut sum = self.times_bits(ctx, ends, (&bits, count), c, more).await?;
         let own = if ctx.is_dry() { Bits::shape(1, count) } else { sum.to_bits(1) };
+        let own = self.twisted(Twist::Flip, own);
         let outgoing: Vec<_> = ends.peers.iter().map(|&peer| (peer, &own)).collect();
         let incoming: Vec<_> = ends.peers.iter().map(|&peer| (peer, (1, count))).collect();
         let told = ctx.exchange::<Bits>(&outgoing, &incoming).await?;
@@ -142,7 +145,7 @@ impl Keys {
 
     /// Step 3 of two parties.
     async fn compare_sums(&self, ctx: &Ctx, ends: &TinyOt<'_>, sums: &Blocks) -> Result<()> {
-        let compared = hash(sums);
+        let compared = hash(self.hasher(SUMS), sums);
         let said = ctx.commit_and_open(&self.session, "quorate/spdz2k/leaky", &compared).await?;
         if !ctx.is_dry() && said[ends.peers[0]] != compared {
             return Err(Error::Cheating { check: EQUAL });

@@ -136,7 +136,8 @@ impl Spdz2k {
     }
 
     async fn lowest_with(&self, ctx: &Ctx, x: &Tagged, (elements, bits): (Tagged, SharedBits)) -> Result<SharedBits> {
-        let masked = x.linear(&Linear::Reduce(Ring::of(1))).zip(&elements, Vector::add_assign);
+        let mut masked = x.linear(&Linear::Reduce(Ring::of(1))).zip(&elements, Vector::add_assign);
+        self.keys.twisted(Twist::Lowest, &mut masked.share);
         let opened = from_elements(&self.open_elements(ctx, &masked).await?, (1, x.shape().1));
         Ok(self.xor_with(&bits, &opened))
     }

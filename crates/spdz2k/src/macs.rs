@@ -8,8 +8,6 @@ use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Wiped, meter};
 use zeroize::Zeroize;
 
-const HASH: &str = "quorate 2026 spdz2k tinyot v1";
-
 /// One party's part of bits: its own, and what it has with each peer, in order.
 pub struct MacBits {
     /// The party's own bits.
@@ -418,9 +416,9 @@ pub(crate) fn charge_sum(len: usize) {
 /// About what hashing a block takes, in bytes of a simple loop.
 const HASHED_BYTES: usize = 64;
 
-pub(crate) fn hash(blocks: &Blocks) -> [u8; 32] {
+/// Hashes blocks behind what a hasher has.
+pub(crate) fn hash(mut hasher: blake3::Hasher, blocks: &Blocks) -> [u8; 32] {
     meter::stream(HASHED_BYTES * blocks.len());
-    let mut hasher = blake3::Hasher::new_derive_key(HASH);
     hasher.update(blocks.as_bytes());
     let hash = *hasher.finalize().as_bytes();
     hasher.zeroize();

@@ -38,8 +38,10 @@ impl Spdz2k {
         }
         let share = self.keys.rerandomised(ctx, &x.share);
         let low = self.keys.twisted(Twist::Low, share.convert(ring));
-        let outgoing: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, &low)).collect();
-        let incoming: Vec<_> = self.keys.peers().into_iter().map(|peer| (peer, (ring, len))).collect();
+        let peers = self.keys.peers();
+        let lows: Vec<_> = peers.iter().map(|&peer| self.keys.told_to(peer, &low)).collect();
+        let outgoing: Vec<_> = peers.iter().zip(&lows).map(|(&peer, low)| (peer, &**low)).collect();
+        let incoming: Vec<_> = peers.iter().map(|&peer| (peer, (ring, len))).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?;
         told.insert(self.keys.me, low);
         // The lows add up as integers: there is room for that above the value.
@@ -67,13 +69,14 @@ impl Spdz2k {
         let peers = self.keys.peers();
         let low = |x: &Tagged| self.keys.twisted(Twist::Known, x.share.convert(x.ring));
         let lows: Vec<Vector> = parts.iter().map(|(_, x)| low(x)).collect();
-        let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
+        let (mut own, mut incoming) = (Vec::new(), Vec::new());
         for ((owner, x), low) in parts.iter().zip(&lows) {
             match *owner == self.keys.me {
-                true => outgoing.extend(peers.iter().map(|&peer| (peer, low))),
+                true => own.extend(peers.iter().map(|&peer| (peer, self.keys.told_to(peer, low)))),
                 false => incoming.push((*owner, x.shape())),
             }
         }
+        let outgoing: Vec<_> = own.iter().map(|(peer, low)| (*peer, &**low)).collect();
         let mut told = ctx.exchange(&outgoing, &incoming).await?.into_iter();
         let mut opened = Vec::new();
         for ((owner, x), own) in parts.iter().zip(&lows) {
@@ -169,18 +172,18 @@ impl Spdz2k {
     /// All parties tell their own bits. Their MACs stay with them, until they are compared.
     async fn tell_macs(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
         if self.keys.watches() {
-            self.note_macs(ctx, vec![[[0; 32]; 2]], &[]);
+            self.note_macs(ctx, None);
             return Ok(Bits::shape(x.shape().0, x.shape().1));
         }
         let told = self.keys.tell_bits(ctx, x).await?;
-        self.note_macs(ctx, told.hashes(x), &told.all);
+        self.note_macs(ctx, Some((x, &told)));
         Ok(told.opened)
     }
 
     /// Own bits of every party, by party; noted for the check. Nothing else may be for them.
     pub(crate) async fn open_own_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Vec<Bits>> {
         let told = self.keys.tell_bits(ctx, x).await?;
-        self.note_macs(ctx, told.hashes(x), &told.all);
+        self.note_macs(ctx, Some((x, &told)));
         ctx.opened(());
         Ok(told.all)
     }

@@ -118,7 +118,7 @@ mod tests {
     use crate::shared::sum;
     use crate::twists::By;
 
-    /// What two parties make of authenticated words: by owner, this one at both.
+    /// What two parties make of authenticated words: by owner, this one twice at both.
     fn ends(
         word: impl Fn(Params) -> u128 + Sync,
         twist: Option<(Twist, By)>,
@@ -132,7 +132,7 @@ mod tests {
                 if let Some((twist, by)) = twist.filter(|_| ctx.me() == 1) {
                     keys.insecure_twist(twist, by);
                 }
-                let own = Vector::from_u128s(params.words(Ring::of(4)), &[word(params)]);
+                let own = Vector::from_u128s(params.words(Ring::of(4)), &[word(params); 2]);
                 let by_owner = keys.authenticate(ctx, &[Own::each(&own)]).await?.swap_remove(0);
                 work(ctx, &keys, by_owner).await
             });
@@ -156,6 +156,8 @@ mod tests {
         assert!(ends(|_| 3, None, challenge).iter().all(Result::is_ok));
         for bit in [0, 20, 40] {
             is_found(&ends(|_| 3, Some((Twist::Rho, By::Plus(bit))), challenge), SACRIFICE);
+            // Each word counts by a coin of its own.
+            is_found(&ends(|_| 3, Some((Twist::Rho, By::Pair(bit))), challenge), SACRIFICE);
         }
     }
 

@@ -40,6 +40,8 @@ use crate::macs::{MacBits, WithPeer, hash, nothing, xor_chosen};
 use crate::twists::Twist;
 use crate::weights::{self, BASIS};
 
+/// What hashes of MACs are for (key derivation context of BLAKE3).
+const HASH: &str = "quorate 2026 spdz2k macs v2";
 const MACS: &str = "the MACs of opened bits";
 const SAME: &str = "bits that are the same towards all peers";
 const SILENT: Error = Error::Bug { what: "nothing was told" };
@@ -217,7 +219,7 @@ impl TinyOt<'_> {
         let macs: Vec<[u8; BLOCK_BYTES]> = bits.peers.iter().map(|peer| sum(&peer.macs).to_le_bytes()).collect();
         let outgoing: Vec<_> = self.peers.iter().zip(&macs).map(|(&peer, macs)| (peer, &macs[..])).collect();
         let incoming: Vec<_> = self.peers.iter().map(|&peer| (peer, BLOCK_BYTES)).collect();
-        let all = async |ctx: Ctx| ctx.broadcast(&own).await;
+        let all = async |ctx: Ctx| ctx.broadcast(Some(&self.keys.session), &own).await;
         let each = async |ctx: Ctx| ctx.exchange_bytes(&outgoing, &incoming).await;
         let (said, told) = ctx.join(all, each).await?;
         let said: Vec<u64> = said
@@ -239,7 +241,7 @@ impl TinyOt<'_> {
     /// as random, given what the bits are.
     pub async fn open(&self, ctx: &Ctx, x: &MacBits) -> Result<Bits> {
         let told = self.keys.tell_bits(ctx, x).await?;
-        let hashes: Vec<_> = told.hashes(x);
+        let hashes = self.keys.hashes_of_macs(ctx.randomness().instance(), x, &told);
         self.keys.compare_hashes(ctx, &hashes).await?;
         Ok(told.opened)
     }
@@ -255,19 +257,27 @@ pub(crate) struct Told {
     expected: Vec<Blocks>,
 }
 
-impl Told {
-    /// By peer, hashes of this party's MACs and of what the peer's have to be.
-    pub fn hashes(&self, x: &MacBits) -> Vec<[[u8; HASH_BYTES]; 2]> {
-        x.peers.iter().zip(&self.expected).map(|(peer, expected)| [hash(&peer.macs), hash(expected)]).collect()
-    }
-}
-
 impl Keys {
+    /// By peer, hashes of this party's MACs of bits that were told, and of what the peer's have to be. They are bound
+    /// to the session, to the opening, and to who tells whom.
+    pub(crate) fn hashes_of_macs(&self, instance: u128, x: &MacBits, told: &Told) -> Vec<[[u8; HASH_BYTES]; 2]> {
+        let hashed = |[from, to]: [usize; 2], blocks: &Blocks| {
+            let mut hasher = self.hasher(HASH);
+            hasher.update(&instance.to_le_bytes()).update(&((from as u128) << 64 | to as u128).to_le_bytes());
+            hash(hasher, blocks)
+        };
+        let of_peer = |((&peer, with_peer), expected): ((&usize, &WithPeer), &Blocks)| {
+            [hashed([self.me, peer], &with_peer.macs), hashed([peer, self.me], expected)]
+        };
+        self.peers().iter().zip(&x.peers).zip(&told.expected).map(of_peer).collect()
+    }
+
     /// All parties tell their own bits. MACs have to be keys, and Delta where a peer told a 1.
     pub(crate) async fn tell_bits(&self, ctx: &Ctx, x: &MacBits) -> Result<Told> {
         self.in_use()?;
         let peers = self.peers();
-        let outgoing: Vec<_> = peers.iter().map(|&peer| (peer, &*x.own)).collect();
+        let own: Vec<_> = peers.iter().map(|&peer| self.told_to(peer, &*x.own)).collect();
+        let outgoing: Vec<_> = peers.iter().zip(&own).map(|(&peer, own)| (peer, &**own)).collect();
         let incoming: Vec<_> = peers.iter().map(|&peer| (peer, x.shape())).collect();
         let mut all = ctx.exchange::<Bits>(&outgoing, &incoming).await?;
         let mut opened = (*x.own).clone();

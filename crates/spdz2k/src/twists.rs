@@ -1,6 +1,10 @@
 //! Where a party in a test may deviate: it has something else than the protocol says at one place, and goes on with
 //! that. Outside of tests every party has what it should.
 
+use std::borrow::Cow;
+
+use quorate_ring::Module;
+
 /// What a cheater has otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twist {
@@ -43,6 +47,13 @@ pub enum Twist {
     Low,
     /// What it alone tells of a value that it knows.
     Known,
+    /// What it tells one peer of its inputs, and of its share in every opening.
+    Apart {
+        /// The peer.
+        peer: usize,
+    },
+    /// Its share of an element whose lowest bit is opened below a bit that has both forms.
+    Lowest,
     /// What it tells of upper bits in a row check.
     Row,
     /// Its part of the tags in a row check.
@@ -53,6 +64,8 @@ pub enum Twist {
     MacBit,
     /// Its part of sharings of zero, as bits.
     BitZero,
+    /// What it tells of the lowest bits of sums where leaky ANDs are made.
+    Flip,
     /// Its bits in the transfers towards a peer.
     Bits {
         /// The peer.
@@ -72,6 +85,13 @@ pub enum Twist {
     ToldBit,
 }
 
+/// What can be off: outside of tests nothing is.
+#[cfg(not(feature = "testing"))]
+pub(crate) trait Twisted {}
+
+#[cfg(not(feature = "testing"))]
+impl<T> Twisted for T {}
+
 #[cfg(not(feature = "testing"))]
 impl crate::keys::Keys {
     /// What this party has at a place.
@@ -81,8 +101,17 @@ impl crate::keys::Keys {
     }
 }
 
+impl crate::keys::Keys {
+    /// What is told to a peer: the same as to all others, where a test does not say otherwise.
+    pub(crate) fn told_to<'m, M: Module + Twisted>(&self, peer: usize, value: &'m M) -> Cow<'m, M> {
+        self.twisted(Twist::Apart { peer }, Cow::Borrowed(value))
+    }
+}
+
 #[cfg(feature = "testing")]
 pub use insecure::By;
+#[cfg(feature = "testing")]
+pub(crate) use insecure::Twisted;
 
 /// INSECURE, for tests only: parties that deviate, and what else tests ask of parties.
 #[cfg(feature = "testing")]
@@ -95,15 +124,27 @@ mod insecure {
     use crate::keys::Keys;
     use crate::params::Params;
     use crate::party::Spdz2k;
+    use crate::privateedabit::Sizes;
     use crate::shared::Shared;
 
-    /// By how much. Of bits the first one is another, whatever this says.
+    /// By how much. Of bits the first one is another, whatever this says, or the first two.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum By {
         /// The first element is more by this power of two.
         Plus(u32),
         /// It is less.
         Minus(u32),
+        /// The first element is more by this power of two, and the second one less: their sum is what it was.
+        Pair(u32),
+        /// Elements are more by this number: the first one, and others that are so far apart, so many in all.
+        Steps {
+            /// How far.
+            apart: usize,
+            /// How many.
+            count: usize,
+            /// By how much.
+            by: i128,
+        },
         /// All elements are more by this number.
         All(i128),
     }
@@ -124,18 +165,23 @@ mod insecure {
                 power.shl(bit);
                 Vector::concat(&[&power, &Vector::zeros(ring, len - 1)])
             };
+            let each = |by: &dyn Fn(usize) -> i128| Vector::from_i128s(ring, &(0..len).map(by).collect::<Vec<_>>());
             match by {
                 By::Plus(bit) => self.add_assign(&first(bit)),
                 By::Minus(bit) => self.sub_assign(&first(bit)),
-                By::All(number) => self.add_assign(&Vector::from_i128s(ring, &vec![number; len])),
+                By::Pair(bit) => self.add_assign(&each(&|i| [1 << bit, -1 << bit].get(i).copied().unwrap_or(0))),
+                By::Steps { apart, count, by } => {
+                    self.add_assign(&each(&|i| if i % apart == 0 && i / apart < count { by } else { 0 }));
+                }
+                By::All(number) => self.add_assign(&each(&|_| number)),
             }
         }
     }
 
     impl Twisted for Bits {
-        fn twist(&mut self, _: By) {
+        fn twist(&mut self, by: By) {
             if !self.is_shape() && self.lanes() > 0 {
-                self.words_of_mut(0)[0] ^= 1;
+                self.words_of_mut(0)[0] ^= if matches!(by, By::Pair(_)) { 3 } else { 1 };
             }
         }
     }
@@ -223,6 +269,11 @@ mod insecure {
         /// W and L of triples over Z_2^k, for tests that change what is sent of one row.
         pub fn insecure_rows(self, ring: Ring) -> (usize, usize) {
             (self.values(ring).bits() as usize, self.noise_bits())
+        }
+
+        /// How many numbers a bucket has where so many are cut and chosen.
+        pub fn insecure_bucket(self, count: usize) -> usize {
+            Sizes::of(count, self.inner_bits()).map_or(0, |sizes| sizes.bucket)
         }
     }
 }

@@ -34,7 +34,7 @@ impl Keys {
         self.in_use()?;
         let mut bytes = Vec::new();
         pack(&x.share, &mut bytes);
-        let said = ctx.broadcast(&bytes).await?;
+        let said = ctx.broadcast(Some(&self.session), &bytes).await?;
         Ok(Opened { value: total(ctx, &said, (x.share.ring(), x.share.len()))?, tag: x.tag.clone() })
     }
 
@@ -53,7 +53,7 @@ impl Keys {
         let own = self.twisted(Twist::Beta, Cow::Borrowed(&by_owner[self.me].share));
         let mut bytes = Vec::new();
         pack(&own, &mut bytes);
-        let said = ctx.broadcast(&bytes).await?;
+        let said = ctx.broadcast(Some(&self.session), &bytes).await?;
         let each = said.iter().zip(by_owner).map(|(said, shared)| {
             let value = total(ctx, std::slice::from_ref(said), (own.ring(), own.len()))?;
             Ok(Opened { value, tag: shared.tag.clone() })

@@ -1,6 +1,9 @@
-//! All gadgets, with every opening checked: all inputs of tiny rings, some of wide ones.
+//! All gadgets, with every opening checked: all inputs of tiny rings, some of wide ones. Most of it is on a dealer's
+//! correlations; what takes a process of its own is on those that the parties make.
 
-use quorate_gadgets::testing::{everything_equals_integers, exhaustive, lookups, mask, noise, wide};
+use quorate_engine::Sharing;
+use quorate_gadgets::testing::{everything_equals_integers, exhaustive, lookups, mask, noise, run, share, wide};
+use quorate_ring::Ring;
 use quorate_spdz2k::Spdz2k;
 
 #[test]
@@ -39,11 +42,78 @@ fn wide_rings() {
     wide::real_functions::<Spdz2k>(2, 64, 16);
 }
 
+fn everything(n: usize, k: u32) {
+    let values = |seed: u64| noise(seed, 20).into_iter().map(|x| x & mask(k));
+    let pairs: Vec<(u64, u64)> = values(1).zip(values(2)).collect();
+    everything_equals_integers::<Spdz2k>(n, k, k / 2, &pairs);
+}
+
 #[test]
 fn everything_in_rings_of_all_carriers() {
-    for k in [8, 16, 33, 62, 64] {
-        let values = |seed: u64| noise(seed, 20).into_iter().map(|x| x & mask(k));
-        let pairs: Vec<(u64, u64)> = values(1).zip(values(2)).collect();
-        everything_equals_integers::<Spdz2k>(3, k, k / 2, &pairs);
+    [8, 16, 33, 62, 64].into_iter().for_each(|k| everything(3, k));
+}
+
+/// Names a case to a process of this test.
+const CASE: &str = "QUORATE_TEST_CASE";
+/// What sets the form of triples or bits, and what asks for a dealer.
+const FORM: &str = "QUORATE_TEST_FORM";
+const DEALER: &str = "QUORATE_INSECURE_DEALER";
+
+/// A form, and what is tried on it.
+type Case = (&'static str, fn());
+
+const CASES: [Case; 21] = [
+    ("usual", || exhaustive::bits_of_all_elements::<Spdz2k>(&[(2, 4)])),
+    ("usual", || exhaustive::bits_of_all_elements::<Spdz2k>(&[(3, 3)])),
+    ("usual", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(2, 3)])),
+    ("usual", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(3, 2)])),
+    ("usual", || exhaustive::bits_against_public_numbers::<Spdz2k>(&[(2, 3)])),
+    ("usual", || exhaustive::sums_of_bits_with_all_carries::<Spdz2k>(&[(2, 3)])),
+    ("usual", || exhaustive::truncation_of_all_elements_by_every_shift::<Spdz2k>(&[(2, 4), (3, 2)])),
+    ("usual", || exhaustive::cheaper_truncation_of_all_values::<Spdz2k>(&[(2, 3)])),
+    ("usual", || exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 3), (3, 2)])),
+    ("usual", || exhaustive::extrema_of_all_columns_with_ties::<Spdz2k>(&[(2, 2, 3), (3, 2, 2)])),
+    ("usual", || exhaustive::every_length::<Spdz2k>(&[(2, &[0, 1, 65])])),
+    ("usual", || lookups::every_number_in_tables_of_every_size::<Spdz2k>(2, 3, &[5])),
+    ("usual", || wide::matrices_and_shuffles::<Spdz2k>(2, 65)),
+    ("usual", || everything(2, 33)),
+    ("usual", || everything(3, 16)),
+    ("usual", || everything(4, 8)),
+    ("elements", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(2, 3)])),
+    ("paper", || exhaustive::comparison_of_all_pairs::<Spdz2k>(&[(2, 3)])),
+    ("paper", || exhaustive::bits_of_all_elements::<Spdz2k>(&[(2, 3), (3, 2)])),
+    ("bucket", || exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 3), (3, 2)])),
+    ("twokeys", || exhaustive::selection_by_every_bit::<Spdz2k>(&[(2, 3), (3, 2)])),
+];
+
+/// In processes of their own, which have no dealer: all inputs of tiny rings again.
+#[test]
+fn all_inputs_of_tiny_rings_on_correlations_that_parties_make() {
+    if let Ok(case) = std::env::var(CASE) {
+        assert_parties_make();
+        return CASES[case.parse::<usize>().unwrap()].1();
     }
+    for (case, (form, _)) in CASES.iter().enumerate() {
+        let start = std::time::Instant::now();
+        let test = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "gadgets::all_inputs_of_tiny_rings_on_correlations_that_parties_make", "--nocapture"])
+            .env(CASE, case.to_string())
+            .env(FORM, form)
+            .env_remove(DEALER)
+            .output()
+            .unwrap();
+        // In a line of its own, and indented: who counts tests does not count this one twice.
+        let said = String::from_utf8_lossy(&[test.stdout, test.stderr].concat()).replace('\n', "\n    ");
+        assert!(test.status.success() && said.contains("1 passed"), "{case}, {form}: {said}");
+        println!("    case {case}, {form}: {:?}", start.elapsed());
+    }
+}
+
+/// Transfers are sent for a product: a dealer's takes no byte.
+fn assert_parties_make() {
+    let ends = run::<Spdz2k, _>(2, async |s, ctx| {
+        let x = share(s, ctx, Ring::of(2), &[1, 2]).await?;
+        s.mul(ctx, &x, &x).await.map(drop)
+    });
+    assert!(ends.iter().all(|(_, costs)| costs.offline.bytes() > 1000), "a dealer made these");
 }

@@ -4,6 +4,7 @@
 mod adversarial;
 mod common;
 mod compared;
+mod convolution;
 mod gadgets;
 mod numbers;
 mod offline;

@@ -136,19 +136,26 @@ fn what_a_party_tells_says_nothing_of_its_bits() {
 /// An opening since a check began is one to check, whatever it is for: a product's, too.
 #[test]
 fn nothing_is_revealed_after_a_product_that_was_not_checked() {
-    let refused = parties(2, |mut party| {
-        let mut run = party.begin_alone().unwrap();
-        let done = run.phase(Phase::Online, async |ctx| {
-            let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
-            let x = s.public(&Vector::from_i64s(Ring::of(64), &VALUES));
-            let checked = s.check(ctx).await?;
-            let product = s.mul(ctx, &x, &x).await?;
-            s.reveal(ctx, &checked, &product, None).await.map(|_| ())
-        });
-        run.finish();
-        done
-    });
-    assert!(refused.iter().any(|done| matches!(done, Err(Error::Bug { .. }))));
+    let refused = |bits: bool| {
+        parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Online, async |ctx| {
+                let s = Spdz2k::insecure_set_up(ctx, Params::default(), None).await?;
+                let x = s.public(&Vector::from_i64s(Ring::of(64), &VALUES));
+                let checked = s.check(ctx).await?;
+                let product = s.mul(ctx, &x, &x).await?;
+                match bits {
+                    true => s.reveal_bits(ctx, &checked, &s.public_bits(&Bits::zeros(1, 1)), None).await.map(|_| ()),
+                    false => s.reveal(ctx, &checked, &product, None).await.map(|_| ()),
+                }
+            });
+            run.finish();
+            done
+        })
+    };
+    for bits in [false, true] {
+        assert!(refused(bits).iter().any(|done| matches!(done, Err(Error::Bug { .. }))), "{bits}");
+    }
 }
 
 /// A party that tells another difference than it has, and goes on with that, would have another factor than it input.

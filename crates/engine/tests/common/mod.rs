@@ -1,6 +1,7 @@
 //! Toy protocols: what they compute is of no interest, how they communicate is.
 #![allow(dead_code)]
 
+use quorate_crypto::SessionId;
 use quorate_engine::{Ctx, Result};
 use quorate_ring::{Ring, Vector};
 
@@ -69,9 +70,11 @@ pub fn within_seconds<T: Send + 'static>(seconds: u64, body: impl FnOnce() -> T 
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The echo of what all parties said, by party.
-pub fn echo_of(said: &[Vec<u8>]) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v1");
+/// The echo of what all parties said, by party, in a session, for something, and which one of its kind.
+pub fn echo_of((session, domain, instance): (&SessionId, &str, u128), said: &[Vec<u8>]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v2");
+    hasher.update(session.as_bytes()).update(&instance.to_le_bytes());
+    hasher.update(&(domain.len() as u64).to_le_bytes()).update(domain.as_bytes());
     said.iter().for_each(|value| {
         hasher.update(&(value.len() as u64).to_le_bytes()).update(value);
     });

@@ -22,6 +22,11 @@ pub trait Tested: Gadgets + Sized {
 
     /// One party's end of it.
     async fn set_up(ctx: &Ctx) -> Result<Self>;
+
+    /// Makes the correlations that work will draw, offline, where they are not made as they are drawn.
+    async fn make_ahead(&self, _: &Ctx, _: impl AsyncFn(&Self, &Ctx) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A party's end of a sharing, set up in a run of its own.
@@ -33,16 +38,18 @@ pub fn ready<S: Tested>(party: &mut Party) -> S {
 }
 
 /// Runs `work` online at each of `n` parties, after a setup of its own, and checks all that it opened; correlations are
-/// made on demand.
+/// made on demand, or ahead.
 pub fn run<S: Tested, T: Send>(n: usize, work: impl AsyncFn(&S, &Ctx) -> Result<T> + Sync) -> Vec<(T, Costs)> {
     parties(n, |mut party| {
         let s: S = ready(&mut party);
         let mut run = party.begin_alone().unwrap();
-        let checked = async |ctx: &Ctx| {
-            let out = work(&s, ctx).await?;
+        let checked = async |s: &S, ctx: &Ctx| {
+            let out = work(s, ctx).await?;
             s.check(ctx).await.map(|_| out)
         };
-        let out = run.phase(Phase::Online, checked).unwrap();
+        let ahead = async |s: &S, ctx: &Ctx| checked(s, ctx).await.map(drop);
+        run.phase(Phase::Offline, async |ctx| s.make_ahead(ctx, ahead).await).unwrap();
+        let out = run.phase(Phase::Online, async |ctx| checked(&s, ctx).await).unwrap();
         let costs = run.finish();
         party.leave(false);
         (out, costs)

@@ -137,7 +137,8 @@ impl Sharing for Suspicious<'_> {
     async fn check(&self, ctx: &Ctx) -> Result<Checked> {
         let before = ctx.openings();
         let number = self.note("check").iter().filter(|&&event| event == "check").count();
-        let said = ctx.broadcast(&[u8::from(self.lies_before == Some(number) && ctx.me() == 1)]).await?;
+        let lies = self.lies_before == Some(number) && ctx.me() == 1;
+        let said = ctx.broadcast(None, &[u8::from(lies)]).await?;
         Checked::if_it_holds("a test", before, said.iter().all(|said| said[0] == 0))
     }
     async fn reveal(

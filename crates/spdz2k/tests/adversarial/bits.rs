@@ -24,9 +24,25 @@ fn other_bits_than_were_proven_are_found() {
 fn other_bits_for_each_peer_are_found() {
     let kinds = [Kind::BitTriple, Kind::BitMask { owner: 1 }, Kind::BitZero, Kind::EdaBit { bits: 2, ring: 2, cut: 0 }];
     for kind in kinds {
-        let ends = lied(3, 1, &kind, Twist::Bits { peer: 0 });
-        let found = matches!(ends[0], Err(Error::Cheating { check }) if check.contains("same towards"));
-        assert!(found, "{kind}: {ends:?}");
+        // Of two bits that are both others, each counts by a coin of its own.
+        for (n, by) in [(3, By::Plus(0)), (3, By::Pair(0)), (4, By::Plus(0))] {
+            let ends = lied_by(n, 1, &kind, (Twist::Bits { peer: 0 }, by));
+            let found = matches!(ends[0], Err(Error::Cheating { check }) if check.contains("same towards"));
+            assert!(found, "{kind}, {by:?}: {ends:?}");
+        }
+    }
+}
+
+/// A party that tells other lowest bits of its sums than they have, of one leaky AND or of two: they would not be ANDs.
+#[test]
+fn leaky_ands_that_are_none_are_found() {
+    for (n, cheat) in [(2, 0), (2, 1), (3, 0), (3, 2), (4, 1)] {
+        for by in [By::Plus(0), By::Pair(0)] {
+            let ends = lied_by(n, cheat, &Kind::BitTriple, (Twist::Flip, by));
+            let check =
+                |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("in the making"));
+            assert!(ends.iter().all(is_found) && ends.iter().any(check), "{by:?} of party {cheat} of {n}: {ends:?}");
+        }
     }
 }
 
@@ -41,14 +57,29 @@ fn sharings_that_are_not_of_zero_are_found() {
     }
 }
 
+/// A share that is off where the lowest bit of an element is opened: a daBit of several parties would be two bits. What
+/// is opened last is checked before correlations are used.
+#[test]
+fn a_dabit_that_is_two_bits_is_found() {
+    for (n, cheat) in [(3, 0), (3, 2), (4, 1)] {
+        let ends = lied(n, cheat, &Kind::DaBit { bits: 4 }, Twist::Lowest);
+        let tags = |done: &Result<()>| matches!(done, Err(Error::Cheating { check }) if check.contains("tags"));
+        assert!(ends.iter().all(is_found) && ends.iter().any(tags), "party {cheat} of {n}: {ends:?}");
+    }
+}
+
 /// What parties have of twenty of a kind where one lies about a bit.
 fn lied(n: usize, cheat: usize, kind: &Kind, twist: Twist) -> Vec<Result<()>> {
+    lied_by(n, cheat, kind, (twist, By::Plus(0)))
+}
+
+fn lied_by(n: usize, cheat: usize, kind: &Kind, (twist, by): (Twist, By)) -> Vec<Result<()>> {
     parties(n, |mut party| {
         let mut run = party.begin_alone().unwrap();
         let done = run.phase(Phase::Offline, async |ctx| {
             let s = Spdz2k::set_up(ctx, Params::new(32, true).unwrap(), None).await?;
             if ctx.me() == cheat {
-                s.insecure_twist(twist, By::Plus(0));
+                s.insecure_twist(twist, by);
             }
             s.make(ctx, kind, 20).await
         });

@@ -157,13 +157,14 @@ fn guesses_of_rows(attempts: usize) {
     }
 }
 
-/// One cheater and two honest parties: errors of a transfer to each that cancel where both have the same bit. What one
-/// of them then divides tells which bit: a second condition, which leaves both factors as uniform as the first does.
-fn guesses_of_two(sessions: usize) {
+/// One cheater and two honest parties, or more: errors of a transfer to each of two that cancel where both have the
+/// same bit. What one of them then divides tells which bit: a second condition, which leaves all factors as uniform as
+/// the first does.
+fn guesses_of_two(n: usize, sessions: usize) {
     // 2^(sg'-1): half of what is divided by. In a row of y the coin r may be even, and then nothing is left over.
     for (what, row, rate) in [("the lowest bit of x", 0, 0.25), ("a bit of y", K + 1, 0.375)] {
         let one = |_: usize| {
-            let ends = run(3, weak(), None, async |ctx, keys| {
+            let ends = run(n, weak(), None, async |ctx, keys| {
                 if ctx.me() == CHEAT {
                     for (peer, by) in [(1, By::Plus(26)), (2, By::Minus(26))] {
                         keys.insecure_twist(Twist::Transfer { peer, factor: 0, row }, by);
@@ -175,7 +176,12 @@ fn guesses_of_two(sessions: usize) {
             let honest = ends.into_iter().skip(1).map(|end| attempt(end.done.map(|(_, bits)| bits)));
             honest.collect::<Option<Vec<Vec<bool>>>>().map(|parts| parts.concat())
         };
-        assert_balanced(&format!("{what} of two parties"), &(0..sessions).map(one).collect::<Vec<_>>(), rate, &[]);
+        assert_balanced(
+            &format!("{what} of two parties among {n}"),
+            &(0..sessions).map(one).collect::<Vec<_>>(),
+            rate,
+            &[],
+        );
     }
 }
 
@@ -237,7 +243,7 @@ fn guesses_of_delta(sessions: usize) {
 #[test]
 fn what_passes_says_nothing_of_what_nobody_guessed() {
     guesses_of_rows(120);
-    guesses_of_two(60);
+    guesses_of_two(3, 60);
     guesses_of_b(120);
     guesses_of_ands(120);
 }
@@ -251,7 +257,8 @@ fn a_guess_of_a_digit_of_a_key_says_nothing_of_the_others() {
 #[ignore = "takes minutes: make adversary"]
 fn adversary_many_guesses_of_every_secret() {
     guesses_of_rows(2000);
-    guesses_of_two(2000);
+    guesses_of_two(3, 2000);
+    guesses_of_two(4, 500);
     guesses_of_b(2000);
     guesses_of_ands(2000);
     guesses_of_alpha(600);

@@ -57,6 +57,16 @@ const AMONG_THREE: [(Kind, usize, usize); 10] = [
     (Kind::ComparisonMask { bits: 2, pairs: 1 }, 2, 311),
 ];
 
+/// The same among four.
+const AMONG_FOUR: [(Kind, usize, usize); 6] = [
+    (Kind::Triple { bits: 4 }, 2, 61),
+    (Kind::OneSided { left: 1, right: 3, bits: 4 }, 3, 83),
+    (Kind::BitTriple, 5, 61),
+    (Kind::BitZero, 5, 37),
+    (Kind::DaBit { bits: 4 }, 2, 401),
+    (Kind::EdaBit { bits: 2, ring: 5, cut: 1 }, 1, 607),
+];
+
 /// A place where parties make correlations.
 #[derive(Clone, Copy)]
 struct Made<'k> {
@@ -206,6 +216,9 @@ fn no_lie_of_a_link_leads_to_a_wrong_correlation() {
     for (i, (kind, len, step)) in AMONG_THREE.iter().enumerate() {
         Made { params: weak(), parties: 3, kind, len: *len }.sample(&[i % 3, (i + 1) % 3], *step, &mut table);
     }
+    for (i, (kind, len, step)) in AMONG_FOUR.iter().enumerate() {
+        Made { params: weak(), parties: 4, kind, len: *len }.sample(&[i % 4], *step, &mut table);
+    }
     println!("{table}");
     let (all, noticed) = table.totals();
     assert!(all > 60 && 2 * noticed > all, "{noticed} of {all}");
@@ -285,6 +298,9 @@ fn adversary_every_lie_of_a_link_at_every_message_of_every_kind() {
     }
     for (kind, len, step) in &AMONG_THREE {
         Made { params: usual(), parties: 3, kind, len: *len }.all(1 + step / 6, &mut table);
+    }
+    for (kind, len, step) in &AMONG_FOUR {
+        Made { params: weak(), parties: 4, kind, len: *len }.all(1 + step / 4, &mut table);
     }
     println!("{table}");
     let (all, noticed) = table.totals();

@@ -205,7 +205,7 @@ fn a_run_that_a_peer_stops_after_it_saw_results_is_not_done_again() {
                     let checked = s.check(ctx).await?;
                     s.reveal(ctx, &checked, &x, None).await?;
                 }
-                ctx.broadcast(&[0]).await?;
+                ctx.broadcast(None, &[0]).await?;
                 if stops && me == 1 {
                     interrupt.raise();
                 }

@@ -99,6 +99,22 @@ fn whoever_deviates_where_triples_are_made_under_two_keys_is_found() {
     );
 }
 
+/// Triples that one party knows, of which two products are off so that their sum is right.
+#[test]
+fn products_of_one_party_that_are_off_by_as_much_are_found() {
+    for (n, owner) in [(2, 0), (3, 2), (4, 1)] {
+        for by in [By::Plus(0), By::Pair(0), By::Pair(3)] {
+            let ends = run(n, weak(), None, async |ctx, keys| {
+                if ctx.me() == owner {
+                    keys.insecure_twist(Twist::Product, by);
+                }
+                keys.own_triples(ctx, owner, Ring::of(4), LEN).await
+            });
+            assert_eq!(right_triples(ends.into_iter().map(|end| end.done).collect(), Ring::of(4)), None, "{by:?}");
+        }
+    }
+}
+
 #[test]
 fn whoever_deviates_in_the_sacrifice_of_the_usual_triples_is_found() {
     is_found_everywhere(
