@@ -110,6 +110,7 @@ impl Gadgets for PikaMalicious {
         fn bit_to_ring(x: &SharedBits, ring: Ring) -> Tagged;
         fn compose(x: &SharedBits, ring: Ring) -> Tagged;
         fn trunc_exact(x: &Tagged, shift: u32) -> Tagged;
+        fn trunc_bounded(x: &Tagged, shift: u32) -> Tagged;
         fn trunc_prob(x: &Tagged, shift: u32) -> Tagged;
         fn convert(x: &Tagged, ring: Ring, sign: Sign) -> Tagged;
         fn carry(pairs: Pairs<SharedBits>) -> SharedBits;
