@@ -33,7 +33,7 @@ const THREADS: Link = Link { round_trip_seconds: 16e-6, bytes_per_second: 4e9 };
 /// Of dealing, packing and evaluating a block of a key, all parties together on two cores.
 const BLOCK_SECONDS: f64 = 8e-9;
 /// Of dealing and using 64 bits of any other correlation.
-const WORD_SECONDS: f64 = 60e-9;
+const WORD_SECONDS: f64 = 20e-9;
 
 /// By what signs, equality and truncation are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,91 @@
+//! What comparisons and truncations take by dealt edaBits and by keys, all phases, three parties in threads of one
+//! process: `cargo run --release -p quorate-pika --features testing --example comparisons`.
+
+use std::time::Instant;
+
+use quorate_engine::testing::parties;
+use quorate_engine::{Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
+use quorate_gadgets::{Family, Gadgets, Width};
+use quorate_pika::{Comparisons, Kind, Pika};
+use quorate_ring::{Ring, Vector};
+
+const PARTIES: usize = 3;
+const FORMS: [Comparisons; 2] = [Comparisons::EdaBits, Comparisons::Keys];
+
+#[derive(Clone, Copy)]
+enum Work {
+    Sign,
+    LessFull,
+    Zero,
+    Truncated(u32),
+    Bounded(u32),
+}
+
+impl Work {
+    async fn run(self, s: &Pika, ctx: &Ctx, (bits, len): (u32, usize)) -> Result<()> {
+        let ring = Ring::of(bits);
+        let x = s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, 1234, len) });
+        match self {
+            Work::Sign => s.msb(ctx, &x).await.map(drop),
+            Work::LessFull => s.lt(ctx, &x, &x, Width::Full).await.map(drop),
+            Work::Zero => s.eqz(ctx, &x).await.map(drop),
+            Work::Truncated(shift) => s.trunc_exact(ctx, &x, shift).await.map(drop),
+            Work::Bounded(shift) => s.trunc_bounded(ctx, &x, shift).await.map(drop),
+        }
+    }
+
+    fn demand(self, form: Comparisons, shape: (u32, usize)) -> Demand<Kind> {
+        let s = Pika::dry(PARTIES, 0).expect("three parties");
+        s.set_comparisons(form);
+        s.record_demand();
+        dry::run(0, PARTIES, Phase::Online, async |ctx| self.run(&s, ctx, shape).await).expect("shapes run");
+        s.take_demand()
+    }
+
+    /// Milliseconds of a run: the least and the median of several.
+    fn measure(self, form: Comparisons, shape: (u32, usize)) -> [f64; 2] {
+        let (demand, times) = (self.demand(form, shape), if shape.1 > 10_000 { 7 } else { 31 });
+        let all = parties(PARTIES, |mut party| {
+            let mut run = party.begin_alone().expect("a run");
+            let s = run.phase(Phase::Offline, Pika::setup).expect("a setup");
+            run.finish();
+            s.set_comparisons(form);
+            let mut seconds: Vec<f64> = (0..times)
+                .map(|_| {
+                    let mut run = party.begin_alone().expect("a run");
+                    let start = Instant::now();
+                    run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand.clone()).await).expect("dealt");
+                    run.phase(Phase::Online, async |ctx| self.run(&s, ctx, shape).await).expect("a result");
+                    run.finish();
+                    start.elapsed().as_secs_f64() * 1e3
+                })
+                .collect();
+            party.leave(false);
+            seconds.sort_by(f64::total_cmp);
+            [seconds[0], seconds[times / 2]]
+        });
+        all[0]
+    }
+}
+
+fn main() {
+    println!("| k = 64, milliseconds: least (median) | numbers | edaBits | keys |\n|---|---|---|---|");
+    let works = [
+        ("sign", Work::Sign),
+        ("less-than, full range", Work::LessFull),
+        ("equality", Work::Zero),
+        ("truncation by 16", Work::Truncated(16)),
+        ("bounded truncation by 8", Work::Bounded(8)),
+        ("bounded truncation by 16", Work::Bounded(16)),
+        ("bounded truncation by 32", Work::Bounded(32)),
+    ];
+    for (name, work) in works {
+        for len in [1, 30, 100, 300, 1_000, 10_000, 100_000] {
+            let [edabits, keys] = FORMS.map(|form| {
+                let [least, median] = work.measure(form, (64, len));
+                format!("{least:.3} ({median:.3})")
+            });
+            println!("| {name} | {len} | {edabits} | {keys} |");
+        }
+    }
+}
