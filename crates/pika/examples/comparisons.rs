@@ -1,13 +1,14 @@
 //! What comparisons and truncations take by dealt edaBits and by keys, all phases, three parties in threads of one
-//! process: `cargo run --release -p quorate-pika --features testing --example comparisons`.
+//! process, and with any one malicious by edaBits and by keys of digits: `cargo run --release -p quorate-pika --features testing --example comparisons`.
 
 use std::time::Instant;
 
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Demand, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Gadgets, Width};
-use quorate_pika::{Comparisons, Kind, Pika};
+use quorate_pika::{Comparisons, Kind, Pika, PikaMalicious};
 use quorate_ring::{Ring, Vector};
+use quorate_spdz2k::Params;
 
 const PARTIES: usize = 3;
 const FORMS: [Comparisons; 2] = [Comparisons::EdaBits, Comparisons::Keys];
@@ -68,7 +69,52 @@ impl Work {
     }
 }
 
+/// The top bit of numbers of so many bits by one malicious of three, by keys or by edaBits: milliseconds, the least of
+/// some, and bytes that party 2 sends.
+fn malicious(by_keys: bool, (bits, key_bits, len): (u32, u32, usize)) -> (f64, u64) {
+    let params = Params::new(key_bits, false).expect("bits of keys");
+    let work = async |s: &PikaMalicious, ctx: &Ctx| {
+        let ring = Ring::of(bits);
+        let x = s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, 1234, len) });
+        match by_keys {
+            true => s.msb(ctx, &x).await?,
+            false => s.insecure_online().msb(ctx, &x).await?,
+        };
+        s.check(ctx).await.map(drop)
+    };
+    let recording = PikaMalicious::new_dry(PARTIES, 0, params).expect("three parties");
+    recording.record_demand();
+    dry::run(0, PARTIES, Phase::Online, async |ctx| work(&recording, ctx).await).expect("shapes run");
+    let demand = recording.take_demand();
+    let times = if len >= 10_000 { 3 } else { 15 };
+    let all = parties(PARTIES, |mut party| {
+        let mut run = party.begin_alone().expect("a run");
+        let set_up = async |ctx: &Ctx| PikaMalicious::set_up(ctx, params, None).await;
+        let s = run.phase(Phase::Offline, set_up).expect("a setup");
+        run.finish();
+        let mut best = (f64::INFINITY, 0);
+        for _ in 0..times {
+            let mut run = party.begin_alone().expect("a run");
+            let start = Instant::now();
+            run.phase(Phase::Offline, async |ctx| s.make_all(ctx, demand.clone()).await).expect("dealt");
+            run.phase(Phase::Online, async |ctx| work(&s, ctx).await).expect("a result");
+            let costs = run.finish();
+            best = (best.0.min(start.elapsed().as_secs_f64() * 1e3), costs.offline.bytes());
+        }
+        party.leave(false);
+        best
+    });
+    (all[0].0, all[2].1)
+}
+
 fn main() {
+    if std::env::args().nth(1).as_deref() != Some("malicious") {
+        semi_honest();
+    }
+    all_malicious();
+}
+
+fn semi_honest() {
     println!("| k = 64, milliseconds: least (median) | numbers | edaBits | keys |\n|---|---|---|---|");
     let works = [
         ("sign", Work::Sign),
@@ -86,6 +132,21 @@ fn main() {
                 format!("{least:.3} ({median:.3})")
             });
             println!("| {name} | {len} | {edabits} | {keys} |");
+        }
+    }
+}
+
+fn all_malicious() {
+    println!(
+        "\n| sign, malicious: milliseconds, bytes dealt a number | numbers | edaBits | keys of digits |\n|---|---|---|---|"
+    );
+    for (bits, key_bits) in [(32, 48), (64, 64)] {
+        for len in [1, 100, 1_000, 10_000] {
+            let [edabits, keys] = [false, true].map(|by_keys| {
+                let (ms, bytes) = malicious(by_keys, (bits, key_bits, len));
+                format!("{ms:.2}, {}", bytes / len as u64)
+            });
+            println!("| k = {bits} | {len} | {edabits} | {keys} |");
         }
     }
 }

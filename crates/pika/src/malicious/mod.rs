@@ -21,6 +21,7 @@
 
 mod backend;
 mod check;
+mod comparison;
 pub mod cost;
 mod deal;
 pub mod digits;
