@@ -23,7 +23,7 @@ enum Work {
 }
 
 impl Work {
-    async fn run(self, s: &Pika, ctx: &Ctx, (bits, len): (u32, usize)) -> Result<()> {
+    async fn run<S: Gadgets>(self, s: &S, ctx: &Ctx, (bits, len): (u32, usize)) -> Result<()> {
         let ring = Ring::of(bits);
         let x = s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, 1234, len) });
         match self {
@@ -69,16 +69,14 @@ impl Work {
     }
 }
 
-/// The top bit of numbers of so many bits by one malicious of three, by keys or by edaBits: milliseconds, the least of
-/// some, and bytes that party 2 sends.
-fn malicious(by_keys: bool, (bits, key_bits, len): (u32, u32, usize)) -> (f64, u64) {
+/// Numbers of so many bits, any one of three malicious, by keys of digits or by edaBits: milliseconds, the least of some,
+/// and bytes that party 2 sends.
+fn malicious(work: Work, by_keys: bool, (bits, key_bits, len): (u32, u32, usize)) -> (f64, u64) {
     let params = Params::new(key_bits, false).expect("bits of keys");
     let work = async |s: &PikaMalicious, ctx: &Ctx| {
-        let ring = Ring::of(bits);
-        let x = s.public(&if ctx.is_dry() { Vector::shape(ring, len) } else { Vector::constant(ring, 1234, len) });
         match by_keys {
-            true => s.msb(ctx, &x).await?,
-            false => s.insecure_online().msb(ctx, &x).await?,
+            true => work.run(s, ctx, (bits, len)).await?,
+            false => work.run(s.insecure_online(), ctx, (bits, len)).await?,
         };
         s.check(ctx).await.map(drop)
     };
@@ -138,15 +136,23 @@ fn semi_honest() {
 
 fn all_malicious() {
     println!(
-        "\n| sign, malicious: milliseconds, bytes dealt a number | numbers | edaBits | keys of digits |\n|---|---|---|---|"
+        "\n| malicious: milliseconds, bytes dealt a number | numbers | edaBits | keys of digits |\n|---|---|---|---|"
     );
-    for (bits, key_bits) in [(32, 48), (64, 64)] {
+    let works = [
+        ("sign", Work::Sign, 32, 48),
+        ("sign", Work::Sign, 64, 64),
+        ("less-than, full range", Work::LessFull, 64, 64),
+        ("equality", Work::Zero, 64, 64),
+        ("truncation by 16", Work::Truncated(16), 64, 64),
+        ("bounded truncation by 16", Work::Bounded(16), 64, 64),
+    ];
+    for (name, work, bits, key_bits) in works {
         for len in [1, 100, 1_000, 10_000] {
             let [edabits, keys] = [false, true].map(|by_keys| {
-                let (ms, bytes) = malicious(by_keys, (bits, key_bits, len));
+                let (ms, bytes) = malicious(work, by_keys, (bits, key_bits, len));
                 format!("{ms:.2}, {}", bytes / len as u64)
             });
-            println!("| k = {bits} | {len} | {edabits} | {keys} |");
+            println!("| {name}, k = {bits} | {len} | {edabits} | {keys} |");
         }
     }
 }

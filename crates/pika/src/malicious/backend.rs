@@ -108,6 +108,8 @@ impl Gadgets for PikaMalicious {
     compiled_here! { PikaMalicious:
         fn msb(s, ctx, at x: Tagged) -> SharedBits { s.top_bit(ctx, x) }
         fn eqz(s, ctx, at x: Tagged) -> SharedBits { s.is_zero(ctx, x) }
+        fn trunc_exact(s, ctx, at x: Tagged, val shift: u32) -> Tagged { s.floor(ctx, x, shift, false) }
+        fn trunc_bounded(s, ctx, at x: Tagged, val shift: u32) -> Tagged { s.floor(ctx, x, shift, true) }
         fn lt(s, ctx, at x: Tagged, at y: Tagged, val width: Width) -> SharedBits { compare::lt(s, ctx, x, y, width) }
         fn floor_div(s, ctx, at x: Tagged, at divisors: [i128], val range: floor_div::Range) -> Tagged {
             floor_div::floor_div(s, ctx, x, divisors, range)
@@ -125,8 +127,6 @@ impl Gadgets for PikaMalicious {
         fn bit_decompose(x: &Tagged) -> SharedBits;
         fn bit_to_ring(x: &SharedBits, ring: Ring) -> Tagged;
         fn compose(x: &SharedBits, ring: Ring) -> Tagged;
-        fn trunc_exact(x: &Tagged, shift: u32) -> Tagged;
-        fn trunc_bounded(x: &Tagged, shift: u32) -> Tagged;
         fn trunc_prob(x: &Tagged, shift: u32) -> Tagged;
         fn convert(x: &Tagged, ring: Ring, sign: Sign) -> Tagged;
         fn carry(pairs: Pairs<SharedBits>) -> SharedBits;
