@@ -10,7 +10,8 @@
 //! and r has not: u = c_{k-1} (1 - r_{k-1}), and no carry has to pass position d.
 //!
 //! Correlations: edaBit(k) cut at d, a random bit mod 2^k and one mod 2^d. Online rounds:
-//! 2 + ceil(log2 max(d, k-d)) + 1; bounded, 2 + ceil(log2 d). **Model**: that of the sharing. The result is exact, so nothing leaks beside it.
+//! 2 + ceil(log2 max(d, k-d)) + 1; bounded, 2 + ceil(log2 d). **Model**: that of the sharing. The result is exact, so
+//! nothing leaks beside it.
 
 use quorate_engine::{Ctx, Error, Linear, LinearBits, Result, Sharing};
 use quorate_ring::{Bits, Ring, Vector};

@@ -1,5 +1,6 @@
 //! What comparisons and truncations take by dealt edaBits and by keys, all phases, three parties in threads of one
-//! process, and with any one malicious by edaBits and by keys of digits: `cargo run --release -p quorate-pika --features testing --example comparisons`.
+//! process, and with any one malicious by edaBits and by keys of digits: `cargo run --release -p quorate-pika
+//! --features testing --example comparisons`.
 
 use std::time::Instant;
 
@@ -69,8 +70,8 @@ impl Work {
     }
 }
 
-/// Numbers of so many bits, any one of three malicious, by keys of digits or by edaBits: milliseconds, the least of some,
-/// and bytes that party 2 sends.
+/// Numbers of so many bits, any one of three malicious, by keys of digits or by edaBits: milliseconds, the least of
+/// some, and bytes that party 2 sends.
 fn malicious(work: Work, by_keys: bool, (bits, key_bits, len): (u32, u32, usize)) -> (f64, u64) {
     let params = Params::new(key_bits, false).expect("bits of keys");
     let work = async |s: &PikaMalicious, ctx: &Ctx| {

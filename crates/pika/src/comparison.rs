@@ -1,8 +1,8 @@
 //! Signs, equality and truncation by keys of a mask.
 //!
 //! **Source**: parities of intervals (Storrier et al. 2023, "Grotto") in place of carries: what a gadget finds out by a
-//! tree of ANDs over the bits of r, a key of r says by itself. **Deviation**: c = Open(r - x) in place of x + r, so that
-//! each question is whether r lies in [0, c), one path through a tree. **Model**: semi-honest, 1 of 3; party 2 has
+//! tree of ANDs over the bits of r, a key of r says by itself. **Deviation**: c = Open(r - x) in place of x + r, so
+//! that each question is whether r lies in [0, c), one path through a tree. **Model**: semi-honest, 1 of 3; party 2 has
 //! dealt. **Notation**: x over Z_2^k; r uniform; x = r - c; [..] a bit, xor-shared.
 //!
 //! - **Sign**: bit k-1 of r, of c, and the borrow [r mod 2^(k-1) < c mod 2^(k-1)]: their xor.

@@ -6,8 +6,8 @@
 //! A correlation has parts that are uniform (a and b of a triple) and parts that follow from these (a b). Of the first
 //! parties 0 and 1 draw their shares, each from its seed with party 2; of the second party 0 does, and party 2, who can
 //! draw all of that, sends party 1 what is left. Each part that follows is one message; party 0 hears nothing. Of a
-//! permutation all is drawn but the mover's part of the moved mask, which is sent. Of a key the roots are drawn, and the
-//! corrections sent to both ([`points`](crate::points)).
+//! permutation all is drawn but the mover's part of the moved mask, which is sent. Of a key the roots are drawn, and
+//! the corrections sent to both ([`points`](crate::points)).
 //!
 //! | correlation | bits sent for one |
 //! |---|---|

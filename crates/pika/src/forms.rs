@@ -1,9 +1,10 @@
 //! Where two protocols give the same result: which one runs.
 //!
-//! A comparison by [keys](crate::comparison) takes one round and a key of some 900 bytes to each of parties 0 and 1; one
-//! by dealt edaBits some 40 bytes and a round for each level of a tree. So keys serve few numbers, or slow links, and
-//! edaBits many. Both are predicted, as all parties agree on what that depends on: the formulas of [`cost`](crate::cost),
-//! the network that the session names, how many numbers there are, and a stated time of computing.
+//! A comparison by [keys](crate::comparison) takes one round and a key of some 900 bytes to each of parties 0 and 1;
+//! one by dealt edaBits some 40 bytes and a round for each level of a tree. So keys serve few numbers, or slow links,
+//! and edaBits many. Both are predicted, as all parties agree on what that depends on: the formulas of
+//! [`cost`](crate::cost), the network that the session names, how many numbers there are, and a stated time of
+//! computing.
 
 use quorate_gadgets::cost::Link;
 use quorate_gadgets::{Choice, Choices};
@@ -20,8 +21,8 @@ const KEYS: &str = "keys";
 pub const COMPARISONS: Choice = Choice {
     name: "comparisons",
     values: &[AUTO, EDABITS, KEYS],
-    help: "by what the semi-honest form compares and truncates: \"auto\" for what takes less time on the network that is \
-           named; dealt \"edabits\", which take few bytes; \"keys\" of the masks, which take few rounds",
+    help: "by what the semi-honest form compares and truncates: \"auto\" for what takes less time on the network that \
+           is named; dealt \"edabits\", which take few bytes; \"keys\" of the masks, which take few rounds",
 };
 
 /// The largest ring whose elements have keys.

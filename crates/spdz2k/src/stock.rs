@@ -116,8 +116,8 @@ pub enum Kind {
         /// The shift.
         cut: u32,
     },
-    /// A random place, over the larger one of both rings, and keys of its digits, in blocks; with `choices`, that many random elements, and the one among
-    /// them that the place's upper digit says. Dealt only.
+    /// A random place, over the larger one of both rings, and keys of its digits, in blocks; with `choices`, that many
+    /// random elements, and the one among them that the place's upper digit says. Dealt only.
     Place {
         /// Bits of the place.
         place_bits: u32,

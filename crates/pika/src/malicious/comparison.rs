@@ -1,22 +1,22 @@
 //! Signs, equality and exact truncation by verified keys of a mask's digits.
 //!
-//! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: x over Z_2^k; r =
-//! sum of 2^(o_d) r_d, digits r_d of at most six bits, dealt as [places](super::digits), so that e_d, one-hot at r_d, has
-//! tags; X = x + r, of digits X_d.
+//! **Source**: ours (docs/security/pika-malicious.md). **Model**: malicious, one of three. **Notation**: x over Z_2^k;
+//! r = sum of 2^(o_d) r_d, digits r_d of at most six bits, dealt as [places](super::digits), so that e_d, one-hot at
+//! r_d, has tags; X = x + r, of digits X_d.
 //!
 //! 1. Open X.
-//! 2. g_d = sum of e_d(j) over j > X_d, and p_d = e_d(X_d), with tags, local: X - r borrows in digit d, or passes a borrow
-//!    on. Of a digit also some bits can be compared by themselves, and any function of r_d is such a sum.
+//! 2. g_d = sum of e_d(j) over j > X_d, and p_d = e_d(X_d), with tags, local: X - r borrows in digit d, or passes a
+//!    borrow on. Of a digit also some bits can be compared by themselves, and any function of r_d is such a sum.
 //! 3. Borrows of several digits: (g, p) o (g', p') = (g + p g', p p'), by a tree of products.
 //!
 //! - **Sign**: bit k-1 of X, of r, and the borrow into it; over Z_2. As a bit it takes one opening more.
 //! - **Equality**: the product of all e_d(X_d), over Z_2.
-//! - **floor(x / 2^c)** of a = x + 2^(k-1): floor(X / 2^c) - floor(r / 2^c) - v + 2^(k-c) u, v the borrow into bit c over
-//!   Z_2^k, u the one out of the top over Z_2^c. Where -2^(k-2) <= x < 2^(k-2), a = x + 2^(k-2), and u is (1 - X_{k-1})
-//!   r_{k-1}: local.
+//! - **floor(x / 2^c)** of a = x + 2^(k-1): floor(X / 2^c) - floor(r / 2^c) - v + 2^(k-c) u, v the borrow into bit c
+//!   over Z_2^k, u the one out of the top over Z_2^c. Where -2^(k-2) <= x < 2^(k-2), a = x + 2^(k-2), and u is (1 -
+//!   X_{k-1}) r_{k-1}: local.
 //!
-//! Rounds: 1, one for each level of the tree, for signs and equality 1; truncation over the full range 1 more. Sent by each
-//! of P0 and P1: k bits, two elements for each product, and 1 bit for the last opening.
+//! Rounds: 1, one for each level of the tree, for signs and equality 1; truncation over the full range 1 more. Sent by
+//! each of P0 and P1: k bits, two elements for each product, and 1 bit for the last opening.
 
 use std::ops::Range;
 
@@ -177,7 +177,7 @@ impl PikaMalicious {
                 let [upper_g, upper_p] = borrows(x, j, below..digit.bits);
                 [g, p, upper_g, upper_p, j >> below, j >> (digit.bits - 1)]
             })?;
-            let [mut generate, mut propagate, mut upper_g, mut upper_p, shifted, tops] = sums;
+            let [mut generate, mut propagate, upper_g, upper_p, shifted, tops] = sums;
             // Digits below the cut, and from it on: the one in which it lies is both.
             let (all, digits) = ((0..mask.groups.len()).flat_map(|i| mask.group(i)), mask.digits());
             let all: Vec<Digit> = all.collect();
@@ -196,23 +196,15 @@ impl PikaMalicious {
             let low_ring = Ring::of(cut);
             let reduced = |x: Tagged| self.linear(&x, &Linear::Reduce(low_ring));
             let (v, u) = if bounded {
-                let v = self.borrow(&ctx, low).await?.generate;
-                let is_low = masked.opened.to_bits(ring.bits() - 1..ring.bits());
-                let mut factors = is_low.to_vector(low_ring);
-                factors.neg_assign();
-                factors.add_scalar(1);
                 let top = reduced(tops.into_iter().next_back().ok_or(NO_DIGITS)?);
-                (v, self.linear(&top, &Linear::Factors(&factors)))
+                let mut not_above = masked.opened.to_bits(ring.bits() - 1..ring.bits());
+                not_above.not_assign();
+                let u = self.linear(&top, &Linear::Factors(&not_above.to_vector(low_ring)));
+                (self.borrow(&ctx, low).await?.generate, u)
             } else {
-                let [generate, propagate] = [&mut upper_g, &mut upper_p]
-                    .map(|all| all.split_off(digits - upper).into_iter().map(reduced).collect());
-                let high = Borrows { generate, propagate };
-                let low = async |ctx: Ctx| self.borrow(&ctx, low).await;
-                let (low, high) = ctx.join(low, async |ctx: Ctx| self.borrow_and_pass(&ctx, high).await).await?;
-                let passed = reduced(low.generate.clone());
-                let [passed] =
-                    self.products(&ctx, &[&high.propagate], &[&passed]).await?.try_into().map_err(|_| NO_DIGITS)?;
-                (low.generate, self.add(&high.generate, &passed))
+                let [generate, propagate] =
+                    [upper_g, upper_p].map(|mut all| all.split_off(digits - upper).into_iter().map(reduced).collect());
+                self.both_borrows(&ctx, low, Borrows { generate, propagate }).await?
             };
             let mut constant = masked.opened;
             constant.shr_logical(cut);
@@ -317,6 +309,18 @@ impl PikaMalicious {
 
     async fn borrow_and_pass(&self, ctx: &Ctx, digits: Borrows) -> Result<Group> {
         self.tree(ctx, digits, 0).await
+    }
+
+    /// Out of the lower digits, and out of all of them, over the ring of the upper ones.
+    async fn both_borrows(&self, ctx: &Ctx, low: Borrows, high: Borrows) -> Result<(Tagged, Tagged)> {
+        let low = async |ctx: Ctx| self.borrow(&ctx, low).await;
+        let (low, high) = ctx.join(low, async |ctx: Ctx| self.borrow_and_pass(&ctx, high).await).await?;
+        let low = low.generate;
+        let ring = self.shape(&high.generate).0;
+        let reduced = self.linear(&low, &Linear::Reduce(ring));
+        let passed = self.mul(ctx, &high.propagate, &reduced).await?;
+        let out = self.add(&high.generate, &passed);
+        Ok((low, out))
     }
 
     /// Neighbours are joined until one is left; of the lowest `skipped` pairs what they pass on is not computed.

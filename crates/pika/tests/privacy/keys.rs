@@ -1,5 +1,5 @@
-//! Views of protocols by keys: comparison, truncation, look-up. Domains have four points at most, so that a key is a root
-//! and a correction of its leaves: what a party lacks of it is the other one's root, whose hash is enumerated.
+//! Views of protocols by keys: comparison, truncation, look-up. Domains have four points at most, so that a key is a
+//! root and a correction of its leaves: what a party lacks of it is the other one's root, whose hash is enumerated.
 
 use quorate_gadgets::Functions;
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
@@ -47,42 +47,43 @@ fn equality_by_keys() {
     }
 }
 
-/// floor(x / 2), of any number of two bits, and of those of three that fit two, with the bits that become elements.
+/// floor(x / 2) of any number of two bits, with the bit that becomes an element.
 #[test]
 fn truncation_by_keys() {
-    let row = Layout::Rows(1);
-    for (owner, k) in [(1, 2)] {
-        let inputs = [(owner, element(k))];
-        let first = [(1, element(k)), root(1, k), root(1, 1), (1, element(k))];
-        // v over Z_2^k takes a random bit, whose flip parties 0 and 1 draw.
-        let bit = [(1, element(k)), (1, row), (0, row), (2, row)];
-        let draws = first.into_iter().chain([(0, element(k)), root(0, k), root(0, 1)]).chain(bit).collect();
-        let dealt = [((2, 1), element(k))].into_iter().chain(corrections(k)).chain(corrections(1));
-        let messages = dealt.chain(both_ways(element(k))).chain([((2, 1), element(k))]).chain(both_ways(row)).collect();
-        let (draws, messages) = lists(&inputs, (draws, messages), None, element(k));
-        let (name, inputs, output) = ("truncation by keys", &inputs[..], |_: &[u64]| 0);
-        let case = Case { name, inputs, draws: &draws, messages: &messages, output: &output, learns: None };
-        case.check(async |s, ctx, x| {
-            s.set_comparisons(Comparisons::Keys);
-            Ok(Shared::Values(s.trunc_exact(ctx, x[0].values(), 1).await?))
-        });
-    }
-    for (owner, k) in [(0, 3)] {
-        // Also of numbers for which it is wrong.
-        let inputs = [(owner, element(k))];
-        let first = [(1, element(k)), root(1, 1), (1, element(k)), (1, element(1))];
-        let bit = [(1, element(k)), (1, row), (0, row), (2, row)];
-        let draws = first.into_iter().chain([(0, element(k)), root(0, 1)]).chain(bit).collect();
-        let dealt = [((2, 1), element(k)), ((2, 1), element(1))].into_iter().chain(corrections(1));
-        let messages = dealt.chain(both_ways(element(k))).chain([((2, 1), element(k))]).chain(both_ways(row)).collect();
-        let (draws, messages) = lists(&inputs, (draws, messages), None, element(k));
-        let (name, inputs, output) = ("bounded truncation by a key", &inputs[..], |_: &[u64]| 0);
-        let case = Case { name, inputs, draws: &draws, messages: &messages, output: &output, learns: None };
-        case.check(async |s, ctx, x| {
-            s.set_comparisons(Comparisons::Keys);
-            Ok(Shared::Values(s.trunc_bounded(ctx, x[0].values(), 1).await?))
-        });
-    }
+    let (k, row) = (2, Layout::Rows(1));
+    let inputs = [(1, element(k))];
+    let of_first = [(1, element(k)), root(1, k), root(1, 1), (1, element(k))];
+    // v over Z_2^k takes a random bit, whose flip parties 0 and 1 draw.
+    let bit = [(1, element(k)), (1, row), (0, row), (2, row)];
+    let draws = of_first.into_iter().chain([(0, element(k)), root(0, k), root(0, 1)]).chain(bit).collect();
+    let dealt = [((2, 1), element(k))].into_iter().chain(corrections(k)).chain(corrections(1));
+    let messages = dealt.chain(both_ways(element(k))).chain([((2, 1), element(k))]).chain(both_ways(row)).collect();
+    let (draws, messages) = lists(&inputs, (draws, messages), None, element(k));
+    let (name, inputs, output) = ("truncation by keys", &inputs[..], |_: &[u64]| 0);
+    let case = Case { name, inputs, draws: &draws, messages: &messages, output: &output, learns: None };
+    case.check(async |s, ctx, x| {
+        s.set_comparisons(Comparisons::Keys);
+        Ok(Shared::Values(s.trunc_exact(ctx, x[0].values(), 1).await?))
+    });
+}
+
+/// The same of any number of three bits, also of those for which it is wrong.
+#[test]
+fn bounded_truncation_by_keys() {
+    let (k, row) = (3, Layout::Rows(1));
+    let inputs = [(0, element(k))];
+    let of_first = [(1, element(k)), root(1, 1), (1, element(k)), (1, element(1))];
+    let bit = [(1, element(k)), (1, row), (0, row), (2, row)];
+    let draws = of_first.into_iter().chain([(0, element(k)), root(0, 1)]).chain(bit).collect();
+    let dealt = [((2, 1), element(k)), ((2, 1), element(1))].into_iter().chain(corrections(1));
+    let messages = dealt.chain(both_ways(element(k))).chain([((2, 1), element(k))]).chain(both_ways(row)).collect();
+    let (draws, messages) = lists(&inputs, (draws, messages), None, element(k));
+    let (name, inputs, output) = ("bounded truncation by a key", &inputs[..], |_: &[u64]| 0);
+    let case = Case { name, inputs, draws: &draws, messages: &messages, output: &output, learns: None };
+    case.check(async |s, ctx, x| {
+        s.set_comparisons(Comparisons::Keys);
+        Ok(Shared::Values(s.trunc_bounded(ctx, x[0].values(), 1).await?))
+    });
 }
 
 /// A table of four entries of two bits.

@@ -41,8 +41,8 @@ enum Layout {
     Elements { k: u32, count: usize },
     /// So many rows of bits.
     Rows(usize),
-    /// A root of a key of a point of so many bits: for each value of the leaves that it hashes to, one of those that do.
-    /// What the hash gives is uniform, where the root is not known.
+    /// A root of a key of a point of so many bits: for each value of the leaves that it hashes to, one of those that
+    /// do. What the hash gives is uniform, where the root is not known.
     Root { n: u32, side: usize },
     /// Corrections of such keys: a block, of which as many bits count as there are leaves.
     Corrections { n: u32 },
