@@ -3,9 +3,9 @@
 use crate::common::*;
 use quorate_engine::{Ctx, Result};
 use quorate_gadgets::cost::Link;
-use quorate_gadgets::{Gadgets, Width};
+use quorate_gadgets::{Choices, Gadgets, Width};
 use quorate_pika::cost::Bill;
-use quorate_pika::{Comparisons, Kind, Pika};
+use quorate_pika::{Comparisons, Kind, Pika, PikaMalicious};
 use quorate_ring::Ring;
 
 const FORMS: [Comparisons; 2] = [Comparisons::EdaBits, Comparisons::Keys];
@@ -133,4 +133,24 @@ fn the_form_is_predicted() {
     let dealt = |bill: Bill| bill.offline().bytes[2];
     assert_eq!(dealt(quorate_pika::cost::msb_by_key(64, 1)), 2 * 912 + 1);
     assert_eq!(dealt(quorate_pika::cost::trunc_bounded_by_key(64, 16, 1)), 2 * 160 + 8 + 2 + 8);
+}
+
+/// What a session chooses reaches its parties, and is refused where it would change nothing.
+#[test]
+fn sessions_choose_the_form() {
+    let choices = |value: &str| {
+        let mut choices = Choices::default();
+        assert!(choices.choose(Pika::DESCRIPTOR.option("comparisons").unwrap(), value));
+        choices
+    };
+    let chosen = |value: &str| {
+        let s = <Pika as Family>::dry(N, 0, &choices(value)).unwrap();
+        s.comparisons()
+    };
+    assert_eq!(chosen("keys"), Comparisons::Keys);
+    assert_eq!(chosen("edabits"), Comparisons::EdaBits);
+    assert_eq!(chosen("auto"), Comparisons::default());
+    assert!(PikaMalicious::check_choices(&choices("auto")).is_ok());
+    let refused = PikaMalicious::check_choices(&choices("keys")).unwrap_err().to_string();
+    assert!(refused.contains("comparisons"), "{refused}");
 }
