@@ -14,7 +14,7 @@
 //! | [`Growing`], without a dealer | 2^d - 1 + 2^(n-7) a key and side | the same, from either side |
 //! | whole domain ([`window`], [`visit`], [`lookup`]) | 2^d - 1 + 2^(n-7) a key | none |
 //! | window of m leaves | about 1.25 (2^-7 + 2^-9) m + d a key | none |
-//! | [`intervals`] | 2 (d + B) an interval | none |
+//! | [`intervals`] | 2 (d + B) an interval, d + B from 0 on | none |
 //!
 //! A dealer draws both sides' [`Roots`] from seeds that it shares with them, and sends [`Corrections`]. A side makes
 //! [`Keys`] of both: flat arrays, for a batch of one [`Shape`]. Evaluation goes through a batch four keys at a time, a

@@ -2,10 +2,11 @@
 //!
 //! **Source**: Storrier, Vadapalli, Lyons, Henry, "Grotto: Screaming fast (2+1)-PC or Z_2^n via (2,2)-DPFs", CCS 2023:
 //! the control bits of a node are the shares of the parity of all leaves below it. **Deviation**: on the half-tree, and
-//! the last leaf's bits are summed themselves. **Cost**: d + B hashes for each end.
+//! the last leaf's bits are summed themselves. **Cost**: d + B hashes for each end but 0.
 //!
 //! [r < x] is the sum of the left siblings' control bits on the way to x, where it turns right, and of the leaf's bits
-//! before x. Keys are walked 64 at a time, their corrections level by level side by side.
+//! before x. Keys are walked 64 at a time, their corrections level by level side by side; nowhere where intervals begin
+//! with 0.
 
 use quorate_ring::threads::side_by_side;
 use quorate_ring::{Bits, Wiped, memory, wipe_words};
@@ -111,7 +112,11 @@ impl Paths {
         let (levels, leaf) = self.corrections.split_at(shape.levels() * STRIDE);
         nodes.copy_from_slice(&self.roots[..fours]);
         sums.fill(ZERO);
+        // Nothing lies below 0.
         let mut turns = turns(places, shape.bits());
+        if places.iter().all(|&place| place == 0) {
+            return;
+        }
         for corrections in levels.chunks_exact(STRIDE) {
             kernel::descend(hash, nodes, &corrections[..fours], &turns[..fours], sums);
             kernel::next_turns(hash, &mut turns);

@@ -189,6 +189,17 @@ pub fn trunc_exact(k: u32, shift: u32) -> Uses {
     masked_opening(k, Some(d)).then(wraps).then(bit_to_ring(k).beside(bit_to_ring(d)))
 }
 
+/// Exact truncation over Z_2^k, of numbers that fit k - 1 bits.
+pub fn trunc_bounded(k: u32, shift: u32) -> Uses {
+    match shift.min(k.saturating_sub(2)) {
+        0 => Uses::default(),
+        d => {
+            let low = layers(carry_tree(d.into(), false));
+            masked_opening(k, Some(d)).then(low).then(bit_to_ring(k).beside(bit_to_ring(d)))
+        }
+    }
+}
+
 /// Probabilistic truncation over Z_2^k by `shift` bits.
 pub fn trunc_prob(k: u32, shift: u32) -> Uses {
     match shift {

@@ -84,6 +84,11 @@ pub trait Gadgets: Sharing + Sized {
         truncate::trunc_exact(self, ctx, x, shift).await
     }
 
+    /// floor(x / 2^shift) for -2^(k-2) <= x < 2^(k-2) only: this is not checked.
+    async fn trunc_bounded(&self, ctx: &Ctx, x: &Self::A, shift: u32) -> Result<Self::A> {
+        self.trunc_exact(ctx, x, shift).await
+    }
+
     /// x / 2^shift, rounded down or up: up with probability (x mod 2^shift) / 2^shift. Never off by more.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use quorate_engine::{
     UpdateBits,
 };
 use quorate_gadgets::{
-    Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, equality,
-    gadgets_here, select, trunc_prob, truncate, widen,
+    Gadgets, Garbles, NoLabels, Sign, Width, circuit, compare, compiled_here, convert, decompose, gadgets_here, select,
+    trunc_prob, widen,
 };
 use quorate_ring::{Bits, Module, Ring, Vector};
 
@@ -29,12 +29,13 @@ impl Gadgets for Pika {
     gadgets_here! { Pika, Values, Packed }
 
     compiled_here! { Pika:
-        fn msb(s, ctx, at x: Values) -> Packed { compare::msb(s, ctx, x) }
+        fn msb(s, ctx, at x: Values) -> Packed { s.top_bit(ctx, x) }
         fn lt(s, ctx, at x: Values, at y: Values, val width: Width) -> Packed { compare::lt(s, ctx, x, y, width) }
-        fn eqz(s, ctx, at x: Values) -> Packed { equality::eqz(s, ctx, x) }
+        fn eqz(s, ctx, at x: Values) -> Packed { s.is_zero(ctx, x) }
         fn bit_decompose(s, ctx, at x: Values) -> Packed { decompose::bit_decompose(s, ctx, x) }
         fn compose(s, ctx, at x: Packed, val ring: Ring) -> Values { convert::compose(s, ctx, x, ring) }
-        fn trunc_exact(s, ctx, at x: Values, val shift: u32) -> Values { truncate::trunc_exact(s, ctx, x, shift) }
+        fn trunc_exact(s, ctx, at x: Values, val shift: u32) -> Values { s.floor(ctx, x, shift) }
+        fn trunc_bounded(s, ctx, at x: Values, val shift: u32) -> Values { s.bounded_floor(ctx, x, shift) }
         fn trunc_prob(s, ctx, at x: Values, val shift: u32) -> Values { trunc_prob::trunc_prob(s, ctx, x, shift) }
         fn convert(s, ctx, at x: Values, val ring: Ring, val sign: Sign) -> Values {
             widen::convert(s, ctx, x, ring, sign)

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use quorate_fss::Shape;
 use quorate_gadgets::cost::{self as gadgets, Uses, and_all, carry_tree, layers};
 use quorate_ring::Ring;
 
 use crate::mul::chunks;
-use crate::points::blocks;
 use crate::setup::{DEALER, PARTIES};
 use crate::stock::Kind;
 
@@ -172,6 +172,11 @@ pub fn msb(k: u32, len: usize) -> Bill {
     }
 }
 
+/// The same by a key.
+pub fn msb_by_key(k: u32, len: usize) -> Bill {
+    open(k, len).using(Kind::SignKey { bits: k }, len)
+}
+
 /// Less-than over the full signed range of Z_2^k.
 pub fn lt_full(k: u32, len: usize) -> Bill {
     msb(k, 3 * len).then(and(1, len))
@@ -188,6 +193,11 @@ pub fn eqz(k: u32, len: usize) -> Bill {
     }
 }
 
+/// The same by a key.
+pub fn eqz_by_key(k: u32, len: usize) -> Bill {
+    open(k, len).using(Kind::Point { place_bits: k }, len)
+}
+
 /// The bits of an element.
 pub fn bit_decompose(k: u32, len: usize) -> Bill {
     gadget(&gadgets::bit_decompose(k), len)
@@ -201,6 +211,30 @@ pub fn bit_to_ring(k: u32, len: usize) -> Bill {
 /// Exact truncation over Z_2^k.
 pub fn trunc_exact(k: u32, shift: u32, len: usize) -> Bill {
     gadget(&gadgets::trunc_exact(k, shift), len)
+}
+
+/// The same by keys.
+pub fn trunc_exact_by_keys(k: u32, shift: u32, len: usize) -> Bill {
+    match shift.min(k - 1) {
+        0 => Bill::default(),
+        d => {
+            let opened = open(k, len).using(Kind::FloorKeys { bits: k, cut: d }, len);
+            opened.then(gadget(&gadgets::bit_to_ring(k).beside(gadgets::bit_to_ring(d)), len))
+        }
+    }
+}
+
+/// Exact truncation over Z_2^k of numbers that fit k - 1 bits.
+pub fn trunc_bounded(k: u32, shift: u32, len: usize) -> Bill {
+    gadget(&gadgets::trunc_bounded(k, shift), len)
+}
+
+/// The same by a key.
+pub fn trunc_bounded_by_key(k: u32, shift: u32, len: usize) -> Bill {
+    match shift.min(k.saturating_sub(2)) {
+        0 => Bill::default(),
+        d => open(k, len).using(Kind::BoundedFloorKey { bits: k, cut: d }, len).then(bit_to_ring(k, len)),
+    }
 }
 
 /// Probabilistic truncation over Z_2^k.
@@ -236,10 +270,13 @@ pub fn lookup_bit(n: u32, len: usize) -> Bill {
     open(n, len).using(Kind::Point { place_bits: n }, len)
 }
 
-/// The corrections of keys for places of n bits, to parties 0 and 1.
-fn points(n: u32, len: usize) -> Cost {
-    let bytes = 16 * (blocks(n) * len) as u64;
-    passed(DEALER, 0, bytes).beside(passed(DEALER, 1, bytes))
+/// The corrections of keys, to parties 0 and 1.
+fn keys(kind: &Kind, len: usize) -> Cost {
+    let sent = |shape: Shape| {
+        let bytes = 16 * (shape.key_blocks() * len) as u64;
+        passed(DEALER, 0, bytes).beside(passed(DEALER, 1, bytes))
+    };
+    kind.keys().into_iter().map(sent).fold(Cost::default(), Cost::beside)
 }
 
 /// A gadget whose uses are those of the default bodies.
@@ -271,14 +308,15 @@ pub fn correlation(kind: &Kind, len: usize) -> Cost {
         Kind::ComparisonMask { bits: k, pairs } => each(&[bits(k), pairs as u64]),
         Kind::TruncMask { bits: k, cut } => each(&[bits(k), bits(cut) + 1]),
         Kind::WideEdaBit { bits: k, wide } => each(&[bits(wide - k), bits(k)]),
-        Kind::Lookup { place_bits, bits: k } => {
-            return points(place_bits, len).beside(passed(DEALER, 1, each(&[bits(k), bits(k)])));
-        }
-        Kind::Point { place_bits } => return points(place_bits, len),
+        Kind::Lookup { bits: k, .. } => each(&[bits(k), bits(k)]),
+        Kind::Point { .. } => 0,
+        Kind::SignKey { .. } => each(&[1]),
+        Kind::FloorKeys { bits: k, .. } => each(&[bits(k)]),
+        Kind::BoundedFloorKey { bits: k, cut } => each(&[bits(k), bits(cut)]),
         Kind::Permutation { rows, ref columns, mover } => {
             let column = |&(k, width): &(u32, usize)| packed(bits(k), rows * width);
             return passed(DEALER, mover, len as u64 * columns.iter().map(column).sum::<u64>());
         }
     };
-    passed(DEALER, 1, to_party_1)
+    keys(kind, len).beside(passed(DEALER, 1, to_party_1))
 }

@@ -6,7 +6,8 @@
 //! A correlation has parts that are uniform (a and b of a triple) and parts that follow from these (a b). Of the first
 //! parties 0 and 1 draw their shares, each from its seed with party 2; of the second party 0 does, and party 2, who can
 //! draw all of that, sends party 1 what is left. Each part that follows is one message; party 0 hears nothing. Of a
-//! permutation all is drawn but the mover's part of the moved mask, which is sent.
+//! permutation all is drawn but the mover's part of the moved mask, which is sent. Of a key the roots are drawn, and
+//! the corrections sent to both ([`points`](crate::points)).
 //!
 //! | correlation | bits sent for one |
 //! |---|---|
@@ -19,13 +20,18 @@
 //! | edaBit of k bits mod 2^k' | k' |
 //! | selection | 2 k |
 //! | permutation | an element for each element |
-//! | look-up among 2^n, point | the corrections of a key to both ([`points`](crate::points)); look-up: 2 k |
+//! | look-up among 2^n | 2 k, and a key |
+//! | point | a key |
+//! | key of a sign | 1, and a key |
+//! | keys of a truncation by m; of a bounded one | k, and two keys; k + m, and a key |
 
 use quorate_engine::{Ctx, Form, Result, Stocks, Stream};
+use quorate_fss::Dealt;
 use quorate_ring::{Bits, Ring, Vector};
 use zeroize::Zeroizing;
 
 use crate::pass::Way;
+use crate::points::signs;
 use crate::setup::{DEALER, Pika};
 use crate::share::{Share, blank};
 use crate::shuffle::moved_rows;
@@ -51,8 +57,8 @@ impl Kind {
             Kind::BitTriple => (0, 2),
             Kind::DaBit { .. } => (0, 1),
             Kind::Selection { .. } => (1, 1),
-            // Dealt another way.
-            Kind::Lookup { .. } | Kind::Point { .. } => (0, 0),
+            Kind::Point { .. } | Kind::SignKey { .. } | Kind::BoundedFloorKey { .. } => (2, 0),
+            Kind::Lookup { .. } | Kind::FloorKeys { .. } => (3, 0),
             Kind::EdaBit { .. }
             | Kind::ComparisonMask { .. }
             | Kind::TruncMask { .. }
@@ -61,18 +67,19 @@ impl Kind {
         }
     }
 
-    /// Draws the uniform parts of `len` correlations, or all of them.
+    /// Draws the uniform parts of `len` correlations, or all of them but corrections of keys.
     fn draw(&self, coins: &mut Stream, len: usize, all: bool) -> Parts {
         let layout = self.layout(0);
-        let (vectors, bits) = if all { (layout.vectors.len(), layout.bits.len()) } else { self.uniform() };
+        let shared = layout.vectors.len() - self.keys().len();
+        let (vectors, bits) = if all { (shared, layout.bits.len()) } else { self.uniform() };
         Parts {
             vectors: layout.vectors[..vectors].iter().map(|(ring, n)| Share(coins.draw((*ring, n * len)))).collect(),
             bits: layout.bits[..bits].iter().map(|&rows| Share(coins.draw((rows, len)))).collect(),
         }
     }
 
-    /// What follows from both parties' shares of the uniform parts.
-    fn follow(&self, first: &Parts, second: &Parts, len: usize) -> Parts {
+    /// What follows from both parties' shares of the uniform parts, and from the leaves of dealt keys.
+    fn follow(&self, first: &Parts, second: &Parts, leaves: &Bits, len: usize) -> Parts {
         let value = |i: usize| first.vectors[i].zip(&second.vectors[i], Vector::add_assign);
         let row = |i: usize| first.bits[i].zip(&second.bits[i], Bits::xor_assign);
         let vectors = |vectors: Vec<A>| Parts { vectors, bits: vec![] };
@@ -129,8 +136,21 @@ impl Kind {
                 let carry = sum.map(|sum| sum.to_bits(bits..bits + 1).to_vector(Ring::of(wide - bits)));
                 Parts { vectors: vec![carry], bits: vec![sum.map(|sum| sum.to_bits(0..bits))] }
             }
+            Kind::Lookup { bits, .. } => {
+                let sign = signs(leaves, Ring::of(bits));
+                vectors(vec![sign.clone(), product(sign, &value(2))])
+            }
+            Kind::SignKey { bits } => {
+                Parts { vectors: vec![], bits: vec![value(0).map(|r| r.to_bits(bits - 1..bits))] }
+            }
+            Kind::FloorKeys { cut, .. } => vectors(vec![shifted(value(0), cut)]),
+            Kind::BoundedFloorKey { bits, cut } => {
+                let top = value(0).map(|r| r.to_bits(bits - 1..bits).to_vector(Ring::of(cut)));
+                vectors(vec![shifted(value(0), cut), top])
+            }
             // Dealt another way.
-            Kind::Permutation { .. } | Kind::Lookup { .. } | Kind::Point { .. } => vectors(vec![]),
+            Kind::Permutation { .. } => vectors(vec![]),
+            Kind::Point { .. } => vectors(vec![]),
         }
     }
 }
@@ -163,17 +183,20 @@ impl Pika {
             }
             return Ok(one_after_the_other(dealt));
         }
-        match *kind {
-            Kind::Lookup { place_bits, bits } => return self.deal_points(ctx, place_bits, Some(bits), len).await,
-            Kind::Point { place_bits } => return self.deal_points(ctx, place_bits, None, len).await,
-            _ => {}
-        }
         let coins = ctx.randomness();
         let draw = |peer: usize, all: bool| kind.draw(&mut coins.stream(self.coins_with(peer)), len, all);
+        let shapes = kind.keys();
+        let mut keys: Vec<Option<Dealt>> = shapes.iter().map(|_| None).collect();
         let Parts { mut vectors, mut bits } = match self.me {
             DEALER => {
                 let (first, second) = (draw(0, true), draw(RECEIVER, false));
-                let mut sent = kind.follow(&first, &second, len);
+                for (i, (key, &shape)) in keys.iter_mut().zip(&shapes).enumerate() {
+                    let r = first.vectors[0].zip(&second.vectors[0], Vector::add_assign);
+                    // Their roots are what is drawn after r.
+                    *key = self.deal_keys(shape, &r, [&first.vectors[1 + i], &second.vectors[1 + i]]);
+                }
+                let leaves = keys.first().and_then(Option::as_ref).map(|dealt| (*dealt.first_bits).clone());
+                let mut sent = kind.follow(&first, &second, &leaves.unwrap_or_else(|| Bits::shape(1, len)), len);
                 let (vectors, bits) = kind.uniform();
                 sent.vectors.iter_mut().zip(&first.vectors[vectors..]).for_each(|(x, drawn)| x.sub_assign(drawn));
                 sent.bits.iter_mut().zip(&first.bits[bits..]).for_each(|(x, drawn)| x.xor_assign(drawn));
@@ -184,7 +207,8 @@ impl Pika {
         let layout = kind.layout(RECEIVER);
         let (drawn_vectors, drawn_bits) = kind.uniform();
         let way: Way = (DEALER, RECEIVER);
-        for (i, &(ring, count)) in layout.vectors.iter().enumerate().skip(drawn_vectors) {
+        let shared = layout.vectors.len() - shapes.len();
+        for (i, &(ring, count)) in layout.vectors[..shared].iter().enumerate().skip(drawn_vectors) {
             let place = match self.deals() {
                 true => std::mem::replace(&mut vectors[i - drawn_vectors], Share::shape((ring, count * len))),
                 false => Share::shape((ring, count * len)),
@@ -197,6 +221,9 @@ impl Pika {
                 false => Share::shape((rows, len)),
             };
             bits.extend(self.pass(ctx, way, &*place).await?);
+        }
+        for (&shape, dealt) in shapes.iter().zip(&keys) {
+            vectors.push(self.pass_corrections(ctx, shape, dealt.as_ref(), len).await?);
         }
         match self.deals() {
             true => Ok(self.shape_of(kind, len)),

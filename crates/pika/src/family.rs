@@ -6,6 +6,7 @@ use quorate_gadgets::here::Local;
 use quorate_gadgets::{Choice, Choices, Descriptor, Family, Parties};
 use quorate_spdz2k::{ALLOW_WEAK, MAC};
 
+use crate::forms::{COMPARISONS, Comparisons};
 use crate::setup::Pika;
 use crate::stock::Kind;
 
@@ -18,12 +19,14 @@ pub const MALICIOUS: Choice = Choice {
 };
 
 /// Compiled here, as [`quorate_gadgets::here`] says.
-fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>) -> Local<'a, Pika> {
+fn set_up<'a>(ctx: &'a Ctx, coins: Option<&'a Seed>, choices: &'a Choices) -> Local<'a, Pika> {
     Box::pin(async move {
-        match coins {
+        let pika = match coins {
             Some(own) => Pika::setup_from(ctx, own).await,
             None => Pika::setup(ctx).await,
-        }
+        }?;
+        pika.choose(choices);
+        Ok(pika)
     })
 }
 
@@ -37,7 +40,7 @@ impl Family for Pika {
         about: "3 parties, semi-honest, or malicious on request: two hold the data, the third one deals",
         parties: Parties { usual: &[3], or_more: false, takes: "3" },
         sharings: &["A", "B"],
-        options: &[MALICIOUS, MAC, ALLOW_WEAK],
+        options: &[MALICIOUS, MAC, ALLOW_WEAK, COMPARISONS],
         workloads: &["mul", "matmul", "random-bit", "edabit", "less-than", "truncation", "sigmoid", "table", "chain"],
         most_elements: 1_000_000,
     };
@@ -62,12 +65,18 @@ impl Family for Pika {
         }
     }
 
-    async fn setup(ctx: &Ctx, coins: Option<&Seed>, _: &Choices) -> Result<Self> {
-        set_up(ctx, coins).await
+    async fn setup(ctx: &Ctx, coins: Option<&Seed>, choices: &Choices) -> Result<Self> {
+        set_up(ctx, coins, choices).await
     }
 
-    fn dry(parties: usize, me: usize, _: &Choices) -> Result<Self> {
-        Pika::dry(parties, me)
+    fn dry(parties: usize, me: usize, choices: &Choices) -> Result<Self> {
+        let pika = Pika::dry(parties, me)?;
+        pika.choose(choices);
+        Ok(pika)
+    }
+
+    fn choose(&self, choices: &Choices) {
+        self.set_comparisons(Comparisons::of(choices));
     }
 
     async fn prepare<T>(

@@ -18,18 +18,21 @@
 //! | product, sum of products, matrix product, AND | `mul` | 1 | 1 for each factor by each; dealt: 1 for each result |
 //! | bit times element | `select` | 1 | 1 element and 1 bit by each; dealt: 2 elements |
 //! | look-up in a table of 2^n entries | `lookup` | 2 | n + k bits by each; dealt: a key and 2 elements |
+//! | sign, equality, truncation by keys | `comparison` | 1; truncation 2 | k bits by each; dealt: keys of k bits |
 //! | random bits, edaBits, masks | `masks` | 0 | dealt: see there |
 //! | shuffle | `shuffle` | 2 | 1 element by each; dealt: 2 elements |
 //!
 //! What is dealt comes from seeds that party 2 has in common with each of the others; only what follows from other
-//! values takes a message, to one of them (`dealer`). Comparisons, truncations and all else are those of
-//! [`quorate_gadgets`].
+//! values takes a message, to one of them (`dealer`). Comparisons of many numbers, and all else, are those of
+//! [`quorate_gadgets`]; which form compares is predicted (`forms`).
 #![forbid(unsafe_code)]
 
 mod backend;
+mod comparison;
 pub mod cost;
 mod dealer;
 mod family;
+mod forms;
 mod input;
 mod lookup;
 pub mod malicious;
@@ -44,6 +47,7 @@ mod shuffle;
 mod stock;
 
 pub use family::MALICIOUS;
+pub use forms::{COMPARISONS, Comparisons};
 pub use malicious::PikaMalicious;
 pub use setup::Pika;
 pub use share::Share;

@@ -17,7 +17,7 @@
 use std::ops::Range;
 
 use quorate_engine::{Chunks, Ctx, Linear, Result, Sharing, Stocks};
-use quorate_fss::{Places, Side, Table};
+use quorate_fss::{Places, Table};
 use quorate_gadgets::lookup::{self as gadget, Lookup};
 use quorate_gadgets::stream;
 use quorate_ring::{Bits, Ring, Vector};
@@ -49,16 +49,17 @@ impl Pika {
         if !has_keys(n, ring.bits()) {
             return gadget::lookup(self, ctx, x, table).await;
         }
+        let kind = Kind::Lookup { place_bits: n, bits: ring.bits() };
         let places = places(self, ctx, table, ring)?;
         let work = async |ctx: Ctx, range: Range<usize>| {
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
-            let dealt = self.draw(&ctx, Kind::Lookup { place_bits: n, bits: ring.bits() }, range.len()).await?;
-            let [r, roots, corrections, b, w, product] = dealt.into_vectors()?;
+            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?;
+            let [r, roots, b, w, product, corrections] = dealt.into_vectors()?;
             let sum = self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?;
             let masked = self.open_long(&ctx, &self.sub(&sum, &b)).await?;
             Ok(self.add(&self.linear(&w, &Linear::Factors(&masked)), &product))
         };
-        stream::to_vector(self, ctx, chunks(x.len(), n), work).await
+        stream::to_vector(self, ctx, chunks(x.len(), &kind), work).await
     }
 
     /// The lowest bit of each number's entry.
@@ -67,14 +68,15 @@ impl Pika {
         if !has_keys(n, 1) {
             return gadget::lookup_bit(self, ctx, x, table).await;
         }
+        let kind = Kind::Point { place_bits: n };
         let places = places(self, ctx, table, Ring::of(1))?;
         let work = async |ctx: Ctx, range: Range<usize>| {
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range.clone()), table).await?;
-            let dealt = self.draw(&ctx, Kind::Point { place_bits: n }, range.len()).await?;
+            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?;
             let [r, roots, corrections] = dealt.into_vectors()?;
             Ok(self.sums(&ctx, &places, &self.add(&place, &r), [&roots, &corrections]).await?.map(Vector::low_bit))
         };
-        stream::to_lanes(self, ctx, chunks(x.len(), n), work).await
+        stream::to_lanes(self, ctx, chunks(x.len(), &kind), work).await
     }
 
     /// Steps 1 and 2.
@@ -83,15 +85,15 @@ impl Pika {
         if self.deals() {
             return Ok(Share::shape((places.ring(), opened.len())));
         }
-        let side = if self.me == 0 { Side::First } else { Side::Second };
-        let sums = places.sums(&self.hash, side, &opened, [roots, corrections]).map_err(|_| MISSING)?;
+        let sums = places.sums(&self.hash, self.side(), &opened, [roots, corrections]).map_err(|_| MISSING)?;
         Ok(Share(sums.into_inner()))
     }
 }
 
-/// Chunks of keys for so many bits: what is held of each is the key, twice, and some elements.
-fn chunks(len: usize, place_bits: u32) -> Chunks {
-    Chunks::of_bytes(len, 2 * 16 * points::blocks(place_bits) + 128)
+/// Chunks of a kind that has keys: what is held of each are these, twice, and some elements.
+pub(crate) fn chunks(len: usize, kind: &Kind) -> Chunks {
+    let blocks: usize = kind.keys().iter().map(|shape| shape.key_blocks()).sum();
+    Chunks::of_bytes(len, 2 * 16 * blocks + 128)
 }
 
 /// The entries over this ring, as keys look them up.

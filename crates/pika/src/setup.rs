@@ -10,12 +10,15 @@
 //!
 //! Every use has a stream of its own, named by (run, lane, use).
 
+use std::cell::Cell;
+
 use quorate_crypto::{Seed, SessionId, Tccr};
 use quorate_engine::{Ctx, Error, Misuse, Result};
 use quorate_fss::Hash;
 use quorate_gadgets::Family;
 use zeroize::Zeroizing;
 
+use crate::forms::Comparisons;
 use crate::stock::Stock;
 
 /// Who deals.
@@ -31,6 +34,7 @@ pub struct Pika {
     /// By party, coins that it and this party know; this party's own coins in its own place.
     coins: [Seed; PARTIES],
     pub(crate) stock: Stock,
+    pub(crate) comparisons: Cell<Comparisons>,
     session: SessionId,
     /// The hash of the session's trees.
     pub(crate) hash: Hash,
@@ -79,7 +83,8 @@ impl Pika {
                 pair_seed(if me < peer { both } else { [both[1], both[0]] }, &session)
             }
         });
-        Ok(Pika { me, coins, stock: Stock::default(), hash: Hash::new(&Tccr::new(&session)), session })
+        let (stock, comparisons) = Default::default();
+        Ok(Pika { me, coins, stock, comparisons, hash: Hash::new(&Tccr::new(&session)), session })
     }
 
     /// The same party for dry runs: it has no seeds, since nothing is drawn.
@@ -97,7 +102,8 @@ impl Pika {
     fn with_no_seeds(me: usize) -> Pika {
         let coins = std::array::from_fn(|_| Seed::from_bytes([0; SEED_BYTES]));
         let session = SessionId::from_bytes([0; SEED_BYTES]);
-        Pika { me, coins, stock: Stock::default(), hash: Hash::new(&Tccr::new(&session)), session }
+        let (stock, comparisons) = Default::default();
+        Pika { me, coins, stock, comparisons, hash: Hash::new(&Tccr::new(&session)), session }
     }
 
     /// The same party of no session.
@@ -139,8 +145,11 @@ impl Pika {
 
 #[cfg(feature = "testing")]
 impl quorate_gadgets::testing::Tested for Pika {
+    /// Whatever the number of numbers: what takes keys asks for them.
     async fn set_up(ctx: &Ctx) -> Result<Self> {
-        Self::setup(ctx).await
+        let pika = Self::setup(ctx).await?;
+        pika.set_comparisons(Comparisons::EdaBits);
+        Ok(pika)
     }
 }
 

@@ -10,7 +10,7 @@ use quorate_engine::{Chunks, Ctx, Error, Layout, Result, Stocks, Stored};
 use quorate_ring::{Bits, Ring, Vector};
 
 use crate::mul::chunks_of;
-use crate::points;
+use crate::points::BLOCK;
 use crate::setup::Pika;
 use crate::share::{Share, blank};
 
@@ -38,10 +38,16 @@ pub enum Kind {
     WideEdaBit { bits: u32, wide: u32 },
     /// a, a bit b and a b over Z_2^bits, and b over Z_2.
     Selection { bits: u32 },
-    /// A point r of 2^place_bits as a key, its root, and shares of r; b, the sign w of the key, and w b over Z_2^bits.
+    /// A point r of 2^place_bits, a key of it; b, the sign w of the key, and w b over Z_2^bits.
     Lookup { place_bits: u32, bits: u32 },
     /// The same without b and w.
     Point { place_bits: u32 },
+    /// r over Z_2^bits, its top bit, and a key of r mod 2^(bits-1).
+    SignKey { bits: u32 },
+    /// r over Z_2^bits, floor(r / 2^cut), and keys of r and of r mod 2^cut.
+    FloorKeys { bits: u32, cut: u32 },
+    /// r over Z_2^bits, floor(r / 2^cut), the top bit of r over Z_2^cut, and a key of r mod 2^cut.
+    BoundedFloorKey { bits: u32, cut: u32 },
     /// A permutation of `rows` rows that `mover` and party 2 know, and shares of where it moves a mask that the other
     /// one and party 2 know; a row has so many elements of so many bits, column by column.
     Permutation { rows: usize, columns: Vec<(u32, usize)>, mover: usize },
@@ -63,6 +69,9 @@ impl std::fmt::Display for Kind {
             Kind::Selection { bits } => write!(f, "selection mod 2^{bits}"),
             Kind::Lookup { place_bits, bits } => write!(f, "look-up of {place_bits} bits, mod 2^{bits}"),
             Kind::Point { place_bits } => write!(f, "point among 2^{place_bits}"),
+            Kind::SignKey { bits } => write!(f, "key of a sign mod 2^{bits}"),
+            Kind::FloorKeys { bits, cut } => write!(f, "keys of a truncation mod 2^{bits}, by {cut}"),
+            Kind::BoundedFloorKey { bits, cut } => write!(f, "key of a bounded truncation mod 2^{bits}, by {cut}"),
             Kind::Permutation { rows, mover, .. } => write!(f, "permutation of {rows} rows by party {mover}"),
         }
     }
@@ -87,8 +96,18 @@ impl Kind {
                 (vec![(Ring::of(bits), 1), (Ring::of(wide - bits), 1)], vec![bits as usize])
             }
             Kind::Selection { bits } => (over(*bits, &[1; 3]), vec![1]),
-            &Kind::Lookup { place_bits, bits } => (points::layout(place_bits, Some(bits)), vec![]),
-            &Kind::Point { place_bits } => (points::layout(place_bits, None), vec![]),
+            &Kind::Lookup { place_bits, bits } => {
+                let (point, element) = ((Ring::of(place_bits), 1), (Ring::of(bits), 1));
+                (vec![point, (BLOCK, 1), element, element, element], vec![])
+            }
+            &Kind::Point { place_bits } => (vec![(Ring::of(place_bits), 1), (BLOCK, 1)], vec![]),
+            &Kind::SignKey { bits } => (vec![(Ring::of(bits), 1), (BLOCK, 1)], vec![1]),
+            &Kind::FloorKeys { bits, .. } => {
+                (vec![(Ring::of(bits), 1), (BLOCK, 1), (BLOCK, 1), (Ring::of(bits), 1)], vec![])
+            }
+            &Kind::BoundedFloorKey { bits, cut } => {
+                (vec![(Ring::of(bits), 1), (BLOCK, 1), (Ring::of(bits), 1), (Ring::of(cut), 1)], vec![])
+            }
             Kind::Permutation { rows, columns, mover } => {
                 let masks = columns.iter().map(|&(bits, width)| (Ring::of(bits), rows * width));
                 match *mover == me {
@@ -97,7 +116,9 @@ impl Kind {
                 }
             }
         };
-        Layout { vectors, bits }
+        // What is drawn or sent to one party, then the corrections of keys.
+        let corrections = self.keys().into_iter().map(|shape| (BLOCK, shape.key_blocks()));
+        Layout { vectors: vectors.into_iter().chain(corrections).collect(), bits }
     }
 
     /// How many are dealt together.
@@ -160,6 +181,7 @@ impl Stocks for Pika {
             // A node of a tree is no element.
             Kind::Lookup { bits, .. } => *bits,
             Kind::Point { .. } => 1,
+            Kind::SignKey { bits } | Kind::FloorKeys { bits, .. } | Kind::BoundedFloorKey { bits, .. } => *bits,
             kind => kind.layout(0).vectors.iter().map(|(ring, _)| ring.bits()).max().unwrap_or(1),
         }
     }

@@ -6,8 +6,8 @@ use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, T
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
 use quorate_gadgets::testing::wide;
 use quorate_gadgets::{Functions, Gadgets, Sign, Width};
-use quorate_pika::Pika;
 use quorate_pika::cost::{self, Bill, Cost};
+use quorate_pika::{Comparisons, Pika};
 use quorate_ring::{Bits, Ring, Vector};
 
 const LENGTHS: [usize; 4] = [1, 13, 512, 3001];
@@ -120,6 +120,8 @@ fn gadgets() {
         for shift in [0, 1, k / 2, k - 1, k] {
             let bill = cost::trunc_exact(k, shift, len);
             check("trunc_exact", &bill, async |s, ctx| s.trunc_exact(ctx, &x(s, ctx), shift).await);
+            let bill = cost::trunc_bounded(k, shift, len);
+            check("trunc_bounded", &bill, async |s, ctx| s.trunc_bounded(ctx, &x(s, ctx), shift).await);
         }
         for shift in [0, 1, k / 2, k.saturating_sub(2)].into_iter().filter(|shift| shift + 2 <= k) {
             let bill = cost::trunc_prob(k, shift, len);
@@ -128,6 +130,24 @@ fn gadgets() {
         for wide in [k.div_ceil(2), k + 1, 64].into_iter().filter(|&wide| wide <= 64) {
             let bill = cost::convert(k, wide, len);
             check("convert", &bill, async |s, ctx| s.convert(ctx, &x(s, ctx), Ring::of(wide), Sign::Signed).await);
+        }
+    }
+}
+
+#[test]
+fn comparisons_by_keys() {
+    for (k, len) in [(2u32, 13), (3, 1), (9, 13), (33, 700), (64, 700)] {
+        let x = |s: &Pika, ctx: &Ctx| {
+            s.set_comparisons(Comparisons::Keys);
+            given(s, ctx, k, len)
+        };
+        check("msb", &cost::msb_by_key(k, len), async |s, ctx| s.msb(ctx, &x(s, ctx)).await);
+        check("eqz", &cost::eqz_by_key(k, len), async |s, ctx| s.eqz(ctx, &x(s, ctx)).await);
+        for shift in [0, 1, k / 2, k - 2, k - 1, k] {
+            let bill = cost::trunc_exact_by_keys(k, shift, len);
+            check("trunc_exact", &bill, async |s, ctx| s.trunc_exact(ctx, &x(s, ctx), shift).await);
+            let bill = cost::trunc_bounded_by_key(k, shift, len);
+            check("trunc_bounded", &bill, async |s, ctx| s.trunc_bounded(ctx, &x(s, ctx), shift).await);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod circuits;
 mod common;
+mod comparison;
 mod costs;
 mod docs;
 mod flow;

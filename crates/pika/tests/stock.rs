@@ -24,6 +24,11 @@ fn kinds() -> Vec<Kind> {
         Kind::TruncMask { bits: 30, cut: 11 },
         Kind::WideEdaBit { bits: 30, wide: 70 },
         Kind::Selection { bits: 64 },
+        Kind::SignKey { bits: 40 },
+        Kind::FloorKeys { bits: 30, cut: 12 },
+        Kind::BoundedFloorKey { bits: 30, cut: 9 },
+        Kind::Lookup { place_bits: 10, bits: 33 },
+        Kind::Point { place_bits: 12 },
         Kind::Permutation { rows: 4, columns: vec![(16, 1), (32, 2)], mover: 0 },
         Kind::Permutation { rows: 4, columns: vec![(20, 1)], mover: 1 },
     ]

@@ -33,6 +33,7 @@ impl Gadgets for Spdz2k {
         fn bit_decompose(s, ctx, at x: Tagged) -> SharedBits { decompose::bit_decompose(s, ctx, x) }
         fn compose(s, ctx, at x: SharedBits, val ring: Ring) -> Tagged { convert::compose(s, ctx, x, ring) }
         fn trunc_exact(s, ctx, at x: Tagged, val shift: u32) -> Tagged { truncate::trunc_exact(s, ctx, x, shift) }
+        fn trunc_bounded(s, ctx, at x: Tagged, val shift: u32) -> Tagged { truncate::trunc_bounded(s, ctx, x, shift) }
         fn trunc_prob(s, ctx, at x: Tagged, val shift: u32) -> Tagged { trunc_prob::trunc_prob(s, ctx, x, shift) }
         fn convert(s, ctx, at x: Tagged, val ring: Ring, val sign: Sign) -> Tagged {
             widen::convert(s, ctx, x, ring, sign)

@@ -116,8 +116,8 @@ pub enum Kind {
         /// The shift.
         cut: u32,
     },
-    /// A random place, and keys of its digits, in blocks; with `choices`, that many random elements, and the one among
-    /// them that the place's upper digit says. Dealt only.
+    /// A random place, over the larger one of both rings, and keys of its digits, in blocks; with `choices`, that many
+    /// random elements, and the one among them that the place's upper digit says. Dealt only.
     Place {
         /// Bits of the place.
         place_bits: u32,
@@ -211,7 +211,7 @@ impl Stocks for Spdz2k {
                 (vec![(Ring::of(bits), 1), (Ring::of(bits), 1), (Ring::of(cut + 1), 1)], vec![])
             }
             Kind::Place { place_bits, bits, choices, blocks } => {
-                let mut vectors = over(place_bits, &[1]);
+                let mut vectors = over(place_bits.max(bits), &[1]);
                 if choices > 0 {
                     vectors.extend(over(bits, &[choices, 1]));
                 }

@@ -133,7 +133,7 @@ pub fn sums_of_bits_with_all_carries<S: Tested>(cases: &[(usize, u32)]) {
     }
 }
 
-/// Exact truncations.
+/// Exact truncations, of numbers anywhere and of those that fit a bit less.
 pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32)]) {
     for &(n, top) in cases {
         for k in 1..=top {
@@ -143,14 +143,17 @@ pub fn truncation_of_all_elements_by_every_shift<S: Tested>(cases: &[(usize, u32
                 let x = share(s, ctx, ring, &values).await?;
                 let mut got = Vec::new();
                 for shift in 0..=k + 1 {
-                    got.push(shown(s, ctx, &s.trunc_exact(ctx, &x, shift).await?).await?.to_i64s());
+                    let exact = shown(s, ctx, &s.trunc_exact(ctx, &x, shift).await?).await?.to_i64s();
+                    got.push([exact, shown(s, ctx, &s.trunc_bounded(ctx, &x, shift).await?).await?.to_i64s()]);
                 }
                 Ok(got)
             });
-            for (shift, got) in got.iter().enumerate() {
+            for (shift, [exact, bounded]) in got.iter().enumerate() {
                 for (i, &x) in values.iter().enumerate() {
                     let x = signed(k, x);
-                    assert_eq!(got[i], x >> shift, "n {n} k {k}: {x} >> {shift}");
+                    assert_eq!(exact[i], x >> shift, "n {n} k {k}: {x} >> {shift}");
+                    let fits = 4 * x >= -(1 << k) && 4 * x < 1 << k;
+                    assert!(!fits || bounded[i] == x >> shift, "n {n} k {k}: {x} >> {shift}, bounded");
                 }
             }
         }

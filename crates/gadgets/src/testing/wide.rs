@@ -157,13 +157,15 @@ pub fn truncations<S: Tested>(n: usize, k: u32) {
         for shift in shifts {
             let exact = s.trunc_exact(ctx, &a, shift).await?;
             let either = if shift + 2 <= k { s.trunc_prob(ctx, &b, shift).await? } else { b.clone() };
-            got.push((open(s, ctx, &exact).await?, open(s, ctx, &either).await?));
+            let bounded = s.trunc_bounded(ctx, &b, shift).await?;
+            got.push((open(s, ctx, &exact).await?, open(s, ctx, &either).await?, open(s, ctx, &bounded).await?));
         }
         Ok(got)
     });
-    for ((exact, either), shift) in got.iter().zip(shifts) {
+    for ((exact, either, bounded), shift) in got.iter().zip(shifts) {
         for i in 0..x.len() {
             assert_eq!(exact[i], x[i] >> shift, "n {n} k {k}: {} by {shift}", x[i]);
+            assert_eq!(bounded[i], quarter[i] >> shift, "n {n} k {k}: {} by {shift}", quarter[i]);
             let (down, rest) = (quarter[i] >> shift, quarter[i] & ((1 << shift) - 1));
             let allowed = if rest == 0 { down..=down } else { down..=down + 1 };
             assert!(

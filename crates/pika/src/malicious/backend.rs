@@ -9,7 +9,9 @@ use quorate_gadgets::extremum::{Best, Field};
 use quorate_gadgets::lookup::Lookup;
 use quorate_gadgets::prefix::Pairs;
 use quorate_gadgets::scale::Scale;
-use quorate_gadgets::{Functions, Gadgets, Garbles, NoLabels, Sign, Width, floor_div, int_div};
+use quorate_gadgets::{
+    Functions, Gadgets, Garbles, NoLabels, Sign, Width, compare, compiled_here, extremum, floor_div, int_div, scale,
+};
 use quorate_ring::{Bits, Ring, Vector};
 use quorate_spdz2k::{Kind, SharedBits, Spdz2k, Tagged};
 
@@ -102,14 +104,29 @@ impl Gadgets for PikaMalicious {
         self.online.assert_one_hot(ctx, x, axis).await
     }
 
+    // These are computed of comparisons by keys of digits.
+    compiled_here! { PikaMalicious:
+        fn msb(s, ctx, at x: Tagged) -> SharedBits { s.top_bit(ctx, x) }
+        fn eqz(s, ctx, at x: Tagged) -> SharedBits { s.is_zero(ctx, x) }
+        fn trunc_exact(s, ctx, at x: Tagged, val shift: u32) -> Tagged { s.floor(ctx, x, shift, false) }
+        fn trunc_bounded(s, ctx, at x: Tagged, val shift: u32) -> Tagged { s.floor(ctx, x, shift, true) }
+        fn lt(s, ctx, at x: Tagged, at y: Tagged, val width: Width) -> SharedBits { compare::lt(s, ctx, x, y, width) }
+        fn floor_div(s, ctx, at x: Tagged, at divisors: [i128], val range: floor_div::Range) -> Tagged {
+            floor_div::floor_div(s, ctx, x, divisors, range)
+        }
+        fn best(s, ctx, val field: Field<Tagged>, val best: Best, val width: Width) -> Field<Tagged> {
+            extremum::tournament(s, ctx, field, best, width)
+        }
+    }
+
+    async fn scale(&self, ctx: &Ctx, x: &Tagged, by: &Scale<'_>) -> Result<Tagged> {
+        Box::pin(scale::scale(self, ctx, x, by)).await
+    }
+
     run_online! {
-        fn msb(x: &Tagged) -> SharedBits;
-        fn lt(x: &Tagged, y: &Tagged, width: Width) -> SharedBits;
-        fn eqz(x: &Tagged) -> SharedBits;
         fn bit_decompose(x: &Tagged) -> SharedBits;
         fn bit_to_ring(x: &SharedBits, ring: Ring) -> Tagged;
         fn compose(x: &SharedBits, ring: Ring) -> Tagged;
-        fn trunc_exact(x: &Tagged, shift: u32) -> Tagged;
         fn trunc_prob(x: &Tagged, shift: u32) -> Tagged;
         fn convert(x: &Tagged, ring: Ring, sign: Sign) -> Tagged;
         fn carry(pairs: Pairs<SharedBits>) -> SharedBits;
@@ -117,9 +134,6 @@ impl Gadgets for PikaMalicious {
         fn mux(bit: &SharedBits, x: &Tagged, y: &Tagged) -> Tagged;
         fn int_quotient(x: &Tagged, y: &Tagged, known: int_div::Known) -> Tagged;
         fn int_remainder(x: &Tagged, y: &Tagged, quotient: &Tagged, known: int_div::Known) -> Tagged;
-        fn floor_div(x: &Tagged, divisors: &[i128], range: floor_div::Range) -> Tagged;
-        fn scale(x: &Tagged, by: &Scale<'_>) -> Tagged;
-        fn best(field: Field<Tagged>, best: Best, width: Width) -> Field<Tagged>;
         fn circuit(program: &Program, inputs: &SharedBits) -> SharedBits;
     }
 }

@@ -3,9 +3,13 @@
 //! Of what is put together of proven bits only the numbers have tags. L = k + s bits; a product to be checked takes
 //! what the dealer opens of its left factor, to both, and chat; a bit with MACs a key of 128 bits at either party.
 
+use std::collections::BTreeMap;
+
+use quorate_gadgets::cost::{and_all, carry_tree};
 use quorate_ring::Ring;
 use quorate_spdz2k::{Kind, Params};
 
+use super::comparison::Mask;
 use super::digits::Digits;
 
 /// Bits that P2 sends P0 and P1.
@@ -83,6 +87,74 @@ pub fn of_lookup(digits: Digits) -> (u32, u64) {
     let Kind::Place { place_bits, bits, choices, .. } = digits.kind() else { return (0, 0) };
     let differences = choices as u64 * u64::from(bits);
     (if choices > 0 { 2 } else { 1 }, u64::from(place_bits) + differences)
+}
+
+/// What a gadget takes for one number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Rounds online.
+    pub rounds: u32,
+    /// Bits that each of P0 and P1 sends online.
+    pub bits: u64,
+    /// Correlations.
+    pub kinds: BTreeMap<Kind, usize>,
+}
+
+impl Use {
+    fn of(rounds: u32, bits: u32, kinds: Vec<(Kind, usize)>) -> Use {
+        Use { rounds, bits: bits.into(), kinds: kinds.into_iter().filter(|(_, count)| *count > 0).collect() }
+    }
+
+    fn then(mut self, next: Use) -> Use {
+        next.kinds.into_iter().for_each(|(kind, count)| *self.kinds.entry(kind).or_default() += count);
+        Use { rounds: self.rounds + next.rounds, bits: self.bits + next.bits, kinds: self.kinds }
+    }
+
+    /// In the same rounds.
+    fn beside(self, other: Use) -> Use {
+        let rounds = self.rounds.max(other.rounds);
+        Use { rounds, ..self.then(other) }
+    }
+
+    /// What of it P2 sends.
+    pub fn dealt(&self, params: Params) -> Dealt {
+        let of = |(kind, &count): (&Kind, &usize)| of_kind(params, kind).times(count as u64);
+        self.kinds.iter().map(of).fold(Dealt::default(), Dealt::and)
+    }
+}
+
+/// Products over Z_2^bits, layer by layer.
+fn layers(products: &[u64], bits: u32) -> Use {
+    let all: u64 = products.iter().sum();
+    Use::of(products.len() as u32, 2 * all as u32 * bits, vec![(Kind::Triple { bits }, all as usize)])
+}
+
+/// A masked number is opened.
+fn masked(mask: &Mask, k: u32) -> Use {
+    Use::of(1, k, mask.kinds())
+}
+
+/// An element of Z_2 as a bit.
+fn as_bit() -> Use {
+    Use::of(1, 1, vec![(Kind::Link, 1)])
+}
+
+/// The top bit of an element of Z_2^k, by a mask's digits.
+pub fn of_sign(mask: &Mask, k: u32) -> Use {
+    masked(mask, k).then(layers(&carry_tree(mask.digits() as u64, false), 1)).then(as_bit())
+}
+
+/// Equality with zero.
+pub fn of_equality(mask: &Mask, k: u32) -> Use {
+    masked(mask, k).then(layers(&and_all(mask.digits() as u64), 1)).then(as_bit())
+}
+
+/// Exact truncation by 0 < cut < k - 1, of numbers anywhere or of those that fit k - 1 bits.
+pub fn of_truncation(mask: &Mask, k: u32, cut: u32, bounded: bool) -> Use {
+    let (lower, upper) = mask.cut(cut);
+    let low = layers(&carry_tree(lower as u64, false), k);
+    let high = layers(&carry_tree(upper as u64, true), cut);
+    masked(mask, k).then(if bounded { low } else { low.beside(high).then(layers(&[1], cut)) })
 }
 
 /// For the check of a batch, with elements of so many bits at most, where it has any, and with bits or without.

@@ -16,7 +16,7 @@
 //! of values weighed with their places.
 
 use quorate_crypto::Prg;
-use quorate_engine::{Form, Linear, Result};
+use quorate_engine::{Form, Result};
 use quorate_fss::verified::{self, Corrections, Keys, Shape};
 use quorate_fss::{Hash, Roots, Side};
 use quorate_ring::meter::{Kernel, charge};
@@ -276,22 +276,19 @@ impl DealtPlaces {
 
     /// What a party keeps: the places, and roots and corrections of each, in blocks; P2 shapes.
     pub fn into_stock(self, deals: bool) -> Result<[Tagged; 2]> {
-        let Digits { params, place_bits, .. } = self.digits;
-        let narrow = Ring::of(place_bits);
+        let Digits { params, place_bits, ring, .. } = self.digits;
+        let own = Ring::of(place_bits.max(ring.bits()));
         let Kind::Place { blocks, .. } = self.digits.kind() else { return Err(NO_KEYS) };
         let shape = |ring: Ring, len: usize| Shared { share: Vector::shape(ring, len), tag: Vector::shape(ring, len) };
         let places = match (&self.places, deals) {
-            (Some(places), false) => {
-                let reduced = |x: &Vector| Linear::Reduce(params.shares(narrow)).apply(x);
-                Shared { share: reduced(&places.share), tag: reduced(&places.tag) }
-            }
-            _ => shape(params.shares(narrow), self.len),
+            (Some(places), false) => Shared { share: places.share.clone(), tag: places.tag.clone() },
+            _ => shape(params.shares(own), self.len),
         };
         let keys = match deals || self.places.is_none() {
             true => shape(BLOCK, blocks * self.len),
             false => self.in_blocks(blocks),
         };
-        Ok([Tagged::of(narrow, &places), Tagged::of(Ring::of(32), &keys)])
+        Ok([Tagged::of(own, &places), Tagged::of(Ring::of(32), &keys)])
     }
 
     /// Of each place the roots, and then the corrections of its keys, filled up to whole pairs of blocks: the first

@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use quorate_crypto::Seed;
-use quorate_engine::{Ctx, Demand, Result, Sharing, Stocks};
+use quorate_engine::{Ctx, Demand, Misuse, Result, Sharing, Stocks};
 use quorate_gadgets::{Choices, Descriptor, Family};
 use quorate_spdz2k::{ALLOW_WEAK, Kind, MAC, Params};
 
 use super::PikaMalicious;
 use super::check::making_bytes;
+use crate::forms::COMPARISONS;
 use crate::setup::Pika;
 
 fn params(choices: &Choices) -> Result<Params> {
@@ -44,6 +45,10 @@ impl Family for PikaMalicious {
     }
 
     fn check_choices(choices: &Choices) -> Result<()> {
+        if choices.of(&COMPARISONS) != COMPARISONS.values[0] {
+            let what = "with malicious=True numbers are compared by digits of their masks: comparisons goes without it";
+            return Err(Misuse::Other { what }.into());
+        }
         params(choices).map(drop)
     }
 

@@ -68,6 +68,7 @@ impl PikaMalicious {
             let place = gadget::place(self, &ctx, &stream::slice(self, x, range), table).await?;
             let drawn = self.draw(&ctx, digits.kind(), len).await?;
             let (r, elements, blocks) = parts(drawn.vectors)?;
+            let r = self.linear(&r, &Linear::Reduce(Ring::of(n)));
             let opened = self.open(&ctx, &self.add(&place, &r)).await?;
             let (sums, hot) = self.sums(digits, ring, windows.as_ref(), (&opened, &blocks))?;
             let Some([b, c]) = elements else { return Ok(sums) };

@@ -17,10 +17,12 @@
 //! | open | `check` | 1 | P2 sends both what combinations of it come to |
 //! | compare | `check` | 1 | P0 and P1: hashes of all that P2 said then, and of what has to be zero |
 //!
-//! Inputs, openings and results of P2: `dealt` of [`quorate_spdz2k`].
+//! Signs, equality and truncation are computed of one-hot digits of masks (`comparison`), look-ups of those of places
+//! (`lookup`). Inputs, openings and results of P2: `dealt` of [`quorate_spdz2k`].
 
 mod backend;
 mod check;
+pub mod comparison;
 pub mod cost;
 mod deal;
 pub mod digits;

@@ -14,7 +14,7 @@ use quorate_gadgets::testing;
 pub use quorate_gadgets::testing::{
     all, all_pairs, mask, noise, open, open_bits, share, share_bits, shown, shown_bits, signed,
 };
-use quorate_pika::{Kind, Pika, Share};
+use quorate_pika::{Comparisons, Kind, Pika, Share};
 use quorate_ring::{Bits, Vector};
 
 pub const N: usize = 3;
@@ -53,9 +53,16 @@ pub fn run_both<T: Send>(work: impl AsyncFn(&Pika, &Ctx) -> Result<T> + Sync) ->
     })
 }
 
+/// A party of dry runs, that compares as parties of tests do.
+fn dry_party(me: usize) -> Pika {
+    let pika = Pika::dry(N, me).unwrap();
+    pika.set_comparisons(Comparisons::EdaBits);
+    pika
+}
+
 /// What a party draws, as a dry run of its own has it.
 pub fn demand<T>(me: usize, work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Demand<Kind> {
-    let pika = Pika::dry(N, me).unwrap();
+    let pika = dry_party(me);
     pika.record_demand();
     dry::run(me, N, Phase::Online, async |ctx| work(&pika, ctx).await.map(drop)).unwrap();
     pika.take_demand()
@@ -70,7 +77,7 @@ pub fn demand_of_all<T>(work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Demand
 
 /// All parties dry, together: the costs of work whose draws are recorded, or made where they are drawn.
 pub fn dry_online<T>(recorded: bool, work: &impl AsyncFn(&Pika, &Ctx) -> Result<T>) -> Vec<Costs> {
-    let parties: Vec<Pika> = (0..N).map(|me| Pika::dry(N, me).unwrap()).collect();
+    let parties: Vec<Pika> = (0..N).map(dry_party).collect();
     parties.iter().filter(|_| recorded).for_each(Family::record_demand);
     let all = dry::together(&[0; N], Phase::Online, async |ctx| work(&parties[ctx.me()], ctx).await.map(drop));
     all.unwrap().into_iter().map(|(_, costs)| costs).collect()
@@ -78,7 +85,7 @@ pub fn dry_online<T>(recorded: bool, work: &impl AsyncFn(&Pika, &Ctx) -> Result<
 
 /// The same of making a demand.
 pub fn dry_offline(demand: &Demand<Kind>) -> Vec<Costs> {
-    let parties: Vec<Pika> = (0..N).map(|me| Pika::dry(N, me).unwrap()).collect();
+    let parties: Vec<Pika> = (0..N).map(dry_party).collect();
     let all = dry::together(&[0; N], Phase::Offline, async |ctx| parties[ctx.me()].make_all(ctx, demand.clone()).await);
     all.unwrap().into_iter().map(|(_, costs)| costs).collect()
 }

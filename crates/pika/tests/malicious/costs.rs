@@ -20,7 +20,7 @@ fn dry_party(me: usize) -> PikaMalicious {
     PikaMalicious::new_dry(N, me, params()).unwrap()
 }
 
-fn demand(me: usize, work: &impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()>) -> Demand<Kind> {
+pub fn demand(me: usize, work: &impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()>) -> Demand<Kind> {
     let s = dry_party(me);
     s.record_demand();
     dry::run(me, N, Phase::Online, async |ctx| work(&s, ctx).await).unwrap();
@@ -28,7 +28,7 @@ fn demand(me: usize, work: &impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()>) ->
 }
 
 /// Live, and dry, offline and online.
-fn measure(work: impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()> + Sync) -> Vec<Costs> {
+pub fn measure(work: impl AsyncFn(&PikaMalicious, &Ctx) -> Result<()> + Sync) -> Vec<Costs> {
     let demands: Vec<_> = (0..N).map(|me| demand(me, &work)).collect();
     assert!(demands.iter().all(|demand| *demand == demands[0]), "the parties draw alike");
     let live = parties(N, |mut party| {

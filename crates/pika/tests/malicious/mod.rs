@@ -1,6 +1,7 @@
 //! The malicious form.
 
 mod choices;
+mod comparison;
 mod costs;
 mod dealer;
 mod gadgets;

@@ -81,6 +81,9 @@ impl<S: Computes> Executor<'_, S> {
     pub(crate) async fn cut(&self, ctx: &Ctx, id: NodeId, x: S::A) -> Result<S::A> {
         let Some(cut) = self.work.graph.cut(id) else { return Ok(x) };
         match how(self.s, self.work.graph, cut) {
+            How::Exact if cut.proven_bits.is_some_and(|bits| bits < cut.ring_bits) => {
+                self.s.trunc_bounded(ctx, &x, cut.shift).await
+            }
             How::Exact => self.s.trunc_exact(ctx, &x, cut.shift).await,
             How::Probabilistic { .. } => self.s.trunc_prob(ctx, &x, cut.shift).await,
         }

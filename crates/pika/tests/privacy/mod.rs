@@ -3,14 +3,19 @@
 //! batch. What the party receives must have the same distribution for all inputs of the others that give the same
 //! output, where it learns that, or for all of them.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+mod keys;
 
 use crate::common::*;
-use quorate_crypto::{Seed, Tape};
+use quorate_crypto::{Seed, SessionId, Tape, Tccr};
 use quorate_engine::testing::{Received, parties};
 use quorate_engine::{Checked, Ctx, Phase, Result, Sharing};
+use quorate_fss::{Corrections, Hash, Keys, Roots, Shape, Side, window};
 use quorate_gadgets::Gadgets;
-use quorate_pika::Pika;
+use quorate_pika::{Comparisons, Pika};
 use quorate_ring::{Bits, Ring, Vector};
 
 /// What is drawn from the seeds that a party knows: some bits of this for each draw, alike in all lanes.
@@ -36,6 +41,11 @@ enum Layout {
     Elements { k: u32, count: usize },
     /// So many rows of bits.
     Rows(usize),
+    /// A root of a key of a point of so many bits: for each value of the leaves that it hashes to, one of those that
+    /// do. What the hash gives is uniform, where the root is not known.
+    Root { n: u32, side: usize },
+    /// Corrections of such keys: a block, of which as many bits count as there are leaves.
+    Corrections { n: u32 },
 }
 
 fn element(k: u32) -> Layout {
@@ -47,15 +57,21 @@ impl Layout {
         match self {
             Layout::Elements { k, .. } => k,
             Layout::Rows(rows) => rows as u32,
+            Layout::Root { n, .. } | Layout::Corrections { n } => 1 << n,
         }
     }
 
     /// A variable's values as they are drawn.
     fn drawn(self, values: &[u64]) -> Vec<u8> {
+        if let Layout::Root { n, side } = self {
+            let roots = roots(n, side);
+            return values.iter().flat_map(|&leaves| roots[leaves as usize].to_le_bytes()).collect();
+        }
         let mut vector = Vector::from_u64s(Ring::of(self.width()), values);
         match self {
             Layout::Elements { .. } => vector.bytes_mut().to_vec(),
             Layout::Rows(rows) => vector.to_bits(0..rows as u32).bytes_mut().to_vec(),
+            Layout::Root { .. } | Layout::Corrections { .. } => panic!("blocks are no elements"),
         }
     }
 
@@ -70,8 +86,45 @@ impl Layout {
                 let bits = Bits::unpack(rows, lanes, bytes).unwrap();
                 vec![bits.to_vector(Ring::of(rows as u32)).to_u64s()]
             }
+            Layout::Root { .. } => panic!("roots are not sent"),
+            Layout::Corrections { n } => {
+                // What fills the byte is the hash's alone: no leaf is there.
+                let blocks = Vector::unpack(Ring::of(128), lanes, bytes).unwrap().to_u128s();
+                vec![blocks.into_iter().map(|block| block as u64 & mask(1 << n)).collect()]
+            }
         }
     }
+}
+
+/// For each value of a side's leaves, a root that gives them where nothing is corrected.
+fn roots(n: u32, side: usize) -> Vec<u128> {
+    static FOUND: Mutex<BTreeMap<(u32, usize), Vec<u128>>> = Mutex::new(BTreeMap::new());
+    let find = || {
+        let hash = Hash::new(&Tccr::new(&SessionId::from_bytes([0; 32])));
+        let shape = Shape::narrow(n).unwrap();
+        let leaves = |root: u128| {
+            let nothing = Corrections::from_blocks(shape, 1, &[0]).unwrap();
+            let side = if side == 0 { Side::First } else { Side::Second };
+            let keys = Keys::new(Roots::new(side, vec![root]), nothing).unwrap();
+            window(&hash, &keys, &[0], 1 << n).words_of(0)[0]
+        };
+        let mut found = vec![None; 1 << (1 << n)];
+        for root in (0..).map(|i: u128| i << 1).take_while(|&root| root < 1 << 20) {
+            found[leaves(root) as usize].get_or_insert(root);
+        }
+        found.into_iter().map(|root| root.expect("all values are found")).collect()
+    };
+    FOUND.lock().unwrap().entry((n, side)).or_insert_with(find).clone()
+}
+
+/// The draw of the root of a key of n bits, of the seed that a party has not got.
+fn root(lacks: usize, n: u32) -> Draw {
+    (lacks, Layout::Root { n, side: 1 - lacks })
+}
+
+/// Corrections, to parties 0 and 1.
+fn corrections(n: u32) -> [Message; 2] {
+    [0, 1].map(|to| ((2, to), Layout::Corrections { n }))
 }
 
 /// A protocol on inputs, and who learns what it gives.
@@ -92,8 +145,14 @@ struct Case<'c> {
 struct Plan {
     inputs: Vec<Var>,
     unknown: Vec<(Layout, Var)>,
-    lanes: usize,
+    /// All assignments.
+    all: usize,
+    /// Those of one run, which are one chunk.
+    lanes: Range<usize>,
 }
+
+/// The most lanes of a run.
+const MOST_LANES: usize = 1 << 13;
 
 impl Plan {
     fn of(case: &Case<'_>, viewer: usize) -> Plan {
@@ -105,11 +164,11 @@ impl Plan {
         let inputs = case.inputs.iter().map(|&(_, layout)| var(layout)).collect();
         let unknown = case.draws.iter().filter(|(lacks, _)| *lacks == viewer);
         let unknown = unknown.map(|&(_, layout)| (layout, var(layout))).collect();
-        Plan { inputs, unknown, lanes: 1 << bits }
+        Plan { inputs, unknown, all: 1 << bits, lanes: 0..MOST_LANES.min(1 << bits) }
     }
 
     fn values(&self, var: Var) -> Vec<u64> {
-        (0..self.lanes).map(|lane| var.of(lane)).collect()
+        self.lanes.clone().map(|lane| var.of(lane)).collect()
     }
 
     /// What the seed gives that `lacks` has not got: the unknown one, or one that gives the same in every lane.
@@ -119,7 +178,7 @@ impl Plan {
         }
         let draws = case.draws.iter().enumerate().filter(|(_, (of, _))| *of == lacks);
         let value = |i: usize, layout: Layout| known.rotate_right(5 * i as u32) & mask(layout.width());
-        draws.flat_map(|(i, &(_, layout))| layout.drawn(&vec![value(i, layout); self.lanes])).collect()
+        draws.flat_map(|(i, &(_, layout))| layout.drawn(&vec![value(i, layout); self.lanes.len()])).collect()
     }
 
     /// The inputs of a lane, those of some owners only.
@@ -159,20 +218,16 @@ impl Case<'_> {
     /// Looks at the views of all parties.
     fn check(&self, work: impl AsyncFn(&Pika, &Ctx, &[Shared]) -> Result<Shared> + Sync + Copy) {
         for (viewer, known) in (0..N).flat_map(|viewer| KNOWN.map(|known| (viewer, known))) {
-            let plan = Plan::of(self, viewer);
-            assert!(plan.lanes <= 1 << 14, "one chunk");
-            let (transcript, shown) = self.observe(&plan, viewer, known, work);
-            let mut columns = Vec::new();
-            for from in 0..N {
-                let layouts: Vec<Layout> =
-                    self.messages.iter().filter(|(way, _)| *way == (from, viewer)).map(|(_, layout)| *layout).collect();
-                let received: Vec<&Received> = transcript.iter().filter(|message| message.from == from).collect();
-                assert_eq!(received.len(), layouts.len(), "{}: messages from {from} to {viewer}", self.name);
-                columns
-                    .extend(layouts.iter().zip(received).flat_map(|(l, message)| l.read(plan.lanes, &message.bytes)));
+            let mut plan = Plan::of(self, viewer);
+            let (mut views, mut shown) = (Vec::new(), Vec::new());
+            for first in (0..plan.all).step_by(MOST_LANES) {
+                plan.lanes = first..plan.all.min(first + MOST_LANES);
+                let (transcript, of_these) = self.observe(&plan, viewer, known, work);
+                let columns = self.columns(viewer, plan.lanes.len(), &transcript);
+                views.extend((0..plan.lanes.len()).map(|lane| columns.iter().map(|column| column[lane]).collect()));
+                shown.extend(of_these);
             }
-            let views: Vec<Vec<u64>> =
-                (0..plan.lanes).map(|lane| columns.iter().map(|column| column[lane]).collect()).collect();
+            let views: Vec<Vec<u64>> = views;
             let own = |lane: usize| plan.inputs(self, lane, |owner| owner == viewer);
             let hidden = |lane: usize| plan.inputs(self, lane, |owner| owner != viewer);
             let result = |lane: usize| (self.output)(&self.values_of(&plan, lane));
@@ -185,6 +240,19 @@ impl Case<'_> {
                 assert!(leaks(&views, own, hidden), "{what} was told, which the test does not see");
             }
         }
+    }
+
+    /// What `viewer` received, a column for each element.
+    fn columns(&self, viewer: usize, lanes: usize, transcript: &[Received]) -> Vec<Vec<u64>> {
+        let mut columns = Vec::new();
+        for from in 0..N {
+            let layouts: Vec<Layout> =
+                self.messages.iter().filter(|(way, _)| *way == (from, viewer)).map(|(_, layout)| *layout).collect();
+            let received: Vec<&Received> = transcript.iter().filter(|message| message.from == from).collect();
+            assert_eq!(received.len(), layouts.len(), "{}: messages from {from} to {viewer}", self.name);
+            columns.extend(layouts.iter().zip(received).flat_map(|(l, message)| l.read(lanes, &message.bytes)));
+        }
+        columns
     }
 
     fn values_of(&self, plan: &Plan, lane: usize) -> Vec<u64> {
@@ -208,6 +276,7 @@ impl Case<'_> {
             let bytes: Vec<Vec<u8>> = (0..N).map(tape).collect();
             let tapes: Vec<Arc<Tape>> = bytes.iter().map(|bytes| Tape::new(bytes.clone())).collect();
             let s = Pika::insecure_with_seeds(me, |peer| Seed::insecure_from_tape(tapes[peer].clone())).unwrap();
+            s.set_comparisons(Comparisons::EdaBits);
             party.insecure_record();
             let mut run = party.begin_alone().unwrap();
             let shown = run.phase(Phase::Online, async |ctx| {
@@ -217,11 +286,12 @@ impl Case<'_> {
                     let own = (me == owner).then_some(vector);
                     shared.push(match layout {
                         Layout::Elements { k, .. } => {
-                            Shared::Values(s.input(ctx, owner, (Ring::of(k), plan.lanes), own.as_ref()).await?)
+                            Shared::Values(s.input(ctx, owner, (Ring::of(k), plan.lanes.len()), own.as_ref()).await?)
                         }
+                        Layout::Root { .. } | Layout::Corrections { .. } => panic!("no inputs"),
                         Layout::Rows(rows) => {
                             let own = own.map(|own| own.to_bits(0..rows as u32));
-                            Shared::Bits(s.input_bits(ctx, owner, (rows, plan.lanes), own.as_ref()).await?)
+                            Shared::Bits(s.input_bits(ctx, owner, (rows, plan.lanes.len()), own.as_ref()).await?)
                         }
                     });
                 }
@@ -427,18 +497,17 @@ fn shares_that_are_not_made_anew_would_tell_the_dealer() {
         match ctx.me() {
             2 => {
                 for from in 0..2 {
-                    ctx.receive::<Vector>(from, (Ring::of(k), plan.lanes)).await?;
+                    ctx.receive::<Vector>(from, (Ring::of(k), plan.lanes.len())).await?;
                 }
             }
             _ => ctx.send(2, product.insecure_share()).await?,
         }
         Ok(Shared::Values(product))
     });
-    let columns: Vec<Vec<u64>> = transcript.iter().flat_map(|m| element(k).read(plan.lanes, &m.bytes)).collect();
+    let columns: Vec<Vec<u64>> = transcript.iter().flat_map(|m| element(k).read(plan.all, &m.bytes)).collect();
     assert_eq!(columns.len(), 2);
-    let views: Vec<Vec<u64>> =
-        (0..plan.lanes).map(|lane| columns.iter().map(|column| column[lane]).collect()).collect();
+    let views: Vec<Vec<u64>> = (0..plan.all).map(|lane| columns.iter().map(|column| column[lane]).collect()).collect();
     let result = |lane: usize| output(&case.values_of(&plan, lane));
-    assert!((0..plan.lanes).all(|lane| (columns[0][lane] + columns[1][lane]) & mask(k) == result(lane)));
+    assert!((0..plan.all).all(|lane| (columns[0][lane] + columns[1][lane]) & mask(k) == result(lane)));
     assert!(leaks(&views, result, |lane| plan.inputs(&case, lane, |_| true)));
 }

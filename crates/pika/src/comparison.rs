@@ -1,0 +1,148 @@
+//! Signs, equality and truncation by keys of a mask.
+//!
+//! **Source**: parities of intervals (Storrier et al. 2023, "Grotto") in place of carries: what a gadget finds out by a
+//! tree of ANDs over the bits of r, a key of r says by itself. **Deviation**: c = Open(r - x) in place of x + r, so
+//! that each question is whether r lies in [0, c), one path through a tree. **Model**: semi-honest, 1 of 3; party 2 has
+//! dealt. **Notation**: x over Z_2^k; r uniform; x = r - c; [..] a bit, xor-shared.
+//!
+//! - **Sign**: bit k-1 of r, of c, and the borrow [r mod 2^(k-1) < c mod 2^(k-1)]: their xor.
+//! - **Equality**: [r = c].
+//! - **floor(x / 2^d)**: as [`truncate`], with both bits, v = [r mod 2^d < c mod 2^d] and u = [r < c], from keys.
+//! - **The same of -2^(k-2) <= x < 2^(k-2)**: u = c_{k-1} (1 - r_{k-1}), of which the second factor is dealt over
+//!   Z_2^d: no key of all of r.
+//!
+//! | | dealt to each of parties 0 and 1, more to party 1 | rounds | bits sent by each of parties 0 and 1 |
+//! |---|---|---|---|
+//! | sign | a key of k - 1 bits; 1 bit | 1 | k |
+//! | equality | a key of k bits | 1 | k |
+//! | truncation | keys of k and d bits; k bits, and random bits mod 2^k and 2^d | 2 | k + 2 |
+//! | bounded truncation | a key of d bits; k + d bits, and a random bit mod 2^k | 2 | k + 1 |
+//!
+//! Keys are large and rounds few: which form runs is [predicted](crate::forms).
+
+use std::ops::Range;
+
+use quorate_engine::{Ctx, Linear, Result, Sharing, Stocks};
+use quorate_fss::{Shape, intervals};
+use quorate_gadgets::{Gadgets, compare, equality, stream, truncate};
+use quorate_ring::meter::{Kernel, charge};
+use quorate_ring::{Bits, Module, Ring, Vector};
+
+use crate::cost;
+use crate::lookup::chunks;
+use crate::setup::Pika;
+use crate::share::Share;
+use crate::stock::{Kind, MISSING, Material};
+
+type A = Share<Vector>;
+type B = Share<Bits>;
+
+impl Pika {
+    /// The top bit of each element.
+    pub(crate) async fn top_bit(&self, ctx: &Ctx, x: &A) -> Result<B> {
+        let (bits, len) = (x.ring().bits(), x.len());
+        let by_key = self.takes_keys(bits, len, || [cost::msb(bits, len), cost::msb_by_key(bits, len)]);
+        if !by_key {
+            return compare::msb(self, ctx, x).await;
+        }
+        let kind = Kind::SignKey { bits };
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?;
+            let Material { vectors, bits: tops } = dealt;
+            let [r, roots, corrections] = vectors.try_into().map_err(|_| MISSING)?;
+            let [top] = tops.try_into().map_err(|_| MISSING)?;
+            let c = self.less(&ctx, &r, &stream::slice(self, x, range)).await?;
+            let borrow = self.below(Ring::of(bits - 1), &c, [&roots, &corrections])?;
+            Ok(self.xor_public(&self.xor(&top, &borrow), &c.to_bits(bits - 1..bits)))
+        };
+        stream::to_lanes(self, ctx, chunks(len, &kind), work).await
+    }
+
+    /// Whether each element is zero.
+    pub(crate) async fn is_zero(&self, ctx: &Ctx, x: &A) -> Result<B> {
+        let (bits, len) = (x.ring().bits(), x.len());
+        let by_key = self.takes_keys(bits, len, || [cost::eqz(bits, len), cost::eqz_by_key(bits, len)]);
+        if !by_key {
+            return equality::eqz(self, ctx, x).await;
+        }
+        let kind = Kind::Point { place_bits: bits };
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let [r, roots, corrections] = self.draw(&ctx, kind.clone(), range.len()).await?.into_vectors()?;
+            let c = self.less(&ctx, &r, &stream::slice(self, x, range)).await?;
+            self.among(kind.keys()[0], &c, [&roots, &corrections], |c, next| [c, next])
+        };
+        stream::to_lanes(self, ctx, chunks(len, &kind), work).await
+    }
+
+    /// floor(x / 2^shift) over the full signed range.
+    pub(crate) async fn floor(&self, ctx: &Ctx, x: &A, shift: u32) -> Result<A> {
+        let ((ring, len), cut) = (x.shape_of(), shift.min(x.ring().bits() - 1));
+        let bits = ring.bits();
+        let costs = || [cost::trunc_exact(bits, cut, len), cost::trunc_exact_by_keys(bits, cut, len)];
+        if cut == 0 || !self.takes_keys(bits, len, costs) {
+            return truncate::trunc_exact(self, ctx, x, shift).await;
+        }
+        let kind = Kind::FloorKeys { bits, cut };
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?.into_vectors()?;
+            let [r, roots, low_roots, shifted, corrections, low_corrections] = dealt;
+            let c = self.less(&ctx, &r, &truncate::moved(self, &ctx, &stream::slice(self, x, range), bits - 1)).await?;
+            let v = self.below(Ring::of(cut), &c, [&low_roots, &low_corrections])?;
+            let u = self.below(ring, &c, [&roots, &corrections])?;
+            let (v, u) = truncate::as_elements(self, &ctx, (&v, &u), ring, cut).await?;
+            let constant = truncate::minus_quotient(c, cut, bits - 1 - cut);
+            Ok(truncate::quotient(self, &shifted, &constant, (&v, &u), cut))
+        };
+        stream::to_vector(self, ctx, chunks(len, &kind), work).await
+    }
+
+    /// floor(x / 2^shift) of -2^(k-2) <= x < 2^(k-2).
+    pub(crate) async fn bounded_floor(&self, ctx: &Ctx, x: &A, shift: u32) -> Result<A> {
+        let ((ring, len), cut) = (x.shape_of(), shift.min(x.ring().bits().saturating_sub(2)));
+        let bits = ring.bits();
+        let costs = || [cost::trunc_bounded(bits, cut, len), cost::trunc_bounded_by_key(bits, cut, len)];
+        if cut == 0 || !self.takes_keys(bits, len, costs) {
+            return truncate::trunc_bounded(self, ctx, x, shift).await;
+        }
+        let kind = Kind::BoundedFloorKey { bits, cut };
+        let work = async |ctx: Ctx, range: Range<usize>| {
+            let dealt = self.draw(&ctx, kind.clone(), range.len()).await?.into_vectors()?;
+            let [r, roots, shifted, top, corrections] = dealt;
+            let c = self.less(&ctx, &r, &truncate::moved(self, &ctx, &stream::slice(self, x, range), bits - 2)).await?;
+            let v = self.below(Ring::of(cut), &c, [&roots, &corrections])?;
+            let v = self.bit_to_ring(&ctx, &v, ring).await?;
+            // c_{k-1} (1 - r_{k-1}).
+            let c_top = c.to_bits(bits - 1..bits).to_vector(Ring::of(cut));
+            let mut minus = c_top.clone();
+            minus.neg_assign();
+            let u = self.add_public(&self.linear(&top, &Linear::Factors(&minus)), &c_top);
+            let constant = truncate::minus_quotient(c, cut, bits - 2 - cut);
+            Ok(truncate::quotient(self, &shifted, &constant, (&v, &u), cut))
+        };
+        stream::to_vector(self, ctx, chunks(len, &kind), work).await
+    }
+
+    /// Open r - x.
+    async fn less(&self, ctx: &Ctx, r: &A, x: &A) -> Result<Vector> {
+        self.open_long(ctx, &self.sub(r, x)).await
+    }
+
+    /// [r < c] of the lowest bits of both, by keys of as many.
+    fn below(&self, low: Ring, c: &Vector, keys: [&A; 2]) -> Result<B> {
+        let shape = Shape::narrow(low.bits()).map_err(|_| MISSING)?;
+        self.among(shape, &c.convert(low), keys, |c, _| [0, c])
+    }
+
+    /// Whether r lies in the interval that `ends` makes of c and the number after it.
+    fn among(&self, shape: Shape, c: &Vector, keys: [&A; 2], ends: impl Fn(u64, u64) -> [u64; 2] + Sync) -> Result<B> {
+        if c.is_shape() {
+            if !self.deals() {
+                charge(Kernel::Draw, 2 * shape.key_bytes() * c.len());
+            }
+            return Ok(Share::shape((1, c.len())));
+        }
+        let (keys, c) = (self.keys(shape, keys)?, c.to_u64s());
+        let ends = |_: usize, key: usize| ends(c[key], c[key].wrapping_add(1) & shape.mask());
+        Ok(Share((*intervals(&self.hash, &keys, 1, ends)).clone()))
+    }
+}
