@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 
 use quorate_gadgets::{Family, streaming_bytes};
+use quorate_ring::Ring;
 
 use crate::bucket::{MOST, Sizes};
 use crate::bucket_triple;
 use crate::edabit::{Batch, Wanted};
+use crate::matrix;
 use crate::params::TripleForm;
 use crate::party::Spdz2k;
 use crate::randbit;
@@ -68,6 +70,9 @@ impl Spdz2k {
             }
             Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
                 [len.min(triple::BATCH) * triple::BYTES, 0]
+            }
+            Kind::KnownMatrices { bits, m, k, n, .. } => {
+                [matrix::bytes_held(self.keys.params, Ring::of(bits), (m, k, n), len), 0]
             }
             _ => Wanted::of(kind).map_or([0; 2], |wanted| self.bytes_of_numbers(&wanted, len)),
         };

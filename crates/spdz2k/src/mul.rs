@@ -43,6 +43,9 @@ impl Spdz2k {
         if self.keys.dealt {
             return self.multiply_dealt(ctx, form, [x, y]).await;
         }
+        if let Some(product) = self.multiply_matrices(ctx, form, [x, y]).await? {
+            return Ok(product);
+        }
         // A sum of products is that of products apart.
         let Form::MatMul { m, k, n } = form else {
             return self.multiply_each(ctx, form, [x, y]).await;

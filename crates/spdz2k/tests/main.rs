@@ -5,6 +5,7 @@ mod adversarial;
 mod common;
 mod compared;
 mod gadgets;
+mod matrix;
 mod numbers;
 mod offline;
 mod one_hot;
