@@ -79,9 +79,8 @@ impl Spdz2k {
             return Ok(None);
         }
         let parts = parts(dims);
-        let total = |of: usize| {
-            parts.iter().map(|part| self.keys.bytes_of_matrices(x.ring, part.dims())[of]).sum::<usize>()
-        };
+        let total =
+            |of: usize| parts.iter().map(|part| self.keys.bytes_of_matrices(x.ring, part.dims())[of]).sum::<usize>();
         if total(0) >= total(1) {
             return Ok(None);
         }

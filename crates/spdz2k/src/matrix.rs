@@ -81,8 +81,7 @@ type Authenticated = [Shared; 5];
 impl Batch {
     fn new(params: Params, [left, right]: [usize; 2], ring: Ring, (m, d, n): Dims) -> Batch {
         // Bits are chosen where there are fewer of them.
-        let ([sends, chooses], [rows, columns]) =
-            if m < n { ([right, left], [n, m]) } else { ([left, right], [m, n]) };
+        let ([sends, chooses], [rows, columns]) = if m < n { ([right, left], [n, m]) } else { ([left, right], [m, n]) };
         Batch { sends, chooses, ring, rows, inner: d, given_up: params.noise_bits(), columns, len: 1 }
     }
 
@@ -139,7 +138,8 @@ impl Batch {
     fn columns_of(&self, b: &Shared, is_given_up: bool) -> Shared {
         let (depth, inner, count) = (self.depth(), self.inner, self.len * self.rows);
         let (first, width) = if is_given_up { (inner, self.given_up) } else { (0, inner) };
-        let positions = || Cow::Owned((0..count * width).map(|i| (i / width * depth + first + i % width) as u32).collect());
+        let positions =
+            || Cow::Owned((0..count * width).map(|i| (i / width * depth + first + i % width) as u32).collect());
         b.map(|b| Linear::Gather(Positions::later(count * width, &positions)).apply(b))
     }
 
@@ -330,9 +330,9 @@ impl Keys {
         };
         let elements: Vec<Vec<Cow<'_, Vector>>> =
             (0..rows.len()).map(|factor| (0..widths.len()).map(|row| sent(factor, row)).collect()).collect();
-        let with_bits = elements.iter().map(|elements| {
-            elements.iter().zip(widths).map(|(element, &bits)| Row { element, bits }).collect()
-        });
+        let with_bits = elements
+            .iter()
+            .map(|elements| elements.iter().zip(widths).map(|(element, &bits)| Row { element, bits }).collect());
         let factors: Vec<Vec<Row<'_>>> = with_bits.collect();
         let factors: Vec<&[Row<'_>]> = factors.iter().map(|rows| &rows[..]).collect();
         let sink = |place, share: Wiped<Vector>| products.add(place, &share);
@@ -403,7 +403,7 @@ impl Keys {
     }
 }
 
-/// Vectors that are authenticated for a one-sided triple.
+/// Words that are authenticated for a one-sided triple, shorter ones and what is opened counted in.
 const ONE_SIDED_VALUES: usize = 10;
 
 /// Triples of a batch.
@@ -419,8 +419,8 @@ pub(crate) fn bytes_held(params: Params, ring: Ring, dims: Dims, len: usize) -> 
 
 #[cfg(test)]
 mod tests {
-    use quorate_engine::Phase;
     use quorate_engine::testing::parties;
+    use quorate_engine::{Phase, dry};
 
     use super::*;
 
@@ -442,6 +442,28 @@ mod tests {
             done
         });
         assert!(ends.into_iter().all(|above| above.unwrap() != 0));
+    }
+
+    /// Forms of products are chosen by what both parties send, which is as estimated.
+    #[test]
+    fn bytes_are_estimated_well() {
+        let ring = Ring::of(64);
+        for dims @ (m, d, n) in [(10, 2048, 1), (4, 50, 2), (1, 40, 1)] {
+            let estimated = Keys::dry(2, 0, Params::default()).unwrap().bytes_of_matrices(ring, dims);
+            for (at, estimated) in estimated.into_iter().enumerate() {
+                let make = async |ctx: &Ctx| {
+                    let keys = Keys::dry(2, ctx.me(), Params::default())?;
+                    match at {
+                        0 => keys.matrix_triples(ctx, [0, 1], ring, (dims, 1)).await.map(drop),
+                        _ => keys.one_sided_triples(ctx, [0, 1], ring, m * d * n).await.map(drop),
+                    }
+                };
+                let ends = dry::together(&[0; 2], Phase::Offline, make).unwrap();
+                let sent: u64 = ends.iter().flat_map(|(_, costs)| &costs.offline.sent).sum();
+                let ratio = estimated as f64 / sent as f64;
+                assert!((0.93..1.07).contains(&ratio), "{dims:?}: {estimated} bytes of {sent}");
+            }
+        }
     }
 
     #[test]

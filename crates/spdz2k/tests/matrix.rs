@@ -61,15 +61,12 @@ fn matrices_are_uniform() {
 
 #[test]
 fn costs_are_those_of_a_dry_run() {
-    for (n, key_bits, k, owners, dims, len) in [
-        (2, 64, 64, [0, 1], (3, 5, 1), 2),
-        (2, 48, 32, [1, 0], (1, 4, 3), 1),
-        (3, 32, 8, [0, 2], (2, 3, 2), 1),
-    ] {
+    for (n, key_bits, k, owners, dims, len) in
+        [(2, 64, 64, [0, 1], (3, 5, 1), 2), (2, 48, 32, [1, 0], (1, 4, 3), 1), (3, 32, 8, [0, 2], (2, 3, 2), 1)]
+    {
         let params = Params::new(key_bits, true).unwrap();
-        let make = async |ctx: &Ctx, keys: &Keys| {
-            keys.matrix_triples(ctx, owners, Ring::of(k), (dims, len)).await.map(|_| ())
-        };
+        let make =
+            async |ctx: &Ctx, keys: &Keys| keys.matrix_triples(ctx, owners, Ring::of(k), (dims, len)).await.map(|_| ());
         let both = run(n, params, None, make);
         let alone = run(n, params, None, async |_, _| Ok(()));
         let of_dry = async |ctx: &Ctx| make(ctx, &Keys::dry(n, ctx.me(), params)?).await;
