@@ -134,6 +134,9 @@ impl Spdz2k {
                 let [a, b, c] = matrices(drawn, wide(bits), ((m, k, n), len)).map(|x| (bits, x));
                 (vec![(Some(left), a), (Some(right), b), (None, c)], vec![])
             }
+            Kind::OwnedMatrices { owner, bits, m, k, n } => {
+                (matrices(drawn, wide(bits), ((m, k, n), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])
+            }
             Kind::Owned { owner, bits } => {
                 (product(drawn, (wide(bits), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])
             }

@@ -63,12 +63,12 @@ const TRIPLES: Choice = Choice {
            times as much or more, twokeys is ours, too, with a simpler argument, and takes half as much again",
 };
 
-/// How matrices are multiplied that two parties know.
+/// How matrices are multiplied of which a party knows one.
 const MATRICES: Choice = Choice {
     name: "matrices",
     values: &["elementwise", "experimental"],
-    help: "how matrices are multiplied that are inputs of two parties, or linear in them: element by element, or by \
-           matrix triples where they take less, which nobody but their authors has attacked (experimental)",
+    help: "how matrices are multiplied of which a party knows one: element by element, or by matrix triples where they \
+           take less, which nobody but their authors has attacked (experimental)",
 };
 
 const OPTIONS: &[Choice] = &[

@@ -1,5 +1,6 @@
-//! Products of matrices that two parties know, by matrix triples ([`crate::matrix`]): each opens its matrix once, less
-//! the triple's.
+//! Products of matrices of which parties know one or both, by matrix triples: each matrix is opened once, less the
+//! triple's. Who knows what decides of which triples, as for elements (`mul`): two parties' are those of
+//! [`crate::matrix`], and one party's own are proven.
 //!
 //! Large matrices are cut, so that triples are made in bounded memory: parts of both are multiplied, and products of
 //! parts added up. What is opened is then opened once for each part of the other matrix. One round.
@@ -7,8 +8,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use quorate_engine::{Ctx, Form, Linear, Positions, Result, Stocks};
-use quorate_ring::Vector;
+use quorate_engine::{Ctx, Error, Form, Linear, Positions, Result, Stocks};
+use quorate_ring::{Ring, Vector};
 
 use crate::matrix::Dims;
 use crate::party::Spdz2k;
@@ -54,7 +55,7 @@ fn parts((m, k, n): Dims) -> Vec<Part> {
 }
 
 /// Some rows and columns of a matrix of so many columns.
-fn taken(x: &Tagged, width: usize, (rows, columns): (&Range<usize>, &Range<usize>)) -> Tagged {
+fn taken(x: &Tagged, width: usize, [rows, columns]: [&Range<usize>; 2]) -> Tagged {
     let len = rows.len() * columns.len();
     let at = |i: usize| ((rows.start + i / columns.len()) * width + columns.start + i % columns.len()) as u32;
     let positions = || Cow::Owned((0..len).map(at).collect());
@@ -62,7 +63,7 @@ fn taken(x: &Tagged, width: usize, (rows, columns): (&Range<usize>, &Range<usize
 }
 
 impl Spdz2k {
-    /// The product, where both are matrices that a party knows each, and matrix triples take less.
+    /// The product, where parties know matrices, and matrix triples take less.
     pub(crate) async fn multiply_matrices(
         &self,
         ctx: &Ctx,
@@ -74,59 +75,98 @@ impl Spdz2k {
             Form::Dot { outer: 1, axis, inner: 1 } => (1, axis, 1),
             _ => return Ok(None),
         };
-        let (Some(left), Some(right), bits) = (x.known, y.known, x.ring.bits()) else { return Ok(None) };
-        if !self.keys.params.has_matrix_triples() || left == right || bits == 1 || m * k * n == 0 {
-            return Ok(None);
-        }
+        let (known, ring) = ([x.known, y.known], x.ring);
         let parts = parts(dims);
-        let total =
-            |of: usize| parts.iter().map(|part| self.keys.bytes_of_matrices(x.ring, part.dims())[of]).sum::<usize>();
-        if total(0) >= total(1) {
+        let is_for_matrices = self.keys.params.has_matrix_triples() && ring.bits() > 1 && m * k * n > 0;
+        if !is_for_matrices || known == [None; 2] || !self.matrices_take_less(known, ring, &parts) {
             return Ok(None);
         }
         let mut triples = Vec::new();
         for part in &parts {
-            let (m, k, n) = part.dims();
-            let drawn = self.draw(ctx, Kind::KnownMatrices { left, right, bits, m, k, n }, 1).await?;
-            let [a, b, c] = drawn.into_vectors()?;
-            triples.push([a.known_to(Some(left)), b.known_to(Some(right)), c]);
+            triples.push(self.draw_matrices(ctx, known, (ring, part.dims())).await?);
         }
         let product = async |ctx: Ctx, i: usize| {
             let Part { rows, inner, columns } = &parts[i];
             let (m, k, n) = parts[i].dims();
-            let (x, y) = (taken(x, dims.1, (rows, inner)), taken(y, dims.2, (inner, columns)));
-            self.multiply_with(&ctx, Form::MatMul { m, k, n }, [&x, &y], triples[i].clone()).await
+            let (form, x, y) =
+                (Form::MatMul { m, k, n }, taken(x, dims.1, [rows, inner]), taken(y, dims.2, [inner, columns]));
+            match (known, &triples[i][..]) {
+                ([Some(_), Some(_)], [triple]) => self.multiply_with(&ctx, form, [&x, &y], triple.clone()).await,
+                ([Some(owner), None] | [None, Some(owner)], triples) => {
+                    self.multiply_known_with(&ctx, form, owner, [&x, &y], triples).await
+                }
+                _ => Err(Error::Bug { what: "a product of matrices without its triples" }),
+            }
         };
         let products = ctx.join_all(parts.len(), product).await?;
-        Ok(Some(self.put_together(&products, &parts, (m, n))))
+        Ok(Some(put_together(&products, &parts, (m, n))))
     }
 
-    /// The whole product of those of parts.
-    fn put_together(&self, products: &[Tagged], parts: &[Part], (m, n): (usize, usize)) -> Tagged {
-        let mut places = vec![0; m * n];
-        let mut sums: Vec<Tagged> = Vec::new();
-        let mut start = 0;
-        for (product, Part { rows, inner, columns }) in products.iter().zip(parts) {
-            if inner.start > 0 {
-                if let Some(sum) = sums.last_mut() {
-                    sum.change(product, Vector::add_assign);
-                }
-                continue;
-            }
-            for (i, row) in rows.clone().enumerate() {
-                for (j, column) in columns.clone().enumerate() {
-                    places[row * n + column] = (start + i * columns.len() + j) as u32;
-                }
-            }
-            start += rows.len() * columns.len();
-            sums.push(product.clone());
+    /// Whether all parts take less than products one by one. Of what one party knows matrices always do.
+    fn matrices_take_less(&self, known: [Option<usize>; 2], ring: Ring, parts: &[Part]) -> bool {
+        let each: Vec<[usize; 2]> = parts.iter().map(|part| self.keys.bytes_of_matrices(ring, part.dims())).collect();
+        let total = |of: usize| each.iter().map(|bytes| bytes[of]).sum::<usize>();
+        known[0] == known[1] || total(0) < total(1)
+    }
+
+    /// Triples for a product of matrices of which these parties know one each, or one knows one: as `mul` says of
+    /// elements.
+    async fn draw_matrices(
+        &self,
+        ctx: &Ctx,
+        known: [Option<usize>; 2],
+        (ring, (m, k, n)): (Ring, Dims),
+    ) -> Result<Vec<[Tagged; 3]>> {
+        let bits = ring.bits();
+        let draw = async |[left, right]: [usize; 2]| {
+            let kind = match left == right {
+                true => Kind::OwnedMatrices { owner: left, bits, m, k, n },
+                false => Kind::KnownMatrices { left, right, bits, m, k, n },
+            };
+            let [a, b, c] = self.draw(ctx, kind, 1).await?.into_vectors()?;
+            let both = if left == right { Some(left) } else { None };
+            Ok::<_, Error>([a.known_to(Some(left)), b.known_to(Some(right)), c.known_to(both)])
+        };
+        let others = |owner: usize| (0..self.keys.parties).filter(move |&other| other != owner);
+        let owners: Vec<[usize; 2]> = match known {
+            [Some(left), Some(right)] => vec![[left, right]],
+            [Some(left), None] => [left].into_iter().chain(others(left)).map(|right| [left, right]).collect(),
+            [None, Some(right)] => [right].into_iter().chain(others(right)).map(|left| [left, right]).collect(),
+            [None, None] => vec![],
+        };
+        let mut triples = Vec::new();
+        for owners in owners {
+            triples.push(draw(owners).await?);
         }
-        match &sums[..] {
-            [sum] => sum.clone(),
-            _ => {
-                let all = Tagged::concat(&sums.iter().collect::<Vec<_>>());
-                all.linear(&Linear::Gather(Positions::Given(&places)))
+        Ok(triples)
+    }
+}
+
+/// The whole product of those of parts.
+fn put_together(products: &[Tagged], parts: &[Part], (m, n): (usize, usize)) -> Tagged {
+    let mut places = vec![0; m * n];
+    let mut sums: Vec<Tagged> = Vec::new();
+    let mut start = 0;
+    for (product, Part { rows, inner, columns }) in products.iter().zip(parts) {
+        if inner.start > 0 {
+            if let Some(sum) = sums.last_mut() {
+                sum.change(product, Vector::add_assign);
             }
+            continue;
+        }
+        for (i, row) in rows.clone().enumerate() {
+            for (j, column) in columns.clone().enumerate() {
+                places[row * n + column] = (start + i * columns.len() + j) as u32;
+            }
+        }
+        start += rows.len() * columns.len();
+        sums.push(product.clone());
+    }
+    match &sums[..] {
+        [sum] => sum.clone(),
+        _ => {
+            let all = Tagged::concat(&sums.iter().collect::<Vec<_>>());
+            all.linear(&Linear::Gather(Positions::Given(&places)))
         }
     }
 }

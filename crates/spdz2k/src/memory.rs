@@ -74,6 +74,7 @@ impl Spdz2k {
             Kind::KnownMatrices { bits, m, k, n, .. } => {
                 [matrix::bytes_held(self.keys.params, Ring::of(bits), (m, k, n), len), 0]
             }
+            Kind::OwnedMatrices { m, k, n, .. } => [(m * k + k * n + m * n) * matrix::AUTHENTICATED, 0],
             _ => Wanted::of(kind).map_or([0; 2], |wanted| self.bytes_of_numbers(&wanted, len)),
         };
         [self.with_peers(made).max(streaming_bytes(self.stock_bytes(kind, len))), self.with_peers(waiting)]

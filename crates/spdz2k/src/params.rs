@@ -20,7 +20,7 @@ pub struct Params {
     /// Whether random bits come from square roots wherever they can.
     roots: bool,
     triples: TripleForm,
-    /// Whether products of matrices that two parties know may take matrix triples.
+    /// Whether products of matrices of which a party knows one may take matrix triples.
     matrices: bool,
     digit_bits: u32,
 }
@@ -99,7 +99,7 @@ impl Params {
         Params { triples: TripleForm::TwoKeys, ..self }
     }
 
-    /// The same with matrix triples for matrices that two parties know, where they take less: experimental.
+    /// The same with matrix triples for matrices of which a party knows one, where they take less: experimental.
     ///
     /// # Errors
     /// [`Misuse`] where all triples are to be of another form.
@@ -111,7 +111,7 @@ impl Params {
     }
 
     pub(crate) fn has_matrix_triples(self) -> bool {
-        self.matrices
+        self.matrices && self.marks_count()
     }
 
     pub(crate) fn triples(self) -> TripleForm {

@@ -193,7 +193,7 @@ pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), wha
         Kind::Triple { bits } | Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => {
             assert!(are_products(&values[0], &values[1], &values[2], Ring::of(bits)), "{what}")
         }
-        Kind::KnownMatrices { bits, m, k, n, .. } => {
+        Kind::KnownMatrices { bits, m, k, n, .. } | Kind::OwnedMatrices { bits, m, k, n, .. } => {
             assert!(are_matrix_products(values, Ring::of(bits), (m, k, n)), "{what}")
         }
         Kind::BitTriple => {

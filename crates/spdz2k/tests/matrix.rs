@@ -229,6 +229,43 @@ fn errors_of_rows_do_not_cancel() {
     assert_eq!(made(2, 2, lie), None);
 }
 
+/// What a party with weights and others that share a record send.
+#[test]
+fn a_matrix_triple_of_one_party_takes_what_authenticating_it_takes() {
+    let make = async |ctx: &Ctx| {
+        let keys = Keys::dry(2, ctx.me(), Params::default())?;
+        keys.own_matrix_triples(ctx, 0, Ring::of(64), ((10, 2048, 1), 1)).await.map(|_| ())
+    };
+    let predicted = dry::together(&[0; 2], Phase::Offline, make).unwrap();
+    let [by_owner, by_other] = [0, 1].map(|party| predicted[party].1.offline.sent.iter().sum::<u64>());
+    println!("{by_owner} and {by_other} bytes, {} rounds", predicted[0].1.offline.rounds);
+    assert!((5_930_000..5_940_000).contains(&by_owner) && by_other < 1000);
+    assert_eq!(predicted[0].1.offline.rounds, 7);
+}
+
+/// Sums of products in place of others, of matrices that one party knows.
+#[test]
+fn sums_that_are_no_sums_of_products_are_found() {
+    let (params, ring, dims) = (Params::new(32, true).unwrap(), Ring::of(4), (2, 3, 2));
+    for (n, owner, by) in [(2, 0, 0), (2, 1, 0), (3, 1, 1), (3, 2, 8)] {
+        let ends = run(n, params, None, async |ctx, keys| {
+            keys.insecure_twist(Twist::Product, By::All(if ctx.me() == owner { by } else { 0 }));
+            keys.own_matrix_triples(ctx, owner, ring, (dims, 2)).await
+        });
+        let others: Vec<_> = ends.into_iter().map(|end| end.done).collect();
+        if by == 0 {
+            let all: Vec<(u64, Triples)> = others.into_iter().map(|end| end.unwrap()).collect();
+            assert!(are_matrix_products(&together(&all, "of one party"), ring, dims));
+            let known = |party: usize| !zeros(&all[party].1.c.share);
+            assert!((0..n).all(|party| known(party) == (party == owner)));
+            continue;
+        }
+        let is_found = |error: &Error| matches!(error, Error::Cheating { check } if check.contains("are products"));
+        assert!(others.iter().flat_map(|end| end.as_ref().err()).any(is_found), "{by} of party {owner} of {n}");
+        assert!(others.iter().enumerate().all(|(party, end)| party == owner || end.is_err()));
+    }
+}
+
 /// What 10 classes of 2048 features take to make, both ways.
 #[test]
 #[ignore = "a measurement: run it in release"]

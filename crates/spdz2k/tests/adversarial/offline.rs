@@ -11,7 +11,7 @@ use super::outcomes::{Cheat, Outcome, Table, a_change, changes, is_an_end, with_
 use crate::common::{Keyed, assert_kind, together};
 
 /// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
-const KINDS: [(Kind, usize, usize); 21] = [
+const KINDS: [(Kind, usize, usize); 22] = [
     (Kind::Random { bits: 8 }, 5, 3),
     (Kind::Mask { owner: 1, bits: 8 }, 5, 3),
     (Kind::Triple { bits: 8 }, 2, 11),
@@ -20,6 +20,7 @@ const KINDS: [(Kind, usize, usize); 21] = [
     (Kind::KnownMatrices { left: 0, right: 1, bits: 4, m: 2, k: 2, n: 1 }, 1, 11),
     (Kind::KnownMatrices { left: 0, right: 1, bits: 4, m: 1, k: 2, n: 2 }, 1, 17),
     (Kind::Owned { owner: 1, bits: 4 }, 3, 5),
+    (Kind::OwnedMatrices { owner: 0, bits: 4, m: 2, k: 2, n: 2 }, 1, 3),
     (Kind::BitTriple, 5, 3),
     (Kind::BitMask { owner: 0 }, 5, 1),
     (Kind::Link, 5, 11),
@@ -138,7 +139,8 @@ impl Made<'_> {
     fn widths(&self) -> (usize, usize) {
         let k = match *self.kind {
             Kind::Triple { bits } | Kind::Random { bits } | Kind::Mask { bits, .. } => bits,
-            Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } | Kind::KnownMatrices { bits, .. } => bits,
+            Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => bits,
+            Kind::KnownMatrices { bits, .. } | Kind::OwnedMatrices { bits, .. } => bits,
             Kind::DaBit { bits } | Kind::RandomBit { bits } | Kind::TruncMask { bits, .. } => bits,
             Kind::ComparisonMask { bits, .. } => bits,
             Kind::EdaBit { ring, .. } => ring,
