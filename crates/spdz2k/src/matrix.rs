@@ -6,7 +6,7 @@
 //!
 //! | step | rounds, n = 2 | what |
 //! |---|---|---|
-//! | 1 | 4 | P_j draws B, m x D, and B_0, a row; P_i chooses the bits of Z, D x n; shares of c = B Z, c_0 = B_0 Z mod 2^W |
+//! | 1 | 4 | P_j draws B, m x D, and a row B_0; P_i chooses bits of Z, D x n; shares of c = B Z, c_0 = B_0 Z mod 2^W |
 //! | 2 | 4 | random bits above W bits of c_0; authenticate Z, B, B_0, shares of c and c_0 mod 2^V |
 //! | 3 | 7 | toss t, m numbers of sg' + 1 bits; open sigma = t B - B_0 and check |
 //! | 4 | 6 | open t c - c_0 - sigma Z and check: 0 mod 2^W |
