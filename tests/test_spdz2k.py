@@ -216,6 +216,21 @@ def test_triples_of_every_form(triples: str, what: str) -> None:
         np.testing.assert_array_equal((x * y).reveal(), X * Y)
 
 
+def test_matrices_that_two_parties_know() -> None:
+    rng = np.random.default_rng(6)
+    weights, records = rng.integers(-9, 9, (10, 300)), rng.integers(-9, 9, (300, 2))
+    sent = {}
+    for matrices in ["elementwise", "experimental"]:
+        with qr.local("spdz2k", parties=2, mac=48, matrices=matrices) as mpc:
+            assert ("matrix triples" in mpc.stats().security) == (matrices == "experimental")
+            x, y = (mpc.input(values, owner=i, dtype=qr.int(32)) for i, values in enumerate((weights, records)))
+            np.testing.assert_array_equal((x @ y).reveal(), weights @ records)
+            sent[matrices] = sum(mpc.stats().offline.bytes_sent)
+    assert 4 * sent["experimental"] < sent["elementwise"]
+    with pytest.raises(qr.ConfigError, match="goes with triples=t3 alone"):
+        qr.local("spdz2k", parties=2, triples="bucket", matrices="experimental")
+
+
 @pytest.mark.parametrize("bits", ["elements", "paper"])
 def test_other_forms_of_bits(bits: str) -> None:
     with qr.local("spdz2k", parties=2, bits=bits) as mpc:

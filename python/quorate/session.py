@@ -404,6 +404,9 @@ def local(
             - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is ours
               and takes least; "bucket" takes published parts only, and four times as much or more; "twokeys" is ours,
               too, with a shorter argument, and takes half as much again as "t3".
+            - `matrices="elementwise" | "experimental"`: with "spdz2k", how matrices are multiplied of which a party
+              knows one: "experimental" takes matrix triples, an eighth of what is sent for an SVM of 10 classes and
+              2048 features. Nobody but their authors has attacked them so far.
 
     Raises:
         ConfigError: an unknown protocol, network or option, options that do not go together, or a number of

@@ -13,6 +13,7 @@ use crate::family::DEALER;
 use crate::forms::{Form, SharedBits};
 use crate::keys::Keys;
 use crate::macs::{MacBits, WithPeer, xor_chosen};
+use crate::matrix::Dims;
 use crate::params::Params;
 use crate::party::Spdz2k;
 use crate::shared::Shared;
@@ -57,6 +58,16 @@ fn product(drawn: &mut Stream, shape: (Ring, usize)) -> [Vector; 3] {
     let [a, b] = [0; 2].map(|_| drawn.draw::<Vector>(shape));
     let mut c = a.clone();
     c.mul_assign(&b);
+    [a, b, c]
+}
+
+/// Uniform matrices, one pair after the other, and the products of the pairs.
+fn matrices(drawn: &mut Stream, ring: Ring, (dims @ (m, k, n), len): (Dims, usize)) -> [Vector; 3] {
+    let [a, b] = [m * k, k * n].map(|size| drawn.draw::<Vector>((ring, len * size)));
+    let part = |x: &Vector, size: usize, i: usize| x.slice(i * size..(i + 1) * size);
+    let product = |i: usize| Vector::matmul(&part(&a, m * k, i), &part(&b, k * n, i), dims);
+    let products: Vec<Vector> = (0..len).map(product).collect();
+    let c = Vector::concat(&products.iter().collect::<Vec<_>>());
     [a, b, c]
 }
 
@@ -119,6 +130,13 @@ impl Spdz2k {
             Kind::OneSided { left, right, bits } => {
                 let [a, b, c] = product(drawn, (wide(bits), len)).map(|x| (bits, x));
                 (vec![(Some(left), a), (Some(right), b), (None, c)], vec![])
+            }
+            Kind::KnownMatrices { left, right, bits, m, k, n } => {
+                let [a, b, c] = matrices(drawn, wide(bits), ((m, k, n), len)).map(|x| (bits, x));
+                (vec![(Some(left), a), (Some(right), b), (None, c)], vec![])
+            }
+            Kind::OwnedMatrices { owner, bits, m, k, n } => {
+                (matrices(drawn, wide(bits), ((m, k, n), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])
             }
             Kind::Owned { owner, bits } => {
                 (product(drawn, (wide(bits), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])

@@ -63,10 +63,19 @@ const TRIPLES: Choice = Choice {
            times as much or more, twokeys is ours, too, with a simpler argument, and takes half as much again",
 };
 
+/// How matrices are multiplied of which a party knows one.
+const MATRICES: Choice = Choice {
+    name: "matrices",
+    values: &["elementwise", "experimental"],
+    help: "how matrices are multiplied of which a party knows one: element by element, or by matrix triples where they \
+           take less, which nobody but their authors has attacked (experimental)",
+};
+
 const OPTIONS: &[Choice] = &[
     BITS,
     RANDOM_BITS,
     TRIPLES,
+    MATRICES,
     MAC,
     ALLOW_WEAK,
     #[cfg(feature = "testing")]
@@ -88,11 +97,15 @@ fn params(choices: &Choices) -> Result<Params> {
         "paper" => params.as_in_the_paper(),
         _ => params,
     };
-    Ok(match choices.of(&TRIPLES) {
+    let params = match choices.of(&TRIPLES) {
         "bucket" => params.with_triples_in_buckets(),
         "twokeys" => params.with_triples_under_two_keys(),
         _ => params,
-    })
+    };
+    match choices.of(&MATRICES) {
+        "experimental" => params.with_matrix_triples(),
+        _ => Ok(params),
+    }
 }
 
 #[cfg(feature = "testing")]
@@ -142,10 +155,14 @@ impl Family for Spdz2k {
             "twokeys" => "multiplication triples of our own without a division (twokeys)",
             _ => "multiplication triples of our own (t3)",
         };
+        let matrices = match choices.of(&MATRICES) {
+            "experimental" => "; matrix triples of our own that nobody else has attacked",
+            _ => "",
+        };
         format!(
             "malicious, experimental: {} of {parties} may do anything; who follows the protocol gets the right result \
              or an error; {bits}-bit statistical and 128-bit computational security (oblivious transfer from the \
-             discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3); {triples}",
+             discrete logarithm in ristretto255 and AES-128, BLAKE3, TLS 1.3); {triples}{matrices}",
             parties - 1
         )
     }

@@ -17,6 +17,7 @@
 //! | openings of whole words, and their check | `words` | 5 | |
 //! | multiplication triples | `triple` | 37 | |
 //! | one-sided triples | `onesided` | 37 | |
+//! | matrix triples of two parties, experimental | `matrix` | 28 | |
 //! | triples that one party knows | `provenproduct` | 7 | |
 //! | random bits of two parties | `provenbit` | | |
 //! | the same from published parts; without a division | `bucket_triple` of `leaky_triple`; `two_keys` | 30; 29 | |
@@ -31,7 +32,7 @@
 //!
 //! Two parties may also have a third one deal all of it, which then runs the same program on shapes (`dealt`).
 //!
-//! The argument for its security is docs/security/spdz2k.md.
+//! The arguments for its security are docs/security/spdz2k.md and docs/security/spdz2k-matrix.md.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -56,6 +57,8 @@ mod leaky_triple;
 mod link;
 mod macs;
 mod make;
+mod matmul;
+mod matrix;
 mod members;
 mod memory;
 mod mul;

@@ -5,7 +5,8 @@
 //! | random element, mask | authentication of what is random | |
 //! | triple | `triple` | |
 //! | one-sided triple | `onesided` | |
-//! | triple that one party knows | `provenproduct` | |
+//! | matrix triple of two parties | `matrix` | |
+//! | triple, matrix triple that one party knows | `provenproduct` | |
 //! | random bit over Z_2^k, two parties | proven bits and a one-sided triple (`provenbit`) | 2 over Z_2^(k-1) |
 //! | random bit over Z_2^k, others | a random element and a triple over Z_2^(k+2) (`randbit`) | 3 over Z_2^(k+2) |
 //! | bits with MACs: triples, masks, sharings of zero | `bittriple`, `tinyot` | |
@@ -49,6 +50,14 @@ impl Spdz2k {
             Kind::Triple { bits } => vectors(self.triples(ctx, Ring::of(bits), len).await?.into()),
             Kind::OneSided { left, right, bits } => {
                 vectors(self.one_sided_triples(ctx, [left, right], (Ring::of(bits), len)).await?.into())
+            }
+            Kind::KnownMatrices { left, right, bits, m, k, n } => {
+                let made = self.keys.matrix_triples(ctx, [left, right], Ring::of(bits), ((m, k, n), len)).await?;
+                vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
+            }
+            Kind::OwnedMatrices { owner, bits, m, k, n } => {
+                let made = self.keys.own_matrix_triples(ctx, owner, Ring::of(bits), ((m, k, n), len)).await?;
+                vectors([made.a, made.b, made.c].map(|shared| Tagged::of(Ring::of(bits), &shared)).into())
             }
             Kind::Owned { owner, bits } => {
                 let made = self.keys.own_triples(ctx, owner, Ring::of(bits), len).await?;

@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 
 use quorate_gadgets::{Family, streaming_bytes};
+use quorate_ring::Ring;
 
 use crate::bucket::{MOST, Sizes};
 use crate::bucket_triple;
 use crate::edabit::{Batch, Wanted};
+use crate::matrix;
 use crate::params::TripleForm;
 use crate::party::Spdz2k;
 use crate::randbit;
@@ -69,6 +71,10 @@ impl Spdz2k {
             Kind::OneSided { .. } | Kind::DaBit { .. } | Kind::RandomBit { .. } => {
                 [len.min(triple::BATCH) * triple::BYTES, 0]
             }
+            Kind::KnownMatrices { bits, m, k, n, .. } => {
+                [matrix::bytes_held(self.keys.params, Ring::of(bits), (m, k, n), len), 0]
+            }
+            Kind::OwnedMatrices { m, k, n, .. } => [(m * k + k * n + m * n) * matrix::AUTHENTICATED, 0],
             _ => Wanted::of(kind).map_or([0; 2], |wanted| self.bytes_of_numbers(&wanted, len)),
         };
         [self.with_peers(made).max(streaming_bytes(self.stock_bytes(kind, len))), self.with_peers(waiting)]

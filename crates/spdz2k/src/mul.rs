@@ -12,6 +12,8 @@
 //! | both to P_i | one that P_i knows; P_i knows the product | d and e, by P_i |
 //! | x to P_i | both: a_i, b_i of P_i; a_j, b_j of P_i and P_j | x - a_i, all x - a_j by P_i; e = y - sum b by all |
 //!
+//! Matrices may take triples of matrices instead ([`crate::matmul`]).
+//!
 //! In the last case [x y] = [x] e + sum over all j of [c_j] + (x - a_j) [b_j].
 
 use std::borrow::Cow;
@@ -43,6 +45,9 @@ impl Spdz2k {
         if self.keys.dealt {
             return self.multiply_dealt(ctx, form, [x, y]).await;
         }
+        if let Some(product) = self.multiply_matrices(ctx, form, [x, y]).await? {
+            return Ok(product);
+        }
         // A sum of products is that of products apart.
         let Form::MatMul { m, k, n } = form else {
             return self.multiply_each(ctx, form, [x, y]).await;
@@ -73,27 +78,50 @@ impl Spdz2k {
     /// The same where one party knows x, and y is shared by all: with a triple that it knows, and a one-sided one with
     /// each other party.
     async fn multiply_known(&self, ctx: &Ctx, form: Form, owner: usize, [x, y]: [&Tagged; 2]) -> Result<Tagged> {
-        let (shape @ (_, len), wide) = (x.shape(), x.share.ring());
+        let shape = x.shape();
         let mut triples = vec![self.owned(ctx, owner, shape).await?];
         for other in (0..self.keys.parties).filter(|&other| other != owner) {
             triples.push(self.one_sided(ctx, [owner, other], shape).await?);
         }
-        let differences: Vec<Tagged> = triples.iter().map(|[a, ..]| x.zip(a, Vector::sub_assign)).collect();
+        let triples: Vec<[Tagged; 3]> = triples.into_iter().map(|[a, b, c]| [a, b, summed(form, &c)]).collect();
+        self.multiply_known_with(ctx, form, owner, [x, y], &triples).await
+    }
+
+    /// The same with triples at hand whose c is as many products, or sums; x is the first or the second factor of the
+    /// form, and the party that knows it knows the same factor of the triples.
+    pub(crate) async fn multiply_known_with(
+        &self,
+        ctx: &Ctx,
+        form: Form,
+        owner: usize,
+        factors: [&Tagged; 2],
+        triples: &[[Tagged; 3]],
+    ) -> Result<Tagged> {
+        // Which of the two is known.
+        let (known, other) = if factors[0].known == Some(owner) { (0, 1) } else { (1, 0) };
+        let (x, y) = (factors[known], factors[other]);
+        let (len, wide) = (x.shape().1, x.share.ring());
+        let accumulate = |sum: &mut Vector, of_x: &Vector, of_y: &Vector| match known {
+            0 => form.accumulate(sum, of_x, of_y),
+            _ => form.accumulate(sum, of_y, of_x),
+        };
+        let differences: Vec<Tagged> = triples.iter().map(|triple| x.zip(&triple[known], Vector::sub_assign)).collect();
         let differences = Tagged::concat(&differences.iter().collect::<Vec<_>>());
-        let rest = triples.iter().fold(y.clone().known_to(None), |rest, [_, b, _]| rest.zip(b, Vector::sub_assign));
+        let rest =
+            triples.iter().fold(y.clone().known_to(None), |rest, triple| rest.zip(&triple[other], Vector::sub_assign));
         let of_x = async |ctx: Ctx| self.open_known(&ctx, &[(owner, &differences)]).await;
         let of_y = async |ctx: Ctx| self.open_elements(&ctx, &rest).await;
         let (of_x, of_y) = ctx.join(of_x, of_y).await?;
         let e = of_y.convert(wide);
-        let mut product = summed(form, &triples[0][2]).known_to(None);
-        form.accumulate(&mut product.share, &x.share, &e);
-        form.accumulate(&mut product.tag, &x.tag, &e);
-        for (i, [_, b, c]) in triples.iter().enumerate() {
+        let mut product = triples[0][2].clone().known_to(None);
+        accumulate(&mut product.share, &x.share, &e);
+        accumulate(&mut product.tag, &x.tag, &e);
+        for (i, triple) in triples.iter().enumerate() {
             let d = of_x[0].slice(i * len..(i + 1) * len).convert(wide);
-            form.accumulate(&mut product.share, &d, &b.share);
-            form.accumulate(&mut product.tag, &d, &b.tag);
+            accumulate(&mut product.share, &d, &triple[other].share);
+            accumulate(&mut product.tag, &d, &triple[other].tag);
             if i > 0 {
-                product.change(&summed(form, c), Vector::add_assign);
+                product.change(&triple[2], Vector::add_assign);
             }
         }
         Ok(product)

@@ -20,6 +20,8 @@ pub struct Params {
     /// Whether random bits come from square roots wherever they can.
     roots: bool,
     triples: TripleForm,
+    /// Whether products of matrices of which a party knows one may take matrix triples.
+    matrices: bool,
     digit_bits: u32,
 }
 
@@ -77,7 +79,8 @@ impl Params {
     }
 
     fn with_keys(key_bits: u32) -> Params {
-        Params { key_bits, bits: BitForms::Auto, roots: false, triples: TripleForm::T3, digit_bits: DIGIT_BITS }
+        let (bits, triples) = (BitForms::Auto, TripleForm::T3);
+        Params { key_bits, bits, roots: false, triples, matrices: false, digit_bits: DIGIT_BITS }
     }
 
     /// The same with keys in digits of a bit: the published form of authentication, COPE of Cramer et al. 2018.
@@ -94,6 +97,21 @@ impl Params {
     /// The same with multiplication triples that need no division.
     pub fn with_triples_under_two_keys(self) -> Params {
         Params { triples: TripleForm::TwoKeys, ..self }
+    }
+
+    /// The same with matrix triples for matrices of which a party knows one, where they take less: experimental.
+    ///
+    /// # Errors
+    /// [`Misuse`] where all triples are to be of another form.
+    pub fn with_matrix_triples(self) -> Result<Params> {
+        match self.marks_count() {
+            true => Ok(Params { matrices: true, ..self }),
+            false => Err(Misuse::Other { what: "matrices=experimental goes with triples=t3 alone" }.into()),
+        }
+    }
+
+    pub(crate) fn has_matrix_triples(self) -> bool {
+        self.matrices && self.marks_count()
     }
 
     pub(crate) fn triples(self) -> TripleForm {

@@ -15,7 +15,7 @@
 //! w (w + alpha) = v^2 + alpha v (1 - 2 b) + alpha^2 b (b - 1), of which the last term is 0 for bits alone: it is the
 //! proof that b is the product of itself with itself ([`crate::provenproduct`]).
 
-use quorate_engine::{Ctx, Result};
+use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
 use crate::authenticate::Own;
@@ -38,7 +38,7 @@ impl Keys {
         let uniform = Wiped(coins.draw::<Vector>((words, self.parties - 1)));
         let own = Wiped(Vector::concat(&[&*bits, &*uniform]));
         let pending = self.correlate(ctx, &[Own::each(&own)]).await?;
-        let claim = Claim { x: 0..len, y: 0..len, z: 0..len, check: BITS };
+        let claim = Claim { form: Form::Product, x: 0..len, y: 0..len, z: 0..len, check: BITS };
         self.one_check(async || self.check_products(ctx, &pending[0], &claim).await).await?;
         let shares = self.params.shares(ring);
         let kept = |shared: &Shared| shared.map(|x| x.slice(0..len)).reduced(shares);

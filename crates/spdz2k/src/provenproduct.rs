@@ -13,18 +13,19 @@
 //! | 4 | | P_j: sum chi (w_x w_y + alpha^j w_z) + w* = A0 + alpha^j A1, or the run ends |
 //!
 //! w_x w_y + alpha w_z = v_x v_y + alpha (v_z - x v_y - y v_x) + alpha^2 (x y - z), of which the last term is 0 for
-//! products alone. Bits are what is the product of itself with itself ([`crate::proved`]).
+//! products alone; of sums of products alike. Bits are what is the product of itself with itself ([`crate::proved`]).
 //!
 //! Bytes to each peer for a triple that one party knows, k = s = 64: 0.8 kB, by that party.
 
 use std::ops::Range;
 
-use quorate_engine::{Ctx, Error, Result};
+use quorate_engine::{Ctx, Error, Form, Result};
 use quorate_ring::{Ring, Vector, Wiped};
 
 use crate::authenticate::{Own, Pending, pack, unpack, weighed};
 use crate::coins::Coins;
 use crate::keys::Keys;
+use crate::matrix::Dims;
 use crate::shared::Shared;
 use crate::triple::Triples;
 use crate::twists::Twist;
@@ -33,8 +34,10 @@ use crate::words::is_zero;
 /// Triples that are made together.
 const BATCH: usize = 1 << 14;
 
-/// What is proven of a vector: where x, y and z lie in it; u* stand behind all.
+/// What is proven of a vector: where x, y and z lie in it, and that z is their product, or sums of products; u* stand
+/// behind all.
 pub(crate) struct Claim {
+    pub form: Form,
     pub x: Range<usize>,
     pub y: Range<usize>,
     pub z: Range<usize>,
@@ -60,18 +63,48 @@ impl Keys {
     }
 
     async fn some_own_triples(&self, ctx: &Ctx, owner: usize, ring: Ring, len: usize) -> Result<Triples> {
+        self.own_products(ctx, owner, ring, (Form::Product, [len; 3])).await
+    }
+
+    /// Matrix triples over Z_2^k of which one party knows all, one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Cheating`] where the owner's are no products; whatever ends a run.
+    pub async fn own_matrix_triples(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        ring: Ring,
+        ((m, k, n), len): (Dims, usize),
+    ) -> Result<Triples> {
+        self.params.check_values(ring)?;
+        let mut parts = vec![Triples::none(self.params.shares(ring))];
+        for _ in 0..len {
+            let form = (Form::MatMul { m, k, n }, [m * k, k * n, m * n]);
+            parts.push(self.own_products(ctx, owner, ring, form).await?);
+        }
+        Ok(Triples::joined(&parts))
+    }
+
+    /// Factors of one party, and their products or sums of them, of so many elements each.
+    async fn own_products(
+        &self,
+        ctx: &Ctx,
+        owner: usize,
+        ring: Ring,
+        (form, [of_x, of_y, of_z]): (Form, [usize; 3]),
+    ) -> Result<Triples> {
         let (words, masks) = (self.params.words(ring), self.parties - 1);
-        let drawn = self.own_if(ctx, owner == self.me, (words, 2 * len + masks));
+        let claim =
+            Claim { form, x: 0..of_x, y: of_x..of_x + of_y, z: of_x + of_y..of_x + of_y + of_z, check: PRODUCTS };
+        let drawn = self.own_if(ctx, owner == self.me, (words, of_x + of_y + masks));
         let own = drawn.map(|drawn| {
-            let [a, b] = [0..len, len..2 * len].map(|range| Wiped(drawn.slice(range)));
-            let mut c = Wiped((*a).clone());
-            c.mul_assign(&b);
-            let c = self.twisted(Twist::Product, c);
-            Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(2 * len..2 * len + masks))]))
+            let [a, b] = [&claim.x, &claim.y].map(|range| Wiped(drawn.slice(range.clone())));
+            let c = self.twisted(Twist::Product, products(form, &a, &b));
+            Wiped(Vector::concat(&[&a, &b, &c, &Wiped(drawn.slice(claim.z.start..claim.z.start + masks))]))
         });
-        let shape = (words, 3 * len + masks);
+        let shape = (words, claim.z.end + masks);
         let pending = self.correlate(ctx, &[Own::of(owner, shape, own.as_deref())]).await?;
-        let claim = Claim { x: 0..len, y: len..2 * len, z: 2 * len..3 * len, check: PRODUCTS };
         self.one_check(async || self.check_products(ctx, &pending[0], &claim).await).await?;
         let shares = self.params.shares(ring);
         let all = self.by_owner(&pending[0]).pop().ok_or(MISSING)?;
@@ -82,7 +115,7 @@ impl Keys {
     /// Steps 2 to 4.
     pub(crate) async fn check_products(&self, ctx: &Ctx, pending: &Pending, claim: &Claim) -> Result<()> {
         let (peers, ring) = (self.peers(), pending.shape.0);
-        let chi = Coins::toss(ctx, &self.session).await?.draw(self.params.key_bits(), (ring, claim.x.len()));
+        let chi = Coins::toss(ctx, &self.session).await?.draw(self.params.key_bits(), (ring, claim.z.len()));
         // Behind them stands what masked the check of the authentication.
         let first_mask = pending.shape.1 - 1 - peers.len();
         let messages: Vec<Vec<u8>> =
@@ -100,7 +133,7 @@ impl Keys {
             // w_x w_y + alpha w_z
             let mut sum = part(&claim.z);
             sum.scale(self.key());
-            sum.add_mul_assign(&part(&claim.x), &part(&claim.y));
+            claim.form.accumulate(&mut sum, &part(&claim.x), &part(&claim.y));
             let mut rest = Wiped(weighed(&sum, &chi));
             rest.add_assign(&w.slice(mask..mask + 1));
             rest.sub_assign(&unpack(ring, constant)?);
@@ -119,6 +152,14 @@ impl Keys {
 const PRODUCTS: &str = "the proof that a party's products are products";
 const MISSING: Error = Error::Bug { what: "a vector of one party without an owner" };
 
+/// Products of x and y, or sums of them.
+fn products(form: Form, x: &Vector, y: &Vector) -> Wiped<Vector> {
+    let (ring, len) = (x.ring(), form.len_out(x.len()));
+    let mut products = Wiped(if x.is_shape() { Vector::shape(ring, len) } else { Vector::zeros(ring, len) });
+    form.accumulate(&mut products, x, y);
+    products
+}
+
 /// Step 3, towards the peer of this number, below the mask at this place; nothing of who owns nothing.
 fn proof(pending: &Pending, claim: &Claim, chi: &Vector, (peer, mask): (usize, usize)) -> Vec<u8> {
     let (Some(own), Some(v)) = (&pending.x, pending.v.get(peer)) else { return vec![] };
@@ -126,12 +167,10 @@ fn proof(pending: &Pending, claim: &Claim, chi: &Vector, (peer, mask): (usize, u
     let [x, y] = [&claim.x, &claim.y].map(|range| part(own, range));
     let [v_x, v_y, mut linear] = [&claim.x, &claim.y, &claim.z].map(|range| part(v, range));
     // v_z - x v_y - y v_x
-    let mut products = Wiped((*x).clone());
-    products.mul_assign(&v_y);
-    products.add_mul_assign(&y, &v_x);
-    linear.sub_assign(&products);
-    let mut constants = v_x;
-    constants.mul_assign(&v_y);
+    let mut both = products(claim.form, &x, &v_y);
+    claim.form.accumulate(&mut both, &v_x, &y);
+    linear.sub_assign(&both);
+    let constants = products(claim.form, &v_x, &v_y);
     let mut constant = Wiped(weighed(&constants, chi));
     constant.add_assign(&v.slice(mask..mask + 1));
     let mut linear = Wiped(weighed(&linear, chi));

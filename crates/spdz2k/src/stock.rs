@@ -33,12 +33,40 @@ pub enum Kind {
         /// k.
         bits: u32,
     },
+    /// Random matrices, m x k and k x n, and their product: one party knows the left one, another one the right one.
+    KnownMatrices {
+        /// Who knows the left one.
+        left: usize,
+        /// Who knows the right one.
+        right: usize,
+        /// Bits of the ring.
+        bits: u32,
+        /// Rows of the left one.
+        m: usize,
+        /// What is summed.
+        k: usize,
+        /// Columns of the right one.
+        n: usize,
+    },
     /// Random elements a, b and their product, all of which one party knows.
     Owned {
         /// Who knows them.
         owner: usize,
         /// k.
         bits: u32,
+    },
+    /// Random matrices, m x k and k x n, and their product, all of which one party knows.
+    OwnedMatrices {
+        /// Who knows them.
+        owner: usize,
+        /// Bits of the ring.
+        bits: u32,
+        /// Rows of the left one.
+        m: usize,
+        /// What is summed.
+        k: usize,
+        /// Columns of the right one.
+        n: usize,
     },
     /// A random element.
     Random {
@@ -140,7 +168,13 @@ impl fmt::Display for Kind {
             Kind::OneSided { left, right, bits } => {
                 write!(f, "one-sided triple of parties {left} and {right} mod 2^{bits}")
             }
+            Kind::KnownMatrices { left, right, bits, m, k, n } => {
+                write!(f, "matrix triple {m} x {k} x {n} of parties {left} and {right} mod 2^{bits}")
+            }
             Kind::Owned { owner, bits } => write!(f, "triple of party {owner} mod 2^{bits}"),
+            Kind::OwnedMatrices { owner, bits, m, k, n } => {
+                write!(f, "matrix triple {m} x {k} x {n} of party {owner} mod 2^{bits}")
+            }
             Kind::DotTriple { bits, axis, inner } => write!(f, "triple of sums of {axis} x {inner} mod 2^{bits}"),
             Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
             Kind::Random { bits } => write!(f, "random element mod 2^{bits}"),
@@ -198,7 +232,9 @@ impl Stocks for Spdz2k {
                 (over(bits, &[1; 3]), vec![])
             }
             Kind::DotTriple { bits, axis, inner } => (over(bits, &[axis * inner, axis * inner, inner]), vec![]),
-            Kind::MatrixTriple { bits, m, k, n } => (over(bits, &[m * k, k * n, m * n]), vec![]),
+            Kind::MatrixTriple { bits, m, k, n }
+            | Kind::KnownMatrices { bits, m, k, n, .. }
+            | Kind::OwnedMatrices { bits, m, k, n, .. } => (over(bits, &[m * k, k * n, m * n]), vec![]),
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::BitMask { .. } | Kind::BitZero => (vec![], vec![1]),
             Kind::Link => (over(1, &[1]), vec![1]),

@@ -29,11 +29,11 @@ pub enum Twist {
     Authenticated(usize),
     /// The product of two factors that it alone knows.
     Product,
-    /// Its share of rho.
+    /// Its share of rho, or of sigma.
     Rho,
     /// Its share of what a sacrifice has to leave zero: the first one of a challenge, or the second.
     Zero(usize),
-    /// Its share of the differences within buckets.
+    /// Its share of the differences within buckets, or of what hashes matrix triples.
     Difference,
     /// Its part beta of B.
     Beta,

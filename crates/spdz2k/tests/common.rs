@@ -66,6 +66,18 @@ pub fn are_products(a: &Vector, b: &Vector, c: &Vector, ring: Ring) -> bool {
     zeros(&rest.convert(ring))
 }
 
+/// Whether matrix triples are right, one after the other: C = A X modulo 2^k.
+pub fn are_matrix_products(values: &[Vector], ring: Ring, dims @ (m, k, n): (usize, usize, usize)) -> bool {
+    let [a, x, c] = [0, 1, 2].map(|i| values[i].convert(ring));
+    let part = |x: &Vector, size: usize, i: usize| x.slice(i * size..(i + 1) * size);
+    let is_right = |i| {
+        let mut rest = Vector::matmul(&part(&a, m * k, i), &part(&x, k * n, i), dims);
+        rest.sub_assign(&part(&c, m * n, i));
+        zeros(&rest)
+    };
+    (0..a.len() / (m * k)).all(is_right)
+}
+
 /// Vectors and matrices of bits of one party, of correlations that were made.
 pub type Made = (Vec<Shared>, Vec<InsecureBits>);
 
@@ -180,6 +192,9 @@ pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), wha
     match *kind {
         Kind::Triple { bits } | Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => {
             assert!(are_products(&values[0], &values[1], &values[2], Ring::of(bits)), "{what}")
+        }
+        Kind::KnownMatrices { bits, m, k, n, .. } | Kind::OwnedMatrices { bits, m, k, n, .. } => {
+            assert!(are_matrix_products(values, Ring::of(bits), (m, k, n)), "{what}")
         }
         Kind::BitTriple => {
             let [a, b, c] = [0, 1, 2].map(|i| low(&bits[i], 1));

@@ -6,6 +6,7 @@ mod common;
 mod compared;
 mod convolution;
 mod gadgets;
+mod matrix;
 mod numbers;
 mod offline;
 mod one_hot;

@@ -1,7 +1,7 @@
 //! Programs on correlations that parties make: right, at the cost of a dry run, and kinds are what they should be.
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Result, Sharing, Stocks, dry};
+use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Positions, Result, Sharing, Stocks, dry};
 use quorate_gadgets::{Family, Gadgets, Width};
 use quorate_ring::{Ring, Vector};
 use quorate_spdz2k::{InsecureBits, Kind, Params, Spdz2k};
@@ -165,6 +165,171 @@ fn products_of_what_two_parties_know_are_right_and_take_one_sided_triples() {
             assert_eq!(cube, each(|x, y| x * x * y));
         }
     }
+}
+
+/// Matrices that two parties know, through local maps: one triple for all, where that takes less; the same product as
+/// element by element.
+#[test]
+fn products_of_matrices_that_two_parties_know_take_matrix_triples() {
+    let ring = Ring::of(8);
+    for (n, owners, dims @ (m, k, l)) in
+        [(2, [0, 1], (3, 90, 2)), (2, [1, 0], (1, 90, 1)), (2, [0, 1], (1, 70, 4)), (3, [2, 0], (2, 70, 1))]
+    {
+        let values = |count: usize, seed: i64| (0..count as i64).map(|i| (i * i * seed + i) % 251 - 125).collect();
+        let (left, right): (Vec<i64>, Vec<i64>) = (values(m * k, 7), values(k * l, 11));
+        let program = async |s: &Spdz2k, ctx: &Ctx| {
+            let own = |owner, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
+            let x = s.input(ctx, owners[0], (ring, m * k), own(owners[0], &left).as_ref()).await?;
+            let y = s.input(ctx, owners[1], (ring, k * l), own(owners[1], &right).as_ref()).await?;
+            let x = s.add(&x, &s.linear(&x, &Linear::Shl(1)));
+            let product = s.bilinear(ctx, Form::MatMul { m, k, n: l }, &x, &y).await?;
+            let part = [Linear::Slice(0..k), Linear::Gather(Positions::Given(&column(k, l)))];
+            let [x, y] = [s.linear(&x, &part[0]), s.linear(&y, &part[1])];
+            let dot = s.bilinear(ctx, Form::Dot { outer: 1, axis: k, inner: 1 }, &x, &y).await?;
+            let few = [s.linear(&x, &Linear::Slice(0..2)), s.linear(&y, &Linear::Slice(0..2))];
+            let few = s.bilinear(ctx, Form::Dot { outer: 1, axis: 2, inner: 1 }, &few[0], &few[1]).await?;
+            revealed(s, ctx, &[product, dot, few]).await
+        };
+        let params = weak().with_matrix_triples().unwrap();
+        let predict = async |ctx: &Ctx| {
+            let s = Spdz2k::new_dry(n, ctx.me(), params)?;
+            s.record_demand();
+            program(&s, ctx).await?;
+            Ok(s.take_demand())
+        };
+        let [of_x, of_y] = owners;
+        for (demand, costs) in dry::together(&vec![0; n], Phase::Online, predict).unwrap() {
+            let kind = |(m, k, n)| Kind::KnownMatrices { left: of_x, right: of_y, bits: 8, m, k, n };
+            let drawn = |kind| demand.totals().get(&kind).copied();
+            let one_sided = Kind::OneSided { left: of_x.min(of_y), right: of_x.max(of_y), bits: 8 };
+            let whole = 1 + usize::from(dims == (1, k, 1));
+            assert_eq!((drawn(kind(dims)), drawn(kind((1, k, 1)))), (Some(whole), Some(whole)), "{dims:?}");
+            assert_eq!(drawn(one_sided), Some(2), "{dims:?}");
+            println!("{dims:?}: {} rounds", costs.online.rounds);
+        }
+        let x: Vec<i64> = left.iter().map(|x| 3 * x).collect();
+        let sum = |i: usize, j: usize, len: usize| (0..len).map(|at| x[i * k + at] * right[at * l + j]).sum::<i64>();
+        let wrapped = |x: i64| i64::from(x as i8);
+        for done in run(n, params, program) {
+            let [product, dot, few] = <[Vec<i64>; 3]>::try_from(done).unwrap();
+            assert_eq!(product, (0..m * l).map(|i| wrapped(sum(i / l, i % l, k))).collect::<Vec<_>>(), "{dims:?}");
+            assert_eq!((dot[0], few[0]), (wrapped(sum(0, 0, k)), wrapped(sum(0, 0, 2))), "{dims:?}");
+        }
+    }
+}
+
+/// Matrices that are cut on all sides, on dealt triples.
+#[test]
+fn large_matrices_are_multiplied_in_parts() {
+    let (ring, params) = (Ring::of(8), weak().with_matrix_triples().unwrap());
+    for (owners, dims @ (m, k, l), count) in
+        [([0, 1], (66, 2049, 2), 4), ([1, 0], (9, 60, 70), 4), ([0, 0], (1, 4100, 1), 3)]
+    {
+        let values =
+            |count: usize, seed: i64| (0..count as i64).map(|i| (i * i % 1013 * seed + i) % 251 - 125).collect();
+        let (left, right): (Vec<i64>, Vec<i64>) = (values(m * k, 7), values(k * l, 11));
+        let program = async |s: &Spdz2k, ctx: &Ctx| {
+            let own = |owner, values: &[i64]| (ctx.me() == owner).then(|| Vector::from_i64s(ring, values));
+            let x = s.input(ctx, owners[0], (ring, m * k), own(owners[0], &left).as_ref()).await?;
+            let y = s.input(ctx, owners[1], (ring, k * l), own(owners[1], &right).as_ref()).await?;
+            let product = s.bilinear(ctx, Form::MatMul { m, k, n: l }, &x, &y).await?;
+            revealed(s, ctx, &[product]).await
+        };
+        let predicted = [params, weak()].map(|params| {
+            let predict = async |ctx: &Ctx| {
+                let s = Spdz2k::insecure_dry(2, ctx.me(), params)?;
+                s.record_demand();
+                program(&s, ctx).await?;
+                Ok(s.take_demand())
+            };
+            dry::together(&[0; 2], Phase::Online, predict).unwrap()
+        });
+        for party in [0, 1] {
+            let (demand, costs) = &predicted[0][party];
+            let of_matrices = |kind: &Kind| matches!(kind, Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. });
+            let drawn = demand.totals().iter().filter(|(kind, _)| of_matrices(kind)).map(|(_, len)| len);
+            assert_eq!(drawn.sum::<usize>(), count, "{dims:?}");
+            // All parts at once, in the round of products element by element.
+            assert_eq!(costs.online.rounds, predicted[1][party].1.online.rounds, "{dims:?}");
+        }
+        let sum = |i: usize, j: usize| (0..k).map(|at| left[i * k + at] * right[at * l + j]).sum::<i64>();
+        let expected: Vec<i64> = (0..m * l).map(|i| i64::from(sum(i / l, i % l) as i8)).collect();
+        let ends = parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let s = run.phase(Phase::Offline, async |ctx| Spdz2k::insecure_set_up(ctx, params, None).await).unwrap();
+            let done = run.phase(Phase::Online, async |ctx| program(&s, ctx).await).unwrap();
+            run.finish();
+            done
+        });
+        assert!(ends.iter().all(|done| done[0] == expected), "{dims:?}");
+    }
+}
+
+/// Matrices of which one party knows one, and none or the same one the other: what it knows alone is proven.
+#[test]
+fn products_of_a_matrix_that_one_party_knows_take_matrix_triples() {
+    let (ring, params) = (Ring::of(8), weak().with_matrix_triples().unwrap());
+    for (n, owner, dims @ (m, k, l)) in [(2, 0, (3, 60, 2)), (2, 1, (1, 60, 3)), (3, 1, (2, 60, 1))] {
+        let form = Form::MatMul { m, k, n: l };
+        let values = |count: usize, seed: i64| (0..count as i64).map(|i| (i * i * seed + i) % 251 - 125).collect();
+        let [left, right, more]: [Vec<i64>; 3] = [values(m * k, 7), values(k * l, 11), values(k * l, 13)];
+        let program = async |s: &Spdz2k, ctx: &Ctx| {
+            let input = async |party: usize, values: &[i64]| {
+                let own = (ctx.me() == party).then(|| Vector::from_i64s(ring, values));
+                s.input(ctx, party, (ring, values.len()), own.as_ref()).await
+            };
+            let other = usize::from(owner == 0);
+            let (x, y) = (input(owner, &left).await?, input(owner, &right).await?);
+            let shared = s.add(&y, &input(other, &more).await?);
+            let products = [
+                s.bilinear(ctx, form, &x, &shared).await?,
+                s.bilinear(ctx, form, &x, &y).await?,
+                // The known one on the right: (x shared)^T = shared^T x^T.
+                s.bilinear(ctx, Form::MatMul { m: l, k, n: m }, &turned(s, &shared, (k, l)), &turned(s, &x, (m, k)))
+                    .await?,
+            ];
+            revealed(s, ctx, &products).await
+        };
+        let predict = async |ctx: &Ctx| {
+            let s = Spdz2k::new_dry(n, ctx.me(), params)?;
+            s.record_demand();
+            program(&s, ctx).await?;
+            Ok(s.take_demand())
+        };
+        for (demand, _) in dry::together(&vec![0; n], Phase::Online, predict).unwrap() {
+            let drawn = |kind| demand.totals().get(&kind).copied();
+            for other in (0..n).filter(|&other| other != owner) {
+                let known = |left, right, (m, k, n)| Kind::KnownMatrices { left, right, bits: 8, m, k, n };
+                let both = [known(owner, other, dims), known(other, owner, (l, k, m))];
+                assert_eq!(both.map(drawn), [Some(1); 2], "{dims:?} of {owner} with {other}");
+            }
+            let owned = |(m, k, n)| Kind::OwnedMatrices { owner, bits: 8, m, k, n };
+            assert_eq!([owned(dims), owned((l, k, m))].map(drawn), [Some(2), Some(1)], "{dims:?} of {owner}");
+            assert!(demand.totals().keys().all(|kind| !matches!(kind, Kind::OneSided { .. } | Kind::Owned { .. })));
+        }
+        let wrapped = |x: i64| i64::from(x as i8);
+        let product = |right: &[i64]| -> Vec<i64> {
+            let sum = |i: usize, j: usize| (0..k).map(|at| left[i * k + at] * right[at * l + j]).sum::<i64>();
+            (0..m * l).map(|i| wrapped(sum(i / l, i % l))).collect()
+        };
+        let sums: Vec<i64> = right.iter().zip(&more).map(|(right, more)| right + more).collect();
+        for done in run(n, params, program) {
+            let [of_shared, own, of_turned] = <[Vec<i64>; 3]>::try_from(done).unwrap();
+            assert_eq!((of_shared, own), (product(&sums), product(&right)), "{dims:?}");
+            let turned: Vec<i64> = (0..m * l).map(|i| of_turned[i % l * m + i / l]).collect();
+            assert_eq!(turned, product(&sums), "{dims:?}");
+        }
+    }
+}
+
+fn turned(s: &Spdz2k, x: &<Spdz2k as Sharing>::A, (rows, columns): (usize, usize)) -> <Spdz2k as Sharing>::A {
+    let places: Vec<u32> = (0..rows * columns).map(|i| (i % rows * columns + i / rows) as u32).collect();
+    s.linear(x, &Linear::Gather(Positions::Given(&places)))
+}
+
+/// The first column of a matrix.
+fn column(rows: usize, columns: usize) -> Vec<u32> {
+    (0..rows).map(|row| (row * columns) as u32).collect()
 }
 
 /// The design's figures: 5.7 and 2.9 kB a party for a random bit, by proofs of both parties.

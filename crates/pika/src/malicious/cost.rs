@@ -78,7 +78,9 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
             to_both(keys + l * choices).and(to_second(l * chosen))
         }
         // Nothing that two parties to whom a third one deals have a use for.
-        Kind::OneSided { .. } | Kind::BitZero => Dealt::default(),
+        Kind::OneSided { .. } | Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. } | Kind::BitZero => {
+            Dealt::default()
+        }
     }
 }
 

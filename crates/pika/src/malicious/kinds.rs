@@ -326,7 +326,11 @@ impl Batch<'_> {
                 let digits = Digits::of(params, kind).ok_or(NO_PLACES)?;
                 self.places(claims, digits, len).await
             }
-            Kind::OneSided { .. } | Kind::Owned { .. } | Kind::BitZero => Err(MANY_PARTIES),
+            Kind::OneSided { .. }
+            | Kind::KnownMatrices { .. }
+            | Kind::OwnedMatrices { .. }
+            | Kind::Owned { .. }
+            | Kind::BitZero => Err(MANY_PARTIES),
         }
     }
 }

@@ -215,7 +215,9 @@ fn assert_right(kind: &Kind, ends: &[End]) {
                 assert_eq!(c, chosen.collect::<Vec<_>>());
             }
         }
-        Kind::OneSided { .. } | Kind::BitZero => unreachable!(),
+        Kind::OneSided { .. } | Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. } | Kind::BitZero => {
+            unreachable!()
+        }
     }
 }
 

@@ -198,6 +198,32 @@ fn guesses_of_b(attempts: usize) {
     assert_eq!(passed, 0, "a guess of b that leaves beta out passes");
 }
 
+/// X of the honest party, who chooses bits.
+async fn hashed(ctx: &Ctx, s: &Spdz2k) -> Result<Vec<bool>> {
+    let kind = Kind::KnownMatrices { left: CHEAT, right: HONEST, bits: K as u32, m: 2, k: 3, n: 1 };
+    let made = s.make(ctx, &kind, 1).await?;
+    Ok(bits_of(&Spdz2k::insecure_shared(&made.vectors[1]).share, K).collect())
+}
+
+/// Errors of corrections for bits of Z, of one or of all elements: the run goes on if a bit is 0, or a sum of bits.
+fn guesses_of_matrices(attempts: usize) {
+    // k + sg'.
+    let top = K as u32 + 27 - 1;
+    for (what, factor, rows, by, rate) in [
+        ("the lowest bit of an element of Z", 1, 0..1, By::Plus(0), 0.5),
+        ("the same by the throwaway row", 0, 0..1, By::Plus(3), 0.5),
+        ("the same by the top bit of a correction", 2, 0..1, By::Plus(top), 0.75),
+        ("a higher bit", 1, 3..4, By::Plus(0), 0.5),
+        ("the lowest bit of a sum of all Z", 1, 0..K, By::All(1 << top), 0.75),
+    ] {
+        let begin = |s: &Spdz2k| {
+            rows.clone().for_each(|row| s.insecure_twist(Twist::Transfer { peer: HONEST, factor, row }, by));
+        };
+        let attempts = under_one_key(attempts, None, begin, hashed);
+        assert_balanced(&format!("a guess of {what}"), &attempts, rate, &[]);
+    }
+}
+
 fn guesses_of_ands(attempts: usize) {
     // A bucket of ten and two of eleven for 27 bits.
     let lie = flipped(At::Length(16 * 32), 0);
@@ -245,6 +271,7 @@ fn what_passes_says_nothing_of_what_nobody_guessed() {
     guesses_of_rows(120);
     guesses_of_two(3, 60);
     guesses_of_b(120);
+    guesses_of_matrices(120);
     guesses_of_ands(120);
 }
 
@@ -263,4 +290,10 @@ fn adversary_many_guesses_of_every_secret() {
     guesses_of_ands(2000);
     guesses_of_alpha(600);
     guesses_of_delta(1000);
+}
+
+#[test]
+#[ignore = "takes minutes: make adversary"]
+fn adversary_many_guesses_of_what_hashes_matrix_triples() {
+    guesses_of_matrices(1000);
 }

@@ -11,13 +11,16 @@ use super::outcomes::{Cheat, Outcome, Table, a_change, changes, is_an_end, with_
 use crate::common::{Keyed, assert_kind, together};
 
 /// Kinds that are made in different ways, how many of each, and which of their messages are changed in usual tests.
-const KINDS: [(Kind, usize, usize); 19] = [
+const KINDS: [(Kind, usize, usize); 22] = [
     (Kind::Random { bits: 8 }, 5, 3),
     (Kind::Mask { owner: 1, bits: 8 }, 5, 3),
     (Kind::Triple { bits: 8 }, 2, 11),
     (Kind::Triple { bits: 1 }, 5, 17),
     (Kind::OneSided { left: 0, right: 1, bits: 4 }, 3, 13),
+    (Kind::KnownMatrices { left: 0, right: 1, bits: 4, m: 2, k: 2, n: 1 }, 1, 11),
+    (Kind::KnownMatrices { left: 0, right: 1, bits: 4, m: 1, k: 2, n: 2 }, 1, 17),
     (Kind::Owned { owner: 1, bits: 4 }, 3, 5),
+    (Kind::OwnedMatrices { owner: 0, bits: 4, m: 2, k: 2, n: 2 }, 1, 3),
     (Kind::BitTriple, 5, 3),
     (Kind::BitMask { owner: 0 }, 5, 1),
     (Kind::Link, 5, 11),
@@ -44,8 +47,9 @@ const OF_ELEMENTS: [(Kind, usize, usize); 5] = [
 ];
 
 /// The same among three parties where bits have MACs; one-sided triples have a party that has no part in them.
-const AMONG_THREE: [(Kind, usize, usize); 10] = [
+const AMONG_THREE: [(Kind, usize, usize); 11] = [
     (Kind::OneSided { left: 2, right: 0, bits: 4 }, 3, 53),
+    (Kind::KnownMatrices { left: 2, right: 0, bits: 4, m: 2, k: 2, n: 1 }, 1, 41),
     (Kind::BitTriple, 5, 23),
     (Kind::BitMask { owner: 0 }, 5, 17),
     (Kind::BitZero, 5, 13),
@@ -146,6 +150,7 @@ impl Made<'_> {
         let k = match *self.kind {
             Kind::Triple { bits } | Kind::Random { bits } | Kind::Mask { bits, .. } => bits,
             Kind::OneSided { bits, .. } | Kind::Owned { bits, .. } => bits,
+            Kind::KnownMatrices { bits, .. } | Kind::OwnedMatrices { bits, .. } => bits,
             Kind::DaBit { bits } | Kind::RandomBit { bits } | Kind::TruncMask { bits, .. } => bits,
             Kind::ComparisonMask { bits, .. } => bits,
             Kind::EdaBit { ring, .. } => ring,

@@ -1,0 +1,478 @@
+//! Matrix triples: A that one party knows, X that another one knows, and shares of C = A X mod 2^k. Experimental.
+//!
+//! **Source**: ours (docs/security/spdz2k-matrix.md). **Model**: malicious, all but one; of more than two parties the
+//! others take part in all that is authenticated, tossed, opened and checked. **Notation**: P_j knows A, m x d, and P_i
+//! knows X, d x n; k, W, V, sg' as in [`params`](crate::params), but W = k + sg'; Q = 2 sg' + 16, D = d + Q.
+//!
+//! | step | rounds, n = 2 | what |
+//! |---|---|---|
+//! | 1 | 4 | P_j draws B, m x D, and a row B_0; P_i chooses bits of Z, D x n; shares of c = B Z, c_0 = B_0 Z mod 2^W |
+//! | 2 | 4 | random bits above W bits of c_0; authenticate Z, B, B_0, shares of c and c_0 mod 2^V |
+//! | 3 | 7 | toss t, m numbers of sg' + 1 bits; open sigma = t B - B_0 and check |
+//! | 4 | 6 | open t c - c_0 - sigma Z and check: 0 mod 2^W |
+//! | 5 | 2 | toss R, d x Q bits |
+//! | 6 | 5 | A is the first d columns of B, U the others; open delta = U - A R and check |
+//! | 7 | | x are the first d rows of Z, y the others: X = x + R y, C = c - delta y |
+//!
+//! Whether step 4 passes may tell P_j of Z what it likes; R comes after that, and X is a hash of Z.
+//!
+//! Bytes for 10 x 2048 times 2048 x 1, k = s = 64: 23.8 MB by P_j, 1.2 MB by P_i.
+
+use std::borrow::Cow;
+
+use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Positions, Result};
+use quorate_ot::correlated::Row;
+use quorate_ot::source::Choices;
+use quorate_ring::{Bits, Ring, Vector, Wiped};
+
+use crate::authenticate::Own;
+use crate::coins::Coins;
+use crate::factors::Rows;
+use crate::keys::Keys;
+use crate::params::Params;
+use crate::sacrifice::zero_below;
+use crate::shared::{Shared, joined};
+use crate::triple::Triples;
+use crate::twists::Twist;
+
+const SACRIFICE: &str = "the sacrifice of matrix triples";
+const HASH: &str = "the hashing of matrix triples";
+const MISSING: Error = Error::Bug { what: "a matrix triple without a part of it" };
+
+/// What a batch holds on the way, at most, but for a single triple that takes more.
+const BATCH_BYTES: usize = 1 << 26;
+/// Bytes that each of an OT's ends holds for it.
+const OT: usize = 16;
+/// Bytes that a party holds for an authenticated element.
+pub(crate) const AUTHENTICATED: usize = 256;
+/// Bytes of an OT that are sent before its corrections.
+const OT_SENT: usize = 4;
+
+/// m x k times k x n.
+pub type Dims = (usize, usize, usize);
+
+/// Triples that are made together, as the protocol has them: B has rows, and Z has columns.
+#[derive(Clone, Copy)]
+struct Batch {
+    sends: usize,
+    chooses: usize,
+    ring: Ring,
+    rows: usize,
+    /// d.
+    inner: usize,
+    /// Q.
+    given_up: usize,
+    columns: usize,
+    len: usize,
+}
+
+/// What a party has of them after step 1.
+struct End {
+    z: Option<Wiped<Vector>>,
+    b: Option<Wiped<Vector>>,
+    b_0: Option<Wiped<Vector>>,
+    c: Option<Wiped<Vector>>,
+    c_0: Option<Wiped<Vector>>,
+}
+
+/// Z, B, B_0, c, c_0, with tags: by triple, then by row, then by column.
+type Authenticated = [Shared; 5];
+
+impl Batch {
+    fn new(params: Params, [left, right]: [usize; 2], ring: Ring, (m, d, n): Dims) -> Batch {
+        // Bits are chosen where there are fewer of them.
+        let ([sends, chooses], [rows, columns]) = if m < n { ([right, left], [n, m]) } else { ([left, right], [m, n]) };
+        Batch { sends, chooses, ring, rows, inner: d, given_up: params.noise_bits(), columns, len: 1 }
+    }
+
+    /// D.
+    fn depth(&self) -> usize {
+        self.inner + self.given_up
+    }
+
+    /// Elements of all Z.
+    fn lanes(&self) -> usize {
+        self.len * self.depth() * self.columns
+    }
+
+    /// Elements of all B.
+    fn entries(&self) -> usize {
+        self.len * self.rows * self.depth()
+    }
+
+    /// What corrections for the bits of an element of Z are wanted to.
+    fn widths(&self, values: Ring) -> Vec<u32> {
+        (0..self.ring.bits()).map(|weight| values.bits() - weight).collect()
+    }
+
+    /// Bytes that a party holds on the way.
+    fn held(&self, params: Params) -> usize {
+        let ots = self.lanes() * self.ring.bits() as usize * OT;
+        let spread = (self.rows + 1) * self.lanes() * params.products(self.ring).carrier().bytes();
+        ots + spread + (self.entries() + self.lanes()) * AUTHENTICATED
+    }
+
+    /// Bytes that both send.
+    fn sent(&self, keys: &Keys) -> usize {
+        let (params, bits) = (keys.params, self.ring.bits() as usize);
+        let corrections: u32 = self.widths(params.products(self.ring)).iter().sum();
+        let transfers = self.lanes() * ((self.rows + 1) * corrections as usize / 8 + bits * OT_SENT);
+        let authenticated = self.lanes() + (self.rows + 1) * (self.depth() + 2 * self.columns) * self.len;
+        let opened = self.len * (self.depth() + 2 * self.columns + self.rows * self.given_up);
+        let words = params.words(self.ring);
+        transfers + keys.authenticated_bytes((words, authenticated)) + words.packed_bytes(opened)
+    }
+
+    /// A row of every triple in one vector, each entry once for each column of Z.
+    fn spread(&self, b: &Vector, row: usize, rows: usize) -> Wiped<Vector> {
+        let (depth, columns) = (self.depth(), self.columns);
+        let at = |i: usize| {
+            let (triple, entry) = (i / (depth * columns), i / columns % depth);
+            ((triple * rows + row) * depth + entry) as u32
+        };
+        let positions = || Cow::Owned((0..self.lanes()).map(at).collect());
+        Wiped(Linear::Gather(Positions::later(self.lanes(), &positions)).apply(b))
+    }
+
+    /// The first columns of every row of B, or the others.
+    fn columns_of(&self, b: &Shared, is_given_up: bool) -> Shared {
+        let (depth, inner, count) = (self.depth(), self.inner, self.len * self.rows);
+        let (first, width) = if is_given_up { (inner, self.given_up) } else { (0, inner) };
+        let positions =
+            || Cow::Owned((0..count * width).map(|i| (i / width * depth + first + i % width) as u32).collect());
+        b.map(|b| Linear::Gather(Positions::later(count * width, &positions)).apply(b))
+    }
+
+    /// The same with every triple's part of a vector.
+    fn each(&self, x: &Shared, work: impl Fn(usize, &Shared) -> Shared) -> Shared {
+        let each = x.share.len() / self.len;
+        let part = |i: usize| work(i, &x.map(|x| x.slice(i * each..(i + 1) * each)));
+        let parts: Vec<Shared> = (0..self.len).map(part).collect();
+        joined(&parts.iter().collect::<Vec<_>>())
+    }
+
+    /// Every triple's matrix of so many rows and columns, turned.
+    fn turned(&self, x: &Shared, (rows, columns): (usize, usize)) -> Shared {
+        let size = rows * columns;
+        let at = |i: usize| (i / size * size + i % size % rows * columns + i % size / rows) as u32;
+        let positions = || Cow::Owned((0..self.len * size).map(at).collect());
+        x.map(|x| Linear::Gather(Positions::later(self.len * size, &positions)).apply(x))
+    }
+}
+
+/// Shares of the rows of B times Z, the throwaway row first.
+struct Products {
+    batch: Batch,
+    rows: Vec<Wiped<Vector>>,
+}
+
+impl Products {
+    fn none(batch: Batch, values: Ring, is_dry: bool) -> Products {
+        let len = batch.len * batch.columns;
+        let zeros = || Wiped(if is_dry { Vector::shape(values, len) } else { Vector::zeros(values, len) });
+        Products { batch, rows: (0..=batch.rows).map(|_| zeros()).collect() }
+    }
+
+    /// Of an OT for every element of Z: what is wanted is their sum.
+    fn add(&mut self, [row, weight]: [usize; 2], share: &Vector) {
+        let Batch { len, columns, .. } = self.batch;
+        let sums = Wiped(share.sum_axis(len, self.batch.depth(), columns));
+        self.rows[row].add_raised(&sums, weight as u32);
+    }
+
+    /// c_0 and c.
+    fn all(self) -> [Wiped<Vector>; 2] {
+        let Batch { len, columns, .. } = self.batch;
+        let mut rows = self.rows.into_iter();
+        let first = rows.next().unwrap_or_else(|| Wiped(Vector::zeros(Ring::of(1), 0)));
+        let rows: Vec<Wiped<Vector>> = rows.collect();
+        let part = |triple: usize| rows.iter().map(move |row| row.slice(triple * columns..(triple + 1) * columns));
+        let parts: Vec<Vector> = (0..len).flat_map(part).collect();
+        [first, Wiped(Vector::concat(&parts.iter().collect::<Vec<_>>()))]
+    }
+}
+
+impl Params {
+    /// Z_2^(k+sg'): what products of matrix triples are wanted to.
+    fn products(self, ring: Ring) -> Ring {
+        Ring::of(ring.bits() + self.inner_bits())
+    }
+}
+
+impl Keys {
+    /// Matrix triples over Z_2^k, one after the other: m x k matrices known to the first of two parties, k x n ones
+    /// known to the second, and their products.
+    ///
+    /// # Errors
+    /// [`Misuse`] unless these are two parties, and matrices have elements; [`Error::Cheating`] where a peer does not
+    /// follow the protocol; whatever ends a run.
+    pub async fn matrix_triples(
+        &self,
+        ctx: &Ctx,
+        [left, right]: [usize; 2],
+        ring: Ring,
+        (dims, len): (Dims, usize),
+    ) -> Result<Triples> {
+        self.params.check_values(ring)?;
+        for party in [left, right] {
+            if party >= self.parties {
+                return Err(Misuse::NoSuchParty { party, parties: self.parties }.into());
+            }
+        }
+        if left == right || dims.0 == 0 || dims.1 == 0 || dims.2 == 0 {
+            return Err(Misuse::Other { what: "a matrix triple of one party, or of nothing" }.into());
+        }
+        if len == 0 {
+            return Ok(Triples::none(self.params.shares(ring)));
+        }
+        let one = Batch::new(self.params, [left, right], ring, dims);
+        let at_once = batch_len(self.params, &one, len);
+        let mut parts = Vec::new();
+        for start in (0..len).step_by(at_once) {
+            let batch = Batch { len: at_once.min(len - start), ..one };
+            let made = self.batch_of_matrices(ctx, batch).await?;
+            parts.push(match batch.sends == left {
+                true => made,
+                // C is the turned product of what is turned.
+                false => Triples {
+                    a: batch.turned(&made.b, (dims.1, dims.0)),
+                    b: batch.turned(&made.a, (dims.2, dims.1)),
+                    c: batch.turned(&made.c, (dims.2, dims.0)),
+                },
+            });
+        }
+        Ok(Triples::joined(&parts))
+    }
+
+    /// Bytes that both parties send for a matrix triple, and for as many products one by one.
+    pub(crate) fn bytes_of_matrices(&self, ring: Ring, dims: Dims) -> [usize; 2] {
+        let (m, d, n) = dims;
+        let (rows, values, words) = (Rows::new(self.params, ring), self.params.values(ring), self.params.words(ring));
+        let transfers = rows.bits(values).iter().sum::<u32>() as usize / 8 + rows.count() * OT_SENT;
+        let one_sided = transfers + self.authenticated_bytes((words, ONE_SIDED_VALUES));
+        [Batch::new(self.params, [0, 1], ring, dims).sent(self), m * d * n * one_sided]
+    }
+
+    /// Bytes that an owner sends for values to be authenticated.
+    fn authenticated_bytes(&self, shape: (Ring, usize)) -> usize {
+        self.alpha.digits().message_bytes(shape, false)
+    }
+
+    async fn batch_of_matrices(&self, ctx: &Ctx, batch: Batch) -> Result<Triples> {
+        let end = self.matrix_products(ctx, batch).await?;
+        let [z, b, b_0, c, c_0] = self.authenticate_matrices(ctx, batch, end).await?;
+        self.sacrifice_rows(ctx, batch, [&z, &b, &b_0, &c, &c_0]).await?;
+
+        // Nobody opens its coins before its own sacrifice has passed, so R comes after all that that tells of Z.
+        let Batch { ring, inner, given_up, rows, columns, .. } = batch;
+        let (words, shares) = (self.params.words(ring), self.params.shares(ring));
+        let hash = Coins::toss(ctx, &self.session).await?.draw(1, (words, inner * given_up));
+        let a = batch.columns_of(&b, false);
+        let hashed = a.map(|a| Linear::MatrixRight(&hash, (batch.len * rows, inner, given_up)).apply(a));
+        let delta = self.twisted(Twist::Difference, batch.columns_of(&b, true).minus(&hashed));
+        let delta = self.open_words(ctx, &delta).await?;
+        self.check_words(ctx, &[&delta], HASH).await?;
+
+        let (hash, delta) = (hash.convert(shares), delta.value.convert(shares));
+        let (z, c) = (z.reduced(shares), c.reduced(shares));
+        let given = |z: &Shared| z.map(|z| z.slice(inner * columns..z.len()));
+        let x = batch.each(&z, |_, z| {
+            let hashed = given(z).map(|y| Linear::MatrixLeft(&hash, (inner, given_up, columns)).apply(y));
+            z.map(|z| z.slice(0..inner * columns)).plus(&hashed)
+        });
+        let rest = batch.each(&z, |i, z| {
+            let delta = delta.slice(i * rows * given_up..(i + 1) * rows * given_up);
+            given(z).map(|y| Linear::MatrixLeft(&delta, (rows, given_up, columns)).apply(y))
+        });
+        Ok(Triples { a: a.reduced(shares), b: x, c: c.minus(&rest) })
+    }
+
+    /// Step 1.
+    async fn matrix_products(&self, ctx: &Ctx, batch: Batch) -> Result<End> {
+        let Batch { sends, chooses, ring, len, .. } = batch;
+        let (values, words) = (self.params.products(ring), self.params.words(ring));
+        let b = self.own_if(ctx, sends == self.me, (words, batch.entries()));
+        let b_0 = self.own_if(ctx, sends == self.me, (words, len * batch.depth()));
+        let own = b.as_ref().zip(b_0.as_ref());
+        let between = async |ctx: Ctx| {
+            let mut products = Products::none(batch, values, ctx.is_dry());
+            let mut z = None;
+            match own {
+                Some((b, b_0)) => {
+                    let [b, b_0] = [b, b_0].map(|b| Wiped(b.convert(values)));
+                    let of_b = (0..batch.rows).map(|row| batch.spread(&b, row, batch.rows));
+                    let rows: Vec<Wiped<Vector>> = [batch.spread(&b_0, 0, 1)].into_iter().chain(of_b).collect();
+                    self.send_rows(&ctx, chooses, (&rows, &batch.widths(values)), &mut products).await?;
+                }
+                None => z = Some(self.receive_rows(&ctx, batch, &batch.widths(values), &mut products).await?),
+            }
+            Ok((z, products))
+        };
+        let (mut z, mut both) = (None, None);
+        if let Some((numbers, products)) = ctx.among(&[sends.min(chooses), sends.max(chooses)], between).await? {
+            (z, both) = (numbers, Some(products.all()));
+        }
+        let (c_0, c) = both.map(|[c_0, c]| (c_0, Wiped(c.convert(words)))).unzip();
+        let c_0 = self.lifted_if(ctx, c_0.as_deref(), words);
+        Ok(End { z, b, b_0, c, c_0 })
+    }
+
+    /// The end of P_j.
+    async fn send_rows(
+        &self,
+        ctx: &Ctx,
+        peer: usize,
+        (rows, widths): (&[Wiped<Vector>], &[u32]),
+        products: &mut Products,
+    ) -> Result<()> {
+        let sent = |factor: usize, row: usize| {
+            self.twisted(Twist::Transfer { peer, factor, row }, Cow::<Vector>::Borrowed(&rows[factor]))
+        };
+        let elements: Vec<Vec<Cow<'_, Vector>>> =
+            (0..rows.len()).map(|factor| (0..widths.len()).map(|row| sent(factor, row)).collect()).collect();
+        let with_bits = elements
+            .iter()
+            .map(|elements| elements.iter().zip(widths).map(|(element, &bits)| Row { element, bits }).collect());
+        let factors: Vec<Vec<Row<'_>>> = with_bits.collect();
+        let factors: Vec<&[Row<'_>]> = factors.iter().map(|rows| &rows[..]).collect();
+        let sink = |place, share: Wiped<Vector>| products.add(place, &share);
+        self.ot(peer)?.send_products_of_bits(ctx, (widths.len(), rows[0].len()), &factors, false, sink).await
+    }
+
+    /// The end of P_i, with Z.
+    async fn receive_rows(
+        &self,
+        ctx: &Ctx,
+        batch: Batch,
+        widths: &[u32],
+        products: &mut Products,
+    ) -> Result<Wiped<Vector>> {
+        let (lanes, words) = (batch.lanes(), self.params.words(batch.ring));
+        let (choices, factors) = (Choices::Random(widths.len() * lanes), vec![widths; batch.rows + 1]);
+        let sink = |place, share: Wiped<Vector>| products.add(place, &share);
+        let ot = self.ot(batch.sends)?;
+        let choices = Wiped(ot.receive_products_of_bits(ctx, choices, widths.len(), &factors, sink).await?);
+        let rows: Vec<Wiped<Bits>> =
+            (0..widths.len()).map(|row| Wiped(choices.slice_lanes(row * lanes..(row + 1) * lanes))).collect();
+        let rows = Wiped(Bits::concat_rows(&rows.iter().map(|row| &**row).collect::<Vec<_>>()));
+        Ok(Wiped(rows.to_vector(words)))
+    }
+
+    /// Step 2.
+    async fn authenticate_matrices(&self, ctx: &Ctx, batch: Batch, mut end: End) -> Result<Authenticated> {
+        let values = [&mut end.z, &mut end.b, &mut end.b_0, &mut end.c, &mut end.c_0];
+        for (i, value) in values.into_iter().enumerate() {
+            self.twisted(Twist::Authenticated(i), value);
+        }
+        let Batch { sends, chooses, rows, columns, len, .. } = batch;
+        let words = self.params.words(batch.ring);
+        let End { z, b, b_0, c, c_0 } = &end;
+        let own = [
+            (chooses, batch.lanes(), z),
+            (sends, batch.entries(), b),
+            (sends, len * batch.depth(), b_0),
+            (chooses, len * rows * columns, c),
+            (chooses, len * columns, c_0),
+            (sends, len * rows * columns, c),
+            (sends, len * columns, c_0),
+        ];
+        let own = own.map(|(owner, count, value)| Own::of(owner, (words, count), value.as_deref()));
+        let each: Vec<Shared> = self.authenticate(ctx, &own).await?.into_iter().flatten().collect();
+        let [z, b, b_0, c, c_0, other_c, other_c_0] = <[Shared; 7]>::try_from(each).map_err(|_| MISSING)?;
+        Ok([z, b, b_0, c.plus(&other_c), c_0.plus(&other_c_0)])
+    }
+
+    /// Steps 3 and 4.
+    async fn sacrifice_rows(&self, ctx: &Ctx, batch: Batch, [z, b, b_0, c, c_0]: [&Shared; 5]) -> Result<()> {
+        let Batch { ring, rows, columns, len, .. } = batch;
+        let (depth, words) = (batch.depth(), self.params.words(ring));
+        let t = Coins::toss(ctx, &self.session).await?.draw(self.params.inner_bits() + 1, (words, rows));
+        let combined = |x: &Shared, width: usize| {
+            batch.each(x, |_, x| x.map(|x| Linear::MatrixLeft(&t, (1, rows, width)).apply(x)))
+        };
+        let sigma = self.twisted(Twist::Rho, combined(b, depth).minus(b_0));
+        let sigma = self.open_words(ctx, &sigma).await?;
+        self.check_words(ctx, &[&sigma], SACRIFICE).await?;
+
+        let axis = Axis { outer: len, len: depth, inner: columns };
+        let products = z.times(&batch.spread(&sigma.value, 0, 1)).map(|x| Linear::SumAxis(axis).apply(x));
+        let rest = self.twisted(Twist::Zero(0), combined(c, columns).minus(c_0).minus(&products));
+        let rest = self.commit_and_open_words(ctx, &rest).await?;
+        self.check_words(ctx, &[&rest], SACRIFICE).await?;
+        zero_below(ctx, &rest, self.params.products(ring), SACRIFICE)
+    }
+}
+
+/// Words that are authenticated for a one-sided triple, shorter ones and what is opened counted in.
+const ONE_SIDED_VALUES: usize = 10;
+
+/// Triples of a batch.
+fn batch_len(params: Params, one: &Batch, len: usize) -> usize {
+    (BATCH_BYTES / one.held(params)).clamp(1, len.max(1))
+}
+
+/// What a party holds while so many are made.
+pub(crate) fn bytes_held(params: Params, ring: Ring, dims: Dims, len: usize) -> usize {
+    let one = Batch::new(params, [0, 1], ring, dims);
+    Batch { len: batch_len(params, &one, len), ..one }.held(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_engine::testing::parties;
+    use quorate_engine::{Phase, dry};
+
+    use super::*;
+
+    /// What is opened of c_0 has random bits above those that count, at both parties; nothing else is opened there.
+    #[test]
+    fn random_bits_lie_above_the_throwaway_products() {
+        let ends = parties(2, |mut party| {
+            let mut run = party.begin_alone().unwrap();
+            let done = run.phase(Phase::Offline, async |ctx| {
+                let (params, ring) = (Params::new(32, true).unwrap(), Ring::of(4));
+                let keys = Keys::setup(ctx, params, None).await?;
+                let batch = Batch::new(params, [0, 1], ring, (2, 3, 1));
+                let end = keys.matrix_products(ctx, batch).await?;
+                let mut above = end.c_0.ok_or(MISSING)?;
+                above.shr_logical(params.products(ring).bits());
+                Ok::<_, Error>(above.to_u64s()[0])
+            });
+            run.finish();
+            done
+        });
+        assert!(ends.into_iter().all(|above| above.unwrap() != 0));
+    }
+
+    /// Forms of products are chosen by what both parties send, which is as estimated.
+    #[test]
+    fn bytes_are_estimated_well() {
+        let ring = Ring::of(64);
+        for dims @ (m, d, n) in [(10, 2048, 1), (4, 50, 2), (1, 40, 1)] {
+            let estimated = Keys::dry(2, 0, Params::default()).unwrap().bytes_of_matrices(ring, dims);
+            for (at, estimated) in estimated.into_iter().enumerate() {
+                let make = async |ctx: &Ctx| {
+                    let keys = Keys::dry(2, ctx.me(), Params::default())?;
+                    match at {
+                        0 => keys.matrix_triples(ctx, [0, 1], ring, (dims, 1)).await.map(drop),
+                        _ => keys.one_sided_triples(ctx, [0, 1], ring, m * d * n).await.map(drop),
+                    }
+                };
+                let ends = dry::together(&[0; 2], Phase::Offline, make).unwrap();
+                let sent: u64 = ends.iter().flat_map(|(_, costs)| &costs.offline.sent).sum();
+                let ratio = estimated as f64 / sent as f64;
+                assert!((0.93..1.07).contains(&ratio), "{dims:?}: {estimated} bytes of {sent}");
+            }
+        }
+    }
+
+    #[test]
+    fn batches_hold_what_they_may() {
+        let params = Params::default();
+        for dims in [(1, 100, 1), (10, 2048, 1), (64, 2048, 8)] {
+            let one = Batch::new(params, [0, 1], Ring::of(64), dims);
+            let held = bytes_held(params, Ring::of(64), dims, 10_000);
+            assert!(held <= BATCH_BYTES.max(one.held(params)), "{dims:?}: {held}");
+        }
+    }
+}
