@@ -4,7 +4,7 @@
 //! of that need not wait for oblivious transfer.
 
 use quorate_crypto::{Seed, SessionId};
-use quorate_engine::{Ctx, Error, Phase, Result, Stocks, Stream, dry};
+use quorate_engine::{Ctx, Error, Misuse, Phase, Result, Stocks, Stream, dry};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Ring, Vector, Wiped};
 
@@ -342,7 +342,8 @@ impl quorate_gadgets::testing::Tested for Spdz2k {
             Ok("twokeys") => Params::new(32, true)?.with_triples_under_two_keys(),
             Ok("elements") => Params::new(32, true)?.with_bits_as_elements(),
             Ok("paper") => Params::new(32, true)?.as_in_the_paper(),
-            _ => Params::default(),
+            Ok("usual") | Err(_) => Params::default(),
+            Ok(_) => return Err(Misuse::Other { what: "QUORATE_TEST_FORM names no form of triples or bits" }.into()),
         };
         match std::env::var_os(DEALER) {
             Some(_) => Self::insecure_set_up(ctx, params, None).await,

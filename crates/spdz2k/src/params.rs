@@ -254,9 +254,10 @@ mod tests {
     /// What words of so many bits that matter pass with that were lied about (docs/security/spdz2k.md, whole words).
     fn words(s: i32, c: i32) -> f64 {
         let power = |bits: i32| f64::from(-bits).exp2();
+        let above = (c - s).clamp(0, s);
         match c <= s {
-            true => (f64::from(c) / 2.0 + 1.0) * power(c),
-            false => (1.0 + f64::from(s - (c - s).min(s)) * power((c - s).min(s) + 1)) * power(s),
+            true => f64::from(c + 1) * power(c),
+            false => (3.0 + f64::from(s - 2 - above) * power(above)) * power(s),
         }
     }
 
@@ -277,11 +278,15 @@ mod tests {
             let params = Params::new(key_bits, true).unwrap();
             let (s, inner) = (key_bits as i32, params.inner_bits() as i32);
             let power = |bits: i32| f64::from(-bits).exp2();
-            let between: f64 = (0..=inner).map(|i| power(i + 1) * words(s, 2 * s - inner + 1 - i)).sum();
+            // Lies that t makes easier: it leaves so many bits more with 2^-i.
+            let eased = |upto: i32, most: i32| (0..upto).map(|i| power(i + 1) * words(s, most - i)).sum::<f64>();
+            assert!(power(s) + eased(s, 2 * s + 1) < 4.1 * power(s));
             let parts = [
                 ("row check", 2.0 * power(s)),
                 ("words that are opened", words(s, s)),
-                ("sacrifice of a triple", power(inner + 1) + between),
+                ("sacrifice of a triple", power(inner + 1) + eased(inner + 1, 2 * s - inner + 1)),
+                // To the safe side of 4 2^-s, where all of its lies come to.
+                ("the same of a leaky", 4.1 * power(s)),
                 ("bits and products", 5.0 * power(s)),
                 ("numbers of one party", power(inner)),
                 // The smallest buckets have three members: a batch that leaks somewhere passes with 1/8 at most.
