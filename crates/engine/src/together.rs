@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 
 const HASH_BYTES: usize = 32;
 /// What the hash of all that was heard is for (key derivation context of BLAKE3).
-const ECHO: &str = "quorate 2026 engine echo v2";
+const ECHO: &str = "quorate 2026 engine echo v3";
 /// What a broadcast is for, as a commitment says what it is for.
 const BROADCAST: &str = "quorate/engine/broadcast";
 
@@ -103,7 +103,8 @@ impl Ctx {
 
 fn heard((session, domain, instance): Place<'_>, said: &[Vec<u8>]) -> [u8; HASH_BYTES] {
     let mut hasher = blake3::Hasher::new_derive_key(ECHO);
-    hasher.update(&session.map_or([0; 32], |session| *session.as_bytes())).update(&instance.to_le_bytes());
+    hasher.update(&[session.is_some().into()]).update(session.map_or(&[][..], |session| session.as_bytes()));
+    hasher.update(&instance.to_le_bytes());
     hasher.update(&(domain.len() as u64).to_le_bytes()).update(domain.as_bytes());
     said.iter().for_each(|value| {
         hasher.update(&(value.len() as u64).to_le_bytes()).update(value);

@@ -216,7 +216,8 @@ impl Third {
     /// Steps 2 to 5.
     async fn check(&self, ctx: &Ctx, made: &mut [Made], claims: Claims, masks: Masks) -> Result<()> {
         let mut coins = Coins::toss(self, ctx).await?;
-        let hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        hasher.update(self.pairs.session().as_bytes());
         let mut transcript = Transcript { third: self, ctx, me: self.pairs.me, hasher };
         let t = coins.number(self.params.key_bits());
         for product in &claims.products {
