@@ -7,7 +7,7 @@ use quorate_engine::{Error, Misuse, Phase};
 use quorate_gadgets::Choices;
 use quorate_ring::memory;
 
-use crate::cell::{Cell, Workload};
+use crate::cell::{Cell, Link, Workload};
 use crate::error::BenchError;
 use crate::group::{Group, Sample, Stopper};
 use crate::machine::processor_seconds;
@@ -149,8 +149,33 @@ pub struct Bench {
     stopper: Stopper,
     group: Option<Group>,
     started: Instant,
-    /// The last cell of the series and the seconds that an execution took or was predicted to take.
-    last: Option<(Cell, f64)>,
+    /// The last cell of the series and what an execution took or was predicted to take.
+    last: Option<(Cell, Spent)>,
+}
+
+/// Seconds of an execution: on a slow link most of a small one are waiting, which does not grow with what is computed.
+#[derive(Clone, Copy)]
+struct Spent {
+    waiting: f64,
+    working: f64,
+}
+
+impl Spent {
+    fn of(measured: &Measured, link: Link) -> Spent {
+        let rounds: u32 = [&measured.offline, &measured.online].into_iter().flatten().map(|phase| phase.rounds).sum();
+        let trip = link.shape().map_or(0.0, |shape| shape.rtt.as_secs_f64() / 2.0);
+        let waiting = (f64::from(rounds) * trip).min(measured.seconds.median);
+        Spent { waiting, working: measured.seconds.median - waiting }
+    }
+
+    /// With so many times as much to compute.
+    fn scaled(self, factor: f64) -> Spent {
+        Spent { working: self.working * factor, ..self }
+    }
+
+    fn total(self) -> f64 {
+        self.waiting + self.working
+    }
 }
 
 impl Bench {
@@ -181,7 +206,7 @@ impl Bench {
         }
         let measured = self.measure_anyway(cell);
         match &measured {
-            Ok(measured) => self.last = Some((cell, measured.seconds.median)),
+            Ok(measured) => self.last = Some((cell, Spent::of(measured, cell.link))),
             Err(_) => self.group = None,
         }
         measured.map(Outcome::Measured)
@@ -196,10 +221,11 @@ impl Bench {
         if memory > self.limits.memory_bytes {
             return Some(Skip::Memory(memory));
         }
-        let series = self.last.as_ref().filter(|(last, _)| last.same_series(cell));
-        let predicted = series.map_or(0.0, |(last, seconds)| seconds * cell.work() / last.work());
-        if predicted > self.limits.cell_seconds {
-            self.last = Some((*cell, predicted));
+        let series = self.last.filter(|(last, _)| last.same_series(cell));
+        let spent = series.map(|(last, spent)| spent.scaled(cell.work() / last.work()));
+        let predicted = spent.map_or(0.0, Spent::total);
+        if let Some(spent) = spent.filter(|_| predicted > self.limits.cell_seconds) {
+            self.last = Some((*cell, spent));
             return Some(Skip::Seconds(predicted));
         }
         (self.started.elapsed().as_secs_f64() + predicted >= self.limits.total_seconds).then_some(Skip::TimeIsUp)
