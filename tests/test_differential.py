@@ -360,7 +360,7 @@ class Drawer:
         by = self.draw(st.integers(0, a.k - 1))
         turned = exact((np.roll(digits, by, -1) * (1 << exact(np.arange(a.k)))).sum(-1))
         whole, moved = x.bits(), [(i - by) % a.k for i in range(a.k)]
-        self.keep(self.mpc.from_bits(whole[..., moved], self.dtype), number(a.k, a.f, turned))
+        self.keep(self.mpc.from_bits(whole[..., moved], x.dtype), number(a.k, a.f, turned))
         if a.units.size <= 3:
             self.keep(whole, bits(digits))
 

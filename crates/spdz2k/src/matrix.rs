@@ -186,9 +186,10 @@ impl Products {
         let mut rows = self.rows.into_iter();
         let first = rows.next().unwrap_or_else(|| Wiped(Vector::zeros(Ring::of(1), 0)));
         let rows: Vec<Wiped<Vector>> = rows.collect();
-        let part = |triple: usize| rows.iter().map(move |row| row.slice(triple * columns..(triple + 1) * columns));
-        let parts: Vec<Vector> = (0..len).flat_map(part).collect();
-        [first, Wiped(Vector::concat(&parts.iter().collect::<Vec<_>>()))]
+        let part =
+            |triple: usize| rows.iter().map(move |row| Wiped(row.slice(triple * columns..(triple + 1) * columns)));
+        let parts: Vec<Wiped<Vector>> = (0..len).flat_map(part).collect();
+        [first, Wiped(Vector::concat(&parts.iter().map(|part| &**part).collect::<Vec<_>>()))]
     }
 }
 

@@ -216,6 +216,22 @@ fn words_are_checked_whole() {
     }
 }
 
+/// What hashes Z is tossed when the sacrifice has passed, and not before: whoever finds a lie there has not begun to.
+#[test]
+fn nothing_is_tossed_for_the_hash_before_the_sacrifice_has_passed() {
+    let (params, ring, dims) = (Params::new(32, true).unwrap(), Ring::of(4), (2, 3, 1));
+    let alone = run(2, params, None, async |_, _| Ok(()));
+    let ends = run(2, params, None, async |ctx, keys| {
+        let by = if ctx.me() == 0 { 1 } else { 0 };
+        (0..4).for_each(|row| keys.insecure_twist(Twist::Transfer { peer: 1, factor: 1, row }, By::All(by)));
+        keys.matrix_triples(ctx, [0, 1], ring, (dims, 1)).await.map(|_| ())
+    });
+    let found = &ends[1];
+    assert!(matches!(found.done, Err(Error::Cheating { check }) if check.contains("sacrifice of matrix")));
+    // Of 28 rounds the last 7 are the toss of R, and the opening and check of delta.
+    assert_eq!(found.traffic.rounds - alone[1].traffic.rounds, 21);
+}
+
 /// Two rows whose errors cancel: each row has a t of its own.
 #[test]
 fn errors_of_rows_do_not_cancel() {
