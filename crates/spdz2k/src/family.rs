@@ -156,7 +156,7 @@ impl Family for Spdz2k {
             _ => "multiplication triples of our own (t3)",
         };
         let matrices = match choices.of(&MATRICES) {
-            "experimental" => "; matrix triples of our own that nobody else has attacked",
+            "experimental" => "; matrix triples of our own, experimental",
             _ => "",
         };
         format!(
