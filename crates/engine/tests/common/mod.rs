@@ -72,8 +72,8 @@ pub fn within_seconds<T: Send + 'static>(seconds: u64, body: impl FnOnce() -> T 
 
 /// The echo of what all parties said, by party, in a session, for something, and which one of its kind.
 pub fn echo_of((session, domain, instance): (&SessionId, &str, u128), said: &[Vec<u8>]) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v2");
-    hasher.update(session.as_bytes()).update(&instance.to_le_bytes());
+    let mut hasher = blake3::Hasher::new_derive_key("quorate 2026 engine echo v3");
+    hasher.update(&[1]).update(session.as_bytes()).update(&instance.to_le_bytes());
     hasher.update(&(domain.len() as u64).to_le_bytes()).update(domain.as_bytes());
     said.iter().for_each(|value| {
         hasher.update(&(value.len() as u64).to_le_bytes()).update(value);
