@@ -193,31 +193,34 @@ fn assert_right(kind: &Kind, ends: &[End]) {
             let top = value(ends, 2, Ring::of(cut + 1)).to_u64s();
             assert_eq!(top, numbers.iter().map(|x| x >> (K - 1)).collect::<Vec<_>>());
         }
-        Kind::Place { place_bits, choices, .. } => {
-            let places = value(ends, 0, Ring::of(place_bits)).to_u64s();
-            let lower = if choices > 0 { place_bits - 5 } else { place_bits };
-            for (i, leaves) in ends[0].leaves.iter().enumerate() {
-                let bits = if i == 0 { lower } else { 5 };
-                for (which, payload) in [1, ends[..2].iter().map(|end| u128::from(end.alpha)).sum()].iter().enumerate()
-                {
-                    let mut sums = leaves[which].clone();
-                    sums.add_assign(&ends[1].leaves[i][which]);
-                    let hot = |at: usize| {
-                        let digit = places[at >> bits] >> (if i == 0 { 0 } else { lower }) & ((1 << bits) - 1);
-                        if at as u64 & ((1 << bits) - 1) == digit { *payload } else { 0 }
-                    };
-                    assert_eq!(sums.to_u128s(), (0..LEN << bits).map(hot).collect::<Vec<_>>(), "{kind}");
-                }
-            }
-            if choices > 0 {
-                let (b, c) = (of(1).to_u64s(), of(2).to_u64s());
-                let chosen = places.iter().enumerate().map(|(i, place)| b[i * choices + (place >> lower) as usize]);
-                assert_eq!(c, chosen.collect::<Vec<_>>());
-            }
-        }
+        Kind::Place { place_bits, choices, .. } => assert_leaves_are_hot_at_places(kind, ends, (place_bits, choices)),
         Kind::OneSided { .. } | Kind::KnownMatrices { .. } | Kind::OwnedMatrices { .. } | Kind::BitZero => {
             unreachable!()
         }
+    }
+}
+
+/// The leaves of digits add up to one that is hot, where the dealt place says, and the dealt choice is the one there.
+fn assert_leaves_are_hot_at_places(kind: &Kind, ends: &[End], (place_bits, choices): (u32, usize)) {
+    let of = |i: usize| value(ends, i, Ring::of(K));
+    let places = value(ends, 0, Ring::of(place_bits)).to_u64s();
+    let lower = if choices > 0 { place_bits - 5 } else { place_bits };
+    for (i, leaves) in ends[0].leaves.iter().enumerate() {
+        let bits = if i == 0 { lower } else { 5 };
+        for (which, payload) in [1, ends[..2].iter().map(|end| u128::from(end.alpha)).sum()].iter().enumerate() {
+            let mut sums = leaves[which].clone();
+            sums.add_assign(&ends[1].leaves[i][which]);
+            let hot = |at: usize| {
+                let digit = places[at >> bits] >> (if i == 0 { 0 } else { lower }) & ((1 << bits) - 1);
+                if at as u64 & ((1 << bits) - 1) == digit { *payload } else { 0 }
+            };
+            assert_eq!(sums.to_u128s(), (0..LEN << bits).map(hot).collect::<Vec<_>>(), "{kind}");
+        }
+    }
+    if choices > 0 {
+        let (b, c) = (of(1).to_u64s(), of(2).to_u64s());
+        let chosen = places.iter().enumerate().map(|(i, place)| b[i * choices + (place >> lower) as usize]);
+        assert_eq!(c, chosen.collect::<Vec<_>>());
     }
 }
 
