@@ -1,8 +1,9 @@
-//! What lies in several words that are opened whole may win, counted on tiny rings: docs/security/spdz2k.md, whole words.
+//! What lies in several words that are opened whole may win, counted on tiny rings: docs/security/spdz2k.md, whole
+//! words.
 //!
-//! A cheater authenticates other words for each digit of the honest key (here a bit), passes the check of authentication,
-//! then opens words with lies and passes their check. All coins and all keys are enumerated; so are all that it says after
-//! a coin: its best answer counts. Its errors are searched by climbing.
+//! A cheater authenticates other words for each digit of the honest key (here a bit), passes the check of
+//! authentication, then opens words with lies and passes their check. All coins and all keys are enumerated; so is all
+//! that it says after a coin: its best answer counts. Its errors are searched by climbing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,8 +69,8 @@ impl Game {
         won / f64::from(self.keys()) / (self.coins().count() as f64).powi(2)
     }
 
-    /// Over all coins, how many of these keys let the best lies pass. Words are what most lies are told about: lies that
-    /// differ from those of the best kind where it matters are wrong.
+    /// Over all coins, how many of these keys let the best lies pass. Words are what most lies are told about: lies
+    /// that differ from those of the best kind where it matters are wrong.
     fn forged(self, keys: u32, sum: &impl Fn(&[u32], u32) -> u32) -> u32 {
         let coins: Vec<Vec<u32>> = self.coins().collect();
         let passes = |coin: &[u32], lie: u32| {
