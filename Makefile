@@ -29,12 +29,13 @@ adversary: check-cargo ## what a cheating party may send, at every message, and 
 mutants: check-python check-cargo ## breaks the code where security rests on it, and says what no test notices: takes hours
 	$(PYTHON) tests/mutants.py $(ONLY)
 
-lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy
+lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, links of the documentation
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir target/site
 
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all

@@ -272,7 +272,8 @@ def table() -> str:
         if "recfunctions" in name or (module == "numpy" and not hasattr(np, name)) or not module.startswith("numpy"):
             continue
         if module in ("numpy", "numpy.linalg") or module.startswith("numpy.lib."):
-            rows[name] = "works" if function in FUNCTIONS or function in UFUNCS else instead(name)
+            works = function in FUNCTIONS or function in UFUNCS or rows.get(name) == "works"
+            rows[name] = "works" if works else instead(name)
     lines = ["| function | |", "|---|---|"]
     lines += [f"| `{name}` | {text} |" for name, text in sorted(rows.items())]
     return "\n".join(lines) + "\n"
