@@ -11,9 +11,19 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud, load_wine
 from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import (
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+    SGDRegressor,
+)
 from sklearn.neural_network import MLPClassifier
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as qr
@@ -27,7 +37,15 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "LinearSVC": lambda: LinearSVC(random_state=0),
     'SVC(kernel="linear")': lambda: SVC(kernel="linear"),
     "LogisticRegression": lambda: LogisticRegression(max_iter=300),
+    "SGDClassifier": lambda: SGDClassifier(random_state=0),
+    "Perceptron": lambda: Perceptron(random_state=0),
+    "RidgeClassifier": RidgeClassifier,
     "LinearRegression": LinearRegression,
+    "Ridge": Ridge,
+    "Lasso": Lasso,
+    "ElasticNet": ElasticNet,
+    "SGDRegressor": lambda: SGDRegressor(random_state=0),
+    "LinearSVR": lambda: LinearSVR(random_state=0),
     "MLPClassifier": lambda: MLPClassifier((12,), activation="tanh", max_iter=60, random_state=0),
 }
 METHODS = ("predict", "predict_proba", "decision_function")

@@ -161,7 +161,7 @@ def _svm(classes: int = 10, features: int = 2048, records: int = 1) -> _Applicat
     """The largest of some linear decisions with random weights, as many as on CIFAR-10."""
     rng = np.random.default_rng(5)
     weights, intercepts = rng.normal(size=(classes, features)), rng.normal(size=classes)
-    plain = PlainLinear(weights, intercepts, np.dtype(np.float64), features)
+    plain = PlainLinear.direct(weights, intercepts, np.dtype(np.float64))
     shape, secrets, margin = encode_linear(plain, "linear", tuple(range(classes)), 1.0)
     peers = [_peer("SPDZ2k, k = 64", 0.099, _ONLINE), _peer("SPDZ, k = 64", 0.255, _ONLINE)]
     return _model_of(_model.Model(shape, secrets, margin), rng.uniform(-1, 1, (records, features)), 64, peers)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from quorate.errors import ModelError, RangeError
 from quorate.models._backend import Array, Backend
 from quorate.models._numerics import Integers, exponent_above, finite_float64, gamma, quantise
+from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
 
 DECISION_BITS = 64
@@ -45,22 +46,37 @@ class LinearSecrets:
 class PlainLinear:
     """Trained decisions `weights @ x + intercepts`, and how far the trainer's own arithmetic may be off.
 
-    `rounding_magnitude` gives, from bounds on the features, the magnitudes that the trainer adds up for a decision,
-    and `roundings` how many operations it takes in `dtype`.
+    What it adds up for a decision is at most `magnitudes @ |x| + offsets`, in `roundings` operations in `dtype`.
     """
 
     weights: NDArray[np.float64]
     intercepts: NDArray[np.float64]
     dtype: np.dtype
     roundings: int
-    dual: NDArray[np.float64] | None = None  # sum over support vectors of |coefficient| * |support vector|
+    magnitudes: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+
+    @classmethod
+    def direct(cls, weights: NDArray[np.float64], intercepts: NDArray[np.float64], dtype: np.dtype) -> PlainLinear:
+        """Decisions that are added up from weights times features."""
+        return cls(weights, intercepts, dtype, weights.shape[1] + 2, np.abs(weights), np.abs(intercepts))
+
+    def after(self, before: Before | None) -> PlainLinear:
+        """Of records that steps change before: folded into the weights, whose rounding counts as the library's does."""
+        if before is None:
+            return self
+        return PlainLinear(
+            self.weights @ before.matrix,
+            self.intercepts + self.weights @ before.shift,
+            self.dtype,
+            self.roundings + 2 * before.roundings + self.weights.shape[1] + 4,
+            self.magnitudes @ before.sizes,
+            self.magnitudes @ before.offsets + self.offsets,
+        )
 
     def rounding_error(self, feature_bounds: NDArray[np.float64]) -> NDArray[np.float64]:
         """A bound, per decision, on the error of the decision that the trainer's library computes."""
-        summed = np.abs(self.weights) @ feature_bounds
-        if self.dual is not None:
-            summed = 2 * (self.dual @ feature_bounds)  # once in the kernel, once in adding the weights up
-        return gamma(self.roundings, self.dtype) * (summed + np.abs(self.intercepts))
+        return gamma(self.roundings, self.dtype) * (self.magnitudes @ feature_bounds + self.offsets)
 
 
 def public_bits(features: int, known_scales: bool) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from quorate.errors import ModelError
 from quorate.models._backend import Array, Backend
 from quorate.models._linear import DEFAULT_BOUND, scales_of
 from quorate.models._numerics import Integers, gamma, quantise
+from quorate.models._pipeline import Before
 from quorate.models._shape import Shape
 
 FRACTION = 16
@@ -58,6 +59,25 @@ class PlainNetwork:
     activation: str
     multilabel: bool
     dtype: np.dtype
+    before: Before | None = None
+    """What comes before the first layer: see `folded`."""
+
+    def folded(self) -> PlainNetwork:
+        """With what comes before folded into the first layer."""
+        if self.before is None:
+            return self
+        first, own = self.weights[0] @ self.before.matrix, self.intercepts[0] + self.weights[0] @ self.before.shift
+        return dataclasses.replace(
+            self, weights=[first, *self.weights[1:]], intercepts=[own, *self.intercepts[1:]], before=None
+        )
+
+    def rounding_before(self, feature_bounds: NDArray[np.float64]) -> NDArray[np.float64] | float:
+        """A bound on how far the first layer's sums are off by that, in the trainer's library and in what we folded."""
+        if self.before is None:
+            return 0.0
+        reached = self.before.sizes @ feature_bounds + self.before.offsets
+        operations = 2 * self.before.roundings + self.weights[0].shape[1] + 4
+        return gamma(operations, self.dtype) * (np.abs(self.weights[0]) @ reached + np.abs(self.intercepts[0]))
 
 
 class Layer(NamedTuple):
@@ -104,6 +124,7 @@ def encode_network(plain: PlainNetwork, classes: tuple, bounds: object) -> tuple
     """The shape, the secret integers, and the margin at or below which a prediction may differ."""
     if not all(np.isfinite(a).all() for a in (*plain.weights, *plain.intercepts)):
         raise ModelError("the model has weights that are not finite; train it again")
+    trained, plain = plain, plain.folded()
     features = plain.weights[0].shape[1]
     scales = np.array(scales_of(DEFAULT_BOUND if bounds is None else bounds, features), dtype=np.int64)
     weights = [np.ldexp(plain.weights[0], scales), *plain.weights[1:]]  # of records divided by their bounds
@@ -123,7 +144,7 @@ def encode_network(plain: PlainNetwork, classes: tuple, bounds: object) -> tuple
     )
     if min(shifts_of(shape), default=0) < 0:
         raise ModelError("weights times the largest features are too large for tanh and logistic; rescale the features")
-    secrets, error = _encode_layers(shape, weights, plain)
+    secrets, error = _encode_layers(shape, weights, plain, trained.rounding_before(np.ldexp(1.0, scales)))
     compared = 2 if shape.link == "softmax" else 1
     return shape, secrets, float(error.max()) * compared * (1 + 1e-9)
 
@@ -142,7 +163,10 @@ def _public_exponents(weights: Sequence[NDArray[np.float64]], plain: PlainNetwor
 
 
 def _encode_layers(
-    shape: Shape, weights: Sequence[NDArray[np.float64]], plain: PlainNetwork
+    shape: Shape,
+    weights: Sequence[NDArray[np.float64]],
+    plain: PlainNetwork,
+    rounding_before: NDArray[np.float64] | float,
 ) -> tuple[NetworkSecrets, NDArray[np.float64]]:
     """Integers of all layers, and the error of each decision, the trainer's own rounding included."""
     shifts, encoded = shifts_of(shape), []
@@ -158,6 +182,8 @@ def _encode_layers(
         rounded = np.ldexp(integers[0].astype(np.float64), c - layer.weight_bits)
         intercept_error = math.ldexp(1.0, c - unit - layer.weight_bits - 1)
         tracked = tracked.through(w, rounded, b, intercept_error, plain.dtype)
+        if place == 0:
+            tracked = tracked._replace(rounding=tracked.rounding + rounding_before)
         unit += layer.weight_bits - c
         if place < len(shifts):
             unit -= shifts[place]

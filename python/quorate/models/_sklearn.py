@@ -15,6 +15,7 @@ from quorate.models._ensemble import PlainBoosting, PlainForest, encode_boosting
 from quorate.models._linear import PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
 from quorate.models._network import PlainNetwork, encode_network
+from quorate.models._pipeline import Before, unwrapped
 from quorate.models._supported import SUPPORTED
 from quorate.models._tree import PlainTree, encode_tree
 
@@ -38,15 +39,16 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
             bits do not give the tolerance.
     """
+    given, (estimator, before) = estimator, unwrapped(estimator)
     read = _reader(estimator)
     if sample is not None:
         if bounds is not None:
             raise ModelError("bounds= and sample= both say how large features are: give one of them")
-        bounds = bounds_of(sample, int(estimator.n_features_in_))
-    model = read(estimator, bounds)
+        bounds = bounds_of(sample, int(estimator.n_features_in_) if before is None else before.features)
+    model = read(estimator, bounds, before)
     if bounds is None and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
-    names = getattr(estimator, "feature_names_in_", None)  # which scikit-learn keeps where all are texts
+    names = getattr(given, "feature_names_in_", None)  # which scikit-learn keeps where all are texts
     if names is not None:
         model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
     if tolerance is not None and model.margin_bound > tolerance:
@@ -57,14 +59,23 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
     return model
 
 
-Reader = Callable[[Any, Any], Model]
+Reader = Callable[[Any, Any, Before | None], Model]
 
 
 def _readers() -> list[tuple[Any, Reader]]:
     from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
-    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.linear_model import (
+        ElasticNet,
+        LinearRegression,
+        LogisticRegression,
+        Perceptron,
+        Ridge,
+        RidgeClassifier,
+        SGDClassifier,
+        SGDRegressor,
+    )
     from sklearn.neural_network import MLPClassifier
-    from sklearn.svm import SVC, LinearSVC
+    from sklearn.svm import SVC, LinearSVC, LinearSVR
     from sklearn.tree import DecisionTreeClassifier
 
     return [
@@ -75,7 +86,14 @@ def _readers() -> list[tuple[Any, Reader]]:
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
         (LogisticRegression, _read_logistic),
+        (SGDClassifier, _read_decisions),
+        (Perceptron, _read_decisions),
+        (RidgeClassifier, _read_decisions),
         (LinearRegression, _read_regression),
+        (Ridge, _read_regression),
+        (ElasticNet, _read_regression),
+        (SGDRegressor, _read_regression),
+        (LinearSVR, _read_regression),
         (MLPClassifier, _read_network),
     ]
 
@@ -125,23 +143,45 @@ def _classes(estimator: Any, outputs: int) -> tuple[Any, ...]:
 # ---- trees ------------------------------------------------------------------------------------------------------
 
 
-def _plain_tree(estimator: Any) -> PlainTree:
+def _selected(estimator: Any, before: Before | None) -> NDArray[np.int64]:
+    """Which features of a record the trees see.
+
+    Raises:
+        ModelError: steps before change the features, and with them what is compared.
+    """
+    if before is None:
+        return np.arange(int(estimator.n_features_in_))
+    if before.selected is None:
+        raise ModelError(
+            f"a {type(estimator).__name__} behind steps that change features is not supported: trees need no scaling, "
+            "so fit the estimator on the records themselves; steps that only select features are folded in"
+        )
+    return before.selected
+
+
+def _plain_tree(estimator: Any, selected: NDArray[np.int64]) -> PlainTree:
     tree = estimator.tree_
+    feature = np.asarray(tree.feature, np.int64)
     return PlainTree(
         np.asarray(tree.children_left, np.int64),
         np.asarray(tree.children_right, np.int64),
-        np.asarray(tree.feature, np.int64),
+        np.where(feature < 0, feature, selected[np.maximum(feature, 0)]),  # negative at leaves
         np.asarray(tree.threshold, np.float64),
     )
 
 
-def _read_tree(estimator: Any, _: Any) -> Model:
+def _features(estimator: Any, before: Before | None) -> int:
+    return int(estimator.n_features_in_) if before is None else before.features
+
+
+def _read_tree(estimator: Any, _: Any, before: Before | None) -> Model:
     labels = np.argmax(estimator.tree_.value[:, 0, :], axis=1).astype(np.int64)
     classes = _classes(estimator, estimator.n_outputs_)
-    return Model(*encode_tree(_plain_tree(estimator), labels, classes, int(estimator.n_features_in_)))
+    tree = _plain_tree(estimator, _selected(estimator, before))
+    return Model(*encode_tree(tree, labels, classes, _features(estimator, before)))
 
 
-def _read_forest(estimator: Any, _: Any) -> Model:
+def _read_forest(estimator: Any, _: Any, before: Before | None) -> Model:
     """The class with the largest mean share of the reached leaves' training records."""
     classes = _classes(estimator, estimator.n_outputs_)
     if any(len(tree.classes_) != len(classes) for tree in estimator.estimators_):
@@ -149,8 +189,9 @@ def _read_forest(estimator: Any, _: Any) -> Model:
             f"the trees of this {type(estimator).__name__} know different classes, as after warm_start on other "
             "labels: scikit-learn cannot predict with it either; fit it anew"
         )
-    plain = PlainForest([_plain_tree(e) for e in estimator.estimators_], [_shares(e) for e in estimator.estimators_])
-    return Model(*encode_forest(plain, classes, int(estimator.n_features_in_)))
+    trees, selected = estimator.estimators_, _selected(estimator, before)
+    plain = PlainForest([_plain_tree(tree, selected) for tree in trees], [_shares(tree) for tree in trees])
+    return Model(*encode_forest(plain, classes, _features(estimator, before)))
 
 
 def _shares(tree: Any) -> NDArray[np.float64]:
@@ -160,11 +201,11 @@ def _shares(tree: Any) -> NDArray[np.float64]:
     return values if np.allclose(sums, 1, rtol=1e-9, atol=0) else values / np.where(sums == 0, 1.0, sums)
 
 
-def _read_boosting(estimator: Any, _: Any) -> Model:
+def _read_boosting(estimator: Any, _: Any, before: Before | None) -> Model:
     from sklearn.dummy import DummyClassifier
 
     classes = _classes(estimator, 1)
-    features = int(estimator.n_features_in_)
+    features, selected = int(estimator.n_features_in_), _selected(estimator, before)
     initial = estimator.init_
     if initial != "zero" and (not isinstance(initial, DummyClassifier) or initial.strategy == "stratified"):
         raise ModelError(
@@ -173,7 +214,7 @@ def _read_boosting(estimator: Any, _: Any) -> Model:
     start = np.asarray(estimator._raw_predict_init(np.zeros((1, features), np.float32)), np.float64)[0]
     stages = estimator.estimators_
     plain = PlainBoosting(
-        [[_plain_tree(tree) for tree in stage] for stage in stages],
+        [[_plain_tree(tree, selected) for tree in stage] for stage in stages],
         [[np.asarray(tree.tree_.value[:, 0, 0], np.float64) for tree in stage] for stage in stages],
         start,
         float(estimator.learning_rate),
@@ -181,7 +222,7 @@ def _read_boosting(estimator: Any, _: Any) -> Model:
         zero_is_second=not hasattr(getattr(estimator, "_loss", None), "_raw_prediction_to_decision"),
     )
     link = ("logistic" if len(classes) == 2 else "softmax") if estimator.loss == "log_loss" else None
-    return Model(*encode_boosting(plain, classes, features, link))
+    return Model(*encode_boosting(plain, classes, _features(estimator, before), link))
 
 
 # ---- linear models ------------------------------------------------------------------------------------------------
@@ -192,27 +233,29 @@ def _plain_linear(estimator: Any) -> PlainLinear:
     intercepts = np.broadcast_to(np.asarray(estimator.intercept_, np.float64), (weights.shape[0],))
     single = getattr(estimator.coef_, "dtype", None) == np.float32  # records of float32 are then scored in float32
     dtype = np.dtype(np.float32 if single else np.float64)
-    return PlainLinear(weights, intercepts, dtype, roundings=weights.shape[1] + 2)
+    return PlainLinear.direct(weights, intercepts, dtype)
 
 
-def _read_decisions(estimator: Any, bounds: Any, link: str | None = None) -> Model:
+def _read_decisions(estimator: Any, bounds: Any, before: Before | None, link: str | None = None) -> Model:
     """`decision > 0` is the second class; of several decisions the first largest wins."""
-    return Model(*encode_linear(_plain_linear(estimator), "linear", _classes(estimator, 1), bounds, link=link))
+    plain = _plain_linear(estimator).after(before)
+    return Model(*encode_linear(plain, "linear", _classes(estimator, 1), bounds, link=link))
 
 
-def _read_logistic(estimator: Any, bounds: Any) -> Model:
+def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
     """Probabilities too, but for the one-against-rest ones of older releases."""
     several = len(estimator.classes_) > 2
     apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
-    return _read_decisions(estimator, bounds, (None if apart else "softmax") if several else "logistic")
+    return _read_decisions(estimator, bounds, before, (None if apart else "softmax") if several else "logistic")
 
 
-def _read_regression(estimator: Any, bounds: Any) -> Model:
-    targets = np.shape(estimator.coef_)[:-1]
-    return Model(*encode_linear(_plain_linear(estimator), "regression", (), bounds, targets=targets))
+def _read_regression(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    coefficients = np.shape(estimator.coef_)[:-1]
+    plain = _plain_linear(estimator).after(before)
+    return Model(*encode_linear(plain, "regression", (), bounds, targets=coefficients))
 
 
-def _read_svc(estimator: Any, bounds: Any) -> Model:
+def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
     """SVC: libsvm's own decisions, positive for the first class of a pair, negative or 0 for the second.
 
     With two classes scikit-learn shows `coef_` and `intercept_` with the other sign, but predicts from libsvm's.
@@ -230,16 +273,17 @@ def _read_svc(estimator: Any, bounds: Any) -> Model:
         weights,
         intercepts,
         np.dtype(np.float64),
-        roundings=vectors.shape[0] + vectors.shape[1] + 4,
-        dual=np.broadcast_to(magnitudes, weights.shape),
-    )
+        vectors.shape[0] + vectors.shape[1] + 4,
+        2 * np.broadcast_to(magnitudes, weights.shape),  # once in the kernel, once in adding the weights up
+        np.abs(intercepts),
+    ).after(before)
     return Model(*encode_linear(plain, "votes", _classes(estimator, 1), bounds))
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
 
 
-def _read_network(estimator: Any, bounds: Any) -> Model:
+def _read_network(estimator: Any, bounds: Any, before: Before | None) -> Model:
     kind = estimator._label_binarizer.y_type_
     multilabel = kind == "multilabel-indicator"
     if multilabel:
@@ -255,6 +299,7 @@ def _read_network(estimator: Any, bounds: Any) -> Model:
         estimator.activation,
         multilabel,
         np.dtype(np.float32 if single else np.float64),
+        before,
     )
     return Model(*encode_network(plain, classes, bounds))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from quorate.models._pipeline import STEPS
+
 
 @dataclasses.dataclass(frozen=True)
 class Support:
@@ -25,7 +27,9 @@ class Support:
 
 
 _CLASSES = ("binary", "multi-class")
+_NUMBERS = ("one number", "several numbers")
 _EXACT = "always"
+_WITHIN = "within margin_bound"
 _MARGIN = "where the margin exceeds margin_bound"
 _SCALES = "a power of two above every feature"
 _NO_NAN = "no missing values"
@@ -68,7 +72,15 @@ SUPPORTED: dict[str, Support] = {
         _MARGIN,
         _SCALES,
     ),
-    "LinearRegression": Support(("predict",), ("one number", "several numbers"), "", "within margin_bound", _SCALES),
+    "SGDClassifier": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
+    "Perceptron": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
+    "RidgeClassifier": Support(("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES),
+    "LinearRegression": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "Ridge": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "Lasso": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "ElasticNet": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
+    "SGDRegressor": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
+    "LinearSVR": Support(("predict",), _NUMBERS[:1], "", _WITHIN, _SCALES),
     "MLPClassifier": Support(
         ("predict", "predict_proba"),
         (*_CLASSES, "multi-label"),
@@ -93,7 +105,10 @@ def listing() -> str:
     """
     head = (
         "qr.models.from_sklearn supports these estimators. Weights, thresholds, which features are used and what\n"
-        "leaves say stay secret; public are the classes, the numbers of features and of records, and what is named."
+        "leaves say stay secret; public are the classes, the numbers of features and of records, and what is named.\n"
+        "They may be the end of a Pipeline, or the best of a GridSearchCV. Steps before are folded into weights, and\n"
+        f"are as secret: {STEPS.replace(', VarianceThreshold', ',' + chr(10) + 'VarianceThreshold')};\n"
+        "before trees those that select features or impute."
     )
     return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items())])
 

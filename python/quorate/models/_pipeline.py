@@ -1,0 +1,195 @@
+"""Steps before a model that are affine: they are folded into its weights, and stay as secret as those.
+
+A chain of steps makes M x + t of a record x. Floats that are added up on the way are bounded by `sizes` |x| +
+`offsets`, the same chain of magnitudes, so that after r roundings the library is off by gamma(r) times that at most
+(Higham 2002, section 3.5); and so are we, who multiply the matrices beforehand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.errors import ModelError
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Before:
+    """What steps before a model make of a record."""
+
+    matrix: Floats
+    shift: Floats
+    sizes: Floats
+    offsets: Floats
+    roundings: int = 0
+    selected: NDArray[np.int64] | None = None
+    """Which features are left, as they were, where all steps only select; None after any other one."""
+
+    @classmethod
+    def nothing(cls, features: int) -> Before:
+        """No step at all."""
+        same, none = np.eye(features), np.zeros(features)
+        return cls(same, none, same, none, 0, np.arange(features))
+
+    @property
+    def features(self) -> int:
+        """How many a record has."""
+        return self.matrix.shape[1]
+
+    def then(self, matrix: Floats, subtracted: Floats, added: Floats) -> Before:
+        """One more step: matrix (y - subtracted) + added."""
+        size = np.abs(matrix)
+        return Before(
+            matrix @ self.matrix,
+            matrix @ (self.shift - subtracted) + added,
+            size @ self.sizes,
+            size @ (self.offsets + np.abs(subtracted)) + np.abs(added),
+            self.roundings + matrix.shape[1] + 4,
+        )
+
+    def scaled(self, factors: Floats, subtracted: Any = 0.0, added: Any = 0.0) -> Before:
+        """One more step, feature by feature: factors (y - subtracted) + added."""
+        none = np.zeros(len(factors))
+        after = self.then(np.diag(factors), none + subtracted, none + added)
+        return dataclasses.replace(after, roundings=self.roundings + 5)
+
+    def kept(self, which: NDArray[np.int64]) -> Before:
+        """One more step, that leaves some features out: exact."""
+        selected = None if self.selected is None else self.selected[which]
+        return Before(
+            self.matrix[which],
+            self.shift[which],
+            self.sizes[which],
+            self.offsets[which],
+            self.roundings,
+            selected,
+        )
+
+
+def _array(values: Any, size: int, missing: float) -> Floats:
+    """A fitted attribute, which is None where the step leaves that out."""
+    return np.full(size, missing) if values is None else np.asarray(values, np.float64)
+
+
+def _standard(step: Any, before: Before) -> Before:
+    size = len(before.matrix)
+    mean = _array(step.mean_ if step.with_mean else None, size, 0.0)
+    return before.scaled(1 / _array(step.scale_, size, 1.0), mean)
+
+
+def _min_max(step: Any, before: Before) -> Before:
+    if step.clip:
+        raise ModelError("MinMaxScaler(clip=True) is not affine: fit the pipeline with clip=False")
+    return before.scaled(_array(step.scale_, len(before.matrix), 1.0), 0.0, _array(step.min_, len(before.matrix), 0.0))
+
+
+def _max_abs(step: Any, before: Before) -> Before:
+    if getattr(step, "clip", False):
+        raise ModelError("MaxAbsScaler(clip=True) is not affine: fit the pipeline with clip=False")
+    return before.scaled(1 / _array(step.scale_, len(before.matrix), 1.0))
+
+
+def _robust(step: Any, before: Before) -> Before:
+    size = len(before.matrix)
+    return before.scaled(1 / _array(step.scale_, size, 1.0), _array(step.center_, size, 0.0))
+
+
+def _pca(step: Any, before: Before) -> Before:
+    components = np.asarray(step.components_, np.float64)
+    if step.whiten:
+        deviations = np.sqrt(np.asarray(step.explained_variance_, np.float64))
+        components = components / np.maximum(deviations, np.finfo(np.float64).eps)[:, None]
+    return before.then(components, np.asarray(step.mean_, np.float64), np.zeros(len(components)))
+
+
+def _svd(step: Any, before: Before) -> Before:
+    components = np.asarray(step.components_, np.float64)
+    return before.then(components, np.zeros(components.shape[1]), np.zeros(len(components)))
+
+
+def _imputer(step: Any, before: Before) -> Before:
+    """Records have no missing values, which are refused, so it changes none; columns that had no value fall away."""
+    if step.add_indicator:
+        raise ModelError("SimpleImputer(add_indicator=True) is not supported: add_indicator=False is")
+    if not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
+        raise ModelError("SimpleImputer is supported for missing values that are nan, which records must not have")
+    empty = np.isnan(np.asarray(step.statistics_, np.float64)) & (not step.keep_empty_features)
+    return before.kept(np.flatnonzero(~empty))
+
+
+def _selector(step: Any, before: Before) -> Before:
+    return before.kept(np.flatnonzero(step.get_support()))
+
+
+STEPS = (
+    "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PCA, TruncatedSVD, SimpleImputer, VarianceThreshold, "
+    "SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV"
+)
+"""What a pipeline may have before its estimator."""
+
+
+def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
+    from sklearn.decomposition import PCA, TruncatedSVD
+    from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    selectors = (VarianceThreshold, SelectKBest, SelectPercentile, SelectFromModel, RFE)
+    return [
+        (StandardScaler, _standard),
+        (MinMaxScaler, _min_max),
+        (MaxAbsScaler, _max_abs),
+        (RobustScaler, _robust),
+        (PCA, _pca),
+        (TruncatedSVD, _svd),
+        (SimpleImputer, _imputer),
+        *((selector, _selector) for selector in selectors),
+    ]
+
+
+def unwrapped(estimator: Any) -> tuple[Any, Before | None]:
+    """The estimator inside of searches and pipelines, and what comes before it; None where that is nothing.
+
+    Raises:
+        ModelError: a step that is not affine, a search that kept no estimator.
+    """
+    try:
+        from sklearn.model_selection._search import BaseSearchCV
+        from sklearn.pipeline import Pipeline
+    except ImportError:
+        return estimator, None
+    before: Before | None = None
+    while isinstance(estimator, (BaseSearchCV, Pipeline)):
+        if isinstance(estimator, BaseSearchCV):
+            if not hasattr(estimator, "best_estimator_"):
+                raise ModelError(f"this {type(estimator).__name__} has no best estimator: call fit, with refit=True")
+            estimator = estimator.best_estimator_
+            continue
+        *steps, (_, last) = estimator.steps
+        for name, step in steps:
+            if step is None or step == "passthrough":
+                continue
+            if not hasattr(step, "n_features_in_"):
+                raise ModelError(f"the step {name!r} of the pipeline is not fitted; call fit first")
+            before = before or Before.nothing(int(step.n_features_in_))
+            before = _folded(name, step, before)
+        if last is None or last == "passthrough":
+            raise ModelError("the pipeline ends without an estimator: there is nothing to predict")
+        estimator = last
+    return estimator, before
+
+
+def _folded(name: str, step: Any, before: Before) -> Before:
+    for base, fold in _steps():
+        if isinstance(step, base) and type(step).transform is base.transform:
+            return fold(step, before)
+    raise ModelError(
+        f"the step {name!r} of the pipeline, {type(step).__name__}, cannot be folded into a model: transform the "
+        f"records before they are input, or use one of {STEPS}"
+    )

@@ -1,0 +1,168 @@
+"""Pipelines and searches: steps before a model are folded into it, and predictions are those of the whole."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Lasso, LogisticRegression, Perceptron, Ridge, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.tree import DecisionTreeClassifier
+
+import quorate as qr
+from protocols import USUAL, Place, among
+from quorate.models import from_sklearn
+
+CLASSES = {"breast_cancer": load_breast_cancer, "iris": load_iris, "wine": load_wine}
+NUMBERS = {"diabetes": load_diabetes, "linnerud": load_linnerud}
+
+Maker = Callable[[], Any]
+
+CLASSIFIERS: dict[str, Maker] = {
+    "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    "svc": lambda: make_pipeline(MinMaxScaler((-1, 2)), SVC(kernel="linear")),
+    "linear svc": lambda: make_pipeline(StandardScaler(), PCA(3, random_state=0), LinearSVC(random_state=0)),
+    "whitened": lambda: make_pipeline(StandardScaler(with_std=False), PCA(4, whiten=True), RidgeClassifier()),
+    "robust": lambda: make_pipeline(SimpleImputer(), RobustScaler(), Perceptron(random_state=0)),
+    "nested": lambda: make_pipeline(StandardScaler(), Pipeline([("inner", RobustScaler()), ("m", SGDClassifier())])),
+    "idle": lambda: make_pipeline("passthrough", MaxAbsScaler(), LogisticRegression(max_iter=500)),
+    "best": lambda: make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression()),
+    "svd": lambda: make_pipeline(RobustScaler(with_centering=False), TruncatedSVD(3, random_state=0), LinearSVC()),
+    "search": lambda: GridSearchCV(make_pipeline(StandardScaler(), LinearSVC()), {"linearsvc__C": [0.1, 1]}, cv=2),
+    "network": lambda: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=80, random_state=0)),
+    "tanh": lambda: make_pipeline(MinMaxScaler(), MLPClassifier((6,), activation="tanh", max_iter=80, random_state=0)),
+    "tree": lambda: make_pipeline(SimpleImputer(), VarianceThreshold(0.2), DecisionTreeClassifier(random_state=0)),
+    "forest": lambda: make_pipeline(SelectPercentile(percentile=60), RandomForestClassifier(5, random_state=0)),
+    "boosting": lambda: make_pipeline(
+        SelectFromModel(LogisticRegression(max_iter=5)), GradientBoostingClassifier(n_estimators=4, random_state=0)
+    ),
+    "eliminated": lambda: make_pipeline(RFE(RidgeClassifier(), n_features_to_select=2), DecisionTreeClassifier()),
+}
+REGRESSORS: dict[str, Maker] = {
+    "ridge": lambda: make_pipeline(StandardScaler(), Ridge()),
+    "lasso": lambda: make_pipeline(RobustScaler(), PCA(2), Lasso()),
+    "svr": lambda: make_pipeline(MinMaxScaler(), LinearSVR(random_state=0)),
+}
+
+
+@pytest.fixture(autouse=True)
+def _training_need_not_converge() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+@pytest.mark.parametrize("data", CLASSES)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_no_prediction_differs(name: str, data: str) -> None:
+    X, y = CLASSES[data](return_X_y=True)
+    pipeline = CLASSIFIERS[name]().fit(X[::2], y[::2])
+    model = from_sklearn(pipeline, bounds=np.abs(X).max(axis=0))
+    assert (model.predict_clear(X) == pipeline.predict(X)).all()
+
+
+@pytest.mark.parametrize("data", NUMBERS)
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_numbers_are_within_what_is_stated(name: str, data: str) -> None:
+    X, y = NUMBERS[data](return_X_y=True)
+    if name == "svr" and y.ndim > 1:
+        y = y[:, 0]
+    pipeline = REGRESSORS[name]().fit(X, y)
+    model = from_sklearn(pipeline, sample=X)
+    assert np.abs(model.predict_clear(X) - pipeline.predict(X)).max() <= model.margin_bound
+    assert model.margin_bound < 1e-3 * np.abs(y).max()
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_parties_predict_what_a_pipeline_does(place: Place) -> None:
+    X, y = load_wine(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), PCA(4), LogisticRegression()).fit(X[::2], y[::2])
+    model = from_sklearn(pipeline, sample=X)
+    with among(place) as mpc:
+        assert (model.predict(mpc, X[1:12:2]) == pipeline.predict(X[1:12:2])).all()
+
+
+def test_what_a_pipeline_changes_does_not_show_in_the_shape() -> None:
+    X, y = load_wine(return_X_y=True)
+    bounds = np.abs(X).max(axis=0)
+    shapes = [
+        from_sklearn(make_pipeline(*steps, LogisticRegression()).fit(X, y), bounds=bounds).shape
+        for steps in ([StandardScaler()], [RobustScaler(), PCA(2)], [SelectKBest(k=3)])
+    ]
+    assert shapes[0] == shapes[1] == shapes[2]
+    assert shapes[0].features == 13
+
+
+def test_names_are_those_of_the_records() -> None:
+    frame, y = load_wine(return_X_y=True, as_frame=True)
+    model = from_sklearn(make_pipeline(StandardScaler(), Ridge()).fit(frame, y), sample=frame)
+    assert model.shape.names == tuple(frame.columns)
+
+
+def test_the_rounding_of_steps_counts() -> None:
+    """A feature far from zero: floats of what is left of it are off by much, and the margin says so."""
+    rng = np.random.default_rng(0)
+    X, moved = rng.normal(size=(200, 2)), np.array([1e9, 0])
+    y = (X.sum(axis=1) > 0).astype(int)
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    near = from_sklearn(pipeline.fit(X, y), sample=X).margin_bound
+    assert from_sklearn(pipeline.fit(X + moved, y), sample=X + moved).margin_bound > 1e5 * near
+
+
+@pytest.mark.parametrize(
+    ("maker", "message"),
+    [
+        (lambda: make_pipeline(Normalizer(), Ridge()), "'normalizer' of the pipeline, Normalizer, cannot be folded"),
+        (lambda: make_pipeline(PolynomialFeatures(2), Ridge()), "PolynomialFeatures, cannot be folded"),
+        (lambda: make_pipeline(FunctionTransformer(np.abs), Ridge()), "FunctionTransformer, cannot be folded"),
+        (lambda: make_pipeline(MinMaxScaler(clip=True), Ridge()), "clip=False"),
+        (lambda: make_pipeline(SimpleImputer(add_indicator=True), Ridge()), "add_indicator=False is"),
+        (lambda: make_pipeline(SimpleImputer(missing_values=0), Ridge()), "missing values that are nan"),
+        (lambda: make_pipeline(StandardScaler(), DecisionTreeClassifier()), "trees need no scaling"),
+        (lambda: make_pipeline(StandardScaler(), RandomForestClassifier(3)), "trees need no scaling"),
+        (lambda: make_pipeline(StandardScaler(), "passthrough"), "ends without an estimator"),
+        (lambda: GridSearchCV(Ridge(), {"alpha": [1.0]}, refit=False), "refit=True"),
+    ],
+)
+def test_what_cannot_be_folded_is_named(maker: Maker, message: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(qr.ModelError, match=message):
+        from_sklearn(maker().fit(X, y))
+
+
+def test_what_is_not_fitted_is_named() -> None:
+    for pipeline in (make_pipeline(StandardScaler(), Ridge()), GridSearchCV(Ridge(), {"alpha": [1.0]})):
+        with pytest.raises(qr.ModelError, match="call fit"):
+            from_sklearn(pipeline)
+
+
+def test_steps_that_transform_in_their_own_way_are_refused() -> None:
+    class Own(StandardScaler):  # type: ignore[misc]
+        def transform(self, X: Any, copy: Any = None) -> Any:
+            return super().transform(X) ** 2
+
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(qr.ModelError, match="Own, cannot be folded"):
+        from_sklearn(make_pipeline(Own(), Ridge()).fit(X, y))
