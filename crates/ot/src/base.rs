@@ -24,6 +24,7 @@ use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
 use crate::domains;
+use crate::remembered::remembered;
 
 const POINT_BYTES: usize = 32;
 /// The sender's message for one OT.
@@ -101,8 +102,10 @@ pub(crate) struct BaseSender {
 impl BaseSender {
     /// Step 1: A = yG for every OT.
     pub fn new(direction: Direction, count: usize, coins: &mut Prg) -> BaseSender {
+        let point = |y: &Scalar| RistrettoPoint::mul_base(y).compress().to_bytes();
+        let sent = |y: &Zeroizing<Scalar>| remembered("sent", &[y.as_bytes()], || point(y));
         let secrets: Vec<_> = (0..count).map(|_| random_scalar(coins)).collect();
-        let message = secrets.iter().flat_map(|y| RistrettoPoint::mul_base(y).compress().to_bytes()).collect();
+        let message = secrets.iter().flat_map(sent).collect();
         BaseSender { direction, secrets, message }
     }
 
@@ -112,7 +115,11 @@ impl BaseSender {
             return Err("base OT points of a wrong length");
         }
         let each = self.secrets.iter().zip(points(&self.message)).zip(received.as_chunks::<RECEIVER_BYTES>().0);
-        each.enumerate().map(|(i, ((y, sent), pair))| self.pair_of_keys(i, y, sent, pair)).collect()
+        let keys = |(i, ((y, sent), pair)): (usize, ((&Zeroizing<Scalar>, &[u8; 32]), &[u8; 64]))| {
+            let of: [&[u8]; 4] = [&self.direction.id, &i.to_le_bytes(), y.as_bytes(), pair];
+            remembered("pair", &of, || self.pair_of_keys(i, y, sent, pair))
+        };
+        each.enumerate().map(keys).collect()
     }
 
     fn pair_of_keys(&self, i: usize, y: &Scalar, sent: &[u8], pair: &[u8; 64]) -> Result<[Key; 2], &'static str> {
@@ -141,9 +148,13 @@ impl BaseReceiver {
         for (i, &bit) in choices.iter().enumerate() {
             let choice = Choice::from(bit);
             let t = random_scalar(coins);
-            let free = RistrettoPoint::from_uniform_bytes(&random_bytes(coins)).compress().to_bytes();
-            let bound = RistrettoPoint::mul_base(&t) - direction.point(i, bit, &free);
-            let bound = bound.compress().to_bytes();
+            let uniform = random_bytes(coins);
+            let of: [&[u8]; 5] = [&direction.id, &i.to_le_bytes(), &[bit], t.as_bytes(), &*uniform];
+            let (free, bound) = remembered("received", &of, || {
+                let free = RistrettoPoint::from_uniform_bytes(&uniform).compress().to_bytes();
+                let bound = RistrettoPoint::mul_base(&t) - direction.point(i, bit, &free);
+                (free, bound.compress().to_bytes())
+            });
             message.extend_from_slice(&<[u8; 32]>::conditional_select(&bound, &free, choice));
             message.extend_from_slice(&<[u8; 32]>::conditional_select(&free, &bound, choice));
             secrets.push(t);
@@ -159,8 +170,11 @@ impl BaseReceiver {
         let pairs = self.message.as_chunks::<RECEIVER_BYTES>().0;
         let each = self.secrets.iter().zip(points(received)).zip(pairs).zip(self.choices.iter()).enumerate();
         each.map(|(i, (((t, sent), pair), &bit))| {
-            let shared = read_point(sent)? * **t;
-            Ok(self.direction.key(i, bit, sent, pair, &shared))
+            let of: [&[u8]; 6] = [&self.direction.id, &i.to_le_bytes(), &[bit], t.as_bytes(), sent, pair];
+            remembered("chosen", &of, || {
+                let shared = read_point(sent)? * **t;
+                Ok(self.direction.key(i, bit, sent, pair, &shared))
+            })
         })
         .collect()
     }

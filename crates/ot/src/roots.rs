@@ -8,6 +8,7 @@ use quorate_engine::{Ctx, Error, Mismatch, Result};
 use zeroize::Zeroizing;
 
 use crate::base::{BaseReceiver, BaseSender, Direction, Key, RECEIVER_BYTES, SENDER_BYTES};
+use crate::remembered;
 use crate::tree::{self, Leaves};
 
 const CONTRIBUTION_BYTES: usize = 32;
@@ -84,6 +85,8 @@ impl Roots {
     /// [`Mismatch::Options`] where the choices differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] where
     /// the trees do not fit the base OTs, and whatever ends a run.
     pub async fn grow(ctx: &Ctx, peer: usize, shape: &Shape, points: &[usize], coins: &mut Prg) -> Result<Roots> {
+        let mut same = remembered::coins(ctx.me(), peer, shape.choices);
+        let coins = same.as_mut().unwrap_or(coins);
         let session = agree(ctx, peer, shape, coins).await?;
         // The roles are turned in base OTs: whoever sends later receives keys.
         let (outward, inward) = (Direction::new(&session, ctx.me(), peer), Direction::new(&session, peer, ctx.me()));
