@@ -36,7 +36,8 @@ fn packed(views: &[Vec<u64>]) -> Vec<u128> {
     }
     let widths: Vec<u32> = seen.iter().map(|seen| u64::BITS - seen.leading_zeros()).collect();
     assert!(widths.iter().sum::<u32>() <= u128::BITS, "views of {widths:?} bits");
-    let pack = |view: &Vec<u64>| view.iter().zip(&widths).fold(0, |all, (&number, &width)| all << width | u128::from(number));
+    let pack =
+        |view: &Vec<u64>| view.iter().zip(&widths).fold(0, |all, (&number, &width)| all << width | u128::from(number));
     views.iter().map(pack).collect()
 }
 

@@ -33,7 +33,10 @@ pub fn every_number_in_tables_of_every_size<S: Tested + Functions>(n: usize, k: 
                 let table = Lookup { entries: &entries, first, operand: Operand::Within };
                 let within: Vec<u64> = (0..size as u64).map(|i| (first as u64).wrapping_add(i)).collect();
                 check::<S>(n, ring, &within, &table, &values);
-                check::<S>(n, ring, &all(k), &Lookup { operand: Operand::Anywhere(Width::Full), ..table }, &values);
+                // Of a large table, all numbers for one first number, which leaves some beyond either end.
+                if size < LARGE || first > lowest && first + (size as i128) < 1 << (k - 1) {
+                    check::<S>(n, ring, &all(k), &Lookup { operand: Operand::Anywhere(Width::Full), ..table }, &values);
+                }
             }
         }
     }
