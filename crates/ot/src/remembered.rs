@@ -1,8 +1,9 @@
 //! Base OTs in tests, most of whose time would go there: what was computed before, from the same inputs, is not again.
 //!
 //! Only under the feature `testing`, and only where QUORATE_REMEMBER_BASE_OTS is set. There a party's coins for base OTs
-//! with a peer are the same in all sessions of a process, and others in the next. Choices stay as random as they are, so
-//! keys differ from session to session; a message that was changed is one that was not seen before, and is computed with.
+//! with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the session, so
+//! that points are the same, too. Keys are hashes bound to it, and differ; choices are as random as they are. A message
+//! that was changed is one that was not seen before, and is computed with.
 
 #[cfg(not(feature = "testing"))]
 mod imp {
@@ -10,6 +11,10 @@ mod imp {
 
     pub(crate) fn coins(_: usize, _: usize, _: [u8; 2]) -> Option<Prg> {
         None
+    }
+
+    pub(crate) fn session(session: [u8; 32]) -> [u8; 32] {
+        session
     }
 
     pub(crate) fn remembered<T>(_: &str, _: &[&[u8]], compute: impl FnOnce() -> T) -> T {
@@ -38,6 +43,11 @@ mod imp {
         SEED.as_ref().map(|seed| seed.prg("quorate/ot/testing", &of))
     }
 
+    /// What H is bound to in place of a session.
+    pub(crate) fn session(session: [u8; 32]) -> [u8; 32] {
+        if SEED.is_some() { [0; 32] } else { session }
+    }
+
     /// What `compute` gives, which depends on nothing but `of`.
     pub(crate) fn remembered<T: Clone + Send + 'static>(what: &str, of: &[&[u8]], compute: impl FnOnce() -> T) -> T {
         if SEED.is_none() {
@@ -55,4 +65,4 @@ mod imp {
     }
 }
 
-pub(crate) use imp::{coins, remembered};
+pub(crate) use imp::{coins, remembered, session};

@@ -85,11 +85,11 @@ impl Roots {
     /// [`Mismatch::Options`] where the choices differ, [`Error::Malformed`] for bad points, [`Error::Cheating`] where
     /// the trees do not fit the base OTs, and whatever ends a run.
     pub async fn grow(ctx: &Ctx, peer: usize, shape: &Shape, points: &[usize], coins: &mut Prg) -> Result<Roots> {
-        let mut same = remembered::coins(ctx.me(), peer, shape.choices);
-        let coins = same.as_mut().unwrap_or(coins);
         let session = agree(ctx, peer, shape, coins).await?;
         // The roles are turned in base OTs: whoever sends later receives keys.
         let (outward, inward) = (Direction::new(&session, ctx.me(), peer), Direction::new(&session, peer, ctx.me()));
+        let mut same = remembered::coins(ctx.me(), peer, shape.choices);
+        let coins = same.as_mut().unwrap_or(coins);
         // A dry run has no base OTs, no keys and no trees, and sends zeros in their place.
         let base = (!ctx.is_dry()).then(|| Base {
             choosing: BaseReceiver::new(outward, base_choices(points, &shape.depths), coins),
