@@ -183,7 +183,7 @@ impl BaseReceiver {
         let each = self.secrets.iter().zip(points(received)).zip(pairs).zip(self.choices.iter()).enumerate();
         each.map(|(i, (((t, sent), pair), &bit))| {
             let of: [&[u8]; 2] = [t.as_bytes(), sent];
-            let shared = remembered("chosen", &of, || Ok(encoded(&(read_point(sent)? * **t))))?;
+            let shared = remembered("chosen", &of, || read_point(sent).map(|a| encoded(&(a * **t))))?;
             Ok(self.direction.key(i, bit, sent, pair, &shared))
         })
         .collect()
@@ -258,7 +258,7 @@ mod tests {
             key(1, 0, &sent, &received, &shared),
             key(0, 1, &sent, &received, &shared),
             key(0, 0, &sent, &received, &(shared + shared)),
-            *direction(2).key(0, 0, &sent, &received, &shared),
+            *direction(2).key(0, 0, &sent, &received, &encoded(&shared)),
         ];
         for byte in 0..SENDER_BYTES {
             let mut other = sent;
