@@ -14,7 +14,8 @@ TRIED := $(shell [ -e $(STAMPS)/extension ] \
 	&& echo extension || echo extension-to-try)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test ready-for-tests adversary mutants lint format bench docs wheel lock clean check-python check-cargo
+.PHONY: help demo build test ready-for-tests adversary mutants lint format bench docs wheel lock clean
+.PHONY: check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -100,11 +101,13 @@ ready-for-tests: $(STAMPS)/extension-for-tests $(STAMPS)/dev
 	@:
 
 # The package, editable: Python files are used in place, the native module is put beside them. There are three of it,
-# and each takes the others' place: as fast as it gets; to try out, built in a fifth of the time and slower, which it says
-# of itself; for tests, as the second, out of what the Rust tests are built from, with the dealer that hides nothing.
+# and each takes the others' place: as fast as it gets; to try out, built in a fraction of the time and slower, which
+# it says of itself; for tests, as the second, out of what the Rust tests are built from, with the dealer that hides
+# nothing.
 $(STAMPS)/extension: HOW := --release
 $(STAMPS)/extension-to-try: HOW :=
 $(STAMPS)/extension-for-tests: HOW := --features testing
-$(STAMPS)/extension $(STAMPS)/extension-to-try $(STAMPS)/extension-for-tests: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
+$(STAMPS)/extension $(STAMPS)/extension-to-try $(STAMPS)/extension-for-tests: \
+		$(RUST_SOURCES) $(STAMPS)/demo | check-cargo
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked $(HOW)
 	@rm -f $(STAMPS)/extension* && touch $@

@@ -1,7 +1,7 @@
 //! Base OTs in tests, most of whose time would go there: what was computed before, from the same inputs, is not again.
 //!
-//! Only under the feature `testing`, and only where QUORATE_REMEMBER_BASE_OTS is set. There a party's coins for base OTs
-//! with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the session, so
+//! Only under the feature `testing`, and only where QUORATE_REMEMBER_BASE_OTS is set. There a party's coins for base
+//! OTs with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the session, so
 //! that points are the same, too. Keys are hashes bound to it, and differ; choices are as random as they are. A message
 //! that was changed is one that was not seen before, and is computed with.
 
