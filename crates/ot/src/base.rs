@@ -124,13 +124,14 @@ impl BaseSender {
             return Err("base OT points of a wrong length");
         }
         let each = self.secrets.iter().zip(points(&self.message)).zip(received.as_chunks::<RECEIVER_BYTES>().0);
-        let keys = |(i, ((y, sent), pair)): (usize, ((&Zeroizing<Scalar>, &[u8; 32]), &[u8; 64]))| {
-            let of: [&[u8]; 4] = [&self.direction.points, &i.to_le_bytes(), y.as_bytes(), pair];
-            let [shared0, shared1] = remembered("pair", &of, || self.shared(i, y, pair))?;
-            let key = |j: u8, shared: &Key| self.direction.key(i, j, sent, pair, shared);
-            Ok([key(0, &shared0), key(1, &shared1)])
-        };
-        each.enumerate().map(keys).collect()
+        each.enumerate()
+            .map(|(i, ((y, sent), pair))| {
+                let of: [&[u8]; 4] = [&self.direction.points, &i.to_le_bytes(), y.as_bytes(), pair];
+                let [shared0, shared1] = remembered("pair", &of, || self.shared(i, y, pair))?;
+                let key = |j: u8, shared: &Key| self.direction.key(i, j, sent, pair, shared);
+                Ok([key(0, &shared0), key(1, &shared1)])
+            })
+            .collect()
     }
 
     /// y (r_j + H_j(r_(1-j))) for both j.

@@ -1,9 +1,9 @@
 //! Base OTs in tests, most of whose time would go there: what was computed before, from the same inputs, is not again.
 //!
 //! Only under the feature `testing`, and only where QUORATE_REMEMBER_BASE_OTS is set. There a party's coins for base
-//! OTs with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the session, so
-//! that points are the same, too. Keys are hashes bound to it, and differ; choices are as random as they are. A message
-//! that was changed is one that was not seen before, and is computed with.
+//! OTs with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the
+//! session, so that points are the same, too. Keys are hashes bound to it, and differ; choices are as random as they
+//! are. A message that was changed is one that was not seen before, and is computed with.
 
 #[cfg(not(feature = "testing"))]
 mod imp {
@@ -25,7 +25,7 @@ mod imp {
 #[cfg(feature = "testing")]
 mod imp {
     use std::any::Any;
-    use std::collections::HashMap;
+    use std::collections::BTreeMap;
     use std::sync::{LazyLock, Mutex};
 
     use quorate_crypto::{Prg, Seed};
@@ -35,7 +35,10 @@ mod imp {
         std::env::var_os("QUORATE_REMEMBER_BASE_OTS").map(|_| Seed::random().expect("the system has randomness"))
     });
 
-    static KNOWN: LazyLock<Mutex<HashMap<[u8; 32], Box<dyn Any + Send>>>> = LazyLock::new(Mutex::default);
+    /// By a hash of what it was computed from.
+    type Known = BTreeMap<[u8; 32], Box<dyn Any + Send>>;
+
+    static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
 
     /// What a party draws for base OTs with a peer, in every session anew.
     pub(crate) fn coins(me: usize, peer: usize, choices: [u8; 2]) -> Option<Prg> {
@@ -54,7 +57,9 @@ mod imp {
             return compute();
         }
         let mut hasher = blake3::Hasher::new_derive_key(what);
-        of.iter().for_each(|part| drop(hasher.update(&(part.len() as u64).to_le_bytes()).update(part)));
+        for part in of {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
         let key = *hasher.finalize().as_bytes();
         let known = KNOWN.lock().unwrap().get(&key).and_then(|known| known.downcast_ref::<T>()).cloned();
         known.unwrap_or_else(|| {
