@@ -8,16 +8,24 @@ STAMPS := $(VENV)/.stamps
 # What the native module is built from; a change in any of these rebuilds it, and cargo decides how much.
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml .cargo/config.toml
 
+# What a demo runs on: the fast module where it is there and no older than its sources, else one that is built fast.
+TRIED := $(shell [ -e $(STAMPS)/extension ] \
+	&& [ -z "$$(find $(RUST_SOURCES) requirements/demo.txt $(STAMPS)/demo -newer $(STAMPS)/extension 2>&1)" ] \
+	&& echo extension || echo extension-to-try)
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test ready-for-tests adversary mutants lint format bench docs wheel lock clean check-python check-cargo
+.PHONY: help demo build test ready-for-tests adversary mutants lint format bench docs wheel lock clean
+.PHONY: check-python check-cargo
 .DELETE_ON_ERROR:
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */\1|/' | while IFS='|' read -r name text; do \
 		printf '  make %-8s %s\n' "$$name" "$$text"; done
 
-demo: $(STAMPS)/extension ## the main job on real data: three parties score a scikit-learn model
+demo: $(STAMPS)/$(TRIED) ## the main job on real data: three parties score a scikit-learn model
 	@mkdir -p target; $(BIN)/quorate demo --plot target/demo.png
+
+build: $(STAMPS)/extension ## the package as fast as it gets, in place: takes some minutes
 
 test: ## every test: Rust, Python, the examples in docstrings
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2) ready-for-tests
@@ -93,13 +101,14 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/demo
 ready-for-tests: $(STAMPS)/extension-for-tests $(STAMPS)/dev
 	@:
 
-# The package, editable: Python files are used in place, the native module is put beside them.
-$(STAMPS)/extension: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
-	@rm -f $(STAMPS)/extension-for-tests && touch $@
-
-# The same with the family of tests, which hides nothing, and with debug assertions, out of what the Rust tests are
-# built from: it takes the other one's place.
-$(STAMPS)/extension-for-tests: $(RUST_SOURCES) $(STAMPS)/demo | check-cargo
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked --features testing
-	@rm -f $(STAMPS)/extension && touch $@
+# The package, editable: Python files are used in place, the native module is put beside them. There are three of it,
+# and each takes the others' place: as fast as it gets; to try out, built in a fraction of the time and slower, which
+# it says of itself; for tests, as the second, out of what the Rust tests are built from, with the dealer that hides
+# nothing.
+$(STAMPS)/extension: HOW := --release
+$(STAMPS)/extension-to-try: HOW :=
+$(STAMPS)/extension-for-tests: HOW := --features testing
+$(STAMPS)/extension $(STAMPS)/extension-to-try $(STAMPS)/extension-for-tests: \
+		$(RUST_SOURCES) $(STAMPS)/demo | check-cargo
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --locked $(HOW)
+	@rm -f $(STAMPS)/extension* && touch $@

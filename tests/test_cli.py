@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import quorate as qr
 from protocols import Place, places
+from quorate import _build, cli
 from quorate._options import OPTIONS
 from quorate.cli import _options, exit_status
 
@@ -68,10 +70,25 @@ def test_bad_arguments(arguments: list[str], tmp_path: Path) -> None:
 
 
 def test_version_and_models() -> None:
-    assert quorate("--version").stdout == f"quorate {qr.__version__}\n"
+    assert quorate("--version").stdout.startswith(f"quorate {qr.__version__}")
     listed = quorate("models").stdout
     for name in ("DecisionTreeClassifier", "LinearSVC", "SVC", "LogisticRegression"):
         assert name in listed
+
+
+@pytest.mark.parametrize("optimised", [True, False])
+def test_a_build_for_trying_out_says_so_where_it_tells_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, optimised: bool
+) -> None:
+    monkeypatch.setattr(_build, "OPTIMISED", optimised)
+    script = tmp_path / "script.py"
+    script.write_text("import quorate as qr\nqr.session().input([1, 2], owner=0).sum().reveal()\n")
+    for arguments in (["--version"], ["demo"], ["explain", str(script)], ["bench", "chain", "--links", "memory"]):
+        monkeypatch.chdir(tmp_path)
+        with contextlib.suppress(SystemExit):
+            assert cli.main(arguments) == 0
+        printed = "".join(capsys.readouterr())
+        assert ("`make build` makes the fast one" in printed) is not optimised, (arguments, printed)
 
 
 def test_the_demo(tmp_path: Path) -> None:

@@ -159,4 +159,5 @@ def test_only_what_is_built_for_tests_has_a_dealer_that_hides_nothing(features: 
     # Wheels have the features of pyproject.toml, and no others.
     assert 'features = ["pyo3/extension-module"]' in (ROOT / "pyproject.toml").read_text()
     assert "maturin build --release --out dist\n" in (ROOT / "Makefile").read_text()
-    assert bool(re.search(r"quorate-spdz2k .*\[testing\]", built)) == bool(features)
+    for crate in ("quorate-spdz2k", "quorate-ot"):
+        assert bool(re.search(rf"{crate} .*\[testing\]", built)) == bool(features), crate

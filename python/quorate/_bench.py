@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quorate import _bench_apps, _scaling
+from quorate import _bench_apps, _build, _scaling
 from quorate._bench_apps import Asked
 from quorate._options import Options
 from quorate._quorate import Bench, __version__
@@ -51,7 +51,7 @@ def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: P
         pairs = list(options.items())
         table = itertools.chain(Bench(others, asked.protocol, list(asked.parties), pairs, list(asked.links)), table)
     started = time.monotonic()
-    _say(*_preamble(), *[f"{name}={value}" for name, value in options.items()], "", HEAD)
+    _say(*_preamble(), Bench.peers(), *[f"{name}={value}" for name, value in options.items()], "", HEAD)
     try:
         for row in table:
             rows.append(row)
@@ -73,7 +73,7 @@ def _scale(protocol: str, json_path: Path | None, plot_path: Path | None) -> int
     if protocol != _scaling.PROTOCOL:
         raise ConfigError(f'no benchmarks of scaling for protocol "{protocol}"; this release has {_scaling.PROTOCOL}')
     rows: dict[_scaling.Point, _scaling.Figures] = {}
-    _say(*_preamble()[:2], "", _scaling.HEAD)
+    _say(*_preamble(), "", _scaling.HEAD)
     for point in _scaling.points():
         rows[point] = _scaling.measure(point)
         _say(_scaling.line(point, rows[point]))
@@ -126,7 +126,7 @@ def line(row: Row) -> str:
 
 
 def _preamble() -> list[str]:
-    return [f"quorate {__version__} on {_machine()}; one thread a party", INPUTS, Bench.peers()]
+    return [f"quorate {__version__} on {_machine()}; one thread a party", *_build.remarks(), INPUTS]
 
 
 def _machine() -> str:

@@ -165,9 +165,10 @@ def _as_arguments(chosen: dict[str, Any]) -> list[str]:
 
 
 def _version() -> str:
+    from quorate import _build
     from quorate._quorate import __version__
 
-    return f"quorate {__version__}"
+    return "; ".join([f"quorate {__version__}", *_build.remarks()])
 
 
 def _options(given: list[str]) -> argparse.Namespace:
@@ -254,7 +255,7 @@ def _party(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from quorate import _launch
+    from quorate import _build, _launch
     from quorate._explain import Explaining
 
     # What the script prints is not the plan.
@@ -274,6 +275,8 @@ def _explain(options: argparse.Namespace) -> int:
     else:
         for number, plan in enumerate(Explaining.plans, start=1):
             print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")
+        for remark in _build.remarks():
+            print(remark, file=sys.stderr)
     if options.plot is not None and status == OK:
         from quorate._plot import draw_plans
 

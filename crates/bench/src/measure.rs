@@ -17,7 +17,6 @@ use crate::task::Task;
 use crate::{peers, pingpong};
 
 /// Seconds that the repetitions of one cell shall take together.
-const CELL_SECONDS: f64 = 0.5;
 const FEWEST_RUNS: usize = 3;
 const MOST_RUNS: usize = 25;
 /// From here on (seconds) a first execution counts, instead of warming up; from `VERY_LONG` on it is the only one.
@@ -33,6 +32,8 @@ const CHAIN_SECONDS: f64 = 0.2;
 pub struct Limits {
     /// Seconds that one execution of a cell may be predicted to take.
     pub cell_seconds: f64,
+    /// Seconds for which a short cell is executed again and again: three times at least, and 25 at most.
+    pub again_seconds: f64,
     /// Bytes that all parties of a cell together may be predicted to hold.
     pub memory_bytes: f64,
     /// Seconds that the whole table may take; cells that are not predicted to end before are skipped.
@@ -41,7 +42,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { cell_seconds: 60.0, memory_bytes: (4u64 << 30) as f64, total_seconds: 540.0 }
+        Limits { cell_seconds: 60.0, again_seconds: 0.5, memory_bytes: (4u64 << 30) as f64, total_seconds: 540.0 }
     }
 }
 
@@ -245,6 +246,7 @@ impl Bench {
     }
 
     fn measure_anyway(&mut self, cell: Cell) -> Result<Measured, BenchError> {
+        let again_seconds = self.limits.again_seconds;
         let ping_pong = if cell.workload == Workload::Chain { Some(pingpong::seconds(cell.link)?) } else { None };
         let group = self.group(cell)?;
         let mut task = Task { cell, rounds: FIRST_CHAIN };
@@ -253,18 +255,18 @@ impl Bench {
             let per_round = total(&cell, &samples[0].parties) / FIRST_CHAIN as f64;
             task.rounds = ((CHAIN_SECONDS / per_round) as usize).clamp(FIRST_CHAIN, LONGEST_CHAIN);
         }
-        let (seconds, samples) = execute(group, task, runs_after)?;
+        let (seconds, samples) = execute(group, task, |first| runs_after(first, again_seconds))?;
         group.forget(cell)?;
         Ok(summary(cell, &seconds, &samples, ping_pong.map(|trip| (task.rounds, trip))))
     }
 }
 
 /// How many executions follow a first one of so many seconds; 0 if that one counts.
-fn runs_after(first: f64) -> usize {
+fn runs_after(first: f64, again_seconds: f64) -> usize {
     match first {
         very_long if very_long > VERY_LONG => 0,
         long if long > LONG => FEWEST_RUNS - 1,
-        short => ((CELL_SECONDS / short) as usize).clamp(FEWEST_RUNS, MOST_RUNS),
+        short => ((again_seconds / short) as usize).clamp(FEWEST_RUNS, MOST_RUNS),
     }
 }
 

@@ -5,6 +5,11 @@ use quorate_bench::{
 };
 use quorate_rss::{Kind, Made, cost};
 
+/// As few executions of each cell as there may be.
+fn brief() -> Limits {
+    Limits { again_seconds: 0.0, ..Limits::default() }
+}
+
 fn measured(bench: &mut Bench, cell: Cell) -> Measured {
     match bench.measure(cell).unwrap() {
         Outcome::Measured(measured) => measured,
@@ -34,7 +39,7 @@ fn under(name: &str) -> Vec<(Set, usize)> {
 
 #[test]
 fn every_workload_measures_right_results() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     for cell in small(cells(&Workload::ALL, &under("rss"), &[Link::Memory])) {
         let figures = measured(&mut bench, cell);
         assert!(figures.runs >= 3 && figures.seconds.min > 0.0 && figures.seconds.min <= figures.seconds.median);
@@ -56,7 +61,7 @@ fn every_workload_measures_right_results() {
 #[test]
 fn workloads_on_bits_measure_right_results() {
     use Workload::{And, BitTriple, DaBit, Equality, Triple, Truncation};
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     let cells = cells(&[DaBit, Triple, BitTriple, Equality, Truncation, And], &under("spdz2k"), &[Link::Memory]);
     let mut cells = small(cells);
     cells.retain(|cell| cell.parties == 2);
@@ -71,7 +76,7 @@ fn what_is_asked_for_is_measured() {
     let asked = |options: &[(&str, &str)]| {
         set.choices(&options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>())
     };
-    let mut bench = Bench::with(Limits::default(), asked(&[("mac", "48"), ("bits", "paper")]).unwrap());
+    let mut bench = Bench::with(brief(), asked(&[("mac", "48"), ("bits", "paper")]).unwrap());
     let mul = |bits, parties, link| Cell { workload: Workload::Mul, set, bits, parties, batch: 100, link };
     let places = set.places(&[2, 4]).unwrap();
     assert_eq!(places, [(set, 2), (set, 4)]);
@@ -98,7 +103,7 @@ fn what_is_asked_for_is_measured() {
 
 #[test]
 fn bytes_and_rounds_are_those_of_the_formulas() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     for n in [3, 5] {
         let online = measured(&mut bench, cell(Workload::Mul, 64, n, 1000)).online.unwrap();
         assert_eq!((online.rounds, online.bytes_per_party), (1, cost::mul(n, 64, 1000).bytes as f64 / n as f64));
@@ -115,7 +120,7 @@ fn bytes_and_rounds_are_those_of_the_formulas() {
 
 #[test]
 fn two_parties_measure_what_three_do() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     let mut cells = small(cells(&Workload::ALL, &under("aby"), &[Link::Memory]));
     cells.retain(|cell| !cell.workload.is_transfer());
     assert!(cells.iter().all(|cell| cell.runs().name() == "aby") && cells.len() >= 18, "{}", cells.len());
@@ -133,7 +138,7 @@ fn two_parties_measure_what_three_do() {
 
 #[test]
 fn tls_links_carry_the_same() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     let memory = cell(Workload::LessThanFull, 64, 3, 300);
     let tls = Cell { link: Link::Tls, ..memory };
     let (memory, tls) = (measured(&mut bench, memory), measured(&mut bench, tls));
@@ -144,7 +149,7 @@ fn tls_links_carry_the_same() {
 
 #[test]
 fn cells_beyond_a_limit_say_so_and_the_next_is_predicted_from_them() {
-    let mut bench = Bench::new(Limits { cell_seconds: 1e-7, ..Limits::default() });
+    let mut bench = Bench::new(Limits { cell_seconds: 1e-7, ..brief() });
     measured(&mut bench, cell(Workload::Mul, 64, 3, 1));
     for batch in [100, 10_000] {
         match bench.measure(cell(Workload::Mul, 64, 3, batch)).unwrap() {
@@ -154,16 +159,16 @@ fn cells_beyond_a_limit_say_so_and_the_next_is_predicted_from_them() {
     }
     // Another series starts afresh.
     measured(&mut bench, cell(Workload::Mul, 32, 3, 100));
-    let mut bench = Bench::new(Limits { memory_bytes: 1e5, ..Limits::default() });
+    let mut bench = Bench::new(Limits { memory_bytes: 1e5, ..brief() });
     let outcome = bench.measure(cell(Workload::LessThanFull, 64, 7, 10_000)).unwrap();
     assert!(matches!(outcome, Outcome::Skipped(Skip::Memory(bytes)) if bytes > 1e7), "{outcome:?}");
-    let mut bench = Bench::new(Limits { total_seconds: 0.0, ..Limits::default() });
+    let mut bench = Bench::new(Limits { total_seconds: 0.0, ..brief() });
     assert!(matches!(bench.measure(cell(Workload::Mul, 64, 3, 1)).unwrap(), Outcome::Skipped(Skip::TimeIsUp)));
 }
 
 #[test]
 fn a_stop_ends_the_measurement_under_way() {
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     let stopper = bench.stopper();
     let stop = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(300));
@@ -177,14 +182,14 @@ fn a_stop_ends_the_measurement_under_way() {
 
 #[test]
 fn four_parties_are_refused() {
-    let refused = Bench::new(Limits::default()).measure(cell(Workload::Mul, 64, 4, 1)).unwrap_err();
+    let refused = Bench::new(brief()).measure(cell(Workload::Mul, 64, 4, 1)).unwrap_err();
     assert!(refused.to_string().contains("3, 5 or 7"), "{refused}");
 }
 
 #[test]
 fn transfers_of_two_parties_cost_what_is_stated() {
     use quorate_ot::{Options, cost};
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     let ring = quorate_ring::Ring::of;
     let stated = |cost: cost::Cost| (cost.rounds, (cost.by_sender + cost.by_receiver) as f64 / 2.0);
     for (workload, bits, batch, cost) in [
@@ -204,7 +209,7 @@ fn transfers_of_two_parties_cost_what_is_stated() {
 #[test]
 fn triples_three_ways_cost_what_is_stated() {
     use quorate_he::{Level, Options, Scheme, cost};
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     let by_transfers = measured(&mut bench, cell(Workload::TriplesOt, 16, 2, 50)).offline.unwrap();
     let stated = quorate_ot::cost::triples(quorate_ot::Options::default(), quorate_ring::Ring::of(16), 50);
     assert_eq!(by_transfers.bytes_per_party, (stated.by_sender + stated.by_receiver) as f64 / 2.0);
@@ -239,7 +244,7 @@ fn the_papers_table_stands_beside_ours() {
 fn sharings_of_two_parties_cost_what_is_stated() {
     use quorate_aby::{Garbling, cost};
     use quorate_circuits::{Order, Program, catalog};
-    let mut bench = Bench::new(Limits::default());
+    let mut bench = Bench::new(brief());
     let (ring, len) = (quorate_ring::Ring::of(32), 1000);
     let label = |count| cost::correlation(&quorate_aby::Kind::InputLabel, count).bytes as f64 / 2.0;
     let yao = |cost: cost::yao::Cost| {

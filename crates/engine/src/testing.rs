@@ -1,8 +1,10 @@
 //! Insecure helpers for tests: parties as threads, jitter, transcripts. Only under the feature `testing`.
 
 mod links;
+mod views;
 
 pub use links::{At, Liar, Lie, What, lying};
+pub use views::leaks;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -24,6 +24,7 @@ use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
 use crate::domains;
+use crate::remembered::{self, remembered};
 
 const POINT_BYTES: usize = 32;
 /// The sender's message for one OT.
@@ -41,30 +42,35 @@ pub(crate) const BAD_POINT: &str = "a base OT point that is not on the curve, or
 #[derive(Clone, Copy)]
 pub(crate) struct Direction {
     pub id: [u8; 32],
+    /// What H is bound to: the same, but in tests that remember.
+    points: [u8; 32],
 }
 
 impl Direction {
     /// The OTs of `session` whose sender is party `sender`.
     pub fn new(session: &[u8; 32], sender: usize, receiver: usize) -> Direction {
-        let mut hasher = blake3::Hasher::new_derive_key(domains::DIRECTION);
-        hasher.update(session).update(&(sender as u64).to_le_bytes()).update(&(receiver as u64).to_le_bytes());
-        Direction { id: hasher.finalize().into() }
+        let of = |session: &[u8; 32]| {
+            let mut hasher = blake3::Hasher::new_derive_key(domains::DIRECTION);
+            hasher.update(session).update(&(sender as u64).to_le_bytes()).update(&(receiver as u64).to_le_bytes());
+            hasher.finalize().into()
+        };
+        Direction { id: of(session), points: of(&remembered::session(*session)) }
     }
 
     /// H_j: from points to points, as a random oracle.
     fn point(&self, number: usize, j: u8, point: &[u8; POINT_BYTES]) -> RistrettoPoint {
         let mut hasher = blake3::Hasher::new_derive_key(domains::BASE_POINT);
-        hasher.update(&self.id).update(&(number as u64).to_le_bytes()).update(&[j]).update(point);
+        hasher.update(&self.points).update(&(number as u64).to_le_bytes()).update(&[j]).update(point);
         let mut uniform = [0; 64];
         hasher.finalize_xof().fill(&mut uniform);
         RistrettoPoint::from_uniform_bytes(&uniform)
     }
 
     /// The key: a hash of the shared point and the whole transcript of this OT.
-    fn key(&self, number: usize, j: u8, sent: &[u8], received: &[u8], shared: &RistrettoPoint) -> Key {
+    fn key(&self, number: usize, j: u8, sent: &[u8], received: &[u8], shared: &Key) -> Key {
         let mut hasher = blake3::Hasher::new_derive_key(domains::BASE_KEY);
         hasher.update(&self.id).update(&(number as u64).to_le_bytes()).update(&[j]).update(sent).update(received);
-        hasher.update(Zeroizing::new(shared.compress().to_bytes()).as_slice());
+        hasher.update(shared.as_slice());
         let key = Zeroizing::new(hasher.finalize().into());
         zeroize::Zeroize::zeroize(&mut hasher);
         key
@@ -79,6 +85,10 @@ fn random_bytes(coins: &mut Prg) -> Zeroizing<[u8; 64]> {
 
 fn random_scalar(coins: &mut Prg) -> Zeroizing<Scalar> {
     Zeroizing::new(Scalar::from_bytes_mod_order_wide(&random_bytes(coins)))
+}
+
+fn encoded(shared: &RistrettoPoint) -> Key {
+    Zeroizing::new(shared.compress().to_bytes())
 }
 
 /// A point of the peer's.
@@ -101,8 +111,10 @@ pub(crate) struct BaseSender {
 impl BaseSender {
     /// Step 1: A = yG for every OT.
     pub fn new(direction: Direction, count: usize, coins: &mut Prg) -> BaseSender {
+        let point = |y: &Scalar| RistrettoPoint::mul_base(y).compress().to_bytes();
+        let sent = |y: &Zeroizing<Scalar>| remembered("sent", &[y.as_bytes()], || point(y));
         let secrets: Vec<_> = (0..count).map(|_| random_scalar(coins)).collect();
-        let message = secrets.iter().flat_map(|y| RistrettoPoint::mul_base(y).compress().to_bytes()).collect();
+        let message = secrets.iter().flat_map(sent).collect();
         BaseSender { direction, secrets, message }
     }
 
@@ -112,16 +124,24 @@ impl BaseSender {
             return Err("base OT points of a wrong length");
         }
         let each = self.secrets.iter().zip(points(&self.message)).zip(received.as_chunks::<RECEIVER_BYTES>().0);
-        each.enumerate().map(|(i, ((y, sent), pair))| self.pair_of_keys(i, y, sent, pair)).collect()
+        each.enumerate()
+            .map(|(i, ((y, sent), pair))| {
+                let of: [&[u8]; 4] = [&self.direction.points, &i.to_le_bytes(), y.as_bytes(), pair];
+                let [shared0, shared1] = remembered("pair", &of, || self.shared(i, y, pair))?;
+                let key = |j: u8, shared: &Key| self.direction.key(i, j, sent, pair, shared);
+                Ok([key(0, &shared0), key(1, &shared1)])
+            })
+            .collect()
     }
 
-    fn pair_of_keys(&self, i: usize, y: &Scalar, sent: &[u8], pair: &[u8; 64]) -> Result<[Key; 2], &'static str> {
+    /// y (r_j + H_j(r_(1-j))) for both j.
+    fn shared(&self, i: usize, y: &Scalar, pair: &[u8; 64]) -> Result<[Key; 2], &'static str> {
         let [r0, r1] = [points(pair)[0], points(pair)[1]];
-        let key = |j: u8, own: &[u8; 32], other: &[u8; 32]| -> Result<Key, &'static str> {
+        let shared = |j: u8, own: &[u8; 32], other: &[u8; 32]| -> Result<Key, &'static str> {
             let point = read_point(own)? + self.direction.point(i, j, other);
-            Ok(self.direction.key(i, j, sent, pair, &(point * y)))
+            Ok(encoded(&(point * y)))
         };
-        Ok([key(0, &r0, &r1)?, key(1, &r1, &r0)?])
+        Ok([shared(0, &r0, &r1)?, shared(1, &r1, &r0)?])
     }
 }
 
@@ -141,9 +161,13 @@ impl BaseReceiver {
         for (i, &bit) in choices.iter().enumerate() {
             let choice = Choice::from(bit);
             let t = random_scalar(coins);
-            let free = RistrettoPoint::from_uniform_bytes(&random_bytes(coins)).compress().to_bytes();
-            let bound = RistrettoPoint::mul_base(&t) - direction.point(i, bit, &free);
-            let bound = bound.compress().to_bytes();
+            let uniform = random_bytes(coins);
+            let of: [&[u8]; 5] = [&direction.points, &i.to_le_bytes(), &[bit], t.as_bytes(), &*uniform];
+            let (free, bound) = remembered("received", &of, || {
+                let free = RistrettoPoint::from_uniform_bytes(&uniform).compress().to_bytes();
+                let bound = RistrettoPoint::mul_base(&t) - direction.point(i, bit, &free);
+                (free, bound.compress().to_bytes())
+            });
             message.extend_from_slice(&<[u8; 32]>::conditional_select(&bound, &free, choice));
             message.extend_from_slice(&<[u8; 32]>::conditional_select(&free, &bound, choice));
             secrets.push(t);
@@ -159,7 +183,8 @@ impl BaseReceiver {
         let pairs = self.message.as_chunks::<RECEIVER_BYTES>().0;
         let each = self.secrets.iter().zip(points(received)).zip(pairs).zip(self.choices.iter()).enumerate();
         each.map(|(i, (((t, sent), pair), &bit))| {
-            let shared = read_point(sent)? * **t;
+            let of: [&[u8]; 2] = [t.as_bytes(), sent];
+            let shared = remembered("chosen", &of, || read_point(sent).map(|a| encoded(&(a * **t))))?;
             Ok(self.direction.key(i, bit, sent, pair, &shared))
         })
         .collect()
@@ -227,14 +252,14 @@ mod tests {
     fn keys_depend_on_all_that_was_said_in_their_ot() {
         let (sent, received, shared) = ([1; 32], [2; 64], RistrettoPoint::mul_base(&Scalar::from(7u8)));
         let key = |number, j, sent: &[u8], received: &[u8], shared: &RistrettoPoint| {
-            *direction(1).key(number, j, sent, received, shared)
+            *direction(1).key(number, j, sent, received, &encoded(shared))
         };
         let mut all = vec![
             key(0, 0, &sent, &received, &shared),
             key(1, 0, &sent, &received, &shared),
             key(0, 1, &sent, &received, &shared),
             key(0, 0, &sent, &received, &(shared + shared)),
-            *direction(2).key(0, 0, &sent, &received, &shared),
+            *direction(2).key(0, 0, &sent, &received, &encoded(&shared)),
         ];
         for byte in 0..SENDER_BYTES {
             let mut other = sent;

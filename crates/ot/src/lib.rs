@@ -8,6 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `base` | base OT on ristretto255 (Masny, Rindal 2019) |
+//! | `remembered` | base OTs in tests, which are computed once |
 //! | `roots` | what a pair of parties starts from: base OTs and trees, in both directions |
 //! | `tree` | trees of keys of which the peer knows all leaves but one |
 //! | `softspoken` | the extension (Roy 2022), semi-honest or malicious |
@@ -34,6 +35,7 @@ mod domains;
 mod flat;
 mod options;
 mod product;
+mod remembered;
 mod roots;
 mod setup;
 mod softspoken;

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from quorate import _build
 from quorate._plot import pyplot
 from quorate.demo._data import DATA_OWNER, MODEL_OWNER, Job, breast_cancer_jobs, compare
 from quorate.errors import ConfigError
@@ -43,6 +44,8 @@ def run_demo(protocol: str, plot: Path | None, options: Mapping[str, Any] | None
         timelines[job.name] = stats.timeline
     if plot is not None:
         _draw(timelines, plot)
+    for remark in _build.remarks():
+        print(remark)
     if differing:
         print(f"{differing} predictions differ: this must not happen; please report it", file=sys.stderr)
     return differing

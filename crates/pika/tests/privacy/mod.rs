@@ -11,7 +11,7 @@ mod keys;
 
 use crate::common::*;
 use quorate_crypto::{Seed, SessionId, Tape, Tccr};
-use quorate_engine::testing::{Received, parties};
+use quorate_engine::testing::{self, Received, parties};
 use quorate_engine::{Checked, Ctx, Phase, Result, Sharing};
 use quorate_fss::{Corrections, Hash, Keys, Roots, Shape, Side, window};
 use quorate_gadgets::Gadgets;
@@ -319,21 +319,10 @@ impl Case<'_> {
     }
 }
 
-/// Whether some view is likelier for one value of `hidden` than for another that goes with the same `allowed`.
+/// [`testing::leaks`], lane by lane.
 fn leaks(views: &[Vec<u64>], allowed: impl Fn(usize) -> u64, hidden: impl Fn(usize) -> u64) -> bool {
-    let mut lanes: Vec<(u64, &[u64], u64)> =
-        views.iter().enumerate().map(|(lane, view)| (allowed(lane), &view[..], hidden(lane))).collect();
-    lanes.sort_unstable();
-    lanes.chunk_by(|a, b| a.0 == b.0).any(|class| {
-        let mut all: Vec<u64> = class.iter().map(|lane| lane.2).collect();
-        all.sort_unstable();
-        all.dedup();
-        class.chunk_by(|a, b| a.1 == b.1).any(|same_view| {
-            let counts: Vec<(u64, usize)> =
-                same_view.chunk_by(|a, b| a.2 == b.2).map(|run| (run[0].2, run.len())).collect();
-            counts.len() != all.len() || counts.iter().any(|(_, count)| *count != counts[0].1)
-        })
-    })
+    let lanes = || 0..views.len();
+    testing::leaks(views, &lanes().map(allowed).collect::<Vec<_>>(), &lanes().map(hidden).collect::<Vec<_>>())
 }
 
 /// Nobody learns the result, or all do, or one.

@@ -1,0 +1,73 @@
+//! Base OTs in tests, most of whose time would go there: what was computed before, from the same inputs, is not again.
+//!
+//! Only under the feature `testing`, and only where QUORATE_REMEMBER_BASE_OTS is set. There a party's coins for base
+//! OTs with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the
+//! session, so that points are the same, too. Keys are hashes bound to it, and differ; choices are as random as they
+//! are. A message that was changed is one that was not seen before, and is computed with.
+
+#[cfg(not(feature = "testing"))]
+mod imp {
+    use quorate_crypto::Prg;
+
+    pub(crate) fn coins(_: usize, _: usize, _: [u8; 2]) -> Option<Prg> {
+        None
+    }
+
+    pub(crate) fn session(session: [u8; 32]) -> [u8; 32] {
+        session
+    }
+
+    pub(crate) fn remembered<T>(_: &str, _: &[&[u8]], compute: impl FnOnce() -> T) -> T {
+        compute()
+    }
+}
+
+#[cfg(feature = "testing")]
+mod imp {
+    use std::any::Any;
+    use std::collections::BTreeMap;
+    use std::sync::{LazyLock, Mutex};
+
+    use quorate_crypto::{Prg, Seed};
+
+    /// The process's own, if it is to remember.
+    static SEED: LazyLock<Option<Seed>> = LazyLock::new(|| {
+        std::env::var_os("QUORATE_REMEMBER_BASE_OTS").map(|_| Seed::random().expect("the system has randomness"))
+    });
+
+    /// By a hash of what it was computed from.
+    type Known = BTreeMap<[u8; 32], Box<dyn Any + Send>>;
+
+    static KNOWN: Mutex<Known> = Mutex::new(BTreeMap::new());
+
+    /// What a party draws for base OTs with a peer, in every session anew.
+    pub(crate) fn coins(me: usize, peer: usize, choices: [u8; 2]) -> Option<Prg> {
+        let of = [&me.to_le_bytes()[..], &peer.to_le_bytes(), &choices].concat();
+        SEED.as_ref().map(|seed| seed.prg("quorate/ot/testing", &of))
+    }
+
+    /// What H is bound to in place of a session.
+    pub(crate) fn session(session: [u8; 32]) -> [u8; 32] {
+        if SEED.is_some() { [0; 32] } else { session }
+    }
+
+    /// What `compute` gives, which depends on nothing but `of`.
+    pub(crate) fn remembered<T: Clone + Send + 'static>(what: &str, of: &[&[u8]], compute: impl FnOnce() -> T) -> T {
+        if SEED.is_none() {
+            return compute();
+        }
+        let mut hasher = blake3::Hasher::new_derive_key(what);
+        for part in of {
+            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+        }
+        let key = *hasher.finalize().as_bytes();
+        let known = KNOWN.lock().unwrap().get(&key).and_then(|known| known.downcast_ref::<T>()).cloned();
+        known.unwrap_or_else(|| {
+            let computed = compute();
+            KNOWN.lock().unwrap().insert(key, Box::new(computed.clone()));
+            computed
+        })
+    }
+}
+
+pub(crate) use imp::{coins, remembered, session};
