@@ -8,5 +8,5 @@ mod gadgets;
 mod links;
 #[path = "../../../spdz2k/tests/adversarial/outcomes.rs"]
 #[allow(dead_code)]
-mod outcomes;
+pub mod outcomes;
 mod places;
