@@ -78,6 +78,11 @@ fn rings_cuts_pairs_and_rows() {
         let shuffled = misuse(async |s, ctx| s.shuffle(ctx, &[&given(s, 8, 3)], rows).await.map(drop));
         assert!(matches!(shuffled, Misuse::Length { .. }));
     }
+    // As many as the words of their places cannot number, in rows of one element, and of many.
+    for (rows, len) in [(1 << 31, 1 << 31), (1 << 32, 1 << 32), (2, 1 << 31), (1 << 33, 0)] {
+        let long = misuse(async |s, ctx| s.shuffle(ctx, &[&given(s, 8, len)], rows).await.map(drop));
+        assert_eq!(long, Misuse::Other { what: "a shuffled array has fewer than 2^31 elements" }, "{rows} rows");
+    }
 }
 
 /// An owner without its value must not input zeros.
