@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
+use quorate_gadgets::Choices;
 use quorate_pika::Pika;
 use quorate_ring::{Ring, Vector};
 
@@ -109,5 +110,16 @@ fn an_owner_gives_a_value_of_the_agreed_shape() {
                 }
             }
         }
+    }
+}
+
+/// Without malicious nothing has a MAC.
+#[test]
+fn choices_that_say_nothing() {
+    for (name, value) in [("mac", "48"), ("allow_weak", "yes")] {
+        let mut choices = Choices::default();
+        assert!(choices.choose(Pika::DESCRIPTOR.option(name).unwrap(), value));
+        let refused = <Pika as Family>::check_choices(&choices).unwrap_err().to_string();
+        assert!(refused.contains("without malicious"), "{name}: {refused}");
     }
 }
