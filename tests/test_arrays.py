@@ -485,3 +485,16 @@ def test_inputs_are_copied(mpc: qr.Session) -> None:
 def test_callables_give_inputs(mpc: qr.Session) -> None:
     same(mpc.input(lambda: [1, 2], owner=0).reveal(), [1, 2])
     same(mpc.input(lambda: np.ones((2, 2)), owner=1, shape=(2, 2), dtype=qr.fixed(20, 3)).reveal(), np.ones((2, 2)))
+
+
+def test_what_is_picked_is_added_to(mpc: qr.Session) -> None:
+    x = mpc.input(grid(3, 4), owner=0)
+    wanted = grid(3, 4)
+    wanted[[2, 0]] += 5
+    same(x.at[[2, 0]].add(5).reveal(), wanted)
+    wanted[:, 1] += grid(3)
+    same(x.at[[2, 0]].add(5).at[:, 1].add(mpc.input(grid(3), owner=1)).reveal(), wanted)
+    with pytest.raises(qr.ShapeError, match="picked twice"):
+        x.at[[0, 0]].add(1)
+    with pytest.raises(qr.ShapeError, match="pick elements first"):
+        x.at.add(1)

@@ -222,7 +222,7 @@ def test_shapes_that_do_not_fit(mpc: qr.Session) -> None:
     located(qr.ShapeError, ValueError, lambda: x.reshape(2.5, 2), "whole numbers")
     located(qr.ShapeError, ValueError, lambda: x.transpose(0, 0), "axes")
     located(qr.ShapeError, ValueError, lambda: x.sum(axis=2), "axis 2", "-2 and 1")
-    located(qr.ShapeError, ValueError, lambda: x.max(axis=(0, 1)), "axis")
+    located(qr.ShapeError, ValueError, lambda: x.max(axis=(0, 2)), "axes")
     located(qr.ShapeError, ValueError, lambda: mpc.concatenate([x, y], axis=1), "array 1")
     located(qr.ShapeError, ValueError, lambda: mpc.concatenate([x, y], axis=2), "axis 2")
     located(qr.ShapeError, ValueError, lambda: mpc.stack([x, y]), "array 1")
@@ -271,7 +271,7 @@ def test_what_numpy_has_and_this_release_has_not(mpc: qr.Session) -> None:
     x = mpc.input([4, -5], owner=0)
     located(qr.DtypeError, TypeError, lambda: x / 2, "astype")
     located(qr.DtypeError, TypeError, lambda: 1 / x, "astype")
-    located(qr.DtypeError, TypeError, lambda: x**2, r"x \* x")
+    located(qr.DtypeError, TypeError, lambda: x**x, "public whole number")
     refused(AttributeError, AttributeError, lambda: x.item(), "reveal")
     refused(AttributeError, AttributeError, lambda: x.nonsense, "nonsense")
     assert not hasattr(x, "partition")
@@ -290,11 +290,9 @@ def test_numpys_traps(mpc: qr.Session) -> None:
     refused(TypeError, TypeError, lambda: hash(x), "unhashable")
     refused(TypeError, TypeError, lambda: {x: 1}, "unhashable")
     refused(TypeError, TypeError, lambda: x.__setitem__(0, 1), r"x\.at\[i\]\.set\(v\)")
-    refused(TypeError, TypeError, lambda: np.where(x > 0, x, 0), "mpc.where")
-    refused(TypeError, TypeError, lambda: np.sum(x), r"x\.sum\(\)")
-    refused(TypeError, TypeError, lambda: np.concatenate([x, x]), "mpc.concatenate")
-    refused(TypeError, TypeError, lambda: np.add(x, 1))
-    refused(TypeError, TypeError, lambda: np.maximum(x, 0))
+    refused(TypeError, TypeError, lambda: np.where(x > 0), "three arguments")
+    refused(TypeError, TypeError, lambda: np.unique(x), "would tell", "sort")
+    refused(TypeError, TypeError, lambda: np.add(x, 1, out=np.zeros(2)), "x = x")
     refused(TypeError, TypeError, lambda: __import__("pickle").dumps(x), "pickled")
     array = np.zeros(2, int)
     refused(TypeError, TypeError, lambda: array.__setitem__(slice(None), x), "reveal")
@@ -449,7 +447,7 @@ def test_indices_and_powers_that_python_allows() -> None:
         x = mpc.input([3, 5], owner=0)
         with pytest.raises(qr.ShapeError, match="slice step cannot be zero; sizes are"):
             x[::0]
-        with pytest.raises(qr.DtypeError, match="no \\*\\* in this release: multiply"):
+        with pytest.raises(qr.DtypeError, match="takes one public whole number: multiply"):
             pow(x, 2, 5)
         with pytest.raises(IndexError) as caught:
             x[2]

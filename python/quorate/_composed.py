@@ -10,6 +10,7 @@ from quorate import _network, _source
 from quorate._families import FAMILIES
 from quorate._public import whole_axis
 from quorate._source import at
+from quorate._summaries import Axes
 from quorate.dtypes import Dtype
 from quorate.errors import ConfigError, RangeError
 
@@ -53,7 +54,7 @@ class Composed:
             x = x._session.maximum(x, min)
         return x if max is None else x._session.minimum(x, max)
 
-    def mean(self, axis: int | None = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
+    def mean(self, axis: Axes = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
         """Mean over an axis or all, of fixed point: exact, rounded down to a multiple of 2^-f.
 
         The sum must fit the dtype, or it wraps; their number need not. With `dtype=` the elements convert first. Costs

@@ -37,3 +37,18 @@ class Picked:
         operand = array._operand(value, "set")
         node = array._session._native.set_at(array._node, index, self._places.shape, operand, _source.line())
         return array._new(node)
+
+    def add(self, value: Any) -> SecretArray:
+        """The array with `value`, which broadcasts, added to the picked elements.
+
+        Raises:
+            ShapeError: an element is picked twice.
+        """
+        if self._places is None:
+            raise ShapeError(at("pick elements first: x.at[i].add(v)"))
+        if np.unique(self._places).size < self._places.size:
+            raise ShapeError(at("an element is picked twice: add up what is added to it first"))
+        index = np.ascontiguousarray(self._places).tobytes()
+        array = self._array
+        picked = array._new(array._session._native.gather(array._node, index, self._places.shape, _source.line()))
+        return self.set(picked + value)

@@ -13,9 +13,11 @@ import numpy as np
 from quorate import _source
 from quorate._composed import Composed
 from quorate._hints import no_attribute
+from quorate._moves import Moves
 from quorate._picked import Picked
 from quorate._public import as_numbers, pack, whole_axis
 from quorate._source import at
+from quorate._summaries import Axes, Summaries, one_axis
 from quorate.dtypes import Dtype, check
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SecretArray"]
 
 
-class SecretArray(Composed):
+class SecretArray(Summaries, Moves, Composed):
     """An array that no party sees.
 
     Made by `Session.input`, `Session.constant` and by operations. Has numpy's operators, slicing, broadcasting and
@@ -45,9 +47,8 @@ class SecretArray(Composed):
     """
 
     __slots__ = ("_node", "_session", "dtype", "shape")
-    __array_ufunc__ = None  # numpy's operators leave the work to ours
     __array_priority__ = 1000
-    __pandas_priority__ = 5000  # so do pandas' series and data frames
+    __pandas_priority__ = 5000  # pandas' series and data frames leave the work to ours
 
     def __init__(self, session: Session, node: int) -> None:
         self._session = session
@@ -309,10 +310,12 @@ class SecretArray(Composed):
     # ---- reductions -----------------------------------------------------------------------------------------------
 
     def _reduce(self, op: str, axis: Any, keepdims: bool) -> SecretArray:
+        if isinstance(axis, (tuple, list)) and not op.startswith("arg"):
+            return one_axis(op, self, axis, keepdims, lambda rows: rows._reduce(op, -1, False))
         native = self._session._native
         return self._new(native.reduce(op, self._node, whole_axis(op, axis), bool(keepdims), _source.line()))
 
-    def sum(self, axis: int | None = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
+    def sum(self, axis: Axes = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
         """Sum over an axis or all; of bits, their number as int(64). Local (of bits: 1 round).
 
         Narrow integers are *not* promoted as in numpy: the sum has the elements' dtype and wraps in its k bits, of
@@ -332,7 +335,7 @@ class SecretArray(Composed):
         """
         return self._typed(dtype)._reduce("sum", axis, keepdims)
 
-    def max(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+    def max(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Maximum; log2(n) comparisons deep. Of bits, whether any is 1: a bit, log2(n) rounds.
 
         Example:
@@ -342,11 +345,11 @@ class SecretArray(Composed):
             ...     print(x.max().reveal(), x.max(axis=1).reveal())
             5 [3 5]
         """
-        if self.dtype.kind == "bit":
-            return self._folded("max", operator.or_, axis, keepdims)
+        if self.dtype.kind == "bit" and self.size:
+            return self.any(axis, keepdims)
         return self._reduce("max", axis, keepdims)
 
-    def min(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
+    def min(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Minimum; log2(n) comparisons deep. Of bits, whether all are 1: a bit, log2(n) rounds.
 
         Example:
@@ -356,8 +359,8 @@ class SecretArray(Composed):
             ...     print(x.min().reveal(), x.min(axis=1).reveal())
             1 [1 2]
         """
-        if self.dtype.kind == "bit":
-            return self._folded("min", operator.and_, axis, keepdims)
+        if self.dtype.kind == "bit" and self.size:
+            return self.all(axis, keepdims)
         return self._reduce("min", axis, keepdims)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
@@ -384,7 +387,7 @@ class SecretArray(Composed):
         """
         return self._reduce("argmin", axis, keepdims)
 
-    # ---- layout (all local) -----------------------------------------------------------------------------------------
+    # ---- layout (all local) ----
 
     def reshape(self, *shape: Any) -> SecretArray:
         """The same elements in another shape; one -1 is worked out.
@@ -398,20 +401,6 @@ class SecretArray(Composed):
         """
         wanted = _whole_numbers("reshape", shape)
         return self._new(self._session._native.reshape(self._node, wanted, _source.line()))
-
-    def ravel(self) -> SecretArray:
-        """One axis.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
-            ...     print(x.ravel().reveal())
-            [3 1 2 5]
-        """
-        return self.reshape(-1)
-
-    flatten = ravel
 
     def transpose(self, *axes: Any) -> SecretArray:
         """Axes in another order; reversed if none is named.
@@ -506,28 +495,26 @@ class SecretArray(Composed):
 
     # ---- what numpy's arrays have and secrets do not -----------------------------------------------------------------
 
-    def __pow__(self, _: Any, modulus: Any = None) -> NoReturn:
-        self._absent("**", "multiply: x * x")
-
-    __rpow__ = __pow__
+    def __rpow__(self, _: Any) -> NoReturn:
+        raise DtypeError(at("a secret is no exponent: qr.exp, or apps.powmod for whole numbers"))
 
     def __rlshift__(self, _: Any) -> NoReturn:
         raise DtypeError(at("<< and >> take a public whole number of bits"))
 
     __rrshift__ = __rlshift__
 
-    def _absent(self, what: str, instead: str) -> NoReturn:
-        raise DtypeError(at(f"secret arrays have no {what} in this release: {instead}"))
-
     def __getattr__(self, name: str) -> NoReturn:
         raise no_attribute(self, name)
 
-    def __array_function__(self, function: Any, *_: Any) -> NoReturn:
-        name = getattr(function, "__name__", "this function")
-        raise TypeError(
-            f"numpy.{name} does not take secret arrays: use their operators and methods (x.sum(), x @ y), "
-            "mpc.where, mpc.concatenate and mpc.stack, or reveal first"
-        )
+    def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from quorate._numpy import call_function
+
+        return call_function(function, args, kwargs)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from quorate._numpy import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, kwargs)
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a secret cannot decide a branch: select with mpc.where(c, x, y), or reveal it first")

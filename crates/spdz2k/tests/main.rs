@@ -15,3 +15,4 @@ mod online;
 mod paper;
 mod triples;
 mod turns;
+mod words;

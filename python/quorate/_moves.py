@@ -1,0 +1,132 @@
+"""Elements in other places: whatever numpy does to places is done to elements. All local."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from quorate._source import at
+from quorate.errors import ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["Moves", "moved"]
+
+
+def _numbered(values: list[Any]) -> list[np.ndarray]:
+    """Arrays of the elements' places, from 1 on, one array's after another's."""
+    numbered, taken = [], 1
+    for value in values:
+        size = int(np.prod(value.shape, dtype=np.int64))
+        numbered.append(np.arange(taken, taken + size, dtype=np.int64).reshape(value.shape))
+        taken += size
+    if taken >= 1 << 32:
+        raise ShapeError(at("arrays of 2**32 elements or more cannot be moved about"))
+    return numbered
+
+
+def moved(function: Callable[..., Any], arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a function of numpy's makes of arrays by moving their elements; where it puts zeros, so does this.
+
+    `arrays` are its first argument: one array, or a list of them, of which one at least is secret. What it returns
+    may be one array, or several in a list or a tuple.
+    """
+    from quorate.array import SecretArray
+
+    given = arrays if isinstance(arrays, list) else [arrays]
+    secret = next(value for value in given if isinstance(value, SecretArray))
+    values = [value if isinstance(value, SecretArray) else np.asarray(value) for value in given]
+    try:
+        places = function(_numbered(values) if isinstance(arrays, list) else _numbered(values)[0], *args, **kwargs)
+    except (ValueError, IndexError) as error:
+        raise ShapeError(at(f"{error}; shapes are {', '.join(str(tuple(v.shape)) for v in values)}")) from None
+    flat = [secret.ravel()] if len(values) == 1 else [v.reshape(-1) for v in values]
+    listed = places if isinstance(places, (list, tuple)) else [places]
+    if all(np.asarray(p).size == 0 or np.asarray(p).min() > 0 for p in listed):
+        row, first = (flat[0] if len(flat) == 1 else secret._session.concatenate(flat)), 1
+    else:
+        zero = np.zeros(1, bool if secret.dtype.kind == "bit" else np.int64)
+        row, first = secret._session.concatenate([zero, *flat]), 0
+    picked = [row[np.asarray(p) - first] for p in listed]
+    return type(places)(picked) if isinstance(places, (list, tuple)) else picked[0]
+
+
+class Moves:
+    """Methods of secret arrays that numpy's arrays have, too."""
+
+    __slots__ = ()
+
+    def _moved(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SecretArray:
+        return cast("SecretArray", moved(function, self, *args, **kwargs))
+
+    def ravel(self) -> SecretArray:
+        """One axis.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.ravel().reveal())
+            [3 1 2 5]
+        """
+        return cast("SecretArray", self).reshape(-1)
+
+    flatten = ravel
+
+    def squeeze(self, axis: Any = None) -> SecretArray:
+        """Without axes of one element, or without those that are named. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([[[3], [1]]], owner=0).squeeze().reveal())
+            [3 1]
+        """
+        return self._moved(np.squeeze, axis)
+
+    def swapaxes(self, axis1: int, axis2: int) -> SecretArray:
+        """Two axes in each other's place. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([[3, 1]], owner=0).swapaxes(0, 1).shape)
+            (2, 1)
+        """
+        return self._moved(np.swapaxes, axis1, axis2)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> SecretArray:
+        """Each element so many times, along an axis or of the flattened array. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, 1], owner=0).repeat(2).reveal())
+            [3 3 1 1]
+        """
+        return self._moved(np.repeat, repeats, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SecretArray:
+        """Elements of equal row and column, or so many columns further right. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([[3, 1], [2, 5]], owner=0).diagonal().reveal())
+            [3 5]
+        """
+        return self._moved(np.diagonal, offset, axis1, axis2)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SecretArray:
+        """The sum of a diagonal. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([[3, 1], [2, 5]], owner=0).trace().reveal())
+            8
+        """
+        return self.diagonal(offset, axis1, axis2).sum(axis=-1)

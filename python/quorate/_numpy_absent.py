@@ -1,0 +1,182 @@
+"""What to write instead of a numpy function that takes no secrets, or why there is nothing."""
+
+from __future__ import annotations
+
+__all__ = ["instead"]
+
+_SHAPE = "how long its result is would tell something of the secret: "
+_TRIGONOMETRY = "there is none; a bounded argument can be looked up: qr.lookup(x, np.{name}, domain=(low, high))"
+_LOOKED_UP = "a bounded argument can be looked up: qr.lookup(x, np.{name}, domain=(low, high))"
+_PUBLIC = "it makes public numbers: call it with public ones, and mpc.constant makes them part of a program"
+_FILE = "secrets are in no file: reveal first"
+_TEXT = "secrets have no text: reveal first, or print(repr(x)) for shape and dtype"
+_MEMORY = "a secret has no memory to look at"
+_STRING = "secrets are numbers: give text as codes"
+_COMPLEX = "secret numbers are real"
+_NAN = "secret numbers are always numbers"
+_IN_PLACE = "secret arrays do not change in place: x.at[i].set(v) gives a changed copy"
+_LINALG = "not in this release"
+_RECORDS = "secret arrays have no fields: one array for each"
+
+_WHOLE: dict[str, str] = {
+    "abs": "abs(x)",
+    "allclose": "(abs(x - y) <= tolerance).all()",
+    "apply_along_axis": "methods take axis=",
+    "apply_over_axes": "methods take axis=, several as a tuple",
+    "arctan2": "not in this release",
+    "argpartition": "x.argsort()[:k] are the positions of the k smallest",
+    "argwhere": _SHAPE + "reveal the condition, or select with mpc.where",
+    "array_equiv": "(x == y).all()",
+    "astype": "x.astype(qr.int(32)): dtypes are Quorate's",
+    "bincount": "mpc.one_hot(x, count).sum(axis=0), with a public count",
+    "bitwise_count": "x.bits().sum(axis=-1)",
+    "block": "np.concatenate along each axis",
+    "broadcast_arrays": "np.broadcast_to each of them",
+    "choose": "mpc.where, or mpc.take for a secret position",
+    "compress": _SHAPE + "a public condition can be an index, x[condition]",
+    "convolve": "sums of products of slices, x[i:] * y[j]; of a public y: x @ a matrix of it",
+    "copysign": "np.where(y < 0, -abs(x), abs(x))",
+    "copyto": _IN_PLACE,
+    "corrcoef": "not in this release: means of products, (x * y).mean() - x.mean() * y.mean()",
+    "correlate": "sums of products of slices, x[i:] * y[j]",
+    "cov": "not in this release: means of products, (x * y).mean() - x.mean() * y.mean()",
+    "cross": "products of slices: x[1] * y[2] - x[2] * y[1]",
+    "cumprod": "products in turn: np.stack of x[0], x[0] * x[1] and so on",
+    "cumulative_prod": "products in turn: np.stack of x[0], x[0] * x[1] and so on",
+    "cumulative_sum": "x.cumsum(axis)",
+    "digitize": "(x[..., None] >= bins).sum(axis=-1)",
+    "ediff1d": "np.diff(x.ravel())",
+    "einsum": "np.tensordot, x @ y and transposes",
+    "extract": _SHAPE + "a public condition can be an index, x[condition]",
+    "fill_diagonal": _IN_PLACE,
+    "fix": "np.trunc(x)",
+    "flatnonzero": _SHAPE + "reveal the condition, or select with mpc.where",
+    "float_power": "x ** n for whole n, qr.exp(n * qr.log(x)) for others",
+    "fmod": "x % y, whose sign is that of y",
+    "gcd": "there is none: its rounds would tell the numbers",
+    "gradient": "differences of slices: (x[2:] - x[:-2]) / 2",
+    "heaviside": "np.where(x < 0, 0, np.where(x == 0, y, 1))",
+    "histogram": "((x[..., None] >= bins[:-1]) & (x[..., None] < bins[1:])).sum(axis=0), with public bins",
+    "histogram2d": "as np.histogram, with the bits of both",
+    "histogram_bin_edges": "bins are public: name them",
+    "histogramdd": "as np.histogram, with the bits of all",
+    "hypot": "qr.sqrt(x * x + y * y), where squares fit the dtype",
+    "insert": "np.concatenate of slices",
+    "interp": "qr.lookup of a bounded argument",
+    "intersect1d": "apps.psi.intersect, which tells its size where that is wanted",
+    "isclose": "abs(x - y) <= tolerance",
+    "isin": "(x[..., None] == values).any(axis=-1)",
+    "kron": "products of reshaped arrays: (x[:, None, :, None] * y[None, :, None, :]).reshape(...)",
+    "lcm": "there is none: its rounds would tell the numbers",
+    "ldexp": "x * 2**n for public n",
+    "lexsort": "mpc.sort by the last key, then by those before it: it is stable",
+    "linalg.inv": "not in this release; of a public matrix: x @ np.linalg.inv(a)",
+    "linalg.pinv": "not in this release; of a public matrix: x @ np.linalg.pinv(a)",
+    "linalg.solve": "not in this release; of a public matrix: np.linalg.inv(a) @ x",
+    "linalg.matmul": "x @ y",
+    "linalg.matrix_power": "x @ x, as often as it takes",
+    "linalg.multi_dot": "x @ y @ z",
+    "linalg.norm": "qr.sqrt((x * x).sum(axis)), where squares fit the dtype",
+    "linalg.vector_norm": "qr.sqrt((x * x).sum(axis)), where squares fit the dtype",
+    "linalg.matrix_norm": "qr.sqrt((x * x).sum()), where squares fit the dtype",
+    "linalg.outer": "np.outer(x, y)",
+    "linalg.tensordot": "np.tensordot(x, y, axes)",
+    "linalg.trace": "np.trace(x)",
+    "linalg.diagonal": "np.diagonal(x)",
+    "linalg.vecdot": "(x * y).sum(axis=-1)",
+    "linalg.cross": "products of slices: x[1] * y[2] - x[2] * y[1]",
+    "linalg.matrix_transpose": "x.swapaxes(-1, -2)",
+    "logaddexp": "np.maximum(x, y) + qr.log(1 + qr.exp(-abs(x - y)))",
+    "logaddexp2": "as np.logaddexp, times public numbers",
+    "log1p": "qr.log(1 + x)",
+    "expm1": "qr.exp(x) - 1",
+    "log2": "qr.log(x) * (1 / np.log(2))",
+    "log10": "qr.log(x) * (1 / np.log(10))",
+    "exp2": "qr.exp(x * np.log(2))",
+    "deg2rad": "x * (np.pi / 180)",
+    "radians": "x * (np.pi / 180)",
+    "rad2deg": "x * (180 / np.pi)",
+    "degrees": "x * (180 / np.pi)",
+    "matrix_transpose": "x.swapaxes(-1, -2)",
+    "matvec": "x @ y",
+    "vecmat": "x @ y",
+    "vecdot": "(x * y).sum(axis=-1)",
+    "meshgrid": "np.broadcast_to(x[:, None], shape)",
+    "modf": "whole = np.trunc(x), and x - whole",
+    "nonzero": _SHAPE + "reveal the condition, or select with mpc.where",
+    "packbits": "mpc.from_bits(x, qr.uint(8))",
+    "partition": "np.sort(x)",
+    "piecewise": "mpc.where",
+    "poly": "products in turn",
+    "polyadd": "x + y, of coefficients of one length",
+    "polysub": "x - y, of coefficients of one length",
+    "polyval": "Horner's rule: (a * x + b) * x + c",
+    "place": _IN_PLACE,
+    "put": _IN_PLACE,
+    "put_along_axis": _IN_PLACE,
+    "putmask": _IN_PLACE,
+    "searchsorted": "(x >= v).sum(), for x sorted or not",
+    "select": "mpc.where, one in the other",
+    "setdiff1d": "apps.psi.intersect",
+    "setxor1d": "apps.psi.intersect",
+    "sliding_window_view": "np.stack of slices",
+    "lib.stride_tricks.sliding_window_view": "np.stack of slices",
+    "take_along_axis": "mpc.take for secret positions; a public index picks: x[np.arange(n), index]",
+    "trapezoid": "(x[1:] + x[:-1]).sum() * (step / 2)",
+    "trim_zeros": _SHAPE + "reveal first",
+    "union1d": _SHAPE + "sort and compare neighbours",
+    "unpackbits": "x.bits()",
+    "unstack": "list(x)",
+    "unwrap": "not in this release",
+    "vander": "np.stack of x ** n",
+    "cbrt": _LOOKED_UP.format(name="cbrt"),
+    "i0": _LOOKED_UP.format(name="i0"),
+    "sinc": _LOOKED_UP.format(name="sinc"),
+}
+
+_GROUPS: list[tuple[str, str]] = [
+    ("arccos arccosh arcsin arcsinh arctan arctanh cos cosh sin sinh tan", _TRIGONOMETRY),
+    (
+        "arange array asanyarray asarray ascontiguousarray asfortranarray diag_indices_from empty empty_like eye "
+        "frombuffer fromfunction fromiter fromstring full geomspace identity ix_ linspace logspace ones "
+        "ravel_multi_index require tri tril_indices_from triu_indices_from unravel_index zeros",
+        _PUBLIC,
+    ),
+    ("fromfile genfromtxt loadtxt save savetxt savez savez_compressed", _FILE),
+    ("array2string array_repr array_str", _TEXT),
+    ("may_share_memory shares_memory", _MEMORY),
+    ("angle conjugate imag iscomplex iscomplexobj isreal isrealobj real real_if_close sort_complex", _COMPLEX),
+    ("isneginf isposinf isnat nancumprod", _NAN),
+    ("can_cast common_type min_scalar_type result_type", "dtypes are Quorate's: x.dtype"),
+    ("nextafter spacing frexp", "secrets are integers and fixed point: neighbours are 2^-f apart"),
+    ("busday_count busday_offset datetime_as_string is_busday", "secrets are numbers: give dates as days"),
+    ("unique unique_all unique_counts unique_inverse unique_values", _SHAPE + "sort and compare neighbours"),
+    ("polyder polydiv polyfit polyint polymul roots", "not in this release"),
+    ("einsum_path", "np.tensordot, x @ y and transposes"),
+    (
+        "count endswith find index isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle isupper rfind",
+        _STRING,
+    ),
+    ("rindex startswith str_len", _STRING),
+]
+
+
+def instead(name: str) -> str:
+    """What a message or a table says after the name of a function, as `linalg.solve`."""
+    if name in _WHOLE:
+        return _WHOLE[name]
+    for names, text in _GROUPS:
+        if name in names.split():
+            return text.format(name=name)
+    short = name.rpartition(".")[2]
+    if name.startswith("linalg."):
+        return _LINALG
+    if name.startswith("lib.recfunctions."):
+        return _RECORDS
+    if name.startswith("lib.scimath."):
+        return f"np.{short}, of real numbers"
+    if short.startswith("_"):
+        return _STRING
+    if "." in name:
+        return "x.sum(axis) and other methods; operators on what is computed side by side"
+    return "operators, methods (x.sum(), x @ y), mpc.where, mpc.concatenate; or reveal first"

@@ -1,0 +1,230 @@
+"""What one says of many numbers: products, powers, variances, medians. Methods of secret arrays."""
+
+from __future__ import annotations
+
+import fractions
+import math
+import numbers
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from quorate import _network
+from quorate._public import row_axis
+from quorate._source import at
+from quorate.errors import DtypeError, RangeError, ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["Summaries", "one_axis"]
+
+Axes = int | Sequence[int] | None
+
+
+def one_axis(what: str, x: SecretArray, axis: Sequence[int], keepdims: bool, reduce: Any) -> SecretArray:
+    """A reduction along several axes: along the one that they make together.
+
+    Raises:
+        ShapeError: an axis that is not there, or is named twice.
+    """
+    named = [row_axis(what, a) for a in axis]
+    if any(not -x.ndim <= a < x.ndim for a in named) or len({a % x.ndim for a in named}) < len(named):
+        raise ShapeError(at(f"{what}: axes {tuple(axis)} of an array of dimension {x.ndim} do not exist, or repeat"))
+    gone = [a % x.ndim for a in named]
+    kept = [a for a in range(x.ndim) if a not in gone]
+    sizes = [x.shape[a] for a in kept]
+    rows = x.transpose(kept + gone) if x.ndim else x
+    reduced: SecretArray = reduce(rows.reshape([*sizes, math.prod(x.shape[a] for a in gone)]))
+    return reduced.reshape([1 if a in gone else n for a, n in enumerate(x.shape)]) if keepdims else reduced
+
+
+class Summaries:
+    """What `SecretArray` has beside sums, means and extremes."""
+
+    __slots__ = ()
+
+    def _all(self) -> SecretArray:
+        return cast("SecretArray", self)
+
+    def __pow__(self, exponent: Any, modulus: Any = None) -> SecretArray:
+        """Powers by a public whole number, by squaring: `x ** 3` takes two products in turn. They wrap as products do.
+
+        Raises:
+            DtypeError: the exponent is secret, or no whole number from 0 on.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print((mpc.input([3, -2], owner=0) ** 3).reveal())
+            [27 -8]
+        """
+        x = self._all()
+        if modulus is not None or not isinstance(exponent, numbers.Real):
+            raise DtypeError(at("** takes one public whole number: multiply, or see apps.powmod for secret exponents"))
+        if exponent < 0 or float(exponent) % 1 != 0:
+            raise DtypeError(at(f"** takes a whole number from 0 on, not {exponent}: qr.sqrt, qr.rsqrt, qr.reciprocal"))
+        wanted = int(float(exponent))
+        if wanted == 0:
+            return x._session.constant(np.ones(x.shape, np.int64), x.dtype)
+        power = x
+        for digit in f"{wanted:b}"[1:]:
+            power = power * power
+            power = power * x if digit == "1" else power
+        return power
+
+    def prod(self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None) -> SecretArray:
+        """Product over an axis, several or all: log2(n) products deep. It wraps in the dtype; 1 where nothing is.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([[3, 1], [2, 5]], owner=0).prod(axis=0).reveal())
+            [6 5]
+        """
+        x = self._all()._typed(dtype)
+        x = x.astype(x._session._whole) if x.dtype.kind == "bit" else x
+        return self._of(x, "prod", operator.mul, axis, keepdims, 1)
+
+    def any(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
+        """Whether any element is not zero: a bit. log2(n) rounds, of numbers behind comparisons.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print((mpc.input([3, -5], owner=0) < 0).any().reveal())
+            True
+        """
+        return self._of(self._truth(), "any", operator.or_, axis, keepdims, 0)
+
+    def all(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
+        """Whether no element is zero: a bit. log2(n) rounds, of numbers behind comparisons.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print((mpc.input([3, -5], owner=0) < 0).all().reveal())
+            False
+        """
+        return self._of(self._truth(), "all", operator.and_, axis, keepdims, 1)
+
+    def _truth(self) -> SecretArray:
+        x = self._all()
+        return x if x.dtype.kind == "bit" else x != 0
+
+    @staticmethod
+    def _of(x: SecretArray, what: str, op: Any, axis: Axes, keepdims: bool, nothing: int) -> SecretArray:
+        """Elements of axes by `op`; `nothing` where there are none."""
+        if isinstance(axis, (tuple, list)):
+            return one_axis(what, x, axis, keepdims, lambda y: Summaries._of(y, what, op, -1, False, nothing))
+        rows, _ = _network.lined_up(what, x, cast("int | None", axis))
+        if len(rows):
+            return x._folded(what, op, cast("int | None", axis), keepdims)
+        empty = x._session.constant(np.full(rows.shape[1:], nothing), x.dtype)
+        kept = None if axis is None else operator.index(cast(int, axis)) % x.ndim
+        return empty.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) if keepdims else empty
+
+    def var(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
+        """Variance: the mean of squares of what is above the mean, over n - ddof. Of fixed point.
+
+        The mean is rounded down to a multiple of 2^-f, so squares are of numbers that are off by less than that; they
+        are rounded, and so is what is divided by n. Squares must fit the dtype.
+
+        Raises:
+            DtypeError: of integers or bits without `dtype=qr.fixed(k, f)`.
+            ShapeError: there are no more than `ddof` elements.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([1.0, 2.0, 6.0], owner=0)
+            ...     print(x.var().reveal().round(3), x.var(ddof=1).reveal())
+            4.667 7.0
+        """
+        x = self._all()._typed(dtype)
+        off = x - x.mean(axis, keepdims=True)
+        squares = (off * off).sum(axis, keepdims)
+        count = x.size // max(squares.size, 1)
+        if count <= ddof:
+            raise ShapeError(at(f"var: {count} elements have no variance where ddof is {ddof}"))
+        return squares / (count - ddof)
+
+    def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
+        """Standard deviation: the square root of `var`, within 2 units of that of the rounded variance.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([2.0, 4.0, 4.0, 6.0], owner=0).std(ddof=1).reveal().round(3))
+            1.633
+        """
+        from quorate.functions import sqrt
+
+        return sqrt(self.var(axis, keepdims, ddof=ddof, dtype=dtype))
+
+    def ptp(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
+        """The largest element less the smallest: `max` and `min`, side by side.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 7], owner=0).ptp().reveal())
+            12
+        """
+        x = self._all()
+        return x.max(axis, keepdims) - x.min(axis, keepdims)
+
+    def quantile(self, q: Any, axis: Axes = None, keepdims: bool = False) -> SecretArray:
+        """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along a new first axis.
+
+        Sorts: about log2(n)^2 / 2 comparisons deep. Between two elements a product with a public number: within 2^-f.
+
+        Raises:
+            DtypeError: of integers where q falls between two of them: name `astype(qr.fixed(k, f))` first.
+            RangeError: q is below 0 or above 1.
+            ShapeError: there are no elements.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([4.0, 1.0, 3.0], owner=0).quantile([0.5, 0.75]).reveal())
+            [3.  3.5]
+        """
+        x = self._all()
+        if isinstance(axis, (tuple, list)):
+            raise ShapeError(at("quantile and median take one axis, or None for all"))
+        rows, _ = _network.lined_up("quantile", x, cast("int | None", axis))
+        if len(rows) == 0:
+            raise ShapeError(at("quantile: there are no elements"))
+        ordered = _network.sort(rows, [], stable=False)[0]
+        found = [self._between(ordered, one) for one in np.ravel(q).tolist()]
+        if keepdims:
+            kept = None if axis is None else operator.index(cast(int, axis)) % x.ndim
+            found = [y.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) for y in found]
+        return found[0] if np.ndim(q) == 0 else x._session.stack(found)
+
+    @staticmethod
+    def _between(ordered: SecretArray, q: float) -> SecretArray:
+        if not 0 <= q <= 1:
+            raise RangeError(at(f"quantile: q is from 0 to 1, not {q}"))
+        # As numpy counts it, but exactly: 0.1 is what is written, not the double beside it.
+        place = fractions.Fraction(repr(q)) * (len(ordered) - 1)
+        below, part = int(place), float(place - int(place))
+        if part == 0:
+            return ordered[below]
+        if ordered.dtype.kind != "fixed":
+            raise DtypeError(at("quantile: it lies between two integers: x.astype(qr.fixed(k, f)) first"))
+        return ordered[below] + (ordered[below + 1] - ordered[below]) * part
+
+    def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
+        """The element in the middle, or the mean of both: `quantile(0.5)`.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([4, 1, 3], owner=0).median().reveal())
+            3
+        """
+        return self.quantile(0.5, axis, keepdims)

@@ -1,0 +1,290 @@
+"""numpy's functions on secrets: each that works, against numpy on every protocol; the table of all in the docs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from protocols import FORMS, USUAL, Place, among, stated
+from quorate._numpy import FUNCTIONS, UFUNCS
+from quorate._numpy_absent import instead
+
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "numpy.md"
+
+# Whole numbers of both signs with equal ones among them, multiples of 1/4, positive ones, and bits.
+WHOLE = (np.arange(12) * 7 % 11 - 5).reshape(3, 4)
+REAL = (np.arange(12) * 5 % 13 - 6).reshape(3, 4) / 4
+ABOVE = np.array([[0.25, 1.0, 2.5, 4.0]])
+BITS = WHOLE > 0
+GIVEN = {"i": WHOLE, "r": REAL, "p": ABOVE, "b": BITS}
+
+Case = Callable[[Any], Any]
+
+CASES: dict[Any, list[Case]] = {
+    np.add: [lambda v: np.add(WHOLE, v.i), lambda v: np.add.reduce(v.i), lambda v: np.float64(2) + v.r],
+    np.subtract: [lambda v: np.subtract(WHOLE[0], v.i), lambda v: WHOLE - v.i],
+    np.multiply: [lambda v: np.multiply(REAL, v.r), lambda v: np.multiply.reduce(v.i, axis=1)],
+    np.true_divide: [lambda v: np.divide(v.r, 4), lambda v: np.true_divide(REAL, v.p)],
+    np.floor_divide: [lambda v: np.floor_divide(v.i, 3)],
+    np.remainder: [lambda v: np.mod(v.i, 3)],
+    np.divmod: [lambda v: np.divmod(v.i, 4)],
+    np.power: [lambda v: np.power(v.i, 3), lambda v: v.i**0, lambda v: v.i**5],
+    np.square: [lambda v: np.square(v.r)],
+    np.negative: [lambda v: np.negative(v.i)],
+    np.positive: [lambda v: np.positive(v.i)],
+    np.absolute: [lambda v: np.abs(v.i)],
+    np.fabs: [lambda v: np.fabs(v.r)],
+    np.sign: [lambda v: np.sign(v.i), lambda v: np.sign(v.r)],
+    np.less: [lambda v: np.less(v.i, 1), lambda v: np.less(WHOLE[::-1], v.i)],
+    np.less_equal: [lambda v: np.less_equal(WHOLE[::-1], v.i)],
+    np.greater: [lambda v: np.greater(WHOLE[::-1], v.i), lambda v: np.greater(v.i, 1)],
+    np.greater_equal: [lambda v: np.greater_equal(WHOLE[::-1], v.i)],
+    np.equal: [lambda v: np.equal(WHOLE[::-1], v.i)],
+    np.not_equal: [lambda v: np.not_equal(v.i, WHOLE[::-1])],
+    np.bitwise_and: [lambda v: np.bitwise_and(v.b, BITS[::-1])],
+    np.bitwise_or: [lambda v: np.bitwise_or(BITS[::-1], v.b)],
+    np.bitwise_xor: [lambda v: np.bitwise_xor(v.b, BITS[::-1])],
+    np.invert: [lambda v: np.invert(v.b)],
+    np.left_shift: [lambda v: np.left_shift(v.i, 2)],
+    np.right_shift: [lambda v: np.right_shift(v.i, 1)],
+    np.logical_and: [lambda v: np.logical_and(v.i, WHOLE[::-1]), lambda v: np.logical_and.reduce(v.b)],
+    np.logical_or: [lambda v: np.logical_or(WHOLE[::-1], v.i), lambda v: np.logical_or.reduce(v.b)],
+    np.logical_xor: [lambda v: np.logical_xor(v.i, v.b)],
+    np.logical_not: [lambda v: np.logical_not(v.i)],
+    np.maximum: [lambda v: np.maximum(v.i, 1), lambda v: np.maximum.reduce(v.i)],
+    np.minimum: [lambda v: np.minimum(WHOLE[::-1], v.i), lambda v: np.minimum.reduce(v.i)],
+    np.fmax: [lambda v: np.fmax(v.r, 0)],
+    np.fmin: [lambda v: np.fmin(0.5, v.r)],
+    np.matmul: [lambda v: np.matmul(WHOLE.T, v.i), lambda v: WHOLE.T @ v.i, lambda v: v.i @ v.i.T],
+    np.exp: [lambda v: np.exp(v.r)],
+    np.log: [lambda v: np.log(v.p)],
+    np.sqrt: [lambda v: np.sqrt(v.p)],
+    np.tanh: [lambda v: np.tanh(v.r)],
+    np.reciprocal: [lambda v: np.reciprocal(v.p)],
+    np.rint: [lambda v: np.rint(v.r)],
+    np.floor: [lambda v: np.floor(v.r)],
+    np.ceil: [lambda v: np.ceil(v.r)],
+    np.trunc: [lambda v: np.trunc(v.r)],
+    np.isnan: [lambda v: np.isnan(v.r)],
+    np.isinf: [lambda v: np.isinf(v.r)],
+    np.isfinite: [lambda v: np.isfinite(v.r)],
+    np.signbit: [lambda v: np.signbit(v.r)],
+    np.sum: [lambda v: np.sum(v.i), lambda v: np.sum(v.r, axis=(0, 1), keepdims=True), lambda v: v.i.sum(axis=(1,))],
+    np.prod: [lambda v: np.prod(v.i, axis=0), lambda v: np.prod(v.i[:0], axis=0), lambda v: np.prod(v.b)],
+    np.mean: [lambda v: np.mean(v.r, 1), lambda v: np.mean(v.r, axis=(0, 1))],
+    np.var: [lambda v: np.var(v.r), lambda v: np.var(v.r, axis=1, ddof=1, keepdims=True)],
+    np.std: [lambda v: np.std(v.r, axis=0)],
+    np.average: [lambda v: np.average(v.r, axis=1), lambda v: np.average(v.r, weights=ABOVE * np.ones((3, 1)))],
+    np.cumsum: [lambda v: np.cumsum(v.i, axis=1)],
+    np.count_nonzero: [lambda v: np.count_nonzero(v.i), lambda v: np.count_nonzero(v.b, axis=0)],
+    np.quantile: [lambda v: np.quantile(v.r, [0.1, 0.5], axis=1), lambda v: np.quantile(v.r, 1.0, keepdims=True)],
+    np.percentile: [lambda v: np.percentile(v.r, 75)],
+    np.round: [lambda v: np.round(v.r)],
+    np.around: [lambda v: np.around(v.r)],
+    np.clip: [lambda v: np.clip(v.i, -2, 3), lambda v: np.clip(v.r, None, 0.5)],
+    np.where: [lambda v: np.where(v.b, v.i, 0), lambda v: np.where(BITS, v.i, WHOLE[0])],
+    np.reshape: [lambda v: np.reshape(v.i, (4, -1))],
+    np.dot: [lambda v: np.dot(v.i[0], WHOLE[1]), lambda v: np.dot(WHOLE, v.i[1]), lambda v: np.dot(WHOLE[0], v.i[1])],
+    np.inner: [lambda v: np.inner(v.i, WHOLE), lambda v: np.inner(WHOLE[0], v.i[2])],
+    np.outer: [lambda v: np.outer(v.i[0], v.i[1]), lambda v: np.outer(WHOLE[:2], v.i[2])],
+    np.tensordot: [lambda v: np.tensordot(v.i, WHOLE, ([0, 1], [0, 1])), lambda v: np.tensordot(WHOLE.T, v.i, 1)],
+    np.vdot: [lambda v: np.vdot(v.i, WHOLE)],
+    np.diff: [lambda v: np.diff(v.i), lambda v: np.diff(v.i, n=2, axis=0)],
+    np.take: [lambda v: np.take(v.i, [3, 0], axis=1)],
+    np.append: [lambda v: np.append(v.i, [1, 2]), lambda v: np.append(WHOLE, v.i, axis=0)],
+    np.concatenate: [lambda v: np.concatenate([v.i, WHOLE], axis=1), lambda v: np.concatenate([WHOLE, v.i], axis=None)],
+    np.stack: [lambda v: np.stack([v.i, WHOLE], axis=1)],
+    np.zeros_like: [lambda v: np.zeros_like(v.i)],
+    np.ones_like: [lambda v: np.ones_like(v.r)],
+    np.full_like: [lambda v: np.full_like(v.i, 7), lambda v: np.full_like(v.i, v.i[0, 0])],
+    np.array_equal: [lambda v: np.array_equal(v.i, WHOLE), lambda v: np.array_equal(WHOLE, v.i + 1)],
+    np.nan_to_num: [lambda v: np.nan_to_num(v.r)],
+    np.copy: [lambda v: np.copy(v.i)],
+    np.shape: [lambda v: np.shape(v.i)],
+    np.ndim: [lambda v: np.ndim(v.i)],
+    np.size: [lambda v: np.size(v.i), lambda v: np.size(v.i, 1)],
+    np.nansum: [lambda v: np.nansum(v.i, axis=0)],
+    np.nanprod: [lambda v: np.nanprod(v.i, axis=0)],
+    np.nanmean: [lambda v: np.nanmean(v.r)],
+    np.nanvar: [lambda v: np.nanvar(v.r)],
+    np.nanstd: [lambda v: np.nanstd(v.r)],
+    np.nancumsum: [lambda v: np.nancumsum(v.i)],
+    np.nanquantile: [lambda v: np.nanquantile(v.r, 0.25)],
+    np.nanpercentile: [lambda v: np.nanpercentile(v.r, 25)],
+    np.max: [lambda v: np.max(v.i, axis=(0, 1)), lambda v: np.max(v.b, axis=0)],
+    np.min: [lambda v: np.min(v.i, 1), lambda v: np.min(v.b, axis=1, keepdims=True)],
+    np.amax: [lambda v: np.amax(v.r)],
+    np.amin: [lambda v: np.amin(v.r)],
+    np.argmax: [lambda v: np.argmax(v.i, axis=1)],
+    np.argmin: [lambda v: np.argmin(v.i)],
+    np.any: [lambda v: np.any(v.b, axis=1), lambda v: np.any(v.i), lambda v: np.any(v.i[:0], axis=0)],
+    np.all: [lambda v: np.all(v.b, axis=0), lambda v: np.all(v.i, axis=(0, 1)), lambda v: np.all(v.i[:0])],
+    np.ptp: [lambda v: np.ptp(v.i, axis=1)],
+    np.median: [lambda v: np.median(v.r), lambda v: np.median(v.r, axis=0)],
+    np.sort: [lambda v: np.sort(v.i), lambda v: np.sort(v.i, axis=None)],
+    np.argsort: [lambda v: np.argsort(v.r[:, 0])],
+    np.ravel: [lambda v: np.ravel(v.i)],
+    np.trace: [lambda v: np.trace(v.i, 1)],
+    np.squeeze: [lambda v: np.squeeze(v.p), lambda v: np.squeeze(v.p, axis=0)],
+    np.swapaxes: [lambda v: np.swapaxes(v.i, 0, 1)],
+    np.repeat: [lambda v: np.repeat(v.i, 2), lambda v: np.repeat(v.i, [1, 0, 2], axis=0)],
+    np.diagonal: [lambda v: np.diagonal(v.i, -1)],
+    np.transpose: [lambda v: np.transpose(v.i), lambda v: np.transpose(v.i, (1, 0))],
+    np.nanmax: [lambda v: np.nanmax(v.i)],
+    np.nanmin: [lambda v: np.nanmin(v.i)],
+    np.nanargmax: [lambda v: np.nanargmax(v.i)],
+    np.nanargmin: [lambda v: np.nanargmin(v.i)],
+    np.nanmedian: [lambda v: np.nanmedian(v.r)],
+    np.array_split: [lambda v: np.array_split(v.i, 3, axis=1)],
+    np.split: [lambda v: np.split(v.i, [1], axis=1)],
+    np.hsplit: [lambda v: np.hsplit(v.i, 2)],
+    np.vsplit: [lambda v: np.vsplit(v.i, 3)],
+    np.dsplit: [lambda v: np.dsplit(np.reshape(v.i, (2, 3, 2)), 2)],
+    np.atleast_1d: [lambda v: np.atleast_1d(v.i[0, 0])],
+    np.atleast_2d: [lambda v: np.atleast_2d(v.i[0])],
+    np.atleast_3d: [lambda v: np.atleast_3d(v.i)],
+    np.broadcast_to: [lambda v: np.broadcast_to(v.i[0], (2, 4))],
+    np.expand_dims: [lambda v: np.expand_dims(v.i, 1)],
+    np.moveaxis: [lambda v: np.moveaxis(v.i, 0, 1)],
+    np.rollaxis: [lambda v: np.rollaxis(v.i, 1)],
+    np.roll: [lambda v: np.roll(v.i, 2), lambda v: np.roll(v.i, 1, axis=1)],
+    np.rot90: [lambda v: np.rot90(v.i)],
+    np.flip: [lambda v: np.flip(v.i), lambda v: np.flip(v.i, axis=1)],
+    np.fliplr: [lambda v: np.fliplr(v.i)],
+    np.flipud: [lambda v: np.flipud(v.b)],
+    np.delete: [lambda v: np.delete(v.i, 1, axis=0)],
+    np.diag: [lambda v: np.diag(v.i), lambda v: np.diag(v.r[0]), lambda v: np.diag(v.b[0])],
+    np.diagflat: [lambda v: np.diagflat(v.i[0], 1)],
+    np.tril: [lambda v: np.tril(v.r)],
+    np.triu: [lambda v: np.triu(v.i, 1)],
+    np.pad: [lambda v: np.pad(v.i, 1), lambda v: np.pad(v.i, ((0, 1), (2, 0)), mode="edge")],
+    np.resize: [lambda v: np.resize(v.i, (2, 3))],
+    np.tile: [lambda v: np.tile(v.i, (2, 1))],
+    np.vstack: [lambda v: np.vstack([v.i, WHOLE[0]])],
+    np.hstack: [lambda v: np.hstack([WHOLE, v.i])],
+    np.dstack: [lambda v: np.dstack([v.i, v.i])],
+    np.column_stack: [lambda v: np.column_stack([v.i[0], WHOLE[1]])],
+}
+
+# What the real functions, and what is divided, may be off by: 8 units of 2^-16.
+CLOSE = 8 / 65536
+
+
+class Values:
+    """The arrays, secret or not, by name."""
+
+    def __init__(self, **arrays: Any) -> None:
+        self.__dict__.update(arrays)
+
+    i: Any
+    r: Any
+    p: Any
+    b: Any
+
+
+def parts(value: Any) -> list[Any]:
+    """What a function returned, one by one."""
+    return list(value) if isinstance(value, (list, tuple)) and not isinstance(value, np.ndarray) else [value]
+
+
+def test_every_function_that_works_has_cases() -> None:
+    assert {*FUNCTIONS, *UFUNCS} == {*CASES}
+
+
+@pytest.mark.parametrize("place", [*USUAL, *FORMS], ids=str)
+def test_functions_give_what_numpy_gives(place: Place) -> None:
+    plain = Values(**GIVEN)
+    with among(place) as mpc:
+        secret = Values(**{name: mpc.input(values, owner=0) for name, values in GIVEN.items()})
+        results, wanted, names = [], [], []
+        for function, cases in CASES.items():
+            for at, case in enumerate(cases):
+                for result, want in zip(parts(case(secret)), parts(case(plain)), strict=True):
+                    if not isinstance(result, qr.SecretArray):
+                        assert result == want, function.__name__
+                        continue
+                    results.append(result)
+                    wanted.append(np.asarray(want))
+                    names.append(f"{function.__name__} {at}")
+                    assert result.shape == wanted[-1].shape, names[-1]
+        for name, revealed, want in zip(names, mpc.reveal_all(*results), wanted, strict=True):
+            np.testing.assert_allclose(
+                np.asarray(revealed, float), np.asarray(want, float), atol=CLOSE, rtol=1e-4, err_msg=name
+            )
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda x: np.sin(x), "a bounded argument can be looked up: qr.lookup"),
+        (lambda x: np.nonzero(x), "would tell something of the secret"),
+        (lambda x: np.linalg.svd(x), "not in this release"),
+        (lambda x: np.where(x > 0), "three arguments"),
+        (lambda x: np.sum(x, initial=3), "unexpected keyword argument 'initial'"),
+        (lambda x: np.sum(x, 0, None, np.zeros(4)), "name the arguments, as in keepdims="),
+        (lambda x: np.std(x, 0, None, None, 1), "name the arguments, as in ddof="),
+        (lambda x: np.sum(x, out=np.zeros(4)), "use what is returned"),
+        (lambda x: np.add(x, 1, out=np.zeros((3, 4))), "write x = x \\+ y"),
+        (lambda x: np.add(x, 1, where=BITS), "takes no where"),
+        (lambda x: np.add.accumulate(x), "add.accumulate"),
+        (lambda x: np.multiply.outer(x, x), "multiply.outer"),
+        (lambda x: np.roll(x, x[0, 0]), "must be public"),
+        (lambda x: np.split(x, 5, axis=1), "equal division.* shapes are \\(3, 4\\)"),
+        (lambda x: x**0.5, "a whole number from 0 on, not 0.5"),
+        (lambda x: 2**x, "a secret is no exponent"),
+        (lambda x: np.sum(x, axis=(0, 0)), "do not exist, or repeat"),
+        (lambda x: np.sum(x, axis=(0, 2)), "do not exist, or repeat"),
+        (lambda x: np.median(x), "between two integers"),
+        (lambda x: x.quantile(1.5), "from 0 to 1"),
+        (lambda x: np.median(x[:0]), "no elements"),
+        (lambda x: x.astype(qr.fixed(64, 16)).var(ddof=12), "no variance where ddof is 12"),
+    ],
+)
+def test_what_has_no_meaning_is_told_so(use: Callable[[Any], Any], message: str) -> None:
+    with stated("rss") as mpc:
+        x = mpc.input(WHOLE, owner=0)
+        with pytest.raises(qr.QuorateError, match=message) as raised:
+            use(x)
+        assert "test_numpy.py:" in str(raised.value)
+
+
+def test_arrays_of_different_sessions_do_not_mix() -> None:
+    with stated("rss") as one, stated("rss") as other:
+        x, y = one.input(WHOLE, owner=0), other.input(WHOLE, owner=0)
+        with pytest.raises(qr.ConfigError, match="different sessions"):
+            np.maximum(x, y)
+
+
+def table() -> str:
+    """All functions of numpy that dispatch, in three columns of the docs."""
+    overrides = pytest.importorskip("numpy.testing.overrides", reason="the table is that of numpy 1.25 and later")
+    rows = {}
+    for function in {*overrides.get_overridable_numpy_array_functions(), *overrides.get_overridable_numpy_ufuncs()}:
+        module = getattr(function, "__module__", None) or "numpy"
+        name = f"{module}.{function.__name__}".removeprefix("numpy.")
+        # Records, functions of text, and what has no name of its own in numpy.
+        if "recfunctions" in name or (module == "numpy" and not hasattr(np, name)) or not module.startswith("numpy"):
+            continue
+        if module in ("numpy", "numpy.linalg") or module.startswith("numpy.lib."):
+            rows[name] = "works" if function in FUNCTIONS or function in UFUNCS else instead(name)
+    lines = ["| function | |", "|---|---|"]
+    lines += [f"| `{name}` | {text} |" for name, text in sorted(rows.items())]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_table_of_the_docs_is_what_is_so() -> None:
+    text = DOCS.read_text()
+    found = re.search(r"\| function \|.*\n\|---.*\n(?:\|.*\n)+", text)
+    assert found, "docs/numpy.md has no table"
+    assert found.group(0) == table(), "write it anew: .venv/bin/python tests/test_numpy.py"
+
+
+if __name__ == "__main__":
+    before = DOCS.read_text().partition("| function |")[0]
+    DOCS.write_text(before + table())
