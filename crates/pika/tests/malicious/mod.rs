@@ -1,5 +1,6 @@
 //! The malicious form.
 
+mod batches;
 mod choices;
 mod comparison;
 mod costs;
