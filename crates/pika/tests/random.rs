@@ -33,8 +33,8 @@ proptest! {
     }
 }
 
-/// Of the three pairs' seeds each party knows two, and its own: whatever these are, by the others a random bit is 0 or 1.
-/// The dealer, too, knows no random bit of a program.
+/// Of the three pairs' seeds each party knows two, and its own: whatever these are, by the others a random bit is 0 or
+/// 1. The dealer, too, knows no random bit of a program.
 #[test]
 fn both_random_bits_are_possible_for_each_party() {
     const BITS: usize = 40;
