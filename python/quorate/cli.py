@@ -105,7 +105,7 @@ def _add_bench(bench: argparse.ArgumentParser) -> None:
         "--links",
         type=_names,
         default=(),
-        help="some of memory, tls, lan and wan, as in memory,wan (default: memory,tls)",
+        help="some of memory, tls, lan, wan and RTT_MS/MBIT, as in memory,70/100 (default: memory,tls)",
     )
     _add_choices(bench)
     bench.add_argument("--json", type=Path, default=None, help="also write the rows as JSON")

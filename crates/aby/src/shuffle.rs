@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use quorate_circuits::network::{Layers, Switch, network, part, routed, switches};
-use quorate_engine::{Chunks, Ctx, Misuse, Result, Sharing, Slot, Stocks};
+use quorate_engine::{Chunks, Ctx, Result, Sharing, Slot, Stocks, check_rows};
 use quorate_ring::meter::fetched;
 use quorate_ring::{Bits, Module, Ring, Vector};
 use zeroize::Zeroizing;
@@ -54,11 +54,7 @@ fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
 impl Aby {
     /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
     pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&A], rows: usize) -> Result<Vec<A>> {
-        for column in columns {
-            if !column.len().is_multiple_of(rows.max(1)) || (rows == 0 && !column.is_empty()) {
-                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: column.len() }.into());
-            }
-        }
+        check_rows(columns.iter().map(|column| column.len()), rows)?;
         let mut shuffled: Vec<A> = columns.iter().map(|&column| column.clone()).collect();
         if rows < 2 || columns.is_empty() {
             return Ok(shuffled);

@@ -1,6 +1,7 @@
 //! The standard workloads without Python: `cargo run --release -p quorate-bench --example bench -- [NAME...]
-//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp] [--most BATCH]
-//! [--options malicious=yes,mac=48]`. `tcp` is without encryption and needs `--features testing`.
+//! [--protocols rss,aby,ot] [--parties 2,3,5,7] [--links memory,tls,lan,wan,tcp,70/100]
+//! [--most BATCH] [--options malicious=yes,mac=48]`. `70/100` is 70 ms and 100 Mbit/s; `tcp` is without encryption and
+//! needs `--features testing`.
 
 use std::error::Error;
 
@@ -25,8 +26,8 @@ struct Options {
 }
 
 fn link(name: &str) -> Result<Link, String> {
-    Link::named(name)
-        .ok_or_else(|| format!("no links {name:?}: memory, tls, lan, wan, and with --features testing tcp"))
+    let known = "memory, tls, lan, wan, RTT_MS/MBIT (as 70/100), and with --features testing tcp";
+    Link::named(name).ok_or_else(|| format!("no links {name:?}: {known}"))
 }
 
 fn options() -> Result<Options, Box<dyn Error>> {

@@ -1,6 +1,8 @@
 //! What is measured: a workload, a ring, a number of parties, a batch, a kind of link.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use quorate_he::{Level, Options, Scheme};
@@ -107,6 +109,13 @@ pub enum Link {
     Lan,
     /// Queues as slow as a wide-area network: 46 ms and 76 Mbit/s.
     Wan,
+    /// Queues as slow as numbers say.
+    Slow {
+        /// Round-trip time in microseconds.
+        rtt_micros: u32,
+        /// Bandwidth of each direction in kbit/s.
+        kbit: u32,
+    },
     /// TCP on the loopback interface without encryption: to see what TLS costs.
     #[cfg(feature = "testing")]
     InsecureTcp,
@@ -304,7 +313,7 @@ impl Link {
     /// Those that every build has, in the order of the table.
     pub const ALL: [Link; 4] = [Link::Memory, Link::Tls, Link::Lan, Link::Wan];
 
-    /// The one that users call so.
+    /// The one that users call so: `RTT_MS/MBIT` is one of numbers.
     pub fn named(name: &str) -> Option<Link> {
         match name {
             "memory" => Some(Link::Memory),
@@ -313,32 +322,49 @@ impl Link {
             "wan" => Some(Link::Wan),
             #[cfg(feature = "testing")]
             "tcp" => Some(Link::InsecureTcp),
-            _ => None,
+            numbers => Link::of_numbers(numbers),
         }
+    }
+
+    /// Up to an hour, and from 1 kbit/s up to 1 Tbit/s.
+    fn of_numbers(text: &str) -> Option<Link> {
+        let (rtt_ms, mbit) = text.split_once('/')?;
+        let thousandths = |text: &str, range: RangeInclusive<f64>| {
+            let number = (text.trim().parse::<f64>().ok()? * 1e3).round();
+            range.contains(&number).then_some(number as u32)
+        };
+        Some(Link::Slow { rtt_micros: thousandths(rtt_ms, 0.0..=3.6e9)?, kbit: thousandths(mbit, 1.0..=1e9)? })
     }
 
     /// What it is like, where it is as slow as a network.
     pub(crate) fn shape(self) -> Option<Shape> {
-        let shape = |micros: u64, mbit: f64| {
-            Some(Shape { rtt: Duration::from_micros(micros), bytes_per_second: Some(mbit * 1e6 / 8.0) })
+        let shape = |micros: u32, kbit: u32| {
+            let bytes_per_second = Some(f64::from(kbit) * 125.0);
+            Some(Shape { rtt: Duration::from_micros(micros.into()), bytes_per_second })
         };
         match self {
-            Link::Lan => shape(106, 1e3),
-            Link::Wan => shape(46_000, 76.0),
+            Link::Lan => shape(106, 1_000_000),
+            Link::Wan => shape(46_000, 76_000),
+            Link::Slow { rtt_micros, kbit } => shape(rtt_micros, kbit),
             _ => None,
         }
     }
 
     /// How it is called in rows.
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn name(self) -> Cow<'static, str> {
+        let name = match self {
             Link::Memory => "memory",
             Link::Tls => "loopback TLS",
             Link::Lan => "LAN",
             Link::Wan => "WAN",
+            Link::Slow { rtt_micros, kbit } => {
+                let [ms, mbit] = [rtt_micros, kbit].map(|number| f64::from(number) / 1e3);
+                return format!("{ms} ms, {mbit} Mbit/s").into();
+            }
             #[cfg(feature = "testing")]
             Link::InsecureTcp => "loopback TCP, insecure",
-        }
+        };
+        name.into()
     }
 }
 
@@ -373,5 +399,23 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cell { workload, set, bits, parties, batch, link } = self;
         write!(f, "{}, {set}, k = {bits}, {parties} parties, batch {batch}, {}", workload.name(), link.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_have_names_or_numbers() {
+        assert!(Link::named("wan") == Some(Link::Wan) && Link::named("dsl").is_none());
+        let slow = Link::named("70/100").unwrap();
+        assert_eq!(slow, Link::Slow { rtt_micros: 70_000, kbit: 100_000 });
+        assert_eq!(slow.name(), "70 ms, 100 Mbit/s");
+        assert_eq!(Link::named("46/76").unwrap().shape(), Link::Wan.shape());
+        assert_eq!(Link::named("0.5/0.001").unwrap(), Link::Slow { rtt_micros: 500, kbit: 1 });
+        for bad in ["70", "70/", "/100", "70/0", "-1/100", "nan/100", "70/inf", "4e6/1", "70/100/1", "1/2000000"] {
+            assert_eq!(Link::named(bad), None, "{bad}");
+        }
     }
 }

@@ -43,7 +43,7 @@ pub enum BenchError {
     #[error("{0}")]
     Choices(Error),
     /// Links that there are not.
-    #[error("there are no links {name:?}: memory, tls, lan and wan")]
+    #[error("there are no links {name:?}: memory, tls, lan, wan, or RTT_MS/MBIT, as 70/100")]
     UnknownLinks {
         /// The name given.
         name: String,

@@ -19,7 +19,9 @@ pub(crate) fn open(link: Link, parties: usize) -> Result<Ends, BenchError> {
         return Ok(shaped::mesh(parties, shape).into_iter().map(boxed).collect());
     }
     match link {
-        Link::Memory | Link::Lan | Link::Wan => Ok(memory::mesh(parties).into_iter().map(boxed).collect()),
+        Link::Memory | Link::Lan | Link::Wan | Link::Slow { .. } => {
+            Ok(memory::mesh(parties).into_iter().map(boxed).collect())
+        }
         Link::Tls => {
             let keys = Keys::make(parties)?;
             connect(&keys.folder, parties, &TcpNet::connect_on)

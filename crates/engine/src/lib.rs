@@ -58,6 +58,7 @@ pub use oneway::Incoming;
 pub use opened::{Believed, Checked, Opened, Openings};
 pub use pace::Pace;
 pub use party::{Party, Run};
+pub use permutation::{SHUFFLED_ELEMENTS, check_rows};
 pub use rates::Rates;
 pub use sharing::{ComparisonMasks, EdaBits, Form, Sharing, TruncMasks};
 pub use slot::Slot;

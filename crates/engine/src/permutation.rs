@@ -7,10 +7,36 @@ use quorate_ring::{Ring, Vector};
 use zeroize::Zeroizing;
 
 use crate::ctx::Stream;
+use crate::error::{Misuse, Result};
+
+/// Elements that a shuffled array has fewer of: places of these, and of as many copies, are words of 32 bits.
+pub const SHUFFLED_ELEMENTS: usize = 1 << 31;
+
+/// Whether columns of so many elements have so many rows, and places that fit their words.
+///
+/// # Errors
+/// [`Misuse::Length`], or [`Misuse::Other`] from [`SHUFFLED_ELEMENTS`] on.
+pub fn check_rows(lens: impl Iterator<Item = usize>, rows: usize) -> Result<()> {
+    let mut longest = rows;
+    for len in lens {
+        if !len.is_multiple_of(rows.max(1)) || (rows == 0 && len > 0) {
+            return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: len }.into());
+        }
+        longest = longest.max(len);
+    }
+    match longest < SHUFFLED_ELEMENTS {
+        true => Ok(()),
+        false => Err(Misuse::Other { what: "a shuffled array has fewer than 2^31 elements" }.into()),
+    }
+}
 
 impl Stream {
     /// A uniform permutation of 0..count.
+    ///
+    /// # Panics
+    /// From [`SHUFFLED_ELEMENTS`] on, which [`check_rows`] refuses.
     pub fn permutation(&mut self, count: usize) -> Zeroizing<Vec<u32>> {
+        assert!(count < SHUFFLED_ELEMENTS, "a row's number is a word of 32 bits");
         let mut order = Zeroizing::new((0..count as u32).collect::<Vec<_>>());
         let mut words = Words { stream: self, buffer: Zeroizing::default(), batch: count.clamp(16, 1 << 16) };
         for i in (1..count).rev() {

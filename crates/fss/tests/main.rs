@@ -2,6 +2,7 @@
 
 mod common;
 mod evaluation;
+mod hostile;
 mod paper;
 mod verified;
 mod wire;

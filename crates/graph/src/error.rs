@@ -90,6 +90,8 @@ pub enum Fault {
     JoinShapes { op: &'static str, position: usize, shape: Shape, first: Shape, axis: Option<usize> },
     #[error("shuffle of shapes {first} and {shape}: arrays need one axis at least, and equally many rows along it")]
     ShuffleShapes { first: Shape, shape: Shape },
+    #[error("shuffle of an array of shape {shape}: one that is shuffled has fewer than 2^31 elements")]
+    ShuffleLength { shape: Shape },
     #[error(
         "the circuit has {} inputs (of {} bits), and {given} were given: give one array of bits for each",
         wanted.len(),
@@ -399,6 +401,7 @@ impl Fault {
             | Fault::NothingToJoin { .. }
             | Fault::JoinShapes { .. }
             | Fault::ShuffleShapes { .. }
+            | Fault::ShuffleLength { .. }
             | Fault::CircuitInputs { .. }
             | Fault::CircuitWidth { .. }
             | Fault::IndexOutOfRange { .. }

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use quorate_graph::shape;
 
+use crate::common::{INT8, Program, message};
+
 #[test]
 fn a_table() {
     let fits: &[(&[usize], &[usize], &[usize])] = &[
@@ -117,4 +119,15 @@ proptest! {
             start += outer * count * inner;
         }
     }
+}
+
+/// Places of a shuffle are words of 32 bits, of elements and of as many copies.
+#[test]
+fn arrays_of_2_to_the_31_elements_are_not_shuffled() {
+    let mut program = Program::default();
+    let mut at = program.at();
+    let [long, shorter] = [1 << 31, (1 << 31) - 1].map(|len| at.input(0, 3, &[len], INT8, None).unwrap());
+    let refused = message(at.shuffle(&[long]));
+    assert!(refused.contains("fewer than 2^31 elements"), "{refused}");
+    assert!(at.shuffle(&[shorter]).is_ok());
 }

@@ -15,7 +15,7 @@
 //! | each of two passes | 1 | a row for each row, by the one who does not move |
 //! | dealt for it | | a row for each row, to the mover |
 
-use quorate_engine::{Ctx, Misuse, Result, Sharing, Stocks};
+use quorate_engine::{Ctx, Result, Sharing, Stocks, check_rows};
 use quorate_ring::Vector;
 use zeroize::Zeroizing;
 
@@ -47,11 +47,7 @@ pub(crate) fn moved_rows(x: &A, order: &[u32], width: usize) -> A {
 impl Pika {
     /// The rows of all columns in one uniformly random order; a column of `rows` rows may hold several elements a row.
     pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&A], rows: usize) -> Result<Vec<A>> {
-        for column in columns {
-            if !column.len().is_multiple_of(rows.max(1)) || (rows == 0 && !column.is_empty()) {
-                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: column.len() }.into());
-            }
-        }
+        check_rows(columns.iter().map(|column| column.len()), rows)?;
         let mut shuffled: Vec<A> = columns.iter().map(|&column| column.clone()).collect();
         if rows < 2 || columns.is_empty() {
             return Ok(shuffled);

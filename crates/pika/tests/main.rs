@@ -7,6 +7,7 @@ mod costs;
 mod docs;
 mod flow;
 mod gadgets;
+mod hostile;
 mod malicious;
 mod misuse;
 mod primitives;

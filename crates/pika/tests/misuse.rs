@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use quorate_engine::{Checked, Ctx, Error, Form, Misuse, Phase, Result, Sharing, dry};
+use quorate_gadgets::Choices;
 use quorate_pika::Pika;
 use quorate_ring::{Ring, Vector};
 
@@ -78,6 +79,11 @@ fn rings_cuts_pairs_and_rows() {
         let shuffled = misuse(async |s, ctx| s.shuffle(ctx, &[&given(s, 8, 3)], rows).await.map(drop));
         assert!(matches!(shuffled, Misuse::Length { .. }));
     }
+    // As many as the words of their places cannot number, in rows of one element, and of many.
+    for (rows, len) in [(1 << 31, 1 << 31), (1 << 32, 1 << 32), (2, 1 << 31), (1 << 33, 0)] {
+        let long = misuse(async |s, ctx| s.shuffle(ctx, &[&given(s, 8, len)], rows).await.map(drop));
+        assert_eq!(long, Misuse::Other { what: "a shuffled array has fewer than 2^31 elements" }, "{rows} rows");
+    }
 }
 
 /// An owner without its value must not input zeros.
@@ -104,5 +110,16 @@ fn an_owner_gives_a_value_of_the_agreed_shape() {
                 }
             }
         }
+    }
+}
+
+/// Without malicious nothing has a MAC.
+#[test]
+fn choices_that_say_nothing() {
+    for (name, value) in [("mac", "48"), ("allow_weak", "yes")] {
+        let mut choices = Choices::default();
+        assert!(choices.choose(Pika::DESCRIPTOR.option(name).unwrap(), value));
+        let refused = <Pika as Family>::check_choices(&choices).unwrap_err().to_string();
+        assert!(refused.contains("without malicious"), "{name}: {refused}");
     }
 }

@@ -1,8 +1,14 @@
 //! Random vectors over every Z_2^k against plain integers.
 
 use proptest::prelude::*;
+use quorate_crypto::Seed;
+use quorate_engine::testing::parties;
+use quorate_engine::{Ctx, Phase, Sharing};
 use quorate_gadgets::testing::{self, mask};
 use quorate_pika::Pika;
+use quorate_ring::Ring;
+
+use crate::common::{N, open};
 
 /// Elements that like the edges of the ring.
 fn element(k: u32) -> impl Strategy<Value = u64> {
@@ -24,5 +30,36 @@ proptest! {
     #[test]
     fn everything_equals_integers((k, shift, pairs) in case()) {
         testing::everything_equals_integers::<Pika>(3, k, shift, &pairs);
+    }
+}
+
+/// Of the three pairs' seeds each party knows two, and its own: whatever these are, by the others a random bit is 0 or
+/// 1. The dealer, too, knows no random bit of a program.
+#[test]
+fn both_random_bits_are_possible_for_each_party() {
+    const BITS: usize = 40;
+    for (viewer, k) in (0..N).flat_map(|viewer| [(viewer, 1), (viewer, 8)]) {
+        let drawn = |trial: u8| {
+            let all = parties(N, |mut party| {
+                let me = party.me();
+                let seed = |peer: usize| {
+                    let (low, high) = (me.min(peer) as u8, me.max(peer) as u8);
+                    let changes = me != viewer && peer != viewer;
+                    Seed::from_bytes([1 + 16 * low + high; 32]).derive("test", &[if changes { trial } else { 0 }])
+                };
+                let s = Pika::insecure_with_seeds(me, seed).unwrap();
+                let mut run = party.begin_alone().unwrap();
+                let work = async |ctx: &Ctx| open(&s, ctx, &s.random_bits(ctx, Ring::of(k), BITS).await?).await;
+                let bits = run.phase(Phase::Online, work).unwrap();
+                run.finish();
+                party.leave(false);
+                bits
+            });
+            all[0].clone()
+        };
+        let (first, second) = (drawn(0), drawn(1));
+        assert!(first.iter().chain(&second).all(|bit| *bit < 2));
+        let differ = first.iter().zip(&second).filter(|(x, y)| x != y).count();
+        assert!((1..BITS).contains(&differ), "for party {viewer}, k {k}: {differ} of {BITS} differ");
     }
 }

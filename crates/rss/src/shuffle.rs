@@ -9,7 +9,7 @@
 //! exactly when it is T itself, so every T takes a turn: the composition is uniform for every coalition, and the fresh
 //! shares of each pass are independent of those before. No set can be left out.
 
-use quorate_engine::{Chunks, Ctx, Misuse, Result};
+use quorate_engine::{Chunks, Ctx, Result, check_rows};
 use quorate_ring::Vector;
 use zeroize::Zeroizing;
 
@@ -28,11 +28,7 @@ impl Rss {
         columns: &[&Shared<Vector>],
         rows: usize,
     ) -> Result<Vec<Shared<Vector>>> {
-        for column in columns {
-            if !column.shape.1.is_multiple_of(rows.max(1)) || (rows == 0 && column.shape.1 > 0) {
-                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: column.shape.1 }.into());
-            }
-        }
+        check_rows(columns.iter().map(|column| column.shape.1), rows)?;
         let mut shuffled: Vec<Shared<Vector>> = columns.iter().map(|&column| column.clone()).collect();
         for set in all_sets(self.maps.parties, self.maps.threshold) {
             let order = self.permutation(ctx, set, rows);

@@ -15,7 +15,7 @@
 use std::borrow::Cow;
 
 use quorate_circuits::network::{Layers, Switch, network, routed, switches};
-use quorate_engine::{Ctx, Error, Form, Linear, Misuse, Positions, Result};
+use quorate_engine::{Ctx, Error, Form, Linear, Positions, Result, check_rows};
 use quorate_ring::{Ring, Vector, Wiped};
 use zeroize::Zeroizing;
 
@@ -28,12 +28,7 @@ const BITS: &str = "the switches of a shuffle";
 
 impl Spdz2k {
     pub(crate) async fn shuffle_rows(&self, ctx: &Ctx, columns: &[&Tagged], rows: usize) -> Result<Vec<Tagged>> {
-        for column in columns {
-            let len = column.shape().1;
-            if !len.is_multiple_of(rows.max(1)) || (rows == 0 && len > 0) {
-                return Err(Misuse::Length { what: "a shuffle of rows", left: rows, right: len }.into());
-            }
-        }
+        check_rows(columns.iter().map(|column| column.shape().1), rows)?;
         let mut shuffled: Vec<Tagged> = columns.iter().map(|&column| column.clone()).collect();
         let Some(largest) = columns.iter().map(|column| column.shape().0).max().filter(|_| rows > 1) else {
             return Ok(shuffled);

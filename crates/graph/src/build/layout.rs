@@ -6,6 +6,9 @@ use crate::index::{Index, Layer, Side};
 use crate::node::{Node, NodeId, Op};
 use crate::shape;
 
+/// Elements that a shuffled array has fewer of: protocols number these, and as many copies, by words of 32 bits.
+const SHUFFLED_ELEMENTS: usize = 1 << 31;
+
 impl Builder<'_> {
     pub(super) fn build_gather(&mut self, a: NodeId, index: Vec<u32>, to: &[usize]) -> Result<NodeId, Fault> {
         let node = self.graph.get(a)?;
@@ -158,6 +161,9 @@ impl Builder<'_> {
         if let Some(other) = nodes.iter().find(|node| rows.is_none() || node.shape.first().copied() != rows) {
             let (first, shape) = (first.shape.as_slice().into(), other.shape.as_slice().into());
             return Err(Fault::ShuffleShapes { first, shape });
+        }
+        if let Some(long) = nodes.iter().find(|node| node.elements() >= SHUFFLED_ELEMENTS) {
+            return Err(Fault::ShuffleLength { shape: long.shape.as_slice().into() });
         }
         let total = nodes.iter().map(|node| node.elements()).sum();
         let widest = nodes.iter().map(|node| node.dtype).max_by_key(|dtype| dtype.bits()).unwrap_or(first.dtype);

@@ -19,12 +19,14 @@
 //! P2 knows every value and sends all that is opened; with an honest P2 what either of P0 and P1 sends is what the
 //! other one can compute. Rounds: 1 + 2 + 1 + 1 + 1.
 
+use std::ops::Range;
+
 use quorate_crypto::{Prg, Seed, ct_eq};
-use quorate_engine::{Ctx, Demand, Error, Linear, Result};
-use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_engine::{Chunks, Ctx, Demand, Error, Linear, Result};
+use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use quorate_spdz2k::weights::{self, BASIS};
 use quorate_spdz2k::{Kind, MacBits, Material, SharedBits, Tagged};
-use zeroize::Zeroize;
+use zeroize::Zeroizing;
 
 use super::Third;
 use super::deal::{Batch, FIELD};
@@ -37,8 +39,10 @@ const COINS: &str = "the coins that both parties told the dealer";
 const DOMAIN: &str = "quorate 2026 pika dealt v1";
 const COIN_BYTES: usize = 32;
 const HASH_BYTES: usize = 32;
-/// What a party holds at a time beside the stock, about.
-const BATCH_BYTES: usize = 32 << 20;
+/// What a party holds of a batch beside the stock, about.
+const BATCH_BYTES: usize = 16 << 20;
+/// Batches under way at a time: P2 sends the next one while a check waits for its rounds.
+const BATCHES: usize = 2;
 
 /// What P0 and P1 compare.
 pub(super) struct Transcript<'b> {
@@ -58,7 +62,7 @@ impl Transcript<'_> {
     async fn open(&mut self, summands: &Summands<Vector>) -> Result<Vector> {
         let shape = summands.0[0].shape_of();
         if self.is_dealer() {
-            let opened = summands.total();
+            let opened = summands.total().into_inner();
             return self.tell([&opened, &opened]).await.map(|()| opened);
         }
         self.hear(shape).await
@@ -79,10 +83,10 @@ impl Transcript<'_> {
         if self.ctx.is_dry() {
             return;
         }
-        let mut bytes = Vec::new();
+        // Room at once: nothing is left behind where bytes moved.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(M::packed_bytes(x.shape_of())));
         x.pack(&mut bytes);
         self.hasher.update(&bytes);
-        bytes.zeroize();
     }
 
     /// What both have to have alike.
@@ -100,7 +104,8 @@ impl Transcript<'_> {
     }
 
     /// Xor summands of zeros.
-    fn zero_words(&mut self, words: &[u64]) {
+    fn zero_words(&mut self, words: Vec<u64>) {
+        let words = Zeroizing::new(words);
         if !self.ctx.is_dry() {
             words.iter().for_each(|word| {
                 self.hasher.update(&word.to_le_bytes());
@@ -172,15 +177,15 @@ impl Coins {
 }
 
 impl Third {
-    /// Batch by batch: dealt and checked before the next one.
+    /// Batch by batch, each with a check of its own. All have passed before anything is used.
     pub(super) async fn deal_all(&self, ctx: &Ctx, kinds: &[(Kind, usize)]) -> Result<Vec<Material>> {
         let mut parts: Vec<Vec<Material>> = kinds.iter().map(|_| vec![]).collect();
-        for batch in batches(kinds) {
-            let made = self.deal_batch(ctx, kinds, &batch).await?;
-            for ((kind, _), made) in batch.iter().zip(made) {
-                parts[*kind].push(made);
-            }
-        }
+        let all = batches(kinds);
+        let work = async |ctx: Ctx, range: Range<usize>| self.deal_batch(&ctx, kinds, &all[range.start]).await;
+        let sink = |range: Range<usize>, made: Vec<Material>| {
+            all[range.start].iter().zip(made).for_each(|((kind, _), made)| parts[*kind].push(made));
+        };
+        ctx.stream(Chunks { len: all.len(), chunk: 1, window: BATCHES }, work, sink).await?;
         Ok(parts.into_iter().map(joined).collect())
     }
 
@@ -257,7 +262,7 @@ impl Third {
         for element in elements {
             let chosen = coins.bits((rows, element.share.0[0].len()));
             let up = largest.bits() - element.share.ring().bits();
-            let sum = |x: &Vector| Linear::Raise(largest, up).apply(&x.sums_of_chosen(&chosen));
+            let sum = |x: &Vector| Wiped(Linear::Raise(largest, up).apply(&Wiped(x.sums_of_chosen(&chosen))));
             #[cfg(feature = "testing")]
             super::forgery::unit(self, &element.share.0[0]).inspect(|unit| shares.0[0].add_assign(&sum(unit)));
             for (into, of) in [(&mut shares, &element.share), (&mut tags, &element.tag)] {
@@ -295,7 +300,7 @@ impl Third {
         let dry = transcript.ctx.is_dry();
         // Of own bits, of MACs and of keys, by part.
         let parts = masks.parts.len();
-        let mut sums: Vec<(u64, u128, u128)> = (0..parts).map(|i| sums_of(&basis, &masks.parts[i])).collect();
+        let mut sums = Zeroizing::new((0..parts).map(|i| sums_of(&basis, &masks.parts[i])).collect::<Vec<_>>());
         for (bits, weights) in bits.iter().zip(&weights) {
             for (sum, part) in sums.iter_mut().zip(&bits.parts) {
                 let (own, macs, keys) = sums_of(weights, part);
@@ -322,13 +327,8 @@ impl Third {
                 true => sums[0].1,
                 false => sums[0].2 ^ weights::times(opened, *self.keys[0].delta),
             };
-            transcript.zero_words(&[rest, block as u64, (block >> 64) as u64]);
+            transcript.zero_words(vec![rest, block as u64, (block >> 64) as u64]);
         }
-        sums.iter_mut().for_each(|sum| {
-            sum.0.zeroize();
-            sum.1.zeroize();
-            sum.2.zeroize();
-        });
         Ok(())
     }
 }
@@ -343,7 +343,8 @@ struct Masks {
 fn sums_of(weights: &[u64], bits: &MacBits) -> (u64, u128, u128) {
     let (rows, lanes) = bits.shape();
     let own = (0..rows).filter(|_| !weights.is_empty()).fold(0, |sum, row| {
-        sum ^ weights::of_bits(&weights[row * lanes..(row + 1) * lanes], &bits.own.slice_rows(row..row + 1))
+        let own = Wiped(bits.own.slice_rows(row..row + 1));
+        sum ^ weights::of_bits(&weights[row * lanes..(row + 1) * lanes], &own)
     });
     let peer = &bits.peers[0];
     let of_blocks = |blocks: &[u128]| if blocks.is_empty() { 0 } else { weights::of_blocks(weights, blocks) };
@@ -377,7 +378,7 @@ async fn check_product(transcript: &mut Transcript<'_>, product: &Product, t: u6
     }
     transcript.zero(rest);
     let mut rest = less(&product.c, &product.c_hat).0[0].clone();
-    rest.sub_assign(&combined(product.form, &opened, &product.b.0[0]));
+    rest.sub_assign(&Wiped(combined(product.form, &opened, &product.b.0[0])));
     transcript.zero(rest);
     Ok(())
 }
@@ -388,8 +389,8 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
     let plus = |bits: &Bits, hat: &[u64]| -> Vec<u64> {
         bit_masks(bits).zip(hat).map(|(chosen, hat)| t & chosen ^ hat).collect()
     };
-    let all = |of: &Summands<Bits>, hats: &Fields| -> Vec<Vec<u64>> {
-        of.0.iter().zip(&hats.0).map(|(bits, hat)| plus(bits, hat)).collect()
+    let all = |of: &Summands<Bits>, hats: &Fields| {
+        Fields(of.0.iter().zip(&hats.0).map(|(bits, hat)| plus(bits, hat)).collect())
     };
     let own = all(&product.a, &product.a_hat);
     // As bits, so that the sum of summands is their xor.
@@ -399,7 +400,7 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
         words => words[0].clone(),
     };
     #[cfg_attr(not(feature = "testing"), allow(unused_mut))]
-    let mut rho: Vec<u64> = xor(&own);
+    let mut rho: Zeroizing<Vec<u64>> = Zeroizing::new(xor(&own.0));
     #[cfg(feature = "testing")]
     super::forgery::of_bits(transcript.third, product, &mut rho, t);
     let rho = if dry { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &rho) };
@@ -409,12 +410,12 @@ async fn check_bit_product(transcript: &mut Transcript<'_>, product: &BitProduct
     }
     let opened = opened.to_u64s();
     let first = transcript.me == 0;
-    let rest: Vec<u64> = own[0].iter().zip(&opened).map(|(own, rho)| if first { own ^ rho } else { *own }).collect();
-    transcript.zero_words(&rest);
+    let rest: Vec<u64> = own.0[0].iter().zip(&opened).map(|(own, rho)| if first { own ^ rho } else { *own }).collect();
+    transcript.zero_words(rest);
     let of_c = all(&product.c, &product.c_hat);
     let of_b = bit_masks(&product.b.0[0]).zip(&opened).map(|(chosen, rho)| rho & chosen);
-    let rest: Vec<u64> = of_c[0].iter().zip(of_b).map(|(c, b)| c ^ b).collect();
-    transcript.zero_words(&rest);
+    let rest: Vec<u64> = of_c.0[0].iter().zip(of_b).map(|(c, b)| c ^ b).collect();
+    transcript.zero_words(rest);
     Ok(())
 }
 
@@ -471,11 +472,11 @@ fn batches(kinds: &[(Kind, usize)]) -> Vec<Vec<(usize, usize)>> {
     all
 }
 
-/// What is held beside the stock while all of this is dealt: a batch, of one correlation at least, and the stock once
+/// What is held beside the stock while all of this is dealt: batches, of one correlation at least, and the stock once
 /// more while its parts are joined.
 pub(super) fn making_bytes(demand: &Demand<Kind>) -> u64 {
     let largest = demand.totals().keys().map(bytes_of).max().unwrap_or_default();
-    2 * BATCH_BYTES.max(largest) as u64
+    (2 * BATCHES * BATCH_BYTES.max(largest)) as u64
 }
 
 #[cfg(test)]

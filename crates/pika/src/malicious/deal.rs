@@ -11,6 +11,7 @@ use quorate_engine::{Ctx, Result, Stream};
 use quorate_ot::Blocks;
 use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use quorate_spdz2k::{MacBits, WithPeer};
+use zeroize::Zeroizing;
 
 use super::Third;
 use super::summands::{Fields, Summands};
@@ -167,7 +168,7 @@ impl<'t> Batch<'t> {
             #[cfg(feature = "testing")]
             super::forgery::unit(third, &tags).inspect(|unit| tags.add_assign(unit));
             tags.scale(alpha);
-            tags
+            tags.into_inner()
         })
         .await
     }
@@ -186,12 +187,12 @@ impl<'t> Batch<'t> {
                 xor_chosen(&mut key, &own.0[of], *self.third.keys[peer].delta);
                 #[cfg(feature = "testing")]
                 super::forgery::keys(self.third, of, &mut key, *self.third.keys[peer].delta);
-                let mut key = in_ring(&key);
-                self.lie(&mut key);
-                self.ctx.send(peer, &key).await?;
+                let mut key = Wiped(in_ring(&key));
+                self.lie(&mut *key);
+                self.ctx.send(peer, &*key).await?;
                 keys.push(key);
             } else if self.third.pairs.me == peer {
-                keys.push(self.receive((BLOCK, len)).await?);
+                keys.push(Wiped(self.receive((BLOCK, len)).await?));
             }
         }
         // P2 has the keys by whose bits they are of, a party those of its peer's.
@@ -212,15 +213,16 @@ impl<'t> Batch<'t> {
     pub async fn follow_fields(&mut self, len: usize, value: impl FnOnce() -> Vec<u64>) -> Result<Fields> {
         let shape = (FIELD, len);
         match self.third.pairs.me {
-            0 => Ok(Fields(vec![words(&self.streams[0].draw(shape))])),
-            1 => self.receive(shape).await.map(|summand: Vector| Fields(vec![words(&summand)])),
+            0 => Ok(Fields(vec![words(&Wiped(self.streams[0].draw(shape)))])),
+            1 => self.receive(shape).await.map(|summand| Fields(vec![words(&Wiped(summand))])),
             _ => {
-                let drawn = words(&self.streams[0].draw(shape));
-                let rest: Vec<u64> = value().iter().zip(&drawn).map(|(x, drawn)| x ^ drawn).collect();
-                let mut rest =
-                    if self.ctx.is_dry() { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &rest) };
-                self.lie(&mut rest);
-                self.ctx.send(1, &rest).await?;
+                let drawn = words(&Wiped(self.streams[0].draw(shape)));
+                let mut rest = Zeroizing::new(value());
+                rest.iter_mut().zip(&drawn).for_each(|(x, drawn)| *x ^= drawn);
+                let dry = self.ctx.is_dry();
+                let mut rest = Wiped(if dry { Vector::shape(FIELD, len) } else { Vector::from_u64s(FIELD, &rest) });
+                self.lie(&mut *rest);
+                self.ctx.send(1, &*rest).await?;
                 Ok(Fields(vec![drawn, words(&rest)]))
             }
         }

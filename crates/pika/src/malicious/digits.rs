@@ -22,6 +22,7 @@ use quorate_fss::{Hash, Roots, Side};
 use quorate_ring::meter::{Kernel, charge};
 use quorate_ring::{Ring, Vector, Wiped, wipe_words};
 use quorate_spdz2k::{Kind, Params, Shared, Tagged};
+use zeroize::Zeroizing;
 
 use super::check::Transcript;
 use super::deal::{BLOCK, Batch};
@@ -152,14 +153,12 @@ pub(super) fn values(hash: &Hash, keys: &Keys) -> [Wiped<Vector>; 2] {
 impl Batch<'_> {
     /// Places, and with an upper digit random elements and the chosen ones.
     pub(super) async fn places(&mut self, claims: &mut Claims, digits: Digits, len: usize) -> Result<Made> {
-        let places = self.numbers_of_dealer((Ring::of(digits.place_bits), len));
+        let places = Wiped(self.numbers_of_dealer((Ring::of(digits.place_bits), len)));
         let mut dealt = DealtPlaces { digits, len, keys: vec![], places: None };
         for (i, shape) in digits.shapes().into_iter().enumerate() {
             let shift = if i == 0 { 0 } else { digits.lower_bits() };
-            let points: Vec<u64> = match places.is_shape() {
-                true => vec![],
-                false => places.to_u64s().iter().map(|place| place >> shift & shape.mask()).collect(),
-            };
+            let mut points = Zeroizing::new(if places.is_shape() { vec![] } else { places.to_u64s() });
+            points.iter_mut().for_each(|place| *place = *place >> shift & shape.mask());
             let digit = self.keys(shape, len, &points).await?;
             dealt.keys.push(digit);
         }
@@ -217,7 +216,7 @@ impl Batch<'_> {
         }
         if self.deals() {
             let mut hot = vec![0; choices * dealt.len];
-            for (hot, place) in hot.chunks_exact_mut(choices).zip(places.to_u64s()) {
+            for (hot, place) in hot.chunks_exact_mut(choices).zip(Zeroizing::new(places.to_u64s()).iter()) {
                 let digit = place >> dealt.digits.lower_bits();
                 (0..).zip(hot).for_each(|(i, hot)| *hot = u128::from(i == digit));
             }
@@ -324,7 +323,8 @@ impl DealtPlaces {
 pub(super) fn keys_of(digits: Digits, me: usize, blocks: &Shared, len: usize) -> Result<Vec<Keys>> {
     let (shapes, each) = (digits.shapes(), blocks.share.len() / len.max(1));
     let halves = [blocks.share.wide_words(), blocks.tag.wide_words()];
-    let mut parts: Vec<(Vec<u128>, Vec<u8>)> = shapes.iter().map(|_| (vec![], vec![])).collect();
+    // Room for all roots: none is left behind where others moved.
+    let mut parts: Vec<(Vec<u128>, Vec<u8>)> = shapes.iter().map(|_| (Vec::with_capacity(len), vec![])).collect();
     for i in 0..len {
         let mut one: Vec<u128> = halves.iter().flat_map(|half| &half[i * each..(i + 1) * each]).copied().collect();
         let bytes: &[u8] = bytemuck::cast_slice(&one);

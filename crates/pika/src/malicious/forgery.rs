@@ -87,7 +87,7 @@ pub(super) fn of(third: &Third, product: &Product, rho: &Summands<Vector>, t: u6
     wrong.sub_assign(&combined(product.form, &product.a.total(), &product.b.total()));
     let b = match forgery {
         Forgery::ToSecond => product.b.0[1].clone(),
-        _ => product.b.total(),
+        _ => product.b.total().into_inner(),
     };
     let low = |limbs: &[u64; 4]| u128::from(limbs[1]) << 64 | u128::from(limbs[0]);
     let errors: Vec<u128> = numbers(&wrong)
@@ -98,7 +98,7 @@ pub(super) fn of(third: &Third, product: &Product, rho: &Summands<Vector>, t: u6
             _ => low(x).wrapping_mul(t.into()).wrapping_mul(inverse(low(b))),
         })
         .collect();
-    let right = rho.total();
+    let right = rho.total().into_inner();
     let mut forged = right.clone();
     forged.add_assign(&Vector::from_u128s(ring, &errors));
     Some(match forgery {

@@ -15,7 +15,7 @@
 //! element are the lowest bits of its summands: nothing ties the two that could come apart.
 
 use quorate_engine::{Error, Form, Linear, Result};
-use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use quorate_spdz2k::{Kind, MacBits, Material, Params, SharedBits, Tagged};
 
 use super::deal::Batch;
@@ -89,7 +89,7 @@ impl Made {
             let shared = match (deals, x.for_dealer) {
                 (false, _) => shared(x.share.0[0].clone(), x.tag.0[0].clone()),
                 (true, false) => shared(shape(), shape()),
-                (true, true) => shared(x.share.total(), shape()),
+                (true, true) => shared(x.share.total().into_inner(), shape()),
             };
             Tagged::of(x.ring, &shared)
         };
@@ -100,9 +100,9 @@ impl Made {
             }
             let mut kept = MacBits::blank(true, 1, shape);
             if x.for_dealer {
-                let mut value = (*x.parts[0].own).clone();
+                let mut value = Wiped((*x.parts[0].own).clone());
                 value.xor_assign(&x.parts[1].own);
-                kept.own = quorate_ring::Wiped(value);
+                kept.own = value;
             }
             SharedBits::macs(kept)
         };
@@ -172,7 +172,7 @@ impl Batch<'_> {
 
     /// Uniform bits as elements over Z_2^L, proven over the ring that L stands for.
     async fn proven_bits(&mut self, claims: &mut Claims, (ring, len): (Ring, usize)) -> Result<Summands<Vector>> {
-        let value = self.bits_of_dealer((1, len));
+        let value = Wiped(self.bits_of_dealer((1, len)));
         let bits = self.follow((ring, len), || value.to_vector(ring)).await?;
         self.claim(claims, Form::Product, [&bits; 3]).await?;
         Ok(bits)
@@ -218,7 +218,7 @@ impl Batch<'_> {
         self.follow(a.0[0].shape_of(), || {
             let mut both = a.total();
             both.and_assign(&b.total());
-            both
+            both.into_inner()
         })
         .await
     }

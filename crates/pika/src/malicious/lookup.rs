@@ -131,8 +131,11 @@ fn parts(mut vectors: Vec<Tagged>) -> Result<(Tagged, Option<[Tagged; 2]>, Tagge
     }
 }
 
-/// What is held of each: keys twice, and elements with tags of b, e_h, their sums and what is opened.
+/// What is held of each: keys twice, and elements with tags of b, e_h, their sums and what is opened. While a chunk
+/// waits for its openings that is about half, and slow links are waited for the less often the more chunks wait.
 fn chunks(len: usize, digits: Digits) -> Chunks {
+    const WAITING: usize = 4;
     let keys: usize = digits.shapes().iter().map(|shape| 2 * shape.key_bytes()).sum();
-    Chunks::of_bytes(len, keys + 128 + 32 * 6 * digits.choices())
+    let chunks = Chunks::of_bytes(len, keys + 128 + 32 * 6 * digits.choices());
+    Chunks { window: WAITING * chunks.window, ..chunks }
 }

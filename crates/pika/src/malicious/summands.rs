@@ -1,7 +1,7 @@
 //! What a party has of a dealt value: its own summand; at P2, who knows both, the two of them. So what P0 and P1 do to
 //! their summands P2 does to each, and its sum of what comes of it is what the two would open.
 
-use quorate_ring::{Bits, Module, Ring, Vector};
+use quorate_ring::{Bits, Module, Ring, Vector, Wiped};
 use zeroize::Zeroize;
 
 /// Summands of a vector, or xor summands of bits. Wiped when dropped.
@@ -21,8 +21,8 @@ impl<M: Module> Summands<M> {
     }
 
     /// Added up: the value at P2.
-    pub fn total(&self) -> M {
-        let mut sum = self.0[0].clone();
+    pub fn total(&self) -> Wiped<M> {
+        let mut sum = Wiped(self.0[0].clone());
         self.0[1..].iter().for_each(|other| sum.add_assign(other));
         sum
     }

@@ -1,5 +1,6 @@
 //! The malicious form.
 
+mod batches;
 mod choices;
 mod comparison;
 mod costs;
@@ -8,5 +9,5 @@ mod gadgets;
 mod links;
 #[path = "../../../spdz2k/tests/adversarial/outcomes.rs"]
 #[allow(dead_code)]
-mod outcomes;
+pub mod outcomes;
 mod places;
