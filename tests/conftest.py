@@ -11,7 +11,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # As in .cargo/config.toml: where a test does not say otherwise, `spdz2k` has its correlations from a dealer whose seed
 # all parties know. Only modules built for tests read this.
 os.environ.setdefault("QUORATE_INSECURE_DEALER", "1")
-os.environ.setdefault("QUORATE_REMEMBER_BASE_OTS", "1")
+os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
 
 # Matrices are small here, and two processes run tests side by side: threads of numpy and scikit-learn would wait for
 # each other, at three times the work.

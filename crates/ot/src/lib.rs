@@ -8,7 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `base` | base OT on ristretto255 (Masny, Rindal 2019) |
-//! | `remembered` | base OTs in tests, which are computed once |
+//! | `insecurely_remembered` | base OTs in tests, which are computed once |
 //! | `roots` | what a pair of parties starts from: base OTs and trees, in both directions |
 //! | `tree` | trees of keys of which the peer knows all leaves but one |
 //! | `softspoken` | the extension (Roy 2022), semi-honest or malicious |
@@ -33,9 +33,9 @@ pub mod cost;
 mod cot;
 mod domains;
 mod flat;
+mod insecurely_remembered;
 mod options;
 mod product;
-mod remembered;
 mod roots;
 mod setup;
 mod softspoken;

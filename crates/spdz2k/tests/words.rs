@@ -126,8 +126,11 @@ impl Game {
     }
 }
 
+/// s and c, errors of a word and its mask by digit, and what they win.
+type Best = ((u32, u32), &'static [[u32; 2]], f64);
+
 /// The best that is known of one word, which longer searches find for two and for three, too.
-const BEST: [((u32, u32), &[[u32; 2]], f64); 5] = [
+const BEST: [Best; 5] = [
     ((2, 2), &[[4, 4]], 0.5),
     ((2, 3), &[[0, 0]], 0.4375),
     ((3, 3), &[[4, 12], [4, 4]], 0.3203125),

@@ -1,6 +1,6 @@
 //! Base OTs in tests, most of whose time would go there: what was computed before, from the same inputs, is not again.
 //!
-//! Only under the feature `testing`, and only where QUORATE_REMEMBER_BASE_OTS is set. There a party's coins for base
+//! Only under the feature `testing`, and only where QUORATE_INSECURE_BASE_OTS is set. There a party's coins for base
 //! OTs with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the
 //! session, so that points are the same, too. Keys are hashes bound to it, and differ; choices are as random as they
 //! are. A message that was changed is one that was not seen before, and is computed with.
@@ -32,7 +32,7 @@ mod imp {
 
     /// The process's own, if it is to remember.
     static SEED: LazyLock<Option<Seed>> = LazyLock::new(|| {
-        std::env::var_os("QUORATE_REMEMBER_BASE_OTS").map(|_| Seed::random().expect("the system has randomness"))
+        std::env::var_os("QUORATE_INSECURE_BASE_OTS").map(|_| Seed::random().expect("the system has randomness"))
     });
 
     /// By a hash of what it was computed from.
