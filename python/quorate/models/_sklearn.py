@@ -88,7 +88,7 @@ def _readers() -> list[tuple[Any, Reader]]:
         (LogisticRegression, _read_logistic),
         (SGDClassifier, _read_decisions),
         (Perceptron, _read_decisions),
-        (RidgeClassifier, _read_decisions),
+        (RidgeClassifier, _read_ridge_classifier),
         (LinearRegression, _read_regression),
         (Ridge, _read_regression),
         (ElasticNet, _read_regression),
@@ -247,6 +247,12 @@ def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
     several = len(estimator.classes_) > 2
     apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
     return _read_decisions(estimator, bounds, before, (None if apart else "softmax") if several else "logistic")
+
+
+def _read_ridge_classifier(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    if estimator._label_binarizer.y_type_.startswith("multilabel"):
+        raise ModelError("this RidgeClassifier has several labels for a record: train one for each label")
+    return _read_decisions(estimator, bounds, before)
 
 
 def _read_regression(estimator: Any, bounds: Any, before: Before | None) -> Model:
