@@ -117,8 +117,10 @@ def test_what_a_pipeline_changes_does_not_show_in_the_shape() -> None:
 
 def test_names_are_those_of_the_records() -> None:
     frame, y = load_wine(return_X_y=True, as_frame=True)
-    model = from_sklearn(make_pipeline(StandardScaler(), Ridge()).fit(frame, y), sample=frame)
-    assert model.shape.names == tuple(frame.columns)
+    for steps in (["passthrough", StandardScaler()], [StandardScaler().set_output(transform="pandas"), PCA(2)]):
+        for fitted in (make_pipeline(*steps, Ridge()), GridSearchCV(make_pipeline(*steps, Ridge()), {}, cv=2)):
+            model = from_sklearn(fitted.fit(frame, y), sample=frame)
+            assert model.shape.names == tuple(frame.columns)
 
 
 def test_the_rounding_of_steps_counts() -> None:

@@ -34,11 +34,14 @@ class Before:
     selected: NDArray[np.int64] | None = None
     """Which features are left, as they were, where all steps only select; None after any other one."""
 
+    names: tuple[Any, ...] | None = None
+    """Of a record's features, where the first step knows them."""
+
     @classmethod
-    def nothing(cls, features: int) -> Before:
+    def nothing(cls, features: int, names: Any = None) -> Before:
         """No step at all."""
         same, none = np.eye(features), np.zeros(features)
-        return cls(same, none, same, none, selected=np.arange(features))
+        return cls(same, none, same, none, selected=np.arange(features), names=None if names is None else tuple(names))
 
     @property
     def features(self) -> int:
@@ -194,7 +197,8 @@ def unwrapped(estimator: Any) -> tuple[Any, Before | None]:
                 continue
             if not hasattr(step, "n_features_in_"):
                 raise ModelError(f"the step {name!r} of the pipeline is not fitted; call fit first")
-            before = before or Before.nothing(int(step.n_features_in_))
+            if before is None:
+                before = Before.nothing(int(step.n_features_in_), getattr(step, "feature_names_in_", None))
             before = _folded(name, step, before)
         if last is None or last == "passthrough":
             raise ModelError("the pipeline ends without an estimator: there is nothing to predict")

@@ -39,7 +39,7 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
             bits do not give the tolerance.
     """
-    given, (estimator, before) = estimator, unwrapped(estimator)
+    estimator, before = unwrapped(estimator)
     read = _reader(estimator)
     if sample is not None:
         if bounds is not None:
@@ -48,7 +48,8 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
     model = read(estimator, bounds, before)
     if bounds is None and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
-    names = getattr(given, "feature_names_in_", None)  # which scikit-learn keeps where all are texts
+    # Which scikit-learn keeps where all are texts.
+    names = getattr(estimator, "feature_names_in_", None) if before is None else before.names
     if names is not None:
         model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
     if tolerance is not None and model.margin_bound > tolerance:
