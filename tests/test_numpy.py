@@ -261,6 +261,8 @@ def test_functions_give_what_numpy_gives(place: Place) -> None:
         (lambda x: np.sum(x, out=np.zeros(4)), "use what is returned"),
         (lambda x: np.add(x, 1, out=np.zeros((3, 4))), "write x = x \\+ y"),
         (lambda x: np.add(x, 1, where=BITS), "takes no where"),
+        (lambda x: np.add.reduce(x, initial=5), "numpy.add.reduce of secret arrays: got an unexpected"),
+        (lambda x: np.maximum.reduce(x, where=BITS, initial=0), "unexpected keyword argument"),
         (lambda x: np.add.accumulate(x), "add.accumulate"),
         (lambda x: np.multiply.outer(x, x), "multiply.outer"),
         (lambda x: np.roll(x, x[0, 0]), "must be public"),

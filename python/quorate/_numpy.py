@@ -163,8 +163,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if kwargs.get("out") is not None:
         raise DtypeError(at("a secret cannot be written into a numpy array: write x = x + y, not x += y"))
     if method == "reduce" and ufunc in _REDUCED:
-        (x,) = inputs
-        return FUNCTIONS[getattr(np, _REDUCED[ufunc])](x, kwargs.pop("axis", 0), **_stated(kwargs))
+        reduced = FUNCTIONS[getattr(np, _REDUCED[ufunc])]
+        return _bound(f"numpy.{ufunc.__name__}.reduce", reduced, inputs, {"axis": 0, **_stated(kwargs)})
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     here = UFUNCS.get(ufunc) if method == "__call__" else None
     if here is None:
@@ -500,10 +500,18 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if here is None:
         _absent(name.removeprefix("numpy."))
     stated = _stated(kwargs)
-    ours = inspect.signature(here)
-    _agree(name, function, ours, len(args))
+    _agree(name, function, inspect.signature(here), len(args))
+    return _bound(name, here, args, stated)
+
+
+def _bound(name: str, here: Callable[..., Any], args: tuple[Any, ...], stated: dict[str, Any]) -> Any:
+    """What the function makes of its arguments.
+
+    Raises:
+        DtypeError: it does not take these.
+    """
     try:
-        ours.bind(*args, **stated)
+        inspect.signature(here).bind(*args, **stated)
     except TypeError as error:
         raise DtypeError(at(f"{name} of secret arrays: {error}")) from None
     return here(*args, **stated)
