@@ -117,8 +117,10 @@ def test_what_a_pipeline_changes_does_not_show_in_the_shape() -> None:
 
 def test_names_are_those_of_the_records() -> None:
     frame, y = load_wine(return_X_y=True, as_frame=True)
-    model = from_sklearn(make_pipeline(StandardScaler(), Ridge()).fit(frame, y), sample=frame)
-    assert model.shape.names == tuple(frame.columns)
+    for steps in (["passthrough", StandardScaler()], [StandardScaler().set_output(transform="pandas"), PCA(2)]):
+        for fitted in (make_pipeline(*steps, Ridge()), GridSearchCV(make_pipeline(*steps, Ridge()), {}, cv=2)):
+            model = from_sklearn(fitted.fit(frame, y), sample=frame)
+            assert model.shape.names == tuple(frame.columns)
 
 
 def test_the_rounding_of_steps_counts() -> None:
@@ -156,6 +158,64 @@ def test_what_is_not_fitted_is_named() -> None:
     for pipeline in (make_pipeline(StandardScaler(), Ridge()), GridSearchCV(Ridge(), {"alpha": [1.0]})):
         with pytest.raises(qr.ModelError, match="call fit"):
             from_sklearn(pipeline)
+
+
+def test_a_projection_fitted_on_float32_is_off_by_its_roundings() -> None:
+    """It clips its deviations at the eps of its dtype, and subtracts the mean in it."""
+    rng = np.random.default_rng(0)
+    X, y = np.c_[rng.normal(size=(50, 3)) + 1000, np.full(50, 3.0)], rng.normal(size=50)
+    near = X + rng.normal(size=X.shape) * 1e-3
+    for solver in ("full", "covariance_eigh"):
+        pipeline = make_pipeline(PCA(whiten=True, svd_solver=solver), LinearSVR(random_state=0))
+        model = from_sklearn(pipeline.fit(X.astype(np.float32), y), sample=X)
+        assert np.abs(model.predict_clear(near) - pipeline.predict(near)).max() <= model.margin_bound
+
+
+@pytest.mark.parametrize(
+    ("scaler", "changed"),
+    [
+        (StandardScaler, "with_std"),
+        (StandardScaler, "with_mean"),
+        (RobustScaler, "with_centering"),
+        (RobustScaler, "with_scaling"),
+    ],
+)
+def test_what_a_scaler_leaves_out_after_its_fit_is_left_out(scaler: Any, changed: str) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    pipeline = (
+        Pipeline([("scaler", scaler()), ("model", Ridge())]).fit(X, y).set_params(**{f"scaler__{changed}": False})
+    )
+    model = from_sklearn(pipeline, sample=X)
+    assert np.abs(model.predict_clear(X) - pipeline.predict(X)).max() <= model.margin_bound
+
+
+def test_pipelines_and_searches_that_predict_in_their_own_way_are_refused() -> None:
+    class OwnPipeline(Pipeline):  # type: ignore[misc]
+        def predict(self, X: Any, **params: Any) -> Any:
+            return super().predict(X, **params) + 1
+
+    class OwnSearch(GridSearchCV):  # type: ignore[misc]
+        def predict(self, X: Any) -> Any:
+            return super().predict(X) + 1
+
+    class OwnSelection(VarianceThreshold):  # type: ignore[misc]
+        def _transform(self, X: Any) -> Any:
+            return super()._transform(X) * 2
+
+    X, y = load_iris(return_X_y=True)
+    for own in (OwnPipeline([("scaler", StandardScaler()), ("model", Ridge())]), OwnSearch(Ridge(), {"alpha": [1.0]})):
+        with pytest.raises(qr.ModelError, match="in its own way"):
+            from_sklearn(own.fit(X, y))
+    with pytest.raises(qr.ModelError, match="OwnSelection, cannot be folded"):
+        from_sklearn(make_pipeline(OwnSelection(), Ridge()).fit(X, y))
+
+
+def test_several_labels_of_a_ridge_classifier_are_refused() -> None:
+    X, y = load_iris(return_X_y=True)
+    labels = np.eye(3, dtype=int)[y]
+    for given in (labels, labels[:, :2]):
+        with pytest.raises(qr.ModelError, match="several labels for a record"):
+            from_sklearn(RidgeClassifier().fit(X, given))
 
 
 def test_steps_that_transform_in_their_own_way_are_refused() -> None:

@@ -7,6 +7,8 @@ meaning here, or takes an argument that has none, is told what to write instead 
 from __future__ import annotations
 
 import inspect
+import math
+import numbers
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -87,10 +89,6 @@ def _trunc(x: SecretArray) -> SecretArray:
     return x if x.dtype.frac == 0 else x._session.where(x < 0, _ceil(x), _floor(x))
 
 
-def _shifted(left: bool) -> Callable[[Any, Any], Any]:
-    return lambda x, bits: operator.lshift(x, bits) if left else operator.rshift(x, bits)
-
-
 def _never(x: SecretArray) -> SecretArray:
     """Of what holds for no number here: there are no infinities, and nothing that is no number."""
     session: Any = x._session
@@ -123,8 +121,8 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.bitwise_or: _either(operator.or_),
     np.bitwise_xor: _either(operator.xor),
     np.invert: operator.invert,
-    np.left_shift: _shifted(left=True),
-    np.right_shift: _shifted(left=False),
+    np.left_shift: _either(operator.lshift),
+    np.right_shift: _either(operator.rshift),
     np.logical_and: lambda x, y: _session(x, y) and _either(operator.and_)(_truth(x), _truth(y)),
     np.logical_or: lambda x, y: _session(x, y) and _either(operator.or_)(_truth(x), _truth(y)),
     np.logical_xor: lambda x, y: _session(x, y) and _either(operator.xor)(_truth(x), _truth(y)),
@@ -165,8 +163,8 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if kwargs.get("out") is not None:
         raise DtypeError(at("a secret cannot be written into a numpy array: write x = x + y, not x += y"))
     if method == "reduce" and ufunc in _REDUCED:
-        (x,) = inputs
-        return FUNCTIONS[getattr(np, _REDUCED[ufunc])](x, kwargs.pop("axis", 0), **_stated(kwargs))
+        reduced = FUNCTIONS[getattr(np, _REDUCED[ufunc])]
+        return _bound(f"numpy.{ufunc.__name__}.reduce", reduced, inputs, {"axis": 0, **_stated(kwargs)})
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     here = UFUNCS.get(ufunc) if method == "__call__" else None
     if here is None:
@@ -251,8 +249,24 @@ def _percentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Any
 def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
     if weights is None:
         return x.mean(axis, keepdims)
+    x, weights = (v if isinstance(v, SecretArray) else np.asarray(v) for v in (x, weights))
+    weights = _along(weights, x, axis)
     weighed = _session(x, weights) and x * weights
     return weighed.sum(axis, keepdims) / _total(weights, x, axis, keepdims)
+
+
+def _along(weights: Any, x: Any, axis: Any) -> Any:
+    """Weights of the shape of x; those of one axis are laid along it.
+
+    Raises:
+        ShapeError: they are neither.
+    """
+    if weights.shape == x.shape:
+        return weights
+    one = isinstance(axis, numbers.Integral) and -x.ndim <= int(axis) < x.ndim
+    if not one or weights.shape != (x.shape[axis],):
+        raise ShapeError(at(f"numpy.average: weights {weights.shape} fit neither the array, {x.shape}, nor one axis="))
+    return weights.reshape([n if a == axis % x.ndim else 1 for a, n in enumerate(x.shape)])
 
 
 def _total(weights: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -280,6 +294,11 @@ def _reshape(x: Any, shape: Any, *, copy: Any = None) -> Any:
 
 
 def _dot(x: Any, y: Any) -> Any:
+    of_x, of_y = np.ndim(x), np.ndim(y)
+    if not of_x or not of_y:
+        return _either(operator.mul)(x, y)
+    if max(of_x, of_y) > 2:
+        return _tensordot(x, y, ([of_x - 1], [max(of_y - 2, 0)]))
     if isinstance(x, SecretArray):
         return x.dot(y)
     return _session(y).constant(x).dot(y) if np.ndim(x) != 2 else x @ y
@@ -298,10 +317,10 @@ def _outer(x: Any, y: Any) -> Any:
 
 def _tensordot(x: Any, y: Any, axes: Any = 2) -> Any:
     x, y = (v if isinstance(v, SecretArray) else np.asarray(v) for v in (x, y))
-    if isinstance(axes, int):
-        of_x, of_y = list(range(x.ndim - axes, x.ndim)), list(range(axes))
+    if isinstance(axes, numbers.Integral):
+        of_x, of_y = list(range(x.ndim - int(axes), x.ndim)), list(range(int(axes)))
     else:
-        of_x, of_y = ([a] if isinstance(a, int) else list(a) for a in axes)
+        of_x, of_y = ([int(a)] if isinstance(a, numbers.Integral) else list(a) for a in axes)
     of_x, of_y = [a % x.ndim for a in of_x], [a % y.ndim for a in of_y]
     if [x.shape[a] for a in of_x] != [y.shape[a] for a in of_y]:
         raise ShapeError(at(f"numpy.tensordot: shapes {x.shape} and {y.shape} do not agree along axes {of_x}, {of_y}"))
@@ -318,6 +337,10 @@ def _vdot(x: Any, y: Any) -> Any:
 
 
 def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    if x.dtype.kind == "bit":
+        raise DtypeError(at("numpy.diff does not take bits: x[1:] ^ x[:-1] is where they change"))
+    if n < 0 or not -x.ndim <= axis < x.ndim:
+        raise ShapeError(at(f"numpy.diff: n is {n}, from 0 on, and axis {axis} is one of {x.ndim}"))
     for _ in range(n):
         size = x.shape[axis]
         x = moved(np.take, x, np.arange(1, size), axis) - moved(np.take, x, np.arange(max(size - 1, 0)), axis)
@@ -328,6 +351,29 @@ def _take(x: Any, indices: Any, axis: int | None = None) -> Any:
     if isinstance(indices, SecretArray):
         return _session(x, indices).take(x, indices, axis)
     return moved(np.take, x, indices, axis)
+
+
+_PADDED = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def _pad(x: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, reflect_type: str = "even") -> Any:
+    """Zeros or the array's own elements around it: other modes compute what they put there."""
+    if mode not in _PADDED or reflect_type != "even":
+        raise DtypeError(
+            at(f"numpy.pad of secret arrays takes mode={', '.join(map(repr, _PADDED))}, not odd reflection")
+        )
+    if isinstance(constant_values, SecretArray) or np.any(np.asarray(constant_values) != 0):
+        raise DtypeError(at("numpy.pad of secret arrays puts zeros: np.pad(x - v, width) + v puts v"))
+    return _move(np.pad)(x, pad_width, mode)
+
+
+def _transpose(x: Any, axes: Any = None) -> Any:
+    return x.transpose() if axes is None else x.transpose(axes)
+
+
+def _size(x: Any, axis: Any = None) -> int:
+    named = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return math.prod(x.shape[a] for a in named)
 
 
 def _append(x: Any, values: Any, axis: int | None = None) -> Any:
@@ -347,6 +393,8 @@ def _full_like(x: Any, fill_value: Any, shape: Any = None) -> Any:
     mpc = _session(x, fill_value)
     shape = x.shape if shape is None else shape
     if isinstance(fill_value, SecretArray):
+        if fill_value.dtype != x.dtype:
+            raise DtypeError(at(f"numpy.full_like: {fill_value.dtype} fills no {x.dtype}: convert the value first"))
         return moved(np.broadcast_to, fill_value, shape)
     return mpc.constant(np.full(shape, fill_value), x.dtype)
 
@@ -399,7 +447,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.copy: lambda x: x,
     np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim,
-    np.size: lambda x, axis=None: x.size if axis is None else x.shape[axis],
+    np.size: _size,
+    np.pad: _pad,
+    np.transpose: _transpose,
     np.nansum: _sum,
     np.nanprod: _prod,
     np.nanmean: _mean,
@@ -411,7 +461,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 for _name in ("max", "min", "argmax", "argmin", "any", "all", "ptp", "median", "sort", "argsort", "ravel", "trace"):
     FUNCTIONS[getattr(np, _name)] = _method(_name)
-for _name in ("squeeze", "swapaxes", "repeat", "diagonal", "transpose"):
+for _name in ("squeeze", "swapaxes", "repeat", "diagonal"):
     FUNCTIONS[getattr(np, _name)] = _method(_name)
 for _name in ("nanmax", "nanmin", "nanargmax", "nanargmin", "nanmedian"):
     FUNCTIONS[getattr(np, _name)] = _method(_name.removeprefix("nan"))
@@ -419,7 +469,7 @@ for _name in ("amax", "amin"):
     FUNCTIONS[getattr(np, _name)] = _method(_name.removeprefix("a"))
 _MOVES: list[Any] = [np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit, np.broadcast_to, np.expand_dims]
 _MOVES += [np.atleast_1d, np.atleast_2d, np.atleast_3d, np.moveaxis, np.rollaxis, np.roll, np.rot90, np.flip, np.fliplr]
-_MOVES += [np.flipud, np.delete, np.diag, np.diagflat, np.tril, np.triu, np.pad, np.resize, np.tile]
+_MOVES += [np.flipud, np.delete, np.diag, np.diagflat, np.tril, np.triu, np.resize, np.tile]
 for _function in _MOVES:
     FUNCTIONS[_function] = _move(_function)
 for _name in ("vstack", "hstack", "dstack", "column_stack"):
@@ -450,10 +500,18 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if here is None:
         _absent(name.removeprefix("numpy."))
     stated = _stated(kwargs)
-    ours = inspect.signature(here)
-    _agree(name, function, ours, len(args))
+    _agree(name, function, inspect.signature(here), len(args))
+    return _bound(name, here, args, stated)
+
+
+def _bound(name: str, here: Callable[..., Any], args: tuple[Any, ...], stated: dict[str, Any]) -> Any:
+    """What the function makes of its arguments.
+
+    Raises:
+        DtypeError: it does not take these.
+    """
     try:
-        ours.bind(*args, **stated)
+        inspect.signature(here).bind(*args, **stated)
     except TypeError as error:
         raise DtypeError(at(f"{name} of secret arrays: {error}")) from None
     return here(*args, **stated)

@@ -1,4 +1,4 @@
-"""The user's line: the innermost frame outside this package."""
+"""The user's line: the innermost frame outside this package, and outside of numpy, which calls it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 import sys
 from types import FrameType
 
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+import numpy as np
+
+_HERE = tuple(os.path.dirname(os.path.abspath(str(file))) + os.sep for file in (__file__, np.__file__))
 _OURS: dict[str, bool] = {}
 # The files that lines came from, to show their text: the program knows a file's name without its folder.
 _FILES: dict[tuple[str, int], str] = {}

@@ -177,7 +177,7 @@ class Summaries:
         return x.max(axis, keepdims) - x.min(axis, keepdims)
 
     def quantile(self, q: Any, axis: Axes = None, keepdims: bool = False) -> SecretArray:
-        """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along a new first axis.
+        """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along new first axes.
 
         Sorts: about log2(n)^2 / 2 comparisons deep. Between two elements a product with a public number: within 2^-f.
 
@@ -203,7 +203,10 @@ class Summaries:
         if keepdims:
             kept = None if axis is None else operator.index(cast(int, axis)) % x.ndim
             found = [y.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) for y in found]
-        return found[0] if np.ndim(q) == 0 else x._session.stack(found)
+        if np.ndim(q) == 0:
+            return found[0]
+        several: SecretArray = x._session.stack(found)
+        return several if np.ndim(q) == 1 else several.reshape([*np.shape(q), *several.shape[1:]])
 
     @staticmethod
     def _between(ordered: SecretArray, q: float) -> SecretArray:

@@ -68,7 +68,7 @@ class PlainLinear:
         return PlainLinear(
             self.weights @ before.matrix,
             self.intercepts + self.weights @ before.shift,
-            self.dtype,
+            before.coarser(self.dtype),
             self.roundings + 2 * before.roundings + self.weights.shape[1] + 4,
             self.magnitudes @ before.sizes,
             self.magnitudes @ before.offsets + self.offsets,

@@ -77,7 +77,9 @@ class PlainNetwork:
             return 0.0
         reached = self.before.sizes @ feature_bounds + self.before.offsets
         operations = 2 * self.before.roundings + self.weights[0].shape[1] + 4
-        return gamma(operations, self.dtype) * (np.abs(self.weights[0]) @ reached + np.abs(self.intercepts[0]))
+        return gamma(operations, self.before.coarser(self.dtype)) * (
+            np.abs(self.weights[0]) @ reached + np.abs(self.intercepts[0])
+        )
 
 
 class Layer(NamedTuple):

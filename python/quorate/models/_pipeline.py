@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,19 @@ class Before:
     sizes: Floats
     offsets: Floats
     roundings: int = 0
+    dtype: np.dtype = dataclasses.field(default_factory=lambda: np.dtype(np.float64))
+    """The coarsest that the library rounds to, for records of float64."""
     selected: NDArray[np.int64] | None = None
     """Which features are left, as they were, where all steps only select; None after any other one."""
 
+    names: tuple[Any, ...] | None = None
+    """Of a record's features, where the first step knows them."""
+
     @classmethod
-    def nothing(cls, features: int) -> Before:
+    def nothing(cls, features: int, names: Any = None) -> Before:
         """No step at all."""
         same, none = np.eye(features), np.zeros(features)
-        return cls(same, none, same, none, 0, np.arange(features))
+        return cls(same, none, same, none, selected=np.arange(features), names=None if names is None else tuple(names))
 
     @property
     def features(self) -> int:
@@ -45,12 +51,14 @@ class Before:
     def then(self, matrix: Floats, subtracted: Floats, added: Floats) -> Before:
         """One more step: matrix (y - subtracted) + added."""
         size = np.abs(matrix)
-        return Before(
-            matrix @ self.matrix,
-            matrix @ (self.shift - subtracted) + added,
-            size @ self.sizes,
-            size @ (self.offsets + np.abs(subtracted)) + np.abs(added),
-            self.roundings + matrix.shape[1] + 4,
+        return dataclasses.replace(
+            self,
+            matrix=matrix @ self.matrix,
+            shift=matrix @ (self.shift - subtracted) + added,
+            sizes=size @ self.sizes,
+            offsets=size @ (self.offsets + np.abs(subtracted)) + np.abs(added),
+            roundings=self.roundings + matrix.shape[1] + 4,
+            selected=None,
         )
 
     def scaled(self, factors: Floats, subtracted: Any = 0.0, added: Any = 0.0) -> Before:
@@ -61,15 +69,18 @@ class Before:
 
     def kept(self, which: NDArray[np.int64]) -> Before:
         """One more step, that leaves some features out: exact."""
-        selected = None if self.selected is None else self.selected[which]
-        return Before(
-            self.matrix[which],
-            self.shift[which],
-            self.sizes[which],
-            self.offsets[which],
-            self.roundings,
-            selected,
+        return dataclasses.replace(
+            self,
+            matrix=self.matrix[which],
+            shift=self.shift[which],
+            sizes=self.sizes[which],
+            offsets=self.offsets[which],
+            selected=None if self.selected is None else self.selected[which],
         )
+
+    def coarser(self, dtype: np.dtype) -> np.dtype:
+        """The dtype of which the roundings of these steps and of what follows in `dtype` are counted."""
+        return min(self.dtype, dtype, key=lambda of: np.finfo(of).nmant)
 
 
 def _array(values: Any, size: int, missing: float) -> Floats:
@@ -80,7 +91,7 @@ def _array(values: Any, size: int, missing: float) -> Floats:
 def _standard(step: Any, before: Before) -> Before:
     size = len(before.matrix)
     mean = _array(step.mean_ if step.with_mean else None, size, 0.0)
-    return before.scaled(1 / _array(step.scale_, size, 1.0), mean)
+    return before.scaled(1 / _array(step.scale_ if step.with_std else None, size, 1.0), mean)
 
 
 def _min_max(step: Any, before: Before) -> Before:
@@ -97,14 +108,18 @@ def _max_abs(step: Any, before: Before) -> Before:
 
 def _robust(step: Any, before: Before) -> Before:
     size = len(before.matrix)
-    return before.scaled(1 / _array(step.scale_, size, 1.0), _array(step.center_, size, 0.0))
+    center = _array(step.center_ if step.with_centering else None, size, 0.0)
+    return before.scaled(1 / _array(step.scale_ if step.with_scaling else None, size, 1.0), center)
 
 
 def _pca(step: Any, before: Before) -> Before:
+    """Fitted on float32, it subtracts its projected mean in float32 from whatever it is given."""
+    if np.float32 in (step.components_.dtype, step.mean_.dtype):
+        before = dataclasses.replace(before, dtype=np.dtype(np.float32))
     components = np.asarray(step.components_, np.float64)
     if step.whiten:
-        deviations = np.sqrt(np.asarray(step.explained_variance_, np.float64))
-        components = components / np.maximum(deviations, np.finfo(np.float64).eps)[:, None]
+        deviations = np.sqrt(step.explained_variance_)  # in the dtype of the fit, whose eps is the least
+        components = components / np.maximum(deviations, np.finfo(deviations.dtype).eps).astype(np.float64)[:, None]
     return before.then(components, np.asarray(step.mean_, np.float64), np.zeros(len(components)))
 
 
@@ -119,6 +134,8 @@ def _imputer(step: Any, before: Before) -> Before:
         raise ModelError("SimpleImputer(add_indicator=True) is not supported: add_indicator=False is")
     if not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
         raise ModelError("SimpleImputer is supported for missing values that are nan, which records must not have")
+    if step.strategy == "constant" and step.fill_value is not None and step.fill_value != step.fill_value:
+        raise ModelError("SimpleImputer is supported for a fill_value that is a number")
     empty = np.isnan(np.asarray(step.statistics_, np.float64)) & (not step.keep_empty_features)
     return before.kept(np.flatnonzero(~empty))
 
@@ -166,6 +183,9 @@ def unwrapped(estimator: Any) -> tuple[Any, Before | None]:
         return estimator, None
     before: Before | None = None
     while isinstance(estimator, (BaseSearchCV, Pipeline)):
+        base = BaseSearchCV if isinstance(estimator, BaseSearchCV) else Pipeline
+        if getattr_static(type(estimator), "predict") is not getattr_static(base, "predict"):
+            raise ModelError(f"{type(estimator).__name__} predicts in its own way, not as {base.__name__} does")
         if isinstance(estimator, BaseSearchCV):
             if not hasattr(estimator, "best_estimator_"):
                 raise ModelError(f"this {type(estimator).__name__} has no best estimator: call fit, with refit=True")
@@ -177,7 +197,8 @@ def unwrapped(estimator: Any) -> tuple[Any, Before | None]:
                 continue
             if not hasattr(step, "n_features_in_"):
                 raise ModelError(f"the step {name!r} of the pipeline is not fitted; call fit first")
-            before = before or Before.nothing(int(step.n_features_in_))
+            if before is None:
+                before = Before.nothing(int(step.n_features_in_), getattr(step, "feature_names_in_", None))
             before = _folded(name, step, before)
         if last is None or last == "passthrough":
             raise ModelError("the pipeline ends without an estimator: there is nothing to predict")
@@ -185,9 +206,14 @@ def unwrapped(estimator: Any) -> tuple[Any, Before | None]:
     return estimator, before
 
 
+_TRANSFORMING = ("transform", "_transform")
+
+
 def _folded(name: str, step: Any, before: Before) -> Before:
     for base, fold in _steps():
-        if isinstance(step, base) and type(step).transform is base.transform:
+        if isinstance(step, base) and all(
+            getattr_static(type(step), method, None) is getattr_static(base, method, None) for method in _TRANSFORMING
+        ):
             return fold(step, before)
     raise ModelError(
         f"the step {name!r} of the pipeline, {type(step).__name__}, cannot be folded into a model: transform the "

@@ -39,7 +39,7 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
         ModelError: the estimator is not supported or not fitted, has one class or values that are not finite, or 63
             bits do not give the tolerance.
     """
-    given, (estimator, before) = estimator, unwrapped(estimator)
+    estimator, before = unwrapped(estimator)
     read = _reader(estimator)
     if sample is not None:
         if bounds is not None:
@@ -48,7 +48,8 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
     model = read(estimator, bounds, before)
     if bounds is None and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
-    names = getattr(given, "feature_names_in_", None)  # which scikit-learn keeps where all are texts
+    # Which scikit-learn keeps where all are texts.
+    names = getattr(estimator, "feature_names_in_", None) if before is None else before.names
     if names is not None:
         model = dataclasses.replace(model, shape=dataclasses.replace(model.shape, names=tuple(names)))
     if tolerance is not None and model.margin_bound > tolerance:
@@ -88,7 +89,7 @@ def _readers() -> list[tuple[Any, Reader]]:
         (LogisticRegression, _read_logistic),
         (SGDClassifier, _read_decisions),
         (Perceptron, _read_decisions),
-        (RidgeClassifier, _read_decisions),
+        (RidgeClassifier, _read_ridge_classifier),
         (LinearRegression, _read_regression),
         (Ridge, _read_regression),
         (ElasticNet, _read_regression),
@@ -247,6 +248,12 @@ def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
     several = len(estimator.classes_) > 2
     apart = getattr(estimator, "multi_class", "auto") == "ovr" or estimator.solver == "liblinear"
     return _read_decisions(estimator, bounds, before, (None if apart else "softmax") if several else "logistic")
+
+
+def _read_ridge_classifier(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    if estimator._label_binarizer.y_type_.startswith("multilabel"):
+        raise ModelError("this RidgeClassifier has several labels for a record: train one for each label")
+    return _read_decisions(estimator, bounds, before)
 
 
 def _read_regression(estimator: Any, bounds: Any, before: Before | None) -> Model:
