@@ -109,7 +109,7 @@ def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: p
         (Asked("rss", options={"mac": "48"}), "rss has no option mac=48"),
         (Asked("spdz2k", options={"mac": "40"}), "mac must be"),
         (Asked("spdz2k", parties=(1,)), "2 or more"),
-        (Asked("spdz2k", links=("radio",)), "radio.*memory, tls, lan and wan"),
+        (Asked("spdz2k", links=("radio",)), "radio.*memory, tls, lan, wan, or RTT_MS/MBIT"),
     ):
         with pytest.raises(ConfigError, match=message):
             _bench.run(["chain"], wrong, None, None)

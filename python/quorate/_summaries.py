@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Summaries", "one_axis"]
 
-Axes = int | Sequence[int] | None
+Axes = int | tuple[int, ...] | None
 
 
 def one_axis(what: str, x: SecretArray, axis: Sequence[int], keepdims: bool, reduce: Any) -> SecretArray:
@@ -117,13 +117,13 @@ class Summaries:
     @staticmethod
     def _of(x: SecretArray, what: str, op: Any, axis: Axes, keepdims: bool, nothing: int) -> SecretArray:
         """Elements of axes by `op`; `nothing` where there are none."""
-        if isinstance(axis, (tuple, list)):
+        if isinstance(axis, tuple):
             return one_axis(what, x, axis, keepdims, lambda y: Summaries._of(y, what, op, -1, False, nothing))
-        rows, _ = _network.lined_up(what, x, cast("int | None", axis))
+        rows, _ = _network.lined_up(what, x, axis)
         if len(rows):
-            return x._folded(what, op, cast("int | None", axis), keepdims)
+            return x._folded(what, op, axis, keepdims)
         empty = x._session.constant(np.full(rows.shape[1:], nothing), x.dtype)
-        kept = None if axis is None else operator.index(cast(int, axis)) % x.ndim
+        kept = None if axis is None else operator.index(axis) % x.ndim
         return empty.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) if keepdims else empty
 
     def var(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
@@ -193,15 +193,15 @@ class Summaries:
             [3.  3.5]
         """
         x = self._all()
-        if isinstance(axis, (tuple, list)):
+        if isinstance(axis, tuple):
             raise ShapeError(at("quantile and median take one axis, or None for all"))
-        rows, _ = _network.lined_up("quantile", x, cast("int | None", axis))
+        rows, _ = _network.lined_up("quantile", x, axis)
         if len(rows) == 0:
             raise ShapeError(at("quantile: there are no elements"))
         ordered = _network.sort(rows, [], stable=False)[0]
         found = [self._between(ordered, one) for one in np.ravel(q).tolist()]
         if keepdims:
-            kept = None if axis is None else operator.index(cast(int, axis)) % x.ndim
+            kept = None if axis is None else operator.index(axis) % x.ndim
             found = [y.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) for y in found]
         if np.ndim(q) == 0:
             return found[0]

@@ -310,8 +310,8 @@ class SecretArray(Summaries, Moves, Composed):
     # ---- reductions -----------------------------------------------------------------------------------------------
 
     def _reduce(self, op: str, axis: Any, keepdims: bool) -> SecretArray:
-        if isinstance(axis, (tuple, list)) and not op.startswith("arg"):
-            return one_axis(op, self, axis, keepdims, lambda rows: rows._reduce(op, -1, False))
+        if isinstance(axis, tuple) and not op.startswith("arg"):
+            return one_axis(op, self, axis, keepdims, lambda rows: getattr(rows, op)(-1))
         native = self._session._native
         return self._new(native.reduce(op, self._node, whole_axis(op, axis), bool(keepdims), _source.line()))
 
@@ -345,8 +345,8 @@ class SecretArray(Summaries, Moves, Composed):
             ...     print(x.max().reveal(), x.max(axis=1).reveal())
             5 [3 5]
         """
-        if self.dtype.kind == "bit" and self.size:
-            return self.any(axis, keepdims)
+        if self.dtype.kind == "bit" and not isinstance(axis, tuple):
+            return self._folded("max", operator.or_, axis, keepdims)
         return self._reduce("max", axis, keepdims)
 
     def min(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
@@ -359,8 +359,8 @@ class SecretArray(Summaries, Moves, Composed):
             ...     print(x.min().reveal(), x.min(axis=1).reveal())
             1 [1 2]
         """
-        if self.dtype.kind == "bit" and self.size:
-            return self.all(axis, keepdims)
+        if self.dtype.kind == "bit" and not isinstance(axis, tuple):
+            return self._folded("min", operator.and_, axis, keepdims)
         return self._reduce("min", axis, keepdims)
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
