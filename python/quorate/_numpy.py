@@ -58,7 +58,7 @@ def _either(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         if isinstance(x, SecretArray):
             return op(x, y)
         reflected = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-        plain = op.__name__.strip("_").rstrip("_")
+        plain = op.__name__.strip("_")
         return getattr(y, f"__{reflected[plain]}__" if plain in reflected else f"__r{plain}__")(x)
 
     return of_both

@@ -1,11 +1,12 @@
 //! Base OTs in tests, most of whose time would go there: what was computed before, from the same inputs, is not again.
 //!
-//! Only under the feature `testing`, and only where QUORATE_INSECURE_BASE_OTS is set. There a party's coins for base
-//! OTs with a peer are the same in all sessions of a process, and others in the next; and H is not bound to the
-//! session, so that points are the same, too. Keys are hashes bound to it, and differ; choices are as random as they
-//! are. A message that was changed is one that was not seen before, and is computed with.
+//! Only under the feature `testing`, with debug assertions (so never in a benchmark, whatever cargo sets), and only
+//! where QUORATE_INSECURE_BASE_OTS is set. There a party's coins for base OTs with a peer are the same in all sessions
+//! of a process, and others in the next; and H is not bound to the session, so that points are the same, too. Keys are
+//! hashes bound to it, and differ; choices are as random as they are. A message that was changed is one that was not
+//! seen before, and is computed with.
 
-#[cfg(not(feature = "testing"))]
+#[cfg(not(all(feature = "testing", debug_assertions)))]
 mod imp {
     use quorate_crypto::Prg;
 
@@ -22,7 +23,7 @@ mod imp {
     }
 }
 
-#[cfg(feature = "testing")]
+#[cfg(all(feature = "testing", debug_assertions))]
 mod imp {
     use std::any::Any;
     use std::collections::BTreeMap;
