@@ -11,7 +11,7 @@ import pytest
 import quorate as qr
 from applications import SESSIONS, opened
 from protocols import USUAL
-from quorate.apps._merge import layers
+from quorate._batcher import layers
 
 MANY = 40
 

@@ -55,22 +55,31 @@ class Composed:
         return x if max is None else x._session.minimum(x, max)
 
     def mean(self, axis: Axes = None, keepdims: bool = False, *, dtype: Dtype | None = None) -> SecretArray:
-        """Mean over an axis or all, of fixed point: exact, rounded down to a multiple of 2^-f.
+        """Mean over an axis or all, rounded down to a multiple of 2^-f; of integers and bits a real, 2^-16.
 
-        The sum must fit the dtype, or it wraps; their number need not. With `dtype=` the elements convert first. Costs
-        what `sum() // n` does: a truncation for 2^m elements, a conversion into a wider ring more for other numbers.
+        Of fixed point the sum must fit the dtype, or it wraps; their number need not. Of integers nothing wraps: sums
+        get the bits that the elements' range takes, which without a `bound=` is a conversion for each. With `dtype=`
+        the elements convert first. Costs what `sum() // n` does: a truncation for 2^m elements, a conversion into a
+        wider ring more for other numbers.
 
         Raises:
-            DtypeError: the elements are integers or bits, whose means are not: name `dtype=qr.fixed(k, f)`.
+            DtypeError: integers whose sum takes more than 104 bits.
             ShapeError: there are no elements.
 
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
             ...     print(mpc.input([[1.5, 2.0], [4.5, 3.0]], owner=0).mean(axis=0).reveal())
+            ...     print(mpc.input([1, 2, 4, 6], owner=0).mean().reveal())
             [3.  2.5]
+            3.25
         """
-        return self._me()._typed(dtype)._reduce("mean", axis, keepdims)
+        x = self._me()._typed(dtype)
+        if x.dtype.kind != "fixed":
+            from quorate import _exact
+
+            return _exact.mean(x, axis, keepdims)
+        return x._reduce("mean", axis, keepdims)
 
     def round(self, decimals: int = 0) -> SecretArray:
         """Rounded to whole numbers, halves to the even one as in numpy; the dtype stays. Integers and bits as they are.
@@ -166,32 +175,6 @@ class Composed:
             return rows[0]
         kept = None if axis is None else axis % x.ndim
         return rows.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)])
-
-    def sort(self, axis: int | None = -1) -> SecretArray:
-        """A sorted copy along an axis, ascending; None flattens. About log2(n)^2 / 2 comparisons deep.
-
-        The network of comparisons depends on the length alone (Batcher's merge exchange).
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     print(mpc.input([3, -5, 7, 0], owner=0).sort().reveal())
-            [-5  0  3  7]
-        """
-        keys, restore = _network.lined_up("sort", self._me(), axis)
-        return restore(_network.sort(keys, [], stable=False)[0])
-
-    def argsort(self, axis: int | None = -1) -> SecretArray:
-        """Positions that sort an axis, as int(64); equal elements keep their order. Three times the work of `sort`.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     print(mpc.input([3, -5, 3, 0], owner=0).argsort().reveal())
-            [1 3 0 2]
-        """
-        keys, restore = _network.lined_up("argsort", self._me(), axis)
-        return restore(_network.sort(keys, [], stable=True)[1])
 
     def to(self, sharing: str) -> SecretArray:
         """The same values in the sharing "A" (arithmetic), "B" (Boolean) or "Y" (Yao), where a protocol has several.

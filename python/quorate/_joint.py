@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from quorate import _source
+from quorate._counts import Groups
 from quorate._network import lined_up
 from quorate._network import sort as sort_rows
 from quorate._public import row_axis
@@ -205,9 +206,14 @@ class Joint:
         return moved[0] if len(moved) == 1 else moved
 
     def sort(
-        self, keys: SecretArray, *others: SecretArray, axis: int = 0, stable: bool = True
+        self,
+        keys: SecretArray,
+        *others: SecretArray,
+        axis: int = 0,
+        stable: bool = True,
+        descending: bool = False,
     ) -> tuple[SecretArray, ...]:
-        """Keys sorted along an axis, ascending, and other arrays in the same order.
+        """Keys sorted along an axis, and other arrays in the same order.
 
         Each of the others has the shape of the keys, or one axis or more after that: rows move together. Comparisons
         depend on the length alone; about log2(n)^2 / 2 of them deep, each followed by a choice.
@@ -217,6 +223,7 @@ class Joint:
             others: what goes with them.
             axis: which axis; of the keys' axes.
             stable: whether equal keys keep their order; three times the comparisons.
+            descending: whether the largest keys come first.
 
         Returns:
             The sorted keys, then the others.
@@ -239,10 +246,32 @@ class Joint:
                 raise ShapeError(at(f"sort: shape {x.shape} does not begin with that of the keys, {keys.shape}"))
         lined = [lined_up("sort", x, axis) for x in (keys, *others)]
         arrays = [x for x, _ in lined]
-        ordered = sort_rows(arrays[0], arrays[1:], stable)
+        ordered = sort_rows(arrays[0], arrays[1:], stable, descending)
         if stable:
             del ordered[1]
         return tuple(back(x) for x, (_, back) in zip(ordered, lined, strict=True))
+
+    def group_by(self, keys: SecretArray, groups: int) -> Groups:
+        """Elements by secret keys from 0 to `groups` - 1: `sum`, `mean` and `size` of each group.
+
+        Each key is compared with each group, once for all that is asked; a sum is then a product of matrices. Keys out
+        of range are in no group, of which a `RangeWarning` tells where they are possible. For keys of which nobody
+        knows how many there are see `qr.tables.Frame.group_by`.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     town = mpc.input([1, 0, 1, 1], owner=0, dtype=qr.uint(2), bound=2)
+            ...     income = mpc.input([20, 50, 30, 40], owner=1)
+            ...     by_town = mpc.group_by(town, 3)
+            ...     print(by_town.size().reveal(), by_town.sum(income).reveal(), by_town.mean(income).reveal())
+            [1 3 0] [50 90  0] [50. 30.  0.]
+        """
+        if not isinstance(keys, SecretArray) or keys.dtype.kind == "fixed":
+            raise DtypeError(at("group_by takes a secret array of integers as keys"))
+        if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or groups < 1:
+            raise ShapeError(at(f"group_by: groups must be a whole number from 1 on, not {groups!r}"))
+        return Groups(self._session(), keys, int(groups))
 
     def run_circuit(self, circuit: Circuit, *bits: Any) -> SecretArray | list[SecretArray]:
         r"""The outputs of a Boolean circuit on secret bits.

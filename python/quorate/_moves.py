@@ -13,7 +13,7 @@ from quorate.errors import ShapeError
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["Moves", "moved"]
+__all__ = ["Moves", "moved", "shaped"]
 
 
 def _numbered(values: list[Any]) -> list[np.ndarray]:
@@ -54,6 +54,15 @@ def moved(function: Callable[..., Any], arrays: Any, *args: Any, **kwargs: Any) 
     return type(places)(picked) if isinstance(places, (list, tuple)) else picked[0]
 
 
+def shaped(function: Callable[..., Any], shape: tuple[int, ...], *args: Any, **kwargs: Any) -> tuple[int, ...]:
+    """The shape of what numpy's function makes of an array of this shape; no memory is taken."""
+    try:
+        made: tuple[int, ...] = function(np.broadcast_to(np.int8(0), shape), *args, **kwargs).shape
+    except (ValueError, TypeError) as error:
+        raise ShapeError(at(f"{error}; the shape is {shape}")) from None
+    return made
+
+
 class Moves:
     """Methods of secret arrays that numpy's arrays have, too."""
 
@@ -85,7 +94,8 @@ class Moves:
             ...     print(mpc.input([[[3], [1]]], owner=0).squeeze().reveal())
             [3 1]
         """
-        return self._moved(np.squeeze, axis)
+        x = cast("SecretArray", self)
+        return x.reshape(shaped(np.squeeze, x.shape, axis))
 
     def swapaxes(self, axis1: int, axis2: int) -> SecretArray:
         """Two axes in each other's place. Local.
@@ -96,7 +106,11 @@ class Moves:
             ...     print(mpc.input([[3, 1]], owner=0).swapaxes(0, 1).shape)
             (2, 1)
         """
-        return self._moved(np.swapaxes, axis1, axis2)
+        x = cast("SecretArray", self)
+        axes = list(range(x.ndim))
+        shaped(np.swapaxes, x.shape, axis1, axis2)  # says what is wrong with the axes
+        axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+        return x.transpose(axes)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> SecretArray:
         """Each element so many times, along an axis or of the flattened array. Local.

@@ -15,7 +15,7 @@ from quorate.errors import ShapeError
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["layers", "lined_up", "sort"]
+__all__ = ["layers", "lined_up", "places", "sort"]
 
 
 def layers(count: int) -> Iterator[tuple[int, int, int, int]]:
@@ -51,7 +51,7 @@ def lined_up(what: str, x: SecretArray, axis: Any) -> tuple[SecretArray, Callabl
     return x.transpose(order), lambda y: y.transpose(back)
 
 
-def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[SecretArray]:
+def sort(keys: SecretArray, others: list[SecretArray], stable: bool, descending: bool = False) -> list[SecretArray]:
     """Keys sorted along axis 0 and whatever goes with them, in the same order.
 
     With `stable`, equal keys keep their order, and their former positions come second, as int(64).
@@ -59,13 +59,13 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
     mpc, count = keys._session, len(keys)
     rows = [keys]
     if stable:
-        rows.append(_places(keys))
+        rows.append(places(keys))
     rows += others
     for layer in layers(count):
         low, high, rest = ([_side(x, layer, side) for x in rows] for side in ("lower", "upper", "rest"))
         if len(low[0]) == 0:
             continue
-        swap = high[0] < low[0]
+        swap = low[0] < high[0] if descending else high[0] < low[0]
         if stable:
             swap = swap | ((high[0] == low[0]) & (high[1] < low[1]))
         for i, (one, other, left) in enumerate(zip(low, high, rest, strict=True)):
@@ -75,7 +75,7 @@ def sort(keys: SecretArray, others: list[SecretArray], stable: bool) -> list[Sec
     return rows
 
 
-def _places(keys: SecretArray) -> SecretArray:
+def places(keys: SecretArray) -> SecretArray:
     """Each row's position, as a whole number.
 
     That of one row is as secret as what a network gives: a public number would take the dtype of whatever it meets.
@@ -84,8 +84,8 @@ def _places(keys: SecretArray) -> SecretArray:
         return keys.astype(keys._session._whole)
     if len(keys) == 1:
         return keys.argmin(axis=0, keepdims=True)
-    places = np.arange(len(keys)).reshape(-1, *(1 for _ in keys.shape[1:]))
-    return keys._session.constant(np.broadcast_to(places, keys.shape))
+    numbered = np.arange(len(keys)).reshape(-1, *(1 for _ in keys.shape[1:]))
+    return keys._session.constant(np.broadcast_to(numbered, keys.shape))
 
 
 def _side(x: SecretArray, layer: tuple[int, int, int, int], side: str) -> SecretArray:

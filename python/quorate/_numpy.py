@@ -10,7 +10,7 @@ import inspect
 import math
 import numbers
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,34 +18,13 @@ import numpy as np
 from quorate import functions
 from quorate._moves import moved
 from quorate._numpy_absent import instead
+from quorate._numpy_args import secrets_in, session_of
+from quorate._numpy_counts import COUNTS
 from quorate._source import at
 from quorate.array import SecretArray
-from quorate.errors import ConfigError, DtypeError, ShapeError
+from quorate.errors import DtypeError, ShapeError
 
 __all__ = ["FUNCTIONS", "UFUNCS", "call_function", "call_ufunc"]
-
-
-def _secrets(values: Any) -> Iterator[SecretArray]:
-    """All secret arrays among arguments, also in lists of them."""
-    for value in values:
-        if isinstance(value, SecretArray):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _secrets(value)
-        elif isinstance(value, dict):
-            yield from _secrets(value.values())
-
-
-def _session(*values: Any) -> Any:
-    """The session of the secret arrays among arguments.
-
-    Raises:
-        ConfigError: there are several.
-    """
-    found = {id(x._session): x._session for x in _secrets(values)}
-    if len(found) > 1:
-        raise ConfigError(at("the arrays belong to different sessions"))
-    return next(iter(found.values()))
 
 
 # ---- element by element --------------------------------------------------------------------------------------------
@@ -123,14 +102,14 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.invert: operator.invert,
     np.left_shift: _either(operator.lshift),
     np.right_shift: _either(operator.rshift),
-    np.logical_and: lambda x, y: _session(x, y) and _either(operator.and_)(_truth(x), _truth(y)),
-    np.logical_or: lambda x, y: _session(x, y) and _either(operator.or_)(_truth(x), _truth(y)),
-    np.logical_xor: lambda x, y: _session(x, y) and _either(operator.xor)(_truth(x), _truth(y)),
+    np.logical_and: lambda x, y: session_of(x, y) and _either(operator.and_)(_truth(x), _truth(y)),
+    np.logical_or: lambda x, y: session_of(x, y) and _either(operator.or_)(_truth(x), _truth(y)),
+    np.logical_xor: lambda x, y: session_of(x, y) and _either(operator.xor)(_truth(x), _truth(y)),
     np.logical_not: lambda x: ~_truth(x),
-    np.maximum: lambda x, y: _session(x, y).maximum(x, y),
-    np.minimum: lambda x, y: _session(x, y).minimum(x, y),
-    np.fmax: lambda x, y: _session(x, y).maximum(x, y),
-    np.fmin: lambda x, y: _session(x, y).minimum(x, y),
+    np.maximum: lambda x, y: session_of(x, y).maximum(x, y),
+    np.minimum: lambda x, y: session_of(x, y).minimum(x, y),
+    np.fmax: lambda x, y: session_of(x, y).maximum(x, y),
+    np.fmin: lambda x, y: session_of(x, y).minimum(x, y),
     np.matmul: _either(operator.matmul),
     np.exp: functions.exp,
     np.log: functions.log,
@@ -192,7 +171,7 @@ def _move(function: Any) -> Callable[..., Any]:
     """What only moves elements."""
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
-        if next(_secrets((args, kwargs)), None) is not None:
+        if next(secrets_in((args, kwargs)), None) is not None:
             raise DtypeError(at(f"numpy.{function.__name__}: what is not the array must be public"))
         return moved(function, list(x) if isinstance(x, (list, tuple)) else x, *args, **kwargs)
 
@@ -211,7 +190,7 @@ def _join(function: Any) -> Callable[..., Any]:
 def _where(condition: Any, *xy: Any) -> Any:
     if len(xy) != 2:
         raise DtypeError(at("numpy.where of a secret takes three arguments: how many positions hold would be told"))
-    return _session(condition, xy).where(condition, *xy)
+    return session_of(condition, xy).where(condition, *xy)
 
 
 def _sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -251,7 +230,7 @@ def _average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fal
         return x.mean(axis, keepdims)
     x, weights = (v if isinstance(v, SecretArray) else np.asarray(v) for v in (x, weights))
     weights = _along(weights, x, axis)
-    weighed = _session(x, weights) and x * weights
+    weighed = session_of(x, weights) and x * weights
     return weighed.sum(axis, keepdims) / _total(weights, x, axis, keepdims)
 
 
@@ -286,7 +265,7 @@ def _round(x: Any, decimals: int = 0) -> Any:
 
 def _clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     low, high = min if a_min is None else a_min, max if a_max is None else a_max
-    return (x if isinstance(x, SecretArray) else _session(low, high).constant(x)).clip(low, high)
+    return (x if isinstance(x, SecretArray) else session_of(low, high).constant(x)).clip(low, high)
 
 
 def _reshape(x: Any, shape: Any, *, copy: Any = None) -> Any:
@@ -301,11 +280,11 @@ def _dot(x: Any, y: Any) -> Any:
         return _tensordot(x, y, ([of_x - 1], [max(of_y - 2, 0)]))
     if isinstance(x, SecretArray):
         return x.dot(y)
-    return _session(y).constant(x).dot(y) if np.ndim(x) != 2 else x @ y
+    return session_of(y).constant(x).dot(y) if np.ndim(x) != 2 else x @ y
 
 
 def _inner(x: Any, y: Any) -> Any:
-    mpc = _session(x, y)
+    mpc = session_of(x, y)
     x, y = (v if isinstance(v, SecretArray) else mpc.constant(v) for v in (x, y))
     return x * y if not x.shape or not y.shape else _tensordot(x, y, ([x.ndim - 1], [y.ndim - 1]))
 
@@ -349,7 +328,7 @@ def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
 
 def _take(x: Any, indices: Any, axis: int | None = None) -> Any:
     if isinstance(indices, SecretArray):
-        return _session(x, indices).take(x, indices, axis)
+        return session_of(x, indices).take(x, indices, axis)
     return moved(np.take, x, indices, axis)
 
 
@@ -379,7 +358,7 @@ def _size(x: Any, axis: Any = None) -> int:
 def _append(x: Any, values: Any, axis: int | None = None) -> Any:
     x, values = (v if isinstance(v, SecretArray) else np.asarray(v) for v in (x, values))
     both = [x.reshape(-1), values.reshape(-1)] if axis is None else [x, values]
-    return _session(both).concatenate(both, 0 if axis is None else axis)
+    return session_of(both).concatenate(both, 0 if axis is None else axis)
 
 
 def _like(value: int) -> Callable[..., Any]:
@@ -390,7 +369,7 @@ def _like(value: int) -> Callable[..., Any]:
 
 
 def _full_like(x: Any, fill_value: Any, shape: Any = None) -> Any:
-    mpc = _session(x, fill_value)
+    mpc = session_of(x, fill_value)
     shape = x.shape if shape is None else shape
     if isinstance(fill_value, SecretArray):
         if fill_value.dtype != x.dtype:
@@ -434,11 +413,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.take: _take,
     np.append: _append,
     np.concatenate: lambda arrays, axis=0: (
-        _session(arrays).concatenate(arrays, axis)
+        session_of(arrays).concatenate(arrays, axis)
         if axis is not None
-        else _session(arrays).concatenate([v.ravel() if isinstance(v, SecretArray) else np.ravel(v) for v in arrays])
+        else session_of(arrays).concatenate([v.ravel() if isinstance(v, SecretArray) else np.ravel(v) for v in arrays])
     ),
-    np.stack: lambda arrays, axis=0: _session(arrays).stack(arrays, axis),
+    np.stack: lambda arrays, axis=0: session_of(arrays).stack(arrays, axis),
     np.zeros_like: _like(0),
     np.ones_like: _like(1),
     np.full_like: _full_like,
@@ -458,8 +437,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nancumsum: _cumsum,
     np.nanquantile: _quantile,
     np.nanpercentile: _percentile,
+    **COUNTS,
 }
-for _name in ("max", "min", "argmax", "argmin", "any", "all", "ptp", "median", "sort", "argsort", "ravel", "trace"):
+for _name in ("max", "min", "argmax", "argmin", "any", "all", "ptp", "median", "ravel", "trace"):
     FUNCTIONS[getattr(np, _name)] = _method(_name)
 for _name in ("squeeze", "swapaxes", "repeat", "diagonal"):
     FUNCTIONS[getattr(np, _name)] = _method(_name)
@@ -467,7 +447,7 @@ for _name in ("nanmax", "nanmin", "nanargmax", "nanargmin", "nanmedian"):
     FUNCTIONS[getattr(np, _name)] = _method(_name.removeprefix("nan"))
 for _name in ("amax", "amin"):
     FUNCTIONS[getattr(np, _name)] = _method(_name.removeprefix("a"))
-_MOVES: list[Any] = [np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit, np.broadcast_to, np.expand_dims]
+_MOVES: list[Any] = [np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit, np.broadcast_to]
 _MOVES += [np.atleast_1d, np.atleast_2d, np.atleast_3d, np.moveaxis, np.rollaxis, np.roll, np.rot90, np.flip, np.fliplr]
 _MOVES += [np.flipud, np.delete, np.diag, np.diagflat, np.tril, np.triu, np.resize, np.tile]
 for _function in _MOVES:
@@ -499,9 +479,27 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     name = f"{function.__module__}.{function.__name__}"
     if here is None:
         _absent(name.removeprefix("numpy."))
+    args, kwargs = _by_place(function, here, args, kwargs)
     stated = _stated(kwargs)
     _agree(name, function, inspect.signature(here), len(args))
     return _bound(name, here, args, stated)
+
+
+def _by_place(
+    function: Any, here: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """`np.sum(a=x)` as `np.sum(x)`: what must be given has numpy's names, and ours only has places."""
+    try:
+        theirs = list(inspect.signature(function).parameters)
+    except ValueError:
+        return args, kwargs
+    ours = list(inspect.signature(here).parameters.values())
+    given, kwargs = list(args), dict(kwargs)
+    for place in range(len(args), min(len(ours), len(theirs))):
+        if ours[place].default is not inspect.Parameter.empty or theirs[place] not in kwargs:
+            break
+        given.append(kwargs.pop(theirs[place]))
+    return tuple(given), kwargs
 
 
 def _bound(name: str, here: Callable[..., Any], args: tuple[Any, ...], stated: dict[str, Any]) -> Any:

@@ -30,7 +30,7 @@ def as_numbers(values: Any, what: str) -> np.ndarray:
     if is_frame(values):
         return of_frame(values, what)[0]
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise DtypeError(f"{what}: some values are masked; fill or drop them first")
+        raise DtypeError(at(f"{what}: some values are masked; fill or drop them first"))
     try:
         array = np.asarray(values)
     except ValueError as error:

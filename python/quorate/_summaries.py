@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from quorate import _network
+from quorate import _network, _select
 from quorate._public import row_axis
 from quorate._source import at
+from quorate.dtypes import real
 from quorate.errors import DtypeError, RangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -127,13 +128,14 @@ class Summaries:
         return empty.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) if keepdims else empty
 
     def var(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
-        """Variance: the mean of squares of what is above the mean, over n - ddof. Of fixed point.
+        """Variance: the mean of squares of what is above the mean, over n - ddof.
 
-        The mean is rounded down to a multiple of 2^-f, so squares are of numbers that are off by less than that; they
-        are rounded, and so is what is divided by n. Squares must fit the dtype.
+        Of fixed point the mean is rounded down to a multiple of 2^-f, so squares are of numbers that are off by less
+        than that; they are rounded, and so is what is divided by n. Squares must fit the dtype. Of integers and bits
+        it is exact, rounded down to a multiple of 2^-16, a real.
 
         Raises:
-            DtypeError: of integers or bits without `dtype=qr.fixed(k, f)`.
+            DtypeError: n^2 squares of integers may take more than 104 bits, as those of int(64) without `bound=` do.
             ShapeError: there are no more than `ddof` elements.
 
         Example:
@@ -144,6 +146,10 @@ class Summaries:
             4.667 7.0
         """
         x = self._all()._typed(dtype)
+        if x.dtype.kind != "fixed":
+            from quorate import _exact
+
+            return _exact.var(x, axis, keepdims, operator.index(ddof))
         off = x - x.mean(axis, keepdims=True)
         squares = (off * off).sum(axis, keepdims)
         count = x.size // max(squares.size, 1)
@@ -179,10 +185,10 @@ class Summaries:
     def quantile(self, q: Any, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along new first axes.
 
-        Sorts: about log2(n)^2 / 2 comparisons deep. Between two elements a product with a public number: within 2^-f.
+        Sorts as far as it takes, as `partition` does. Between two elements a product with a public number: within
+        2^-f. Of integers it is one of them where q falls on it, and a real, within 2^-16, where q falls between two.
 
         Raises:
-            DtypeError: of integers where q falls between two of them: name `astype(qr.fixed(k, f))` first.
             RangeError: q is below 0 or above 1.
             ShapeError: there are no elements.
 
@@ -198,8 +204,10 @@ class Summaries:
         rows, _ = _network.lined_up("quantile", x, axis)
         if len(rows) == 0:
             raise ShapeError(at("quantile: there are no elements"))
-        ordered = _network.sort(rows, [], stable=False)[0]
-        found = [self._between(ordered, one) for one in np.ravel(q).tolist()]
+        places = [self._place(one, len(rows)) for one in np.ravel(q).tolist()]
+        needed = [k for below, part in places for k in (below, below + bool(part))]
+        ordered = _select.partitioned("quantile", [rows], needed)[0]
+        found = [self._between(ordered, below, part) for below, part in places]
         if keepdims:
             kept = None if axis is None else operator.index(axis) % x.ndim
             found = [y.reshape([1 if kept in (None, d) else n for d, n in enumerate(x.shape)]) for y in found]
@@ -209,17 +217,22 @@ class Summaries:
         return several if np.ndim(q) == 1 else several.reshape([*np.shape(q), *several.shape[1:]])
 
     @staticmethod
-    def _between(ordered: SecretArray, q: float) -> SecretArray:
+    def _place(q: float, count: int) -> tuple[int, float]:
+        """The element below, and how far it is from there to the next.
+
+        As numpy counts it, but exactly: 0.1 is what is written, not the double beside it.
+        """
         if not 0 <= q <= 1:
             raise RangeError(at(f"quantile: q is from 0 to 1, not {q}"))
-        # As numpy counts it, but exactly: 0.1 is what is written, not the double beside it.
-        place = fractions.Fraction(repr(q)) * (len(ordered) - 1)
-        below, part = int(place), float(place - int(place))
+        place = fractions.Fraction(repr(q)) * (count - 1)
+        return int(place), float(place - int(place))
+
+    @staticmethod
+    def _between(ordered: SecretArray, below: int, part: float) -> SecretArray:
         if part == 0:
             return ordered[below]
-        if ordered.dtype.kind != "fixed":
-            raise DtypeError(at("quantile: it lies between two integers: x.astype(qr.fixed(k, f)) first"))
-        return ordered[below] + (ordered[below + 1] - ordered[below]) * part
+        low, high = (x if x.dtype.kind == "fixed" else x.astype(real) for x in (ordered[below], ordered[below + 1]))
+        return low + (high - low) * part
 
     def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The element in the middle, or the mean of both: `quantile(0.5)`.

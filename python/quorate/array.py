@@ -14,11 +14,12 @@ from quorate import _source
 from quorate._composed import Composed
 from quorate._hints import no_attribute
 from quorate._moves import Moves
+from quorate._ordered import Ordered
 from quorate._picked import Picked
 from quorate._public import as_numbers, pack, whole_axis
 from quorate._source import at
 from quorate._summaries import Axes, Summaries, one_axis
-from quorate.dtypes import Dtype, check
+from quorate.dtypes import Dtype, check, real
 from quorate.errors import ConfigError, DtypeError, ShapeError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["SecretArray"]
 
 
-class SecretArray(Summaries, Moves, Composed):
+class SecretArray(Summaries, Moves, Ordered, Composed):
     """An array that no party sees.
 
     Made by `Session.input`, `Session.constant` and by operations. Has numpy's operators, slicing, broadcasting and
@@ -133,12 +134,13 @@ class SecretArray(Summaries, Moves, Composed):
         return self._divide(other, self)
 
     def _divide(self, x: Any, y: Any) -> SecretArray:
-        """Of fixed point: by secrets within 4 units (of more than 64 bits: or 2^-28 of the quotient), by public numbers
-        rounded down; saturated where it does not fit.
+        """Of fixed point, and of integers as reals: by secrets within 4 units (of more than 64 bits: or 2^-28 of the
+        quotient), by public numbers rounded down; saturated where it does not fit.
 
         By public reals that the dtype does not hold: within 2^-f of the quotient by the number itself.
         """
         native = self._session._native
+        x, y = (v.astype(real) if isinstance(v, SecretArray) and v.dtype.kind != "fixed" else v for v in (x, y))
         return self._new(native.divide(self._operand(x, "divide"), self._operand(y, "divide"), _source.line()))
 
     def __floordiv__(self, other: Any) -> SecretArray:
@@ -534,7 +536,10 @@ class SecretArray(Summaries, Moves, Composed):
         return repr(self)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first")
+        raise TypeError(
+            "a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first; a masked array "
+            "is filled before it meets a secret, m.filled(0) * x"
+        )
 
     def reveal(self, to: int | Sequence[int] | None = None, *, units: bool = False) -> Any:
         """Runs the program and opens this array.
@@ -584,4 +589,8 @@ def operand(session: Session, value: Any, what: str) -> Any:
         if value._session is not session:
             raise ConfigError(at(f"{what}: the arrays belong to different sessions"))
         return value._node
+    if what == "mul" and isinstance(value, np.matrix):
+        raise DtypeError(
+            at("* of numpy.matrix is a product of matrices: write np.asarray(m) @ x, or np.asarray(m) * x")
+        )
     return pack(as_numbers(value, what))

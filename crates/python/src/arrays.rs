@@ -198,6 +198,10 @@ impl Session {
         self.add(py, line, |mut b| b.cast(NodeId(x), dtype))
     }
 
+    fn held(&self, py: Python<'_>, x: u32, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.held(NodeId(x)))
+    }
+
     fn matmul(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.matmul(x.operand(), y.operand()))
     }

@@ -1,58 +1,13 @@
-"""Merging two sorted arrays by a network of comparisons: Batcher's odd-even merge (Knuth, volume 3, section 5.3.4)."""
+"""Merging two sorted arrays by a network of comparisons."""
 
 from __future__ import annotations
 
-from itertools import zip_longest
-
 import numpy as np
 
+from quorate._batcher import layers
 from quorate.array import SecretArray
 
-__all__ = ["layers", "merge"]
-
-Wires = np.ndarray
-Pairs = tuple[Wires, Wires]
-Network = tuple[list[Pairs], Wires]
-
-_NONE: Pairs = (np.arange(0), np.arange(0))
-
-
-def layers(first: int, second: int) -> Network:
-    """How two sorted arrays of these lengths, one after the other, become one.
-
-    Returns:
-        Layers of pairs of wires, the lower value to go to the first of each; and the wires in their order at the end.
-    """
-    return _network(first, second, {})
-
-
-def _network(m: int, n: int, known: dict[tuple[int, int], Network]) -> Network:
-    """Of m and n: elements 0, 2, 4... of both are merged, and 1, 3, 5...; then neighbours of the two results meet.
-
-    There are at most four networks of each size, so that each is made once.
-    """
-    if m == 0 or n == 0:
-        return [], np.arange(m + n)
-    if m == n == 1:
-        return [(np.array([0]), np.array([1]))], np.arange(2)
-    if (m, n) in known:
-        return known[m, n]
-    halves = []
-    for start in (0, 1):
-        wires = np.concatenate([np.arange(start, m, 2), np.arange(m + start, m + n, 2)])
-        met, order = _network(len(range(start, m, 2)), len(range(start, n, 2)), known)
-        halves.append(([(wires[low], wires[high]) for low, high in met], wires[order]))
-    (met_v, v), (met_w, w) = halves
-    met = [
-        (np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]]))
-        for one, other in zip_longest(met_v, met_w, fillvalue=_NONE)
-    ]
-    pairs = min(len(w), len(v) - 1)
-    met.append((w[:pairs], v[1 : pairs + 1]))
-    between = np.stack([w[:pairs], v[1 : pairs + 1]], axis=1).ravel()
-    order = np.concatenate([v[:1], between, w[pairs:], v[pairs + 1 :]])
-    known[m, n] = met, order
-    return met, order
+__all__ = ["merge"]
 
 
 def merge(first: SecretArray, second: SecretArray, others: list[tuple[object, object]]) -> list[SecretArray]:

@@ -39,6 +39,24 @@ impl Builder<'_> {
         self.grow(id, true)
     }
 
+    /// The same values, which lie in their dtype whatever they are: that is then their proven range.
+    pub(super) fn build_held(&mut self, a: NodeId) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        if node.is_public() || node.interval.is_some() {
+            return Ok(a);
+        }
+        let held = Node {
+            op: Op::Reshape,
+            inputs: vec![a].into(),
+            shape: node.shape.clone(),
+            dtype: node.dtype,
+            interval: Some(node.dtype.range()),
+            room: node.room,
+            source: self.at.clone(),
+        };
+        self.graph.append(held)
+    }
+
     /// The same values, of which results grow or do not.
     fn grow(&mut self, a: NodeId, grows: bool) -> Result<NodeId, Fault> {
         let node = self.graph.node(a);

@@ -301,6 +301,11 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_to_real(a))
     }
 
+    /// `a`, of which nothing more is known than its dtype, with that as its proven range.
+    pub fn held(&mut self, a: NodeId) -> Built {
+        self.attempt(|b| b.build_held(a))
+    }
+
     /// `a @ b` by numpy's rules: vectors, matrices, leading axes that broadcast.
     pub fn matmul<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());

@@ -1,0 +1,193 @@
+"""Means, variances, covariances and correlations of integers: exact sums, and one division that rounds.
+
+Integers get as many bits as their proven ranges take, so that nothing wraps whatever the values; the result is a real
+(`qr.real`), the exact one rounded down to a multiple of 2^-16. Where 120 bits do not hold it, it is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate import _network, _source
+from quorate._source import at
+from quorate._summaries import Axes, one_axis
+from quorate.dtypes import MOST_BITS, real
+from quorate.dtypes import int as int_dtype
+from quorate.errors import DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["as_real", "corrcoef", "cov", "held", "in_room", "mean", "units", "var"]
+
+
+def as_real(x: SecretArray) -> SecretArray:
+    """Integers and bits as reals, as wide as their dtype or their bounds take; fixed point as it is."""
+    return x if x.dtype.kind == "fixed" else x.astype(real)
+
+
+def held(x: SecretArray) -> SecretArray:
+    """The same values, which lie in their dtype whatever they are: that is then their proven range. Free."""
+    return x._new(x._session._native.held(x._node, _source.line()))
+
+
+def units(x: SecretArray) -> SecretArray:
+    """Fixed point times 2^f, as integers; integers and bits as they are, as integers with a sign. Local."""
+    if x.dtype.kind == "fixed":
+        return x._whole(2.0**-x.dtype.frac, "units")
+    return x.astype(x._session._whole) if x.dtype.kind == "bit" else x
+
+
+def reach(x: SecretArray) -> tuple[int, int]:
+    """Where all values lie, by bounds or by the dtype, in units."""
+    low, high = x._session._native.range(x._node)
+    return int(low), int(high)
+
+
+def in_room(what: str, x: SecretArray, most: int) -> SecretArray:
+    """Integers in a dtype with a sign that holds magnitudes up to `most`, and holds them as reals, too.
+
+    Raises:
+        DtypeError: there is none.
+    """
+    bits = most.bit_length() + 1
+    if bits + real.frac > MOST_BITS:
+        raise DtypeError(
+            at(
+                f"{what}: with {bits + real.frac} bits for the largest result that is possible, and dtypes have up to "
+                f"{MOST_BITS}: state the largest magnitude of the inputs, mpc.input(..., bound=)"
+            )
+        )
+    x = held(x)
+    return x if x.dtype.kind == "int" and x.dtype.bits >= bits else x.astype(int_dtype(max(bits, 2)))
+
+
+def mean(x: SecretArray, axis: Axes, keepdims: bool) -> SecretArray:
+    """The mean of integers or bits, rounded down to a multiple of 2^-16."""
+    if isinstance(axis, tuple):
+        return one_axis("mean", x, axis, keepdims, lambda rows: mean(rows, -1, False))
+    count = _counted("mean", x, axis, 0)
+    if x.dtype.kind != "bit":
+        low, high = reach(x)
+        x = in_room("mean", x, count * max(-low, high))
+    return x.sum(axis, keepdims).astype(real) / count
+
+
+def var(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:
+    """(n sum(x^2) - sum(x)^2) / (n (n - ddof)) of integers or bits, rounded down to a multiple of 2^-16."""
+    if isinstance(axis, tuple):
+        return one_axis("var", x, axis, keepdims, lambda rows: var(rows, -1, False, ddof))
+    count = _counted("var", x, axis, ddof)
+    y, most = _centred("var", x, count)
+    squares, total = (y * y).sum(axis, keepdims), y.sum(axis, keepdims)
+    squares, total = (in_room("var", part, most) for part in (squares, total))
+    return (count * squares - total * total).astype(real) / (count * (count - ddof))
+
+
+def _counted(what: str, x: SecretArray, axis: int | None, ddof: int) -> int:
+    """How many elements are summarised.
+
+    Raises:
+        ShapeError: too few.
+    """
+    count = len(_network.lined_up(what, x, axis)[0])
+    if count == 0:
+        raise ShapeError(at(f"{what}: there are no elements"))
+    if count <= ddof:
+        raise ShapeError(at(f"{what}: {count} elements have no variance where ddof is {ddof}"))
+    return count
+
+
+def _centred(what: str, x: SecretArray, count: int) -> tuple[SecretArray, int]:
+    """Integers about the middle of their range, in a dtype that holds `count` squares; and what n^2 squares may be."""
+    x = units(x)
+    low, high = reach(x)
+    middle = (low + high) // 2 if low >= 0 or high <= 0 else 0
+    most = max(high - middle, middle - low, abs(middle))
+    y = in_room(what, x, max(count * most * most, max(-low, high)))
+    in_room(what, x, count * count * most * most)  # what comes later must fit, too
+    return (y - middle if middle else y), count * count * most * most
+
+
+# ---- of several variables --------------------------------------------------------------------------------------------
+
+
+def cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None) -> SecretArray:
+    """numpy.cov: of integers exact and rounded down to a multiple of 2^-16, of fixed point as `var` is."""
+    x = _variables("cov", m, y, rowvar)
+    count = x.shape[1]
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    if count <= ddof:
+        raise ShapeError(at(f"cov: {count} observations have no covariance where ddof is {ddof}"))
+    if x.dtype.kind == "fixed":
+        off = x - x.mean(axis=1, keepdims=True)
+        found = (off @ off.T) / (count - ddof)
+    else:
+        found = _times_squared("cov", x).astype(real) / (count * (count - ddof))
+    return found if len(x) > 1 else found.reshape(())
+
+
+def corrcoef(m: Any, y: Any, rowvar: bool) -> SecretArray:
+    """numpy.corrcoef: 0, where numpy has none, of a variable that does not vary."""
+    x = _variables("corrcoef", m, y, rowvar)
+    if x.shape[1] == 0:
+        raise ShapeError(at("corrcoef: there are no observations"))
+    from quorate.functions import sqrt
+
+    mpc, size = x._session, len(x)
+    if x.dtype.kind == "fixed":
+        products = _times_units(x - x.mean(axis=1, keepdims=True))
+    else:
+        products = _times_squared("corrcoef", x)
+    squares = products[np.arange(size), np.arange(size)]
+    varies = squares > 0
+    roots = mpc.maximum(sqrt(squares.astype(real)), 1)  # of whole numbers: 0, or 1 and more
+    one, other = np.triu_indices(size, 1)
+    found = varies.astype(real)
+    if len(one):
+        pairs = (products[one, other].astype(real) / roots[one] / roots[other]).clip(-1, 1)
+        found = mpc.concatenate([found, pairs])
+    places = np.zeros((size, size), np.int64)
+    places[np.arange(size), np.arange(size)] = np.arange(size)
+    places[one, other] = places[other, one] = size + np.arange(len(one))
+    return found[places] if size > 1 else found.reshape(())
+
+
+def _times_units(off: SecretArray) -> SecretArray:
+    """Products of every two rows of fixed point, in units: of squares where these have room, or as the dtype has it."""
+    whole = held(units(off))
+    most = off.shape[1] * max(map(abs, reach(whole))) ** 2
+    if most.bit_length() + 1 + real.frac > MOST_BITS:
+        return units(off @ off.T)
+    whole = in_room("corrcoef", whole, most)
+    return whole @ whole.T
+
+
+def _times_squared(what: str, x: SecretArray) -> SecretArray:
+    """The n sum(x y) - sum(x) sum(y) of every two rows: n^2 times their covariance."""
+    count = x.shape[1]
+    y, most = _centred(what, x, count)
+    products, total = y @ y.T, y.sum(axis=1)
+    products, total = (in_room(what, part, most) for part in (products, total))
+    return count * products - total.reshape(-1, 1) * total.reshape(1, -1)
+
+
+def _variables(what: str, m: Any, y: Any, rowvar: bool) -> SecretArray:
+    """Variables in rows, observations in columns, as numpy takes them.
+
+    Raises:
+        ShapeError: there are more than two axes.
+    """
+    from quorate.array import SecretArray
+
+    arrays: list[Any] = [v if isinstance(v, SecretArray) else np.asarray(v) for v in (m, y) if v is not None]
+    if any(v.ndim > 2 for v in arrays):
+        raise ShapeError(at(f"{what}: an array has at most two axes, not {max(v.ndim for v in arrays)}"))
+    mpc = next(v for v in arrays if isinstance(v, SecretArray))._session
+    lined = [v.reshape(1, -1) if v.ndim < 2 else (v if rowvar or len(v) == 1 else v.T) for v in arrays]
+    if len({v.shape[1] for v in lined}) > 1:
+        raise ShapeError(at(f"{what}: {lined[0].shape[1]} observations of one, and {lined[1].shape[1]} of the other"))
+    x: SecretArray = mpc.concatenate(lined) if len(lined) > 1 else lined[0]
+    return x.astype(mpc._whole) if x.dtype.kind == "bit" else x

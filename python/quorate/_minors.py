@@ -1,0 +1,129 @@
+"""Small systems of linear equations, exactly: by minors.
+
+By Cramer's rule x_i = det(A_i) / det(A), where A_i has the right side in place of column i. All these determinants are
+minors of the matrix [A | b], and Laplace's expansion by rows gives minors of r + 1 rows from those of r:
+D(S) = sum over c in S of +- a_rc D(S without c). So n 2^(n-1) products make det(A), and as many more about each right
+side, n deep. They are computed on integers, in as many bits as their proven ranges take: nothing is rounded before the
+one division at the end, however badly the matrix is conditioned, and no pivots are needed. What 104 bits do not hold is
+refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate._exact import held, in_room, reach, units
+from quorate._source import at
+from quorate.dtypes import real
+from quorate.errors import ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["det", "inv", "solve"]
+
+# Beyond this, products are too many: n 2^(n-1).
+_MOST = 10
+
+
+def det(a: SecretArray) -> SecretArray:
+    """The determinant: of integers an integer, of fixed point rounded down to a multiple of 2^-16."""
+    size = _square("det", a)
+    if size == 0:
+        return a._session.constant(1, a.dtype)
+    whole = _whole(a)
+    of_a = _magnitude(whole)
+    whole = in_room("numpy.linalg.det", whole, max(math.factorial(size) * of_a**size, of_a))
+    exact = _minors(whole, whole[:0])[0].reshape(())
+    return _scaled(exact, size * a.dtype.frac) if a.dtype.frac else exact
+
+
+def solve(a: Any, b: Any) -> SecretArray:
+    """X of a @ x = b, for b of one axis, or of two with a system in each column."""
+    a, b = _both(a, b)
+    size = _square("solve", a)
+    if b.ndim not in (1, 2) or len(b) != size:
+        raise ShapeError(at(f"numpy.linalg.solve: shapes {a.shape} and {b.shape}: b is ({size},) or ({size}, m)"))
+    if 0 in b.shape:
+        return b.astype(real)
+    whole, right = _whole(a), _whole(b.reshape(size, -1))
+    down, up = max(b.dtype.frac - a.dtype.frac, 0), max(a.dtype.frac - b.dtype.frac, 0)
+    of_a, of_b = _magnitude(whole), _magnitude(right)
+    most = math.factorial(size) * max(of_a**size << down, of_a ** (size - 1) * of_b << up)
+    whole, right = (in_room("numpy.linalg.solve", x, max(most, _magnitude(x))) for x in (whole, right))
+    below, above = _minors(whole, right.T)
+    signs = np.array([(-1) ** (size - 1 - i) << up for i in range(size)])
+    # Without the last column comes first.
+    found = (above[:, ::-1] * signs).astype(real) / (below * (1 << down)).astype(real)
+    return found.T.reshape(b.shape)
+
+
+def inv(a: SecretArray) -> SecretArray:
+    """The inverse: `solve` of the unit matrix."""
+    size = _square("inv", a)
+    return solve(a, np.eye(size, dtype=np.int64))
+
+
+def _both(a: Any, b: Any) -> tuple[SecretArray, SecretArray]:
+    from quorate.array import SecretArray
+
+    mpc = next(v for v in (a, b) if isinstance(v, SecretArray))._session
+    one, other = (v if isinstance(v, SecretArray) else mpc.constant(v) for v in (a, b))
+    return one, other
+
+
+def _square(what: str, a: SecretArray) -> int:
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ShapeError(at(f"numpy.linalg.{what} of a secret takes one square matrix, not shape {a.shape}"))
+    if len(a) > _MOST:
+        raise ShapeError(
+            at(f"numpy.linalg.{what} of a secret takes up to {_MOST} rows, not {len(a)}: it works by minors")
+        )
+    return len(a)
+
+
+def _whole(x: SecretArray) -> SecretArray:
+    """Integers, or fixed point times 2^f, of a proven range."""
+    return held(units(x))
+
+
+def _magnitude(x: SecretArray) -> int:
+    low, high = reach(x)
+    return max(-low, high)
+
+
+def _minors(a: SecretArray, right: SecretArray) -> tuple[SecretArray, SecretArray]:
+    """Det(a); and, for each right side b, the determinants of [a without column i | b], i from the last one down.
+
+    Rows of `right` are right sides. Minors go by their columns, in the order of `itertools.combinations`; b is the
+    last column of those that have it. The new row is the last one, so a column's sign is that of how many are behind.
+    """
+    without, with_it = a[0], right[:, :1]
+    for row in range(1, len(a)):
+        own = right[:, row : row + 1] * without
+        with_it = _expanded(a[row], with_it, row, row) + own if len(right) else right[:, :0]
+        without = _expanded(a[row], without, row + 1, row)
+    return without, with_it
+
+
+def _expanded(row: SecretArray, known: SecretArray, columns: int, place: int) -> SecretArray:
+    """Minors of one row more, from `known` ones along the last axis: over sets of so many columns of `row`.
+
+    `place` is where the last one of the columns would stand that a minor of all these rows has.
+    """
+    size = len(row)
+    smaller = {found: i for i, found in enumerate(itertools.combinations(range(size), columns - 1))}
+    sets = list(itertools.combinations(range(size), columns))
+    rest = np.array([[smaller[s[:i] + s[i + 1 :]] for i in range(columns)] for s in sets])
+    signs = np.array([(-1) ** (place - i) for i in range(columns)])
+    return (row[np.array(sets)] * known[..., rest] * signs).sum(axis=-1)
+
+
+def _scaled(x: SecretArray, frac: int) -> SecretArray:
+    """An integer over 2^frac, rounded down to a multiple of 2^-16."""
+    drop = frac - real.frac
+    return (x >> drop).astype(real) / (1 << real.frac) if drop >= 0 else x.astype(real) / (1 << frac)

@@ -1,0 +1,104 @@
+"""Methods of secret arrays that put elements in order, all or some of them."""
+
+from __future__ import annotations
+
+import numbers
+from typing import TYPE_CHECKING, Any, cast
+
+from quorate import _network, _select
+from quorate._public import row_axis
+from quorate._source import at
+from quorate.errors import ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["Ordered"]
+
+
+class Ordered:
+    """What `SecretArray` has of order."""
+
+    __slots__ = ()
+
+    def _in_order(self) -> SecretArray:
+        return cast("SecretArray", self)
+
+    def sort(self, axis: int | None = -1, *, descending: bool = False) -> SecretArray:
+        """A sorted copy along an axis, ascending unless told; None flattens. About log2(n)^2 / 2 comparisons deep.
+
+        The network of comparisons depends on the length alone (Batcher's merge exchange).
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, -5, 7, 0], owner=0)
+            ...     print(x.sort().reveal(), x.sort(descending=True).reveal())
+            [-5  0  3  7] [ 7  3  0 -5]
+        """
+        keys, restore = _network.lined_up("sort", self._in_order(), axis)
+        return restore(_network.sort(keys, [], stable=False, descending=descending)[0])
+
+    def argsort(self, axis: int | None = -1, *, descending: bool = False) -> SecretArray:
+        """Positions that sort an axis, as int(64); equal elements keep their order. Three times the work of `sort`.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, -5, 3, 0], owner=0)
+            ...     print(x.argsort().reveal(), x.argsort(descending=True).reveal())
+            [1 3 0 2] [0 2 3 1]
+        """
+        keys, restore = _network.lined_up("argsort", self._in_order(), axis)
+        return restore(_network.sort(keys, [], stable=True, descending=descending)[1])
+
+    def topk(self, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[SecretArray, SecretArray]:
+        """The k largest of an axis (or smallest), the first one first, and their positions, as int(64).
+
+        Of equal elements any are taken, the same ones in every run. About n (log2(k)^2 / 4 + log2(k)) comparisons,
+        where sorting all takes n log2(n)^2 / 4, and log2(k)^2 / 2 + log2(n / k) log2(2k) of them deep; for k near n
+        those of a whole sort. Positions cost nothing where they are not used.
+
+        Raises:
+            ShapeError: k is not from 0 to the size of the axis.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     values, places = mpc.input([3, -5, 7, 0], owner=0).topk(2)
+            ...     print(values.reveal(), places.reveal())
+            [7 3] [2 0]
+        """
+        x = self._in_order()
+        rows, restore = _network.lined_up("topk", x, row_axis("topk", axis))
+        if isinstance(k, bool) or not isinstance(k, numbers.Integral) or not 0 <= int(k) <= len(rows):
+            raise ShapeError(at(f"topk: k is a whole number from 0 to the {len(rows)} elements of the axis, not {k!r}"))
+        places = _network.places(rows)
+        values, picked = _select.first([rows, places], int(k), largest=bool(largest), rest=False)
+        return restore(values), restore(picked)
+
+    def partition(self, kth: Any, axis: int | None = -1) -> SecretArray:
+        """A copy with the k-th smallest in its place, no larger ones before it and no smaller ones behind.
+
+        `kth` may be several. Costs what `topk` does for as many as lie before it, or behind it where those are fewer.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 7, 0], owner=0).partition(0)[0].reveal())
+            -5
+        """
+        rows, restore = _network.lined_up("partition", self._in_order(), axis)
+        return restore(_select.partitioned("partition", [rows], kth)[0])
+
+    def argpartition(self, kth: Any, axis: int | None = -1) -> SecretArray:
+        """Positions that `partition` an axis, as int(64), for its comparisons.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print(mpc.input([3, -5, 7, 0], owner=0).argpartition(1)[:2].reveal())
+            [1 3]
+        """
+        rows, restore = _network.lined_up("argpartition", self._in_order(), axis)
+        return restore(_select.partitioned("argpartition", [rows, _network.places(rows)], kth)[1])
