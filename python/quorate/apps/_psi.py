@@ -20,7 +20,8 @@ from quorate._explain import Placeholder
 from quorate._public import natural_dtype
 from quorate._source import at
 from quorate.apps._merge import merge
-from quorate.apps._roles import OWNERS, Answer, learners, of_owner, parties_of, revealed, sizes_of
+from quorate.apps._roles import OWNERS, Answer, is_here, learners, of_owner, parties_of, revealed, sizes_of
+from quorate.apps._texts import Texts
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check, uint
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
@@ -44,6 +45,7 @@ def psi(
     reveal_to: Answer = OWNERS,
     duplicates: str = "refuse",
     padded: bool = False,
+    texts: bool = False,
 ) -> Any:
     """The elements that two parties' sets share, their number, or a sum over them; nothing else is told.
 
@@ -62,10 +64,14 @@ def psi(
         reveal_to: who learns the result: a party's number or several of them, `"owners"`, None for all parties, or
             `"nobody"`: then it stays secret, to go on with.
         duplicates: `"refuse"` them, or `"remove"` them, which pads the set.
+        texts: the elements are texts, which both owners hash to `bits` bits, 62 or more, with SHA-256: sets of n and m
+            then share a text too many with probability n m / 2^bits. Compared to the letter: agree on case, blanks and
+            Unicode's normal form beforehand. With `padded` or duplicates to remove state bits=62, which costs less.
         padded: sets may have fewer elements than `sizes` says, so that only these bounds are public. A bit more a key.
 
     Returns:
-        At the parties that learn it, None at the others: the shared elements, ascending; with `cardinality` their
+        At the parties that learn it, None at the others: the shared elements, ascending (of texts the hashes, at a
+        party that has not these texts itself); with `cardinality` their
         number; with a `payload` the sum; with both a pair of the two. For `"nobody"` secret arrays: of the elements
         (values, bits), in random order, 0 where the bit is 0.
 
@@ -85,12 +91,18 @@ def psi(
         ...     print(qr.apps.psi(mpc, [3, 15, 9, 7], [9, 2, 3], bits=8, payload=[10, 20, 30]))
         [3 9]
         40
+        >>> with qr.local("rss") as mpc:
+        ...     print(qr.apps.psi(mpc, ["ann@x.org", "bo@y.org"], ["cy@z.org", "bo@y.org"], texts=True))
+        ['bo@y.org']
     """
     owned = parties_of(mpc, "psi", owners)
     to = learners(mpc, "psi", reveal_to, owned)
     if duplicates not in ("refuse", "remove"):
         raise ConfigError(at(f'psi: duplicates are to "refuse" or to "remove", not {duplicates!r}'))
     form = _Form.of(bits, padded or duplicates == "remove")
+    names = Texts(bits) if texts else None
+    if names is not None:
+        a, b = (names.numbers(v, is_here(mpc, owner)) for v, owner in zip((a, b), owned, strict=True))
     if not isinstance(sizes, (tuple, list)) or len(sizes) != 2:
         raise ConfigError(at(f"psi: sizes are those of both sets, such as (100, 80), not {sizes!r}"))
     sets = [_Set.of(mpc, form, *given) for given in zip((a, b), owned, sizes, strict=True)]
@@ -107,7 +119,8 @@ def psi(
         mpc.input(one.sorted(form, side, duplicates), owner=one.owner, shape=(one.size,), dtype=dtype, bound=bound)
         for side, one in enumerate(sets)
     ]
-    return _answer(mpc, _matched(keys, weights), form.bits, bool(cardinality), to)
+    answer = _answer(mpc, _matched(keys, weights), form.bits, bool(cardinality), to)
+    return answer if names is None else names.back(answer)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,7 +190,7 @@ class _Set:
         if own is None:
             return None
         if own.dtype.kind not in "iu":
-            raise DtypeError(at("psi: elements are whole numbers; number or hash others beforehand"))
+            raise DtypeError(at("psi: elements are whole numbers, or texts with texts=True"))
         outside = (own < 0) if own.dtype.kind == "i" else np.zeros(len(own), bool)
         outside = outside | (own.astype(np.uint64) >> np.uint64(form.bits - 1) > 1)
         if outside.any():
