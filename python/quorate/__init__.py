@@ -47,6 +47,7 @@ from quorate.plan import Plan
 from quorate.session import Network, Session, connect, local
 from quorate.stats import Stats
 from quorate.tables import Table, output, read, write
+from quorate.tables._secret import Frame, days
 
 __all__ = [
     "CheatingDetected",
@@ -55,6 +56,7 @@ __all__ = [
     "ConfigError",
     "Dtype",
     "DtypeError",
+    "Frame",
     "InputWarning",
     "ModelError",
     "ModelWarning",
@@ -81,6 +83,7 @@ __all__ = [
     "apps",
     "bit",
     "connect",
+    "days",
     "errors",
     "exp",
     "fixed",

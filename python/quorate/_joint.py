@@ -255,8 +255,7 @@ class Joint:
         """Elements by secret keys from 0 to `groups` - 1: `sum`, `mean` and `size` of each group.
 
         Each key is compared with each group, once for all that is asked; a sum is then a product of matrices. Keys out
-        of range are in no group, of which a `RangeWarning` tells where they are possible. For keys of which nobody
-        knows how many there are see `qr.tables.Frame.group_by`.
+        of range are in no group, of which a `RangeWarning` tells where they are possible.
 
         Example:
             >>> import quorate as qr

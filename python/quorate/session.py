@@ -27,6 +27,7 @@ from quorate.errors import ConfigError, DtypeError, InputWarning, RangeError, Ra
 from quorate.plan import Plan
 from quorate.stats import Stats
 from quorate.tables._inputs import Files
+from quorate.tables._secret import Announcing
 
 __all__ = ["Network", "Session", "connect", "local"]
 
@@ -64,7 +65,7 @@ def _network_text(network: str | Network | None) -> str | None:
     return text
 
 
-class Session(Joint, Files):
+class Session(Joint, Files, Announcing):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
