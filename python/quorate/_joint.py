@@ -13,6 +13,7 @@ from quorate._counts import Groups
 from quorate._network import lined_up
 from quorate._network import sort as sort_rows
 from quorate._public import row_axis
+from quorate._relations import Joined, SortedGroups, join, sorted_groups
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.circuits import Circuit
@@ -271,6 +272,45 @@ class Joint:
         if isinstance(groups, bool) or not isinstance(groups, (int, np.integer)) or groups < 1:
             raise ShapeError(at(f"group_by: groups must be a whole number from 1 on, not {groups!r}"))
         return Groups(self._session(), keys, int(groups))
+
+    def join(self, left: SecretArray, right: SecretArray, *values: SecretArray) -> Joined:
+        """For each key of the left side the values of the right side's row that has it: a left join.
+
+        Keys are secret integers along one axis, `values` go with those of the right side, each of which should be there
+        once: `unique` of the result is a bit that says so. Nothing is told but both sizes: two sorts of all rows, and
+        log2(rows) choices between them.
+
+        Returns:
+            `matched`, `values` and `unique`: of as many rows as the left side, in its order.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     bought, customer = mpc.input([7, 9, 7], owner=0), mpc.input([5, 7], owner=1)
+            ...     found = mpc.join(bought, customer, mpc.input([31, 44], owner=1))
+            ...     print(found.matched.reveal().astype(int), found.values[0].reveal(), found.unique.reveal())
+            [1 0 1] [44  0 44] True
+        """
+        return join(left, right, values)
+
+    def group_sums(self, keys: SecretArray, *values: SecretArray) -> SortedGroups:
+        """Sums by secret keys of which nobody knows how many there are: a sort, and log2(rows) choices deep.
+
+        The result has as many rows as the keys; one for each group counts, and the others are 0. For keys of a public
+        number of groups `group_by` costs less.
+
+        Returns:
+            `counts` (whether a row is a group's), `keys`, `sizes` and `sums`, by ascending key.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     key, spent = mpc.input([700, -9, 700], owner=0), mpc.input([1, 2, 3], owner=1)
+            ...     by_key = mpc.group_sums(key, spent)
+            ...     print(by_key.keys.reveal(), by_key.sums[0].reveal(), by_key.counts.sum().reveal())
+            [ -9   0 700] [2 0 4] 2
+        """
+        return sorted_groups(keys, values)
 
     def run_circuit(self, circuit: Circuit, *bits: Any) -> SecretArray | list[SecretArray]:
         r"""The outputs of a Boolean circuit on secret bits.

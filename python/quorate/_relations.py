@@ -1,0 +1,127 @@
+"""Joins and groups by secret keys: sort, then pass on along equal keys.
+
+What is passed on goes 1, 2, 4 ... rows further in turn (Hillis and Steele, "Data parallel algorithms", 1986), so that
+n rows take choices log2(n) deep. Every step depends on the numbers of rows alone: nothing is opened, and neither how
+many keys match nor how many groups there are is told.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quorate._exact import held, reach
+from quorate._source import at
+from quorate.dtypes import int as int_dtype
+from quorate.errors import DtypeError, ShapeError
+
+if TYPE_CHECKING:
+    from quorate.array import SecretArray
+
+__all__ = ["Joined", "SortedGroups", "join", "sorted_groups"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Joined:
+    """What each row of the left side finds on the right one.
+
+    Attributes:
+        matched: whether its key is there; a bit for each row of the left side.
+        values: of the right side, in the left one's order; 0 where nothing matched.
+        unique: whether every key of the right side is there once: a bit. Where it is not, any of its rows counts.
+    """
+
+    matched: SecretArray
+    values: tuple[SecretArray, ...]
+    unique: SecretArray
+
+
+@dataclasses.dataclass(frozen=True)
+class SortedGroups:
+    """Sums by key: as many rows as went in, of which one for each group counts.
+
+    Attributes:
+        counts: whether a row is that of a group; a bit each.
+        keys: ascending; 0 where a row does not count.
+        sizes: how many elements the group has; 0 where the row does not count.
+        sums: of each of the values; 0 where the row does not count.
+    """
+
+    counts: SecretArray
+    keys: SecretArray
+    sizes: SecretArray
+    sums: tuple[SecretArray, ...]
+
+
+def _keys(what: str, *arrays: Any) -> None:
+    from quorate.array import SecretArray
+
+    for x in arrays:
+        if not isinstance(x, SecretArray) or x.dtype.kind not in ("int", "uint"):
+            raise DtypeError(at(f"{what}: keys are secret integers; of words their codes, of dates their days"))
+        if x.ndim != 1:
+            raise ShapeError(at(f"{what}: keys have one axis, not shape {x.shape}"))
+
+
+def _rows(what: str, values: tuple[Any, ...], count: int) -> None:
+    from quorate.array import SecretArray
+
+    for x in values:
+        if not isinstance(x, SecretArray):
+            raise DtypeError(at(f"{what}: values are secret arrays: public numbers become some by mpc.constant"))
+        if x.shape != (count,):
+            raise ShapeError(at(f"{what}: {count} keys, and values of shape {x.shape}"))
+
+
+def join(left: SecretArray, right: SecretArray, values: tuple[SecretArray, ...]) -> Joined:
+    """For each key of the left side the values of the right side's row with this key."""
+    _keys("join", left, right)
+    _rows("join", values, len(right))
+    mpc, n, m = left._session, len(left), len(right)
+    if n == 0 or m == 0:
+        nothing = mpc.constant(np.zeros(n, bool))
+        zeros = tuple(mpc.constant(np.zeros(n, np.int64), x.dtype) for x in values)
+        return Joined(nothing, zeros, mpc.constant(True))
+    both = held(mpc.concatenate([right, left]))
+    low, high = reach(both)
+    bits = max(low.bit_length(), high.bit_length()) + 2
+    from_left = np.arange(n + m) >= m
+    # Of equal keys the right side's come first.
+    tagged = both.astype(int_dtype(bits)) * 2 + from_left.astype(np.int64)
+    padded = [mpc.concatenate([x, np.zeros(n, bool if x.dtype.kind == "bit" else np.int64)]) for x in values]
+    moved = [both, mpc.constant(from_left), mpc.constant(np.arange(n + m)), *padded]
+    _, keys, of_left, place, *carried = mpc.sort(tagged, *moved, stable=False)
+    again = (keys[1:] == keys[:-1]) & ~of_left[1:] & ~of_left[:-1]
+    has, carried = ~of_left, [keys, *carried]
+    step = 1
+    while step < n + m:
+        before = [mpc.concatenate([x[:step], x[:-step]]) for x in carried]
+        carried = [mpc.where(has, x, y) for x, y in zip(carried, before, strict=True)]
+        has = mpc.concatenate([has[:step], has[step:] | has[:-step]])
+        step *= 2
+    found = has & (carried[0] == keys)
+    kept = [mpc.where(found, x, 0) for x in carried[1:]]
+    _, found, *kept = mpc.sort(place, found, *kept, stable=False)
+    return Joined(found[m:], tuple(x[m:] for x in kept), ~again.any())
+
+
+def sorted_groups(keys: SecretArray, values: tuple[SecretArray, ...]) -> SortedGroups:
+    """Sums of the values of equal keys."""
+    _keys("group_sums", keys)
+    _rows("group_sums", values, len(keys))
+    mpc, n = keys._session, len(keys)
+    if n == 0:
+        return SortedGroups(mpc.constant(np.zeros(0, bool)), keys, mpc.constant(np.zeros(0, np.int64)), values)
+    whole = [x.astype(mpc._whole) if x.dtype.kind == "bit" else x for x in values]
+    ordered, *sums = mpc.sort(keys, *whole, stable=False)
+    sums.insert(0, mpc.constant(np.ones(n, np.int64)))
+    step = 1
+    while step < n:
+        same = ordered[step:] == ordered[:-step]
+        sums = [mpc.concatenate([x[:step], x[step:] + mpc.where(same, x[:-step], 0)]) for x in sums]
+        step *= 2
+    last = mpc.concatenate([ordered[1:] != ordered[:-1], mpc.constant(np.ones(1, bool))])
+    shown = [mpc.where(last, x, 0) for x in (ordered, *sums)]
+    return SortedGroups(last, shown[0], shown[1], tuple(shown[2:]))
