@@ -23,7 +23,8 @@ def test_a_join_and_sums(place: Place) -> None:
         [True, False, True, True, True], [2.5, 0, 4, 2.5, -3], [False, False, True, False, True], True
     ]  # fmt: skip
     assert found[4:] == [
-        [True, False, True, True, True], [-(2**63), 0, 7, 9, 2**63 - 1], [1, 0, 2, 1, 1], [3, 0, 5, 2, 5], [1, 0, 2, 1, 1]
+        [True, False, True, True, True], [-(2**63), 0, 7, 9, 2**63 - 1],
+        [1, 0, 2, 1, 1], [3, 0, 5, 2, 5], [1, 0, 2, 1, 1],
     ]  # fmt: skip
 
 
