@@ -269,12 +269,10 @@ def test_dtypes_that_do_not_go_together(mpc: qr.Session) -> None:
 
 def test_what_numpy_has_and_this_release_has_not(mpc: qr.Session) -> None:
     x = mpc.input([4, -5], owner=0)
-    located(qr.DtypeError, TypeError, lambda: x / 2, "astype")
-    located(qr.DtypeError, TypeError, lambda: 1 / x, "astype")
     located(qr.DtypeError, TypeError, lambda: x**x, "public whole number")
     refused(AttributeError, AttributeError, lambda: x.item(), "reveal")
     refused(AttributeError, AttributeError, lambda: x.nonsense, "nonsense")
-    assert not hasattr(x, "partition")
+    assert not hasattr(x, "argwhere")
 
 
 def test_numpys_traps(mpc: qr.Session) -> None:
