@@ -60,6 +60,8 @@ pub enum Fault {
     Inner { op: &'static str, left: Shape, right: Shape, k_left: usize, k_right: usize },
     #[error("dot of shapes {left} and {right}: the right operand may have at most two dimensions; use matmul (@)")]
     DotDimensions { left: Shape, right: Shape },
+    #[error("conv2d of images {images} and filters {filters} in {groups} groups: {what}")]
+    Conv { images: Shape, filters: Shape, groups: usize, what: &'static str },
     #[error("axis {axis} is out of bounds for an array of dimension {dimensions}: {}", axis_hint(*dimensions))]
     AxisOutOfRange { axis: i64, dimensions: usize },
     #[error(
@@ -390,6 +392,7 @@ impl Fault {
             | Fault::BroadcastTo { .. }
             | Fault::Scalar { .. }
             | Fault::Inner { .. }
+            | Fault::Conv { .. }
             | Fault::DotDimensions { .. }
             | Fault::AxisOutOfRange { .. }
             | Fault::Permutation { .. }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use quorate_circuits::Circuit;
+use quorate_ring::Conv;
 
 use crate::domains::Domain;
 use crate::dtype::Dtype;
@@ -108,6 +109,8 @@ pub enum Op {
         /// Columns of the right matrices and of the results.
         n: usize,
     },
+    /// (images, filters): their convolution; fixed point as for [`Op::MatMul`].
+    Conv(Arc<Conv>),
     /// Sums along the axis, in the ring.
     Sum(Axis),
     /// Times 2^bits in the ring.

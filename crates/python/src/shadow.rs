@@ -23,6 +23,10 @@ fn numbers(op: &Op) -> Vec<usize> {
             vec![axis.outer, axis.len, axis.inner]
         }
         Op::MatMul { batch, m, k, n } => vec![*batch, *m, *k, *n],
+        Op::Conv(conv) => {
+            let pairs = [conv.stride, conv.dilation, conv.before, conv.after];
+            pairs.into_iter().flatten().chain([conv.groups, conv.patch()]).collect()
+        }
         Op::Shuffle { rows } => vec![*rows],
         Op::Part { index, .. } => vec![*index],
         Op::Shl(bits) | Op::Shr(bits) => vec![*bits as usize],
