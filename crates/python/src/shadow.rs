@@ -24,8 +24,11 @@ fn numbers(op: &Op) -> Vec<usize> {
         }
         Op::MatMul { batch, m, k, n } => vec![*batch, *m, *k, *n],
         Op::Conv(conv) => {
-            let pairs = [conv.stride, conv.dilation, conv.before, conv.after];
-            pairs.into_iter().flatten().chain([conv.groups, conv.patch()]).collect()
+            let pairs = [conv.image, conv.window, conv.stride, conv.dilation, conv.before, conv.after];
+            [conv.batch, conv.groups, conv.channels, conv.filters]
+                .into_iter()
+                .chain(pairs.into_iter().flatten())
+                .collect()
         }
         Op::Shuffle { rows } => vec![*rows],
         Op::Part { index, .. } => vec![*index],
