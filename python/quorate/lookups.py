@@ -53,6 +53,8 @@ def lookup(
     say; with `pika` a key of 16 (n - 5) bytes is dealt to two parties, and work grows with 2^n; elsewhere bytes grow
     with 2^(n/2), and work with 2^n.
 
+    Rounds: rss 20, aby 9, spdz2k 17, pika 10. Of 64 bits in a table of 256 numbers.
+
     Args:
         x: secret numbers: integers, fixed point or bits; or several arrays, whose shapes broadcast.
         fn: a function, or the entries of all numbers of the domain in order, or a secret array of entries.
