@@ -55,7 +55,7 @@ def main():
         make(options.make)
         return
     with qr.session() as mpc, tempfile.TemporaryDirectory() as folder:
-        weights, records = make(folder) if mpc.me is None else (None, None)  # unless the command line names others
+        weights, records = make(folder) if mpc.is_local else (None, None)  # unless the command line names others
         scores, upper = score(mpc, weights, records)
         qr.output({"score": scores, "upper half": upper})
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from quorate import _quorate, _signals, _source
+from quorate._everyone import Everyone
 from quorate._families import DEFAULT
 from quorate._joint import Joint
 from quorate._measure import measure
@@ -68,7 +69,9 @@ class Session(Joint, Files):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
-        me: this party's number in a deployment; None in a local session.
+        me: this party's number in a deployment. In a local session, which has all parties, it equals each one's number,
+            so that `values if mpc.me == 0 else None` says the same in both places.
+        is_local: whether all parties are in this process.
         parties: how many there are.
         protocol: as in `qr.local`.
     """
@@ -80,14 +83,15 @@ class Session(Joint, Files):
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches = False
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
-        self.me: int | None = native.me
         self.parties: int = native.parties
+        self.is_local: bool = native.me is None
+        self.me: int | Everyone = Everyone(self.parties) if native.me is None else native.me
         # What counts and positions are: int(64), or as wide as the rings of this session.
         self._whole = int_dtype(native.whole_bits)
         self.protocol: str = native.protocol
 
     def __repr__(self) -> str:
-        where = "local" if self.me is None else f"party {self.me}"
+        where = "local" if self.is_local else f"party {self.me}"
         return f"<quorate {self.protocol} session, {self.parties} parties, {where}>"
 
     def __enter__(self) -> Session:
@@ -154,7 +158,7 @@ class Session(Joint, Files):
             SecretArray(shape=(3,), dtype=int(64))
         """
         owner = self._owner(owner)
-        here = self.me is None or self.me == owner
+        here = self.me == owner
         array = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
         if array is not None:
@@ -194,7 +198,8 @@ class Session(Joint, Files):
             values = values() if here else None
         if values is None:
             if here and not self._nothing_is_sent:
-                raise ConfigError(at(f"input: party {owner} is here: give its values"))
+                every = ", as every party is in a local session" if self.is_local else ""
+                raise ConfigError(at(f"input: party {owner} is here{every}: give its values"))
             return None
         return as_numbers(values, "input")
 

@@ -42,7 +42,7 @@ def parties_of(mpc: Session, what: str, owners: Any) -> tuple[int, int]:
 
 def is_here(mpc: Session, owner: int) -> bool:
     """Whether this process has the owner's values."""
-    return mpc.me in (None, owner)
+    return mpc.me == owner
 
 
 def of_owner(mpc: Session, what: str, values: Any, owner: int) -> np.ndarray | None:
