@@ -49,8 +49,9 @@ def psi(
 
     Args:
         mpc: a session.
-        a, b: the sets: whole numbers from 0 to 2^bits - 1, each at its owner and in a local session, or a callable that
-            gives them, which is called there only. Elsewhere None, or any array, of which the size alone is used.
+        a: the first owner's set: whole numbers from 0 to 2^bits - 1, or a callable that gives them, which is called
+            where that owner is. Elsewhere None, or any array, of which the size alone is used.
+        b: the second owner's, likewise.
         owners: the parties whose sets these are.
         sizes: how many elements they have: public, and to be stated where a set is not given.
         bits: of an element, up to 64 (63 where sets are padded). Fewer are cheaper; 64 cost three times what 63 do.
