@@ -1,4 +1,4 @@
-"""A secret score for every line of one party's CSV file, with weights from another's.
+"""A secret score for every record of one party's CSV file, with weights from another's.
 
     python examples/table.py                                       # writes its own files, in a folder that it deletes
     quorate run examples/table.py --input 0=weights.csv --input 1=patients.csv --output scores.csv

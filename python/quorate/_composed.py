@@ -118,20 +118,20 @@ class Composed:
         return x._new(x._session._native.cumsum(x._node, wanted, _source.line()))
 
     def assert_one_hot(self, axis: int = -1) -> SecretArray:
-        """The same integers, of which one in each line along an axis is 1 and all others are 0: a choice of one.
+        """The same integers, of which one in each row along an axis is 1 and all others are 0: a choice of one.
 
         Where parties may cheat (`spdz2k`) this is proven by whoever input the numbers, and what is input behind it in
         the program is not sent before the proof was checked. It takes a product for each element, two rounds, and a
-        check. Lines that are computed from inputs of several owners are refused. Where all follow the protocol it is
+        check. Rows that are computed from inputs of several owners are refused. Where all follow the protocol it is
         the array itself, and costs nothing.
 
         Use the array that this returns: the proof runs where a result needs it, and holds back what is input behind it
-        in the same request. The lines of the array before it are not proven.
+        in the same request. The rows of the array before it are not proven.
 
         Raises:
-            CheatingDetected: when it runs: a line is something else, for a mistake, too.
+            CheatingDetected: when it runs: a row is something else, for a mistake, too.
             DtypeError: the elements are not integers.
-            ShapeError: lines are empty, or have more elements than the dtype has values.
+            ShapeError: rows are empty, or have more elements than the dtype has values.
 
         Example:
             >>> import quorate as qr

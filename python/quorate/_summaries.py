@@ -14,6 +14,7 @@ import numpy as np
 from quorate import _network
 from quorate._public import row_axis
 from quorate._source import at
+from quorate._tables import counted
 from quorate.errors import DtypeError, RangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Summaries:
         squares = (off * off).sum(axis, keepdims)
         count = x.size // max(squares.size, 1)
         if count <= ddof:
-            raise ShapeError(at(f"var: {count} elements have no variance where ddof is {ddof}"))
+            raise ShapeError(at(f"var: there is none of {counted(count, 'element')} where ddof is {ddof}"))
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:

@@ -54,7 +54,7 @@ def _checked(what: str, bits: Any, least: builtins.int) -> builtins.int:
         raise DtypeError(at(f"{what} takes whole numbers of bits, not {bits!r}"))
     if not least <= bits <= MOST_BITS:
         hint = "; one bit without a sign is qr.uint(1), or qr.bit" if bits == 1 else ""
-        raise DtypeError(at(f"{what}: {bits} bits are not supported; choose {least} to {MOST_BITS}{hint}"))
+        raise DtypeError(at(f"{what} does not take {bits}: choose {least} to {MOST_BITS} bits{hint}"))
     return bits
 
 

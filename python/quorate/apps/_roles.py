@@ -92,7 +92,7 @@ def sizes_of(what: str, own: np.ndarray | None, values: Any, stated: Any, axes: 
         raise ConfigError(at(f"{what}: this party does not have all values: state their sizes"))
     if len(shape) not in axes:
         counts = " or ".join(map(str, axes))
-        raise ShapeError(at(f"{what}: values of shape {shape}: {counts} axes are wanted"))
+        raise ShapeError(at(f"{what}: values of shape {shape}: it takes arrays of dimension {counts}"))
     return tuple(shape)
 
 
