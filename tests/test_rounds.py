@@ -14,21 +14,24 @@ import pytest
 
 import quorate as qr
 from quorate import functions
+from quorate._families import FAMILIES
 from quorate._joint import Joint
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rounds.md"
 
-#: The columns: how each is named, and its session. Choices that go by predicted seconds are made here.
-COLUMNS: dict[str, dict[str, Any]] = {
-    "rss": {"protocol": "rss"},
-    "rss, 5": {"protocol": "rss", "parties": 5},
-    "aby": {"protocol": "aby", "sharings": "A+B"},
-    "spdz2k": {"protocol": "spdz2k"},
-    "pika": {"protocol": "pika", "comparisons": "edabits"},
-    "pika, malicious": {"protocol": "pika", "malicious": True},
+#: Choices that go by predicted seconds, made here.
+PINNED: dict[str, dict[str, Any]] = {"aby": {"sharings": "A+B"}, "pika": {"comparisons": "edabits"}}
+#: Further columns of a family.
+MORE: dict[str, dict[str, dict[str, Any]]] = {
+    "rss": {"rss, 5": {"parties": 5}},
+    "pika": {"pika, malicious": {"malicious": True}},
 }
-#: Those that docstrings give.
-SHORT = ("rss", "aby", "spdz2k", "pika")
+#: The columns: how each is named, and its session.
+COLUMNS: dict[str, dict[str, Any]] = {
+    column: {"protocol": family, **options}
+    for family in FAMILIES
+    for column, options in {family: PINNED.get(family, {}), **MORE.get(family, {})}.items()
+}
 
 N = 1000
 
@@ -151,7 +154,7 @@ def table() -> str:
 
 def stated(name: str) -> str:
     """The sentence that the docstring of an operation has."""
-    figures = ", ".join(f"{column} {measured(column)[name][0]}" for column in SHORT)
+    figures = ", ".join(f"{column} {measured(column)[name][0]}" for column in FAMILIES)
     return f"Rounds: {figures}{' for 1000 elements' if name.endswith('of 1000') else ''}."
 
 
