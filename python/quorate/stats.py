@@ -160,6 +160,8 @@ class Stats:
             lines += ["", *text_table(self._LINES, [[*row[:6], row[6][:50]] for row in self._line_rows()])]
         return "\n".join(lines)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         parts = [
             paragraph(f", {self.parties} parties. {self.security}", strong=self.protocol),
