@@ -159,7 +159,7 @@ class Summaries:
         squares = (off * off).sum(axis, keepdims)
         count = x.size // max(squares.size, 1)
         if count <= ddof:
-            raise ShapeError(at(f"var: there is none of {counted(count, 'element')} where ddof is {ddof}"))
+            raise ShapeError(at(f"var: of {counted(count, 'element')} there is no variance where ddof is {ddof}"))
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
