@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
 import re
@@ -12,6 +13,7 @@ import pytest
 
 import quorate as qr
 from quorate._options import LOCAL, OPTIONS
+from quorate.cli import _parser
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference"
@@ -85,3 +87,41 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_every_option_of_a_session_is_explained() -> None:
     text = inspect.getdoc(qr.local) or ""
     assert [name for name in (*OPTIONS, *LOCAL) if not re.search(rf"`{name}=", text)] == []
+
+
+def _row(action: argparse.Action) -> str:
+    shown = action.option_strings[0] if action.option_strings else (action.metavar or action.dest).upper()
+    if action.option_strings and action.nargs != 0:
+        shown += f" {action.metavar or action.dest.upper()}"
+    mandatory = " (mandatory)" if action.option_strings and action.required else ""
+    text = (action.help or "").replace("%%", "%").replace("|", "&#124;")
+    return f"| `{shown}` | {text}{mandatory} |"
+
+
+def commands() -> str:
+    """All commands with their arguments, from the parser; what sessions take, too, comes once at the end."""
+    chosen = next(action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    texts = {entry.dest: entry.help or "" for entry in chosen._choices_actions}
+    shared: dict[str, str] = {}
+    pages = []
+    for name, command in chosen.choices.items():
+        actions = [action for action in command._actions if not isinstance(action, argparse._HelpAction)]
+        rows = [_row(action) for action in actions if action.dest not in OPTIONS]
+        own = {action.dest: _row(action) for action in actions if action.dest in OPTIONS}
+        shared.update(own)
+        lines = [f"## quorate {name}", "", f"{texts[name][0].upper()}{texts[name][1:]}.", ""]
+        lines += ["| | |", "|---|---|", *rows, ""] if rows else []
+        lines += ["And [options of sessions](#options-of-sessions).", ""] if own else []
+        pages.append("\n".join(lines))
+    ending = ["## Options of sessions", "", "Where they go with the protocol.", "", "| | |", "|---|---|"]
+    return "\n".join([*pages, *ending, *shared.values(), ""])
+
+
+def test_the_page_of_the_command_is_what_is_so() -> None:
+    page = (PAGES / "command.md").read_text(encoding="utf-8")
+    assert page.partition("## ")[2] == commands().partition("## ")[2], "write it anew: .venv/bin/python " + __file__
+
+
+if __name__ == "__main__":
+    before = (PAGES / "command.md").read_text(encoding="utf-8").partition("## ")[0]
+    (PAGES / "command.md").write_text(before + commands(), encoding="utf-8")

@@ -91,6 +91,7 @@ def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
 
 
 bit = Dtype("bit", 1)
+"""0 or 1: what comparisons give, and what Booleans become. Counts as a number among numbers."""
 
 real = Dtype("fixed", 64, 16, grows=True)
 """Real numbers as inputs have them where nothing is stated: 16 bits after the point, magnitudes up to 2^26 or `bound=`.
