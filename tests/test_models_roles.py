@@ -45,7 +45,7 @@ class Recorder:
     """Stands for a session: keeps what was declared, and whether values came with it."""
 
     def __init__(self, me: int | None) -> None:
-        self.me = me
+        self.me, self.is_local = me, me is None
         self.declared: list[tuple[Any, ...]] = []
         self.given: list[tuple[int, bool]] = []
 

@@ -276,6 +276,6 @@ def test_a_trees_owner_chooses_one_feature_for_each_node(row: tuple[int, ...]) -
     cheating = dataclasses.replace(model, _secrets=dataclasses.replace(model._secrets, nodes=nodes))
     with (
         qr.local("spdz2k", parties=2) as mpc,
-        pytest.raises(qr.CheatingDetected, match="one element of each line is 1 and all others are 0"),
+        pytest.raises(qr.CheatingDetected, match="one element of each row is 1 and all others are 0"),
     ):
         cheating.predict(mpc, RECORDS[:2])

@@ -14,6 +14,7 @@ import numpy as np
 from quorate import _network
 from quorate._public import row_axis
 from quorate._source import at
+from quorate._tables import counted
 from quorate.errors import DtypeError, RangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class Summaries:
     def __pow__(self, exponent: Any, modulus: Any = None) -> SecretArray:
         """Powers by a public whole number, by squaring: `x ** 3` takes two products in turn. They wrap as products do.
 
+        Rounds: rss 2, aby 2, spdz2k 2, pika 2.
+
         Raises:
             DtypeError: the exponent is secret, or no whole number from 0 on.
 
@@ -78,6 +81,8 @@ class Summaries:
     def prod(self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None) -> SecretArray:
         """Product over an axis, several or all: log2(n) products deep. It wraps in the dtype; 1 where nothing is.
 
+        Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -91,6 +96,8 @@ class Summaries:
     def any(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Whether any element is not zero: a bit. log2(n) rounds, of numbers behind comparisons.
 
+        Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -101,6 +108,8 @@ class Summaries:
 
     def all(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Whether no element is zero: a bit. log2(n) rounds, of numbers behind comparisons.
+
+        Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
         Example:
             >>> import quorate as qr
@@ -132,6 +141,8 @@ class Summaries:
         The mean is rounded down to a multiple of 2^-f, so squares are of numbers that are off by less than that; they
         are rounded, and so is what is divided by n. Squares must fit the dtype.
 
+        Rounds: rss 63, aby 49, spdz2k 54, pika 54.
+
         Raises:
             DtypeError: of integers or bits without `dtype=qr.fixed(k, f)`.
             ShapeError: there are no more than `ddof` elements.
@@ -148,11 +159,13 @@ class Summaries:
         squares = (off * off).sum(axis, keepdims)
         count = x.size // max(squares.size, 1)
         if count <= ddof:
-            raise ShapeError(at(f"var: {count} elements have no variance where ddof is {ddof}"))
+            raise ShapeError(at(f"var: of {counted(count, 'element')} there is no variance where ddof is {ddof}"))
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
         """Standard deviation: the square root of `var`, within 2 units of that of the rounded variance.
+
+        Rounds: rss 108, aby 90, spdz2k 96, pika 96.
 
         Example:
             >>> import quorate as qr
@@ -167,6 +180,8 @@ class Summaries:
     def ptp(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The largest element less the smallest: `max` and `min`, side by side.
 
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -180,6 +195,8 @@ class Summaries:
         """Quantiles by public q from 0 to 1, linear between neighbours, as numpy's; several along new first axes.
 
         Sorts: about log2(n)^2 / 2 comparisons deep. Between two elements a product with a public number: within 2^-f.
+
+        Rounds: rss 569, aby 400, spdz2k 457, pika 457 for 1000 elements.
 
         Raises:
             DtypeError: of integers where q falls between two of them: name `astype(qr.fixed(k, f))` first.
@@ -223,6 +240,8 @@ class Summaries:
 
     def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The element in the middle, or the mean of both: `quantile(0.5)`.
+
+        Rounds: rss 560, aby 393, spdz2k 449, pika 449 for 1000 elements.
 
         Example:
             >>> import quorate as qr

@@ -148,7 +148,7 @@ pub enum Op {
     Reshape,
     /// The same values in this sharing, in which what works on them alone stays.
     To(Domain),
-    /// Integers, the same ones: one of each line along the axis is 1 and all others are 0. Where parties may cheat this
+    /// Integers, the same ones: one of each row along the axis is 1 and all others are 0. Where parties may cheat this
     /// is proven, and inputs behind it in the program wait until the proof was checked.
     AssertOneHot(Axis),
     /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).

@@ -54,7 +54,7 @@ class Model(Questions):
     def _answer(self, question: str, mpc: Any, X: Any, model_owner: int, *rest: Any) -> Any:
         result = answer(question, mpc, self.shape, self._secrets, X, model_owner, *rest)
         if question == "predict" and self.margin_bound > 0 and self.shape.kind in _DECIDING:
-            if mpc.me is None:
+            if mpc.is_local:
                 self._name_ties(X)
             elif self._guessed and mpc.me == model_owner:
                 self._warn(

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from quorate._tables import counted
 from quorate.errors import ModelError
 from quorate.models._questions import Questions
 
@@ -82,9 +83,9 @@ class Shape(Questions):
         elif len(self.classes) < (1 if self.multilabel else 2):
             return f"{len(self.classes)} class, at least two are needed"
         if self.features < 1:
-            return f"{self.features} features"
+            return counted(self.features, "feature")
         if self.names is not None and len(self.names) != self.features:
-            return f"{len(self.names)} names for {self.features} features"
+            return f"{counted(len(self.names), 'name')} for {counted(self.features, 'feature')}"
         if self.link is not None and self.link not in LINKS:
             return f"link is {self.link!r}, not one of {', '.join(LINKS)}"
         return _CHECKS[self.kind](self)

@@ -358,7 +358,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_cumsum(a, axis))
     }
 
-    /// The same integers, one of which in each line along an axis is 1 and all others are 0: where parties may cheat,
+    /// The same integers, one of which in each row along an axis is 1 and all others are 0: where parties may cheat,
     /// proven before anything that is input behind it.
     pub fn assert_one_hot(&mut self, a: NodeId, axis: i64) -> Built {
         self.attempt(|b| b.build_assert_one_hot(a, axis))
