@@ -128,8 +128,7 @@ def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
 
 def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
     (a, of_a), (b, of_b) = operands
-    terms = {"matmul": lambda: step.numbers[2], "conv": lambda: math.prod(step.numbers[i] for i in (2, 6, 7))}
-    terms = terms.get(step.op, lambda: 1)()
+    terms = _terms(step)
     a, b = _pair(a, b, _size(a) * _size(b) * max(terms, 1))
     if step.op == "matmul":
         batch, m, k, n = step.numbers
@@ -141,6 +140,13 @@ def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
     if not (of_a.kind == of_b.kind == "fixed"):
         return Span.exactly(whole)
     return dataclasses.replace(_cut(whole, step.dtype.frac, either_way), wide=_too_wide(whole, step.dtype, either_way))
+
+
+def _terms(step: Step) -> int:
+    """Products that are summed for an element."""
+    if step.op == "matmul":
+        return step.numbers[2]
+    return math.prod(step.numbers[i] for i in (2, 6, 7)) if step.op == "conv" else 1
 
 
 def _convolved(numbers: list[int], images: np.ndarray, filters: np.ndarray) -> np.ndarray:

@@ -37,8 +37,10 @@ def attention(query: Any, key: Any, value: Any, *, mask: Any = None, scale: floa
     """
     session_of("attention", query, key)
     size = shape_of(query)[-1]
-    turned = key.transpose(*range(len(key.shape) - 2), -1, -2) if isinstance(key, SecretArray) else np.swapaxes(
-        np.asarray(key), -1, -2
+    turned = (
+        key.transpose(*range(len(key.shape) - 2), -1, -2)
+        if isinstance(key, SecretArray)
+        else np.swapaxes(np.asarray(key), -1, -2)
     )
     scores = (query @ turned) * (1 / math.sqrt(size) if scale is None else float(scale))
     if mask is None:

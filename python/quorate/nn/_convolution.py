@@ -17,7 +17,7 @@ __all__ = ["conv1d", "conv2d", "conv_transpose2d", "linear"]
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
-    """x times the transposed weights, plus the bias: weights are (outputs, inputs), as PyTorch has them.
+    """Inputs times the transposed weights, plus the bias: weights are (outputs, inputs), as PyTorch has them.
 
     One product of matrices. Inputs are along the last axis of `x`.
 
@@ -77,9 +77,10 @@ def conv2d(
     session = session_of("conv2d", x, weight)
     images, filters = channels_first("conv2d", x, layout), channels_first("conv2d", weight, layout)
     steps, apart = pair("stride", stride), pair("dilation", dilation)
-    window, sizes = shape_of(filters)[2:], shape_of(images)[2:]
-    spans = tuple(d * (w - 1) + 1 for d, w in zip(apart, window, strict=True))
-    around = padding_of(padding, sizes, (spans[0], spans[1]), steps)
+    rows, columns = shape_of(filters)[2:]
+    height, width = shape_of(images)[2:]
+    spans = apart[0] * (rows - 1) + 1, apart[1] * (columns - 1) + 1
+    around = padding_of(padding, (height, width), spans, steps)
     lies = [steps, apart, (around[0][0], around[1][0]), (around[0][1], around[1][1])]
     native = session._native
     operands = session._operand(images, "conv2d"), session._operand(filters, "conv2d")
@@ -124,9 +125,11 @@ def conv1d(
     for value in (x, weight):
         if len(shape_of(value)) != 3:
             raise ShapeError(at(f"conv1d takes arrays of three axes; this one's shape is {shape_of(value)}"))
-    rows = [v[:, :, None, :] if isinstance(v, SecretArray) else np.asarray(v)[:, :, None, :] for v in (x, weight)]
+    images, filters = (
+        v[:, :, None, :] if isinstance(v, SecretArray) else np.asarray(v)[:, :, None, :] for v in (x, weight)
+    )
     around = padding if isinstance(padding, str) else ((0, 0), pair("padding", padding, 0))
-    made = conv2d(*rows, bias, stride=(1, stride), padding=around, dilation=(1, dilation), groups=groups)
+    made = conv2d(images, filters, bias, stride=(1, stride), padding=around, dilation=(1, dilation), groups=groups)
     return made.reshape(made.shape[0], made.shape[1], made.shape[3])
 
 
