@@ -17,6 +17,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from quorate._kept import Kept
 from quorate.errors import ModelError, ShapeError
 from quorate.models import Shape, from_sklearn
 from quorate.tables import Table
@@ -46,6 +47,7 @@ class Recorder:
 
     def __init__(self, me: int | None) -> None:
         self.me = me
+        self._kept = Kept()
         self.declared: list[tuple[Any, ...]] = []
         self.given: list[tuple[int, bool]] = []
 
@@ -57,7 +59,7 @@ class Recorder:
         return array.view(Plain)
 
     @staticmethod
-    def reveal_all(*arrays: Plain, to: int | None = None) -> list[np.ndarray]:
+    def reveal_all(*arrays: Plain, to: int | None, units: bool) -> list[np.ndarray]:
         return [array.reveal(to) for array in arrays]
 
     @staticmethod

@@ -14,6 +14,7 @@ import numpy as np
 from quorate import _quorate, _signals, _source
 from quorate._families import DEFAULT
 from quorate._joint import Joint
+from quorate._kept import Kept
 from quorate._measure import measure
 from quorate._options import Options
 from quorate._progress import Progress
@@ -79,6 +80,7 @@ class Session(Joint, Files):
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches = False
+        self._kept = Kept()  # parameters of models
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.me: int | None = native.me
         self.parties: int = native.parties
@@ -105,6 +107,7 @@ class Session(Joint, Files):
         A fork of the process (`os.fork`) has no part in the session: there this is an error, and leaving the `with`
         does nothing.
         """
+        self._kept.clear()
         self._native.close(gave_up)
         if self._watches:
             self._watches = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.models._network import FRACTION
 from quorate.models._numerics import Integers
 from quorate.models._shape import Shape
 
@@ -21,11 +20,8 @@ def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
 
 
 def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
-    """Numbers from integers or fixed point, decision j being so many 2**-units[j]."""
-    whole = np.asarray(decisions)
-    if whole.dtype.kind == "f":  # fixed point: units of 2**-FRACTION
-        whole = np.ldexp(whole, FRACTION)
-    reals = np.ldexp(whole.astype(np.float64), -np.asarray(units, np.int64))
+    """Numbers from integers, decision j being so many 2**-units[j]."""
+    reals = np.ldexp(np.asarray(decisions).astype(np.float64), -np.asarray(units, np.int64))
     if shape.kind == "regression":
         return reals.reshape(reals.shape[0], *(shape.targets or ()))
     if question == "predict_proba":

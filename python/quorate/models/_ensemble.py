@@ -140,7 +140,7 @@ def run_ensemble(
     flat = on.as_integers(by_group.reshape(groups, count, trees * leaves), DECISION_BITS)
     bits = value_bits(trees, leaves)
     size = (groups, trees * leaves, columns)
-    values = on.integers(None if secrets is None else secrets.values, owner, size, DECISION_BITS, 1 << bits)
+    added, offset = (None, None) if secrets is None else (secrets.values, secrets.offsets)
+    values = on.keep("values", lambda: on.integers(added, owner, size, DECISION_BITS, 1 << bits))
     sums = on.product(flat, values, trees << bits).transpose(1, 0, 2).reshape(count, shape.decisions)
-    offsets = None if secrets is None else secrets.offsets
-    return sums + on.integers(offsets, owner, (shape.decisions,), DECISION_BITS, 1 << _TOTAL)
+    return sums + on.keep("offsets", lambda: on.integers(offset, owner, (shape.decisions,), DECISION_BITS, 1 << _TOTAL))

@@ -237,14 +237,22 @@ def run_network(on: Backend, shape: Shape, secrets: NetworkSecrets | None, recor
     shifts, x = shifts_of(shape), records
     fraction = fraction_of(shape)
     for place, layer in enumerate(layers_of(shape)):
-        weights = None if secrets is None else secrets.weights[place]
-        intercepts = None if secrets is None else secrets.intercepts[place]
-        w = on.integers(weights, model_owner, (layer.outputs, layer.inputs), 64, 1 << layer.weight_bits)
-        b = on.units(intercepts, model_owner, (layer.outputs,), fraction, layer.largest)
+        w, b = _shared(on, layer, place, secrets, model_owner, fraction)
         x = on.product(x, w.T, layer.largest) + b
         if place < len(shifts):
             x = on.activation(shape.activation or "", on.shift_right(x, shifts[place]), fraction)
     return x
+
+
+def _shared(
+    on: Backend, layer: Layer, place: int, secrets: NetworkSecrets | None, owner: int, fraction: int
+) -> tuple[Array, Array]:
+    """A layer's weights and intercepts."""
+    weights, intercepts = (None, None) if secrets is None else (secrets.weights[place], secrets.intercepts[place])
+    size, bound = (layer.outputs, layer.inputs), 1 << layer.weight_bits
+    w = on.keep(f"weights {place}", lambda: on.integers(weights, owner, size, 64, bound))
+    b = on.keep(f"intercepts {place}", lambda: on.units(intercepts, owner, (layer.outputs,), fraction, layer.largest))
+    return w, b
 
 
 def fraction_of(shape: Shape) -> int:

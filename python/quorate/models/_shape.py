@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from quorate.errors import ModelError
-from quorate.models._questions import Questions
+from quorate.models._questions import Asked, Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
 LINKS = ("share", "logistic", "softmax")
@@ -117,10 +117,10 @@ class Shape(Questions):
             return classes * (classes - 1) // 2
         return 1 if classes == 2 and not self.multilabel else classes
 
-    def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         from quorate.models._model import answer
 
-        return answer(question, mpc, self, None, *rest)
+        return answer(question, mpc, self, self, None, asked)
 
 
 def _tree_problem(shape: Shape) -> str | None:

@@ -164,7 +164,8 @@ def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int
     """
     rows = (leaves_of(shape) - 1) * trees
     chosen = None if secrets is None else secrets.selection.reshape(rows, shape.features).astype(np.int64)
-    return on.one_hot(on.integers(chosen, owner, (rows, shape.features), ring_bits(shape.features), 1))
+    size = rows, shape.features
+    return on.keep("chosen", lambda: on.one_hot(on.integers(chosen, owner, size, ring_bits(shape.features), 1)))
 
 
 def run_tree(
@@ -176,7 +177,8 @@ def run_tree(
     """
     reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, chosen, records, model_owner)
     leaves, _, count = reached.shape
-    labels = on.bits(None if secrets is None else secrets.labels, model_owner, (leaves, shape.label_bits))
+    size, said = (leaves, shape.label_bits), None if secrets is None else secrets.labels
+    labels = on.keep("labels", lambda: on.bits(said, model_owner, size))
     hits = reached.reshape(leaves, 1, count) & labels.reshape(leaves, shape.label_bits, 1)
     return _xor_over_first_axis(on, hits)
 
@@ -198,7 +200,8 @@ def leaves_reached(
     rows, count = chosen.shape[0], records.shape[0]
     trees = rows // nodes
     limits = None if secrets is None else secrets.thresholds.reshape(rows)
-    thresholds = on.integers(limits, owner, (rows,), ring_bits(shape.features), ORDERED_BOUND)
+    bits = ring_bits(shape.features)
+    thresholds = on.keep("thresholds", lambda: on.integers(limits, owner, (rows,), bits, ORDERED_BOUND))
     goes_left = on.product(chosen, records.T, ORDERED_BOUND) <= thresholds.reshape(rows, 1)
     if shape.nodes is None:
         return _reach_complete(on, goes_left.reshape(nodes, trees * count)).reshape(nodes + 1, trees, count)
@@ -231,8 +234,8 @@ def _reach_by_paths(on: Backend, goes_left: Array, secrets: Nodes | None, owner:
     nodes, trees, _ = goes_left.shape
     width = nodes.bit_length() + 2
     paths, turns = (None, None) if secrets is None else (secrets.paths, secrets.turns)
-    secret_paths = on.integers(paths, owner, (trees, nodes + 1, nodes), width, 1)
-    secret_turns = on.integers(turns, owner, (trees, nodes + 1), width, nodes)
+    secret_paths = on.keep("paths", lambda: on.integers(paths, owner, (trees, nodes + 1, nodes), width, 1))
+    secret_turns = on.keep("turns", lambda: on.integers(turns, owner, (trees, nodes + 1), width, nodes))
     score = on.product(secret_paths, on.as_integers(goes_left.transpose(1, 0, 2), width), nodes)
     return (score == secret_turns.reshape(trees, nodes + 1, 1)).transpose(1, 0, 2)
 
