@@ -139,7 +139,7 @@ class Clear:
 
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         array = np.asarray(values, dtype=np.int64)
-        if bound >= 1 << (bits - 1) or not 1 <= bits <= 64:
+        if bound >= 1 << (bits - 1) or not 1 <= bits <= 120:
             raise RangeError(f"a bound of {bound} does not fit in {bits} bits")
         return _within(array.reshape(shape), bound)
 

@@ -14,7 +14,6 @@ from quorate.errors import ModelError, ModelWarning, ShapeError
 from quorate.models import _ensemble, _linear, _network, _secrets, _tree
 from quorate.models._answers import decode, decode_numbers, margins
 from quorate.models._backend import Array, Backend, Clear, Secret
-from quorate.models._numerics import ORDERED_BOUND
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
 from quorate.tables._frames import is_frame
@@ -24,8 +23,6 @@ Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets 
 
 _TREES = ("tree", "forest", "boosting")
 _UNIT_BOUND = 1 << 30
-# Models whose decisions are rounded, and that predict classes.
-_DECIDING = ("linear", "votes", "network")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -53,8 +50,11 @@ class Model(Questions):
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         result = answer(question, mpc, self, self.shape, self._secrets, asked)
-        if question == "predict" and self.margin_bound > 0 and self.shape.kind in _DECIDING:
-            if mpc.me is None:
+        if question == "predict" and self.margin_bound > 0:
+            if self.shape.targets is not None:
+                if self._guessed and self.shape.kind == "network" and mpc.me in (None, asked.model_owner):
+                    self._warn(f"numbers are within {self.margin_bound:.3g} of the estimator's")
+            elif mpc.me is None:
                 self._name_ties(asked.X)
             elif self._guessed and mpc.me == asked.model_owner:
                 self._warn(
@@ -77,6 +77,8 @@ class Model(Questions):
 
     def _warn(self, what: str) -> None:
         why = "scale the features alike before training, or state tighter bounds"
+        if self.shape.kind in _TREES:
+            why = "the estimator adds up rounded numbers, in an order of its own"
         if self._guessed:
             why = (
                 f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
@@ -91,9 +93,8 @@ class Model(Questions):
         """
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
-        if self.shape.kind == "regression":
-            units = self._secrets.units if isinstance(self._secrets, _linear.LinearSecrets) else None
-            return decode_numbers("predict", self.shape, decisions, units)
+        if self.shape.targets is not None:
+            return decode_numbers("predict", self.shape, decisions, self._secrets.units)  # type: ignore[union-attr]
         return decode(self.shape, choose(on, self.shape, decisions))
 
 
@@ -105,7 +106,7 @@ def encode_records(shape: Shape, X: Any) -> np.ndarray:
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
     _check_names(shape, X)
-    return _tree.encode_records(values) if shape.kind in _TREES else _linear.encode_records(values, shape)
+    return _tree.encode_records(values, shape) if shape.kind in _TREES else _linear.encode_records(values, shape)
 
 
 def _names_of(X: Any) -> list[str] | None:
@@ -156,7 +157,7 @@ def run(
         mine = tree or ensemble
         nodes = None if mine is None else mine.nodes
         chosen = _tree.choose_features(on, shape, nodes, _ensemble.trees_of(shape), model_owner)
-        x = on.integers(records, data_owner, size, _tree.ring_bits(shape.features), ORDERED_BOUND)
+        x = _tree.input_records(on, shape, records, rows, data_owner)
         if shape.kind == "tree":
             return _tree.run_tree(on, shape, tree, chosen, x, model_owner)
         return _ensemble.run_ensemble(on, shape, ensemble, chosen, x, model_owner)
@@ -231,5 +232,5 @@ def _revealed(
 def _check_question(question: str, shape: Shape) -> None:
     if question == "predict_proba" and shape.link is None:
         raise ModelError("this model has no predict_proba: it predicts classes or numbers; see `quorate models`")
-    if question == "decision_function" and shape.kind not in ("linear", "boosting"):
+    if question == "decision_function" and (shape.kind not in ("linear", "boosting") or shape.targets is not None):
         raise ModelError(f"a model of kind {shape.kind!r} has no decision_function; see `quorate models`")

@@ -11,13 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError
-from quorate.models._ensemble import PlainBoosting, PlainForest, encode_boosting, encode_forest
 from quorate.models._linear import PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
 from quorate.models._network import PlainNetwork, encode_network
 from quorate.models._pipeline import Before, unwrapped
+from quorate.models._read_trees import (
+    classes_of,
+    read_boosting,
+    read_boosting_regressor,
+    read_forest,
+    read_forest_regressor,
+    read_histograms,
+    read_histograms_regressor,
+    read_tree,
+    read_tree_regressor,
+)
 from quorate.models._supported import SUPPORTED
-from quorate.models._tree import PlainTree, encode_tree
 
 
 def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tolerance: float | None = None) -> Model:
@@ -64,7 +73,7 @@ Reader = Callable[[Any, Any, Before | None], Model]
 
 
 def _readers() -> list[tuple[Any, Reader]]:
-    from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+    from sklearn import ensemble
     from sklearn.linear_model import (
         ElasticNet,
         LinearRegression,
@@ -75,15 +84,21 @@ def _readers() -> list[tuple[Any, Reader]]:
         SGDClassifier,
         SGDRegressor,
     )
-    from sklearn.neural_network import MLPClassifier
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.svm import SVC, LinearSVC, LinearSVR
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     return [
-        (DecisionTreeClassifier, _read_tree),
-        (RandomForestClassifier, _read_forest),
-        (ExtraTreesClassifier, _read_forest),
-        (GradientBoostingClassifier, _read_boosting),
+        (DecisionTreeClassifier, read_tree),
+        (DecisionTreeRegressor, read_tree_regressor),
+        (ensemble.RandomForestClassifier, read_forest),
+        (ensemble.RandomForestRegressor, read_forest_regressor),
+        (ensemble.ExtraTreesClassifier, read_forest),
+        (ensemble.ExtraTreesRegressor, read_forest_regressor),
+        (ensemble.GradientBoostingClassifier, read_boosting),
+        (ensemble.GradientBoostingRegressor, read_boosting_regressor),
+        (ensemble.HistGradientBoostingClassifier, read_histograms),
+        (ensemble.HistGradientBoostingRegressor, read_histograms_regressor),
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
         (LogisticRegression, _read_logistic),
@@ -96,6 +111,7 @@ def _readers() -> list[tuple[Any, Reader]]:
         (SGDRegressor, _read_regression),
         (LinearSVR, _read_regression),
         (MLPClassifier, _read_network),
+        (MLPRegressor, _read_network_regressor),
     ]
 
 
@@ -131,101 +147,6 @@ def _check_fitted(estimator: Any) -> None:
         raise ModelError(f"this {type(estimator).__name__} is not fitted; call fit first") from error
 
 
-def _classes(estimator: Any, outputs: int) -> tuple[Any, ...]:
-    name = type(estimator).__name__
-    if outputs != 1:
-        raise ModelError(f"this {name} has {outputs} outputs; train one estimator per output")
-    classes = tuple(np.asarray(estimator.classes_).tolist())
-    if len(classes) < 2:
-        raise ModelError(f"this {name} knows only the class {classes}; there is nothing to predict")
-    return classes
-
-
-# ---- trees ------------------------------------------------------------------------------------------------------
-
-
-def _selected(estimator: Any, before: Before | None) -> NDArray[np.int64]:
-    """Which features of a record the trees see.
-
-    Raises:
-        ModelError: steps before change the features, and with them what is compared.
-    """
-    if before is None:
-        return np.arange(int(estimator.n_features_in_))
-    if before.selected is None:
-        raise ModelError(
-            f"a {type(estimator).__name__} behind steps that change features is not supported: trees need no scaling, "
-            "so fit the estimator on the records themselves; steps that only select features are folded in"
-        )
-    return before.selected
-
-
-def _plain_tree(estimator: Any, selected: NDArray[np.int64]) -> PlainTree:
-    tree = estimator.tree_
-    feature = np.asarray(tree.feature, np.int64)
-    return PlainTree(
-        np.asarray(tree.children_left, np.int64),
-        np.asarray(tree.children_right, np.int64),
-        np.where(feature < 0, feature, selected[np.maximum(feature, 0)]),  # negative at leaves
-        np.asarray(tree.threshold, np.float64),
-    )
-
-
-def _features(estimator: Any, before: Before | None) -> int:
-    return int(estimator.n_features_in_) if before is None else before.features
-
-
-def _read_tree(estimator: Any, _: Any, before: Before | None) -> Model:
-    labels = np.argmax(estimator.tree_.value[:, 0, :], axis=1).astype(np.int64)
-    classes = _classes(estimator, estimator.n_outputs_)
-    tree = _plain_tree(estimator, _selected(estimator, before))
-    return Model(*encode_tree(tree, labels, classes, _features(estimator, before)))
-
-
-def _read_forest(estimator: Any, _: Any, before: Before | None) -> Model:
-    """The class with the largest mean share of the reached leaves' training records."""
-    classes = _classes(estimator, estimator.n_outputs_)
-    if any(len(tree.classes_) != len(classes) for tree in estimator.estimators_):
-        raise ModelError(
-            f"the trees of this {type(estimator).__name__} know different classes, as after warm_start on other "
-            "labels: scikit-learn cannot predict with it either; fit it anew"
-        )
-    trees, selected = estimator.estimators_, _selected(estimator, before)
-    plain = PlainForest([_plain_tree(tree, selected) for tree in trees], [_shares(tree) for tree in trees])
-    return Model(*encode_forest(plain, classes, _features(estimator, before)))
-
-
-def _shares(tree: Any) -> NDArray[np.float64]:
-    """The classes' shares in each node; older releases keep weights, which they divide by their sum."""
-    values = np.asarray(tree.tree_.value[:, 0, :], np.float64)
-    sums = values.sum(axis=1, keepdims=True)
-    return values if np.allclose(sums, 1, rtol=1e-9, atol=0) else values / np.where(sums == 0, 1.0, sums)
-
-
-def _read_boosting(estimator: Any, _: Any, before: Before | None) -> Model:
-    from sklearn.dummy import DummyClassifier
-
-    classes = _classes(estimator, 1)
-    features, selected = int(estimator.n_features_in_), _selected(estimator, before)
-    initial = estimator.init_
-    if initial != "zero" and (not isinstance(initial, DummyClassifier) or initial.strategy == "stratified"):
-        raise ModelError(
-            "GradientBoostingClassifier(init=...) with an estimator of its own is not supported; None and 'zero' are"
-        )
-    start = np.asarray(estimator._raw_predict_init(np.zeros((1, features), np.float32)), np.float64)[0]
-    stages = estimator.estimators_
-    plain = PlainBoosting(
-        [[_plain_tree(tree, selected) for tree in stage] for stage in stages],
-        [[np.asarray(tree.tree_.value[:, 0, 0], np.float64) for tree in stage] for stage in stages],
-        start,
-        float(estimator.learning_rate),
-        # Releases before 1.4 take the first of equal probabilities, later ones the second class.
-        zero_is_second=not hasattr(getattr(estimator, "_loss", None), "_raw_prediction_to_decision"),
-    )
-    link = ("logistic" if len(classes) == 2 else "softmax") if estimator.loss == "log_loss" else None
-    return Model(*encode_boosting(plain, classes, _features(estimator, before), link))
-
-
 # ---- linear models ------------------------------------------------------------------------------------------------
 
 
@@ -240,7 +161,7 @@ def _plain_linear(estimator: Any) -> PlainLinear:
 def _read_decisions(estimator: Any, bounds: Any, before: Before | None, link: str | None = None) -> Model:
     """`decision > 0` is the second class; of several decisions the first largest wins."""
     plain = _plain_linear(estimator).after(before)
-    return Model(*encode_linear(plain, "linear", _classes(estimator, 1), bounds, link=link))
+    return Model(*encode_linear(plain, "linear", classes_of(estimator, 1), bounds, link=link))
 
 
 def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
@@ -284,7 +205,7 @@ def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
         2 * np.broadcast_to(magnitudes, weights.shape),  # once in the kernel, once in adding the weights up
         np.abs(intercepts),
     ).after(before)
-    return Model(*encode_linear(plain, "votes", _classes(estimator, 1), bounds))
+    return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
@@ -296,19 +217,32 @@ def _read_network(estimator: Any, bounds: Any, before: Before | None) -> Model:
     if multilabel:
         classes = tuple(range(estimator.n_outputs_))
     elif kind in ("binary", "multiclass"):
-        classes = _classes(estimator, 1)
+        classes = classes_of(estimator, 1)
     else:
         raise ModelError(f"MLPClassifier trained on {kind} targets is not supported")
+    return Model(*encode_network(_plain_network(estimator, before), classes, bounds, multilabel=multilabel))
+
+
+def _read_network_regressor(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    if estimator.out_activation_ != "identity":
+        raise ModelError(
+            f"MLPRegressor whose last activation is {estimator.out_activation_!r} is not supported: "
+            "loss='squared_error' has 'identity', which is"
+        )
+    outputs = int(estimator.n_outputs_)
+    targets = () if outputs == 1 else (outputs,)
+    return Model(*encode_network(_plain_network(estimator, before), (), bounds, targets=targets))
+
+
+def _plain_network(estimator: Any, before: Before | None) -> PlainNetwork:
     single = all(w.dtype == np.float32 for w in estimator.coefs_)
-    plain = PlainNetwork(
+    return PlainNetwork(
         [_dense(w).T for w in estimator.coefs_],
         [np.asarray(b, np.float64) for b in estimator.intercepts_],
         estimator.activation,
-        multilabel,
         np.dtype(np.float32 if single else np.float64),
         before,
     )
-    return Model(*encode_network(plain, classes, bounds))
 
 
 def _dense(values: Any) -> NDArray[np.float64]:
