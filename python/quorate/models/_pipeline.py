@@ -37,6 +37,9 @@ class Before:
     names: tuple[Any, ...] | None = None
     """Of a record's features, where the first step knows them."""
 
+    seen: Floats | None = None
+    """Of each feature a magnitude that no record reached in training, where the first step that scales knows one."""
+
     @classmethod
     def nothing(cls, features: int, names: Any = None) -> Before:
         """No step at all."""
@@ -88,8 +91,27 @@ def _array(values: Any, size: int, missing: float) -> Floats:
     return np.full(size, missing) if values is None else np.asarray(values, np.float64)
 
 
+_LEAST, _MOST = 8.0, 64.0  # standard deviations from the mean
+
+
+def _knowing(before: Before, largest: Floats) -> Before:
+    """`largest`: of each feature that a step scales, which are the records' own, the largest magnitude.
+
+    A feature that was always 0 may reach what others do.
+    """
+    if before.selected is None or not np.isfinite(largest).all() or not largest.any():
+        return before
+    seen = np.full(before.features, largest.max())
+    seen[before.selected] = np.where(largest > 0, largest, largest.max())
+    return dataclasses.replace(before, seen=seen)
+
+
 def _standard(step: Any, before: Before) -> Before:
     size = len(before.matrix)
+    if step.mean_ is not None and step.var_ is not None:
+        # No record of n is further from the mean than the square root of n standard deviations.
+        reach = np.clip(np.sqrt(step.n_samples_seen_), _LEAST, _MOST)
+        before = _knowing(before, np.abs(step.mean_) + reach * np.sqrt(step.var_))
     mean = _array(step.mean_ if step.with_mean else None, size, 0.0)
     return before.scaled(1 / _array(step.scale_ if step.with_std else None, size, 1.0), mean)
 
@@ -97,12 +119,14 @@ def _standard(step: Any, before: Before) -> Before:
 def _min_max(step: Any, before: Before) -> Before:
     if step.clip:
         raise ModelError("MinMaxScaler(clip=True) is not affine: fit the pipeline with clip=False")
+    before = _knowing(before, 2 * np.maximum(np.abs(step.data_min_), np.abs(step.data_max_)))
     return before.scaled(_array(step.scale_, len(before.matrix), 1.0), 0.0, _array(step.min_, len(before.matrix), 0.0))
 
 
 def _max_abs(step: Any, before: Before) -> Before:
     if getattr(step, "clip", False):
         raise ModelError("MaxAbsScaler(clip=True) is not affine: fit the pipeline with clip=False")
+    before = _knowing(before, 2 * np.asarray(step.max_abs_))
     return before.scaled(1 / _array(step.scale_, len(before.matrix), 1.0))
 
 

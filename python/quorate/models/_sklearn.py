@@ -35,8 +35,9 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
     Args:
         estimator: one of `SUPPORTED`, fitted.
         bounds: linear models and networks only: the largest magnitude of each feature, or one number for all. It is
-            rounded up to a power of two, which is public. Without it 8192 is taken for every feature, and the smaller
-            the features are, the less precise are they. Tight bounds make `Model.margin_bound` small.
+            rounded up to a power of two, which is public. Without it a pipeline's scaler says what it saw, and without
+            one 8192 is taken for every feature, and the smaller the features are, the less precise are they. Tight
+            bounds make `Model.margin_bound` small.
         sample: instead of bounds, records like those to come, such as what the estimator was fitted on: each feature
             may reach twice its largest magnitude there. Nothing else of them is used.
         tolerance: refuse the model if its `margin_bound` is larger.
@@ -54,6 +55,8 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
         if bounds is not None:
             raise ModelError("bounds= and sample= both say how large features are: give one of them")
         bounds = bounds_of(sample, int(estimator.n_features_in_) if before is None else before.features)
+    if bounds is None and before is not None:
+        bounds = before.seen
     model = read(estimator, bounds, before)
     if bounds is None and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
