@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -52,6 +53,9 @@ CLASSIFIERS: dict[str, Maker] = {
     "search": lambda: GridSearchCV(make_pipeline(StandardScaler(), LinearSVC()), {"linearsvc__C": [0.1, 1]}, cv=2),
     "network": lambda: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=80, random_state=0)),
     "tanh": lambda: make_pipeline(MinMaxScaler(), MLPClassifier((6,), activation="tanh", max_iter=80, random_state=0)),
+    "clusters": lambda: make_pipeline(StandardScaler(), KMeans(5, n_init=1, random_state=0)),
+    "two clusters": lambda: make_pipeline(MinMaxScaler(), PCA(2), KMeans(2, n_init=1, random_state=0)),
+    "batches": lambda: MiniBatchKMeans(3, n_init=1, random_state=0),
     "tree": lambda: make_pipeline(SimpleImputer(), VarianceThreshold(0.2), DecisionTreeClassifier(random_state=0)),
     "forest": lambda: make_pipeline(SelectPercentile(percentile=60), RandomForestClassifier(5, random_state=0)),
     "boosting": lambda: make_pipeline(

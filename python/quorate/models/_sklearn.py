@@ -77,6 +77,7 @@ Reader = Callable[[Any, Any, Before | None], Model]
 
 def _readers() -> list[tuple[Any, Reader]]:
     from sklearn import ensemble
+    from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.linear_model import (
         ElasticNet,
         LinearRegression,
@@ -102,6 +103,8 @@ def _readers() -> list[tuple[Any, Reader]]:
         (ensemble.GradientBoostingRegressor, read_boosting_regressor),
         (ensemble.HistGradientBoostingClassifier, read_histograms),
         (ensemble.HistGradientBoostingRegressor, read_histograms_regressor),
+        (KMeans, _read_means),
+        (MiniBatchKMeans, _read_means),
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
         (LogisticRegression, _read_logistic),
@@ -121,6 +124,12 @@ def _readers() -> list[tuple[Any, Reader]]:
 _PREDICTING = ("predict", "predict_proba", "decision_function", "_predict", "_decision_function", "_raw_predict")
 
 
+_OTHERS = {
+    "xgboost": 'from_xgboost(estimator.get_booster().save_raw("json"), classes=...)',
+    "lightgbm": "from_lightgbm(estimator.booster_.dump_model(), classes=...)",
+}
+
+
 def _reader(estimator: Any) -> Reader:
     """The function that reads this estimator; a subclass that predicts in its own way is not supported."""
     name = type(estimator).__name__
@@ -137,6 +146,9 @@ def _reader(estimator: Any) -> Reader:
         ):
             _check_fitted(estimator)
             return read
+    for library, instead in _OTHERS.items():
+        if type(estimator).__module__.partition(".")[0] == library:
+            raise ModelError(f"{name} is one of {library}'s: use qr.models.{instead}")
     raise ModelError(f"{name} is not supported; from_sklearn takes {', '.join(SUPPORTED)}")
 
 
@@ -209,6 +221,21 @@ def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
         np.abs(intercepts),
     ).after(before)
     return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
+
+
+def _read_means(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    """The nearest center c is that of the largest 2 c x - |c|^2, the first of equal ones; so does the library."""
+    centers = np.asarray(estimator.cluster_centers_, np.float64)
+    if len(centers) < 2:
+        raise ModelError(f"this {type(estimator).__name__} has one cluster; there is nothing to predict")
+    weights, squares = 2 * centers, (centers**2).sum(axis=1)
+    magnitudes, offsets = np.abs(weights), squares
+    if len(centers) == 2:
+        weights, squares = weights[1:] - weights[:1], squares[1:] - squares[:1]
+        magnitudes, offsets = magnitudes.sum(axis=0, keepdims=True), offsets.sum(keepdims=True)
+    dtype = np.dtype(np.float32 if estimator.cluster_centers_.dtype == np.float32 else np.float64)
+    plain = PlainLinear(weights, -squares, dtype, 2 * weights.shape[1] + 8, magnitudes, offsets).after(before)
+    return Model(*encode_linear(plain, "linear", tuple(range(len(centers))), bounds))
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------

@@ -97,6 +97,7 @@ SUPPORTED: dict[str, Support] = {
     "SGDClassifier": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "Perceptron": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "RidgeClassifier": Support(("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES),
+    "KMeans": Support(("predict",), ("clusters",), "also MiniBatchKMeans", _MARGIN, f"{_SCALES}, number of clusters"),
     "LinearRegression": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Ridge": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Lasso": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
@@ -139,7 +140,12 @@ def listing() -> str:
         f"are as secret: {STEPS.replace(', VarianceThreshold', ',' + chr(10) + 'VarianceThreshold')};\n"
         "before trees those that select features or impute."
     )
-    return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items())])
+    tail = (
+        'from_xgboost takes what booster.save_model("model.json") writes, from_lightgbm booster.dump_model(): gbtree\n'
+        "and gbdt, binary, multi-class and numbers, without categories. What is equal and public is as of boosting\n"
+        "above, but XGBoost's margin is that of its own sums in float32, about 1e-5."
+    )
+    return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items()), tail])
 
 
 def _paragraph(name: str, support: Support) -> str:
