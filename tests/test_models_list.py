@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud, load_wine
 from sklearn.ensemble import (
@@ -56,6 +57,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "SGDClassifier": lambda: SGDClassifier(random_state=0),
     "Perceptron": lambda: Perceptron(random_state=0),
     "RidgeClassifier": RidgeClassifier,
+    "CalibratedClassifierCV": lambda: CalibratedClassifierCV(LinearSVC(random_state=0), ensemble=False),
     "KMeans": lambda: KMeans(4, n_init=1, random_state=0),
     "LinearRegression": LinearRegression,
     "Ridge": Ridge,
@@ -69,7 +71,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
 METHODS = ("predict", "predict_proba", "decision_function")
 SPARED = {"SVC": ("decision_function",), "DecisionTreeClassifier": ("predict_proba",)}  # they have it, we do not
 
-MORE = ("KMeans",)  # estimators without decisions, which we have
+MORE = ("KMeans", "CalibratedClassifierCV")  # estimators without decisions, which we have
 
 
 def table(target: str) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -156,6 +157,51 @@ def test_what_cannot_be_folded_is_named(maker: Maker, message: str) -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(qr.ModelError, match=message):
         from_sklearn(maker().fit(X, y))
+
+
+CALIBRATED: dict[str, Maker] = {
+    "inside": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), ensemble=False),
+    "outside": lambda: make_pipeline(MinMaxScaler(), CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=3)),
+    "ridge": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), RidgeClassifier()), ensemble=False),
+}
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 2), (0, 2)])
+@pytest.mark.parametrize("data", CLASSES)
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_calibrated_classifiers(name: str, data: str, pair: tuple[int, int]) -> None:
+    X, y = CLASSES[data](return_X_y=True)
+    two = np.isin(y, pair if data != "breast_cancer" else (0, 1))
+    fitted = CALIBRATED[name]().fit(X[two], y[two])
+    model = from_sklearn(fitted)
+    assert not model._guessed
+    assert (model.predict_clear(X[two]) == fitted.predict(X[two])).all()
+    with qr.local("rss") as mpc:
+        some = X[two][::20]
+        assert np.abs(model.predict_proba(mpc, some) - fitted.predict_proba(some)).max() <= model.margin_bound
+
+
+@pytest.mark.parametrize(
+    ("maker", "message"),
+    [
+        (lambda: CalibratedClassifierCV(LinearSVC(), cv=3), "3 classifiers.*ensemble=False"),
+        (lambda: CalibratedClassifierCV(LinearSVC(), method="isotonic", ensemble=False), 'method="sigmoid"'),
+        (lambda: CalibratedClassifierCV(RandomForestClassifier(2), ensemble=False), "of a RandomForestClassifier"),
+        (
+            lambda: make_pipeline(
+                StandardScaler(), CalibratedClassifierCV(make_pipeline(PCA(2), LinearSVC()), ensemble=False)
+            ),
+            "put all of them inside",
+        ),
+    ],
+)
+def test_calibrations_that_do_not_fold(maker: Maker, message: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(qr.ModelError, match=message):
+        from_sklearn(maker().fit(X[:120], y[:120]))
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(qr.ModelError, match="two classes"):
+        from_sklearn(CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y))
 
 
 def test_what_is_not_fitted_is_named() -> None:

@@ -51,6 +51,8 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
     """
     estimator, before = unwrapped(estimator)
     read = _reader(estimator)
+    if read is _read_calibrated:
+        before = _before_calibrated(estimator, before)
     if sample is not None:
         if bounds is not None:
             raise ModelError("bounds= and sample= both say how large features are: give one of them")
@@ -77,6 +79,7 @@ Reader = Callable[[Any, Any, Before | None], Model]
 
 def _readers() -> list[tuple[Any, Reader]]:
     from sklearn import ensemble
+    from sklearn.calibration import CalibratedClassifierCV
     from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.linear_model import (
         ElasticNet,
@@ -105,6 +108,7 @@ def _readers() -> list[tuple[Any, Reader]]:
         (ensemble.HistGradientBoostingRegressor, read_histograms_regressor),
         (KMeans, _read_means),
         (MiniBatchKMeans, _read_means),
+        (CalibratedClassifierCV, _read_calibrated),
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
         (LogisticRegression, _read_logistic),
@@ -221,6 +225,58 @@ def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
         np.abs(intercepts),
     ).after(before)
     return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
+
+
+def _calibrated(estimator: Any) -> Any:
+    """The one classifier inside, as it was fitted, with its calibration.
+
+    Raises:
+        ModelError: probabilities are averaged, or are not logistic functions of one decision.
+    """
+    parts = estimator.calibrated_classifiers_
+    if len(parts) != 1:
+        raise ModelError(
+            f"this CalibratedClassifierCV averages the probabilities of {len(parts)} classifiers, which is not "
+            "supported; fit it with ensemble=False"
+        )
+    if parts[0].method != "sigmoid" or len(estimator.classes_) != 2:
+        raise ModelError('CalibratedClassifierCV is supported for two classes and method="sigmoid"')
+    return parts[0]
+
+
+def _inside(part: Any) -> Any:
+    frozen = type(part.estimator).__name__ == "FrozenEstimator"
+    return part.estimator.estimator if frozen else part.estimator
+
+
+def _before_calibrated(estimator: Any, before: Before | None) -> Before | None:
+    _, own = unwrapped(_inside(_calibrated(estimator)))
+    if own is not None and before is not None:
+        raise ModelError("steps before a CalibratedClassifierCV and inside of it are too many: put all of them inside")
+    return own or before
+
+
+def _read_calibrated(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    """Of a decision f the logistic function of -(a f + b), which is linear in the record as f is."""
+    part, classes = _calibrated(estimator), classes_of(estimator, 1)
+    inner, _ = unwrapped(_inside(part))
+    if _reader(inner) not in (_read_decisions, _read_logistic, _read_ridge_classifier):
+        raise ModelError(
+            f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of LinearSVC, LogisticRegression, "
+            "SGDClassifier, Perceptron and RidgeClassifier it is"
+        )
+    if tuple(np.asarray(inner.classes_).tolist()) != classes:
+        raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit it anew")
+    plain, slope, shift = _plain_linear(inner).after(before), -part.calibrators[0].a_, -part.calibrators[0].b_
+    folded = PlainLinear(
+        slope * plain.weights,
+        slope * plain.intercepts + shift,
+        plain.dtype,
+        plain.roundings + 6,
+        abs(slope) * plain.magnitudes,
+        abs(slope) * plain.offsets + abs(shift) + 1,  # 1: probabilities are compared
+    )
+    return Model(*encode_linear(folded, "linear", classes, bounds, link="logistic"))
 
 
 def _read_means(estimator: Any, bounds: Any, before: Before | None) -> Model:

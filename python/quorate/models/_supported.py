@@ -97,6 +97,13 @@ SUPPORTED: dict[str, Support] = {
     "SGDClassifier": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "Perceptron": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "RidgeClassifier": Support(("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES),
+    "CalibratedClassifierCV": Support(
+        ("predict", "predict_proba"),
+        _CLASSES[:1],
+        'ensemble=False, method="sigmoid", of a linear classifier or a pipeline that ends in one',
+        _MARGIN,
+        _SCALES,
+    ),
     "KMeans": Support(("predict",), ("clusters",), "also MiniBatchKMeans", _MARGIN, f"{_SCALES}, number of clusters"),
     "LinearRegression": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Ridge": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
