@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -25,6 +26,7 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     PolynomialFeatures,
     RobustScaler,
     StandardScaler,
@@ -157,6 +159,44 @@ def test_what_cannot_be_folded_is_named(maker: Maker, message: str) -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(qr.ModelError, match=message):
         from_sklearn(maker().fit(X, y))
+
+
+COLUMNS: dict[str, Maker] = {
+    "two scalers": lambda: ColumnTransformer([("a", StandardScaler(), [0, 2]), ("b", MinMaxScaler(), [3, 1])]),
+    "the rest": lambda: ColumnTransformer([("a", RobustScaler(), slice(1, 3))], remainder="passthrough"),
+    "dropped": lambda: ColumnTransformer([("a", "drop", [0]), ("b", "passthrough", [3]), ("c", PCA(2), [1, 2, 3])]),
+    "a chain": lambda: ColumnTransformer(
+        [("a", make_pipeline(SimpleImputer(), StandardScaler()), [0, 1, 2]), ("b", StandardScaler(), [3])]
+    ),
+}
+
+
+@pytest.mark.parametrize("data", CLASSES)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_that_go_different_ways(name: str, data: str) -> None:
+    X, y = CLASSES[data](return_X_y=True)
+    pipeline = make_pipeline(COLUMNS[name](), LogisticRegression(max_iter=300)).fit(X[::2], y[::2])
+    for model in (from_sklearn(pipeline), from_sklearn(pipeline, sample=X)):
+        assert model.shape.features == X.shape[1]
+        assert (model.predict_clear(X) == pipeline.predict(X)).all()
+    # Scalers know all columns of iris, or none is held to what they know.
+    assert from_sklearn(pipeline)._guessed == (data != "iris" or name in ("the rest", "dropped"))
+
+
+def test_columns_before_trees_and_what_does_not_fold() -> None:
+    X, y = load_wine(return_X_y=True)
+    kept = ColumnTransformer([("b", "passthrough", [7, 3]), ("a", SimpleImputer(), [0])])
+    pipeline = make_pipeline(kept, DecisionTreeClassifier(random_state=0)).fit(X, y)
+    assert (from_sklearn(pipeline).predict_clear(X) == pipeline.predict(X)).all()
+    for refused, message in (
+        (
+            ColumnTransformer([("codes", OneHotEncoder(handle_unknown="ignore"), [0])]),
+            "'codes' of the pipeline, OneHot",
+        ),
+        (ColumnTransformer([("a", StandardScaler(), [0])], transformer_weights={"a": 2}), "transformer_weights"),
+    ):
+        with pytest.raises(qr.ModelError, match=message):
+            from_sklearn(make_pipeline(refused, LogisticRegression(max_iter=300)).fit(X, y))
 
 
 CALIBRATED: dict[str, Maker] = {

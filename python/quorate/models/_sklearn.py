@@ -58,7 +58,7 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
             raise ModelError("bounds= and sample= both say how large features are: give one of them")
         bounds = bounds_of(sample, int(estimator.n_features_in_) if before is None else before.features)
     if bounds is None and before is not None:
-        bounds = before.seen
+        bounds = before.bounds
     model = read(estimator, bounds, before)
     if bounds is None and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
