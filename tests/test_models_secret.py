@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris, load_wine
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
@@ -136,6 +136,23 @@ def test_records_on_a_tie_are_named_here_too() -> None:
     on_it = X[:1] - (X[:1] @ weights + intercept)[:, None] * weights / (weights @ weights)
     with qr.local("rss") as mpc, pytest.warns(qr.ModelWarning, match="1 of 1 records"):
         from_sklearn(fitted, bounds=8).predict(mpc, on_it, reveal=False)
+
+
+def test_votes_are_counted_in_the_program() -> None:
+    """As the error that refuses a `VotingClassifier` says."""
+    X, y = load_iris(return_X_y=True)
+    makers = [("a", LogisticRegression()), ("b", DecisionTreeClassifier(max_depth=2)), ("c", SVC(kernel="linear"))]
+    voting = VotingClassifier(makers, weights=[2, 1, 2]).fit(X[::2], y[::2])
+    with pytest.raises(qr.ModelError, match=r"estimators_, and count .*reveal=False"):
+        from_sklearn(voting)
+    records = X[::7]
+    with qr.local("rss") as mpc:
+        found = [from_sklearn(e, sample=X).predict(mpc, records, reveal=False) for e in voting.estimators_]
+        votes = sum(
+            weight * mpc.stack([(labels == k).astype(qr.int(8)) for k in range(3)], axis=1)
+            for weight, labels in zip([2, 1, 2], found, strict=True)
+        )
+        assert (votes.argmax(axis=1).reveal() == voting.predict(records)).all()
 
 
 # ---- shared once -------------------------------------------------------------------------------------------------

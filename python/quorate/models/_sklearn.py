@@ -128,6 +128,16 @@ def _readers() -> list[tuple[Any, Reader]]:
 _PREDICTING = ("predict", "predict_proba", "decision_function", "_predict", "_decision_function", "_raw_predict")
 
 
+_INSTEAD = {
+    "Voting": "import each of its estimators_, and count or average their predict(..., reveal=False) in the program",
+    "Stacking": "import its estimators_ one by one, or fit a GradientBoosting estimator",
+    "AdaBoost": "fit GradientBoosting, HistGradientBoosting or RandomForest",
+    "Bagging": "fit RandomForest or ExtraTrees",
+    "GaussianNB": "fit LogisticRegression, or a tree",
+    "KNeighbors": "qr.apps.nearest finds the nearest of secret records, and SVC(kernel='linear') or a forest predicts",
+}
+"""What to use instead, by how names begin."""
+
 _OTHERS = {
     "xgboost": 'from_xgboost(estimator.get_booster().save_raw("json"), classes=...)',
     "lightgbm": "from_lightgbm(estimator.booster_.dump_model(), classes=...)",
@@ -153,7 +163,8 @@ def _reader(estimator: Any) -> Reader:
     for library, instead in _OTHERS.items():
         if type(estimator).__module__.partition(".")[0] == library:
             raise ModelError(f"{name} is one of {library}'s: use qr.models.{instead}")
-    raise ModelError(f"{name} is not supported; from_sklearn takes {', '.join(SUPPORTED)}")
+    hint = next((f": {instead}" for what, instead in _INSTEAD.items() if name.startswith(what)), "")
+    raise ModelError(f"{name} is not supported{hint}; from_sklearn takes {', '.join(SUPPORTED)}")
 
 
 def _check_fitted(estimator: Any) -> None:
