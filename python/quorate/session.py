@@ -15,6 +15,7 @@ from quorate import _quorate, _signals, _source
 from quorate._everyone import Everyone
 from quorate._families import DEFAULT
 from quorate._joint import Joint
+from quorate._kept import Kept
 from quorate._measure import measure
 from quorate._options import Options
 from quorate._progress import Progress
@@ -82,6 +83,7 @@ class Session(Joint, Files):
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches = False
+        self._kept = Kept()  # parameters of models
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
         self.parties: int = native.parties
         self.is_local: bool = native.me is None
@@ -109,6 +111,7 @@ class Session(Joint, Files):
         A fork of the process (`os.fork`) has no part in the session: there this is an error, and leaving the `with`
         does nothing.
         """
+        self._kept.clear()
         self._native.close(gave_up)
         if self._watches:
             self._watches = False
