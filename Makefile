@@ -43,7 +43,8 @@ lint: check-cargo $(STAMPS)/dev ## what CI lints: rustfmt, clippy, ruff, mypy, l
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir target/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir target/site || \
+		NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir target/site # once more, with reasons
 
 format: check-cargo $(STAMPS)/dev ## rewrites the sources as `make lint` wants them
 	cargo fmt --all

@@ -27,7 +27,7 @@ class Narrow(Secret):
     """Programs of models on integers of k bits, whatever the models ask for."""
 
     def __init__(self, mpc: qr.Session, bits: int) -> None:
-        super().__init__(mpc)
+        super().__init__(mpc, self, 0)  # shared anew by each program
         self.width = bits
 
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Any:

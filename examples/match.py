@@ -35,7 +35,7 @@ def main():
 
     with qr.session() as mpc:
         # At a party that does not have the values, nothing but sizes and dtypes is used.
-        own = [customers(party, count) if mpc.me in (None, party) else (None, None, None) for party in (0, 1)]
+        own = [customers(party, count) if mpc.me == party else (None, None, None) for party in (0, 1)]
         sets = {"sizes": (count, count), "bits": 32}
         told = qr.apps.psi(
             mpc, own[0][0], own[1][0], **sets, cardinality=True, payload=own[1][1], payload_dtype=qr.int(32)

@@ -63,10 +63,9 @@ def main():
     options = parser.parse_args()
 
     with qr.session() as mpc:
-        everyone = mpc.me is None  # all parties are in this process
-        model = train(options.model) if everyone or mpc.me == MODEL_OWNER else None
-        X, y = load_records(options.records) if everyone or mpc.me == DATA_OWNER else (None, None)
-        shape = None if everyone else shared_shape(mpc, model)
+        model = train(options.model) if mpc.me == MODEL_OWNER else None
+        X, y = load_records(options.records) if mpc.me == DATA_OWNER else (None, None)
+        shape = None if mpc.is_local else shared_shape(mpc, model)
         mine = shape if model is None else model
         predicted = mine.predict(
             mpc, X, model_owner=MODEL_OWNER, data_owner=DATA_OWNER, reveal_to=DATA_OWNER, rows=options.records

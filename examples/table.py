@@ -1,4 +1,4 @@
-"""A secret score for every line of one party's CSV file, with weights from another's.
+"""A secret score for every record of one party's CSV file, with weights from another's.
 
     python examples/table.py                                       # writes its own files, in a folder that it deletes
     quorate run examples/table.py --input 0=weights.csv --input 1=patients.csv --output scores.csv
@@ -55,7 +55,7 @@ def main():
         make(options.make)
         return
     with qr.session() as mpc, tempfile.TemporaryDirectory() as folder:
-        weights, records = make(folder) if mpc.me is None else (None, None)  # unless the command line names others
+        weights, records = make(folder) if mpc.is_local else (None, None)  # unless the command line names others
         scores, upper = score(mpc, weights, records)
         qr.output({"score": scores, "upper half": upper})
 

@@ -118,7 +118,7 @@ def test_what_is_not_near(mpc: qr.Session) -> None:
         (qr.DtypeError, "coordinates are numbers", [[True, False]], [1, 2], {}),
         (qr.ShapeError, "coordinates must match", [[1, 2, 3]], [1, 2], {}),
         (qr.ShapeError, "coordinates must match", np.zeros((0, 2), int), [1, 2], {}),
-        (qr.ShapeError, "2 axes", [1, 2], [1, 2], {}),
+        (qr.ShapeError, "arrays of dimension 2", [1, 2], [1, 2], {}),
         (qr.ShapeError, "was stated", [[1, 2]], [1, 2], {"shapes": ((2, 2), None)}),
         (qr.ConfigError, "party 0 is here", None, [1, 2], {"shapes": ((2, 2), None)}),
         (qr.ConfigError, "shapes are those", [[1, 2]], [1, 2], {"shapes": 3}),

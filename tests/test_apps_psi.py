@@ -159,7 +159,7 @@ def test_what_is_no_set(mpc: qr.Session) -> None:
         (qr.RangeError, r"element 256 is not from 0", [256], [1], {}),
         (qr.DtypeError, "whole numbers", [0.5], [1], {}),
         (qr.DtypeError, "whole numbers", [True], [1], {}),
-        (qr.ShapeError, "1 axes", [[1, 2]], [1], {}),
+        (qr.ShapeError, "arrays of dimension 1", [[1, 2]], [1], {}),
         (qr.ShapeError, "but .5,. was stated", [1], [2], {"sizes": (5, 1)}),
         (qr.ShapeError, "3 elements, more than the 2", [1, 2, 3], [2], {"sizes": (2, 1), "padded": True}),
         (qr.ShapeError, "whole numbers from 0 on", [1], [2], {"sizes": (-1, 1)}),

@@ -207,7 +207,7 @@ BAD_FILES = {
     "a misspelt limit": (GOOD + PARTIES + "[limits]\npeer_timeout = 3\n", ["peer_timeout", "peer_timeout_s"]),
     "a misspelt address": (GOOD + PARTIES.replace("address", "adress", 1), ["adress", "address"]),
     "no key": ('me = 0\nprotocol = "rss"\n' + PARTIES, ["key"]),
-    "me out of range": (GOOD.replace("me = 0", "me = 3") + PARTIES, ["me", "3 parties"]),
+    "me out of range": (GOOD.replace("me = 0", "me = 3") + PARTIES, ["me", "parties in the file is 3"]),
     "me negative": (GOOD.replace("me = 0", "me = -1") + PARTIES, ["me", "-1"]),
     "four parties": (GOOD + PARTIES + PARTY.format(9003, 0), ["3, 5 or 7", "4"]),
     "another protocol": (GOOD.replace("rss", "bgw") + PARTIES, ["bgw", "rss"]),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
+from sklearn.cluster import DBSCAN
 from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -398,7 +398,7 @@ BAD_MODELS: dict[str, tuple[Callable[[], Any], str]] = {
     "unfitted": (lambda: DecisionTreeClassifier(), "fit"),
     "unfitted SVM": (lambda: LinearSVC(), "fit"),
     "not supported": (lambda: fitted(AdaBoostClassifier(n_estimators=2)), "DecisionTreeClassifier"),
-    "no classifier": (lambda: KMeans(2), "DecisionTreeClassifier"),
+    "no classifier": (lambda: DBSCAN(), "DecisionTreeClassifier"),
     "another kernel": (lambda: fitted(SVC(kernel="rbf")), "linear"),
     "no estimator": (lambda: "a tree", "DecisionTreeClassifier"),
 }

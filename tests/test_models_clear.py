@@ -28,7 +28,7 @@ from quorate.models._backend import Clear
 from quorate.models._linear import DECISION_BOUND, LinearSecrets, public_bits, vote_matrix
 from quorate.models._numerics import (
     ORDERED_BOUND,
-    encode_float32_ordered,
+    encode_ordered,
     exponent_above,
     quantise,
     round_down_to_float32,
@@ -86,31 +86,40 @@ float32s = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 @given(float32s, float32s)
 def test_the_encoding_keeps_the_order(a: float, b: float) -> None:
-    low, high = encode_float32_ordered(np.array([a, b], np.float32)).tolist()
+    low, high = encode_ordered(np.array([a, b], np.float32)).tolist()
     assert (low < high, low == high) == (a < b, a == b)
-    assert max(abs(low), abs(high)) < ORDERED_BOUND < 2**31
+    assert max(abs(low), abs(high)) < ORDERED_BOUND[32] < 2**31
+
+
+@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
+@example(-0.0, 0.0)
+@example(5e-324, -5e-324)
+def test_the_encoding_of_doubles_keeps_the_order(a: float, b: float) -> None:
+    low, high = encode_ordered(np.array([a, b])).tolist()
+    assert (low < high, low == high) == (a < b, a == b)
+    assert max(abs(low), abs(high)) <= ORDERED_BOUND[64] == encode_ordered(np.array([np.inf]))[0]
 
 
 def test_the_encoding_of_special_values() -> None:
     smallest = np.nextafter(np.float32(0), np.float32(1))
     special = np.array([-np.inf, -np.finfo(np.float32).max, -1, -smallest, -0.0, 0.0, smallest, 1, np.inf], np.float32)
-    encoded = encode_float32_ordered(special)
+    encoded = encode_ordered(special)
     assert encoded[3:7].tolist() == [-1, 0, 0, 1]
     assert (np.diff(encoded) >= 0).all()
-    assert np.abs(encoded).max() == ORDERED_BOUND
-    assert encode_float32_ordered(special[::2]).tolist() == encoded[::2].tolist()
+    assert np.abs(encoded).max() == ORDERED_BOUND[32]
+    assert encode_ordered(special[::2]).tolist() == encoded[::2].tolist()
     with pytest.raises(RangeError, match="NaN"):
-        encode_float32_ordered(np.array([np.nan], np.float32))
+        encode_ordered(np.array([np.nan], np.float32))
     with pytest.raises(TypeError, match="float64"):
-        encode_float32_ordered(np.zeros(1))
+        encode_ordered(np.zeros(1, int))
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), float32s)
 def test_rounding_a_threshold_down_changes_no_comparison(threshold: float, x: float) -> None:
     rounded = round_down_to_float32(np.array([threshold]))
     assert (np.float32(x) <= rounded[0]) == (np.float64(np.float32(x)) <= threshold)
-    limit = encode_float32_ordered(rounded)[0]
-    assert (encode_float32_ordered(np.array([x], np.float32))[0] <= limit) == (x <= threshold)
+    limit = encode_ordered(rounded)[0]
+    assert (encode_ordered(np.array([x], np.float32))[0] <= limit) == (x <= threshold)
 
 
 @given(float32s)
@@ -487,7 +496,8 @@ def test_decisions_fit_the_ring() -> None:
 
 def test_what_range_analysis_finds_fits_the_ring() -> None:
     for features in range(1, 3000):
-        assert (features + 1) * ORDERED_BOUND < 1 << (ring_bits(features) - 1)
+        for bits, bound in ORDERED_BOUND.items():
+            assert (features + 1) * bound < 1 << (ring_bits(features, bits) - 1)
 
 
 def test_every_pair_gives_one_vote() -> None:

@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -92,6 +97,36 @@ def test_what_has_no_margin_says_nothing() -> None:
     X, y = load_iris(return_X_y=True)
     for estimator in (DecisionTreeClassifier(), LinearRegression()):
         assert told(qr.models.from_sklearn(fitted(estimator, X, y)), X[:5])[1] == []
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), MaxAbsScaler()], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_wine], ids=lambda load: load.__name__[5:])
+def test_scalers_say_how_large_features_are(load: Any, scaler: Any) -> None:
+    """What it was fitted on is within, so that nobody need state bounds, and no prediction differs."""
+    X, y = load(return_X_y=True)
+    network = MLPClassifier((64, 32), random_state=1, max_iter=20)
+    pipeline = fitted(make_pipeline(SimpleImputer(keep_empty_features=True), scaler, network), X, y)
+    model = qr.models.from_sklearn(pipeline)
+    assert not model._guessed and model.margin_bound < 0.02
+    assert model.margin_bound < qr.models.from_sklearn(pipeline, bounds=8192).margin_bound / 100
+    predicted, words = told(model, X[:40])
+    assert words == [] and (predicted == pipeline.predict(X[:40])).all()
+    assert (model.predict_clear(X) == pipeline.predict(X)).all()
+
+
+def test_scalers_that_know_no_magnitudes() -> None:
+    X, y = load_wine(return_X_y=True)
+    for steps in (
+        [RobustScaler()],
+        [PCA(3), StandardScaler()],
+        [SelectKBest(k=3), StandardScaler()],
+        [StandardScaler(with_std=False)],
+    ):
+        pipeline = fitted(make_pipeline(*steps, LogisticRegression(max_iter=300)), X, y)
+        assert qr.models.from_sklearn(pipeline)._guessed
+    constant = np.c_[X, np.zeros(len(X))]
+    pipeline = fitted(make_pipeline(MinMaxScaler(), LogisticRegression()), constant, y)
+    assert qr.models.from_sklearn(pipeline).shape.scales[-1] == max(qr.models.from_sklearn(pipeline).shape.scales)
 
 
 def test_samples_that_are_none() -> None:

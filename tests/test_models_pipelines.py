@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud, load_wine
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -23,6 +26,7 @@ from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     PolynomialFeatures,
     RobustScaler,
     StandardScaler,
@@ -52,6 +56,9 @@ CLASSIFIERS: dict[str, Maker] = {
     "search": lambda: GridSearchCV(make_pipeline(StandardScaler(), LinearSVC()), {"linearsvc__C": [0.1, 1]}, cv=2),
     "network": lambda: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=80, random_state=0)),
     "tanh": lambda: make_pipeline(MinMaxScaler(), MLPClassifier((6,), activation="tanh", max_iter=80, random_state=0)),
+    "clusters": lambda: make_pipeline(StandardScaler(), KMeans(5, n_init=1, random_state=0)),
+    "two clusters": lambda: make_pipeline(MinMaxScaler(), PCA(2), KMeans(2, n_init=1, random_state=0)),
+    "batches": lambda: MiniBatchKMeans(3, n_init=1, random_state=0),
     "tree": lambda: make_pipeline(SimpleImputer(), VarianceThreshold(0.2), DecisionTreeClassifier(random_state=0)),
     "forest": lambda: make_pipeline(SelectPercentile(percentile=60), RandomForestClassifier(5, random_state=0)),
     "boosting": lambda: make_pipeline(
@@ -152,6 +159,89 @@ def test_what_cannot_be_folded_is_named(maker: Maker, message: str) -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(qr.ModelError, match=message):
         from_sklearn(maker().fit(X, y))
+
+
+COLUMNS: dict[str, Maker] = {
+    "two scalers": lambda: ColumnTransformer([("a", StandardScaler(), [0, 2]), ("b", MinMaxScaler(), [3, 1])]),
+    "the rest": lambda: ColumnTransformer([("a", RobustScaler(), slice(1, 3))], remainder="passthrough"),
+    "dropped": lambda: ColumnTransformer([("a", "drop", [0]), ("b", "passthrough", [3]), ("c", PCA(2), [1, 2, 3])]),
+    "a chain": lambda: ColumnTransformer(
+        [("a", make_pipeline(SimpleImputer(), StandardScaler()), [0, 1, 2]), ("b", StandardScaler(), [3])]
+    ),
+}
+
+
+@pytest.mark.parametrize("data", CLASSES)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_that_go_different_ways(name: str, data: str) -> None:
+    X, y = CLASSES[data](return_X_y=True)
+    pipeline = make_pipeline(COLUMNS[name](), LogisticRegression(max_iter=300)).fit(X[::2], y[::2])
+    for model in (from_sklearn(pipeline), from_sklearn(pipeline, sample=X)):
+        assert model.shape.features == X.shape[1]
+        assert (model.predict_clear(X) == pipeline.predict(X)).all()
+    # Scalers know all columns of iris, or none is held to what they know.
+    assert from_sklearn(pipeline)._guessed == (data != "iris" or name in ("the rest", "dropped"))
+
+
+def test_columns_before_trees_and_what_does_not_fold() -> None:
+    X, y = load_wine(return_X_y=True)
+    kept = ColumnTransformer([("b", "passthrough", [7, 3]), ("a", SimpleImputer(), [0])])
+    pipeline = make_pipeline(kept, DecisionTreeClassifier(random_state=0)).fit(X, y)
+    assert (from_sklearn(pipeline).predict_clear(X) == pipeline.predict(X)).all()
+    for refused, message in (
+        (
+            ColumnTransformer([("codes", OneHotEncoder(handle_unknown="ignore"), [0])]),
+            "'codes' of the pipeline, OneHot",
+        ),
+        (ColumnTransformer([("a", StandardScaler(), [0])], transformer_weights={"a": 2}), "transformer_weights"),
+    ):
+        with pytest.raises(qr.ModelError, match=message):
+            from_sklearn(make_pipeline(refused, LogisticRegression(max_iter=300)).fit(X, y))
+
+
+CALIBRATED: dict[str, Maker] = {
+    "inside": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), LogisticRegression()), ensemble=False),
+    "outside": lambda: make_pipeline(MinMaxScaler(), CalibratedClassifierCV(LinearSVC(), ensemble=False, cv=3)),
+    "ridge": lambda: CalibratedClassifierCV(make_pipeline(StandardScaler(), RidgeClassifier()), ensemble=False),
+}
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 2), (0, 2)])
+@pytest.mark.parametrize("data", CLASSES)
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_calibrated_classifiers(name: str, data: str, pair: tuple[int, int]) -> None:
+    X, y = CLASSES[data](return_X_y=True)
+    two = np.isin(y, pair if data != "breast_cancer" else (0, 1))
+    fitted = CALIBRATED[name]().fit(X[two], y[two])
+    model = from_sklearn(fitted)
+    assert not model._guessed
+    assert (model.predict_clear(X[two]) == fitted.predict(X[two])).all()
+    with qr.local("rss") as mpc:
+        some = X[two][::20]
+        assert np.abs(model.predict_proba(mpc, some) - fitted.predict_proba(some)).max() <= model.margin_bound
+
+
+@pytest.mark.parametrize(
+    ("maker", "message"),
+    [
+        (lambda: CalibratedClassifierCV(LinearSVC(), cv=3), "3 classifiers.*ensemble=False"),
+        (lambda: CalibratedClassifierCV(LinearSVC(), method="isotonic", ensemble=False), 'method="sigmoid"'),
+        (lambda: CalibratedClassifierCV(RandomForestClassifier(2), ensemble=False), "of a RandomForestClassifier"),
+        (
+            lambda: make_pipeline(
+                StandardScaler(), CalibratedClassifierCV(make_pipeline(PCA(2), LinearSVC()), ensemble=False)
+            ),
+            "put all of them inside",
+        ),
+    ],
+)
+def test_calibrations_that_do_not_fold(maker: Maker, message: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(qr.ModelError, match=message):
+        from_sklearn(maker().fit(X[:120], y[:120]))
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(qr.ModelError, match="two classes"):
+        from_sklearn(CalibratedClassifierCV(LinearSVC(), ensemble=False).fit(X, y))
 
 
 def test_what_is_not_fitted_is_named() -> None:

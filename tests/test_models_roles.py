@@ -10,13 +10,19 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_iris
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from quorate._kept import Kept
 from quorate.errors import ModelError, ShapeError
 from quorate.models import Shape, from_sklearn
 from quorate.tables import Table
@@ -45,7 +51,8 @@ class Recorder:
     """Stands for a session: keeps what was declared, and whether values came with it."""
 
     def __init__(self, me: int | None) -> None:
-        self.me = me
+        self.me, self.is_local = me, me is None
+        self._kept = Kept()
         self.declared: list[tuple[Any, ...]] = []
         self.given: list[tuple[int, bool]] = []
 
@@ -57,7 +64,7 @@ class Recorder:
         return array.view(Plain)
 
     @staticmethod
-    def reveal_all(*arrays: Plain, to: int | None = None) -> list[np.ndarray]:
+    def reveal_all(*arrays: Plain, to: int | None, units: bool) -> list[np.ndarray]:
         return [array.reveal(to) for array in arrays]
 
     @staticmethod
@@ -78,6 +85,8 @@ CASES: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "deep forest": lambda: trained(RandomForestClassifier(5, random_state=0), load_digits),
     "boosting": lambda: trained(GradientBoostingClassifier(n_estimators=3, random_state=0), load_iris),
     "regression": lambda: trained(LinearRegression(), load_iris),
+    "forest of numbers": lambda: trained(RandomForestRegressor(3, max_depth=4, random_state=0), load_iris),
+    "doubles": lambda: trained(HistGradientBoostingClassifier(max_iter=3), load_iris),
     "network": lambda: trained(MLPClassifier((6,), activation="identity", max_iter=40, random_state=0), load_iris),
 }
 
@@ -95,7 +104,9 @@ def test_a_local_session_has_everything(case: str) -> None:
     session = Recorder(None)
     Plain.revealed_to.clear()
     predicted = from_sklearn(estimator).predict(session, records, MODEL_OWNER, DATA_OWNER, reveal_to=HELPER)
-    assert predicted == pytest.approx(estimator.predict(records), abs=1e-6 if case == "regression" else 0)
+    assert predicted == pytest.approx(
+        estimator.predict(records), abs=1e-6 if case in ("regression", "forest of numbers") else 0
+    )
     assert all(given for _, given in session.given)
     assert set(Plain.revealed_to) == {HELPER}
 

@@ -189,13 +189,13 @@ def test_what_a_plan_says() -> None:
             "offline",
             "online",
             Path(__file__).name,
-            "lt of",
+            ": lt, cast, sum",
         ):
             assert word in text, f"{word!r} is not in {text}"
         assert repr(plan) == text
         html = plan._repr_html_()
         assert "<b>rss</b>, 3 parties, on wan" in html
-        assert "lt of (5,) int(64)" in html
+        assert ": lt, cast, sum" in html
         assert plan.memory_bytes > 0
         assert mpc.stats().online.rounds == 0
 

@@ -257,7 +257,7 @@ def test_models_predict_and_cost_what_is_planned(name: str, parties: int) -> Non
     model = qr.models.from_sklearn(estimator, sample=RECORDS)
     records = _model.encode_records(model.shape, RECORDS[:3])
     with qr.local("spdz2k", parties=parties) as mpc:
-        on = Secret(mpc)
+        on = Secret(mpc, model, owners[0])
         decisions = _model.run(on, model.shape, model._secrets, records, 3, *owners)
         plan = mpc.explain(_model.choose(on, model.shape, decisions), to=owners[1])
         found = model.predict(mpc, RECORDS[:3], *owners)
@@ -276,6 +276,6 @@ def test_a_trees_owner_chooses_one_feature_for_each_node(row: tuple[int, ...]) -
     cheating = dataclasses.replace(model, _secrets=dataclasses.replace(model._secrets, nodes=nodes))
     with (
         qr.local("spdz2k", parties=2) as mpc,
-        pytest.raises(qr.CheatingDetected, match="one element of each line is 1 and all others are 0"),
+        pytest.raises(qr.CheatingDetected, match="one element of each row is 1 and all others are 0"),
     ):
         cheating.predict(mpc, RECORDS[:2])

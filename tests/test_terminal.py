@@ -126,14 +126,6 @@ def test_the_example_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
     assert "rounds" in shown
 
 
-def test_the_examples_of_the_quick_start(capsys: pytest.CaptureFixture[str]) -> None:
-    programs = [block for block in blocks(ROOT / "docs" / "quickstart.md") if block.startswith(("import", "from"))]
-    assert len(programs) >= 2
-    for program in programs:
-        exec(compile(program, "quickstart.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("25200 6100\n")
-
-
 def test_every_public_thing_has_an_example_or_a_docstring() -> None:
     for name in qr.__all__:
         thing = getattr(qr, name)

@@ -114,7 +114,7 @@ def test_the_plan_says_what_is_rounded_how_and_what_it_risks() -> None:
         unknown = mpc.input([1.5], owner=0, dtype=qr.fixed(32, 8))
         plan = mpc.explain(unknown * unknown, unknown.astype(qr.fixed(32, 4)))
         assert plan.truncations == Truncations(1, 1, 1, 0.0)
-        assert "if 1 products without stated bounds stay below a quarter of their ring" in str(plan)
+        assert "if what is without stated bounds (1 product) stays below a quarter of its ring" in str(plan)
         whole = mpc.input([3], owner=0)
         plan = mpc.explain(whole * whole)
         assert "rounds fixed point" not in str(plan)

@@ -12,7 +12,7 @@ Example:
 
 from typing import NoReturn
 
-from quorate import apps, errors, models
+from quorate import apps, errors, models, nn
 from quorate._hints import no_name as _no_name
 from quorate._quorate import __version__
 from quorate._script import session
@@ -93,6 +93,7 @@ __all__ = [
     "log",
     "lookup",
     "models",
+    "nn",
     "output",
     "read",
     "real",

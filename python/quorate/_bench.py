@@ -14,7 +14,9 @@ from typing import Any
 from quorate import _bench_apps, _build, _scaling
 from quorate._bench_apps import Asked
 from quorate._options import Options
+from quorate._plot import drawn
 from quorate._quorate import Bench, __version__
+from quorate._tables import counted
 from quorate.errors import ConfigError
 
 __all__ = ["Asked", "document", "line", "run"]
@@ -60,7 +62,7 @@ def run(names: Sequence[str], asked: Asked, json_path: Path | None, plot_path: P
         if json_path is not None and rows:
             json_path.write_text(json.dumps(document(rows, asked.protocol, options), indent=1) + "\n", encoding="utf-8")
     skipped = sum(row["skipped"] is not None for row in rows)
-    _say("", f"{len(rows)} cells, {skipped} skipped, {time.monotonic() - started:.0f} s")
+    _say("", f"{counted(len(rows), 'cell')}, {skipped} skipped, {time.monotonic() - started:.0f} s")
     if json_path is not None:
         _say(f"wrote {json_path}")
     if plot_path is not None:
@@ -176,9 +178,15 @@ def _draw(rows: list[Row], path: Path) -> None:
     if not workloads:
         _say(f"no picture at {path}: nothing to draw against the batch")
         return
+    with drawn():
+        _draw_panels(Figure, measured, workloads, path)
+    _say(f"wrote {path}")
+
+
+def _draw_panels(figures: Any, measured: list[Row], workloads: list[str], path: Path) -> None:
     columns = min(3, len(workloads))
     height = -(-len(workloads) // columns)
-    figure = Figure(figsize=(4.5 * columns, 3.6 * height), layout="constrained")
+    figure = figures(figsize=(4.5 * columns, 3.6 * height), layout="constrained")
     panels = figure.subplots(height, columns, squeeze=False).flatten()
     for panel, workload in zip(panels, workloads, strict=False):
         _draw_panel(panel, workload, [row for row in measured if row["workload"] == workload])
@@ -189,7 +197,6 @@ def _draw(rows: list[Row], path: Path) -> None:
         "seconds, offline and online; solid: memory, dashed: loopback TLS, dotted: networks; x: peers, other machine"
     )
     figure.savefig(path, dpi=150)
-    _say(f"wrote {path}")
 
 
 def _draw_panel(panel: Any, workload: str, rows: list[Row]) -> None:
@@ -202,12 +209,14 @@ def _draw_panel(panel: Any, workload: str, rows: list[Row]) -> None:
             x, y = [row["batch"] for row in curve], [row["seconds"]["median"] for row in curve]
             panel.plot(x, y, style, color=colour, marker=".", label=f"n = {parties}, {link}" if curve else None)
         theirs = {
-            (row["batch"], peer["seconds"])
+            (row["batch"], peer["seconds"], peer["name"])
             for row in rows
             for peer in row["peers"]
             if row["parties"] == parties and peer["seconds"] is not None
         }
-        panel.plot([x for x, _ in theirs], [y for _, y in theirs], "x", color=colour)
+        panel.plot([x for x, _, _ in theirs], [y for _, y, _ in theirs], "x", color=colour)
+        for x, y, name in sorted(theirs):
+            panel.annotate(name, (x, y), (4, 0), textcoords="offset points", fontsize=6, color=colour, va="center")
     panel.set(title=f"{workload}, k = {k}", xscale="log", yscale="log", xlabel="batch", ylabel="seconds")
     if workload == "matmul":
         sides = sorted({row["batch"] for row in rows})

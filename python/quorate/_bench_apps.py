@@ -133,16 +133,20 @@ def _powmod() -> _Application:
 
 
 def _model_of(model: _model.Model, records: np.ndarray, bits: int, peers: list[dict[str, Any]]) -> _Application:
-    """Predictions of party 0's model for party 1's records."""
+    """Predictions of party 0's model for party 1's records; each run shares the model anew."""
     encoded, owners = _model.encode_records(model.shape, records), (0, 1)
 
     def plan(mpc: Session) -> Sequence[Any]:
-        on = Secret(mpc)
+        on = Secret(mpc, dataclasses.replace(model), 0)
         decisions = _model.run(on, model.shape, model._secrets, encoded, len(records), *owners)
         return [_model.choose(on, model.shape, decisions)]
 
     wanted = model.predict_clear(records)
-    return _Application(bits, len(records), plan, lambda mpc: model.predict(mpc, records, *owners), wanted, peers)
+
+    def ask(mpc: Session) -> Any:
+        return dataclasses.replace(model).predict(mpc, records, *owners)
+
+    return _Application(bits, len(records), plan, ask, wanted, peers)
 
 
 def _tree(depth: int = 9, features: int = 8, records: int = 1) -> _Application:

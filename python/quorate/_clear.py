@@ -100,7 +100,7 @@ def span(step: Step, operands: list[Operand], either_way: bool) -> Span:
     Raises:
         QuorateError: an operation that is not written down here, which would go unchecked.
     """
-    if step.op in ("mul", "matmul"):
+    if step.op in ("mul", "matmul", "conv"):
         return _product(step, operands, either_way)
     if step.op == "astype":
         return _converted(step, operands[0], either_way)
@@ -128,16 +128,45 @@ def shuffled(before: np.ndarray, after: np.ndarray, rows: int) -> Span:
 
 def _product(step: Step, operands: list[Operand], either_way: bool) -> Span:
     (a, of_a), (b, of_b) = operands
-    terms = step.numbers[2] if step.op == "matmul" else 1
+    terms = _terms(step)
     a, b = _pair(a, b, _size(a) * _size(b) * max(terms, 1))
     if step.op == "matmul":
         batch, m, k, n = step.numbers
         whole = np.matmul(a.reshape(batch, m, k), b.reshape(batch, k, n)).reshape(step.shape)
+    elif step.op == "conv":
+        whole = _convolved(step.numbers, a, b).reshape(step.shape)
     else:
         whole = a * b
     if not (of_a.kind == of_b.kind == "fixed"):
         return Span.exactly(whole)
     return dataclasses.replace(_cut(whole, step.dtype.frac, either_way), wide=_too_wide(whole, step.dtype, either_way))
+
+
+def _terms(step: Step) -> int:
+    """Products that are summed for an element."""
+    if step.op == "matmul":
+        return step.numbers[2]
+    return math.prod(step.numbers[i] for i in (2, 6, 7)) if step.op == "conv" else 1
+
+
+def _convolved(numbers: list[int], images: np.ndarray, filters: np.ndarray) -> np.ndarray:
+    """A window's element at a time: so many products of a weight and a part of the images."""
+    batch, groups, channels, count, height, width, rows, columns, *pairs = numbers
+    strides, apart, before, after = (pairs[i : i + 2] for i in range(0, 8, 2))
+    padding = [(0, 0)] * 3 + [(before[0], after[0]), (before[1], after[1])]
+    padded = np.pad(images.reshape(batch, groups, channels, height, width), padding)
+    weights = filters.reshape(groups, count, channels, rows, columns)
+    spans = [apart[0] * (rows - 1), apart[1] * (columns - 1)]
+    out = [(padded.shape[3 + d] - spans[d] - 1) // strides[d] + 1 for d in (0, 1)]
+    whole = np.zeros((batch, groups, count, *out), dtype=padded.dtype)
+    for i in range(rows):
+        for j in range(columns):
+            down, right = i * apart[0], j * apart[1]
+            part = padded[..., down : down + strides[0] * out[0] : strides[0], :]
+            part = part[..., right : right + strides[1] * out[1] : strides[1]]
+            for channel in range(channels):
+                whole += part[:, :, None, channel] * weights[None, :, :, channel, i, j, None, None]
+    return whole
 
 
 def _cut(whole: np.ndarray, bits: int, either_way: bool) -> Span:

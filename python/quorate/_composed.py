@@ -43,6 +43,8 @@ class Composed:
     def clip(self, min: Any = None, max: Any = None) -> SecretArray:
         """Values no lower than `min` and no higher than `max`, each public, secret or None; 2 comparisons deep.
 
+        Rounds: rss 19, aby 14, spdz2k 15, pika 15.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -61,6 +63,8 @@ class Composed:
         get the bits that the elements' range takes, which without a `bound=` is a conversion for each. With `dtype=`
         the elements convert first. Costs what `sum() // n` does: a truncation for 2^m elements, a conversion into a
         wider ring more for other numbers.
+
+        Rounds: rss 26, aby 20, spdz2k 22, pika 22. Of 1000; of 1024 fewer.
 
         Raises:
             DtypeError: integers whose sum takes more than 104 bits.
@@ -86,6 +90,8 @@ class Composed:
 
         Of fixed point: an MSB of f + 1 bits and a truncation, in turn.
 
+        Rounds: rss 20, aby 16, spdz2k 16, pika 16.
+
         Raises:
             RangeError: `decimals` is not 0: the digits of fixed point are binary. `x * 100` rounds hundredths.
 
@@ -108,6 +114,8 @@ class Composed:
 
         They have the elements' dtype and wrap in its k bits, as `sum` does; with `dtype=` the elements convert first.
 
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1. Of bits; of numbers it is local.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -119,20 +127,20 @@ class Composed:
         return x._new(x._session._native.cumsum(x._node, wanted, _source.line()))
 
     def assert_one_hot(self, axis: int = -1) -> SecretArray:
-        """The same integers, of which one in each line along an axis is 1 and all others are 0: a choice of one.
+        """The same integers, of which one in each row along an axis is 1 and all others are 0: a choice of one.
 
         Where parties may cheat (`spdz2k`) this is proven by whoever input the numbers, and what is input behind it in
         the program is not sent before the proof was checked. It takes a product for each element, two rounds, and a
-        check. Lines that are computed from inputs of several owners are refused. Where all follow the protocol it is
+        check. Rows that are computed from inputs of several owners are refused. Where all follow the protocol it is
         the array itself, and costs nothing.
 
         Use the array that this returns: the proof runs where a result needs it, and holds back what is input behind it
-        in the same request. The lines of the array before it are not proven.
+        in the same request. The rows of the array before it are not proven.
 
         Raises:
-            CheatingDetected: when it runs: a line is something else, for a mistake, too.
+            CheatingDetected: when it runs: a row is something else, for a mistake, too.
             DtypeError: the elements are not integers.
-            ShapeError: lines are empty, or have more elements than the dtype has values.
+            ShapeError: rows are empty, or have more elements than the dtype has values.
 
         Example:
             >>> import quorate as qr
@@ -150,6 +158,8 @@ class Composed:
         """The k bits of each element along a new last axis, lowest first; of fixed point, those of x 2^f.
 
         Negative numbers are in two's complement. About log2(k) rounds.
+
+        Rounds: rss 8, aby 7, spdz2k 7, pika 7.
 
         Example:
             >>> import quorate as qr
@@ -181,6 +191,8 @@ class Composed:
 
         Steps whose secret operands are all in one sharing by `to` stay in it, as far as it has them; elsewhere the
         planner decides. Under `max_memory=` everything stays in A.
+
+        Rounds: about log2(k) from A to B, 1 back, 2 messages into Y; none where the values are in it already.
 
         Raises:
             ConfigError: another name, or a sharing that the session's protocol has not.

@@ -38,6 +38,8 @@ class Joint:
     def where(self, condition: Any, x: Any, y: Any) -> SecretArray:
         """X where the condition's bit is 1, y elsewhere; 1 round after the condition.
 
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -50,6 +52,8 @@ class Joint:
 
     def swap(self, condition: Any, x: Any, y: Any) -> tuple[SecretArray, SecretArray]:
         """X and y, or y and x where the condition's bit is 1; for what `where` costs for one of them.
+
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
         Example:
             >>> import quorate as qr
@@ -66,6 +70,8 @@ class Joint:
     def minimum(self, x: Any, y: Any) -> SecretArray:
         """The smaller of x and y, element by element; a comparison and 1 round.
 
+        Rounds: rss 10, aby 7, spdz2k 8, pika 8.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -76,6 +82,8 @@ class Joint:
 
     def maximum(self, x: Any, y: Any) -> SecretArray:
         """The larger of x and y, element by element; a comparison and 1 round.
+
+        Rounds: rss 10, aby 7, spdz2k 8, pika 8.
 
         Example:
             >>> import quorate as qr
@@ -95,6 +103,8 @@ class Joint:
         """Bits along a new last axis of `depth`: 1 at the position that `index` names, none where it is out of range.
 
         `depth` tests for equality side by side, for each element.
+
+        Rounds: rss 7, aby 6, spdz2k 6, pika 6.
 
         Example:
             >>> import quorate as qr
@@ -120,6 +130,8 @@ class Joint:
 
         Every position is compared with all n of the axis, and a product with the resulting bits picks: the work is n
         for each element. Positions do not count from the end.
+
+        Rounds: rss 9, aby 8, spdz2k 8, pika 8.
 
         Example:
             >>> import quorate as qr
@@ -182,6 +194,8 @@ class Joint:
         The arrays may differ in dtype and in their other axes. As many rounds as there are sets of t of the n parties
         (3, 10 and 35 for 3, 5 and 7), each of t elements a party for every element.
 
+        Rounds: rss 3, aby 2, spdz2k 41, pika 2.
+
         Returns:
             The array, or a tuple of arrays where several are given.
 
@@ -218,6 +232,8 @@ class Joint:
 
         Each of the others has the shape of the keys, or one axis or more after that: rows move together. Comparisons
         depend on the length alone; about log2(n)^2 / 2 of them deep, each followed by a choice.
+
+        Rounds: rss 605, aby 494, spdz2k 495, pika 495 for 1000 elements.
 
         Args:
             keys: what to sort by.
@@ -258,6 +274,8 @@ class Joint:
         Each key is compared with each group, once for all that is asked; a sum is then a product of matrices. Keys out
         of range are in no group, of which a `RangeWarning` tells where they are possible.
 
+        Rounds: rss 9, aby 8, spdz2k 8, pika 8. Of sums in 8 groups.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -280,6 +298,8 @@ class Joint:
         once: `unique` of the result is a bit that says so. Nothing is told but both sizes: two sorts of all rows, and
         log2(rows) choices between them.
 
+        Rounds: rss 585, aby 439, spdz2k 440, pika 440. For 100 keys on both sides.
+
         Returns:
             `matched`, `values` and `unique`: of as many rows as the left side, in its order.
 
@@ -298,6 +318,8 @@ class Joint:
 
         The result has as many rows as the keys; one for each group counts, and the others are 0. For keys of a public
         number of groups `group_by` costs less.
+
+        Rounds: rss 295, aby 210, spdz2k 238, pika 238. For 100 elements.
 
         Returns:
             `counts` (whether a row is a group's), `keys`, `sizes` and `sums`, by ascending key.
@@ -349,6 +371,8 @@ class Joint:
         """Numbers from their bits along the last axis, lowest first: undoes `bits()`. 1 round.
 
         The last axis has as many elements as the dtype has bits; of fixed point they are those of x 2^f.
+
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
         Example:
             >>> import quorate as qr

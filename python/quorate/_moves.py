@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from quorate import _source
 from quorate._source import at
 from quorate.errors import ShapeError
 
@@ -63,6 +65,15 @@ def shaped(function: Callable[..., Any], shape: tuple[int, ...], *args: Any, **k
     return made
 
 
+def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
+    """Sizes or axes, given one by one or as a sequence."""
+    listed = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list, np.ndarray)) else given
+    try:
+        return [operator.index(n) for n in listed]
+    except TypeError:
+        raise ShapeError(at(f"{what} takes whole numbers, not {listed!r}")) from None
+
+
 class Moves:
     """Methods of secret arrays that numpy's arrays have, too."""
 
@@ -71,8 +82,49 @@ class Moves:
     def _moved(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> SecretArray:
         return cast("SecretArray", moved(function, self, *args, **kwargs))
 
+    def reshape(self, *shape: Any) -> SecretArray:
+        """The same elements in another shape; one -1 is worked out. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.reshape(4, -1).shape, x.reshape(-1).reveal())
+            (4, 1) [3 1 2 5]
+        """
+        wanted = _whole_numbers("reshape", shape)
+        x = cast("SecretArray", self)
+        return x._new(x._session._native.reshape(x._node, wanted, _source.line()))
+
+    def transpose(self, *axes: Any) -> SecretArray:
+        """Axes in another order; reversed if none is named. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.transpose(1, 0)[0].reveal())
+            [3 2]
+        """
+        named = None if axes in ((), (None,)) else _whole_numbers("transpose", axes)
+        x = cast("SecretArray", self)
+        return x._new(x._session._native.transpose(x._node, named, _source.line()))
+
+    @property
+    def T(self) -> SecretArray:
+        """The transpose. Local.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print(x.T[0].reveal())
+            [3 2]
+        """
+        return self.transpose()
+
     def ravel(self) -> SecretArray:
-        """One axis.
+        """One axis. Local.
 
         Example:
             >>> import quorate as qr

@@ -29,6 +29,8 @@ class Ordered:
 
         The network of comparisons depends on the length alone (Batcher's merge exchange).
 
+        Rounds: rss 550, aby 385, spdz2k 440, pika 440 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -42,6 +44,8 @@ class Ordered:
     def argsort(self, axis: int | None = -1, *, descending: bool = False) -> SecretArray:
         """Positions that sort an axis, as int(64); equal elements keep their order. Three times the work of `sort`.
 
+        Rounds: rss 605, aby 494, spdz2k 495, pika 495 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -54,6 +58,8 @@ class Ordered:
 
     def topk(self, k: Any, axis: int = -1, *, largest: bool = True) -> tuple[SecretArray, SecretArray]:
         """The k largest of an axis (or smallest), the first one first, and their positions, as int(64).
+
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. Of k = 10.
 
         Of equal elements any are taken, the same ones in every run. About n (log2(k)^2 / 4 + log2(k)) comparisons,
         where sorting all takes n log2(n)^2 / 4, and log2(k)^2 / 2 + log2(n / k) log2(2k) of them deep; for k near n
@@ -82,6 +88,8 @@ class Ordered:
 
         `kth` may be several. Costs what `topk` does for as many as lie before it, or behind it where those are fewer.
 
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. Of the tenth.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -93,6 +101,8 @@ class Ordered:
 
     def argpartition(self, kth: Any, axis: int | None = -1) -> SecretArray:
         """Positions that `partition` an axis, as int(64), for its comparisons.
+
+        Rounds: rss 450, aby 315, spdz2k 360, pika 360 for 1000 elements. Of the tenth.
 
         Example:
             >>> import quorate as qr

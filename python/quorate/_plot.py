@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quorate._tables import number_bytes, seconds
+from quorate._tables import counted, number_bytes, seconds
 from quorate.errors import ConfigError
 
 if TYPE_CHECKING:
     from quorate.plan import Plan, StepPlan
 
-__all__ = ["draw_plans", "pyplot", "save"]
+__all__ = ["draw_plans", "drawn", "pyplot", "save"]
 
 SUFFIXES = (".png", ".svg", ".pdf", ".html")
 
@@ -79,6 +81,16 @@ def pyplot() -> Any:
     return drawing
 
 
+@contextlib.contextmanager
+def drawn(**settings: Any) -> Iterator[None]:
+    """Dark on white, whatever style the user has: so that a picture is legible on light and on dark pages."""
+    import matplotlib.style
+
+    stated: Any = {"savefig.facecolor": "white", **settings}
+    with matplotlib.style.context("default"), matplotlib.rc_context(stated):
+        yield
+
+
 def save(figure: Any, path: str | os.PathLike[str], tables: str = "") -> None:
     """Writes a figure, and in an HTML page the tables below it, in the format that the suffix names.
 
@@ -117,7 +129,8 @@ def draw_plans(plans: Sequence[Plan], path: str | os.PathLike[str]) -> None:
     drawing = pyplot()
     rows = [_rows(plan) for plan in plans]
     heights = [1.1 + 0.34 * max(len(of), 1) for of in rows]
-    with drawing.rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "quorate", "axes.titlesize": 10}):
+    style = {"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "quorate", "axes.titlesize": 10}
+    with drawn(**style):
         figure, panels = drawing.subplots(
             len(plans),
             2,
@@ -127,9 +140,10 @@ def draw_plans(plans: Sequence[Plan], path: str | os.PathLike[str]) -> None:
             gridspec_kw={"width_ratios": [3.2, 1], "height_ratios": heights},
         )
         kinds: set[str] = set()
+        scales = _Scales.of(plans, rows)
         for number, (plan, of, (times, sent)) in enumerate(zip(plans, rows, panels, strict=True), start=1):
-            kinds |= _draw_times(times, plan, of)
-            _draw_bytes(sent, of)
+            kinds |= _draw_times(times, plan, of, scales)
+            _draw_bytes(sent, of, scales)
             name = f"run {number}: " if len(plans) > 1 else ""
             times.set_title(f"{name}{plan.protocol}, {plan.parties} parties{plan._where()}", loc="left", weight="bold")
         patch = drawing.matplotlib.patches.Patch
@@ -145,6 +159,29 @@ def draw_plans(plans: Sequence[Plan], path: str | os.PathLike[str]) -> None:
 
 
 Row = tuple[str, list["StepPlan"], int]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scales:
+    """What the axes of all runs have in common, so that their lengths can be compared.
+
+    Attributes:
+        seconds: the longest run.
+        bytes_sent: the most that a line sends.
+    """
+
+    seconds: float
+    bytes_sent: int
+
+    @staticmethod
+    def of(plans: Sequence[Plan], rows: Sequence[Sequence[Row]]) -> _Scales:
+        most = max((sent for of in rows for _, _, sent in of), default=0)
+        return _Scales(max(1e-9, *(plan.seconds for plan in plans)), most or 1)
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """Of time, and how many make a second."""
+        return ("ms", 1e3) if self.seconds < 1 else ("s", 1.0)
 
 
 def _rows(plan: Plan) -> list[Row]:
@@ -188,10 +225,9 @@ def _boundaries(plan: Plan) -> list[float]:
     return ends
 
 
-def _draw_times(axes: Any, plan: Plan, rows: list[Row]) -> set[str]:
+def _draw_times(axes: Any, plan: Plan, rows: list[Row], scales: _Scales) -> set[str]:
     ends = _boundaries(plan)
-    whole = max(plan.seconds, 1e-9)
-    unit, scale = ("ms", 1e3) if whole < 1 else ("s", 1.0)
+    whole, (unit, scale) = scales.seconds, scales.unit
     kinds = set()
     if plan.offline.rounds > 0 or plan.offline.seconds > 0.02 * whole:
         axes.axvspan(0, plan.offline.seconds * scale, color=_OFFLINE, lw=0, zorder=0)
@@ -209,15 +245,16 @@ def _draw_times(axes: Any, plan: Plan, rows: list[Row]) -> set[str]:
     axes.set_yticks(range(len(rows)), [label for label, _, _ in rows], family="monospace", fontsize=8)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(0, whole * scale)
-    axes.set_xlabel(f"{unit}, predicted: {plan.online.rounds} rounds online in {seconds(plan.online.seconds)}")
+    rounds = counted(plan.online.rounds, "round")
+    axes.set_xlabel(f"{unit}, predicted: {rounds} online in {seconds(plan.online.seconds)}")
     _plain(axes)
     return kinds
 
 
-def _draw_bytes(axes: Any, rows: list[Row]) -> None:
+def _draw_bytes(axes: Any, rows: list[Row], scales: _Scales) -> None:
     sent = [of for _, _, of in rows]
     axes.barh(range(len(rows)), sent, height=0.62, color="#0072b2", alpha=0.75)
-    largest = max(sent, default=0) or 1
+    largest = scales.bytes_sent
     for place, value in enumerate(sent):
         axes.text(value + 0.02 * largest, place, number_bytes(value), va="center", fontsize=8)
     axes.set_xlim(0, 1.35 * largest)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from quorate._families import FAMILIES
+from quorate._plot import drawn
 from quorate.dtypes import int as int_dtype
 from quorate.errors import QuorateError
 from quorate.session import local
@@ -120,7 +121,11 @@ def draw(rows: dict[Point, Figures], path: Path, machine: str) -> None:
     """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 6.2), layout="constrained")
+    with drawn():
+        _draw_panels(Figure(figsize=(11, 6.2), layout="constrained"), rows, path, machine)
+
+
+def _draw_panels(figure: Any, rows: dict[Point, Figures], path: Path, machine: str) -> None:
     panels = figure.subplots(len(_OPERATIONS), 3, sharey="row")
     for row, operation in zip(panels, _OPERATIONS, strict=True):
         mine = {point: figures for point, figures in rows.items() if point.operation == operation}

@@ -16,7 +16,7 @@ _FILES: dict[tuple[str, int], str] = {}
 
 
 def line() -> tuple[str, int]:
-    """File name (without its folder) and line number of the user's call."""
+    """File name (without its folder) and line number of the user's call; in a notebook the cell's, as in `In[3]`."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -24,11 +24,19 @@ def line() -> tuple[str, int]:
         if ours is None:
             ours = _OURS[name] = os.path.abspath(name).startswith(_HERE)
         if not ours or frame.f_back is None:
-            place = os.path.basename(name), frame.f_lineno
+            place = _cell(name) or os.path.basename(name), frame.f_lineno
             _FILES[place] = name
             return place
         frame = frame.f_back
     return "<unknown>", 0
+
+
+def _cell(name: str) -> str | None:
+    """What a notebook calls the cell that it has compiled under a name; None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    naming = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    named = naming(name) if naming is not None else None
+    return None if named is None else str(named[1])
 
 
 def text(place: tuple[str, int]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from quorate import _network, _select
 from quorate._public import row_axis
 from quorate._source import at
+from quorate._tables import counted
 from quorate.dtypes import real
 from quorate.errors import DtypeError, RangeError, ShapeError
 
@@ -53,6 +54,8 @@ class Summaries:
     def __pow__(self, exponent: Any, modulus: Any = None) -> SecretArray:
         """Powers by a public whole number, by squaring: `x ** 3` takes two products in turn. They wrap as products do.
 
+        Rounds: rss 2, aby 2, spdz2k 2, pika 2.
+
         Raises:
             DtypeError: the exponent is secret, or no whole number from 0 on.
 
@@ -79,6 +82,8 @@ class Summaries:
     def prod(self, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None) -> SecretArray:
         """Product over an axis, several or all: log2(n) products deep. It wraps in the dtype; 1 where nothing is.
 
+        Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -92,6 +97,8 @@ class Summaries:
     def any(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Whether any element is not zero: a bit. log2(n) rounds, of numbers behind comparisons.
 
+        Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -102,6 +109,8 @@ class Summaries:
 
     def all(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Whether no element is zero: a bit. log2(n) rounds, of numbers behind comparisons.
+
+        Rounds: rss 10, aby 10, spdz2k 10, pika 10 for 1000 elements.
 
         Example:
             >>> import quorate as qr
@@ -134,6 +143,8 @@ class Summaries:
         than that; they are rounded, and so is what is divided by n. Squares must fit the dtype. Of integers and bits
         it is exact, rounded down to a multiple of 2^-16, a real.
 
+        Rounds: rss 63, aby 49, spdz2k 54, pika 54.
+
         Raises:
             DtypeError: n^2 squares of integers may take more than 104 bits, as those of int(64) without `bound=` do.
             ShapeError: there are no more than `ddof` elements.
@@ -154,11 +165,13 @@ class Summaries:
         squares = (off * off).sum(axis, keepdims)
         count = x.size // max(squares.size, 1)
         if count <= ddof:
-            raise ShapeError(at(f"var: {count} elements have no variance where ddof is {ddof}"))
+            raise ShapeError(at(f"var: of {counted(count, 'element')} there is no variance where ddof is {ddof}"))
         return squares / (count - ddof)
 
     def std(self, axis: Axes = None, keepdims: bool = False, *, ddof: int = 0, dtype: Any = None) -> SecretArray:
         """Standard deviation: the square root of `var`, within 2 units of that of the rounded variance.
+
+        Rounds: rss 108, aby 90, spdz2k 96, pika 96.
 
         Example:
             >>> import quorate as qr
@@ -172,6 +185,8 @@ class Summaries:
 
     def ptp(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The largest element less the smallest: `max` and `min`, side by side.
+
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
         Example:
             >>> import quorate as qr
@@ -187,6 +202,8 @@ class Summaries:
 
         Sorts as far as it takes, as `partition` does. Between two elements a product with a public number: within
         2^-f. Of integers it is one of them where q falls on it, and a real, within 2^-16, where q falls between two.
+
+        Rounds: rss 669, aby 470, spdz2k 537, pika 537 for 1000 elements.
 
         Raises:
             RangeError: q is below 0 or above 1.
@@ -236,6 +253,8 @@ class Summaries:
 
     def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The element in the middle, or the mean of both: `quantile(0.5)`.
+
+        Rounds: rss 560, aby 393, spdz2k 449, pika 449 for 1000 elements.
 
         Example:
             >>> import quorate as qr

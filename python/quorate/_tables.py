@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-__all__ = ["bars", "html_table", "number_bytes", "paragraph", "seconds", "text_table"]
+__all__ = ["bars", "counted", "html_table", "number_bytes", "paragraph", "seconds", "text_table"]
 
 # Colours that are transparent, so that they suit light and dark pages alike.
 _BAR = "rgba(80,140,210,0.32)"
@@ -34,6 +34,16 @@ def number_bytes(value: float) -> str:
         if value >= size:
             return f"{value / size:.3g} {unit}"
     return f"{value:.0f} B"
+
+
+def counted(count: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "round"), counted(1200, "round"), counted(2, "entry")
+    ('1 round', '1,200 rounds', '2 entries')
+    """
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else several}"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

@@ -17,6 +17,7 @@ from quorate._moves import Moves
 from quorate._ordered import Ordered
 from quorate._picked import Picked
 from quorate._public import as_numbers, pack, whole_axis
+from quorate._refused import Refused
 from quorate._source import at
 from quorate._summaries import Axes, Summaries, one_axis
 from quorate.dtypes import Dtype, check, real
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["SecretArray"]
 
 
-class SecretArray(Summaries, Moves, Ordered, Composed):
+class SecretArray(Summaries, Moves, Ordered, Composed, Refused):
     """An array that no party sees.
 
     Made by `Session.input`, `Session.constant` and by operations. Has numpy's operators, slicing, broadcasting and
@@ -109,6 +110,16 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         return self._new(native.binary(op, self._operand(x, op), self._operand(y, op), _source.line()))
 
     def __add__(self, other: Any) -> SecretArray:
+        """Sums, and `-` differences, of secrets and of public numbers. Local.
+
+        Dtypes that differ become the narrowest that holds both; public numbers count by their value.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print((mpc.input([3, -5], owner=0) + 1).reveal())
+            [ 4 -4]
+        """
         return self._binary("add", self, other)
 
     def __radd__(self, other: Any) -> SecretArray:
@@ -121,13 +132,29 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         return self._binary("sub", other, self)
 
     def __mul__(self, other: Any) -> SecretArray:
-        """Products. Of fixed point, rounded down; with public reals that the dtype lacks, within 2^-f."""
+        """Products. Of fixed point, rounded down; with public reals that the dtype lacks, within 2^-f.
+
+        Rounds: rss 11, aby 9, spdz2k 10, pika 10. Of fixed point by secrets; of integers 1.
+        """
         return self._binary("mul", self, other)
 
     def __rmul__(self, other: Any) -> SecretArray:
         return self._binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> SecretArray:
+        """Quotients of fixed point, saturated where they do not fit; integers have `//`.
+
+        By secrets within 4 units (of more than 64 bits: or 2^-28 of the quotient), by public numbers rounded down, or
+        to the nearest where the dtype does not hold the number (0.1).
+
+        Rounds: rss 63, aby 54, spdz2k 54, pika 54. By secrets; by public numbers a truncation or two.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print((mpc.input([3.0, -5.0], owner=0) / 0.1).reveal())
+            [ 30. -50.]
+        """
         return self._divide(self, other)
 
     def __rtruediv__(self, other: Any) -> SecretArray:
@@ -154,6 +181,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         fit the dtype); at 64 bits a comparison more. One comparison where there are only two quotients. `%` is free.
         By secret numbers of w bits 1 + log2(w) rounds for each bit of a quotient, and about log2(k) + 4 more; `%` adds
         2. Bounds on the operands make it shorter.
+
+        Rounds: rss 466, aby 465, spdz2k 465, pika 465. By secrets of 64 bits.
 
         Raises:
             RangeError: a public divisor is zero, or negative for unsigned integers; a remainder may not fit the dtype.
@@ -237,6 +266,15 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         return self._new(self._session._native.unary("not", self._node, _source.line()))
 
     def __and__(self, other: Any) -> SecretArray:
+        """Both, of bits, in 1 round; so does `|`. `^` and `~` are local. Of integers bit by bit, behind `bits()`.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([3, -5], owner=0)
+            ...     print(((x > 0) & (x < 9)).reveal())
+            [ True False]
+        """
         return self._binary("and", self, other)
 
     def __rand__(self, other: Any) -> SecretArray:
@@ -255,6 +293,17 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         return self._binary("xor", other, self)
 
     def __lt__(self, other: Any) -> SecretArray:
+        """Comparisons, which give bits; so do `<=`, `>` and `>=`. Exact. With 0, or a power of two, they cost less.
+
+        Rounds: rss 9, aby 6, spdz2k 7, pika 7. With `pika` a single one by keys, where it is predicted to be faster.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x, y = mpc.input([3, -5], owner=0), mpc.input([1, 2], owner=1)
+            ...     print((x < y).reveal())
+            [False  True]
+        """
         return self._binary("lt", self, other)
 
     def __le__(self, other: Any) -> SecretArray:
@@ -267,6 +316,16 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         return self._binary("ge", self, other)
 
     def __eq__(self, other: object) -> SecretArray:  # type: ignore[override]
+        """Whether elements are equal: bits; so does `!=`, and no array of secrets is hashable.
+
+        Rounds: rss 7, aby 6, spdz2k 6, pika 6.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     print((mpc.input([3, -5], owner=0) == 3).reveal())
+            [ True False]
+        """
         return self._binary("eq", self, other)
 
     def __ne__(self, other: object) -> SecretArray:  # type: ignore[override]
@@ -276,6 +335,15 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         raise TypeError("secret arrays are unhashable: == gives secret bits; use id(x) to tell arrays apart")
 
     def __matmul__(self, other: Any) -> SecretArray:
+        """Products of matrices: 1 round, as that of one product; of fixed point a truncation of each result on top.
+
+        Example:
+            >>> import quorate as qr
+            >>> with qr.local("rss") as mpc:
+            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
+            ...     print((x @ [1, 10]).reveal())
+            [13 52]
+        """
         native = self._session._native
         return self._new(native.matmul(self._node, self._operand(other, "@"), _source.line()))
 
@@ -298,6 +366,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         """Numpy's dot product: one multiplication round, as many bytes as results.
 
         It wraps in the dtype of the operands, as `@` does; with `dtype=` secret operands convert to that first.
+
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1.
 
         Example:
             >>> import quorate as qr
@@ -324,6 +394,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         which a local session tells (`RangeError`). With `dtype=` the elements convert first (`astype`, with its cost),
         as numpy's do.
 
+        Rounds: rss 1, aby 1, spdz2k 1, pika 1. Of bits; of numbers it is local.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -340,6 +412,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
     def max(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Maximum; log2(n) comparisons deep. Of bits, whether any is 1: a bit, log2(n) rounds.
 
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -353,6 +427,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
 
     def min(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """Minimum; log2(n) comparisons deep. Of bits, whether all are 1: a bit, log2(n) rounds.
+
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
 
         Example:
             >>> import quorate as qr
@@ -368,6 +444,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
         """Index of the first maximum, as int(64); log2(n) comparisons deep.
 
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -380,6 +458,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
     def argmin(self, axis: int | None = None, keepdims: bool = False) -> SecretArray:
         """Index of the first minimum, as int(64); log2(n) comparisons deep.
 
+        Rounds: rss 100, aby 70, spdz2k 80, pika 80 for 1000 elements.
+
         Example:
             >>> import quorate as qr
             >>> with qr.local("rss") as mpc:
@@ -389,47 +469,6 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         """
         return self._reduce("argmin", axis, keepdims)
 
-    # ---- layout (all local) ----
-
-    def reshape(self, *shape: Any) -> SecretArray:
-        """The same elements in another shape; one -1 is worked out.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
-            ...     print(x.reshape(4, -1).shape, x.reshape(-1).reveal())
-            (4, 1) [3 1 2 5]
-        """
-        wanted = _whole_numbers("reshape", shape)
-        return self._new(self._session._native.reshape(self._node, wanted, _source.line()))
-
-    def transpose(self, *axes: Any) -> SecretArray:
-        """Axes in another order; reversed if none is named.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
-            ...     print(x.transpose(1, 0)[0].reveal())
-            [3 2]
-        """
-        named = None if axes in ((), (None,)) else _whole_numbers("transpose", axes)
-        return self._new(self._session._native.transpose(self._node, named, _source.line()))
-
-    @property
-    def T(self) -> SecretArray:
-        """The transpose.
-
-        Example:
-            >>> import quorate as qr
-            >>> with qr.local("rss") as mpc:
-            ...     x = mpc.input([[3, 1], [2, 5]], owner=0)
-            ...     print(x.T[0].reveal())
-            [3 2]
-        """
-        return self.transpose()
-
     def astype(self, dtype: Any) -> SecretArray:
         """The elements in another dtype.
 
@@ -438,6 +477,8 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         say so). What does not fit is a `RangeError` in a local session; in a deployment it wraps, as in numpy, and a
         `RangeWarning` says where that is possible.
         Local towards fewer bits, about log2(k) rounds towards more; a truncation where fractional bits are dropped.
+
+        Rounds: rss 9, aby 7, spdz2k 8, pika 8. Of 64 bits into 96.
 
         Example:
             >>> import quorate as qr
@@ -479,9 +520,6 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
         index = np.ascontiguousarray(places).tobytes()
         return self._new(self._session._native.gather(self._node, index, places.shape, _source.line()))
 
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TypeError("secret arrays do not change in place: write x = x.at[i].set(v)")
-
     @property
     def at(self) -> Picked:
         """`x.at[i].set(v)`: a copy of x with some elements replaced.
@@ -494,16 +532,6 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
             [[8, 1], [9, 5]]
         """
         return Picked(self)
-
-    # ---- what numpy's arrays have and secrets do not -----------------------------------------------------------------
-
-    def __rpow__(self, _: Any) -> NoReturn:
-        raise DtypeError(at("a secret is no exponent: qr.exp, or apps.powmod for whole numbers"))
-
-    def __rlshift__(self, _: Any) -> NoReturn:
-        raise DtypeError(at("<< and >> take a public whole number of bits"))
-
-    __rrshift__ = __rlshift__
 
     def __getattr__(self, name: str) -> NoReturn:
         raise no_attribute(self, name)
@@ -518,31 +546,10 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
 
         return call_ufunc(ufunc, method, inputs, kwargs)
 
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a secret cannot decide a branch: select with mpc.where(c, x, y), or reveal it first")
-
-    def __int__(self) -> NoReturn:
-        raise TypeError("a secret cannot become an int: keep computing on it (mpc.where selects), or reveal it first")
-
-    def __float__(self) -> NoReturn:
-        raise TypeError("a secret cannot become a float: keep computing on it (mpc.where selects), or reveal it first")
-
-    def __index__(self) -> NoReturn:
-        raise TypeError("a secret cannot be an index: select with mpc.where, or reveal it first")
-
-    def __format__(self, spec: str) -> str:
-        if spec:
-            raise TypeError(f"a secret cannot be written as {spec!r}: reveal it first, as in {{x.reveal():{spec}}}")
-        return repr(self)
-
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
-            "a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first; a masked array "
-            "is filled before it meets a secret, m.filled(0) * x"
-        )
-
     def reveal(self, to: int | Sequence[int] | None = None, *, units: bool = False) -> Any:
         """Runs the program and opens this array.
+
+        Rounds: rss 1, aby 1, spdz2k 6, pika 1.
 
         Args:
             to: the party, or the parties, that learn it; None for all. Others get None; a local session gets the value.
@@ -564,15 +571,6 @@ class SecretArray(Summaries, Moves, Ordered, Composed):
             [6 2] 4
         """
         return self._session.reveal_all(self, to=to, units=units)[0]
-
-
-def _whole_numbers(what: str, given: tuple[Any, ...]) -> list[int]:
-    """Sizes or axes, given one by one or as a sequence."""
-    listed = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list, np.ndarray)) else given
-    try:
-        return [operator.index(n) for n in listed]
-    except TypeError:
-        raise ShapeError(at(f"{what} takes whole numbers, not {listed!r}")) from None
 
 
 # An index out of bounds: one of ours, and numpy's own. It is shown by the name that is documented.

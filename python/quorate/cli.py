@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from quorate._completion import SHELLS
+from quorate._completion import script as completion_script
 from quorate._families import DEFAULT, FAMILIES, choices, listed, table
 from quorate._options import LOCAL, OPTIONS
 from quorate._signals import TERMINATED, Terminated
@@ -92,6 +94,9 @@ def _parser() -> argparse.ArgumentParser:
 
     commands.add_parser("models", help="what qr.models.from_sklearn supports")
     commands.add_parser("protocols", help="the protocols, how many parties each takes, and their options")
+
+    completion = commands.add_parser("completion", help="a script by which a shell completes this command")
+    completion.add_argument("shell", choices=SHELLS, help="as in: quorate completion bash > ~/.quorate-completion")
     return parser
 
 
@@ -313,6 +318,11 @@ def _protocols(_: argparse.Namespace) -> int:
     return OK
 
 
+def _completion(options: argparse.Namespace) -> int:
+    print(completion_script(_parser(), options.shell))
+    return OK
+
+
 _COMMANDS = {
     "demo": _demo,
     "run": _run,
@@ -322,6 +332,7 @@ _COMMANDS = {
     "bench": _bench,
     "models": _models,
     "protocols": _protocols,
+    "completion": _completion,
 }
 
 if __name__ == "__main__":

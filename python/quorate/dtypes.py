@@ -54,7 +54,7 @@ def _checked(what: str, bits: Any, least: builtins.int) -> builtins.int:
         raise DtypeError(at(f"{what} takes whole numbers of bits, not {bits!r}"))
     if not least <= bits <= MOST_BITS:
         hint = "; one bit without a sign is qr.uint(1), or qr.bit" if bits == 1 else ""
-        raise DtypeError(at(f"{what}: {bits} bits are not supported; choose {least} to {MOST_BITS}{hint}"))
+        raise DtypeError(at(f"{what} does not take {bits}: choose {least} to {MOST_BITS} bits{hint}"))
     return bits
 
 
@@ -91,6 +91,7 @@ def fixed(bits: builtins.int = 64, frac: builtins.int = 16) -> Dtype:
 
 
 bit = Dtype("bit", 1)
+"""0 or 1: what comparisons give, and what Booleans become. Counts as a number among numbers."""
 
 real = Dtype("fixed", 64, 16, grows=True)
 """Real numbers as inputs have them where nothing is stated: 16 bits after the point, magnitudes up to 2^26 or `bound=`.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import os
 from typing import TYPE_CHECKING, Any
 
 from quorate import _source
-from quorate._tables import bars, html_table, number_bytes, paragraph, seconds, text_table
+from quorate._tables import bars, counted, html_table, number_bytes, paragraph, seconds, text_table
 
 if TYPE_CHECKING:
     from quorate.session import Session
@@ -173,7 +174,8 @@ class Truncations:
         if self.probabilistic:
             text += f"; the program fails with probability {self.failure_probability:.3g}"
         if self.assumed:
-            text += f", if {self.assumed:,} products without stated bounds stay below a quarter of their ring"
+            assumed = counted(self.assumed, "product")
+            text += f", if what is without stated bounds ({assumed}) stays below a quarter of its ring"
         return text
 
 
@@ -282,12 +284,23 @@ class Plan:
         return [*(row(each.line, each, each.memory_bytes, each.text) for each in self.lines), total]
 
     def _step_rows(self) -> list[list[str]]:
-        def row(s: StepPlan) -> list[str]:
-            sent = " ".join(f"{n:,}" for n in s.bytes_sent)
-            costs = [s.what, sent, str(s.done_after_round), seconds(s.compute_seconds)]
-            return [*costs, s.chosen()] if self.sharings else costs
+        def row(steps: list[StepPlan]) -> list[str]:
+            sent = " ".join(f"{n:,}" for n in self._sent(steps))
+            done = max(step.done_after_round for step in steps)
+            costs = [_named(steps), sent, str(done), seconds(sum(step.compute_seconds for step in steps))]
+            return [*costs, _chosen(steps)] if self.sharings else costs
 
-        return [row(s) for s in self.steps]
+        return [row(steps) for steps in self._folded()]
+
+    def _folded(self) -> list[list[StepPlan]]:
+        """The steps of each line of the source, in the order of the program."""
+        by_line: dict[str, list[StepPlan]] = {}
+        for step in self.steps:
+            by_line.setdefault(step.line, []).append(step)
+        return list(by_line.values())
+
+    def _sent(self, steps: list[StepPlan]) -> list[int]:
+        return [sum(step.bytes_sent[party] for step in steps) for party in range(self.parties)]
 
     def _step_heads(self) -> tuple[str, ...]:
         return (*self._STEPS, "sharing") if self.sharings else self._STEPS
@@ -301,7 +314,7 @@ class Plan:
 
     _PHASES = ("phase", "rounds", "bytes of the busiest party", "computing", "network", "seconds")
     _LINES = ("online, by line", "rounds", "bytes by party", "memory", "seconds alone", "")
-    _STEPS = ("online step", "bytes by party", "done after round", "computing")
+    _STEPS = ("online steps", "bytes by party", "done after round", "computing")
 
     def __str__(self) -> str:
         lines = [f"plan for {self.protocol}, {self.parties} parties{self._where()}", f"security: {self.security}"]
@@ -350,7 +363,23 @@ class Plan:
         if self.lines:
             parts.append(html_table(self._LINES, self._line_rows(), behind))
         if self.steps:
-            steps = bars([max(step.bytes_sent, default=0) for step in self.steps])
+            steps = bars([max(self._sent(steps), default=0) for steps in self._folded()])
             rest = [None] * (len(self._step_heads()) - 2)
             parts.append(html_table(self._step_heads(), self._step_rows(), [[None, s, *rest] for s in steps]))
         return "<div>" + "".join(parts) + "</div>"
+
+
+def _named(steps: list[StepPlan]) -> str:
+    """What the steps of one line do: a single one whole, several by their operations."""
+    if len(steps) == 1:
+        return steps[0].what
+    counts = collections.Counter(step.what.split()[0] for step in steps)
+    return f"{steps[0].line}: " + ", ".join(name if n == 1 else f"{n:,} {name}" for name, n in counts.items())
+
+
+def _chosen(steps: list[StepPlan]) -> str:
+    """In which sharings the steps of one line run."""
+    if len(steps) == 1:
+        return steps[0].chosen()
+    counts = collections.Counter(step.sharing for step in steps if step.sharing is not None)
+    return ", ".join(f"{n:,} in {name}" for name, n in sorted(counts.items()))

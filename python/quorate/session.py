@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from quorate import _quorate, _signals, _source
+from quorate._everyone import Everyone
 from quorate._families import DEFAULT
 from quorate._joint import Joint
+from quorate._kept import Kept
 from quorate._measure import measure
 from quorate._options import Options
 from quorate._progress import Progress
@@ -69,7 +71,9 @@ class Session(Joint, Files, Announcing):
     """The parties and their program. Made by `qr.local`, `qr.connect` or `qr.session`; use it in a `with`.
 
     Attributes:
-        me: this party's number in a deployment; None in a local session.
+        me: this party's number in a deployment. In a local session, which has all parties, it equals each one's number,
+            so that `values if mpc.me == 0 else None` says the same in both places.
+        is_local: whether all parties are in this process.
         parties: how many there are.
         protocol: as in `qr.local`.
     """
@@ -80,15 +84,17 @@ class Session(Joint, Files, Announcing):
         self._options = options or Options()
         self._shadow = Shadow(self, self._options.trunc == "probabilistic") if self._options.shadow else None
         self._watches = False
+        self._kept = Kept()  # parameters of models
         self._told: set[tuple[str, int]] = set()  # lines that were warned of
-        self.me: int | None = native.me
         self.parties: int = native.parties
+        self.is_local: bool = native.me is None
+        self.me: int | Everyone = Everyone(self.parties) if native.me is None else native.me
         # What counts and positions are: int(64), or as wide as the rings of this session.
         self._whole = int_dtype(native.whole_bits)
         self.protocol: str = native.protocol
 
     def __repr__(self) -> str:
-        where = "local" if self.me is None else f"party {self.me}"
+        where = "local" if self.is_local else f"party {self.me}"
         return f"<quorate {self.protocol} session, {self.parties} parties, {where}>"
 
     def __enter__(self) -> Session:
@@ -106,6 +112,7 @@ class Session(Joint, Files, Announcing):
         A fork of the process (`os.fork`) has no part in the session: there this is an error, and leaving the `with`
         does nothing.
         """
+        self._kept.clear()
         self._native.close(gave_up)
         if self._watches:
             self._watches = False
@@ -126,6 +133,8 @@ class Session(Joint, Files, Announcing):
     ) -> SecretArray:
         """A party's secret array.
 
+        Rounds: rss 1, aby 0, spdz2k 1, pika 0.
+
         Args:
             values: an array or nested list, a table or column of pandas, polars or pyarrow, or a callable that gives
                 one; it is called at the owner only (and in a local session). Values are copied. Of other parties'
@@ -138,7 +147,8 @@ class Session(Joint, Files, Announcing):
                 here. Reals without a stated dtype are held to 2^26 = 67,108,864 where none is stated.
 
         Rounds and bytes:
-            "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby": none.
+            "rss": 1 round; the owner sends t elements for each of its own (n = 2t + 1 parties). "aby", and the data's
+            owners of "pika": none. "spdz2k", and malicious "pika": 1 round, an element to each of the others.
 
         Raises:
             RangeError: a value does not fit the dtype or the bound, is NaN or infinite.
@@ -152,7 +162,7 @@ class Session(Joint, Files, Announcing):
             SecretArray(shape=(3,), dtype=int(64))
         """
         owner = self._owner(owner)
-        here = self.me is None or self.me == owner
+        here = self.me == owner
         array = self._given(values, here, owner)
         wanted = None if dtype is None else check(dtype)
         if array is not None:
@@ -192,7 +202,8 @@ class Session(Joint, Files, Announcing):
             values = values() if here else None
         if values is None:
             if here and not self._nothing_is_sent:
-                raise ConfigError(at(f"input: party {owner} is here: give its values"))
+                every = ", as every party is in a local session" if self.is_local else ""
+                raise ConfigError(at(f"input: party {owner} is here{every}: give its values"))
             return None
         return as_numbers(values, "input")
 
@@ -374,15 +385,21 @@ def local(
     """All parties in this process, with the real protocol between their threads.
 
     Args:
-        protocol: "rss" (an honest majority of 3, 5 or 7 parties), "aby" (two parties) or "spdz2k" (any number, of which
-            all but one may cheat).
-        parties: 3, 5 or 7 for "rss", 3 if not stated; 2 for "aby"; 2 or more for "spdz2k", 2 if not stated.
+        protocol: "rss" (an honest majority of 3, 5 or 7 parties), "aby" (two parties), "spdz2k" (any number, of which
+            all but one may cheat) or "pika" (two parties and a third that deals).
+        parties: 3, 5 or 7 for "rss", 3 if not stated; 2 for "aby"; 2 or more for "spdz2k", 2 if not stated; 3 for
+            "pika".
         network: "lan", "wan" or `qr.Network(rtt_ms=70, mbit=100)`: a link to simulate, with real delays.
         options: any of
 
             - `check=False`: do not look whether values leave their dtype. It is on: a local session has all values, and
               a result that leaves its dtype is a `RangeError` at its line.
             - `strict=True`: refuse a program whose values may leave their dtype; inputs then need a `bound=`.
+            - `threads=4`: on which each party computes; each of a deployment may choose its own.
+            - `max_memory="4GB"`: what a party may use; large steps run in pieces, and what cannot is refused. Without
+              it the limit is what is free where the parties run.
+            - `sharings="A+Y"`: what the planner may use; "auto" for all that the protocol has.
+            - `offline_weight=0.1`: what a second of the offline phase counts beside one online, for the planner.
             - `trunc="probabilistic"`: products of fixed point are rounded down or up, which costs less than always
               down; `explain` prints the risk of a wrong result.
             - `shadow=True`: numpy repeats every operation, and the first that differs is a `ShadowError` with its line
@@ -400,6 +417,11 @@ def local(
               takes what is predicted to be faster for so many numbers on `network`, or within a process.
             - `malicious=True`: with "pika", any one of the three parties may do anything, the one who deals included;
               experimental. It takes `mac`, too.
+            - `allow_weak=True`: less than 40 bits of statistical security will do.
+            - `random_bits="dabit" | "sqrt"`: with "spdz2k", two parties make random bits of bits that both prove, or by
+              the paper's square roots.
+            - `offline="auto" | "protocol" | "insecure_dealer"`: with "spdz2k", whether correlations come from their
+              protocols, or, INSECURE and in modules that are built for tests only, from a dealer whose seed all know.
             - `bits="auto" | "elements" | "paper"`: with "spdz2k", how bits are shared; "paper" computes on them as the
               paper does, too.
             - `triples="t3" | "bucket" | "twokeys"`: with "spdz2k", how multiplication triples are made. "t3" is ours

@@ -100,7 +100,7 @@ class Stats:
         runs = raw["measured"]
 
         def by_party(entries: dict[int, dict[str, int]], what: str) -> tuple[int | None, ...]:
-            nobody = 0 if session.me is None else None  # before the first run there are no entries
+            nobody = 0 if session.is_local else None  # before the first run there are no entries
             return tuple(entries[p][what] if p in entries else nobody for p in range(session.parties))
 
         def phase(name: str) -> PhaseStats:
@@ -159,6 +159,8 @@ class Stats:
         if self.by_line:
             lines += ["", *text_table(self._LINES, [[*row[:6], row[6][:50]] for row in self._line_rows()])]
         return "\n".join(lines)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         parts = [

@@ -8,7 +8,7 @@ use quorate_engine::Chunks;
 use quorate_gadgets::stream;
 use quorate_garble::TABLE_BYTES;
 use quorate_ot::{Options, cost as transfers};
-use quorate_ring::Ring;
+use quorate_ring::{Conv, Ring};
 
 use crate::digits::{Entry, Table};
 use crate::lookup::{answer_bits, halves};
@@ -130,6 +130,11 @@ pub fn mul(k: u32, len: usize) -> Bill {
 /// (m x k) times (k x n) over Z_2^bits.
 pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Bill {
     exchanged(bits.into(), m * k + k * n).using(Kind::MatrixTriple { bits, m, k, n }, 1)
+}
+
+/// A convolution over Z_2^bits.
+pub fn convolution(bits: u32, conv: Conv) -> Bill {
+    exchanged(bits.into(), conv.lens().iter().sum()).using(Kind::ConvTriple { bits, conv }, 1)
 }
 
 /// AND of so many rows.
@@ -367,6 +372,10 @@ fn batch(kind: &Kind, len: usize) -> Cost {
         &Kind::MatrixTriple { bits, m, k, n } => {
             let one = Product::narrow_first(Ring::of(bits), (m, k, n)).0.cost();
             (0..2 * len).map(|_| one).fold(Cost::default(), Cost::beside)
+        }
+        &Kind::ConvTriple { bits, conv } => {
+            let one = Product::of_filters(Ring::of(bits), &conv).cost();
+            (0..2 * len * conv.groups).map(|_| one).fold(Cost::default(), Cost::beside)
         }
         Kind::BitTriple => transfers::bit_triples(options, 1, len).into(),
         Kind::BitPair => transfers::select_triples(options, 2, len).into(),

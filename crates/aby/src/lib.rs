@@ -23,6 +23,7 @@
 
 mod backend;
 mod carry;
+mod convolution;
 pub mod cost;
 mod digits;
 mod edabit;

@@ -28,7 +28,7 @@ pub(crate) fn chunks(kind: &Kind, len: usize) -> Chunks {
         Kind::Triple { bits } if *bits <= WORD_BITS => (len, 1),
         Kind::BitTriple | Kind::BitPair | Kind::EntryLabel | Kind::GarbledAnd => (len, 1),
         Kind::Triple { bits } => (lanes(*bits as usize), 2),
-        Kind::MatrixTriple { .. } | Kind::Permutation { .. } => (1, 1),
+        Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Permutation { .. } => (1, 1),
         Kind::BitProduct { .. } | Kind::InputLabel => (lanes(1), 4),
         Kind::Selection { .. } => (lanes(3), 4),
         Kind::Tables { table, .. } => (lanes(table.choice_bits()), 4),
@@ -42,7 +42,11 @@ impl Aby {
             Kind::Triple { bits } if *bits <= WORD_BITS => self.make_word_triples(ctx, Ring::of(*bits), len).await,
             Kind::Triple { bits } => self.make_wide_triples(ctx, Ring::of(*bits), len).await,
             &Kind::MatrixTriple { bits, m, k, n } => {
-                self.make_matrix_triples(ctx, Ring::of(bits), (m, k, n), len).await
+                let make = async || self.make_matrix_triple(ctx, Ring::of(bits), (m, k, n)).await;
+                in_turn(len, make).await
+            }
+            &Kind::ConvTriple { bits, conv } => {
+                in_turn(len, async || self.make_conv_triple(ctx, Ring::of(bits), &conv).await).await
             }
             Kind::BitTriple => {
                 let made = self.ot.bit_triples(ctx, 1, len).await?;
@@ -66,11 +70,7 @@ impl Aby {
             &Kind::Lookup { place_bits, bits } => self.make_points(ctx, place_bits, Some(bits), len).await,
             &Kind::Point { place_bits } => self.make_points(ctx, place_bits, None, len).await,
             Kind::Permutation { rows, columns, mover } => {
-                let mut made = Vec::new();
-                for _ in 0..len {
-                    made.push(self.make_permutation(ctx, *rows, columns, *mover).await?);
-                }
-                Ok(one_after_the_other(made))
+                in_turn(len, async || self.make_permutation(ctx, *rows, columns, *mover).await).await
             }
         }
     }
@@ -78,20 +78,6 @@ impl Aby {
     async fn make_word_triples(&self, ctx: &Ctx, ring: Ring, len: usize) -> Result<Material> {
         let made = self.ot.triples(ctx, ring, len).await?;
         Ok(Material { vectors: [made.a, made.b, made.c].map(|v| Share(v.into_inner())).into(), bits: vec![] })
-    }
-
-    async fn make_matrix_triples(
-        &self,
-        ctx: &Ctx,
-        ring: Ring,
-        shape: (usize, usize, usize),
-        len: usize,
-    ) -> Result<Material> {
-        let mut made = Vec::new();
-        for _ in 0..len {
-            made.push(self.make_matrix_triple(ctx, ring, shape).await?);
-        }
-        Ok(one_after_the_other(made))
     }
 
     fn own_bits(&self, ctx: &Ctx, len: usize) -> B {
@@ -161,6 +147,15 @@ impl Aby {
         }
         Ok(Material { vectors: vec![a, b, c], bits: vec![] })
     }
+}
+
+/// So many, one after the other.
+async fn in_turn(len: usize, make: impl AsyncFn() -> Result<Material>) -> Result<Material> {
+    let mut made = Vec::new();
+    for _ in 0..len {
+        made.push(make().await?);
+    }
+    Ok(one_after_the_other(made))
 }
 
 fn one_after_the_other(made: Vec<Material>) -> Material {

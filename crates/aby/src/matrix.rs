@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use quorate_engine::{Chunks, Ctx, Result};
 use quorate_ot::{Options, cost as transfers};
-use quorate_ring::{Ring, Vector};
+use quorate_ring::{Conv, Ring, Vector};
 
 use crate::cost::Cost;
 use crate::mul::in_rows;
@@ -44,6 +44,11 @@ impl Product {
     /// The narrower factor is chosen: (a b)^T = b^T a^T. Also whether the product is turned.
     pub(crate) fn narrow_first(ring: Ring, (m, k, n): (usize, usize, usize)) -> (Product, bool) {
         if m > n { (Product { ring, m: n, k, n: m }, true) } else { (Product { ring, m, k, n }, false) }
+    }
+
+    /// A group's filters times all patches: the filters' bits are the choices, as patches are not independent.
+    pub(crate) fn of_filters(ring: Ring, conv: &Conv) -> Product {
+        Product { ring, m: conv.filters, k: conv.patch(), n: conv.batch * conv.places() }
     }
 
     /// What one of both directions costs.
@@ -109,8 +114,18 @@ impl Aby {
         let (product, turned) = Product::narrow_first(ring, (m, k, n));
         let Product { m: rows, n: columns, .. } = product;
         let sent: A = Share(ctx.randomness().stream(&self.private).draw((ring, k * columns)));
+        let (chosen, sum) = self.multiply_rows(ctx, product, &sent).await?;
+        let vectors = match turned {
+            false => vec![chosen, sent, sum],
+            true => vec![transposed(&sent, k, columns), transposed(&chosen, rows, k), transposed(&sum, rows, columns)],
+        };
+        Ok(Material { vectors, bits: vec![] })
+    }
+
+    /// For this party's share of the second factor, one of a random first factor, and one of the product.
+    pub(crate) async fn multiply_rows(&self, ctx: &Ctx, product: Product, sent: &A) -> Result<(A, A)> {
         let choose = async |ctx: Ctx| self.choose_rows(&ctx, product).await;
-        let send = async |ctx: Ctx| self.send_rows(&ctx, product, &sent).await;
+        let send = async |ctx: Ctx| self.send_rows(&ctx, product, sent).await;
         // Lanes in one order at both parties: first what party 0 chooses.
         let ((chosen, of_chosen), of_sent) = match self.me {
             0 => ctx.join(choose, send).await?,
@@ -121,13 +136,9 @@ impl Aby {
         };
         let mut sum = of_chosen;
         sum.add_assign(&of_sent);
-        let own = Share(Vector::matmul(&chosen, &sent, (rows, k, columns)));
+        let own = Share(Vector::matmul(&chosen, sent, (product.m, product.k, product.n)));
         sum.add_assign(&own);
-        let vectors = match turned {
-            false => vec![chosen, sent, sum],
-            true => vec![transposed(&sent, k, columns), transposed(&chosen, rows, k), transposed(&sum, rows, columns)],
-        };
-        Ok(Material { vectors, bits: vec![] })
+        Ok((chosen, sum))
     }
 
     /// The chooser: its factor, which is what the transfers chose, and its share of the product.

@@ -8,11 +8,12 @@
 //! |---|---|---|---|
 //! | product, sum of products | 1 | 2 k for each pair | a triple for each pair |
 //! | (m x k) times (k x n) | 1 | m k + k n elements | a matrix triple |
+//! | convolution | 1 | images and filters, each element once | a triple of the convolution |
 //! | AND | 1 | 2 | a bit triple |
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Form, Misuse, Result, Stocks};
+use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
 use quorate_ring::{Bits, Module, Vector};
 
 use crate::setup::Aby;
@@ -21,22 +22,6 @@ use crate::stock::Kind;
 
 /// Vectors of a chunk's length that a product works on at a time.
 const CHUNK_VECTORS: usize = 12;
-
-/// Whether operands of these shapes (ring or rows; elements) go into the form.
-fn check_form<R: PartialEq>(form: Form, x: (R, usize), y: (R, usize)) -> Result<()> {
-    let (left, right) = match form {
-        Form::Product => (x.1, x.1),
-        Form::Dot { outer, axis, inner } => (outer * axis * inner, outer * axis * inner),
-        Form::MatMul { m, k, n } => (m * k, k * n),
-    };
-    if x.0 != y.0 {
-        return Err(Misuse::Other { what: "a product of operands over different rings" }.into());
-    }
-    if (x.1, y.1) != (left, right) {
-        return Err(Misuse::Length { what: "a product", left: x.1, right: y.1 }.into());
-    }
-    Ok(())
-}
 
 /// A share of z from those of the triple: c + d b + (a + d) e at party 0, c + d b + a e at party 1.
 fn combined<M: Module>(
@@ -63,21 +48,38 @@ impl Aby {
         x: &Share<Vector>,
         y: &Share<Vector>,
     ) -> Result<Share<Vector>> {
-        check_form(form, x.shape_of(), y.shape_of())?;
+        form.check(x.shape_of(), y.shape_of())?;
         match form {
             Form::Product => self.multiply_elements(ctx, x, y).await,
             Form::Dot { outer, axis, inner } => {
                 let products = self.multiply_elements(ctx, x, y).await?;
                 Ok(products.map(|z| z.sum_axis(outer, axis, inner)))
             }
-            Form::MatMul { m, k, n } if m * k == 0 || k * n == 0 => Ok(Share(blank(ctx.is_dry(), (x.ring(), m * n)))),
+            Form::MatMul { .. } | Form::Conv(_) if x.is_empty() || y.is_empty() || form.len_out(x.len()) == 0 => {
+                Ok(Share(blank(ctx.is_dry(), (x.ring(), form.len_out(x.len())))))
+            }
             Form::MatMul { m, k, n } => {
                 let kind = Kind::MatrixTriple { bits: x.ring().bits(), m, k, n };
-                let triple: [Share<Vector>; 3] = self.draw(ctx, kind, 1).await?.into_vectors()?;
-                let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
-                Ok(combined(self.me, triple, (&d, &e), |sum, a, b| form.accumulate(sum, a, b)))
+                self.multiply_whole(ctx, form, kind, [x, y]).await
+            }
+            Form::Conv(conv) => {
+                let kind = Kind::ConvTriple { bits: x.ring().bits(), conv };
+                self.multiply_whole(ctx, form, kind, [x, y]).await
             }
         }
+    }
+
+    /// A form with one triple for all of it.
+    async fn multiply_whole(
+        &self,
+        ctx: &Ctx,
+        form: Form,
+        kind: Kind,
+        [x, y]: [&Share<Vector>; 2],
+    ) -> Result<Share<Vector>> {
+        let triple: [Share<Vector>; 3] = self.draw(ctx, kind, 1).await?.into_vectors()?;
+        let (d, e) = self.open_differences(ctx, [x, y], &triple).await?;
+        Ok(combined(self.me, triple, (&d, &e), |sum, a, b| form.accumulate(sum, a, b)))
     }
 
     /// x y, element by element, as a stream of chunks.
@@ -117,7 +119,7 @@ impl Aby {
 
     /// x and y: the same protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Share<Bits>, y: &Share<Bits>) -> Result<Share<Bits>> {
-        check_form(Form::Product, x.shape_of(), y.shape_of())?;
+        Form::Product.check(x.shape_of(), y.shape_of())?;
         let (rows, lanes) = x.shape_of();
         let flat: [Share<Bits>; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
         let triple = flat.map(|flat| in_rows(&flat, rows, lanes));

@@ -7,7 +7,7 @@ use std::ops::Range;
 #[cfg(any(test, feature = "testing"))]
 use quorate_engine::Demand;
 use quorate_engine::{Ctx, Error, Layout, Result, Stocks, Stored};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Conv, Ring, Vector};
 
 use crate::digits::Table;
 use crate::make::chunks;
@@ -24,6 +24,8 @@ pub enum Kind {
     Triple { bits: u32 },
     /// Shares of a (m x k), b (k x n) and their matrix product over Z_2^bits.
     MatrixTriple { bits: u32, m: usize, k: usize, n: usize },
+    /// Shares of images a, filters b and their convolution over Z_2^bits.
+    ConvTriple { bits: u32, conv: Conv },
     /// Shares of bits a, b and a b.
     BitTriple,
     /// Shares of bits a, b, b' and a b, a b'.
@@ -56,6 +58,7 @@ impl std::fmt::Display for Kind {
         match self {
             Kind::Triple { bits } => write!(f, "triple mod 2^{bits}"),
             Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
+            Kind::ConvTriple { bits, conv } => write!(f, "triple of a convolution of {:?} mod 2^{bits}", conv.lens()),
             Kind::BitTriple => f.write_str("bit triple"),
             Kind::BitPair => f.write_str("pair of bit triples"),
             Kind::BitProduct { bits } => write!(f, "product of two parties' bits mod 2^{bits}"),
@@ -78,6 +81,10 @@ impl Kind {
         let (vectors, bits) = match self {
             Kind::Triple { bits } => (over(*bits, &[1; 3]), vec![]),
             &Kind::MatrixTriple { bits, m, k, n } => (over(bits, &[m * k, k * n, m * n]), vec![]),
+            &Kind::ConvTriple { bits, conv } => {
+                let [images, filters] = conv.lens();
+                (over(bits, &[images, filters, conv.len_out()]), vec![])
+            }
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::BitPair => (vec![], vec![1, 2, 2]),
             Kind::BitProduct { bits } => (over(*bits, &[1]), vec![1]),
@@ -195,11 +202,25 @@ mod tests {
 
     const LENS: [usize; 3] = [3, 70, 8];
 
+    const GROUPS: Conv = Conv {
+        batch: 2,
+        groups: 2,
+        channels: 1,
+        filters: 1,
+        image: [2, 2],
+        window: [1, 2],
+        stride: [1, 1],
+        dilation: [1, 1],
+        before: [0, 1],
+        after: [0, 0],
+    };
+
     fn kinds() -> Vec<Kind> {
         vec![
             Kind::Triple { bits: 33 },
             Kind::Triple { bits: 100 },
             Kind::MatrixTriple { bits: 20, m: 2, k: 3, n: 2 },
+            Kind::ConvTriple { bits: 20, conv: GROUPS },
             Kind::BitTriple,
             Kind::BitPair,
             Kind::BitProduct { bits: 17 },

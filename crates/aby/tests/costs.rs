@@ -6,6 +6,7 @@ use quorate_aby::cost::{self, Bill, Cost, paper};
 use quorate_engine::testing::parties;
 use quorate_engine::{Checked, Costs, Ctx, Error, Form, Phase, Result, Sharing, Traffic, dry};
 use quorate_gadgets::lookup::{self, Lookup, Operand};
+use quorate_gadgets::testing::convolutions::kinds;
 use quorate_gadgets::{Functions, Gadgets, Sign, Width};
 use quorate_ring::{Bits, Ring, Vector};
 
@@ -79,6 +80,13 @@ fn sums_and_matrices() {
         check("matrices", &cost::matmul(bits, (m, k, n)), async |s, ctx| {
             let (x, y) = (given(s, ctx, bits, m * k), given(s, ctx, bits, k * n));
             s.bilinear(ctx, Form::MatMul { m, k, n }, &x, &y).await
+        });
+    }
+    for (bits, conv) in [20, 64].into_iter().flat_map(|bits| kinds().into_iter().take(5).map(move |conv| (bits, conv)))
+    {
+        check("convolution", &cost::convolution(bits, conv), async |s, ctx| {
+            let [x, y] = conv.lens().map(|len| given(s, ctx, bits, len));
+            s.bilinear(ctx, Form::Conv(conv), &x, &y).await
         });
     }
 }

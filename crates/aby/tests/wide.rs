@@ -3,6 +3,7 @@
 use crate::common::*;
 use quorate_aby::Aby;
 use quorate_engine::Ctx;
+use quorate_gadgets::testing::convolutions::convolutions;
 use quorate_gadgets::testing::wide;
 
 const RINGS: [u32; 3] = [65, 96, 126];
@@ -30,6 +31,11 @@ fn conversions() {
 #[test]
 fn matrices_and_shuffles() {
     RINGS.iter().for_each(|&k| wide::matrices_and_shuffles::<Aby>(2, k));
+}
+
+#[test]
+fn convolved() {
+    [8, 64, 96].iter().for_each(|&k| convolutions::<Aby>(2, k));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::ops::Range;
 
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Conv, Ring, Vector};
 
 /// Makes positions.
 type Maker<'a> = &'a dyn Fn() -> Cow<'a, [u32]>;
@@ -77,6 +77,10 @@ pub enum Linear<'a> {
     MatrixLeft(&'a Vector, (usize, usize, usize)),
     /// x times a public matrix.
     MatrixRight(&'a Vector, (usize, usize, usize)),
+    /// Images x, convolved with public filters.
+    Filter(&'a Vector, &'a Conv),
+    /// Public images, convolved with filters x.
+    Images(&'a Vector, &'a Conv),
     /// 2^shift x.
     Shl(u32),
     /// x modulo the size of a ring that is not larger.
@@ -117,6 +121,8 @@ impl Linear<'_> {
             Linear::Factors(factors) => changed(&|x| x.mul_assign(factors)),
             Linear::MatrixLeft(matrix, dims) => Vector::matmul(matrix, x, *dims),
             Linear::MatrixRight(matrix, dims) => Vector::matmul(x, matrix, *dims),
+            Linear::Filter(filters, conv) => Vector::convolve(x, filters, conv),
+            Linear::Images(images, conv) => Vector::convolve(images, x, conv),
             Linear::Shl(shift) => changed(&|x| x.shl(*shift)),
             Linear::Reduce(ring) => {
                 assert!(ring.bits() <= x.ring().bits(), "wraps do not vanish in a larger ring");
@@ -369,6 +375,20 @@ mod tests {
         let list = [4, 0, 0, 11];
         let later = || Cow::Owned(vec![7, 2]);
         let (factors, matrix) = (counted(20, 12, 5), counted(20, 6, 9));
+        let sides = Conv {
+            batch: 2,
+            groups: 1,
+            channels: 2,
+            filters: 1,
+            image: [1, 3],
+            window: [1, 2],
+            stride: [1, 1],
+            dilation: [1, 1],
+            before: [0, 1],
+            after: [0, 0],
+        };
+        let (filters, twelve) = (counted(20, 4, 8), Conv { filters: 3, ..sides });
+        let images = counted(20, 12, 4);
         let maps = [
             Linear::Slice(3..9),
             Linear::Gather(Positions::Given(&list)),
@@ -379,6 +399,8 @@ mod tests {
             Linear::Factors(&factors),
             Linear::MatrixLeft(&matrix, (2, 3, 4)),
             Linear::MatrixRight(&matrix, (4, 3, 2)),
+            Linear::Filter(&filters, &sides),
+            Linear::Images(&images, &twelve),
             Linear::Shl(7),
             Linear::Reduce(Ring::of(9)),
             Linear::Raise(Ring::of(31), 11),
@@ -393,7 +415,15 @@ mod tests {
             let mut apart = map.apply(&x);
             apart.add_assign(&map.apply(&y));
             assert_eq!(map.apply(&sum).to_u64s(), apart.to_u64s(), "map {i}");
-            if !matches!(map, Linear::Factors(_) | Linear::MatrixLeft(..) | Linear::MatrixRight(..)) {
+            let has_public = matches!(
+                map,
+                Linear::Factors(_)
+                    | Linear::MatrixLeft(..)
+                    | Linear::MatrixRight(..)
+                    | Linear::Filter(..)
+                    | Linear::Images(..)
+            );
+            if !has_public {
                 let shape = map.apply(&Vector::shape(x.ring(), x.len()));
                 assert!(shape.is_shape() && (shape.ring(), shape.len()) == (apart.ring(), apart.len()), "map {i}");
             }

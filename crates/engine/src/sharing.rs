@@ -4,10 +4,10 @@
 //! lanes). Local operations are linear maps ([`Linear`]); the async ones cost rounds. In a dry run all of them work on
 //! shapes. Public values are plain [`Vector`] and [`Bits`], shapes too in a dry run: nobody may branch on them.
 
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Conv, Ring, Vector};
 
 use crate::ctx::Ctx;
-use crate::error::Result;
+use crate::error::{Misuse, Result};
 use crate::linear::{Linear, LinearBits, Update, UpdateBits};
 use crate::opened::{Checked, Opened};
 
@@ -34,6 +34,8 @@ pub enum Form {
         /// Columns of the right operand.
         n: usize,
     },
+    /// Images, the left operand, convolved with filters.
+    Conv(Conv),
 }
 
 impl Form {
@@ -43,6 +45,31 @@ impl Form {
             Form::Product => len,
             Form::Dot { outer, inner, .. } => outer * inner,
             Form::MatMul { m, n, .. } => m * n,
+            Form::Conv(conv) => conv.len_out(),
+        }
+    }
+
+    /// Elements of both operands, of which the left one has `len`.
+    pub fn lens(self, len: usize) -> [usize; 2] {
+        match self {
+            Form::Product => [len; 2],
+            Form::Dot { outer, axis, inner } => [outer * axis * inner; 2],
+            Form::MatMul { m, k, n } => [m * k, k * n],
+            Form::Conv(conv) => conv.lens(),
+        }
+    }
+
+    /// Whether operands of these shapes (ring or rows; elements) go into the form.
+    ///
+    /// # Errors
+    /// [`Misuse`].
+    pub fn check<R: PartialEq>(self, x: (R, usize), y: (R, usize)) -> Result<()> {
+        if x.0 != y.0 {
+            return Err(Misuse::Other { what: "a product of operands over different rings" }.into());
+        }
+        match [x.1, y.1] == self.lens(x.1) {
+            true => Ok(()),
+            false => Err(Misuse::Length { what: "a product", left: x.1, right: y.1 }.into()),
         }
     }
 
@@ -56,6 +83,7 @@ impl Form {
                 sum.add_assign(&product.sum_axis(outer, axis, inner));
             }
             Form::MatMul { m, k, n } => sum.add_assign(&Vector::matmul(a, b, (m, k, n))),
+            Form::Conv(conv) => sum.add_assign(&Vector::convolve(a, b, &conv)),
         }
     }
 }

@@ -125,7 +125,7 @@ pub trait Gadgets: Sharing + Sized {
         select::mux(self, ctx, bit, x, y).await
     }
 
-    /// Ends the run unless one element of each line along the axis is 1 and all others are 0. What it opens is to be
+    /// Ends the run unless one element of each row along the axis is 1 and all others are 0. What it opens is to be
     /// checked. Where all follow the protocol it takes their word.
     async fn assert_one_hot(&self, ctx: &Ctx, x: &Self::A, axis: Axis) -> Result<()> {
         one_hot::assert_one_hot(self, ctx, x, axis).await

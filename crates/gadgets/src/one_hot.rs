@@ -7,7 +7,7 @@
 //! | step | rounds | what |
 //! |---|---|---|
 //! | 4 | 1 | x x, a product for each element |
-//! | 3, 5 | 1 | open x x - x, and the sum of each line less 1: all of them 0, or the run ends |
+//! | 3, 5 | 1 | open x x - x, and the sum of each row less 1: all of them 0, or the run ends |
 //!
 //! x x - x = x (x - 1) is 0 modulo 2^k only for 0 and 1, since one of x and x - 1 is odd. A sum of m bits that is 1
 //! modulo 2^k is 1, as m is at most 2^k. What is opened is 0 where nobody cheats: it says nothing. Like all openings it
@@ -19,9 +19,9 @@
 use quorate_engine::{Axis, Ctx, Error, Linear, Misuse, Result, Sharing};
 use quorate_ring::Vector;
 
-const ONE_HOT: &str = "one element of each line is 1 and all others are 0";
+const ONE_HOT: &str = "one element of each row is 1 and all others are 0";
 
-/// Ends the run unless one element of each line along the axis is 1 and all others are 0.
+/// Ends the run unless one element of each row along the axis is 1 and all others are 0.
 ///
 /// # Errors
 /// [`Error::Cheating`] where they are not; [`Misuse::Other`] for lines of more than 2^k elements, and where parties may
@@ -29,14 +29,14 @@ const ONE_HOT: &str = "one element of each line is 1 and all others are 0";
 pub async fn assert_one_hot<S: Sharing>(s: &S, ctx: &Ctx, x: &S::A, axis: Axis) -> Result<()> {
     let (ring, _) = s.shape(x);
     if axis.len as u128 > ring.mask().saturating_add(1) {
-        return Err(Misuse::Other { what: "lines with one 1 have at most as many elements as the ring" }.into());
+        return Err(Misuse::Other { what: "rows with one 1 have at most as many elements as the ring" }.into());
     }
     if !S::CHECKED {
         return Ok(());
     }
     if s.who_knows(x).is_none() {
         let what =
-            "who inputs a choice of one proves it: lines that are computed, or of several owners, cannot be proven";
+            "who inputs a choice of one proves it: rows that are computed, or of several owners, cannot be proven";
         return Err(Misuse::Other { what }.into());
     }
     let rest = s.sub(&s.mul(ctx, x, x).await?, x);

@@ -36,7 +36,7 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
     let known: Option<Vec<Interval>> = inputs.iter().map(|node| node.interval).collect();
     let bits = |interval: Interval| Some(interval.signed_bits());
     match (op, inputs) {
-        (Op::Mul | Op::MatMul { .. }, _) => {
+        (Op::Mul | Op::MatMul { .. } | Op::Conv(_), _) => {
             let shift = product_shift(op, inputs);
             let proven_bits = known.and_then(|known| bits(product(op, known[0], known[1])));
             (shift > 0).then_some(Cut { shift, ring_bits: dtype.bits(), proven_bits, is_any_value: false })
@@ -59,6 +59,9 @@ pub(crate) fn cut(op: &Op, inputs: &[Known], dtype: Dtype) -> Option<Cut> {
 pub(crate) fn product(op: &Op, a: Interval, b: Interval) -> Interval {
     match op {
         Op::MatMul { k, .. } => a.mul(b).times(*k),
+        // Zeros around images are some of the factors.
+        Op::Conv(conv) if conv.has_zeros() => a.union(Interval::point(0)).mul(b).times(conv.patch()),
+        Op::Conv(conv) => a.mul(b).times(conv.patch()),
         _ => a.mul(b),
     }
 }

@@ -60,6 +60,8 @@ pub enum Fault {
     Inner { op: &'static str, left: Shape, right: Shape, k_left: usize, k_right: usize },
     #[error("dot of shapes {left} and {right}: the right operand may have at most two dimensions; use matmul (@)")]
     DotDimensions { left: Shape, right: Shape },
+    #[error("conv2d of images {images} and filters {filters} in {groups} groups: {what}")]
+    Conv { images: Shape, filters: Shape, groups: usize, what: &'static str },
     #[error("axis {axis} is out of bounds for an array of dimension {dimensions}: {}", axis_hint(*dimensions))]
     AxisOutOfRange { axis: i64, dimensions: usize },
     #[error(
@@ -72,13 +74,13 @@ pub enum Fault {
     #[error("cannot reshape into shape ({}): only one size may be -1 and none may be below it", list(target))]
     ReshapeUnknown { target: Vec<i64> },
     #[error(
-        "{given} values were given for shape {shape}, which has {wanted} elements: give one for each, or a single one \
-         for all"
+        "shape {shape} has {}, and the values that were given are {given}: give one for each, or a single one for all",
+        counted(*wanted, "element")
     )]
     Count { given: usize, shape: Shape, wanted: usize },
     #[error("{op} of an empty axis has no value: shape {shape}; check that something was selected")]
     EmptyReduction { op: &'static str, shape: Shape },
-    #[error("{op} along an axis of {len} elements, more than {dtype} has values: use a wider dtype")]
+    #[error("{op} along an axis of {}, more than {dtype} has values: use a wider dtype", counted(*len, "element"))]
     LongLines { op: &'static str, len: usize, dtype: Dtype },
     #[error("need at least one array to {op}")]
     NothingToJoin { op: &'static str },
@@ -99,18 +101,20 @@ pub enum Fault {
     )]
     CircuitInputs { given: usize, wanted: Vec<u32> },
     #[error(
-        "input {position} of the circuit has {width} bits, and shape {shape} was given: the last axis is its wires, \
-         the axes before it the batch"
+        "input {position} of the circuit has {}, and shape {shape} was given: the last axis is its wires, the axes \
+         before it the batch",
+        counted(*width, "bit")
     )]
     CircuitWidth { position: usize, shape: Shape, width: u32 },
-    #[error("index {index} (position {position}) is out of bounds for an array of {len} elements")]
+    #[error("index {index} (position {position}) is out of bounds for an array of {}", counted(*len, "element"))]
     IndexOutOfRange { index: usize, position: usize, len: usize },
     #[error("shape {shape} has too many elements: an array holds at most 2^32 - 1; split it")]
     TooLarge { shape: Shape },
 
     #[error(
-        "a ring of {bits} bits is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one \
-         bit without a sign is qr.uint(1), or qr.bit"
+        "a ring of {} is not supported: with a sign, bits lie between 2 and 120, for instance qr.int(64); one \
+         bit without a sign is qr.uint(1), or qr.bit",
+        counted(*bits, "bit")
     )]
     Bits { bits: u32 },
     #[error("uint({bits}) is not supported: bits lie between 1 and 120, for instance qr.uint(32)")]
@@ -152,7 +156,10 @@ pub enum Fault {
     CircuitBits { position: usize, dtype: Dtype },
     #[error("from_bits takes bits, not {dtype}: x.bits() and comparisons give bits")]
     NotBits { dtype: Dtype },
-    #[error("from_bits of shape {shape}: {dtype} needs {} bits along the last axis, lowest first", dtype.bits())]
+    #[error(
+        "from_bits of shape {shape}: {dtype} needs {} along the last axis, lowest first",
+        counted(dtype.bits(), "bit")
+    )]
     BitCount { shape: Shape, dtype: Dtype },
     #[error(
         "{op} takes fixed point, not {dtype}: convert first (x.astype(qr.fixed(64, 16))), or give the input that dtype"
@@ -164,8 +171,9 @@ pub enum Fault {
     )]
     RealDtype { op: &'static str, dtype: Dtype, least: u32 },
     #[error(
-        "a table of {entries} entries: look-ups take from 1 to {} of them; state a smaller domain=, or look up fewer \
-         bits of the number (input_bits=)",
+        "a table of {}: look-ups take from 1 to {} of them; state a smaller domain=, or look up fewer bits of the \
+         number (input_bits=)",
+        counted(*entries, "entry"),
         crate::MOST_ENTRIES
     )]
     TableSize { entries: usize },
@@ -236,7 +244,7 @@ pub enum Fault {
         dtype.shown_range()
     )]
     Bound { bound: f64, dtype: Dtype },
-    #[error("shift by {shift} bits of {dtype}: the shift must lie between 0 and {}", dtype.bits() - 1)]
+    #[error("shift by {} of {dtype}: the shift must lie between 0 and {}", counted(*shift, "bit"), dtype.bits() - 1)]
     Shift { shift: i64, dtype: Dtype },
     #[error(
         "{op} may leave {dtype}: values from {} to {} are possible and it holds {}; {}",
@@ -307,6 +315,15 @@ fn wider_or_smaller(dtype: Dtype) -> String {
     match dtype.bits() {
         MAX_BITS.. => "no dtype is wider: scale the values".into(),
         bits => format!("use a wider dtype (qr.{})", dtype.with_bits(if bits < 64 { 64 } else { MAX_BITS })),
+    }
+}
+
+/// So many of something: "1 bit", "8 bits", "0 entries".
+fn counted(count: impl ToString, what: &str) -> String {
+    match (count.to_string().as_str(), what.strip_suffix('y')) {
+        ("1", _) => format!("1 {what}"),
+        (count, Some(stem)) => format!("{count} {stem}ies"),
+        (count, None) => format!("{count} {what}s"),
     }
 }
 
@@ -390,6 +407,7 @@ impl Fault {
             | Fault::BroadcastTo { .. }
             | Fault::Scalar { .. }
             | Fault::Inner { .. }
+            | Fault::Conv { .. }
             | Fault::DotDimensions { .. }
             | Fault::AxisOutOfRange { .. }
             | Fault::Permutation { .. }

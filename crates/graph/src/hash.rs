@@ -4,6 +4,7 @@
 use std::fmt;
 
 use quorate_circuits::{Circuit, Gate};
+use quorate_ring::Conv;
 
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
@@ -175,6 +176,12 @@ impl Writer {
                 self.sizes(quotient_bits.iter().map(|&bits| bits as usize)); // the name says the rest
             }
             Op::MatMul { batch, m, k, n } => self.sizes([*batch, *m, *k, *n].into_iter()),
+            Op::Conv(conv) => {
+                let Conv { batch, groups, channels, filters, image, window, stride, dilation, before, after } = **conv;
+                let pairs = [image, window, stride, dilation, before, after];
+                self.sizes([batch, groups, channels, filters].into_iter());
+                self.sizes(pairs.concat().into_iter());
+            }
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::ArgMax(axis) => self.axis(axis),
             Op::ArgMin(axis) | Op::CumSum(axis) | Op::Softmax(axis) | Op::AssertOneHot(axis) => self.axis(axis),
             Op::Shl(bits) | Op::Shr(bits) => self.size(*bits as usize),

@@ -50,7 +50,7 @@ mod table;
 mod unbounded;
 mod units;
 
-pub use build::{BinaryOp, Bound, Builder, Operand, REAL_BOUND, UnaryOp};
+pub use build::{BinaryOp, Bound, Builder, Lies, Operand, REAL_BOUND, UnaryOp};
 pub use check::{Checked, Checker};
 pub use cut::Cut;
 pub use dtype::{Dtype, MAX_BITS};

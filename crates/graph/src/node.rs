@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use quorate_circuits::Circuit;
+use quorate_ring::Conv;
 
 use crate::domains::Domain;
 use crate::dtype::Dtype;
@@ -108,6 +109,8 @@ pub enum Op {
         /// Columns of the right matrices and of the results.
         n: usize,
     },
+    /// (images, filters): their convolution; fixed point as for [`Op::MatMul`].
+    Conv(Arc<Conv>),
     /// Sums along the axis, in the ring.
     Sum(Axis),
     /// Times 2^bits in the ring.
@@ -145,7 +148,7 @@ pub enum Op {
     Reshape,
     /// The same values in this sharing, in which what works on them alone stays.
     To(Domain),
-    /// Integers, the same ones: one of each line along the axis is 1 and all others are 0. Where parties may cheat this
+    /// Integers, the same ones: one of each row along the axis is 1 and all others are 0. Where parties may cheat this
     /// is proven, and inputs behind it in the program wait until the proof was checked.
     AssertOneHot(Axis),
     /// Numpy's broadcasting from the operand's shape to the node's ([`shape::broadcast_index`](crate::shape)).

@@ -2,6 +2,8 @@
 //! its operands, what becomes of results that are too large. A new operation says all of it here; its interval is in
 //! [`ranges`](crate::ranges), its meaning in [`reference`](crate::reference).
 
+use quorate_ring::Conv;
+
 use crate::node::{Axis, Division, Give, Op};
 use crate::real::Real;
 
@@ -50,6 +52,8 @@ pub enum Pieces {
         /// Columns of each right matrix.
         n: usize,
     },
+    /// Results of images, each of one image and all filters.
+    Images(Conv),
     /// The best candidate of each line.
     Best(Axis),
     /// Each line of the same line of the operand.
@@ -147,6 +151,7 @@ impl Op {
             &Op::MatMul { batch, m, k, n } => {
                 of("matmul", true, Pieces::Products { batch, m, k, n }, Memory::Matrices, Easily)
             }
+            Op::Conv(conv) => of("conv", true, Pieces::Images(**conv), Memory::Matrices, Easily),
             Op::Sum(axis) => local("sum", Pieces::Sums(*axis), Easily),
             Op::CumSum(_) => of("cumsum", false, Whole, Memory::RunningSums, Easily),
             Op::Shl(_) => local("shl", Elements, Easily),

@@ -86,7 +86,7 @@ pub(crate) fn reach(op: &Op, inputs: &[Known], dtype: Dtype, truncation: Truncat
         Op::Sub => of_two(&Interval::sub),
         Op::Neg => of_one(&Interval::neg),
         // The ring must hold products whole, before the shift.
-        Op::Mul | Op::MatMul { .. } => match of_two(&|x, y| product(op, x, y)) {
+        Op::Mul | Op::MatMul { .. } | Op::Conv(_) => match of_two(&|x, y| product(op, x, y)) {
             Reach::Fits(whole) => Reach::Fits(down(whole, product_shift(op, inputs))),
             other => other,
         },
@@ -163,7 +163,9 @@ pub(crate) fn remainders(x: Interval, divisors: &[i128]) -> Interval {
 /// operands are fixed point, 0 otherwise and for every other operation.
 pub(crate) fn product_shift(op: &Op, inputs: &[Known]) -> u32 {
     match (op, inputs) {
-        (Op::Mul | Op::MatMul { .. }, [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => a.dtype.frac(),
+        (Op::Mul | Op::MatMul { .. } | Op::Conv(_), [a, b]) if a.dtype.is_fixed() && b.dtype.is_fixed() => {
+            a.dtype.frac()
+        }
         _ => 0,
     }
 }

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use quorate_circuits::{Circuit, Gate};
+use quorate_ring::Conv;
 
 use crate::dtype::Dtype;
 use crate::error::Fault;
@@ -148,6 +149,10 @@ fn computed(
         Op::Sub => zip(a, b, |x, y| numbers.add(x, -y)),
         Op::Neg => map(a, |x| -x),
         Op::Mul => zip(a, b, |x, y| numbers.mul(x, y) >> shift(nodes)),
+        Op::Conv(conv) => {
+            let sums = convolution(a, b, conv, numbers);
+            map(&sums, |sum| sum >> shift(nodes))
+        }
         Op::MatMul { batch, m, k, n } => {
             let sums = matmul(a, b, *batch, [*m, *k, *n], numbers);
             map(&sums, |sum| sum >> shift(nodes))
@@ -251,6 +256,18 @@ fn matmul(a: &[i128], b: &[i128], batch: usize, [m, k, n]: [usize; 3], numbers: 
         }
     }
     sums
+}
+
+/// Products of each group's filters and patches, put in order.
+fn convolution(images: &[i128], filters: &[i128], conv: &Conv, numbers: Numbers<'_>) -> Vec<i128> {
+    let (m, k, n) = (conv.filters, conv.patch(), conv.batch * conv.places());
+    let of_group = |group: usize| {
+        let pixel = |&place: &u32| images.get(place as usize).copied().unwrap_or(0);
+        let patches: Vec<i128> = conv.positions(group).iter().map(pixel).collect();
+        matmul(&filters[group * m * k..(group + 1) * m * k], &patches, 1, [m, k, n], numbers)
+    };
+    let products: Vec<i128> = (0..conv.groups).flat_map(of_group).collect();
+    conv.order().iter().map(|&place| products[place as usize]).collect()
 }
 
 fn first_maximum(line: &[i128]) -> i128 {

@@ -2,6 +2,7 @@
 
 mod broadcasting;
 mod common;
+mod convolutions;
 mod forget;
 mod hashes;
 mod in_bits;

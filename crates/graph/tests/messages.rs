@@ -146,13 +146,13 @@ fn values_and_positions_that_are_not_there() {
         &mut p,
         "Shape",
         |mut at| at.constant_ints(&[3], &[1, 2], Dtype::INT64),
-        "2 values were given for shape (3,), which has 3 elements: give one for each, or a single one for all",
+        "shape (3,) has 3 elements, and the values that were given are 2: give one for each, or a single one for all",
     );
     refused(
         &mut p,
         "Shape",
         |mut at| at.gather(m, vec![1], &[2]),
-        "1 values were given for shape (2,), which has 2 elements: give one for each, or a single one for all",
+        "shape (2,) has 2 elements, and the values that were given are 1: give one for each, or a single one for all",
     );
     refused(
         &mut p,

@@ -296,7 +296,7 @@ pub enum KeyProblem {
 #[non_exhaustive]
 pub enum ConfigProblem {
     /// This party's number is not below the number of parties.
-    #[error("this party's number is {me}, yet there are {parties} parties, numbered from 0")]
+    #[error("this party's number is {me}, and the number of parties is {parties}: they are numbered from 0")]
     Me {
         /// The number.
         me: usize,

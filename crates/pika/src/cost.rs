@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use quorate_fss::Shape;
 use quorate_gadgets::cost::{self as gadgets, Uses, and_all, carry_tree, layers};
-use quorate_ring::Ring;
+use quorate_ring::{Conv, Ring};
 
 use crate::mul::chunks;
 use crate::setup::{DEALER, PARTIES};
@@ -138,6 +138,12 @@ pub fn dot(k: u32, (outer, axis, inner): (usize, usize, usize)) -> Bill {
 /// (m x k) times (k x n) over Z_2^bits.
 pub fn matmul(bits: u32, (m, k, n): (usize, usize, usize)) -> Bill {
     Bill::of(exchanged(bits.into(), m * k + k * n)).using(Kind::MatrixTriple { bits, m, k, n }, 1)
+}
+
+/// A convolution over Z_2^bits.
+pub fn convolution(bits: u32, conv: Conv) -> Bill {
+    let opened = conv.lens().iter().sum();
+    Bill::of(exchanged(bits.into(), opened)).using(Kind::ConvTriple { bits, conv }, 1)
 }
 
 /// AND of so many rows.
@@ -303,6 +309,7 @@ pub fn correlation(kind: &Kind, len: usize) -> Cost {
         Kind::Triple { bits: k } | Kind::DaBit { bits: k } | Kind::EdaBit { bits: k, cut: 0 } => each(&[bits(k)]),
         Kind::DotTriple { bits: k, inner, .. } => each(&[bits(k) * inner as u64]),
         Kind::MatrixTriple { bits: k, m, n, .. } => len as u64 * packed(bits(k), m * n),
+        Kind::ConvTriple { bits: k, conv } => len as u64 * packed(bits(k), conv.len_out()),
         Kind::BitTriple => each(&[1]),
         Kind::EdaBit { bits: k, .. } | Kind::Selection { bits: k } => each(&[bits(k), bits(k)]),
         Kind::ComparisonMask { bits: k, pairs } => each(&[bits(k), pairs as u64]),

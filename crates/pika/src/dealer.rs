@@ -53,7 +53,9 @@ impl Kind {
     /// How many of its vectors, and of its matrices of bits, are uniform: the first ones. The others follow.
     fn uniform(&self) -> (usize, usize) {
         match self {
-            Kind::Triple { .. } | Kind::DotTriple { .. } | Kind::MatrixTriple { .. } => (2, 0),
+            Kind::Triple { .. } | Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } => {
+                (2, 0)
+            }
             Kind::BitTriple => (0, 2),
             Kind::DaBit { .. } => (0, 1),
             Kind::Selection { .. } => (1, 1),
@@ -90,18 +92,9 @@ impl Kind {
                 vectors(vec![combined(form, &value(0), &value(1), inner * len)])
             }
             Kind::MatrixTriple { m, k, n, .. } => {
-                let (a, b) = (value(0), value(1));
-                let one = |i: usize| {
-                    let [a, b] =
-                        [(&a, m * k), (&b, k * n)].map(|(x, each)| x.map(|x| x.slice(i * each..(i + 1) * each)));
-                    Share(Vector::matmul(&a, &b, (m, k, n)))
-                };
-                let all: Vec<A> = (0..len).map(one).collect();
-                vectors(vec![match all.len() {
-                    0 => a.map(|a| a.slice(0..0)),
-                    _ => Share(Vector::concat(&all.iter().map(|one| &**one).collect::<Vec<_>>())),
-                }])
+                vectors(vec![one_by_one(Form::MatMul { m, k, n }, &value(0), &value(1), len)])
             }
+            Kind::ConvTriple { conv, .. } => vectors(vec![one_by_one(Form::Conv(conv), &value(0), &value(1), len)]),
             Kind::BitTriple => {
                 let mut both = row(0);
                 both.and_assign(&row(1));
@@ -164,6 +157,20 @@ fn combined(form: Form, a: &A, b: &A, len: usize) -> A {
     let mut sum = Share(blank::<Vector>(a.is_shape(), (a.ring(), len)));
     form.accumulate(&mut sum, a, b);
     sum
+}
+
+/// The form of each of `len` pairs of operands, which lie one after the other.
+fn one_by_one(form: Form, a: &A, b: &A, len: usize) -> A {
+    let lens @ [left, _] = form.lens(a.len() / len.max(1));
+    let one = |i: usize| {
+        let part = |x: &A, each: usize| x.map(|x| x.slice(i * each..(i + 1) * each));
+        combined(form, &part(a, lens[0]), &part(b, lens[1]), form.len_out(left))
+    };
+    let all: Vec<A> = (0..len).map(one).collect();
+    match all.len() {
+        0 => a.map(|a| a.slice(0..0)),
+        _ => Share(Vector::concat(&all.iter().map(|one| &**one).collect::<Vec<_>>())),
+    }
 }
 
 /// floor(x / 2^d), of the reduced element.

@@ -8,11 +8,12 @@
 //! | product | 1 | 2 k for each pair | a triple for each pair: k bits |
 //! | sum of products | 1 | 2 k for each pair | k bits for each sum |
 //! | (m x k) times (k x n) | 1 | m k + k n elements | a matrix triple: m n elements |
+//! | convolution | 1 | images and filters, each element once | a triple: the elements of the result |
 //! | AND | 1 | 2 | a bit triple: 1 bit |
 
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Form, Misuse, Result, Stocks};
+use quorate_engine::{Chunks, Ctx, Form, Result, Stocks};
 use quorate_ring::{Bits, Module, Ring, Vector};
 
 use crate::setup::Pika;
@@ -24,22 +25,6 @@ type B = Share<Bits>;
 
 /// Vectors of a chunk's length that a product works on at a time.
 const CHUNK_VECTORS: usize = 12;
-
-/// Whether operands of these shapes (ring or rows; elements) go into the form.
-fn check_form<R: PartialEq>(form: Form, x: (R, usize), y: (R, usize)) -> Result<()> {
-    let (left, right) = match form {
-        Form::Product => (x.1, x.1),
-        Form::Dot { outer, axis, inner } => (outer * axis * inner, outer * axis * inner),
-        Form::MatMul { m, k, n } => (m * k, k * n),
-    };
-    if x.0 != y.0 {
-        return Err(Misuse::Other { what: "a product of operands over different rings" }.into());
-    }
-    if (x.1, y.1) != (left, right) {
-        return Err(Misuse::Length { what: "a product", left: x.1, right: y.1 }.into());
-    }
-    Ok(())
-}
 
 /// Chunks of so many lines of products, each of so many pairs.
 pub(crate) fn chunks(ring: Ring, lines: usize, pairs: usize) -> Chunks {
@@ -58,12 +43,14 @@ pub(crate) fn chunks_of(lines: usize, bytes: usize) -> Chunks {
 impl Pika {
     /// form(x, y) over Z_2^k.
     pub(crate) async fn multiply(&self, ctx: &Ctx, form: Form, x: &A, y: &A) -> Result<A> {
-        check_form(form, x.shape_of(), y.shape_of())?;
+        form.check(x.shape_of(), y.shape_of())?;
         let ring = x.ring();
         match form {
-            Form::MatMul { m, k, n } if m * k == 0 || k * n == 0 => Ok(self.blank(ctx.is_dry(), (ring, m * n))),
-            Form::MatMul { m, k, n } => {
-                let kind = Kind::MatrixTriple { bits: ring.bits(), m, k, n };
+            Form::MatMul { .. } | Form::Conv(_) if x.is_empty() || y.is_empty() || form.len_out(x.len()) == 0 => {
+                Ok(self.blank(ctx.is_dry(), (ring, form.len_out(x.len()))))
+            }
+            Form::MatMul { .. } | Form::Conv(_) => {
+                let kind = whole(form, ring.bits());
                 let triple = self.draw(ctx, kind, 1).await?.into_vectors()?;
                 self.multiply_with(ctx, form, [x, y], triple).await
             }
@@ -122,7 +109,7 @@ impl Pika {
 
     /// x and y: the same protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &B, y: &B) -> Result<B> {
-        check_form(Form::Product, x.shape_of(), y.shape_of())?;
+        Form::Product.check(x.shape_of(), y.shape_of())?;
         let (rows, lanes) = x.shape_of();
         let flat: [B; 3] = self.draw(ctx, Kind::BitTriple, rows * lanes).await?.into_bits()?;
         let [mut a, b, c] = flat.map(|flat| in_rows(&flat, rows, lanes));
@@ -137,6 +124,15 @@ impl Pika {
         }
         z.add_and_assign(&a, &e);
         Ok(z)
+    }
+}
+
+/// The triple of one whole form.
+fn whole(form: Form, bits: u32) -> Kind {
+    match form {
+        Form::MatMul { m, k, n } => Kind::MatrixTriple { bits, m, k, n },
+        Form::Conv(conv) => Kind::ConvTriple { bits, conv },
+        Form::Product | Form::Dot { .. } => unreachable!("the others are cut"),
     }
 }
 

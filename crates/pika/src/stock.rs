@@ -7,7 +7,7 @@ use std::ops::Range;
 #[cfg(any(test, feature = "testing"))]
 use quorate_engine::Demand;
 use quorate_engine::{Chunks, Ctx, Error, Layout, Result, Stocks, Stored};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Conv, Ring, Vector};
 
 use crate::mul::chunks_of;
 use crate::points::BLOCK;
@@ -24,6 +24,8 @@ pub enum Kind {
     DotTriple { bits: u32, axis: usize, inner: usize },
     /// a (m x k), b (k x n) and their matrix product over Z_2^bits.
     MatrixTriple { bits: u32, m: usize, k: usize, n: usize },
+    /// Images a, filters b and their convolution over Z_2^bits.
+    ConvTriple { bits: u32, conv: Conv },
     /// Bits a, b and a b.
     BitTriple,
     /// A bit over Z_2^bits and Z_2.
@@ -59,6 +61,7 @@ impl std::fmt::Display for Kind {
             Kind::Triple { bits } => write!(f, "triple mod 2^{bits}"),
             Kind::DotTriple { bits, axis, inner } => write!(f, "triple of sums of {axis} x {inner} mod 2^{bits}"),
             Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
+            Kind::ConvTriple { bits, conv } => write!(f, "triple of a convolution of {:?} mod 2^{bits}", conv.lens()),
             Kind::BitTriple => f.write_str("bit triple"),
             Kind::DaBit { bits } => write!(f, "random bit mod 2^{bits}"),
             Kind::EdaBit { bits, cut: 0 } => write!(f, "edaBit mod 2^{bits}"),
@@ -85,6 +88,10 @@ impl Kind {
             Kind::Triple { bits } => (over(*bits, &[1; 3]), vec![]),
             &Kind::DotTriple { bits, axis, inner } => (over(bits, &[axis * inner, axis * inner, inner]), vec![]),
             &Kind::MatrixTriple { bits, m, k, n } => (over(bits, &[m * k, k * n, m * n]), vec![]),
+            &Kind::ConvTriple { bits, conv } => {
+                let [images, filters] = conv.lens();
+                (over(bits, &[images, filters, conv.len_out()]), vec![])
+            }
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::DaBit { bits } => (over(*bits, &[1]), vec![1]),
             &Kind::EdaBit { bits, cut } => (over(bits, if cut > 0 { &[1, 1] } else { &[1] }), vec![bits as usize]),
@@ -126,7 +133,9 @@ impl Kind {
         /// Of what is held of a correlation while it is dealt: both parties' shares, their sums, what is sent.
         const COPIES: usize = 4;
         match self {
-            Kind::MatrixTriple { .. } | Kind::Permutation { .. } => Chunks { len, chunk: 1, window: 2 },
+            Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Permutation { .. } => {
+                Chunks { len, chunk: 1, window: 2 }
+            }
             kind => {
                 let Layout { vectors, bits } = kind.layout(0);
                 let words: usize = vectors.iter().map(|(ring, count)| ring.carrier().bytes() * count).sum();

@@ -3,6 +3,7 @@
 use crate::common::*;
 use quorate_engine::testing::parties;
 use quorate_engine::{Ctx, Material, Phase, Result, Stocks};
+use quorate_gadgets::testing::convolutions;
 use quorate_pika::{Kind, Pika};
 use quorate_ring::{Bits, Vector};
 
@@ -16,6 +17,7 @@ fn kinds() -> Vec<Kind> {
         Kind::Triple { bits: 100 },
         Kind::DotTriple { bits: 20, axis: 3, inner: 2 },
         Kind::MatrixTriple { bits: 20, m: 2, k: 3, n: 2 },
+        Kind::ConvTriple { bits: 20, conv: convolutions::kinds()[1] },
         Kind::BitTriple,
         Kind::DaBit { bits: 17 },
         Kind::EdaBit { bits: 64, cut: 0 },

@@ -1,6 +1,7 @@
 //! Everything over rings of 65 to 126 bits, as integers have it.
 
 use crate::common::*;
+use quorate_gadgets::testing::convolutions::convolutions;
 use quorate_gadgets::testing::wide;
 use quorate_pika::Pika;
 
@@ -29,6 +30,11 @@ fn conversions() {
 #[test]
 fn matrices_and_shuffles() {
     RINGS.iter().for_each(|&k| wide::matrices_and_shuffles::<Pika>(N, k));
+}
+
+#[test]
+fn convolved() {
+    [8, 64, 96].iter().for_each(|&k| convolutions::<Pika>(N, k));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 
 use quorate_graph::domains::{Domain, DomainError};
 use quorate_graph::{
-    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, NodeId, Operand, Real, Side, Source,
+    BinaryOp, Bound as Largest, BuildError, Builder, Division, Give, Layer, Lies, NodeId, Operand, Real, Side, Source,
     UnaryOp,
 };
 
@@ -204,6 +204,21 @@ impl Session {
 
     fn matmul(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.matmul(x.operand(), y.operand()))
+    }
+
+    /// Rows, then columns: stride, dilation, zeros above and on the left, zeros below and on the right.
+    fn conv(
+        &self,
+        py: Python<'_>,
+        images: Argument,
+        filters: Argument,
+        lies: [[usize; 2]; 4],
+        groups: usize,
+        line: Line,
+    ) -> PyResult<u32> {
+        let [stride, dilation, before, after] = lies;
+        let lies = Lies { stride, dilation, before, after, groups };
+        self.add(py, line, |mut b| b.conv(images.operand(), filters.operand(), lies))
     }
 
     fn dot(&self, py: Python<'_>, x: Argument, y: Argument, line: Line) -> PyResult<u32> {

@@ -23,6 +23,13 @@ fn numbers(op: &Op) -> Vec<usize> {
             vec![axis.outer, axis.len, axis.inner]
         }
         Op::MatMul { batch, m, k, n } => vec![*batch, *m, *k, *n],
+        Op::Conv(conv) => {
+            let pairs = [conv.image, conv.window, conv.stride, conv.dilation, conv.before, conv.after];
+            [conv.batch, conv.groups, conv.channels, conv.filters]
+                .into_iter()
+                .chain(pairs.into_iter().flatten())
+                .collect()
+        }
         Op::Shuffle { rows } => vec![*rows],
         Op::Part { index, .. } => vec![*index],
         Op::Shl(bits) | Op::Shr(bits) => vec![*bits as usize],

@@ -45,6 +45,7 @@ compile_error!("quorate-ring fills and packs carrier words as little-endian byte
 
 mod bits;
 pub mod columns;
+mod conv;
 mod error;
 mod fixed;
 mod limbs;
@@ -64,6 +65,7 @@ mod wipe;
 mod word;
 
 pub use bits::Bits;
+pub use conv::Conv;
 pub use error::RingError;
 pub use fixed::{Codec, encode_ints, encode_uints};
 pub use module::Module;

@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use quorate_engine::{Chunks, Ctx, Form, Misuse, Result};
+use quorate_engine::{Chunks, Ctx, Form, Result};
 use quorate_ring::{Bits, Module, Vector};
 
 use crate::parts::{Chunk, Parts};
@@ -111,7 +111,7 @@ impl Rss {
         x: &Shared<Vector>,
         y: &Shared<Vector>,
     ) -> Result<Shared<Vector>> {
-        check_form(form, x.shape, y.shape)?;
+        form.check(x.shape, y.shape)?;
         let (ring, len) = x.shape;
         if form == Form::Product {
             let result = RefCell::new(self.vector_of_shape(ctx, (ring, len)));
@@ -146,7 +146,7 @@ impl Rss {
 
     /// x and y: the same protocol over Z_2.
     pub(crate) async fn multiply_bits(&self, ctx: &Ctx, x: &Shared<Bits>, y: &Shared<Bits>) -> Result<Shared<Bits>> {
-        check_form(Form::Product, x.shape, y.shape)?;
+        Form::Product.check(x.shape, y.shape)?;
         let maps = &self.maps;
         let mut product = Wiped(self.blank::<Bits>(ctx, x.shape));
         let shares = (0..self.share_count()).map(|_| self.blank(ctx, x.shape)).collect();
@@ -185,22 +185,6 @@ fn with_sum<M: Module>(x: &Shared<M>, shares: &[usize], work: impl FnOnce(&M)) {
             work(&sum);
         }
     }
-}
-
-/// Whether operands of these shapes (ring or rows; elements) go into the form.
-pub(crate) fn check_form<R: PartialEq>(form: Form, x: (R, usize), y: (R, usize)) -> Result<()> {
-    let (left, right) = match form {
-        Form::Product => (x.1, x.1),
-        Form::Dot { outer, axis, inner } => (outer * axis * inner, outer * axis * inner),
-        Form::MatMul { m, k, n } => (m * k, k * n),
-    };
-    if x.0 != y.0 {
-        return Err(Misuse::Other { what: "a product of operands over different rings" }.into());
-    }
-    if (x.1, y.1) != (left, right) {
-        return Err(Misuse::Length { what: "a product", left: x.1, right: y.1 }.into());
-    }
-    Ok(())
 }
 
 impl Shared<Vector> {

@@ -8,7 +8,6 @@
 use quorate_engine::{Ctx, Form, Result};
 use quorate_ring::Vector;
 
-use crate::mul::check_form;
 use crate::setup::Rss;
 use crate::share::{Shared, Wiped};
 
@@ -18,7 +17,7 @@ impl Rss {
     /// # Errors
     /// [`Misuse::Length`](quorate_engine::Misuse) where the operands differ in length, and whatever ends a run.
     pub async fn multiply_and_open(&self, ctx: &Ctx, x: &Shared<Vector>, y: &Shared<Vector>) -> Result<Vector> {
-        check_form(Form::Product, x.shape, y.shape)?;
+        Form::Product.check(x.shape, y.shape)?;
         let shape = x.shape;
         let mut product =
             self.local_product(self.blank(ctx, shape), x, y, |sum: &mut Vector, a, b| sum.add_mul_assign(a, b));

@@ -7,7 +7,7 @@ use quorate_gadgets::cost::Uses;
 use quorate_gadgets::extremum::{Best, arg_extremum, extremum};
 use quorate_gadgets::scale::{Rounding, Scale, scale};
 use quorate_gadgets::{Gadgets, Sign, Width};
-use quorate_ring::{Bits, Ring, Vector};
+use quorate_ring::{Bits, Conv, Ring, Vector};
 use quorate_rss::cost::{self, Cost, gadget, paper};
 use quorate_rss::{BitForm, CorrelationForm, Forms, Kind, Made, Rss};
 
@@ -96,14 +96,31 @@ fn primitives_pair_by_pair() {
     }
 }
 
+/// Of two images and three filters.
+const CONV: Conv = Conv {
+    batch: 2,
+    groups: 1,
+    channels: 4,
+    filters: 3,
+    image: [2, 3],
+    window: [1, 3],
+    stride: [1, 1],
+    dilation: [1, 1],
+    before: [0, 1],
+    after: [0, 0],
+};
+
 #[test]
 fn sums_of_products_cost_one_element_a_result() {
     for n in [3, 5, 7] {
-        for (form, results) in
-            [(Form::Dot { outer: 2, axis: 30, inner: 5 }, 10), (Form::MatMul { m: 10, k: 30, n: 10 }, 100)]
-        {
+        for (form, results) in [
+            (Form::Dot { outer: 2, axis: 30, inner: 5 }, 10),
+            (Form::MatMul { m: 10, k: 30, n: 10 }, 100),
+            (Form::Conv(CONV), 24),
+        ] {
             let (pairs, offline, online) = measure(n, async |rss, ctx| {
-                rss.bilinear(ctx, form, &given(rss, ctx, 20, 300), &given(rss, ctx, 20, 300)).await
+                let [left, right] = form.lens(300);
+                rss.bilinear(ctx, form, &given(rss, ctx, 20, left), &given(rss, ctx, 20, right)).await
             });
             assert_eq!((offline, online), (Cost::default(), cost::mul(n, 20, results)));
             assert_pairs(&pairs, 20 * results as u64 / 8 + u64::from(20 * results % 8 > 0), (n - (n - 1) / 2)..n);

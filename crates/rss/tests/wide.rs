@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use quorate_engine::Ctx;
+use quorate_gadgets::testing::convolutions::convolutions;
 use quorate_gadgets::testing::wide;
 use quorate_rss::Rss;
 
@@ -30,6 +31,11 @@ fn conversions() {
 #[test]
 fn matrices_and_shuffles() {
     RINGS.iter().for_each(|&(n, k)| wide::matrices_and_shuffles::<Rss>(n, k));
+}
+
+#[test]
+fn convolved() {
+    [(3, 8), (3, 96), (5, 64), (7, 33)].iter().for_each(|&(n, k)| convolutions::<Rss>(n, k));
 }
 
 #[test]

@@ -61,7 +61,10 @@ pub enum SessionError {
         what: String,
     },
     /// A configuration of a party that it does not list.
-    #[error("{}: `me` is {me}, but the file lists {parties} parties (numbered from 0)", path.display())]
+    #[error(
+        "{}: `me` is {me}, and the number of parties in the file is {parties} (they are numbered from 0)",
+        path.display()
+    )]
     ConfigMe {
         /// Of the file.
         path: PathBuf,

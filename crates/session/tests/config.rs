@@ -44,7 +44,7 @@ fn a_good_file_is_read_with_paths_relative_to_it() {
 fn each_mistake_is_named() {
     let cases = [
         ("protocol = ", "protocl = ", "protocl"),
-        ("me = 1", "me = 3", "`me` is 3, but the file lists 3 parties"),
+        ("me = 1", "me = 3", "`me` is 3, and the number of parties in the file is 3"),
         ("me = 1", "me = -1", "me"),
         ("me = 1", "", "missing field `me`"),
         (r#""rss""#, r#""bgw""#, "unknown protocol \"bgw\""),

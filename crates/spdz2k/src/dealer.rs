@@ -142,7 +142,9 @@ impl Spdz2k {
                 (product(drawn, (wide(bits), len)).map(|x| (Some(owner), (bits, x))).into(), vec![])
             }
             // A third party deals them, nobody else.
-            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::Place { .. } => (vec![], vec![]),
+            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Place { .. } => {
+                (vec![], vec![])
+            }
             Kind::BitTriple => {
                 let [a, b] = [0; 2].map(|_| drawn.draw::<Bits>((1, len)));
                 let mut c = a.clone();

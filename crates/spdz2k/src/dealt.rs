@@ -209,6 +209,7 @@ impl Spdz2k {
             Form::Dot { axis: 1, .. } => (Kind::Triple { bits }, len),
             Form::Dot { outer, axis, inner } => (Kind::DotTriple { bits, axis, inner }, outer),
             Form::MatMul { m, k, n } => (Kind::MatrixTriple { bits, m, k, n }, 1),
+            Form::Conv(conv) => (Kind::ConvTriple { bits, conv }, 1),
         };
         let owner = if let Kind::Owned { owner, .. } = kind { Some(owner) } else { None };
         let triple = self.draw(ctx, kind, count).await?.into_vectors()?;

@@ -43,6 +43,7 @@ mod bucket;
 mod bucket_triple;
 mod check;
 mod coins;
+mod convolve;
 #[cfg(feature = "testing")]
 mod dealer;
 mod dealt;

@@ -43,7 +43,7 @@ impl Spdz2k {
     async fn make_kind(&self, ctx: &Ctx, kind: &Kind, len: usize) -> Result<Material> {
         let vectors = |vectors: Vec<Tagged>| Material { vectors, bits: vec![] };
         Ok(match *kind {
-            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::Place { .. } => {
+            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Place { .. } => {
                 return Err(Error::Bug { what: "triples of sums and places are dealt only" });
             }
             Kind::Triple { bits: 1 } => vectors(self.bit_triples_as_elements(ctx, len).await?.into()),

@@ -12,7 +12,8 @@
 //! | both to P_i | one that P_i knows; P_i knows the product | d and e, by P_i |
 //! | x to P_i | both: a_i, b_i of P_i; a_j, b_j of P_i and P_j | x - a_i, all x - a_j by P_i; e = y - sum b by all |
 //!
-//! Matrices may take triples of matrices instead ([`crate::matmul`]).
+//! Matrices may take triples of matrices instead ([`crate::matmul`]); convolutions are products of matrices
+//! ([`crate::convolve`]).
 //!
 //! In the last case [x y] = [x] e + sum over all j of [c_j] + (x - a_j) [b_j].
 
@@ -30,21 +31,18 @@ use crate::tagged::Tagged;
 
 impl Spdz2k {
     pub(crate) async fn multiply(&self, ctx: &Ctx, form: Form, x: &Tagged, y: &Tagged) -> Result<Tagged> {
-        let ((ring, left), (other, right)) = (x.shape(), y.shape());
-        let lens = match form {
-            Form::Product => [left, left],
-            Form::Dot { outer, axis, inner } => [outer * axis * inner; 2],
-            Form::MatMul { m, k, n } => [m * k, k * n],
-        };
-        if ring != other {
-            return Err(Misuse::Other { what: "a product of elements of different rings" }.into());
-        }
-        if [left, right] != lens {
-            return Err(Misuse::Length { what: "a product", left, right }.into());
-        }
+        form.check(x.shape(), y.shape())?;
         if self.keys.dealt {
             return self.multiply_dealt(ctx, form, [x, y]).await;
         }
+        if let Form::Conv(conv) = form {
+            return self.convolve(ctx, &conv, x, y).await;
+        }
+        self.multiply_of_two(ctx, form, x, y).await
+    }
+
+    /// Products, sums of them, or a product of matrices.
+    pub(crate) async fn multiply_of_two(&self, ctx: &Ctx, form: Form, x: &Tagged, y: &Tagged) -> Result<Tagged> {
         if let Some(product) = self.multiply_matrices(ctx, form, [x, y]).await? {
             return Ok(product);
         }
@@ -212,7 +210,7 @@ impl Spdz2k {
 fn summed(form: Form, c: &Tagged) -> Tagged {
     match form {
         Form::Dot { outer, axis, inner } => c.map(|c| c.sum_axis(outer, axis, inner)),
-        Form::Product | Form::MatMul { .. } => c.clone(),
+        Form::Product | Form::MatMul { .. } | Form::Conv(_) => c.clone(),
     }
 }
 

@@ -8,7 +8,7 @@ use quorate_engine::{
     ComparisonMasks, Ctx, EdaBits, Error, Layout, Linear, LinearBits, Misuse, Result, Stock, Stocks, Stored,
     TruncMasks, Update, UpdateBits,
 };
-use quorate_ring::{Ring, Vector};
+use quorate_ring::{Conv, Ring, Vector};
 
 use crate::bits::TaggedBits;
 use crate::forms::SharedBits;
@@ -137,6 +137,13 @@ pub enum Kind {
         /// Columns of the right one.
         n: usize,
     },
+    /// Random images and filters, and their convolution. Dealt only.
+    ConvTriple {
+        /// Bits of the ring.
+        bits: u32,
+        /// Which convolution.
+        conv: Conv,
+    },
     /// A mask for truncation.
     TruncMask {
         /// k.
@@ -177,6 +184,7 @@ impl fmt::Display for Kind {
             }
             Kind::DotTriple { bits, axis, inner } => write!(f, "triple of sums of {axis} x {inner} mod 2^{bits}"),
             Kind::MatrixTriple { bits, m, k, n } => write!(f, "matrix triple {m} x {k} x {n} mod 2^{bits}"),
+            Kind::ConvTriple { bits, conv } => write!(f, "triple of a convolution of {:?} mod 2^{bits}", conv.lens()),
             Kind::Random { bits } => write!(f, "random element mod 2^{bits}"),
             Kind::Mask { owner, bits } => write!(f, "mask of party {owner} mod 2^{bits}"),
             Kind::BitTriple => write!(f, "triple of bits"),
@@ -235,6 +243,10 @@ impl Stocks for Spdz2k {
             Kind::MatrixTriple { bits, m, k, n }
             | Kind::KnownMatrices { bits, m, k, n, .. }
             | Kind::OwnedMatrices { bits, m, k, n, .. } => (over(bits, &[m * k, k * n, m * n]), vec![]),
+            Kind::ConvTriple { bits, conv } => {
+                let [images, filters] = conv.lens();
+                (over(bits, &[images, filters, conv.len_out()]), vec![])
+            }
             Kind::BitTriple => (vec![], vec![1; 3]),
             Kind::BitMask { .. } | Kind::BitZero => (vec![], vec![1]),
             Kind::Link => (over(1, &[1]), vec![1]),

@@ -93,6 +93,8 @@ impl Tagged {
             Linear::Factors(factors) => each(&Linear::Factors(&factors.convert(ring))),
             Linear::MatrixLeft(matrix, dims) => each(&Linear::MatrixLeft(&matrix.convert(ring), *dims)),
             Linear::MatrixRight(matrix, dims) => each(&Linear::MatrixRight(&matrix.convert(ring), *dims)),
+            Linear::Filter(filters, conv) => each(&Linear::Filter(&filters.convert(ring), conv)),
+            Linear::Images(images, conv) => each(&Linear::Images(&images.convert(ring), conv)),
             Linear::Reduce(small) => Tagged { ring: *small, ..each(&Linear::Reduce(self.wide(*small))) },
             Linear::Raise(other, shift) => Tagged { ring: *other, ..each(&Linear::Raise(self.wide(*other), *shift)) },
             Linear::Slice(_)

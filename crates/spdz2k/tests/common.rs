@@ -232,7 +232,9 @@ pub fn assert_kind(kind: &Kind, (values, bits): &(Vec<Vector>, Vec<Vector>), wha
             let tops = whole.iter().map(|x| x >> (bits - 1));
             assert_eq!(low(&values[2], cut + 1), tops.collect::<Vec<_>>(), "{what}");
         }
-        Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::Place { .. } => panic!("dealt only"),
+        Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Place { .. } => {
+            panic!("dealt only")
+        }
         Kind::Random { .. } | Kind::Mask { .. } | Kind::BitMask { .. } => (),
     }
 }

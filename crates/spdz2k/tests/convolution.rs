@@ -2,9 +2,9 @@
 //! make, at the stated cost: of each product both factors are opened.
 
 use quorate_engine::testing::parties;
-use quorate_engine::{Costs, Ctx, Demand, Form, Linear, Phase, Positions, Result, Sharing, Stocks, dry};
+use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::Family;
-use quorate_ring::{Ring, Vector};
+use quorate_ring::{Conv, Ring, Vector};
 use quorate_spdz2k::{Kind, Params, Spdz2k};
 
 /// Channels, rows and columns of an image.
@@ -45,13 +45,19 @@ async fn convolve(
     image: &<Spdz2k as Sharing>::A,
     filters: &<Spdz2k as Sharing>::A,
 ) -> Result<<Spdz2k as Sharing>::A> {
-    let (ring, len) = s.shape(image);
-    let zero = s.linear(image, &Linear::Slice(0..1));
-    let padded = s.concat(&[image, &s.sub(&zero, &zero)]);
-    let list: Vec<u32> = places().into_iter().map(|place| place.unwrap_or(len) as u32).collect();
-    let patches = s.linear(&padded, &Linear::Gather(Positions::Given(&list)));
-    assert_eq!(s.shape(&patches), (ring, PATCH * OUT[0] * OUT[1]));
-    s.bilinear(ctx, Form::MatMul { m: FILTERS[0], k: PATCH, n: OUT[0] * OUT[1] }, filters, &patches).await
+    let conv = Conv {
+        batch: 1,
+        groups: 1,
+        channels: IMAGE[0],
+        filters: FILTERS[0],
+        image: [IMAGE[1], IMAGE[2]],
+        window: [FILTERS[1], FILTERS[2]],
+        stride: STRIDE,
+        dilation: [1, 1],
+        before: [PADDING; 2],
+        after: [PADDING; 2],
+    };
+    s.bilinear(ctx, Form::Conv(conv), image, filters).await
 }
 
 fn values(seed: i64, len: usize) -> Vec<i64> {

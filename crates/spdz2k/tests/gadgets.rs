@@ -2,7 +2,9 @@
 //! correlations; what takes a process of its own is on those that the parties make.
 
 use quorate_engine::Sharing;
-use quorate_gadgets::testing::{everything_equals_integers, exhaustive, lookups, mask, noise, run, share, wide};
+use quorate_gadgets::testing::{
+    convolutions::convolutions, everything_equals_integers, exhaustive, lookups, mask, noise, run, share, wide,
+};
 use quorate_ring::Ring;
 use quorate_spdz2k::Spdz2k;
 
@@ -40,6 +42,11 @@ fn wide_rings() {
     wide::integer_division::<Spdz2k>(2, 40, true);
     wide::public_division::<Spdz2k>(2, 40);
     wide::real_functions::<Spdz2k>(2, 64, 16);
+}
+
+#[test]
+fn convolved() {
+    [(2, 64), (3, 32)].iter().for_each(|&(n, k)| convolutions::<Spdz2k>(n, k));
 }
 
 fn everything(n: usize, k: u32) {

@@ -93,7 +93,7 @@ fn others_are_found_before_the_other_party_sends_its_input() {
         for choice in [[2, -1, 0], [1, 1, 0], [0, 0, 0], [1, 1, -1], [16, 0, -15], [-128, 1, -128], [3, 0, 0]] {
             let (ends, sent) = run(n, &choice, None);
             let checks = found(ends);
-            assert!(!checks.is_empty() && checks.iter().all(|check| check.contains("of each line")), "{checks:?}");
+            assert!(!checks.is_empty() && checks.iter().all(|check| check.contains("of each row")), "{checks:?}");
             assert!(!sent, "n {n}, {choice:?}");
         }
     }
@@ -163,7 +163,7 @@ fn choices_over_bits_pass_and_others_are_found() {
             });
             match choice[0] + choice[1] {
                 1 => assert!(ends.iter().all(|(done, _)| *done == Ok(0)), "{choice:?} of {n}: {ends:?}"),
-                _ => assert!(found(ends).iter().all(|check| check.contains("of each line")), "{choice:?} of {n}"),
+                _ => assert!(found(ends).iter().all(|check| check.contains("of each row")), "{choice:?} of {n}"),
             }
         }
     }

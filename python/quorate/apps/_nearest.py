@@ -19,6 +19,7 @@ import numpy as np
 from quorate._explain import Placeholder
 from quorate._public import natural_dtype
 from quorate._source import at
+from quorate._tables import counted
 from quorate.apps._roles import Answer, learners, of_owner, parties_of, revealed, sizes_of
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, check, fixed, uint
@@ -150,8 +151,8 @@ class _Form:
         if form.bits > 64 and bound is not None:
             raise RangeError(
                 at(
-                    f"nearest: squared distances of {coordinates} coordinates up to {bound} in {dtype} do not fit 64 "
-                    "bits: use fewer fractional bits, or a smaller bound="
+                    f"nearest: squared distances of {counted(coordinates, 'coordinate')} up to {bound} in {dtype} do "
+                    "not fit 64 bits: use fewer fractional bits, or a smaller bound="
                 )
             )
         if form.bits <= 64:

@@ -34,9 +34,9 @@ def powmod(mpc: Session, base: Any, exponent: Any, modulus: Any) -> SecretArray:
 
     Args:
         mpc: a session.
-        base, exponent, modulus: secret arrays of `qr.uint(k)` or bits, or public whole numbers from 0 on. They
-            broadcast. Bases and exponents have up to 64 bits, moduli up to 32. Fewer bits are cheaper: each bit of the
-            exponent takes two modular products, which take twice the modulus's bits.
+        base: a secret array of `qr.uint(k)` or bits, or public whole numbers from 0 on; up to 64 bits.
+        exponent: likewise; the three broadcast. Fewer bits are cheaper: each takes two modular products.
+        modulus: likewise, up to 32 bits. Modular products take twice its bits.
 
     Returns:
         A secret array of as many bits as the modulus, or the largest of them, has.

@@ -19,6 +19,7 @@ import numpy as np
 from quorate._explain import Placeholder
 from quorate._public import natural_dtype
 from quorate._source import at
+from quorate._tables import counted
 from quorate.apps._merge import merge
 from quorate.apps._roles import OWNERS, Answer, is_here, learners, of_owner, parties_of, revealed, sizes_of
 from quorate.apps._texts import Texts
@@ -51,8 +52,9 @@ def psi(
 
     Args:
         mpc: a session.
-        a, b: the sets: whole numbers from 0 to 2^bits - 1, each at its owner and in a local session, or a callable that
-            gives them, which is called there only. Elsewhere None, or any array, of which the size alone is used.
+        a: the first owner's set: whole numbers from 0 to 2^bits - 1, or a callable that gives them, which is called
+            where that owner is. Elsewhere None, or any array, of which the size alone is used.
+        b: the second owner's, likewise.
         owners: the parties whose sets these are.
         sizes: how many elements they have: public, and to be stated where a set is not given.
         bits: of an element, up to 64 (63 where sets are padded). Fewer are cheaper; 64 cost three times what 63 do.
@@ -181,7 +183,9 @@ class _Set:
         if own is not None and own.ndim != 1:
             raise ShapeError(at(f"psi: a set has one axis, not shape {own.shape}"))
         if own is not None and len(own) > size:
-            raise ShapeError(at(f"psi: the set has {len(own)} elements, more than the {size} that were stated"))
+            raise ShapeError(
+                at(f"psi: the set has {counted(len(own), 'element')}, more than the {size} that were stated")
+            )
         return _Set(own, owner, size)
 
     def sorted(self, form: _Form, side: int, duplicates: str) -> np.ndarray | None:
@@ -218,7 +222,7 @@ def _weights(
     if own is not None:
         given = len(mine.own) if mine.own is not None else mine.size
         if own.shape != (given,):
-            raise ShapeError(at(f"psi: a payload of shape {own.shape} for a set of {given} elements"))
+            raise ShapeError(at(f"psi: a payload of shape {own.shape} for a set of {counted(given, 'element')}"))
         own = np.concatenate([own[mine.order()], np.zeros(mine.size - given, own.dtype)])
     wanted = None if dtype is None else check(dtype)
     if wanted is not None and wanted.kind == "bit":

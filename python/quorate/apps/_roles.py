@@ -42,7 +42,7 @@ def parties_of(mpc: Session, what: str, owners: Any) -> tuple[int, int]:
 
 def is_here(mpc: Session, owner: int) -> bool:
     """Whether this process has the owner's values."""
-    return mpc.me in (None, owner)
+    return mpc.me == owner
 
 
 def of_owner(mpc: Session, what: str, values: Any, owner: int) -> np.ndarray | None:
@@ -92,7 +92,7 @@ def sizes_of(what: str, own: np.ndarray | None, values: Any, stated: Any, axes: 
         raise ConfigError(at(f"{what}: this party does not have all values: state their sizes"))
     if len(shape) not in axes:
         counts = " or ".join(map(str, axes))
-        raise ShapeError(at(f"{what}: values of shape {shape}: {counts} axes are wanted"))
+        raise ShapeError(at(f"{what}: values of shape {shape}: it takes arrays of dimension {counts}"))
     return tuple(shape)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from quorate import _build
-from quorate._plot import pyplot
+from quorate._plot import drawn, pyplot
+from quorate._tables import counted
 from quorate.demo._data import DATA_OWNER, MODEL_OWNER, Job, breast_cancer_jobs, compare
 from quorate.errors import ConfigError
 from quorate.session import local
@@ -47,7 +48,7 @@ def run_demo(protocol: str, plot: Path | None, options: Mapping[str, Any] | None
     for remark in _build.remarks():
         print(remark)
     if differing:
-        print(f"{differing} predictions differ: this must not happen; please report it", file=sys.stderr)
+        print(f"predictions that differ: {differing}; this must not happen; please report it", file=sys.stderr)
     return differing
 
 
@@ -55,7 +56,7 @@ def _report(job: Job, predicted: np.ndarray, stats: Stats, elapsed: float) -> in
     outcome = compare(job, predicted)
     rows = [
         ("model", f"{job.name} ({type(job.estimator).__name__}), owned by party {MODEL_OWNER}"),
-        ("records", f"{len(job.records)} of {job.records.shape[1]} features, owned by party {DATA_OWNER}"),
+        ("records", f"{len(job.records)} of {counted(job.records.shape[1], 'feature')}, owned by party {DATA_OWNER}"),
         ("parties", f"{stats.parties}, protocol {stats.protocol}: {stats.security}"),
         ("accuracy in the clear", f"{100 * outcome.accuracy_clear:.2f} %"),
         ("accuracy under MPC", f"{100 * outcome.accuracy_private:.2f} %"),
@@ -80,7 +81,13 @@ def _draw(timelines: Timelines, path: Path) -> None:
     except ConfigError as error:
         print(f"no picture: {error}")
         return
-    figure, panels = drawing.subplots(1, len(timelines), figsize=(9, 2.8), squeeze=False, sharey=True)
+    with drawn():
+        _draw_panels(drawing, timelines, path)
+    print(f"picture of the run: {path}")
+
+
+def _draw_panels(drawing: Any, timelines: Timelines, path: Path) -> None:
+    figure, panels = drawing.subplots(1, len(timelines), figsize=(9, 2.8), squeeze=False, sharex=True, sharey=True)
     colours = {"offline": "#8fb3d9", "online": "#d98f4e"}
     for panel, (name, parties) in zip(panels[0], timelines.items(), strict=True):
         for party, phases in parties.items():
@@ -91,10 +98,9 @@ def _draw(timelines: Timelines, path: Path) -> None:
                 left += 1e3 * seconds
         panel.set_title(name)
         panel.set_xlabel("milliseconds")
-        panel.invert_yaxis()
+    panels[0][0].invert_yaxis()  # of all, which share it
     panels[0][-1].legend(frameon=False)
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
     drawing.close(figure)
-    print(f"picture of the run: {path}")

@@ -1,13 +1,14 @@
 """Trained models as programs over secret records.
 
-`from_sklearn` takes a fitted estimator; what it returns predicts for another party's records while weights,
-thresholds and the form of a tree stay with the model's owner, and records with theirs. `Shape` is what the parties
-without the model need to know, and all that they learn of it.
+`from_sklearn` takes a fitted estimator, `from_xgboost` and `from_lightgbm` what these libraries write; what they return
+predicts for another party's records while weights, thresholds and the form of a tree stay with the model's owner, and
+records with theirs. `Shape` is what the parties without the model need to know, and all that they learn of it.
 """
 
+from quorate.models._boosters import from_lightgbm, from_xgboost
 from quorate.models._model import Model
 from quorate.models._shape import Shape
 from quorate.models._sklearn import from_sklearn
 from quorate.models._supported import SUPPORTED, Support, listing
 
-__all__ = ["SUPPORTED", "Model", "Shape", "Support", "from_sklearn", "listing"]
+__all__ = ["SUPPORTED", "Model", "Shape", "Support", "from_lightgbm", "from_sklearn", "from_xgboost", "listing"]

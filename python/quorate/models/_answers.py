@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.models._network import FRACTION
 from quorate.models._numerics import Integers
 from quorate.models._shape import Shape
 
@@ -21,12 +20,9 @@ def decode(shape: Shape, index: np.ndarray) -> np.ndarray:
 
 
 def decode_numbers(question: str, shape: Shape, decisions: np.ndarray, units: Integers | None) -> NDArray[np.float64]:
-    """Numbers from integers or fixed point, decision j being so many 2**-units[j]."""
-    whole = np.asarray(decisions)
-    if whole.dtype.kind == "f":  # fixed point: units of 2**-FRACTION
-        whole = np.ldexp(whole, FRACTION)
-    reals = np.ldexp(whole.astype(np.float64), -np.asarray(units, np.int64))
-    if shape.kind == "regression":
+    """Numbers from integers, decision j being so many 2**-units[j]."""
+    reals = np.ldexp(np.asarray(decisions).astype(np.float64), -np.asarray(units, np.int64))
+    if shape.targets is not None:
         return reals.reshape(reals.shape[0], *(shape.targets or ()))
     if question == "predict_proba":
         return probabilities(shape, reals)
@@ -41,6 +37,8 @@ def margins(shape: Shape, decisions: np.ndarray, units: Integers) -> NDArray[np.
     array([0.5])
     """
     reals = np.ldexp(decisions.astype(np.float64), -np.asarray(units, np.int64))
+    if shape.kind == "forest":
+        reals = reals / (shape.trees or 1)
     if shape.kind == "votes" or shape.multilabel or shape.decisions == 1:
         return np.abs(reals).min(axis=1)
     largest = np.partition(reals, -2, axis=1)[:, -2:]

@@ -6,6 +6,7 @@ and takes the rest from here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,9 @@ Array = Any
 
 class Backend(Protocol):
     """What a program needs beyond the operators of its arrays."""
+
+    def keep(self, name: str, share: Callable[[], Array]) -> Array:
+        """A parameter of the model, which is shared when it is first asked for in a session."""
 
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         """Secret integers of `bits` bits, at most `bound` in magnitude."""
@@ -54,13 +58,37 @@ class Backend(Protocol):
 
 
 class Secret:
-    """Programs over a session's secret arrays."""
+    """Programs over a session's secret arrays, of a model or a shape that stands for one."""
 
-    def __init__(self, mpc: Any) -> None:
+    def __init__(self, mpc: Any, model: Any, model_owner: int) -> None:
         import quorate
 
         self._mpc = mpc
         self._quorate = quorate
+        self._kept: dict[str, Array] = mpc._kept.of(model, model_owner)
+
+    @property
+    def whole(self) -> Any:
+        """The dtype of counts and positions."""
+        return self._mpc._whole
+
+    def constant(self, number: float, dtype: Any) -> Array:
+        """A public number."""
+        return self._mpc.constant(number, dtype=dtype)
+
+    def columns(self, arrays: list[Array]) -> Array:
+        """Joins along the second axis."""
+        return self._mpc.concatenate(arrays, axis=1)
+
+    def reveal_all(self, left: Array, right: Array, to: Any) -> list[Any]:
+        """Both in one run, as integers; None at parties that do not learn them."""
+        found: list[Any] = self._mpc.reveal_all(left, right, to=to, units=True)
+        return found
+
+    def keep(self, name: str, share: Callable[[], Array]) -> Array:
+        if name not in self._kept:
+            self._kept[name] = share()
+        return self._kept[name]
 
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         return self._mpc.input(values, owner=owner, shape=shape, dtype=self._quorate.int(bits), bound=bound)
@@ -106,9 +134,12 @@ class Secret:
 class Clear:
     """The same integers with numpy; every bound that a program states is checked."""
 
+    def keep(self, name: str, share: Callable[[], Array]) -> Array:
+        return share()
+
     def integers(self, values: Any, owner: int, shape: tuple[int, ...], bits: int, bound: int) -> Array:
         array = np.asarray(values, dtype=np.int64)
-        if bound >= 1 << (bits - 1) or not 1 <= bits <= 64:
+        if bound >= 1 << (bits - 1) or not 1 <= bits <= 120:
             raise RangeError(f"a bound of {bound} does not fit in {bits} bits")
         return _within(array.reshape(shape), bound)
 

@@ -54,14 +54,17 @@ class PlainForest:
 class PlainBoosting:
     """Trained stages: trees[s][k] adds rate * values[s][k][node] to decision k, which starts from initial[k].
 
-    `zero_is_second`: of two classes, a decision of 0 is the second.
+    `zero_is_second`: of two classes, a decision of 0 is the second. `dtype`: in which the trainer's library adds up.
+    `float64`: its trees compare records as they are, and not rounded to float32.
     """
 
     trees: Sequence[Sequence[PlainTree]]
     values: Sequence[Sequence[NDArray[np.float64]]]
     initial: NDArray[np.float64]
-    rate: float
-    zero_is_second: bool
+    rate: float = 1.0
+    zero_is_second: bool = False
+    dtype: np.dtype = _FLOAT64
+    float64: bool = False
 
 
 def value_bits(trees: int, leaves: int) -> int:
@@ -89,29 +92,49 @@ def encode_forest(plain: PlainForest, classes: tuple, features: int) -> tuple[Sh
     return shape, EnsembleSecrets(nodes, values, zeros, units), margin
 
 
+def encode_means(plain: PlainForest, features: int, targets: tuple[int, ...]) -> tuple[Shape, EnsembleSecrets, float]:
+    """Of a forest that predicts numbers, means of `shares`: the shape, the secret integers, and the numbers' error."""
+    form, nodes, leaves = encode_nodes(plain.trees, features, MAX_COMPLETE_DEPTH)
+    trees = len(plain.trees)
+    shape = Shape("forest", (), features, trees=trees, targets=targets, **form)
+    added = np.stack([_at_leaves(value, at) for value, at in zip(plain.shares, leaves, strict=True)]) / trees
+    bits = value_bits(trees, leaves_of(shape))
+    _check_finite(added)
+    c = np.frexp(np.abs(added).max(axis=(0, 1)))[1].astype(np.int64)
+    values = quantise(added, bits - c).reshape(1, -1, shape.decisions)
+    magnitudes = np.abs(added).max(axis=1).sum(axis=0)
+    error = trees * np.ldexp(1.0, c - bits - 1) + gamma(trees + 4, _FLOAT64) * magnitudes
+    secrets = EnsembleSecrets(nodes, values, np.zeros(shape.decisions, np.int64), bits - c)
+    return shape, secrets, float(error.max()) * (1 + 1e-9)
+
+
+def _check_finite(added: NDArray[np.float64]) -> None:
+    if not np.isfinite(added).all():
+        raise ModelError("the model has values that are not finite; train it again")
+
+
 def encode_boosting(
-    plain: PlainBoosting, classes: tuple, features: int, link: str | None
+    plain: PlainBoosting, classes: tuple, features: int, link: str | None, targets: tuple[int, ...] | None = None
 ) -> tuple[Shape, EnsembleSecrets, float]:
-    """The shape, the secret integers, and the margin at or below which a prediction may differ."""
+    """The shape, the secret integers, and the margin at or below which a prediction may differ, or a number's error."""
     by_class = [tree for k in range(len(plain.initial)) for tree in (stage[k] for stage in plain.trees)]
-    form, nodes, leaves = encode_nodes(by_class, features, MAX_COMPLETE_DEPTH)
+    form, nodes, leaves = encode_nodes(by_class, features, MAX_COMPLETE_DEPTH, plain.float64)
     trees, decisions = len(plain.trees), len(plain.initial)
-    shape = Shape("boosting", classes, features, trees=trees, link=link, **form)
+    shape = Shape("boosting", classes, features, trees=trees, link=link, targets=targets, **form)
     values = [plain.rate * stage[k] for k in range(decisions) for stage in plain.values]
     added = np.stack([_at_leaves(v[:, None], at) for v, at in zip(values, leaves, strict=True)])
     added = added.reshape(decisions, -1, 1)
     count = trees * leaves_of(shape)
     bits = value_bits(trees, leaves_of(shape))
     largest = max(float(np.abs(added).max()), float(np.abs(plain.initial).max()) / count)
-    if not math.isfinite(largest):
-        raise ModelError("the model has values that are not finite; train it again")
+    _check_finite(np.array(largest))
     c = math.frexp(largest)[1]
     units = np.full(decisions, bits - c)
     offsets = quantise(plain.initial, bits - c)
     if decisions == 1 and plain.zero_is_second:
         offsets = offsets + 1  # a decision is of the second class if it is above 0
     magnitudes = np.abs(plain.initial) + np.abs(added).reshape(decisions, trees, -1).max(axis=2).sum(axis=1)
-    error = (trees + 3) * math.ldexp(1.0, c - bits - 1) + gamma(2 * trees + 2, _FLOAT64) * float(magnitudes.max())
+    error = (trees + 3) * math.ldexp(1.0, c - bits - 1) + gamma(2 * trees + 4, plain.dtype) * float(magnitudes.max())
     margin = error * (1 if decisions == 1 else 2) * (1 + 1e-9)
     return shape, EnsembleSecrets(nodes, quantise(added, bits - c), offsets, units), margin
 
@@ -140,7 +163,7 @@ def run_ensemble(
     flat = on.as_integers(by_group.reshape(groups, count, trees * leaves), DECISION_BITS)
     bits = value_bits(trees, leaves)
     size = (groups, trees * leaves, columns)
-    values = on.integers(None if secrets is None else secrets.values, owner, size, DECISION_BITS, 1 << bits)
+    added, offset = (None, None) if secrets is None else (secrets.values, secrets.offsets)
+    values = on.keep("values", lambda: on.integers(added, owner, size, DECISION_BITS, 1 << bits))
     sums = on.product(flat, values, trees << bits).transpose(1, 0, 2).reshape(count, shape.decisions)
-    offsets = None if secrets is None else secrets.offsets
-    return sums + on.integers(offsets, owner, (shape.decisions,), DECISION_BITS, 1 << _TOTAL)
+    return sums + on.keep("offsets", lambda: on.integers(offset, owner, (shape.decisions,), DECISION_BITS, 1 << _TOTAL))

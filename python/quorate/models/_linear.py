@@ -178,17 +178,11 @@ def run_linear(on: Backend, shape: Shape, secrets: LinearSecrets | None, records
     count = shape.decisions
     data_bits, weight_bits = shape.data_bits or 0, shape.weight_bits or 0
     sum_bits = (shape.features - 1).bit_length()
-    weights = on.integers(
-        None if secrets is None else secrets.weights,
-        model_owner,
-        (count, shape.features),
-        DECISION_BITS,
-        1 << weight_bits,
-    )
     largest = 1 << (sum_bits + data_bits + weight_bits)
-    intercepts = on.integers(
-        None if secrets is None else secrets.intercepts, model_owner, (count,), DECISION_BITS, largest - 1
-    )
+    w, b = (None, None) if secrets is None else (secrets.weights, secrets.intercepts)
+    size = count, shape.features
+    weights = on.keep("weights", lambda: on.integers(w, model_owner, size, DECISION_BITS, 1 << weight_bits))
+    intercepts = on.keep("intercepts", lambda: on.integers(b, model_owner, (count,), DECISION_BITS, largest - 1))
     return on.product(records, weights.T, largest) + intercepts
 
 

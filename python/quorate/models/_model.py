@@ -11,11 +11,10 @@ import numpy as np
 from quorate import _source
 from quorate._source import at
 from quorate.errors import ModelError, ModelWarning, ShapeError
-from quorate.models import _ensemble, _linear, _network, _tree
+from quorate.models import _ensemble, _linear, _network, _secrets, _tree
 from quorate.models._answers import decode, decode_numbers, margins
 from quorate.models._backend import Array, Backend, Clear, Secret
-from quorate.models._numerics import ORDERED_BOUND
-from quorate.models._questions import DATA_OWNER, Questions
+from quorate.models._questions import DATA_OWNER, Asked, Questions
 from quorate.models._shape import Shape
 from quorate.tables._frames import is_frame
 from quorate.tables._read import Table
@@ -24,8 +23,6 @@ Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets 
 
 _TREES = ("tree", "forest", "boosting")
 _UNIT_BOUND = 1 << 30
-# Models whose decisions are rounded, and that predict classes.
-_DECIDING = ("linear", "votes", "network")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -51,12 +48,15 @@ class Model(Questions):
     def __repr__(self) -> str:
         return f"Model({self.shape})"
 
-    def _answer(self, question: str, mpc: Any, X: Any, model_owner: int, *rest: Any) -> Any:
-        result = answer(question, mpc, self.shape, self._secrets, X, model_owner, *rest)
-        if question == "predict" and self.margin_bound > 0 and self.shape.kind in _DECIDING:
-            if mpc.me is None:
-                self._name_ties(X)
-            elif self._guessed and mpc.me == model_owner:
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        result = answer(question, mpc, self, self.shape, self._secrets, asked)
+        if question == "predict" and self.margin_bound > 0:
+            if self.shape.targets is not None:
+                if self._guessed and self.shape.kind == "network" and mpc.me == asked.model_owner:
+                    self._warn(f"numbers are within {self.margin_bound:.3g} of the estimator's")
+            elif mpc.is_local:
+                self._name_ties(asked.X)
+            elif self._guessed and mpc.me == asked.model_owner:
                 self._warn(
                     f"decisions are within {self.margin_bound:.3g} of the estimator's, and predictions closer to a tie "
                     "may differ"
@@ -77,6 +77,8 @@ class Model(Questions):
 
     def _warn(self, what: str) -> None:
         why = "scale the features alike before training, or state tighter bounds"
+        if self.shape.kind in _TREES:
+            why = "the estimator adds up rounded numbers, in an order of its own"
         if self._guessed:
             why = (
                 f"nobody stated how large features are, and each may reach {_linear.DEFAULT_BOUND:.0f}: give "
@@ -91,9 +93,8 @@ class Model(Questions):
         """
         records, on = encode_records(self.shape, X), Clear()
         decisions = run(on, self.shape, self._secrets, records, records.shape[0], 0, 0)
-        if self.shape.kind == "regression":
-            units = self._secrets.units if isinstance(self._secrets, _linear.LinearSecrets) else None
-            return decode_numbers("predict", self.shape, decisions, units)
+        if self.shape.targets is not None:
+            return decode_numbers("predict", self.shape, decisions, self._secrets.units)  # type: ignore[union-attr]
         return decode(self.shape, choose(on, self.shape, decisions))
 
 
@@ -105,7 +106,7 @@ def encode_records(shape: Shape, X: Any) -> np.ndarray:
     if values.ndim != 2 or values.shape[1] != shape.features or values.shape[0] == 0:
         raise ShapeError(f"records have shape {values.shape}; the model takes (records, {shape.features})")
     _check_names(shape, X)
-    return _tree.encode_records(values) if shape.kind in _TREES else _linear.encode_records(values, shape)
+    return _tree.encode_records(values, shape) if shape.kind in _TREES else _linear.encode_records(values, shape)
 
 
 def _names_of(X: Any) -> list[str] | None:
@@ -156,7 +157,7 @@ def run(
         mine = tree or ensemble
         nodes = None if mine is None else mine.nodes
         chosen = _tree.choose_features(on, shape, nodes, _ensemble.trees_of(shape), model_owner)
-        x = on.integers(records, data_owner, size, _tree.ring_bits(shape.features), ORDERED_BOUND)
+        x = _tree.input_records(on, shape, records, rows, data_owner)
         if shape.kind == "tree":
             return _tree.run_tree(on, shape, tree, chosen, x, model_owner)
         return _ensemble.run_ensemble(on, shape, ensemble, chosen, x, model_owner)
@@ -177,21 +178,13 @@ def choose(on: Backend, shape: Shape, decisions: Array) -> Array:
     return decisions if shape.kind == "tree" else _linear.choose(on, shape, decisions)
 
 
-def answer(
-    question: str,
-    mpc: Any,
-    shape: Shape,
-    secrets: Secrets | None,
-    X: Any,
-    model_owner: int,
-    data_owner: int,
-    reveal_to: int | str | None,
-    rows: int | None,
-) -> Any:
+def answer(question: str, mpc: Any, model: Model | Shape, shape: Shape, secrets: Secrets | None, asked: Asked) -> Any:
     """A model's and a shape's methods: at each party the same program, with the values that it has."""
-    me = mpc.me
-    learner = data_owner if reveal_to == DATA_OWNER else reveal_to
+    me, X, rows = mpc.me, asked.X, asked.rows
+    model_owner, data_owner = asked.model_owner, asked.data_owner
     _check_question(question, shape)
+    if not asked.reveal and asked.reveal_to != DATA_OWNER:
+        raise ModelError(f"{question}: reveal=False reveals to nobody; leave reveal_to={asked.reveal_to!r} out")
     if secrets is None and me in (None, model_owner):
         raise ModelError(f"party {model_owner} owns the model: call {question} on what from_sklearn returned there")
     if X is None and me in (None, data_owner):
@@ -201,21 +194,43 @@ def answer(
         raise ShapeError(f"{count} records, rows={rows}: a party without the records states their number as rows=")
     records = encode_records(shape, X) if me in (None, data_owner) else None
     mine = secrets if me in (None, model_owner) else None
-    on = Secret(mpc)
+    on = Secret(mpc, model, model_owner)
     decisions = run(on, shape, mine, records, count, model_owner, data_owner)
-    if question == "predict" and shape.kind != "regression":
-        result = choose(on, shape, decisions).reveal(learner)
+    if not asked.reveal:
+        return _hidden(question, on, shape, mine, decisions, model_owner)
+    learner = data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to
+    return _revealed(question, on, shape, mine, decisions, model_owner, learner)
+
+
+def _hidden(question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int) -> Array:
+    """The answer as a secret array."""
+    if question == "predict" and shape.targets is None:
+        return _secrets.labels(on, shape, choose(on, shape, decisions))
+    units = None if mine is None else mine.units  # type: ignore[union-attr]
+    if question == "predict_proba":
+        return _secrets.probabilities(on, shape, decisions, units, owner)
+    numbers = _secrets.numbers(on, shape, decisions, units, owner)
+    shown = (shape.targets or ()) if shape.targets is not None else (shape.decisions,)[: shape.decisions != 1]
+    return numbers.reshape(numbers.shape[0], *shown)
+
+
+def _revealed(
+    question: str, on: Secret, shape: Shape, mine: Secrets | None, decisions: Array, owner: int, to: Any
+) -> Any:
+    """The answer in the clear, at whoever learns it: decoded there from what names it."""
+    if question == "predict" and shape.targets is None:
+        result = choose(on, shape, decisions).reveal(to)
         return decode(shape, result) if isinstance(result, np.ndarray) else result
     if question == "predict_proba" and shape.link == "softmax":
         decisions = decisions - decisions[:, :1]  # the shares follow from the differences: no more is told
     given = None if mine is None else mine.units  # type: ignore[union-attr]
-    units = on.integers(given, model_owner, (shape.decisions,), 32, _UNIT_BOUND)
-    result, known = mpc.reveal_all(decisions, units, to=learner)
+    units = on.keep("units", lambda: on.integers(given, owner, (shape.decisions,), 32, _UNIT_BOUND))
+    result, known = on.reveal_all(decisions, units, to)
     return decode_numbers(question, shape, result, known) if isinstance(result, np.ndarray) else result
 
 
 def _check_question(question: str, shape: Shape) -> None:
     if question == "predict_proba" and shape.link is None:
         raise ModelError("this model has no predict_proba: it predicts classes or numbers; see `quorate models`")
-    if question == "decision_function" and shape.kind not in ("linear", "boosting"):
+    if question == "decision_function" and (shape.kind not in ("linear", "boosting") or shape.targets is not None):
         raise ModelError(f"a model of kind {shape.kind!r} has no decision_function; see `quorate models`")

@@ -57,7 +57,6 @@ class PlainNetwork:
     weights: Sequence[NDArray[np.float64]]
     intercepts: Sequence[NDArray[np.float64]]
     activation: str
-    multilabel: bool
     dtype: np.dtype
     before: Before | None = None
     """What comes before the first layer: see `folded`."""
@@ -122,8 +121,14 @@ def shifts_of(shape: Shape) -> list[int]:
     return [unit + layer.weight_bits - c - FRACTION for unit, layer, c in scaled]
 
 
-def encode_network(plain: PlainNetwork, classes: tuple, bounds: object) -> tuple[Shape, NetworkSecrets, float]:
-    """The shape, the secret integers, and the margin at or below which a prediction may differ."""
+def encode_network(
+    plain: PlainNetwork,
+    classes: tuple,
+    bounds: object,
+    multilabel: bool = False,
+    targets: tuple[int, ...] | None = None,
+) -> tuple[Shape, NetworkSecrets, float]:
+    """The shape, the secret integers, and the margin at or below which a prediction may differ, or a number's error."""
     if not all(np.isfinite(a).all() for a in (*plain.weights, *plain.intercepts)):
         raise ModelError("the model has weights that are not finite; train it again")
     trained, plain = plain, plain.folded()
@@ -141,8 +146,9 @@ def encode_network(plain: PlainNetwork, classes: tuple, bounds: object) -> tuple
         layers=hidden,
         activation=plain.activation,
         layer_scales=_public_exponents(weights, plain) if plain.activation in SATURATING else None,
-        multilabel=plain.multilabel or None,
-        link="softmax" if len(classes) > 2 and not plain.multilabel else "logistic",
+        multilabel=multilabel or None,
+        link=None if targets is not None else "softmax" if len(classes) > 2 and not multilabel else "logistic",
+        targets=targets,
     )
     if min(shifts_of(shape), default=0) < 0:
         raise ModelError("weights times the largest features are too large for tanh and logistic; rescale the features")
@@ -192,7 +198,8 @@ def _encode_layers(
             tracked = tracked.activated(plain.activation, math.ldexp(1.0, -unit), plain.dtype)
     units = np.full(shape.decisions, unit)
     all_weights, all_intercepts = zip(*encoded, strict=True)
-    return NetworkSecrets(all_weights, all_intercepts, units), tracked.error + tracked.rounding
+    last = 0.0 if shape.targets is None else 2.0**-52 * tracked.largest  # numbers are rounded to float64 once more
+    return NetworkSecrets(all_weights, all_intercepts, units), tracked.error + tracked.rounding + last
 
 
 class _Tracked(NamedTuple):
@@ -237,14 +244,22 @@ def run_network(on: Backend, shape: Shape, secrets: NetworkSecrets | None, recor
     shifts, x = shifts_of(shape), records
     fraction = fraction_of(shape)
     for place, layer in enumerate(layers_of(shape)):
-        weights = None if secrets is None else secrets.weights[place]
-        intercepts = None if secrets is None else secrets.intercepts[place]
-        w = on.integers(weights, model_owner, (layer.outputs, layer.inputs), 64, 1 << layer.weight_bits)
-        b = on.units(intercepts, model_owner, (layer.outputs,), fraction, layer.largest)
+        w, b = _shared(on, layer, place, secrets, model_owner, fraction)
         x = on.product(x, w.T, layer.largest) + b
         if place < len(shifts):
             x = on.activation(shape.activation or "", on.shift_right(x, shifts[place]), fraction)
     return x
+
+
+def _shared(
+    on: Backend, layer: Layer, place: int, secrets: NetworkSecrets | None, owner: int, fraction: int
+) -> tuple[Array, Array]:
+    """A layer's weights and intercepts."""
+    weights, intercepts = (None, None) if secrets is None else (secrets.weights[place], secrets.intercepts[place])
+    size, bound = (layer.outputs, layer.inputs), 1 << layer.weight_bits
+    w = on.keep(f"weights {place}", lambda: on.integers(weights, owner, size, 64, bound))
+    b = on.keep(f"intercepts {place}", lambda: on.units(intercepts, owner, (layer.outputs,), fraction, layer.largest))
+    return w, b
 
 
 def fraction_of(shape: Shape) -> int:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from quorate.errors import RangeError
 
-ORDERED_BOUND = 0x7F800000
-"""The largest magnitude that `encode_float32_ordered` returns: that of minus infinity, which a threshold may be."""
+ORDERED_BOUND = {32: 0x7F800000, 64: 0x7FF0000000000000}
+"""The largest magnitude that `encode_ordered` returns, by bits: that of infinity, which a threshold may be."""
 
 Floats = NDArray[np.floating]
 Integers = NDArray[np.int64]
@@ -62,22 +62,23 @@ def round_down_to_float32(values: NDArray[np.float64]) -> NDArray[np.float32]:
     return np.where(nearest.astype(np.float64) > values, below, nearest)
 
 
-def encode_float32_ordered(values: NDArray[np.float32]) -> Integers:
-    """Integers in the order of the float32 values, both zeros being 0; magnitudes are at most `ORDERED_BOUND`.
+def encode_ordered(values: NDArray[np.floating]) -> Integers:
+    """Integers in the order of float32 or float64 values, both zeros being 0; magnitudes are at most `ORDERED_BOUND`.
 
     The bits of a float, without the sign, grow with its magnitude; a negative one is minus those bits. Infinities
     keep their place in the order; NaN has none and raises `RangeError`.
 
-    >>> encode_float32_ordered(np.array([-0.0, 0.0, 1.0, -1.0], dtype=np.float32)).tolist()
+    >>> encode_ordered(np.array([-0.0, 0.0, 1.0, -1.0], dtype=np.float32)).tolist()
     [0, 0, 1065353216, -1065353216]
     """
-    if values.dtype != np.float32:
-        raise TypeError(f"encode_float32_ordered takes float32, not {values.dtype}")
+    if values.dtype not in (np.float32, np.float64):
+        raise TypeError(f"encode_ordered takes float32 or float64, not {values.dtype}")
     if np.isnan(values).any():
         raise RangeError("NaN has no place in the order of numbers; impute or drop such values first")
-    bits = np.ascontiguousarray(values).view(np.uint32).reshape(values.shape)
-    magnitude = (bits & np.uint32(0x7FFFFFFF)).astype(np.int64)
-    return np.where(bits >> np.uint32(31) != 0, -magnitude, magnitude)
+    integer = np.int32 if values.dtype == np.float32 else np.int64
+    bits = np.ascontiguousarray(values).view(integer).reshape(values.shape).astype(np.int64)
+    magnitude = bits & int(np.iinfo(integer).max)
+    return np.where(bits < 0, -magnitude, magnitude)
 
 
 def exponent_above(magnitude: float) -> int:

@@ -37,11 +37,20 @@ class Before:
     names: tuple[Any, ...] | None = None
     """Of a record's features, where the first step knows them."""
 
+    seen: Floats | None = None
+    """Of each feature a magnitude that no record reached in training, where the first step that scales it knows one,
+    else NaN: `bounds` are all of them, so that none tells which features are left out."""
+
     @classmethod
     def nothing(cls, features: int, names: Any = None) -> Before:
         """No step at all."""
         same, none = np.eye(features), np.zeros(features)
         return cls(same, none, same, none, selected=np.arange(features), names=None if names is None else tuple(names))
+
+    @property
+    def bounds(self) -> Floats | None:
+        """What was seen of the features, if it was of all."""
+        return None if self.seen is None or np.isnan(self.seen).any() else self.seen
 
     @property
     def features(self) -> int:
@@ -88,8 +97,27 @@ def _array(values: Any, size: int, missing: float) -> Floats:
     return np.full(size, missing) if values is None else np.asarray(values, np.float64)
 
 
+_LEAST, _MOST = 8.0, 64.0  # standard deviations from the mean
+
+
+def _knowing(before: Before, largest: Floats) -> Before:
+    """`largest`: of each feature that a step scales, which are the records' own, the largest magnitude.
+
+    A feature that was always 0 may reach what others do. Of features that are left out a scaler knows nothing.
+    """
+    if before.selected is None or not np.isfinite(largest).all() or not largest.any():
+        return before
+    seen = np.full(before.features, np.nan)
+    seen[before.selected] = np.where(largest > 0, largest, largest.max())
+    return dataclasses.replace(before, seen=seen)
+
+
 def _standard(step: Any, before: Before) -> Before:
     size = len(before.matrix)
+    if step.mean_ is not None and step.var_ is not None:
+        # No record of n is further from the mean than the square root of n standard deviations.
+        reach = np.clip(np.sqrt(step.n_samples_seen_), _LEAST, _MOST)
+        before = _knowing(before, np.abs(step.mean_) + reach * np.sqrt(step.var_))
     mean = _array(step.mean_ if step.with_mean else None, size, 0.0)
     return before.scaled(1 / _array(step.scale_ if step.with_std else None, size, 1.0), mean)
 
@@ -97,12 +125,14 @@ def _standard(step: Any, before: Before) -> Before:
 def _min_max(step: Any, before: Before) -> Before:
     if step.clip:
         raise ModelError("MinMaxScaler(clip=True) is not affine: fit the pipeline with clip=False")
+    before = _knowing(before, 2 * np.maximum(np.abs(step.data_min_), np.abs(step.data_max_)))
     return before.scaled(_array(step.scale_, len(before.matrix), 1.0), 0.0, _array(step.min_, len(before.matrix), 0.0))
 
 
 def _max_abs(step: Any, before: Before) -> Before:
     if getattr(step, "clip", False):
         raise ModelError("MaxAbsScaler(clip=True) is not affine: fit the pipeline with clip=False")
+    before = _knowing(before, 2 * np.asarray(step.max_abs_))
     return before.scaled(1 / _array(step.scale_, len(before.matrix), 1.0))
 
 
@@ -144,14 +174,46 @@ def _selector(step: Any, before: Before) -> Before:
     return before.kept(np.flatnonzero(step.get_support()))
 
 
+def _columns(step: Any, before: Before) -> Before:
+    """Each part folds its own columns; what they make stands side by side."""
+    if step.transformer_weights:
+        raise ModelError("ColumnTransformer(transformer_weights=) is not supported: scale what a part makes instead")
+    parts: list[Before] = []
+    for name, part, _ in step.transformers_:
+        which = np.asarray(step._transformer_to_input_indices[name], np.int64)
+        if (isinstance(part, str) and part == "drop") or not len(which):
+            continue
+        same = isinstance(part, str) or (type(part).__name__ == "FunctionTransformer" and part.func is None)
+        parts.append(before.kept(which) if same else _folded(name, part, before.kept(which)))
+    if not parts:
+        raise ModelError("this ColumnTransformer drops all columns: there is nothing to predict from")
+
+    def beside(name: str) -> Any:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    known = [part.seen for part in parts if part.seen is not None]
+    return dataclasses.replace(
+        before,
+        matrix=beside("matrix"),
+        shift=beside("shift"),
+        sizes=beside("sizes"),
+        offsets=beside("offsets"),
+        roundings=max(part.roundings for part in parts),
+        dtype=min((part.dtype for part in parts), key=lambda of: np.finfo(of).nmant),
+        selected=beside("selected") if all(part.selected is not None for part in parts) else None,
+        seen=np.fmax.reduce(known) if known else None,
+    )
+
+
 STEPS = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, PCA, TruncatedSVD, SimpleImputer, VarianceThreshold, "
-    "SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV"
+    "SelectKBest, SelectPercentile, SelectFromModel, RFE, RFECV, and ColumnTransformer of these"
 )
 """What a pipeline may have before its estimator."""
 
 
 def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
+    from sklearn.compose import ColumnTransformer
     from sklearn.decomposition import PCA, TruncatedSVD
     from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, VarianceThreshold
     from sklearn.impute import SimpleImputer
@@ -166,6 +228,7 @@ def _steps() -> list[tuple[Any, Callable[[Any, Before], Before]]]:
         (PCA, _pca),
         (TruncatedSVD, _svd),
         (SimpleImputer, _imputer),
+        (ColumnTransformer, _columns),
         *((selector, _selector) for selector in selectors),
     ]
 
@@ -210,6 +273,11 @@ _TRANSFORMING = ("transform", "_transform")
 
 
 def _folded(name: str, step: Any, before: Before) -> Before:
+    if type(step).__name__ == "Pipeline":
+        for inner, part in step.steps:
+            if part is not None and part != "passthrough":
+                before = _folded(inner, part, before)
+        return before
     for base, fold in _steps():
         if isinstance(step, base) and all(
             getattr_static(type(step), method, None) is getattr_static(base, method, None) for method in _TRANSFORMING

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 DATA_OWNER = "data owner"
 """The default for `reveal_to`: whose records these are."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The arguments of a question."""
+
+    X: Any
+    model_owner: int
+    data_owner: int
+    reveal_to: int | str | None
+    rows: int | None
+    reveal: bool
 
 
 class Questions:
@@ -19,6 +32,8 @@ class Questions:
         data_owner: int = 1,
         reveal_to: int | str | None = DATA_OWNER,
         rows: int | None = None,
+        *,
+        reveal: bool = True,
     ) -> Any:
         """Predicts for `data_owner`'s records with `model_owner`'s model, showing neither.
 
@@ -32,9 +47,17 @@ class Questions:
             data_owner: the party that has the records.
             reveal_to: the party that learns the predictions: the records' owner unless stated; None for all.
             rows: the number of records, where X is None.
+            reveal: False reveals nothing, and gives a secret array that the program goes on with. Labels that are
+                whole numbers come as these, two truth values as bits, all others as their places in `shape.classes`;
+                of labels that are predicted each for itself bits; of a regression `qr.fixed(64, 16)`.
+
+        What is secret of a model is shared by the first question that a session asks it, and used by all further ones;
+        it goes with the model, the shape that stands for it at other parties, or the session. So all parties ask the
+        same model, or keep the `Shape` as long as its owner keeps the model.
 
         Returns:
-            An array of labels, of a regression of numbers, or None at a party that does not learn them.
+            An array of labels, of a regression of numbers, or None at a party that does not learn them; with
+            `reveal=False` a secret array.
 
         Raises:
             RangeError: a record has a value that is not finite or exceeds the model's bounds.
@@ -42,7 +65,7 @@ class Questions:
             ModelError: the records or the model are not where they are said to be, or X is a table that names its
                 columns otherwise than `shape.names`, or in another order.
         """
-        return self._answer("predict", mpc, X, model_owner, data_owner, reveal_to, rows)
+        return self._answer("predict", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal))
 
     def predict_proba(
         self,
@@ -52,17 +75,20 @@ class Questions:
         data_owner: int = 1,
         reveal_to: int | str | None = DATA_OWNER,
         rows: int | None = None,
+        *,
+        reveal: bool = True,
     ) -> Any:
         """The classes' probabilities, (records, classes), for the same arguments as `predict`.
 
         They say what the decisions of the model are: the logistic function or the shares that turn decisions into
         probabilities can be undone. So the decisions are what is revealed, of several classes only their
-        differences, and the rest is computed where they arrive.
+        differences, and the rest is computed where they arrive. With `reveal=False` it is computed on secrets, as
+        `qr.fixed(64, 16)`: each probability is within `margin_bound` and 2^-14.
 
         Raises:
             ModelError: this model has no probabilities.
         """
-        return self._answer("predict_proba", mpc, X, model_owner, data_owner, reveal_to, rows)
+        return self._answer("predict_proba", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal))
 
     def decision_function(
         self,
@@ -72,16 +98,18 @@ class Questions:
         data_owner: int = 1,
         reveal_to: int | str | None = DATA_OWNER,
         rows: int | None = None,
+        *,
+        reveal: bool = True,
     ) -> Any:
         """The decisions, (records,) or (records, classes), for the same arguments as `predict`.
 
-        Each is within `margin_bound` of the estimator's. They say more about the model than classes do.
+        Each is within `margin_bound` of the estimator's. They say more about the model than classes do. With
+        `reveal=False` they are `qr.fixed(64, 16)`, rounded down.
 
         Raises:
             ModelError: this model has no such decisions.
         """
-        return self._answer("decision_function", mpc, X, model_owner, data_owner, reveal_to, rows)
+        return self._answer("decision_function", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal))
 
-    def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
-        """`rest`: the other arguments, in order."""
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         raise NotImplementedError

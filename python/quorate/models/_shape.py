@@ -6,8 +6,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from quorate._tables import counted
 from quorate.errors import ModelError
-from quorate.models._questions import Questions
+from quorate.models._questions import Asked, Questions
 
 ACTIVATIONS = ("relu", "identity", "tanh", "logistic")
 LINKS = ("share", "logistic", "softmax")
@@ -22,7 +23,7 @@ class Shape(Questions):
 
     Attributes:
         kind: `"tree"`; `"forest"` and `"boosting"`, sums over trees; `"linear"`, one linear decision or the largest of
-            several; `"votes"`, one against one; `"regression"`, real numbers; `"network"`, layers of neurons.
+            several; `"votes"`, one against one; `"regression"`, linear numbers; `"network"`, layers of neurons.
         classes: the labels, in the model's order; none of a regression. Use neutral ones if the labels themselves are
             confidential.
         features: how many features a record has.
@@ -32,12 +33,14 @@ class Shape(Questions):
         scales: of other models than trees: feature i is at most `2**scales[i]` in magnitude.
         data_bits: the same: fractional bits of a scaled record.
         weight_bits: of a linear model: bits of a weight.
-        targets: of a regression: the shape of what is predicted for one record, `()` or `(targets,)`.
+        targets: of a regression, of any kind but `"tree"`, `"linear"` and `"votes"`: the shape of what is predicted for
+            one record, `()` or `(targets,)`.
         layers: of a network: how many neurons each hidden layer has.
         activation: of a network: that of the hidden layers.
         layer_scales: of a network with tanh or logistic: weights of hidden layer l are at most `2**layer_scales[l]`.
         multilabel: of a network: whether every label is predicted for itself.
         link: how `predict_proba` follows from the decisions, where it does.
+        float64: of trees: whether records are compared as float64, in rings of 64 bits, and not rounded to float32.
         names: of the features, in order, where the estimator was fitted on a table that names them. Records with names
             must have the same ones; those without are taken as they are. Names are public, as class labels are.
 
@@ -60,6 +63,7 @@ class Shape(Questions):
     layer_scales: tuple[int, ...] | None = None
     multilabel: bool | None = None
     link: str | None = None
+    float64: bool | None = None
     names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -76,15 +80,17 @@ class Shape(Questions):
     def _problem(self) -> str | None:
         if self.kind not in _CHECKS:
             return f"kind is {self.kind!r}, not one of {', '.join(_CHECKS)}"
-        if self.kind == "regression":
+        if self.kind == "regression" or (self.targets is not None and self.kind in ("forest", "boosting", "network")):
             if self.targets is None or self.classes or len(self.targets) > 1 or min(self.targets, default=1) < 1:
                 return f"a regression has targets () or (number,) and no classes, not {self.targets} and {self.classes}"
+        elif self.targets is not None:
+            return f"a model of kind {self.kind!r} has classes and no targets"
         elif len(self.classes) < (1 if self.multilabel else 2):
             return f"{len(self.classes)} class, at least two are needed"
         if self.features < 1:
-            return f"{self.features} features"
+            return counted(self.features, "feature")
         if self.names is not None and len(self.names) != self.features:
-            return f"{len(self.names)} names for {self.features} features"
+            return f"{counted(len(self.names), 'name')} for {counted(self.features, 'feature')}"
         if self.link is not None and self.link not in LINKS:
             return f"link is {self.link!r}, not one of {', '.join(LINKS)}"
         return _CHECKS[self.kind](self)
@@ -117,10 +123,10 @@ class Shape(Questions):
             return classes * (classes - 1) // 2
         return 1 if classes == 2 and not self.multilabel else classes
 
-    def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         from quorate.models._model import answer
 
-        return answer(question, mpc, self, None, *rest)
+        return answer(question, mpc, self, self, None, asked)
 
 
 def _tree_problem(shape: Shape) -> str | None:

@@ -11,13 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.errors import ModelError
-from quorate.models._ensemble import PlainBoosting, PlainForest, encode_boosting, encode_forest
 from quorate.models._linear import PlainLinear, bounds_of, encode_linear
 from quorate.models._model import Model
 from quorate.models._network import PlainNetwork, encode_network
 from quorate.models._pipeline import Before, unwrapped
+from quorate.models._read_trees import (
+    classes_of,
+    read_boosting,
+    read_boosting_regressor,
+    read_forest,
+    read_forest_regressor,
+    read_histograms,
+    read_histograms_regressor,
+    read_tree,
+    read_tree_regressor,
+)
 from quorate.models._supported import SUPPORTED
-from quorate.models._tree import PlainTree, encode_tree
 
 
 def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tolerance: float | None = None) -> Model:
@@ -26,8 +35,9 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
     Args:
         estimator: one of `SUPPORTED`, fitted.
         bounds: linear models and networks only: the largest magnitude of each feature, or one number for all. It is
-            rounded up to a power of two, which is public. Without it 8192 is taken for every feature, and the smaller
-            the features are, the less precise are they. Tight bounds make `Model.margin_bound` small.
+            rounded up to a power of two, which is public. Without it a pipeline's scaler says what it saw, and without
+            one 8192 is taken for every feature, and the smaller the features are, the less precise are they. Tight
+            bounds make `Model.margin_bound` small.
         sample: instead of bounds, records like those to come, such as what the estimator was fitted on: each feature
             may reach twice its largest magnitude there. Nothing else of them is used.
         tolerance: refuse the model if its `margin_bound` is larger.
@@ -41,10 +51,14 @@ def from_sklearn(estimator: Any, *, bounds: Any = None, sample: Any = None, tole
     """
     estimator, before = unwrapped(estimator)
     read = _reader(estimator)
+    if read is _read_calibrated:
+        before = _before_calibrated(estimator, before)
     if sample is not None:
         if bounds is not None:
             raise ModelError("bounds= and sample= both say how large features are: give one of them")
         bounds = bounds_of(sample, int(estimator.n_features_in_) if before is None else before.features)
+    if bounds is None and before is not None:
+        bounds = before.bounds
     model = read(estimator, bounds, before)
     if bounds is None and model.shape.scales is not None:
         model = dataclasses.replace(model, _guessed=True)
@@ -64,7 +78,9 @@ Reader = Callable[[Any, Any, Before | None], Model]
 
 
 def _readers() -> list[tuple[Any, Reader]]:
-    from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
+    from sklearn import ensemble
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.linear_model import (
         ElasticNet,
         LinearRegression,
@@ -75,15 +91,24 @@ def _readers() -> list[tuple[Any, Reader]]:
         SGDClassifier,
         SGDRegressor,
     )
-    from sklearn.neural_network import MLPClassifier
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
     from sklearn.svm import SVC, LinearSVC, LinearSVR
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     return [
-        (DecisionTreeClassifier, _read_tree),
-        (RandomForestClassifier, _read_forest),
-        (ExtraTreesClassifier, _read_forest),
-        (GradientBoostingClassifier, _read_boosting),
+        (DecisionTreeClassifier, read_tree),
+        (DecisionTreeRegressor, read_tree_regressor),
+        (ensemble.RandomForestClassifier, read_forest),
+        (ensemble.RandomForestRegressor, read_forest_regressor),
+        (ensemble.ExtraTreesClassifier, read_forest),
+        (ensemble.ExtraTreesRegressor, read_forest_regressor),
+        (ensemble.GradientBoostingClassifier, read_boosting),
+        (ensemble.GradientBoostingRegressor, read_boosting_regressor),
+        (ensemble.HistGradientBoostingClassifier, read_histograms),
+        (ensemble.HistGradientBoostingRegressor, read_histograms_regressor),
+        (KMeans, _read_means),
+        (MiniBatchKMeans, _read_means),
+        (CalibratedClassifierCV, _read_calibrated),
         (SVC, _read_svc),
         (LinearSVC, _read_decisions),
         (LogisticRegression, _read_logistic),
@@ -96,10 +121,27 @@ def _readers() -> list[tuple[Any, Reader]]:
         (SGDRegressor, _read_regression),
         (LinearSVR, _read_regression),
         (MLPClassifier, _read_network),
+        (MLPRegressor, _read_network_regressor),
     ]
 
 
 _PREDICTING = ("predict", "predict_proba", "decision_function", "_predict", "_decision_function", "_raw_predict")
+
+
+_INSTEAD = {
+    "Voting": "import each of its estimators_, and count or average their predict(..., reveal=False) in the program",
+    "Stacking": "import its estimators_ one by one, or fit a GradientBoosting estimator",
+    "AdaBoost": "fit GradientBoosting, HistGradientBoosting or RandomForest",
+    "Bagging": "fit RandomForest or ExtraTrees",
+    "GaussianNB": "fit LogisticRegression, or a tree",
+    "KNeighbors": "qr.apps.nearest finds the nearest of secret records, and SVC(kernel='linear') or a forest predicts",
+}
+"""What to use instead, by how names begin."""
+
+_OTHERS = {
+    "xgboost": 'from_xgboost(estimator.get_booster().save_raw("json"), classes=...)',
+    "lightgbm": "from_lightgbm(estimator.booster_.dump_model(), classes=...)",
+}
 
 
 def _reader(estimator: Any) -> Reader:
@@ -118,7 +160,11 @@ def _reader(estimator: Any) -> Reader:
         ):
             _check_fitted(estimator)
             return read
-    raise ModelError(f"{name} is not supported; from_sklearn takes {', '.join(SUPPORTED)}")
+    for library, instead in _OTHERS.items():
+        if type(estimator).__module__.partition(".")[0] == library:
+            raise ModelError(f"{name} is one of {library}'s: use qr.models.{instead}")
+    hint = next((f": {instead}" for what, instead in _INSTEAD.items() if name.startswith(what)), "")
+    raise ModelError(f"{name} is not supported{hint}; from_sklearn takes {', '.join(SUPPORTED)}")
 
 
 def _check_fitted(estimator: Any) -> None:
@@ -129,101 +175,6 @@ def _check_fitted(estimator: Any) -> None:
         check_is_fitted(estimator)
     except NotFittedError as error:
         raise ModelError(f"this {type(estimator).__name__} is not fitted; call fit first") from error
-
-
-def _classes(estimator: Any, outputs: int) -> tuple[Any, ...]:
-    name = type(estimator).__name__
-    if outputs != 1:
-        raise ModelError(f"this {name} has {outputs} outputs; train one estimator per output")
-    classes = tuple(np.asarray(estimator.classes_).tolist())
-    if len(classes) < 2:
-        raise ModelError(f"this {name} knows only the class {classes}; there is nothing to predict")
-    return classes
-
-
-# ---- trees ------------------------------------------------------------------------------------------------------
-
-
-def _selected(estimator: Any, before: Before | None) -> NDArray[np.int64]:
-    """Which features of a record the trees see.
-
-    Raises:
-        ModelError: steps before change the features, and with them what is compared.
-    """
-    if before is None:
-        return np.arange(int(estimator.n_features_in_))
-    if before.selected is None:
-        raise ModelError(
-            f"a {type(estimator).__name__} behind steps that change features is not supported: trees need no scaling, "
-            "so fit the estimator on the records themselves; steps that only select features are folded in"
-        )
-    return before.selected
-
-
-def _plain_tree(estimator: Any, selected: NDArray[np.int64]) -> PlainTree:
-    tree = estimator.tree_
-    feature = np.asarray(tree.feature, np.int64)
-    return PlainTree(
-        np.asarray(tree.children_left, np.int64),
-        np.asarray(tree.children_right, np.int64),
-        np.where(feature < 0, feature, selected[np.maximum(feature, 0)]),  # negative at leaves
-        np.asarray(tree.threshold, np.float64),
-    )
-
-
-def _features(estimator: Any, before: Before | None) -> int:
-    return int(estimator.n_features_in_) if before is None else before.features
-
-
-def _read_tree(estimator: Any, _: Any, before: Before | None) -> Model:
-    labels = np.argmax(estimator.tree_.value[:, 0, :], axis=1).astype(np.int64)
-    classes = _classes(estimator, estimator.n_outputs_)
-    tree = _plain_tree(estimator, _selected(estimator, before))
-    return Model(*encode_tree(tree, labels, classes, _features(estimator, before)))
-
-
-def _read_forest(estimator: Any, _: Any, before: Before | None) -> Model:
-    """The class with the largest mean share of the reached leaves' training records."""
-    classes = _classes(estimator, estimator.n_outputs_)
-    if any(len(tree.classes_) != len(classes) for tree in estimator.estimators_):
-        raise ModelError(
-            f"the trees of this {type(estimator).__name__} know different classes, as after warm_start on other "
-            "labels: scikit-learn cannot predict with it either; fit it anew"
-        )
-    trees, selected = estimator.estimators_, _selected(estimator, before)
-    plain = PlainForest([_plain_tree(tree, selected) for tree in trees], [_shares(tree) for tree in trees])
-    return Model(*encode_forest(plain, classes, _features(estimator, before)))
-
-
-def _shares(tree: Any) -> NDArray[np.float64]:
-    """The classes' shares in each node; older releases keep weights, which they divide by their sum."""
-    values = np.asarray(tree.tree_.value[:, 0, :], np.float64)
-    sums = values.sum(axis=1, keepdims=True)
-    return values if np.allclose(sums, 1, rtol=1e-9, atol=0) else values / np.where(sums == 0, 1.0, sums)
-
-
-def _read_boosting(estimator: Any, _: Any, before: Before | None) -> Model:
-    from sklearn.dummy import DummyClassifier
-
-    classes = _classes(estimator, 1)
-    features, selected = int(estimator.n_features_in_), _selected(estimator, before)
-    initial = estimator.init_
-    if initial != "zero" and (not isinstance(initial, DummyClassifier) or initial.strategy == "stratified"):
-        raise ModelError(
-            "GradientBoostingClassifier(init=...) with an estimator of its own is not supported; None and 'zero' are"
-        )
-    start = np.asarray(estimator._raw_predict_init(np.zeros((1, features), np.float32)), np.float64)[0]
-    stages = estimator.estimators_
-    plain = PlainBoosting(
-        [[_plain_tree(tree, selected) for tree in stage] for stage in stages],
-        [[np.asarray(tree.tree_.value[:, 0, 0], np.float64) for tree in stage] for stage in stages],
-        start,
-        float(estimator.learning_rate),
-        # Releases before 1.4 take the first of equal probabilities, later ones the second class.
-        zero_is_second=not hasattr(getattr(estimator, "_loss", None), "_raw_prediction_to_decision"),
-    )
-    link = ("logistic" if len(classes) == 2 else "softmax") if estimator.loss == "log_loss" else None
-    return Model(*encode_boosting(plain, classes, _features(estimator, before), link))
 
 
 # ---- linear models ------------------------------------------------------------------------------------------------
@@ -240,7 +191,7 @@ def _plain_linear(estimator: Any) -> PlainLinear:
 def _read_decisions(estimator: Any, bounds: Any, before: Before | None, link: str | None = None) -> Model:
     """`decision > 0` is the second class; of several decisions the first largest wins."""
     plain = _plain_linear(estimator).after(before)
-    return Model(*encode_linear(plain, "linear", _classes(estimator, 1), bounds, link=link))
+    return Model(*encode_linear(plain, "linear", classes_of(estimator, 1), bounds, link=link))
 
 
 def _read_logistic(estimator: Any, bounds: Any, before: Before | None) -> Model:
@@ -284,7 +235,74 @@ def _read_svc(estimator: Any, bounds: Any, before: Before | None) -> Model:
         2 * np.broadcast_to(magnitudes, weights.shape),  # once in the kernel, once in adding the weights up
         np.abs(intercepts),
     ).after(before)
-    return Model(*encode_linear(plain, "votes", _classes(estimator, 1), bounds))
+    return Model(*encode_linear(plain, "votes", classes_of(estimator, 1), bounds))
+
+
+def _calibrated(estimator: Any) -> Any:
+    """The one classifier inside, as it was fitted, with its calibration.
+
+    Raises:
+        ModelError: probabilities are averaged, or are not logistic functions of one decision.
+    """
+    parts = estimator.calibrated_classifiers_
+    if len(parts) != 1:
+        raise ModelError(
+            f"this CalibratedClassifierCV averages the probabilities of {len(parts)} classifiers, which is not "
+            "supported; fit it with ensemble=False"
+        )
+    if parts[0].method != "sigmoid" or len(estimator.classes_) != 2:
+        raise ModelError('CalibratedClassifierCV is supported for two classes and method="sigmoid"')
+    return parts[0]
+
+
+def _inside(part: Any) -> Any:
+    frozen = type(part.estimator).__name__ == "FrozenEstimator"
+    return part.estimator.estimator if frozen else part.estimator
+
+
+def _before_calibrated(estimator: Any, before: Before | None) -> Before | None:
+    _, own = unwrapped(_inside(_calibrated(estimator)))
+    if own is not None and before is not None:
+        raise ModelError("steps before a CalibratedClassifierCV and inside of it are too many: put all of them inside")
+    return own or before
+
+
+def _read_calibrated(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    """Of a decision f the logistic function of -(a f + b), which is linear in the record as f is."""
+    part, classes = _calibrated(estimator), classes_of(estimator, 1)
+    inner, _ = unwrapped(_inside(part))
+    if _reader(inner) not in (_read_decisions, _read_logistic, _read_ridge_classifier):
+        raise ModelError(
+            f"CalibratedClassifierCV of a {type(inner).__name__} is not supported; of LinearSVC, LogisticRegression, "
+            "SGDClassifier, Perceptron and RidgeClassifier it is"
+        )
+    if tuple(np.asarray(inner.classes_).tolist()) != classes:
+        raise ModelError("this CalibratedClassifierCV and the classifier inside know different classes; fit it anew")
+    plain, slope, shift = _plain_linear(inner).after(before), -part.calibrators[0].a_, -part.calibrators[0].b_
+    folded = PlainLinear(
+        slope * plain.weights,
+        slope * plain.intercepts + shift,
+        plain.dtype,
+        plain.roundings + 6,
+        abs(slope) * plain.magnitudes,
+        abs(slope) * plain.offsets + abs(shift) + 1,  # 1: probabilities are compared
+    )
+    return Model(*encode_linear(folded, "linear", classes, bounds, link="logistic"))
+
+
+def _read_means(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    """The nearest center c is that of the largest 2 c x - |c|^2, the first of equal ones; so does the library."""
+    centers = np.asarray(estimator.cluster_centers_, np.float64)
+    if len(centers) < 2:
+        raise ModelError(f"this {type(estimator).__name__} has one cluster; there is nothing to predict")
+    weights, squares = 2 * centers, (centers**2).sum(axis=1)
+    magnitudes, offsets = np.abs(weights), squares
+    if len(centers) == 2:
+        weights, squares = weights[1:] - weights[:1], squares[1:] - squares[:1]
+        magnitudes, offsets = magnitudes.sum(axis=0, keepdims=True), offsets.sum(keepdims=True)
+    dtype = np.dtype(np.float32 if estimator.cluster_centers_.dtype == np.float32 else np.float64)
+    plain = PlainLinear(weights, -squares, dtype, 2 * weights.shape[1] + 8, magnitudes, offsets).after(before)
+    return Model(*encode_linear(plain, "linear", tuple(range(len(centers))), bounds))
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
@@ -296,19 +314,32 @@ def _read_network(estimator: Any, bounds: Any, before: Before | None) -> Model:
     if multilabel:
         classes = tuple(range(estimator.n_outputs_))
     elif kind in ("binary", "multiclass"):
-        classes = _classes(estimator, 1)
+        classes = classes_of(estimator, 1)
     else:
         raise ModelError(f"MLPClassifier trained on {kind} targets is not supported")
+    return Model(*encode_network(_plain_network(estimator, before), classes, bounds, multilabel=multilabel))
+
+
+def _read_network_regressor(estimator: Any, bounds: Any, before: Before | None) -> Model:
+    if estimator.out_activation_ != "identity":
+        raise ModelError(
+            f"MLPRegressor whose last activation is {estimator.out_activation_!r} is not supported: "
+            "loss='squared_error' has 'identity', which is"
+        )
+    outputs = int(estimator.n_outputs_)
+    targets = () if outputs == 1 else (outputs,)
+    return Model(*encode_network(_plain_network(estimator, before), (), bounds, targets=targets))
+
+
+def _plain_network(estimator: Any, before: Before | None) -> PlainNetwork:
     single = all(w.dtype == np.float32 for w in estimator.coefs_)
-    plain = PlainNetwork(
+    return PlainNetwork(
         [_dense(w).T for w in estimator.coefs_],
         [np.asarray(b, np.float64) for b in estimator.intercepts_],
         estimator.activation,
-        multilabel,
         np.dtype(np.float32 if single else np.float64),
         before,
     )
-    return Model(*encode_network(plain, classes, bounds))
 
 
 def _dense(values: Any) -> NDArray[np.float64]:

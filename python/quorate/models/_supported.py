@@ -31,6 +31,8 @@ _NUMBERS = ("one number", "several numbers")
 _EXACT = "always"
 _WITHIN = "within margin_bound"
 _MARGIN = "where the margin exceeds margin_bound"
+_TREES_PUBLIC = "number of trees; depth up to 8, else the largest number of nodes"
+_STAGES_PUBLIC = "number of stages; depth up to 8, else the largest number of nodes"
 _SCALES = "a power of two above every feature"
 _NO_NAN = "no missing values"
 
@@ -47,21 +49,41 @@ SUPPORTED: dict[str, Support] = {
         _CLASSES,
         f"{_NO_NAN}, one output",
         f"{_EXACT} if leaves are pure, else {_MARGIN} (about 1e-12)",
-        "number of trees; depth up to 8, else the largest number of nodes",
+        _TREES_PUBLIC,
     ),
     "ExtraTreesClassifier": Support(
         ("predict", "predict_proba"),
         _CLASSES,
         f"{_NO_NAN}, one output",
         f"{_EXACT} if leaves are pure, else {_MARGIN} (about 1e-12)",
-        "number of trees; depth up to 8, else the largest number of nodes",
+        _TREES_PUBLIC,
     ),
     "GradientBoostingClassifier": Support(
         ("predict", "predict_proba", "decision_function"),
         _CLASSES,
         'init=None or "zero"; loss="exponential" without predict_proba',
         f"{_MARGIN} (about 1e-10)",
-        "number of stages; depth up to 8, else the largest number of nodes",
+        _STAGES_PUBLIC,
+    ),
+    "HistGradientBoostingClassifier": Support(
+        ("predict", "predict_proba", "decision_function"),
+        _CLASSES,
+        f"{_NO_NAN} in records, no categorical features",
+        f"{_MARGIN} (about 1e-10)",
+        _STAGES_PUBLIC,
+    ),
+    "DecisionTreeRegressor": Support(
+        ("predict",), _NUMBERS, _NO_NAN, _WITHIN, "depth up to 8, else the number of nodes"
+    ),
+    "RandomForestRegressor": Support(("predict",), _NUMBERS, _NO_NAN, _WITHIN, _TREES_PUBLIC),
+    "ExtraTreesRegressor": Support(("predict",), _NUMBERS, _NO_NAN, _WITHIN, _TREES_PUBLIC),
+    "GradientBoostingRegressor": Support(("predict",), _NUMBERS[:1], 'init=None or "zero"', _WITHIN, _STAGES_PUBLIC),
+    "HistGradientBoostingRegressor": Support(
+        ("predict",),
+        _NUMBERS[:1],
+        f'{_NO_NAN} in records, no categorical features; loss="squared_error", "absolute_error" or "quantile"',
+        _WITHIN,
+        _STAGES_PUBLIC,
     ),
     "LinearSVC": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     'SVC(kernel="linear")': Support(("predict",), _CLASSES, "break_ties=False", _MARGIN, _SCALES),
@@ -75,6 +97,14 @@ SUPPORTED: dict[str, Support] = {
     "SGDClassifier": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "Perceptron": Support(("predict", "decision_function"), _CLASSES, "", _MARGIN, _SCALES),
     "RidgeClassifier": Support(("predict", "decision_function"), _CLASSES, "one label for a record", _MARGIN, _SCALES),
+    "CalibratedClassifierCV": Support(
+        ("predict", "predict_proba"),
+        _CLASSES[:1],
+        'ensemble=False, method="sigmoid", of a linear classifier or a pipeline that ends in one',
+        _MARGIN,
+        _SCALES,
+    ),
+    "KMeans": Support(("predict",), ("clusters",), "also MiniBatchKMeans", _MARGIN, f"{_SCALES}, number of clusters"),
     "LinearRegression": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Ridge": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
     "Lasso": Support(("predict",), _NUMBERS, "", _WITHIN, _SCALES),
@@ -86,6 +116,13 @@ SUPPORTED: dict[str, Support] = {
         (*_CLASSES, "multi-label"),
         "",
         f"{_MARGIN}; tanh and logistic are computed with 16 fractional bits",
+        f"{_SCALES}, layers, activation; with tanh and logistic one per hidden layer",
+    ),
+    "MLPRegressor": Support(
+        ("predict",),
+        _NUMBERS,
+        'loss="squared_error"',
+        f"{_WITHIN}; tanh and logistic are computed with 16 fractional bits",
         f"{_SCALES}, layers, activation; with tanh and logistic one per hidden layer",
     ),
 }
@@ -110,7 +147,12 @@ def listing() -> str:
         f"are as secret: {STEPS.replace(', VarianceThreshold', ',' + chr(10) + 'VarianceThreshold')};\n"
         "before trees those that select features or impute."
     )
-    return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items())])
+    tail = (
+        'from_xgboost takes what booster.save_model("model.json") writes, from_lightgbm booster.dump_model(): gbtree\n'
+        "and gbdt, binary, multi-class and numbers, without categories. What is equal and public is as of boosting\n"
+        "above, but XGBoost's margin is that of its own sums in float32, about 1e-5."
+    )
+    return "\n\n".join([head, *(_paragraph(name, support) for name, support in SUPPORTED.items()), tail])
 
 
 def _paragraph(name: str, support: Support) -> str:

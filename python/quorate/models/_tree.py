@@ -24,7 +24,8 @@ from quorate.models._backend import Array, Backend
 from quorate.models._numerics import (
     ORDERED_BOUND,
     Integers,
-    encode_float32_ordered,
+    encode_ordered,
+    finite_float64,
     round_down_to_float32,
     to_float32,
 )
@@ -53,7 +54,7 @@ class TreeSecrets:
 
 @dataclasses.dataclass(frozen=True)
 class PlainTree:
-    """A trained binary tree; `left[i] < 0` marks a leaf."""
+    """A trained binary tree; `left[i] < 0` marks a leaf. Records that are at most the threshold go left."""
 
     left: NDArray[np.int64]
     right: NDArray[np.int64]
@@ -76,28 +77,32 @@ def encode_tree(tree: PlainTree, labels: Integers, classes: tuple, features: int
     return shape, TreeSecrets(nodes, label_bits)
 
 
-def encode_nodes(trees: Sequence[PlainTree], features: int, limit: int) -> tuple[dict[str, Any], Nodes, Integers]:
+def encode_nodes(
+    trees: Sequence[PlainTree], features: int, limit: int, float64: bool = False
+) -> tuple[dict[str, Any], Nodes, Integers]:
     """The public form of trees, what they compare, and (trees, leaves): which trained node each leaf stands for.
 
     All trees get the form of the largest: complete ones of its depth up to `limit`, else that many inner nodes.
-    A leaf that no record can reach stands for node -1.
+    A leaf that no record can reach stands for node -1. `float64`: records are compared as they are, not as float32.
     """
-    if not all(np.isfinite(tree.threshold[tree.left >= 0]).all() for tree in trees):
+    bad = np.isnan if float64 else lambda values: ~np.isfinite(values)
+    if any(bad(tree.threshold[tree.left >= 0]).any() for tree in trees):
         raise ModelError("a tree has a threshold that is not finite; it was trained with missing values: impute them")
+    form = {"float64": True} if float64 else {}
     depth = max(1, *(tree.depth() for tree in trees))
     if depth <= limit:
         complete = [_complete(tree, depth) for tree in trees]
         feature, threshold, leaves = (np.stack(arrays) for arrays in zip(*complete, strict=True))
-        return {"depth": depth}, _nodes(feature, threshold, features), leaves
+        return {"depth": depth, **form}, _nodes(feature, threshold, features, float64), leaves
     count = max(int((tree.left >= 0).sum()) for tree in trees)
     listed = [_by_paths(tree, count) for tree in trees]
     feature, threshold, leaves, paths = (np.stack(arrays) for arrays in zip(*listed, strict=True))
     turns = np.where(leaves < 0, 1, (paths == 1).sum(axis=2))  # the path of a leaf that is not there asks nothing
-    return {"nodes": count}, _nodes(feature, threshold, features, paths, turns), leaves
+    return {"nodes": count, **form}, _nodes(feature, threshold, features, float64, paths, turns), leaves
 
 
-def _nodes(feature: Integers, threshold: NDArray[np.float64], features: int, *paths: Integers) -> Nodes:
-    thresholds = encode_float32_ordered(round_down_to_float32(threshold))
+def _nodes(feature: Integers, threshold: NDArray[np.float64], features: int, float64: bool, *paths: Integers) -> Nodes:
+    thresholds = encode_ordered(threshold if float64 else round_down_to_float32(threshold))
     return Nodes(feature.T[:, :, None] == np.arange(features), thresholds.T, *paths)
 
 
@@ -140,21 +145,35 @@ def _by_paths(tree: PlainTree, count: int) -> tuple[Integers, NDArray[np.float64
     return feature, threshold, leaves, paths
 
 
-def ring_bits(features: int) -> int:
+def compared_bits(shape: Shape) -> int:
+    """Bits of a feature as it is compared."""
+    return 64 if shape.float64 else 32
+
+
+def ring_bits(features: int, bits: int) -> int:
     """Bits that the range analysis needs to prove a comparison right by one most significant bit.
 
     A selected value is a sum of one encoding and zeros, but what is proved of it is `features` times as much; its
-    difference from a threshold is at most `(features + 1) * ORDERED_BOUND`, which is below 2**(31 + bits of features).
+    difference from a threshold is at most `(features + 1) * ORDERED_BOUND`, which is below 2**(bits - 1 + bits of
+    features).
 
-    >>> ring_bits(1), ring_bits(30)
+    >>> ring_bits(1, 32), ring_bits(30, 32)
     (33, 37)
     """
-    return 32 + features.bit_length()
+    return bits + features.bit_length()
 
 
-def encode_records(records: object) -> Integers:
-    """Records as a tree compares them: rounded to float32 as scikit-learn does, then order-preserving integers."""
-    return encode_float32_ordered(to_float32(records, "records"))
+def encode_records(records: object, shape: Shape) -> Integers:
+    """Records as a tree compares them: as order-preserving integers, most trees' rounded to float32 as theirs are."""
+    if shape.float64:
+        return encode_ordered(finite_float64(records, "records"))
+    return encode_ordered(to_float32(records, "records"))
+
+
+def input_records(on: Backend, shape: Shape, records: Integers | None, rows: int, owner: int) -> Array:
+    """The records as secrets."""
+    bits = compared_bits(shape)
+    return on.integers(records, owner, (rows, shape.features), ring_bits(shape.features, bits), ORDERED_BOUND[bits])
 
 
 def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int, owner: int) -> Array:
@@ -164,7 +183,8 @@ def choose_features(on: Backend, shape: Shape, secrets: Nodes | None, trees: int
     """
     rows = (leaves_of(shape) - 1) * trees
     chosen = None if secrets is None else secrets.selection.reshape(rows, shape.features).astype(np.int64)
-    return on.one_hot(on.integers(chosen, owner, (rows, shape.features), ring_bits(shape.features), 1))
+    size, bits = (rows, shape.features), ring_bits(shape.features, compared_bits(shape))
+    return on.keep("chosen", lambda: on.one_hot(on.integers(chosen, owner, size, bits, 1)))
 
 
 def run_tree(
@@ -176,7 +196,8 @@ def run_tree(
     """
     reached = leaves_reached(on, shape, None if secrets is None else secrets.nodes, chosen, records, model_owner)
     leaves, _, count = reached.shape
-    labels = on.bits(None if secrets is None else secrets.labels, model_owner, (leaves, shape.label_bits))
+    size, said = (leaves, shape.label_bits), None if secrets is None else secrets.labels
+    labels = on.keep("labels", lambda: on.bits(said, model_owner, size))
     hits = reached.reshape(leaves, 1, count) & labels.reshape(leaves, shape.label_bits, 1)
     return _xor_over_first_axis(on, hits)
 
@@ -198,8 +219,10 @@ def leaves_reached(
     rows, count = chosen.shape[0], records.shape[0]
     trees = rows // nodes
     limits = None if secrets is None else secrets.thresholds.reshape(rows)
-    thresholds = on.integers(limits, owner, (rows,), ring_bits(shape.features), ORDERED_BOUND)
-    goes_left = on.product(chosen, records.T, ORDERED_BOUND) <= thresholds.reshape(rows, 1)
+    bits = compared_bits(shape)
+    width, bound = ring_bits(shape.features, bits), ORDERED_BOUND[bits]
+    thresholds = on.keep("thresholds", lambda: on.integers(limits, owner, (rows,), width, bound))
+    goes_left = on.product(chosen, records.T, bound) <= thresholds.reshape(rows, 1)
     if shape.nodes is None:
         return _reach_complete(on, goes_left.reshape(nodes, trees * count)).reshape(nodes + 1, trees, count)
     return _reach_by_paths(on, goes_left.reshape(nodes, trees, count), secrets, owner)
@@ -231,8 +254,8 @@ def _reach_by_paths(on: Backend, goes_left: Array, secrets: Nodes | None, owner:
     nodes, trees, _ = goes_left.shape
     width = nodes.bit_length() + 2
     paths, turns = (None, None) if secrets is None else (secrets.paths, secrets.turns)
-    secret_paths = on.integers(paths, owner, (trees, nodes + 1, nodes), width, 1)
-    secret_turns = on.integers(turns, owner, (trees, nodes + 1), width, nodes)
+    secret_paths = on.keep("paths", lambda: on.integers(paths, owner, (trees, nodes + 1, nodes), width, 1))
+    secret_turns = on.keep("turns", lambda: on.integers(turns, owner, (trees, nodes + 1), width, nodes))
     score = on.product(secret_paths, on.as_integers(goes_left.transpose(1, 0, 2), width), nodes)
     return (score == secret_turns.reshape(trees, nodes + 1, 1)).transpose(1, 0, 2)
 

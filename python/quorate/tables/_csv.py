@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from quorate._source import at
+from quorate._tables import counted
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 
 __all__ = ["listed", "positions", "read_csv"]
@@ -79,7 +80,10 @@ def _parse(
         for number, cells in chunk:
             if len(cells) != len(first[1]):
                 raise ShapeError(
-                    at(f"{path}: line {number} has {len(cells)} cells, the first line {len(first[1])}: make them alike")
+                    at(
+                        f"{path}: line {number} has {counted(len(cells), 'cell')}, the first line {len(first[1])}: "
+                        "make them alike"
+                    )
                 )
         numbers = [number for number, _ in chunk]
         for place, parser in zip(wanted, parsers, strict=True):
@@ -193,7 +197,7 @@ class _Column:
         for cell, number, word in zip(cells, numbers, words, strict=True):
             place = f"{self._path}: line {number}, column {self._name!r}"
             if cell == "" or cell.lower() in ("nan", "na", "null", "none"):
-                raise RangeError(at(f"{place}: the value is missing: fill it in, or drop the line"))
+                raise RangeError(at(f"{place}: the value is missing: fill it in, or drop the record"))
             if not _REAL.match(cell) and not word:
                 if cell.lower().lstrip("+-") in ("inf", "infinity"):
                     raise RangeError(at(f"{place}: {cell} is not finite"))

@@ -147,15 +147,15 @@ class Files:
 
         session = cast("Session", self)
         number = session._owner(owner)
-        here = session.me in (None, number)
+        here = session.me == number
         form = _form(settings.forms, number, columns)
         known = self._nothing_is_sent and form is not None  # then nobody needs the values
-        given = settings.inputs.get(number if session.me is None else MINE, None if known else path) if here else None
+        given = settings.inputs.get(number if session.is_local else MINE, None if known else path) if here else None
         values: Any = None
         if given is not None:
             values = read(given, columns)
         elif here and not (self._nothing_is_sent and (shape is not None or form is not None)):
-            raise ConfigError(at(f"input_file: party {number} has no file: {_how(session.me, number)}"))
+            raise ConfigError(at(f"input_file: party {number} has no file: {_how(session.is_local, number)}"))
         if values is None:
             shape = form.shape if shape is None and form is not None else shape
             dtype = form.dtype if dtype is None and form is not None else dtype
@@ -169,8 +169,8 @@ class Files:
         return session.input(values, owner=number, shape=shape, dtype=dtype, bound=bound)
 
 
-def _how(me: int | None, owner: int) -> str:
-    return f"--input {owner}=FILE on the command line" if me is None else "--input FILE on the command line"
+def _how(local: bool, owner: int) -> str:
+    return f"--input {owner}=FILE on the command line" if local else "--input FILE on the command line"
 
 
 def _form(forms: Mapping[int, str], owner: int, columns: Columns) -> Form | None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from quorate._source import at
+from quorate._tables import counted
 from quorate.errors import ConfigError, DtypeError, RangeError, ShapeError
 from quorate.tables._frames import pyarrow
 from quorate.tables._read import Table
@@ -172,7 +173,9 @@ def _columns(result: Any, names: Sequence[str] | None, nested: bool) -> tuple[An
         raise ShapeError(at(f"a result of shape {array.shape} is not a table; reshape it, or write .json"))
     columns = list(np.atleast_1d(array).T) if array.ndim == 2 else [np.atleast_1d(array)]
     if names is not None and (isinstance(names, str) or len(names) != len(columns)):
-        raise ConfigError(at(f"names: {len(columns)} columns need a list of as many names, not {names!r}"))
+        raise ConfigError(
+            at(f"names: a list of {counted(len(columns), 'name')} is needed, one for each column, not {names!r}")
+        )
     return columns, None if names is None else [str(name) for name in names]
 
 

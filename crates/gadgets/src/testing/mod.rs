@@ -10,6 +10,7 @@ use quorate_ring::{Bits, Ring, Vector};
 use crate::extremum::{Best, extremum};
 use crate::{Gadgets, Width};
 
+pub mod convolutions;
 pub mod exhaustive;
 pub mod lookups;
 pub mod wide;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::conv::Lies;
 use super::{Builder, Operand, coerce};
 use crate::dtype::Dtype;
 use crate::error::{Fault, Shape};
@@ -51,11 +52,48 @@ impl Builder<'_> {
     pub(super) fn build_matmul(&mut self, a: Operand<'_>, b: Operand<'_>) -> Result<NodeId, Fault> {
         let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
         let Product { batch, mut m, k, n, shape } = product(&left, &right)?;
-        let types = coerce::multiplied("matmul", self.types([a, b])?, self.whole())?;
+        // One matrix on the right for a whole batch on the left: a single, taller product.
+        let mut count = batch.iter().product();
+        let places = if right.len() <= 2 {
+            m *= count;
+            count = 1;
+            [left, right]
+        } else {
+            let to = |core: &[usize]| [&batch, core].concat();
+            let a_core = if left.len() == 1 { vec![k] } else { vec![m, k] };
+            [to(&a_core), to(&[k, n])]
+        };
+        self.build_sums(Op::MatMul { batch: count, m, k, n }, [a, b], places, k, shape)
+    }
+
+    pub(super) fn build_conv(
+        &mut self,
+        images: Operand<'_>,
+        filters: Operand<'_>,
+        lies: Lies,
+    ) -> Result<NodeId, Fault> {
+        let shapes = [self.shape_of(images)?, self.shape_of(filters)?];
+        let conv = lies.on(&shapes[0], &shapes[1])?;
+        let [rows, columns] = conv.out();
+        let shape = vec![conv.batch, conv.groups * conv.filters, rows, columns];
+        shape::elements(&shape)?;
+        self.build_sums(Op::Conv(Arc::new(conv)), [images, filters], shapes, conv.patch(), shape)
+    }
+
+    /// Sums of so many products of elements of both operands, which are broadcast to these shapes.
+    fn build_sums(
+        &mut self,
+        product: Op,
+        [mut a, mut b]: [Operand<'_>; 2],
+        places: [Vec<usize>; 2],
+        terms: usize,
+        shape: Vec<usize>,
+    ) -> Result<NodeId, Fault> {
+        let (left, right) = (self.shape_of(a)?, self.shape_of(b)?);
+        let types = coerce::multiplied(product.name(), self.types([a, b])?, self.whole())?;
         let [mut da, mut db] = if types == [Dtype::Bit; 2] { [self.whole(); 2] } else { types };
         let mut dtype = if da.is_fixed() { da } else { db };
-        let finer = self.finer(a, b, k)?;
-        let (mut a, mut b) = (a, b);
+        let finer = self.finer(a, b, terms)?;
         if let Some(finer) = &finer {
             let units = Operand::Ints { shape: if finer.is_left { &left } else { &right }, values: &finer.units };
             dtype = dtype.with_bits(finer.bits);
@@ -65,18 +103,7 @@ impl Builder<'_> {
                 false => (b, db, da) = (units, whole, dtype),
             }
         }
-        // One matrix on the right for a whole batch on the left: a single, taller product.
-        let mut count = batch.iter().product();
-        let (a, b) = if right.len() <= 2 {
-            m *= count;
-            count = 1;
-            (self.place(a, da, &left)?, self.place(b, db, &right)?)
-        } else {
-            let to = |core: &[usize]| [&batch, core].concat();
-            let a_core = if left.len() == 1 { vec![k] } else { vec![m, k] };
-            (self.place(a, da, &to(&a_core))?, self.place(b, db, &to(&[k, n]))?)
-        };
-        let product = Op::MatMul { batch: count, m, k, n };
+        let (a, b) = (self.place(a, da, &places[0])?, self.place(b, db, &places[1])?);
         let Some(finer) = finer else { return self.grown(product, vec![a, b], shape, dtype) };
         let product = self.graph.push(product, vec![a, b], shape.clone(), dtype, &self.at)?;
         self.graph.warn(product, finer.lost)?;

@@ -2,6 +2,7 @@
 
 mod circuit;
 mod coerce;
+mod conv;
 mod convert;
 mod divide;
 mod elementwise;
@@ -14,6 +15,7 @@ mod room;
 
 use std::sync::Arc;
 
+pub use conv::Lies;
 use linear::Reduce;
 use quorate_circuits::Circuit;
 pub(crate) use room::Recent;
@@ -312,6 +314,13 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_matmul(left, right))
     }
 
+    /// Images (batch, channels, rows, columns) convolved with filters (filters, channels of a group, rows, columns), as
+    /// neural networks do: filters are not turned round. The result is (batch, filters, rows, columns).
+    pub fn conv<'a>(&mut self, images: impl Into<Operand<'a>>, filters: impl Into<Operand<'a>>, lies: Lies) -> Built {
+        let (images, filters) = (images.into(), filters.into());
+        self.attempt(|b| b.build_conv(images, filters, lies))
+    }
+
     /// `numpy.dot(a, b)`, for a right operand of at most two dimensions where the left has more than one.
     pub fn dot<'a>(&mut self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Built {
         let (left, right) = (a.into(), b.into());
@@ -354,7 +363,7 @@ impl<'g> Builder<'g> {
         self.attempt(|b| b.build_cumsum(a, axis))
     }
 
-    /// The same integers, one of which in each line along an axis is 1 and all others are 0: where parties may cheat,
+    /// The same integers, one of which in each row along an axis is 1 and all others are 0: where parties may cheat,
     /// proven before anything that is input behind it.
     pub fn assert_one_hot(&mut self, a: NodeId, axis: i64) -> Built {
         self.attempt(|b| b.build_assert_one_hot(a, axis))

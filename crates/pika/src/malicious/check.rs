@@ -439,6 +439,7 @@ fn bytes_of(kind: &Kind) -> usize {
         Kind::Triple { .. } => 2 * PRODUCT,
         Kind::DotTriple { axis, inner, .. } => axis * inner * 2 * PRODUCT,
         Kind::MatrixTriple { m, k, n, .. } => (m * k + k * n + m * n) * PRODUCT,
+        Kind::ConvTriple { conv, .. } => (conv.lens().iter().sum::<usize>() + conv.len_out()) * PRODUCT,
         Kind::BitTriple => 4 * BIT,
         Kind::EdaBit { bits, .. } | Kind::ComparisonMask { bits, .. } => k(bits) * (PRODUCT + 2 * BIT),
         Kind::TruncMask { bits, .. } => k(bits) * PRODUCT,

@@ -54,6 +54,10 @@ pub fn of_kind(params: Params, kind: &Kind) -> Dealt {
         Kind::Triple { bits } => products(bits, [1; 3]),
         Kind::DotTriple { bits, axis, inner } => products(bits, [axis * inner, axis * inner, inner]),
         Kind::MatrixTriple { bits, m, k, n } => products(bits, [m * k, k * n, m * n]),
+        Kind::ConvTriple { bits, conv } => {
+            let [images, filters] = conv.lens();
+            products(bits, [images, filters, conv.len_out()])
+        }
         Kind::Random { bits } | Kind::Mask { bits, .. } => to_second(wide(bits)),
         Kind::Owned { bits, .. } => to_second(3 * wide(bits)),
         Kind::BitTriple => bit_product.and(with_mac.times(3)),

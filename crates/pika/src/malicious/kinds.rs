@@ -124,10 +124,13 @@ fn product_of(form: Form, a: &Vector, b: &Vector, len: usize) -> Vector {
 
 /// c of a form of so many, and where each one begins; matrices lie one after the other.
 pub(crate) fn combined(form: Form, a: &Vector, b: &Vector) -> Vector {
-    let Form::MatMul { m, k, n } = form else { return product_of(form, a, b, form.len_out(a.len())) };
+    let ([left, right], len) = (form.lens(a.len()), form.len_out(a.len()));
+    if matches!(form, Form::Product | Form::Dot { .. }) {
+        return product_of(form, a, b, len);
+    }
     let one =
-        |i: usize| product_of(form, &a.slice(i * m * k..(i + 1) * m * k), &b.slice(i * k * n..(i + 1) * k * n), m * n);
-    match a.len() / (m * k) {
+        |i: usize| product_of(form, &a.slice(i * left..(i + 1) * left), &b.slice(i * right..(i + 1) * right), len);
+    match a.len() / left {
         1 => one(0),
         count => Vector::concat(&(0..count).map(one).collect::<Vec<_>>().iter().collect::<Vec<_>>()),
     }
@@ -271,6 +274,10 @@ impl Batch<'_> {
             }
             Kind::MatrixTriple { bits, m, k, n } => {
                 self.triple(claims, Form::MatMul { m, k, n }, Ring::of(bits), [len * m * k, len * k * n]).await
+            }
+            Kind::ConvTriple { bits, conv } => {
+                let [images, filters] = conv.lens();
+                self.triple(claims, Form::Conv(conv), Ring::of(bits), [len * images, len * filters]).await
             }
             Kind::Owned { owner, bits } if owner != crate::setup::DEALER => {
                 self.owned_triple(owner, Ring::of(bits), len).await

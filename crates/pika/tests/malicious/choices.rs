@@ -117,7 +117,7 @@ fn choices_pass_and_others_are_found() {
         for values in [[2, -1, 0], [1, 1, 0], [0, 0, 0], [1, 1, -1], [16, 0, -15], [-128, 1, -128]] {
             let ends = run(owner, values);
             let found = &ends[1 - owner];
-            assert!(matches!(found, Err(Error::Cheating { check }) if check.contains("of each line")), "{values:?}");
+            assert!(matches!(found, Err(Error::Cheating { check }) if check.contains("of each row")), "{values:?}");
         }
     }
     let ends = run(2, [1, 0, 0]);

@@ -3,6 +3,7 @@
 use quorate_engine::testing::parties;
 use quorate_engine::{Costs, Ctx, Demand, Form, Phase, Result, Sharing, Stocks, dry};
 use quorate_gadgets::lookup::{Entries, Lookup, Operand};
+use quorate_gadgets::testing::convolutions::kinds as convolutions;
 use quorate_gadgets::{Family, Functions, Gadgets, Width};
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::cost;
@@ -93,6 +94,7 @@ fn dealing_takes_what_is_stated() {
         Kind::Triple { bits: k },
         Kind::DotTriple { bits: k, axis: 3, inner: 2 },
         Kind::MatrixTriple { bits: k, m: 2, k: 3, n: 1 },
+        Kind::ConvTriple { bits: k, conv: convolutions()[1] },
         Kind::Owned { owner: 0, bits: k },
         Kind::Owned { owner: 1, bits: k },
         Kind::Random { bits: k },

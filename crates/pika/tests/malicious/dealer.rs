@@ -4,6 +4,7 @@
 
 use quorate_engine::testing::{Change, What, parties};
 use quorate_engine::{Ctx, Error, Phase, Result, Stocks, dry};
+use quorate_gadgets::testing::convolutions;
 use quorate_pika::PikaMalicious;
 use quorate_pika::malicious::digits::Digits;
 use quorate_pika::malicious::{Forgery, Lie};
@@ -22,6 +23,7 @@ fn kinds(key_bits: u32) -> Vec<Kind> {
         Kind::Triple { bits: K },
         Kind::DotTriple { bits: K, axis: 2, inner: 1 },
         Kind::MatrixTriple { bits: K, m: 2, k: 1, n: 2 },
+        Kind::ConvTriple { bits: K, conv: convolutions::kinds()[1] },
         Kind::Owned { owner: 0, bits: K },
         Kind::Owned { owner: 1, bits: K },
         Kind::Random { bits: K },
@@ -154,6 +156,14 @@ fn assert_right(kind: &Kind, ends: &[End]) {
             for (i, c) in c.iter().enumerate() {
                 let (matrix, row, column) = (i / 4, i % 4 / 2, i % 2);
                 assert_eq!(a[2 * matrix + row] * b[2 * matrix + column] % 32, *c);
+            }
+        }
+        Kind::ConvTriple { conv, .. } => {
+            let (a, b, c) = (of(0), of(1), of(2).to_u64s());
+            for (i, c) in c.chunks_exact(conv.len_out()).enumerate() {
+                let [images, filters] = conv.lens();
+                let (a, b) = (a.slice(i * images..(i + 1) * images), b.slice(i * filters..(i + 1) * filters));
+                assert_eq!(Vector::convolve(&a, &b, &conv).to_u64s(), c);
             }
         }
         Kind::Random { .. } | Kind::Mask { .. } => drop(of(0)),

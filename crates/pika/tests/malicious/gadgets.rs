@@ -1,7 +1,9 @@
 //! All gadgets, with every correlation dealt and checked, and every opening checked: all inputs of tiny rings, some of
 //! wide ones.
 
-use quorate_gadgets::testing::{everything_equals_integers, exhaustive, lookups, mask, noise, wide};
+use quorate_gadgets::testing::{
+    convolutions::convolutions, everything_equals_integers, exhaustive, lookups, mask, noise, wide,
+};
 use quorate_pika::PikaMalicious;
 
 use crate::common::N;
@@ -47,6 +49,11 @@ fn wide_rings() {
     wide::integer_division::<PikaMalicious>(N, 40, true);
     wide::public_division::<PikaMalicious>(N, 40);
     wide::real_functions::<PikaMalicious>(N, 64, 16);
+}
+
+#[test]
+fn convolved() {
+    [8, 64].iter().for_each(|&k| convolutions::<PikaMalicious>(N, k));
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use quorate_graph::{Axis, Graph, Index, Node, NodeId, Op, Pieces, shape};
 
+use quorate_ring::Conv;
+
 use crate::memory::sizes::{OperandSize, Sizes};
 
 /// Blocks of a reduction are cut by lanes where they have more elements than this.
@@ -33,6 +35,8 @@ pub(crate) enum Split {
     Columns { m: usize, k: usize, n: usize },
     /// Products of many.
     Products { batch: usize, m: usize, k: usize, n: usize },
+    /// Images of a convolution.
+    Images(Conv),
     /// Rows of candidates, whose winners meet afterwards.
     Rounds(Axis),
     /// Outer blocks of a reduction.
@@ -83,6 +87,7 @@ impl Split {
             Pieces::Products { batch: 1, m, k, n } if m < n && k.max(n) > BLOCK_ELEMENTS => Split::Columns { m, k, n },
             Pieces::Products { batch: 1, m, k, n } => Split::Rows { m, k, n },
             Pieces::Products { batch, m, k, n } => Split::Products { batch, m, k, n },
+            Pieces::Images(conv) => Split::Images(conv),
             Pieces::Best(axis) if axis.outer == 1 && axis.inner <= BLOCK_ELEMENTS => Split::Rounds(axis),
             Pieces::Best(axis) | Pieces::Lines(axis) => {
                 let small = axis.len * axis.inner <= BLOCK_ELEMENTS;
@@ -101,6 +106,7 @@ impl Split {
             Split::Rows { m, .. } => m,
             Split::Columns { n, .. } => n,
             Split::Products { batch, .. } => batch,
+            Split::Images(conv) => conv.batch,
             Split::Rounds(axis) => axis.len,
             Split::Blocks(axis) => axis.outer,
             Split::Lanes(axis) => axis.outer * axis.inner,
@@ -115,6 +121,7 @@ impl Split {
             Split::Rows { k, n, .. } => k.max(n),
             Split::Columns { m, k, .. } => m.max(k),
             Split::Products { m, k, n, .. } => (m * k).max(k * n).max(m * n),
+            Split::Images(conv) => one_image(conv).0.max(one_image(conv).1),
             Split::Rounds(axis) => axis.inner,
             Split::Blocks(axis) => axis.len * axis.inner,
             Split::Lanes(axis) => axis.len,
@@ -150,6 +157,11 @@ impl Split {
                 Sizes { operands: vec![whole(m * k), right], result: m * units }
             }
             Split::Products { m, k, n, .. } => of(&[units * m * k, units * k * n], units * m * n),
+            Split::Images(conv) => {
+                let (image, result) = one_image(conv);
+                let images = OperandSize { len: units * image, copied: true };
+                Sizes { operands: vec![images, whole(conv.lens()[1])], result: units * result }
+            }
             Split::Rounds(axis) => of(&[units * axis.inner], axis.inner),
             Split::Blocks(axis) => {
                 let each = if keeps_axis(&node.op) { axis.len * axis.inner } else { axis.inner };
@@ -164,7 +176,7 @@ impl Split {
         match self {
             Split::Elements | Split::Gathered(_) | Split::Spread(_) | Split::Sums(_) => true,
             Split::Runs | Split::Products { .. } | Split::Blocks(_) => true,
-            Split::Rows { .. } => place == 0,
+            Split::Rows { .. } | Split::Images(_) => place == 0,
             Split::Positions | Split::Columns { .. } | Split::Lanes(_) | Split::Rounds(_) => false,
         }
     }
@@ -206,6 +218,11 @@ impl Split {
                 let op = Op::MatMul { batch: units.len(), m, k, n };
                 Piece { op, takes: vec![times(m * k), times(k * n)], put: Put::At(units.start * m * n) }
             }
+            Split::Images(conv) => {
+                let (image, result) = one_image(conv);
+                let op = Op::Conv(conv.of_images(units.len()).into());
+                Piece { op, takes: vec![times(image), Take::Whole], put: Put::At(units.start * result) }
+            }
             // What the rows' winners are is for their tournament to say.
             Split::Rounds(axis) => scaled(node.op.along(Axis { len: units.len(), ..axis }), axis.inner, 0),
             Split::Blocks(axis) => {
@@ -244,6 +261,12 @@ pub(crate) fn part(graph: &Graph, node: &Node, range: Range<usize>, dry: bool) -
         other => other.clone(),
     };
     (op, vec![Take::Range(range); node.inputs.len()])
+}
+
+/// Elements of one image, and of its result.
+fn one_image(conv: Conv) -> (usize, usize) {
+    let one = conv.of_images(1);
+    (one.lens()[0], one.len_out())
 }
 
 /// Wires of a circuit: of each operand, and of the result.

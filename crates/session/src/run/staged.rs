@@ -312,7 +312,7 @@ fn an_input_waits_until_a_choice_before_it_was_proven_and_checked() {
     for choice in [[2, -1, 0], [1, 1, 0], [0, 0, 0], [1, 1, -1], [1 << 32, 0, 0], [far, 1, 0], [far, far, 1]] {
         for (opened, _, events) in run(&choice, None) {
             let error = opened.err().unwrap();
-            assert!(caught(&error, "one element of each line is 1"), "{choice:?}: {error}");
+            assert!(caught(&error, "one element of each row is 1"), "{choice:?}: {error}");
             assert_eq!(events, ["input"], "{choice:?}: before the input of the other one");
         }
     }

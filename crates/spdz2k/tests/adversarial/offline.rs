@@ -154,7 +154,9 @@ impl Made<'_> {
             Kind::DaBit { bits } | Kind::RandomBit { bits } | Kind::TruncMask { bits, .. } => bits,
             Kind::ComparisonMask { bits, .. } => bits,
             Kind::EdaBit { ring, .. } => ring,
-            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::Place { .. } => panic!("dealt only"),
+            Kind::DotTriple { .. } | Kind::MatrixTriple { .. } | Kind::ConvTriple { .. } | Kind::Place { .. } => {
+                panic!("dealt only")
+            }
             Kind::BitTriple | Kind::BitMask { .. } | Kind::BitZero | Kind::Link => 1,
         };
         (k as usize, self.params.key_bits() as usize)

@@ -79,6 +79,7 @@ impl<S: Computes> Executor<'_, S> {
             Op::MatMul { batch, m, k, n } => {
                 self.matrices(ctx, id, *batch, Form::MatMul { m: *m, k: *k, n: *n }, pair).await
             }
+            Op::Conv(conv) => self.product(ctx, id, Form::Conv(**conv), pair).await,
             Op::Shr(shift) => self.shifted_right(ctx, id, *shift, first).await,
             Op::FloorDiv(divisors) => self.floor_div(ctx, id, divisors, first).await,
             Op::Scale(scale) => self.scale(ctx, id, scale, first).await,

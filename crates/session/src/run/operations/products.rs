@@ -24,6 +24,8 @@ impl<S: Computes> Executor<'_, S> {
                 Form::Product => s.linear(x, &Linear::Factors(v)),
                 Form::MatMul { m, k, n } if public_first => s.linear(x, &Linear::MatrixLeft(v, (m, k, n))),
                 Form::MatMul { m, k, n } => s.linear(x, &Linear::MatrixRight(v, (m, k, n))),
+                Form::Conv(conv) if public_first => s.linear(x, &Linear::Images(v, &conv)),
+                Form::Conv(conv) => s.linear(x, &Linear::Filter(v, &conv)),
                 Form::Dot { .. } => return Err(KINDS),
             })
         };

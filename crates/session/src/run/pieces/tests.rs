@@ -7,7 +7,8 @@ use quorate_circuits::{Circuit, Gate};
 use quorate_engine::{Believed, Phase, dry, testing};
 use quorate_graph::domains::Domain;
 use quorate_graph::{
-    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Operand, Real, Source, UnaryOp, eval_clear,
+    BinaryOp as B, Bound, BuildError, Builder, Division, Dtype, Give, Graph, Lies, Operand, Real, Source, UnaryOp,
+    eval_clear,
 };
 use quorate_rss::Rss;
 
@@ -174,6 +175,9 @@ fn everything() -> Program {
     p.reveal(|mut at| at.matmul(f, other));
     let (many, others) = (p.input(&[5, 2, 3], INT, 50), p.input(&[5, 3, 4], INT, 50));
     p.reveal(|mut at| at.matmul(many, others));
+    let (images, filters) = (p.input(&[5, 2, 3, 3], INT, 50), p.input(&[2, 1, 2, 2], INT, 50));
+    let lies = Lies { stride: [1, 2], dilation: [1, 1], before: [1, 0], after: [0, 1], groups: 2 };
+    p.reveal(|mut at| at.conv(images, filters, lies));
     for axis in [None, Some(0), Some(1), Some(2)] {
         p.reveal(|mut at| at.sum(many, axis, false));
         p.reveal(|mut at| at.max(many, axis, false));

@@ -1,0 +1,36 @@
+//! Triples of convolutions: shares of random images, random filters and their convolution.
+//!
+//! **Source**: as products of matrices ([`crate::matrix`]), of a group's filters and all patches. Patches are positions
+//! of images, which are drawn instead of them: so an image is opened once, however many patches a pixel is in.
+//! **Model**: semi-honest, 1 of 2. Rounds and bits: those of the groups' products, side by side.
+
+use quorate_engine::{Ctx, Result};
+use quorate_ring::{Conv, Ring, Vector};
+
+use crate::matrix::Product;
+use crate::setup::Aby;
+use crate::share::{Share, blank};
+use crate::stock::Material;
+
+impl Aby {
+    pub(crate) async fn make_conv_triple(&self, ctx: &Ctx, ring: Ring, conv: &Conv) -> Result<Material> {
+        let images: Share<Vector> = Share(ctx.randomness().stream(&self.private).draw((ring, conv.lens()[0])));
+        let mut padded = images.clone();
+        padded.append(&blank(ctx.is_dry(), (ring, 1)));
+        let of_group = async |ctx: Ctx, group: usize| {
+            let product = Product::of_filters(ring, conv);
+            let patches = match ctx.is_dry() {
+                true => padded.map(|images| images.gathered_shape(conv.patch() * conv.batch * conv.places())),
+                false => padded.map(|images| images.gather(&conv.positions(group))),
+            };
+            self.multiply_rows(&ctx, product, &patches).await
+        };
+        let (filters, products): (Vec<_>, Vec<_>) = ctx.join_all(conv.groups, of_group).await?.into_iter().unzip();
+        let joined = |parts: &[Share<Vector>]| Share(Vector::concat(&parts.iter().map(|x| &**x).collect::<Vec<_>>()));
+        let result = joined(&products).map(|all| match all.is_shape() {
+            true => all.gathered_shape(conv.len_out()),
+            false => all.gather(&conv.order()),
+        });
+        Ok(Material { vectors: vec![images, joined(&filters), result], bits: vec![] })
+    }
+}

@@ -1,0 +1,44 @@
+"""Which party a local session is: every one of them."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+__all__ = ["Everyone"]
+
+
+class Everyone:
+    """`mpc.me` where all parties are in this process: it equals the number of each of them.
+
+    So `values if mpc.me == 0 else None` gives party 0's values where party 0 is, here and in a deployment, and so does
+    `if mpc.me == 1: print(result)`. It is no number: what needs one number is refused.
+
+    >>> me = Everyone(3)
+    >>> me == 0, me == 2, me != 2, me == 3
+    (True, True, False, False)
+    """
+
+    __array_ufunc__ = None  # numpy's numbers leave the comparison to it
+
+    def __init__(self, parties: int) -> None:
+        self._parties = parties
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Everyone):
+            return self._parties == other._parties
+        whole = isinstance(other, (int, np.integer)) and not isinstance(other, bool)
+        return whole and 0 <= int(other) < self._parties  # type: ignore[call-overload]
+
+    def __repr__(self) -> str:
+        return f"every party, 0 to {self._parties - 1}"
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise TypeError(
+            f"in a local session every party is here, so mpc.me is {self!r} and no number: compare it with each "
+            "party's (mpc.me == 0), and tell local sessions by mpc.is_local"
+        )
+
+    __hash__ = __index__ = __int__ = __bool__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = _refuse

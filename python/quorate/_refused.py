@@ -1,0 +1,50 @@
+"""What numpy's arrays have and secrets do not: each refusal says what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from quorate._source import at
+from quorate.errors import DtypeError
+
+__all__ = ["Refused"]
+
+
+class Refused:
+    """Conversions of secrets into plain values, and changes in place."""
+
+    __slots__ = ()
+
+    def __rpow__(self, _: Any) -> NoReturn:
+        raise DtypeError(at("a secret is no exponent: qr.exp, or apps.powmod for whole numbers"))
+
+    def __rlshift__(self, _: Any) -> NoReturn:
+        raise DtypeError(at("<< and >> take a public whole number of bits"))
+
+    __rrshift__ = __rlshift__
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError("secret arrays do not change in place: write x = x.at[i].set(v)")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a secret cannot decide a branch: select with mpc.where(c, x, y), or reveal it first")
+
+    def __int__(self) -> NoReturn:
+        raise TypeError("a secret cannot become an int: keep computing on it (mpc.where selects), or reveal it first")
+
+    def __float__(self) -> NoReturn:
+        raise TypeError("a secret cannot become a float: keep computing on it (mpc.where selects), or reveal it first")
+
+    def __index__(self) -> NoReturn:
+        raise TypeError("a secret cannot be an index: select with mpc.where, or reveal it first")
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"a secret cannot be written as {spec!r}: reveal it first, as in {{x.reveal():{spec}}}")
+        return repr(self)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(
+            "a secret cannot become a numpy array: select with mpc.where, or call reveal() on it first; a masked array "
+            "is filled before it meets a secret, m.filled(0) * x"
+        )

@@ -1,0 +1,91 @@
+"""Answers that stay secret: labels, numbers and probabilities as arrays that a program goes on with.
+
+A decision stands for D / 2**u, |D| < 2**62, and u is secret: the model's owner knows it. It gives 2**m, m = F + K - u,
+and D 2**m, which fits 120 bits, shifted right by K is the decision with F = 16 fractional bits, rounded down. With K =
+62 a decision that m < 0 would be needed for is below 2**-F, and becomes 0 or -1 unit; m > 57 is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import quorate as qr
+from quorate.errors import ModelError
+from quorate.models._backend import Array, Secret
+from quorate.models._ensemble import value_bits
+from quorate.models._network import FRACTION
+from quorate.models._numerics import Integers
+from quorate.models._shape import Shape
+from quorate.models._tree import leaves_of
+
+_SHIFT = 62
+_MOST = 57
+_WIDE = 120
+
+
+def labels(on: Secret, shape: Shape, index: Array) -> Array:
+    """From what names the predicted class: whole numbers as they are, truth values as bits, others as their places."""
+    if shape.multilabel:
+        return index
+    count, classes = index.shape[-1], np.asarray(shape.classes)
+    if shape.kind == "tree" and shape.label_bits == 1:
+        index = index.reshape(count)
+    if classes.dtype == bool and classes.tolist() == [False, True]:
+        return index if index.dtype == qr.bit else index > 0
+    if not (_whole(shape.classes) and np.abs(classes).max() < 1 << 31):
+        classes = np.arange(len(classes))
+    numbers = classes.astype(np.int64)
+    if len(numbers) == 2:
+        return index * int(numbers[1] - numbers[0]) + int(numbers[0])
+    if shape.kind == "tree":
+        index = (index.astype(on.whole).T * (1 << np.arange(shape.label_bits))).sum(axis=1)
+    if (numbers == np.arange(len(numbers))).all():
+        return index
+    # A tree's bits could name more classes than there are.
+    table = np.pad(numbers, (0, (1 << shape.label_bits) - len(numbers)), mode="edge")
+    return qr.lookup(index, table, dtype=on.whole)
+
+
+def _whole(classes: tuple[Any, ...]) -> bool:
+    return all(isinstance(c, (int, float)) and not isinstance(c, bool) and c == int(c) for c in classes)
+
+
+def numbers(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:
+    """The decisions themselves, (records, decisions), in `qr.fixed(64, 16)`; `units` where the model is."""
+    powers = None
+    if units is not None:
+        powers = FRACTION + _SHIFT - np.asarray(units, np.int64)
+        if powers.max() > _MOST:
+            raise ModelError(
+                f"decisions of this model may exceed 2**{_MOST - FRACTION}, too large for secret numbers: state "
+                "tighter bounds=, or fit the estimator on targets and features of smaller units"
+            )
+        powers = np.where(powers < 0, 0, 1 << np.maximum(powers, 0))
+    size, most = (shape.decisions,), 1 << _MOST
+    if decisions.dtype.frac:  # in which networks with tanh and logistic are computed
+        factors = on.keep("factors", lambda: on.integers(powers, owner, size, 64, most))
+    else:
+        factors = on.keep("factors", lambda: on.units(powers, owner, size, FRACTION, most))
+    return _scaled(decisions, factors)
+
+
+def _scaled(decisions: Array, factors: Array) -> Array:
+    """One of both is fixed point: their product has its fractional bits, and none are lost."""
+    wide = [x.astype(qr.fixed(_WIDE, FRACTION) if x.dtype.frac else qr.int(_WIDE)) for x in (decisions, factors)]
+    return ((wide[0] * wide[1]) >> _SHIFT).astype(qr.fixed(64, FRACTION))
+
+
+def probabilities(on: Secret, shape: Shape, decisions: Array, units: Integers | None, owner: int) -> Array:
+    """A column for each class, in `qr.fixed(64, 16)`."""
+    if shape.link == "softmax":
+        return qr.softmax(numbers(on, shape, decisions, units, owner), axis=1)
+    two = shape.decisions == 1 and not shape.multilabel
+    if shape.link == "share":
+        factor = np.ldexp(1.0, _SHIFT - value_bits(shape.trees or 1, leaves_of(shape))) / (shape.trees or 1)
+        factors = on.constant(factor / (2 if two else 1), qr.fixed(_WIDE, FRACTION))
+        shares = _scaled(decisions, factors) + (0.5 if two else 0.0)
+    else:
+        shares = qr.sigmoid(numbers(on, shape, decisions, units, owner))
+    return on.columns([1 - shares, shares]) if two else shares

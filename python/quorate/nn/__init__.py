@@ -1,0 +1,47 @@
+"""Layers of neural networks, as functions of secret arrays: `qr.nn.conv2d(x, weights)`.
+
+Weights may be secret, of whichever party, or public numbers. Layouts are those of ONNX and PyTorch, `"NCHW"`: images
+(batch, channels, rows, columns), filters (filters, channels, rows, columns); with `layout="NHWC"` images are (batch,
+rows, columns, channels) and filters (filters, rows, columns, channels), as TFLite has them.
+
+Every function is made of operations that have docstrings of their own: products, comparisons, real functions. What a
+layer costs, `mpc.explain` says.
+"""
+
+from quorate.functions import gelu, relu, sigmoid, softmax, tanh
+from quorate.nn._activation import elu, hard_sigmoid, hard_swish, leaky_relu, prelu, relu6, silu
+from quorate.nn._attention import attention, embedding
+from quorate.nn._convolution import conv1d, conv2d, conv_transpose2d, linear
+from quorate.nn._normalisation import batch_norm, layer_norm
+from quorate.nn._pooling import avg_pool2d, flatten, global_avg_pool2d, max_pool2d, upsample
+from quorate.nn._recurrent import gru, lstm
+
+__all__ = [
+    "attention",
+    "avg_pool2d",
+    "batch_norm",
+    "conv1d",
+    "conv2d",
+    "conv_transpose2d",
+    "elu",
+    "embedding",
+    "flatten",
+    "gelu",
+    "global_avg_pool2d",
+    "gru",
+    "hard_sigmoid",
+    "hard_swish",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "lstm",
+    "max_pool2d",
+    "prelu",
+    "relu",
+    "relu6",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "tanh",
+    "upsample",
+]

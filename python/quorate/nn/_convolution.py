@@ -1,0 +1,202 @@
+"""Convolutions, and layers that are products of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate import _source
+from quorate._moves import moved
+from quorate._source import at
+from quorate.array import SecretArray
+from quorate.errors import ShapeError
+from quorate.nn._layout import as_given, channels_first, padding_of, pair, session_of, shape_of, whole
+
+__all__ = ["conv1d", "conv2d", "conv_transpose2d", "linear"]
+
+
+def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
+    """Inputs times the transposed weights, plus the bias: weights are (outputs, inputs), as PyTorch has them.
+
+    One product of matrices. Inputs are along the last axis of `x`.
+
+    Example:
+        >>> import quorate as qr
+        >>> with qr.local("rss") as mpc:
+        ...     x, w = mpc.input([[1, 2]], owner=0), mpc.input([[3, 4], [5, 6]], owner=1)
+        ...     print(qr.nn.linear(x, w, [10, 20]).reveal())
+        [[21 37]]
+    """
+    session_of("linear", x, weight)
+    turned = weight.T if isinstance(weight, SecretArray) else np.asarray(weight).T
+    product: SecretArray = x @ turned
+    return product if bias is None else product + bias
+
+
+def conv2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    layout: str = "NCHW",
+) -> SecretArray:
+    """The convolution of images with filters, as neural networks have it: filters are not turned round.
+
+    One round. With `rss` each party sends its share of the results, whatever the size of the filters; with `aby` and
+    `pika` each pixel and each weight is opened once; with `spdz2k` both factors of each product are, or each matrix
+    once where matrices of triples take less. Public filters, or public images, cost nothing but local work. Fixed point
+    is rounded down once, after each sum; what a ring does not hold wraps, as in products of matrices.
+
+    Args:
+        x: images (batch, channels, rows, columns), or (batch, rows, columns, channels) where `layout` is "NHWC".
+        weight: filters (filters, channels of a group, rows, columns), or with the channels last.
+        bias: one number for each filter.
+        stride: by how much a window lies further than the one before; one number, or one for rows and one for columns.
+        padding: zeros around images: one number, (rows, columns), ((above, below), (left, right)), "same" or "valid".
+        dilation: how far neighbours in a window are apart.
+        groups: of channels, each of which has filters of its own; as many as there are channels for depthwise.
+        layout: "NCHW" or "NHWC".
+
+    Raises:
+        ShapeError: sizes that do not go together, or a window that does not fit.
+
+    Example:
+        >>> import numpy as np, quorate as qr
+        >>> with qr.local("rss") as mpc:
+        ...     image = mpc.input(np.arange(9).reshape(1, 1, 3, 3), owner=0)
+        ...     filters = mpc.input([[[[1, 0], [0, -1]]]], owner=1)
+        ...     print(qr.nn.conv2d(image, filters).reveal()[0, 0])
+        [[-4 -4]
+         [-4 -4]]
+    """
+    session = session_of("conv2d", x, weight)
+    images, filters = channels_first("conv2d", x, layout), channels_first("conv2d", weight, layout)
+    steps, apart = pair("stride", stride), pair("dilation", dilation)
+    rows, columns = shape_of(filters)[2:]
+    height, width = shape_of(images)[2:]
+    spans = apart[0] * (rows - 1) + 1, apart[1] * (columns - 1) + 1
+    around = padding_of(padding, (height, width), spans, steps)
+    lies = [steps, apart, (around[0][0], around[1][0]), (around[0][1], around[1][1])]
+    native = session._native
+    operands = session._operand(images, "conv2d"), session._operand(filters, "conv2d")
+    number = whole("groups", groups)
+    if number < 1:
+        raise ShapeError(at(f"groups is at least 1; not {groups!r}"))
+    made = SecretArray(session, native.conv(*operands, lies, number, _source.line()))
+    return as_given(_plus(made, bias, "conv2d"), layout)
+
+
+def _plus(result: SecretArray, bias: Any, what: str) -> SecretArray:
+    """With a number added for each filter."""
+    if bias is None:
+        return result
+    if shape_of(bias) != result.shape[1:2]:
+        raise ShapeError(at(f"{what} with {result.shape[1]} filters, and a bias of shape {shape_of(bias)}"))
+    column = bias if isinstance(bias, SecretArray) else np.asarray(bias)
+    return result + column.reshape(1, -1, 1, 1)
+
+
+def conv1d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    stride: int = 1,
+    padding: Any = 0,
+    dilation: int = 1,
+    groups: int = 1,
+) -> SecretArray:
+    """The convolution of series (batch, channels, steps) with filters (filters, channels of a group, steps).
+
+    As `conv2d` of images of one row; `padding` is a number, (before, after), "same" or "valid".
+
+    Example:
+        >>> import quorate as qr
+        >>> with qr.local("rss") as mpc:
+        ...     series = mpc.input([[[1, 2, 4, 8]]], owner=0)
+        ...     print(qr.nn.conv1d(series, [[[-1, 1]]]).reveal())
+        [[[1 2 4]]]
+    """
+    for value in (x, weight):
+        if len(shape_of(value)) != 3:
+            raise ShapeError(at(f"conv1d takes arrays of three axes; this one's shape is {shape_of(value)}"))
+    images, filters = (
+        v[:, :, None, :] if isinstance(v, SecretArray) else np.asarray(v)[:, :, None, :] for v in (x, weight)
+    )
+    around = padding if isinstance(padding, str) else ((0, 0), pair("padding", padding, 0))
+    made = conv2d(images, filters, bias, stride=(1, stride), padding=around, dilation=(1, dilation), groups=groups)
+    return made.reshape(made.shape[0], made.shape[1], made.shape[3])
+
+
+def conv_transpose2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> SecretArray:
+    """The transposed convolution, NCHW: filters are (channels, filters of a group, rows, columns), as PyTorch has them.
+
+    A convolution with the filters turned round of images with zeros between their pixels, at its cost.
+
+    Example:
+        >>> import quorate as qr
+        >>> with qr.local("rss") as mpc:
+        ...     x = mpc.input([[[[1, 2]]]], owner=0)
+        ...     print(qr.nn.conv_transpose2d(x, [[[[1, 10]]]], stride=(1, 2)).reveal())
+        [[[[ 1 10  2 20]]]]
+    """
+    session_of("conv_transpose2d", x, weight)
+    images, filters = channels_first("conv_transpose2d", x, "NCHW"), channels_first("conv_transpose2d", weight, "NCHW")
+    steps, apart = pair("stride", stride), pair("dilation", dilation)
+    more, around = pair("output_padding", output_padding, 0), pair("padding", padding, 0)
+    channels, each, *window = shape_of(filters)
+    if whole("groups", groups) < 1 or channels % groups or channels != shape_of(images)[1]:
+        raise ShapeError(
+            at(
+                f"conv_transpose2d of images {shape_of(images)} and filters {shape_of(filters)} in {groups} groups: "
+                "both have as many channels, a multiple of the groups"
+            )
+        )
+    spread = _spread(images, steps)
+    turned = _turned(filters, (groups, channels // groups, each, *window))
+    spans = [d * (w - 1) for d, w in zip(apart, window, strict=True)]
+    least = [span - p for span, p in zip(spans, around, strict=True)]
+    # A padding beyond the window's span takes rows and columns of the images away.
+    cut = [max(-p, 0) for p in least]
+    rows, columns = shape_of(spread)[2:]
+    spread = spread[:, :, cut[0] : rows - cut[0], cut[1] : columns - cut[1]]
+    zeros = tuple((max(p, 0), max(p, 0) + o) for p, o in zip(least, more, strict=True))
+    return conv2d(spread, turned, bias, padding=zeros, dilation=apart, groups=groups)
+
+
+def _spread(images: Any, steps: tuple[int, int]) -> Any:
+    """With zeros between pixels."""
+
+    def put(values: np.ndarray) -> np.ndarray:
+        batch, channels, rows, columns = values.shape
+        wide = np.zeros((batch, channels, (rows - 1) * steps[0] + 1, (columns - 1) * steps[1] + 1), values.dtype)
+        wide[:, :, :: steps[0], :: steps[1]] = values
+        return wide
+
+    if steps == (1, 1) or not isinstance(images, SecretArray):
+        return put(np.asarray(images)) if steps != (1, 1) else images
+    return moved(put, images)
+
+
+def _turned(filters: Any, shape: tuple[int, ...]) -> Any:
+    """Filters of a convolution from those of the transposed one."""
+    groups, channels, each, rows, columns = shape
+    if not isinstance(filters, SecretArray):
+        filters = np.asarray(filters)
+    parts = filters.reshape(groups, channels, each, rows, columns)[:, :, :, ::-1, ::-1]
+    return parts.transpose(0, 2, 1, 3, 4).reshape(groups * each, channels, rows, columns)

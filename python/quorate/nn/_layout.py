@@ -1,0 +1,98 @@
+"""Layouts of images, and what windows on them are told by."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate._source import at
+from quorate.array import SecretArray
+from quorate.errors import ConfigError, DtypeError, ShapeError
+from quorate.session import Session
+
+Pair = tuple[int, int]
+Padding = tuple[Pair, Pair]
+"""Before and after, of rows and of columns."""
+
+_LAYOUTS = ("NCHW", "NHWC")
+
+
+def session_of(what: str, *values: Any) -> Session:
+    """That of the first secret array."""
+    for value in values:
+        if isinstance(value, SecretArray):
+            return value._session
+    raise DtypeError(at(f"{what} takes a secret array: for public numbers use numpy, or mpc.constant"))
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Of a secret array, or of public numbers."""
+    return value.shape if isinstance(value, SecretArray) else np.shape(value)
+
+
+def channels_first(what: str, x: Any, layout: str) -> Any:
+    """Images, or filters, with their channels before rows and columns."""
+    if layout not in _LAYOUTS:
+        raise ConfigError(at(f"{what}: layout {layout!r} is none of {', '.join(map(repr, _LAYOUTS))}"))
+    if len(shape_of(x)) != 4:
+        raise ShapeError(at(f"{what} takes arrays of four axes, {layout}; this one's shape is {shape_of(x)}"))
+    return x if layout == "NCHW" else _transposed(x, (0, 3, 1, 2))
+
+
+def as_given(x: SecretArray, layout: str) -> SecretArray:
+    """Back in the layout that was asked for."""
+    return x if layout == "NCHW" else x.transpose(0, 2, 3, 1)
+
+
+def _transposed(x: Any, axes: tuple[int, ...]) -> Any:
+    return x.transpose(*axes) if isinstance(x, SecretArray) else np.transpose(x, axes)
+
+
+def whole(what: str, value: Any) -> int:
+    """A whole number.
+
+    Raises:
+        ShapeError: another thing.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ShapeError(at(f"{what}: {value!r} is no whole number")) from None
+
+
+def pair(what: str, value: Any, least: int = 1) -> Pair:
+    """One number for rows and columns, or one for each."""
+    both = (value, value) if not isinstance(value, Sequence) else tuple(value)
+    if len(both) != 2:
+        raise ShapeError(at(f"{what} is one number, or two: of rows and of columns; not {value!r}"))
+    found = whole(what, both[0]), whole(what, both[1])
+    if min(found) < least:
+        raise ShapeError(at(f"{what} is at least {least}; not {value!r}"))
+    return found
+
+
+def padding_of(value: Any, sizes: Pair, spans: Pair, stride: Pair) -> Padding:
+    """What `padding=` says of images of such sizes, on which windows of such spans lie.
+
+    `"valid"` is none, `"same"` gives as many places as the image has, divided by the stride, with the odd zero below
+    and on the right (as TensorFlow and ONNX's SAME_UPPER have it).
+    """
+    if value == "valid":
+        return (0, 0), (0, 0)
+    if value == "same":
+        rows, columns = (
+            max((-(-size // step) - 1) * step + span - size, 0)
+            for size, span, step in zip(sizes, spans, stride, strict=True)
+        )
+        return (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2)
+    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(v, Sequence) for v in value):
+        if len(value) != 2:
+            raise ShapeError(at(f"padding is two pairs, of rows and of columns; not {value!r}"))
+        return pair("padding", value[0], 0), pair("padding", value[1], 0)
+    if isinstance(value, str):
+        raise ShapeError(at(f"padding {value!r} is neither 'same' nor 'valid'; or give numbers"))
+    rows, columns = pair("padding", value, 0)
+    return (rows, rows), (columns, columns)

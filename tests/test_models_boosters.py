@@ -1,0 +1,175 @@
+"""Boosted trees of XGBoost and LightGBM: from their JSON to the predictions that they made themselves."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+
+import quorate as qr
+from protocols import USUAL, Place, among
+from quorate.models import from_lightgbm, from_xgboost
+
+FOLDER = Path(__file__).parent / "boosters"
+DATA = {"breast_cancer": load_breast_cancer, "iris": load_iris, "wine": load_wine, "diabetes": load_diabetes}
+IMPORTS: dict[str, Callable[..., qr.models.Model]] = {"xgboost": from_xgboost, "lightgbm": from_lightgbm}
+
+
+def known(library: str, name: str) -> dict[str, Any]:
+    """A model with what its library predicts; see boosters/make.py."""
+    return json.loads((FOLDER / f"{library}-{name}.json").read_text())
+
+
+def records_of(name: str) -> np.ndarray:
+    """All records, and those a float32 further, many of which lie on a threshold."""
+    X, _ = DATA[name](return_X_y=True)
+    return np.concatenate([X, np.nextafter(X.astype(np.float32), np.float32(np.inf))])
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("library", IMPORTS)
+def test_predictions_are_the_librarys(library: str, name: str) -> None:
+    answers, records = known(library, name), records_of(name)
+    model = IMPORTS[library](answers["model"])
+    given, wanted = model.predict_clear(records), np.array(answers["predict"])
+    assert model.shape.float64 == (True if library == "lightgbm" else None)
+    if name == "diabetes":
+        assert np.abs(given - wanted).max() <= model.margin_bound < 1e-5 * np.abs(wanted).max()
+        return
+    assert (given == wanted).all()
+    with qr.local("rss") as mpc:
+        some = records[: len(records) // 2 : 10]
+        assert (model.predict(mpc, some) == wanted[: len(records) // 2 : 10]).all()
+        shares = model.predict_proba(mpc, some)
+    assert np.abs(shares - answers["predict_proba"]).max() <= model.margin_bound
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+@pytest.mark.parametrize("library", IMPORTS)
+def test_parties_predict_what_the_library_does(library: str, place: Place) -> None:
+    answers, records = known(library, "iris"), records_of("iris")[::60]
+    with among(place) as mpc:
+        predicted = IMPORTS[library](answers["model"]).predict(mpc, records)
+    assert (predicted == np.array(answers["predict"])[::60]).all()
+
+
+@pytest.mark.parametrize("library", IMPORTS)
+def test_records_at_thresholds_go_as_there(library: str) -> None:
+    """XGBoost: below a float32 is left; LightGBM: at most a float64 is."""
+    model = IMPORTS[library](small(library, 0.5))
+    records = np.array([[np.nextafter(0.5, 0)], [0.5], [np.nextafter(0.5, 1)], [0.4999999]])
+    right = [True, True, True, False] if library == "xgboost" else [False, False, True, False]
+    assert (model.predict_clear(records) > 0).tolist() == right
+    at_zero = IMPORTS[library](small(library, 0.0))
+    wanted = [True, True, False] if library == "xgboost" else [False, False, False]
+    assert (at_zero.predict_clear(np.array([[0.0], [-0.0], [-1e-30]])) > 0).tolist() == wanted
+
+
+def small(library: str, threshold: float) -> dict[str, Any]:
+    """A regression by one split: -1 left of it, 1 right of it."""
+    if library == "lightgbm":
+        split = {"split_feature": 0, "decision_type": "<=", "threshold": threshold, "missing_type": "None"}
+        tree = {**split, "left_child": {"leaf_value": -1.0}, "right_child": {"leaf_value": 1.0}}
+        return {
+            "objective": "regression",
+            "num_tree_per_iteration": 1,
+            "max_feature_idx": 0,
+            "tree_info": [{"tree_structure": tree}],
+        }
+    changed = copy.deepcopy(known("xgboost", "diabetes")["model"])
+    learner, booster = changed["learner"], changed["learner"]["gradient_booster"]["model"]
+    learner["learner_model_param"].update(num_feature="1", base_score="[0E0]")
+    booster["trees"], booster["tree_info"] = booster["trees"][:1], [0]
+    booster["trees"][0].update(
+        left_children=[1, -1, -1],
+        right_children=[2, -1, -1],
+        split_indices=[0, 0, 0],
+        split_conditions=[threshold, -1.0, 1.0],
+        split_type=[0, 0, 0],
+    )
+    return changed
+
+
+def test_models_are_read_from_files_texts_and_objects(tmp_path: Path) -> None:
+    for library, read in IMPORTS.items():
+        model = known(library, "iris")["model"]
+        path = tmp_path / "model.json"
+        path.write_text(json.dumps(model))
+        shapes = {
+            read(given).shape for given in (model, json.dumps(model), json.dumps(model).encode(), path, str(path))
+        }
+        assert len(shapes) == 1
+        named = read(model, classes=["a", "b", "c"])
+        assert named.shape.classes == ("a", "b", "c")
+        with pytest.raises(qr.ModelError, match="3 classes"):
+            read(model, classes=["a", "b"])
+        for bad in ("{", "no such file", {}, 3):
+            with pytest.raises(qr.ModelError, match=r"dump_model|save_model"):
+                read(bad)
+
+
+def test_missing_values_are_refused() -> None:
+    for library, read in IMPORTS.items():
+        X = records_of("iris")[:2].copy()
+        X[1, 0] = np.nan
+        with qr.local("rss") as mpc, pytest.raises(qr.RangeError, match="impute"):
+            read(known(library, "iris")["model"]).predict(mpc, X)
+
+
+def changed(library: str, path: list[Any], value: Any) -> dict[str, Any]:
+    model = known(library, "diabetes")["model"]
+    *way, last = path
+    place = model
+    for step in way:
+        place = place[step]
+    place[last] = value
+    return model
+
+
+XGBOOST = ["learner", "gradient_booster"]
+FIRST = [*XGBOOST, "model", "trees", 0]
+TREE = ["tree_info", 0, "tree_structure"]
+
+
+@pytest.mark.parametrize(
+    ("library", "path", "value", "words"),
+    [
+        ("xgboost", [*XGBOOST, "name"], "dart", "'gbtree' is"),
+        ("xgboost", ["learner", "objective", "name"], "count:poisson", "reg:squarederror are"),
+        ("xgboost", ["learner", "attributes"], {"best_iteration": "1"}, "2 of 4 rounds"),
+        ("xgboost", ["learner", "learner_model_param", "num_target"], "2", "one model for each"),
+        ("xgboost", [*FIRST, "tree_param", "size_leaf_vector"], "3", "one_output_per_tree"),
+        ("lightgbm", ["objective"], "poisson", "regression are"),
+        ("lightgbm", ["objective"], "regression sqrt", "regression are"),
+        ("lightgbm", ["average_output"], True, "gbdt"),
+        ("lightgbm", [*TREE, "missing_type"], "Zero", "zero_as_missing=False"),
+        ("lightgbm", [*TREE, "threshold"], float("nan"), "not finite"),
+        ("lightgbm", [*TREE, "left_child"], {"leaf_value": 1.0, "leaf_coeff": []}, "linear_tree=False"),
+        ("lightgbm", ["tree_info"], [], "no trees"),
+    ],
+)
+def test_what_is_refused_says_what_is_not(library: str, path: list[Any], value: Any, words: str) -> None:
+    with pytest.raises(qr.ModelError, match=words):
+        IMPORTS[library](changed(library, path, value))
+
+
+def test_estimators_of_other_libraries_are_told_apart() -> None:
+    for module, words in (
+        ("xgboost.sklearn", "from_xgboost.*save_raw"),
+        ("lightgbm.sklearn", "from_lightgbm.*dump_model"),
+    ):
+        estimator = type("Theirs", (), {"__module__": module})()
+        with pytest.raises(qr.ModelError, match=words):
+            qr.models.from_sklearn(estimator)
+
+
+@pytest.mark.parametrize("library", IMPORTS)
+def test_categories_are_refused(library: str) -> None:
+    with pytest.raises(qr.ModelError, match="encode categories as numbers"):
+        IMPORTS[library](known(library, "categories")["model"])

@@ -1,0 +1,302 @@
+"""Layers of neural networks against numpy, on every protocol: forward passes in the clear, written down here."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from protocols import FORMS, USUAL, among, stated
+from quorate import nn
+
+RNG = np.random.default_rng(5)
+
+
+@pytest.fixture(scope="module", params=[*USUAL, *FORMS], ids=str)
+def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
+    with among(request.param) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[qr.Session]:
+    with stated("rss", shadow=True) as session:
+        yield session
+
+
+def convolved(
+    x: np.ndarray,
+    w: np.ndarray,
+    stride: tuple[int, int] = (1, 1),
+    padding: tuple[tuple[int, int], tuple[int, int]] = ((0, 0), (0, 0)),
+    dilation: tuple[int, int] = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """By the definition, an element at a time."""
+    x = np.pad(x, ((0, 0), (0, 0), *padding))
+    rows, columns = ((x.shape[2 + d] - dilation[d] * (w.shape[2 + d] - 1) - 1) // stride[d] + 1 for d in (0, 1))
+    out = np.zeros((x.shape[0], w.shape[0], rows, columns), x.dtype)
+    each, filters = w.shape[1], w.shape[0] // groups
+    for b, f, i, j in np.ndindex(*out.shape):
+        group = f // filters
+        part = x[b, group * each : (group + 1) * each, i * stride[0] :, j * stride[1] :]
+        part = part[:, :: dilation[0], :: dilation[1]][:, : w.shape[2], : w.shape[3]]
+        out[b, f, i, j] = (part * w[f]).sum()
+    return out
+
+
+CASES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((1, 1, 3, 4), (2, 1, 2, 2), {}),
+    ((2, 3, 4, 3), (2, 3, 3, 2), {"padding": ((1, 0), (0, 1))}),
+    ((2, 4, 3, 3), (4, 1, 2, 2), {"groups": 4, "stride": (2, 1), "padding": ((0, 1), (0, 0))}),
+    ((1, 4, 3, 3), (6, 2, 1, 1), {"groups": 2}),
+    ((1, 1, 5, 5), (1, 1, 2, 3), {"dilation": (2, 2), "padding": ((1, 1), (1, 1))}),
+]
+
+
+@pytest.mark.parametrize(("images", "filters", "lies"), CASES)
+def test_convolutions(mpc: qr.Session, images: tuple[int, ...], filters: tuple[int, ...], lies: dict[str, Any]) -> None:
+    x, w = RNG.integers(-50, 50, images), RNG.integers(-50, 50, filters)
+    wanted = convolved(x, w, **lies)
+    for a, b in (
+        (mpc.input(x, owner=0), mpc.input(w, owner=1)),
+        (mpc.input(x, owner=0), w),
+        (x, mpc.input(w, owner=0)),
+    ):
+        np.testing.assert_array_equal(nn.conv2d(a, b, **lies).reveal(), wanted)
+
+
+def test_convolutions_of_fixed_point(mpc: qr.Session) -> None:
+    x, w, bias = RNG.uniform(-2, 2, (2, 2, 4, 4)), RNG.uniform(-1, 1, (3, 2, 3, 3)), RNG.uniform(-1, 1, 3)
+    wanted = convolved(x, w, padding=((1, 1), (1, 1))) + bias.reshape(1, 3, 1, 1)
+    a, b, c = mpc.input(x, owner=0), mpc.input(w, owner=1), mpc.input(bias, owner=1)
+    assert np.abs(nn.conv2d(a, b, c, padding=1).reveal() - wanted).max() < 40 * 2**-16
+    assert np.abs(nn.conv2d(a, w, bias, padding="same").reveal() - wanted).max() < 40 * 2**-16
+
+
+def test_layouts_and_paddings(three: qr.Session) -> None:
+    x, w = RNG.integers(-9, 9, (2, 5, 6, 3)), RNG.integers(-9, 9, (4, 2, 3, 3))
+    a, b = three.input(x, owner=0), three.input(w, owner=1)
+    turned = x.transpose(0, 3, 1, 2), w.transpose(0, 3, 1, 2)
+    valid = convolved(*turned).transpose(0, 2, 3, 1)
+    np.testing.assert_array_equal(nn.conv2d(a, b, layout="NHWC", padding="valid").reveal(), valid)
+    same = convolved(*turned, stride=(2, 2), padding=((0, 1), (0, 1))).transpose(0, 2, 3, 1)
+    made = nn.conv2d(a, b, layout="NHWC", padding="same", stride=2).reveal()
+    assert made.shape == (2, 3, 3, 4)
+    np.testing.assert_array_equal(made, same)
+    pooled = nn.max_pool2d(a, 2, layout="NHWC").reveal()
+    np.testing.assert_array_equal(pooled, x[:, :4].reshape(2, 2, 2, 3, 2, 3).max(axis=(2, 4)))
+
+
+def transposed(
+    x: np.ndarray, w: np.ndarray, stride: int, padding: int, more: int, dilation: int, groups: int
+) -> np.ndarray:
+    """Each pixel adds a filter to the result."""
+    batch, channels, height, width = x.shape
+    each, rows, columns = w.shape[1:]
+    size = [(n - 1) * stride + dilation * (k - 1) + 1 + more for n, k in ((height, rows), (width, columns))]
+    out = np.zeros((batch, groups * each, *size), x.dtype)
+    of_group = channels // groups
+    for b, c, i, j in np.ndindex(*x.shape):
+        g = c // of_group
+        part = out[b, g * each : (g + 1) * each, i * stride :, j * stride :]
+        part[:, : dilation * (rows - 1) + 1 : dilation, : dilation * (columns - 1) + 1 : dilation] += (
+            x[b, c, i, j] * w[c]
+        )
+    return out[:, :, padding : size[0] - padding, padding : size[1] - padding]
+
+
+@pytest.mark.parametrize(
+    ("stride", "padding", "more", "dilation", "groups"),
+    [(1, 0, 0, 1, 1), (2, 1, 1, 1, 1), (2, 0, 0, 2, 2), (3, 2, 0, 1, 1), (1, 2, 0, 1, 2)],
+)
+def test_transposed_convolutions(
+    three: qr.Session, stride: int, padding: int, more: int, dilation: int, groups: int
+) -> None:
+    x, w = RNG.integers(-9, 9, (2, 4, 5, 5)), RNG.integers(-9, 9, (4, 3, 3, 2))
+    wanted = transposed(x, w, stride, padding, more, dilation, groups)
+    for a, b in (
+        (three.input(x, owner=0), three.input(w, owner=1)),
+        (x, three.input(w, owner=1)),
+        (three.input(x, owner=2), w),
+    ):
+        made = nn.conv_transpose2d(
+            a, b, stride=stride, padding=padding, output_padding=more, dilation=dilation, groups=groups
+        )
+        np.testing.assert_array_equal(made.reveal(), wanted)
+
+
+def pooled(x: np.ndarray, size: int, stride: int, padding: int, ceil: bool, reduce: Any) -> np.ndarray:
+    """Windows one by one, of what is inside the image."""
+    counts = []
+    for n in x.shape[2:]:
+        room = n + 2 * padding - size
+        count = -(-room // stride) + 1 if ceil else room // stride + 1
+        counts.append(count - 1 if ceil and (count - 1) * stride >= n + padding else count)
+    out = np.zeros((*x.shape[:2], *counts))
+    for b, c, i, j in np.ndindex(*out.shape):
+        rows = slice(max(i * stride - padding, 0), i * stride - padding + size)
+        columns = slice(max(j * stride - padding, 0), j * stride - padding + size)
+        out[b, c, i, j] = reduce(x[b, c, rows, columns])
+    return out
+
+
+POOLS = [
+    (size, stride, padding, ceil)
+    for size, stride, padding, ceil in itertools.product((1, 2, 3, 5), (1, 2, 3), (0, 1), (False, True))
+    if padding <= size // 2
+]
+
+
+@pytest.mark.parametrize(("size", "stride", "padding", "ceil"), POOLS)
+def test_pooling(three: qr.Session, size: int, stride: int, padding: int, ceil: bool) -> None:
+    x = RNG.integers(-99, 99, (2, 2, 7, 6)) / 4
+    a = three.input(x, owner=0)
+    largest = nn.max_pool2d(a, size, stride, padding, ceil_mode=ceil).reveal()
+    np.testing.assert_array_equal(largest, pooled(x, size, stride, padding, ceil, np.max))
+    mean = nn.avg_pool2d(a, size, stride, padding, ceil_mode=ceil, count_include_pad=False).reveal()
+    assert np.abs(mean - pooled(x, size, stride, padding, ceil, np.mean)).max() < 2**-15
+    if not ceil:
+        with_zeros = nn.avg_pool2d(a, size, stride, padding).reveal()
+        wanted = pooled(x, size, stride, padding, ceil, lambda part: part.sum() / size**2)
+        assert np.abs(with_zeros - wanted).max() < 2**-15
+
+
+def test_pooling_everywhere(mpc: qr.Session) -> None:
+    x = RNG.integers(-99, 99, (1, 2, 4, 5))
+    a = mpc.input(x, owner=0)
+    np.testing.assert_array_equal(nn.max_pool2d(a, 3, 1).reveal(), pooled(x, 3, 1, 0, False, np.max))
+    np.testing.assert_array_equal(nn.max_pool2d(a, 2).reveal(), pooled(x, 2, 2, 0, False, np.max))
+
+
+def test_windows_that_overlap_share_comparisons(three: qr.Session) -> None:
+    """A window of 4 steps along an axis: two comparisons a pixel, not three."""
+    a = three.input(RNG.integers(-99, 99, (1, 1, 1, 40)), owner=0)
+    shared = three.explain(nn.max_pool2d(a, (1, 4), 1)).online.bytes_sent
+    apart = three.explain(a[:, :, :, np.arange(37)[:, None] + np.arange(4)].max(axis=-1)).online.bytes_sent
+    assert sum(shared) < 0.75 * sum(apart)
+
+
+def near(made: Any, wanted: np.ndarray, units: float = 4) -> None:
+    assert np.shape(made) == wanted.shape
+    assert np.abs(made - wanted).max() <= units * 2**-16
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def test_activations(mpc: qr.Session) -> None:
+    x = np.array([-7.25, -3.0, -0.5, 0.0, 0.25, 2.0, 3.0, 6.5])
+    a = mpc.input(x, owner=0)
+    near(nn.relu6(a).reveal(), np.clip(x, 0, 6), 0)
+    near(nn.leaky_relu(a, 0.25).reveal(), np.where(x > 0, x, x / 4), 0)
+    near(nn.prelu(a, mpc.input(np.full(8, 0.5), owner=1)).reveal(), np.where(x > 0, x, x / 2), 0)
+    near(nn.silu(a).reveal(), x * sigmoid(x), 14)
+    near(nn.elu(a, 1.5).reveal(), np.where(x > 0, x, 1.5 * np.expm1(x)))
+    near(nn.hard_sigmoid(a).reveal(), np.clip(x / 6 + 0.5, 0, 1))
+    near(nn.hard_swish(a).reveal(), x * np.clip(x / 6 + 0.5, 0, 1), 14)
+
+
+def test_normalisations(mpc: qr.Session) -> None:
+    x = RNG.uniform(-3, 3, (2, 3, 4))
+    mean, variance, weight, bias = RNG.uniform(0.5, 2, (4, 3))
+    wanted = (x - mean[:, None]) / np.sqrt(variance[:, None] + 1e-3) * weight[:, None] + bias[:, None]
+    a = mpc.input(x, owner=0)
+    near(nn.batch_norm(a, mean, variance, weight, bias, eps=1e-3).reveal(), wanted, 8)
+    secret = [mpc.input(v, owner=1) for v in (mean, variance, weight, bias)]
+    near(nn.batch_norm(a, *secret, eps=1e-3).reveal(), wanted, 40)
+    centred = x - x.mean(axis=-1, keepdims=True)
+    wanted = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + 2**-16) * 2 + 1
+    near(nn.layer_norm(a, np.full(4, 2.0), np.ones(4)).reveal(), wanted, 60)
+
+
+def test_recurrent_layers(mpc: qr.Session) -> None:
+    steps, batch, inputs, hidden = 3, 2, 3, 2
+    x = RNG.uniform(-1, 1, (steps, batch, inputs))
+    w, u = RNG.uniform(-1, 1, (4 * hidden, inputs)), RNG.uniform(-1, 1, (4 * hidden, hidden))
+    b, v = RNG.uniform(-1, 1, 4 * hidden), RNG.uniform(-1, 1, 4 * hidden)
+    h, c, states = np.zeros((batch, hidden)), np.zeros((batch, hidden)), []
+    for step in x:
+        enter, keep, cell, show = np.split(step @ w.T + b + h @ u.T + v, 4, axis=1)
+        c = sigmoid(keep) * c + sigmoid(enter) * np.tanh(cell)
+        h = sigmoid(show) * np.tanh(c)
+        states.append(h)
+    secret = [mpc.input(part, owner=1) for part in (w, u, b, v)]
+    out, (last, cells) = nn.lstm(mpc.input(x, owner=0), *secret)
+    near(out.reveal(), np.array(states), 60)
+    near(last.reveal(), h, 60)
+    near(cells.reveal(), c, 60)
+    w, u, b, v = w[: 3 * hidden], u[: 3 * hidden], b[: 3 * hidden], v[: 3 * hidden]
+    h, states = np.full((batch, hidden), 0.25), []
+    for step in x:
+        (r, z, n), (hr, hz, hn) = np.split(step @ w.T + b, 3, axis=1), np.split(h @ u.T + v, 3, axis=1)
+        new = np.tanh(n + sigmoid(r + hr) * hn)
+        h = (1 - sigmoid(z + hz)) * new + sigmoid(z + hz) * h
+        states.append(h)
+    out, last = nn.gru(mpc.input(x, owner=0), w, u, b, v, state=mpc.input(np.full((batch, hidden), 0.25), owner=1))
+    near(out.reveal(), np.array(states), 60)
+    near(last.reveal(), h, 60)
+
+
+def test_attention(mpc: qr.Session) -> None:
+    q, k, v = RNG.uniform(-1, 1, (2, 3, 4)), RNG.uniform(-1, 1, (2, 5, 4)), RNG.uniform(-1, 1, (2, 5, 2))
+    mask = np.where(RNG.uniform(size=(3, 5)) < 0.4, -np.inf, 0.0)
+    mask[:, 0] = 0.0
+    arrays = [mpc.input(part, owner=i % 2) for i, part in enumerate((q, k, v))]
+    for seen in (None, mask):
+        scores = q @ k.swapaxes(-1, -2) / 2 + (0 if seen is None else seen)
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        near(nn.attention(*arrays, mask=seen).reveal(), powers / powers.sum(axis=-1, keepdims=True) @ v, 12)
+
+
+def test_rows_of_tables(mpc: qr.Session) -> None:
+    table, index = RNG.integers(-99, 99, (6, 3)), np.array([[4, 0], [5, 4]])
+    places = mpc.input(index, owner=0)
+    for rows in (table, mpc.input(table, owner=1)):
+        np.testing.assert_array_equal(nn.embedding(places, rows).reveal(), table[index])
+
+
+def test_what_only_moves(three: qr.Session) -> None:
+    x = RNG.integers(-9, 9, (1, 2, 2, 3))
+    a = three.input(x, owner=0)
+    np.testing.assert_array_equal(nn.upsample(a, (2, 3)).reveal(), x.repeat(2, axis=2).repeat(3, axis=3))
+    np.testing.assert_array_equal(nn.flatten(a).reveal(), x.reshape(1, -1))
+    np.testing.assert_array_equal(nn.flatten(a, -1).reveal(), x)
+    means = nn.global_avg_pool2d(three.input(x / 1.0, owner=0)).reveal()
+    near(means, x.mean(axis=(2, 3), keepdims=True), 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda a, w: nn.conv2d(a, w, groups=3), qr.ShapeError, "as many channels"),
+        (lambda a, w: nn.conv2d(a, w, groups=0), qr.ShapeError, "at least 1"),
+        (lambda a, w: nn.conv2d(a, w, stride=0), qr.ShapeError, "stride is at least 1"),
+        (lambda a, w: nn.conv2d(a, w, stride=1.5), qr.ShapeError, "no whole number"),
+        (lambda a, w: nn.conv2d(a, w, padding=-1), qr.ShapeError, "padding is at least 0"),
+        (lambda a, w: nn.conv2d(a, w, padding="full"), qr.ShapeError, "neither 'same' nor 'valid'"),
+        (lambda a, w: nn.conv2d(a, w, dilation=9), qr.ShapeError, "must fit"),
+        (lambda a, w: nn.conv2d(a[0], w), qr.ShapeError, "four axes"),
+        (lambda a, w: nn.conv2d(a, w, layout="CHWN"), qr.ConfigError, "'CHWN'"),
+        (lambda a, w: nn.conv2d(a, w, np.ones(5)), qr.ShapeError, r"bias of shape \(5,\)"),
+        (lambda _, __: nn.conv2d(np.ones((1, 1, 2, 2)), np.ones((1, 1, 1, 1))), qr.DtypeError, "secret array"),
+        (lambda a, _: nn.max_pool2d(a, 9), qr.ShapeError, "does not fit"),
+        (lambda a, _: nn.max_pool2d(a, 1, padding=1), qr.ShapeError, "outside of the image"),
+        (lambda a, _: nn.avg_pool2d(a, 2), qr.DtypeError, "astype"),
+        (lambda a, _: nn.lstm(a, np.ones((4, 3)), np.ones((4, 1))), qr.ShapeError, "steps, batch, inputs"),
+        (lambda a, _: nn.flatten(a, 9), qr.ShapeError, "flatten from axis 9"),
+        (lambda a, _: nn.conv_transpose2d(a, np.ones((3, 1, 2, 2))), qr.ShapeError, "as many channels"),
+    ],
+)
+def test_what_does_not_fit_is_named(three: qr.Session, call: Any, error: type, words: str) -> None:
+    a, w = (
+        three.input(np.ones((1, 2, 4, 4), dtype=int), owner=0),
+        three.input(np.ones((3, 2, 2, 2), dtype=int), owner=1),
+    )
+    with pytest.raises(error, match=words):
+        call(a, w)

@@ -1,0 +1,75 @@
+"""In a notebook: cells are named as it names them, and progress is one output that is rewritten and taken away."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import pytest
+
+import quorate as qr
+from quorate._progress import Progress
+
+
+class Output:
+    """A notebook's display: all that was shown, and the one output that is left."""
+
+    def __init__(self) -> None:
+        self.shown: list[dict[str, str]] = []
+
+    def display(self, data: dict[str, str], *, raw: bool, display_id: bool) -> Output:
+        assert raw and display_id and not self.shown
+        self.shown.append(data)
+        return self
+
+    def update(self, data: dict[str, str], *, raw: bool) -> None:
+        assert raw
+        self.shown.append(data)
+
+
+@pytest.fixture
+def output(monkeypatch: pytest.MonkeyPatch) -> Output:
+    """A notebook, as far as this package asks for one."""
+    made = Output()
+    cells = {"/tmp/ipykernel_7/2667930038.py": ("Cell", "In[3]")}
+    compiler = types.SimpleNamespace(format_code_name=cells.get)
+    shell = types.SimpleNamespace(kernel=object(), compile=compiler)
+    for name, content in {
+        "IPython": {"get_ipython": lambda: shell},
+        "IPython.display": {"display": made.display},
+    }.items():
+        module = types.ModuleType(name)
+        vars(module).update(content)
+        monkeypatch.setitem(sys.modules, name, module)
+    return made
+
+
+def test_progress_is_one_output_that_goes_away(output: Output, capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress:
+        progress.show("online", 0.1)
+        assert output.shown == []
+        progress._started -= 10
+        progress.show("online", 0.25)
+        progress.show("online", 0.5)
+    assert ["25 %" in output.shown[0]["text/plain"], "50 %" in output.shown[1]["text/html"]] == [True, True]
+    assert output.shown[2] == {"text/plain": "", "text/html": ""}
+    assert len(output.shown) == 3
+    assert capsys.readouterr().err == ""
+
+
+def test_lines_are_named_by_their_cells(output: Output) -> None:
+    program = "x = mpc.input([3, -5], owner=0)\nplan = mpc.explain(x * x)\ntry:\n    x + [1, 2, 3]\n"
+    program += "except ValueError as caught:\n    error = caught"
+    names: dict[str, Any] = {}
+    with qr.local("rss") as names["mpc"]:
+        exec(compile(program, "/tmp/ipykernel_7/2667930038.py", "exec"), names)
+    assert [line.line for line in names["plan"].lines] == ["In[3]:1", "In[3]:2"]
+    assert "(at In[3]:4)" in str(names["error"])
+
+
+def test_statistics_show_as_a_table() -> None:
+    with qr.local("rss") as mpc:
+        mpc.input([3], owner=0).reveal()
+        assert repr(mpc.stats()).startswith("rss, 3 parties; semi-honest")
+        assert mpc.stats()._repr_html_().startswith("<div>")

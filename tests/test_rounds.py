@@ -1,0 +1,202 @@
+"""What each operation costs on every protocol: the table of the docs and the figures in docstrings, by dry runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from quorate import functions
+from quorate._families import FAMILIES
+from quorate._joint import Joint
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "rounds.md"
+
+#: Choices that go by predicted seconds, made here.
+PINNED: dict[str, dict[str, Any]] = {"aby": {"sharings": "A+B"}, "pika": {"comparisons": "edabits"}}
+#: Further columns of a family.
+MORE: dict[str, dict[str, dict[str, Any]]] = {
+    "rss": {"rss, 5": {"parties": 5}},
+    "pika": {"pika, malicious": {"malicious": True}},
+}
+#: The columns: how each is named, and its session.
+COLUMNS: dict[str, dict[str, Any]] = {
+    column: {"protocol": family, **options}
+    for family in FAMILIES
+    for column, options in {family: PINNED.get(family, {}), **MORE.get(family, {})}.items()
+}
+
+N = 1000
+
+
+class Operands:
+    """Integers x and y, fixed point f and g, bits b and c: nobody's inputs, and of unknown range."""
+
+    def __init__(self, mpc: qr.Session) -> None:
+        def made(values: Any, dtype: qr.Dtype | None = None) -> Any:
+            pairs = [[mpc.input(values, owner=owner, dtype=dtype) for owner in (0, 1)] for _ in range(2)]
+            return [one & other if one.dtype.kind == "bit" else one * other for one, other in pairs]
+
+        self.mpc, self.ones = mpc, np.ones(N, np.int64)
+        self.x, self.y = made(np.ones(N, np.int64), qr.int(64))
+        self.f, self.g = made(np.ones(N), qr.fixed(64, 16))
+        self.b, self.c = made(np.ones(N, bool))
+
+
+#: Of how many elements an operation is, where not of all.
+FEWER = {"`x // y`": 10, "`f / g`": 10} | {
+    f"`mpc.{call}` of 100": 100 for call in ("take(x, y)", "join(x, y)", "group_sums(x, y)")
+}
+
+#: By what a line of the table says: whose docstring has its figures, and the operation.
+OPERATIONS: dict[str, tuple[Any, Any]] = {
+    "`mpc.input(values, owner=0)`": (qr.Session.input, lambda o: o.mpc.input(np.ones(N, np.int64), owner=0)),
+    "`x.reveal()` of an input, with all checks": (qr.SecretArray.reveal, lambda o: o.mpc.input(o.ones, owner=0)),
+    "`x * y` of integers": (None, lambda o: o.x * o.y),
+    "`f * g` of fixed point": (qr.SecretArray.__mul__, lambda o: o.f * o.g),
+    "`x.dot(y)`, `x @ y`": (qr.SecretArray.dot, lambda o: o.x.dot(o.y)),
+    "`b & c`, <code>b &#124; c</code>": (None, lambda o: o.b & o.c),
+    "`x < y`": (qr.SecretArray.__lt__, lambda o: o.x < o.y),
+    "`x < 0`": (None, lambda o: o.x < 0),
+    "`x == y`": (qr.SecretArray.__eq__, lambda o: o.x == o.y),
+    "`mpc.where(b, x, y)`": (Joint.where, lambda o: o.mpc.where(o.b, o.x, o.y)),
+    "`mpc.swap(b, x, y)`": (Joint.swap, lambda o: o.mpc.swap(o.b, o.x, o.y)),
+    "`mpc.minimum(x, y)`": (Joint.minimum, lambda o: o.mpc.minimum(o.x, o.y)),
+    "`mpc.maximum(x, y)`": (Joint.maximum, lambda o: o.mpc.maximum(o.x, o.y)),
+    "`x.clip(0, 9)`": (qr.SecretArray.clip, lambda o: o.x.clip(0, 9)),
+    "`x.max()` of 1000": (qr.SecretArray.max, lambda o: o.x.max()),
+    "`x.min()` of 1000": (qr.SecretArray.min, lambda o: o.x.min()),
+    "`x.argmax()` of 1000": (qr.SecretArray.argmax, lambda o: o.x.argmax()),
+    "`x.argmin()` of 1000": (qr.SecretArray.argmin, lambda o: o.x.argmin()),
+    "`x.ptp()` of 1000": (qr.SecretArray.ptp, lambda o: o.x.ptp()),
+    "`x.sort()` of 1000": (qr.SecretArray.sort, lambda o: o.x.sort()),
+    "`x.argsort()` of 1000": (qr.SecretArray.argsort, lambda o: o.x.argsort()),
+    "`mpc.sort(x, y)` of 1000": (Joint.sort, lambda o: o.mpc.sort(o.x, o.y)),
+    "`mpc.sort(x, y, stable=False)`": (None, lambda o: o.mpc.sort(o.x, o.y, stable=False)),
+    "`x.topk(10)` of 1000": (qr.SecretArray.topk, lambda o: o.x.topk(10)),
+    "`x.partition(9)` of 1000": (qr.SecretArray.partition, lambda o: o.x.partition(9)),
+    "`x.argpartition(9)` of 1000": (qr.SecretArray.argpartition, lambda o: o.x.argpartition(9)),
+    "`mpc.group_by(x, 8).sum(y)`": (Joint.group_by, lambda o: o.mpc.group_by(o.x, 8).sum(o.y)),
+    "`mpc.join(x, y)` of 100": (Joint.join, lambda o: o.mpc.join(o.x[:100], o.y[:100]).matched),
+    "`mpc.group_sums(x, y)` of 100": (Joint.group_sums, lambda o: o.mpc.group_sums(o.x[:100], o.y[:100]).sums),
+    "`f.quantile(0.3)` of 1000": (qr.SecretArray.quantile, lambda o: o.f.quantile(0.3)),
+    "`f.median()` of 1000": (qr.SecretArray.median, lambda o: o.f.median()),
+    "`mpc.shuffle(x)`": (Joint.shuffle, lambda o: o.mpc.shuffle(o.x)),
+    "`mpc.one_hot(x, 10)`": (Joint.one_hot, lambda o: o.mpc.one_hot(o.x, 10)),
+    "`mpc.take(x, y)` of 100": (Joint.take, lambda o: o.mpc.take(o.x[:100], o.y[:100])),
+    "`x.prod()` of 1000": (qr.SecretArray.prod, lambda o: o.x.prod()),
+    "`x ** 3`": (qr.SecretArray.__pow__, lambda o: o.x**3),
+    "`b.sum()`": (qr.SecretArray.sum, lambda o: o.b.sum()),
+    "`b.cumsum()`": (qr.SecretArray.cumsum, lambda o: o.b.cumsum()),
+    "`b.any()` of 1000": (qr.SecretArray.any, lambda o: o.b.any()),
+    "`b.all()` of 1000": (qr.SecretArray.all, lambda o: o.b.all()),
+    "`f.mean()`": (qr.SecretArray.mean, lambda o: o.f.mean()),
+    "`f.var()`": (qr.SecretArray.var, lambda o: o.f.var()),
+    "`f.std()`": (qr.SecretArray.std, lambda o: o.f.std()),
+    "`f.round()`": (qr.SecretArray.round, lambda o: o.f.round()),
+    "`x // 8`": (None, lambda o: o.x // 8),
+    "`x // 10`": (None, lambda o: o.x // 10),
+    "`x // y`": (qr.SecretArray.__floordiv__, lambda o: o.x[:10] // o.y[:10]),
+    "`f / g`": (qr.SecretArray.__truediv__, lambda o: o.f[:10] / o.g[:10]),
+    "`x.astype(qr.int(96))`": (qr.SecretArray.astype, lambda o: o.x.astype(qr.int(96))),
+    "`b.astype(qr.int(64))`": (None, lambda o: o.b.astype(qr.int(64))),
+    "`x.bits()`": (qr.SecretArray.bits, lambda o: o.x.bits()),
+    "`mpc.from_bits(b, qr.uint(50))`": (Joint.from_bits, lambda o: o.mpc.from_bits(o.b.reshape(20, 50), qr.uint(50))),
+    "`qr.relu(f)`": (functions.relu, lambda o: qr.relu(o.f)),
+    "`qr.sigmoid(f)`": (functions.sigmoid, lambda o: qr.sigmoid(o.f)),
+    "`qr.tanh(f)`": (functions.tanh, lambda o: qr.tanh(o.f)),
+    "`qr.gelu(f)`": (functions.gelu, lambda o: qr.gelu(o.f)),
+    "`qr.exp(f)`": (functions.exp, lambda o: qr.exp(o.f)),
+    "`qr.log(f)`": (functions.log, lambda o: qr.log(o.f)),
+    "`qr.sqrt(f)`": (functions.sqrt, lambda o: qr.sqrt(o.f)),
+    "`qr.rsqrt(f)`": (functions.rsqrt, lambda o: qr.rsqrt(o.f)),
+    "`qr.reciprocal(f)`": (functions.reciprocal, lambda o: qr.reciprocal(o.f)),
+    "`qr.softmax(f)` of 10": (functions.softmax, lambda o: qr.softmax(o.f.reshape(100, 10))),
+    "`qr.lookup(x, table)` of 256": (qr.lookup, lambda o: qr.lookup(o.x, np.arange(256) % 7)),
+}
+
+
+def _cost(operands: Operands, name: str) -> tuple[int, float]:
+    """Online rounds of an operation alone, and bytes of the busiest party for each element that it works on."""
+    operation = OPERATIONS[name][1]
+    made = operation(operands)
+    results = [made] if isinstance(made, qr.SecretArray) else list(made)
+    # What is opened is another line's: a reveal belongs to the line of what it reveals.
+    shown = [~result if result.dtype.kind == "bit" else -result for result in results]
+    plan = operands.mpc.explain(*shown)
+    here = f"{Path(__file__).name}:{operation.__code__.co_firstlineno}"
+    line = next(each for each in plan.lines if each.line == here)
+    rounds, sent = line.rounds, max(line.bytes_sent)
+    if "reveal" in name:
+        rounds = plan.online.rounds - rounds
+        sent = max(all_ - own for all_, own in zip(plan.online.bytes_sent, line.bytes_sent, strict=True))
+    return rounds, sent / FEWER.get(name, N)
+
+
+@functools.cache
+def measured(column: str) -> dict[str, tuple[int, float]]:
+    """Rounds and bytes of all operations on one protocol."""
+    with warnings.catch_warnings(), qr.local(**COLUMNS[column]) as mpc:
+        warnings.simplefilter("ignore", qr.RangeWarning)
+        operands = Operands(mpc)
+        return {name: _cost(operands, name) for name in OPERATIONS}
+
+
+def table() -> str:
+    """The table of the page: rounds, and bytes for each element, of all operations on all protocols."""
+
+    def cell(rounds: int, sent: float) -> str:
+        return f"{rounds}, {sent:,.0f}" if sent >= 9.95 else f"{rounds}, {sent:.2g}"
+
+    rows = [f"| operation | {' | '.join(COLUMNS)} |", f"|---|{'---|' * len(COLUMNS)}"]
+    rows += [f"| {name} | {' | '.join(cell(*measured(c)[name]) for c in COLUMNS)} |" for name in OPERATIONS]
+    return "\n".join(rows) + "\n"
+
+
+def stated(name: str) -> str:
+    """The sentence that the docstring of an operation has."""
+    figures = ", ".join(f"{column} {measured(column)[name][0]}" for column in FAMILIES)
+    return f"Rounds: {figures}{' for 1000 elements' if name.endswith('of 1000') else ''}."
+
+
+def test_the_table_of_the_docs_is_what_is_so() -> None:
+    found = re.search(r"\| operation \|.*\n\|---.*\n(?:\|.*\n)+", PAGE.read_text(encoding="utf-8"))
+    assert found, f"{PAGE.name} has no table"
+    assert found.group(0) == table(), "write it anew: .venv/bin/python tests/test_rounds.py"
+
+
+@pytest.mark.parametrize("name", [name for name, (of, _) in OPERATIONS.items() if of is not None])
+def test_docstrings_have_the_rounds_of_every_protocol(name: str) -> None:
+    text = " ".join(inspect.getdoc(OPERATIONS[name][0]).split())
+    assert stated(name) in text
+
+
+def test_every_method_says_what_it_costs() -> None:
+    """In rounds, or that it is local."""
+    looked = 0
+    for owner in (qr.SecretArray, Joint, functions):
+        names = functions.__all__ if owner is functions else [n for n in dir(owner) if not n.startswith("_")]
+        for name in names:
+            text = inspect.getdoc(getattr(owner, name)) or ""
+            # What is a property of the program, not an operation.
+            if name in ("dtype", "shape", "ndim", "size", "at"):
+                continue
+            looked += 1
+            assert re.search(r"\bRounds\b|\brounds\b|\bLocal\b", text), f"{owner.__name__}.{name}"
+    assert looked >= 50
+
+
+if __name__ == "__main__":
+    import conftest  # noqa: F401 (where tests run)
+
+    PAGE.write_text(PAGE.read_text(encoding="utf-8").partition("| operation |")[0] + table(), encoding="utf-8")
+    for operation, (of, _) in OPERATIONS.items():
+        if of is not None and stated(operation) not in " ".join((inspect.getdoc(of) or "").split()):
+            print(f"{of.__qualname__}: {stated(operation)}")
