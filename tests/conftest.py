@@ -2,6 +2,9 @@
 
 import os
 import signal
+from collections.abc import Iterator
+
+import pytest
 
 # Shells start what runs in the background with Ctrl-C ignored, and children inherit that: tests that interrupt one
 # would wait for ever.
@@ -17,3 +20,12 @@ os.environ.setdefault("QUORATE_INSECURE_BASE_OTS", "1")
 # each other, at three times the work.
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+
+
+@pytest.fixture(autouse=True)
+def _no_command_line() -> Iterator[None]:
+    """What a command said in this process is forgotten, so that the next test's `qr.session()` is a local one."""
+    yield
+    from quorate._script import Settings, settings  # not before threads are limited, above
+
+    vars(settings).update(vars(Settings()))
