@@ -100,6 +100,12 @@ fn every_size_counts_in_the_hash() {
         hash(images, filters, Lies { before: [0, 1], ..PLAIN }),
         hash(images, filters, Lies { after: [0, 1], ..PLAIN }),
         hash(images, [2, 1, 2, 2], Lies { groups: 2, ..PLAIN }),
+        // Of one shape.
+        hash([1, 2, 5, 5], filters, Lies { stride: [2, 2], ..PLAIN }),
+        hash([1, 2, 5, 5], filters, Lies { stride: [3, 2], ..PLAIN }),
+        hash([1, 2, 5, 5], filters, Lies { stride: [2, 3], ..PLAIN }),
+        hash([1, 2, 5, 5], filters, Lies { stride: [2, 2], dilation: [2, 1], ..PLAIN }),
+        hash([1, 2, 5, 5], filters, Lies { stride: [2, 2], dilation: [1, 2], ..PLAIN }),
     ];
     assert_eq!(variants.iter().collect::<BTreeSet<_>>().len(), variants.len());
 }
