@@ -29,9 +29,7 @@ def model_of(
     made = [helper.make_node(op, i, o, name=f"{op}_{k}", **a) for k, (op, i, o, a) in enumerate(nodes)]
     value = helper.make_tensor_value_info
     tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
-    graph = helper.make_graph(
-        made, "net", [value("x", 1, [batch, *sizes])], [value("y", 1, None)], tensors
-    )
+    graph = helper.make_graph(made, "net", [value("x", 1, [batch, *sizes])], [value("y", 1, None)], tensors)
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
     return onnx.shape_inference.infer_shapes(proto)  # what the output's shape is
 

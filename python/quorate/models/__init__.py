@@ -6,7 +6,7 @@ without the model need to know, and all that they learn of it. `from_onnx` takes
 """
 
 from quorate.models._model import Model
-from quorate.models._onnx import Network, NetworkShape, Report, from_onnx
+from quorate.models._onnx import Network, NetworkShape, Report, from_onnx, operators
 from quorate.models._shape import Shape
 from quorate.models._sklearn import from_sklearn
 from quorate.models._supported import SUPPORTED, Support, listing
@@ -22,4 +22,5 @@ __all__ = [
     "from_onnx",
     "from_sklearn",
     "listing",
+    "operators",
 ]

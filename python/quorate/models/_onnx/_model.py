@@ -62,7 +62,7 @@ class Network(Questions):
             return arrays[-1]
         return np.asarray(self.shape.labels)[self._deciding(arrays).argmax(axis=-1)]
 
-    def report(self, X: Any, protocol: str = "rss") -> Report:
+    def report(self, X: Any, protocol: str = "rss", **options: Any) -> Report:
         """Computes these inputs with the protocol in a local session, and compares with the clear network.
 
         For the model's owner, with inputs of its own: nothing leaves this process.
@@ -70,6 +70,7 @@ class Network(Questions):
         Args:
             X: inputs.
             protocol: as of `qr.local`.
+            options: other ones of `qr.local`.
 
         Returns:
             How many largest outputs agree, and the largest error of the outputs and of each layer.
@@ -78,7 +79,7 @@ class Network(Questions):
         values, ours, clear = np.asarray(X, np.float64), [], []
         for first in range(0, len(values), _PIECE):
             piece = values[first : first + _PIECE]
-            with quorate.local(protocol, check=False) as mpc:
+            with quorate.local(protocol, **{"check": False, **options}) as mpc:
                 arrays = self.shape.program(mpc, self._secrets, piece, len(piece), (0, 1))
                 shown = mpc.reveal_all(*(arrays[place] for _, place, _ in self._rows))
             ours.append([np.ldexp(a, FRACTION - unit) for a, (_, _, unit) in zip(shown, self._rows, strict=True)])
@@ -177,8 +178,8 @@ def from_onnx(
         raise ModelError(f"from_onnx: {len(labels)} labels for outputs of shape {last.low.shape[1:]}")
     if tolerance is not None and error > tolerance:
         raise ModelError(
-            f"from_onnx: outputs are within {error:.3g} of the clear network's, more than the tolerance {tolerance:.3g}: "
-            "state more bits= or a smaller bound= of the inputs"
+            f"from_onnx: outputs are within {error:.3g} of the clear network's, more than the tolerance "
+            f"{tolerance:.3g}: state more bits= or a smaller bound= of the inputs"
         )
     known = None if labels is None else tuple(np.asarray(labels).tolist())
     public = NetworkShape(sizes[1:], low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known)
@@ -195,7 +196,8 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
     if sample is not None:
         values = finite_float64(sample, "sample")
         if values.ndim != len(sizes) + 1 or values.shape[1:] != sizes or not len(values):
-            raise ModelError(f"from_onnx: sample has shape {values.shape}; inputs are (batch, {', '.join(map(str, sizes))})")
+            known = ", ".join(map(str, sizes))
+            raise ModelError(f"from_onnx: sample has shape {values.shape}; inputs are (batch, {known})")
         bound = 2 * float(np.abs(values).max()) or 1.0
     ends = finite_float64(bound, "bound").ravel().tolist()
     low, high = (-ends[0], ends[0]) if len(ends) == 1 else ends if len(ends) == 2 else (0.0, 0.0)

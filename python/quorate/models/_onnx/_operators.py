@@ -291,7 +291,7 @@ def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
 @operator("PRelu", limits="constant slopes")
 def _prelu(lowering: Lowering, node: Node) -> Tensor:
     x, slope = node.tensor(), node.weights(1)
-    if slope is None or slope.ndim >= len(x.shape) and slope.shape[0] != 1:
+    if slope is None or (slope.ndim >= len(x.shape) and slope.shape[0] != 1):
         raise Unsupported("slopes that tell records of a batch apart")
     return lowering.emit("prelu", x, None, slope)
 

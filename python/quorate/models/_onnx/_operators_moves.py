@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -134,10 +135,7 @@ def _split(lowering: Lowering, node: Node) -> list[Tensor]:
         each = -(-x.shape[axis] // node.outputs)
         sizes = np.array([min(each, x.shape[axis] - i * each) for i in range(node.outputs)])
     ends = [0, *np.cumsum(sizes.ravel()).tolist()]
-    return [
-        lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, last, 1]]})
-        for first, last in zip(ends, ends[1:], strict=False)
-    ]
+    return [lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, last, 1]]}) for first, last in pairwise(ends)]
 
 
 @operator("Gather", limits="constant indices, not along the batch")

@@ -31,6 +31,7 @@ _SUM = 61  # bits of sums of products, and of offsets
 _ROOM = 44  # bits of what is only added or compared
 _LEAST = 6  # bits of weights below which nothing useful is left
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
+_MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
 _MORE = 1 + 1e-9  # bounds are themselves computed with rounding
 
 
@@ -117,10 +118,12 @@ class Planner:
         return dataclasses.replace(made, place=len(self.steps))
 
     def _unbounded(self, made: Tracked) -> ModelError:
-        largest = float(made.largest.max(initial=0.0))
+        largest, most = float(made.largest.max(initial=0.0)), _SUM - FRACTION
+        less = 2.0 ** (most - math.ceil(math.log2(largest))) if 0 < largest < math.inf else 0.0
         return ModelError(
-            f"{self._name}: its results may be as large as {largest:.3g}, which 64 bits do not hold with the {self.bits} "
-            "bits that a layer keeps: state a smaller bound= or sample= of the inputs, or fewer bits="
+            f"from_onnx: {self._name}: its results may be as large as {largest:.3g}, and no scale gives them room in "
+            f"64 bits with the {self.bits} that a layer keeps: a bound= of the inputs that is {min(less, 0.5):.2g} "
+            "times as large would do, or fewer bits="
         )
 
     def at(self, x: Tracked, unit: int) -> Tracked:
@@ -161,7 +164,7 @@ class Planner:
         near = np.ldexp(whole, -v)
         made, p = self._weighted_bounds(step, x, near, x.unit + v)
         down = max(0, p - self.bits)
-        if as_function and 0 <= x.unit + v - FRACTION and p - (x.unit + v - FRACTION) <= _ROOM:
+        if as_function and x.unit + v - FRACTION >= 0 and p - (x.unit + v - FRACTION) <= _ROOM:
             down = x.unit + v - FRACTION
         if kind == "prelu":
             down = v  # what is positive is not multiplied, and keeps its unit
@@ -213,10 +216,10 @@ class Planner:
         move = kernels.move(kind, attrs)
         if kind == "concat":
             given = self._aligned(given)
-            parts = [np.asarray(move([getattr(t, n) for t in given])) for n in ("low", "high", "error")]
+            low, high, error = (np.asarray(move([getattr(t, n) for t in given])) for n in ("low", "high", "error"))
         else:
-            parts = [np.asarray(move(getattr(given[0], n))) for n in ("low", "high", "error")]
-        return self._emit(kind, given, attrs, Tracked(*parts, given[0].unit, 0))
+            low, high, error = (np.asarray(move(getattr(given[0], n))) for n in ("low", "high", "error"))
+        return self._emit(kind, given, attrs, Tracked(low, high, error, given[0].unit, 0))
 
     def _sum(self, kind: str, given: list[Tracked]) -> Tracked:
         x, y = self._aligned(given)
@@ -250,7 +253,7 @@ class Planner:
                 unit = most
         ends = x.low * factor, x.high * factor
         low, high = np.minimum(*ends) + offset, np.maximum(*ends) + offset
-        error = x.error * abs(factor) + 2.0 ** -(unit + 1) * ((offset != 0) + (0 if exact else 2))
+        error = x.error * abs(factor) + 2.0 ** -(unit + 1) * ((offset != 0) + (0 if exact else 2 * _MULTIPLE))
         public = {"times": part, "plus": math.ldexp(offset, unit - FRACTION)}
         return self._kept(self._emit("scale", [x], public, Tracked(low, high, error, unit, 0)))
 
@@ -259,17 +262,16 @@ class Planner:
         if kind == "clip":
             attrs = _needed(attrs, float(x.largest.max(initial=0.0)))
             ends = {name: None if v is None else math.ldexp(v, x.unit - FRACTION) for name, v in attrs.items()}
-            real = {name: s * np.inf if attrs[name] is None else attrs[name] for name, s in (("low", -1), ("high", 1))}
             error = x.error + 2.0 ** -(x.unit + 1)
-            made = Tracked(np.clip(x.low, *real.values()), np.clip(x.high, *real.values()), error, x.unit, 0)
+            made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
             return self._emit(kind, [x], ends, made)
         if kind == "leaky_relu":
             low, high = _with_zero(x, [alone(kind, attrs, e) for e in (x.low, x.high)])
-            error = x.error * max(1.0, abs(attrs["slope"])) + 2.0**-x.unit
+            error = x.error * max(1.0, abs(attrs["slope"])) + _MULTIPLE * 2.0**-x.unit
             return self._emit(kind, [x], attrs, Tracked(low, high, error, x.unit, 0))
         error = x.error if kind == "relu" else alone(kind, attrs, x.error)
         if kind in ("avg_pool", "mean"):
-            error = error + 2.0**-x.unit
+            error = error + _MULTIPLE * 2.0**-x.unit
         made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
         return self._emit(kind, [x], attrs, made)
 
@@ -277,7 +279,10 @@ class Planner:
 def _needed(limits: dict[str, Any], largest: float) -> dict[str, Any]:
     """Without the limits beyond which nothing lies."""
     low, high = limits["low"], limits["high"]
-    return {"low": None if low is None or low <= -largest else low, "high": None if high is None or high >= largest else high}
+    return {
+        "low": None if low is None or low <= -largest else low,
+        "high": None if high is None or high >= largest else high,
+    }
 
 
 def _with_zero(x: Tracked, ends: list[Array]) -> tuple[Array, Array]:

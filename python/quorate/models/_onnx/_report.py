@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -47,8 +46,12 @@ def compared(
         max(float(np.abs(a[i] - b[i]).max(initial=0.0)) for a, b in zip(ours, clear, strict=True))
         for i in range(len(names))
     ]
-    tops: list[list[Any]] = [[np.argmax(arrays[-1].reshape(len(arrays[-1]), -1), axis=1) for arrays in side] for side in (ours, clear)]
-    same = np.concatenate(tops[0]) == np.concatenate(tops[1])
+    same = np.concatenate([_tops(a[-1]) == _tops(b[-1]) for a, b in zip(ours, clear, strict=True)])
     layers = tuple(zip(names, errors, proven, strict=True))
     differing = tuple(int(i) for i in np.flatnonzero(~same))
     return Report(len(same), float(same.mean()), differing, errors[-1], proven[-1], layers)
+
+
+def _tops(outputs: np.ndarray) -> np.ndarray:
+    """Where each input's largest output is."""
+    return np.asarray(np.argmax(outputs.reshape(len(outputs), -1), axis=1))

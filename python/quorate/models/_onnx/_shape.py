@@ -76,7 +76,8 @@ class NetworkShape(Questions):
         """The units that stand for inputs; raises before anything is sent if they cannot."""
         values = finite_float64(X, "inputs")
         if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
-            raise ShapeError(f"inputs have shape {values.shape}; the network takes (batch, {', '.join(map(str, self.sizes))})")
+            sizes = ", ".join(map(str, self.sizes))
+            raise ShapeError(f"inputs have shape {values.shape}; the network takes (batch, {sizes})")
         beyond = (values < self.low) | (values > self.high)
         if beyond.any():
             place = tuple(int(i) for i in np.argwhere(beyond)[0])

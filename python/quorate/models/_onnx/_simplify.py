@@ -127,7 +127,7 @@ def _maxima_first(steps: list[Step], output: int) -> None:
 
 
 def _gelus(steps: list[Step]) -> None:
-    """x (1 + erf(x / sqrt 2)) times something, as files write GELU that have no operator for it."""
+    """Finds x (1 + erf(x / sqrt 2)) times something, as files write GELU that have no operator for it."""
     for step in steps:
         if step.kind != "mul":
             continue

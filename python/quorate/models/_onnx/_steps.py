@@ -17,8 +17,14 @@ WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu")
 FUNCTIONS = ("sigmoid", "tanh", "gelu", "softmax")
 """What is computed with 16 fractional bits."""
 
-KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, "scale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean", "add")
-KINDS = (*KINDS, "sub", "mul", "matmul2", "rescale")
+PAIRED = ("add", "sub", "mul", "matmul2")
+"""Steps on two arrays that depend on the input."""
+
+ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean")
+"""Steps on one array with public numbers."""
+
+KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE)
+"""All that a program may have."""
 
 
 @dataclasses.dataclass
@@ -64,14 +70,14 @@ def clear(step: Step, arrays: Sequence[Array]) -> Array:
     x = arrays[0]
     if kind in MOVES:
         return np.asarray(kernels.move(kind, attrs)(x))
-    if kind == "prelu":
-        return np.where(x > 0, x, x * step.weights)
     if step.weights is not None:
+        if kind == "prelu":
+            return np.where(x > 0, x, x * step.weights)
         made = multiples(kind, attrs, x, step.weights)
         return made if step.offsets is None else made + placed(kind, step.offsets)
-    if kind in ("add", "sub", "mul", "matmul2"):
-        y = arrays[1]
-        return {"add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul2": np.matmul}[kind](x, y)
+    if kind in PAIRED:
+        paired: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul2": np.matmul}
+        return np.asarray(paired[kind](x, arrays[1]))
     return alone(kind, attrs, x)
 
 
@@ -84,7 +90,9 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
     if kind == "leaky_relu":
         return np.where(x > 0, x, x * attrs["slope"])
     if kind == "clip":
-        return np.clip(x, attrs["low"], attrs["high"])
+        low, high = attrs["low"], attrs["high"]
+        above = x if low is None else np.maximum(x, low)
+        return above if high is None else np.minimum(above, high)
     if kind == "max_pool":
         return kernels.max_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["ceil"])
     if kind == "avg_pool":
@@ -93,7 +101,8 @@ def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
         return x.mean(axis=tuple(attrs["axes"]), keepdims=attrs["keepdims"])
     if kind == "softmax":
         return kernels.softmax(x, attrs["axis"])
-    return {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}[kind](x)
+    functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
+    return np.asarray(functions[kind](x))
 
 
 def run_clear(steps: Sequence[Step], x: Array) -> list[Array]:
