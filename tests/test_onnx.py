@@ -16,7 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 import quorate as qr
 from deploying import Deployment
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
-from quorate.models import NetworkShape, from_onnx
+from quorate.models import NetworkShape, from_onnx, operators
+from quorate.models._onnx._operators_moves import OPERATORS
 from test_onnx_operators import compare, floats, model_of, random_number, whole
 
 FAMILIES = ("rss", "aby", "spdz2k", "pika")
@@ -236,15 +237,19 @@ def test_all_unsupported_nodes_are_named_at_once() -> None:
         ("Relu", ["a"], ["b"], {}),
         ("NonZero", ["x"], ["c"], {}),
         ("Transpose", ["x"], ["d"], {"perm": [1, 0]}),
+        ("Unsqueeze", ["x", "k"], ["e"], {}),
+        ("MaxPool", ["e"], ["f", "places"], {"kernel_shape": [1]}),
+        ("Neg", ["places"], ["g"], {}),
         ("TopK", ["b", "k"], ["y", "z"], {}),
     ]
     with pytest.raises(ModelError) as error:
         from_onnx(model_of(nodes, (4,), {"k": whole(1)}), bound=1.0)
     text = str(error.value)
-    assert "4 nodes that are not supported" in text
+    assert "5 nodes that are not supported" in text
     for name in ("Cos (Cos_0)", "NonZero (NonZero_2)", "Transpose (Transpose_3): perm=[1, 0] moves the batch"):
         assert name in text
-    assert "TopK (TopK_4)" in text and "Relu" not in text
+    assert "Neg (Neg_6): it takes an output of MaxPool (MaxPool_5)" in text
+    assert "TopK (TopK_7)" in text and "Relu" not in text
 
 
 @pytest.mark.parametrize("kind", ["FLOAT16", "INT8", "UINT8", "BFLOAT16"])
@@ -341,3 +346,14 @@ def test_several_inputs_and_outputs_are_named() -> None:
     proto.graph.input.append(helper.make_tensor_value_info("u", 1, ["n", 4]))
     with pytest.raises(ModelError, match="one input; this one's are 'x', 'u'"):
         from_onnx(proto, bound=1.0, output="y")
+
+
+# ---- what is written ------------------------------------------------------------------------------------------------
+
+
+def test_the_page_and_the_command_list_all_operators() -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "networks.md").read_text(encoding="utf-8")
+    rows = [f"| `{name}` | {OPERATORS[name].limits} |" for name in sorted(OPERATORS)]
+    table = "\n".join(["| operator | limits |", "|---|---|", *rows])
+    assert page.partition("<!-- operators:begin -->\n")[2].partition("\n<!-- operators:end -->")[0] == table
+    assert all(f"\n  {name} " in f"{operators()} \n".replace("\n", " \n") for name in OPERATORS)

@@ -167,6 +167,11 @@ def Div(r):
 
 
 @case
+def Sum(r):
+    return Net([("Relu", ["x"], ["a"], {}), ("Tanh", ["x"], ["b"], {}), ("Sum", ["a", "b", "x"], ["y"], {})], (5,), {})
+
+
+@case
 def Neg(r):
     return one("Neg", (4,))
 
@@ -325,7 +330,7 @@ def Identity(r):
 
 @case
 def Dropout(r):
-    return Net([("Relu", ["x"], ["a"], {}), ("Dropout", ["a"], ["y"], {})], (4,), {})
+    return Net([("Relu", ["x"], ["a"], {}), ("Dropout", ["a"], ["y", "mask"], {})], (4,), {})
 
 
 @case

@@ -128,6 +128,7 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     values[source.input] = Tensor(0, source.sizes)
     faults: list[str] = []
     poisoned: set[str] = set()
+    unmade: dict[str, str] = {}
     for number, proto in enumerate(source.nodes):
         name = proto.name or f"number {number}"
         made: list[Value] = []
@@ -136,19 +137,22 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
                 raise Unsupported(f"operators of {proto.domain!r} are not known")
             if proto.op_type not in operators and not _is_known(proto, values, poisoned):
                 raise Unsupported("")
+            for taken in unmade.keys() & set(proto.input):
+                raise Unsupported(f"it takes an output of {unmade[taken]} that is not computed")
             if not poisoned.intersection(proto.input):
                 made = _lowered(lowering, proto, name, values, operators)
         except Unsupported as fault:
             faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
         if made:
             values.update(zip(proto.output, made, strict=False))
+            unmade.update((o, f"{proto.op_type} ({name})") for o in proto.output[len(made) :] if o)
         else:
             poisoned.update(proto.output)
     if faults:
         many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
         listed = "".join(f"\n  {fault}" for fault in faults)
         raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
-    result = values[source.output]
+    result = values.get(source.output)
     if not isinstance(result, Tensor):
         raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
     return lowering.steps, result.place

@@ -138,10 +138,8 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
     return w.back(lowering, lowering.emit(kind, w.x, attrs))
 
 
-@operator("MaxPool", limits="one or two axes, no dilations, one output")
+@operator("MaxPool", limits="one or two axes, no dilations, not the positions")
 def _max_pool(lowering: Lowering, node: Node) -> Tensor:
-    if node.outputs > 1:
-        raise Unsupported("its second output, the positions")
     return _pooled(lowering, node, "max_pool")
 
 
@@ -232,6 +230,14 @@ def _add(lowering: Lowering, node: Node) -> Tensor:
     return _affine(lowering, one, 1.0, other) if isinstance(one, Tensor) else _affine(lowering, other, 1.0, one)
 
 
+@operator("Sum", limits="arrays that all have the batch")
+def _many(lowering: Lowering, node: Node) -> Tensor:
+    made = node.tensor()
+    for place in range(1, len(node.values)):
+        made = _pair(lowering, "add", made, node.tensor(place))
+    return made
+
+
 @operator("Sub", limits="arrays that both have the batch, or a constant")
 def _sub(lowering: Lowering, node: Node) -> Tensor:
     one, other = node.value(0), node.value(1)
@@ -265,7 +271,7 @@ def _neg(lowering: Lowering, node: Node) -> Tensor:
 
 @operator("BatchNormalization", limits="constant parameters, no training mode")
 def _batch_norm(lowering: Lowering, node: Node) -> Tensor:
-    if node.attrs.get("training_mode", 0) or node.outputs > 1:
+    if node.attrs.get("training_mode", 0):
         raise Unsupported("training mode")
     x = node.tensor()
     found = [node.weights(i) for i in range(1, 5)]

@@ -14,12 +14,11 @@ from quorate.models._onnx._operators import OPERATORS, operator
 __all__ = ["OPERATORS"]
 
 
-@operator("Identity", "Dropout", "Cast", limits="of floating-point numbers")
+@operator("Identity", "Dropout")
+@operator("Cast", limits="to floating-point numbers")
 def _same(lowering: Lowering, node: Node) -> Tensor:
     if node.operator == "Cast" and node.attrs.get("to") not in (1, 11):
         raise Unsupported("to another type than float32 or float64")
-    if node.outputs > 1:
-        raise Unsupported("its second output, the mask")
     return node.tensor()
 
 
