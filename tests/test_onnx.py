@@ -252,6 +252,25 @@ def test_all_unsupported_nodes_are_named_at_once() -> None:
     assert "TopK (TopK_7)" in text and "Relu" not in text
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_broken_files_are_refused_in_words(seed: int, tmp_path: Path) -> None:
+    """Files with bytes that are changed or missing are read, or refused with a `ModelError`."""
+    r, path = random_number(seed), tmp_path / "net.onnx"
+    raw = (small, attention, autoencoder)[seed](r).SerializeToString()
+    refused = 0
+    for _ in range(60):
+        broken = bytearray(raw)
+        for place in r.integers(len(raw), size=3):
+            broken[place] = int(r.integers(256))
+        path.write_bytes(broken)
+        try:
+            from_onnx(path, bound=1.0)
+        except ModelError as error:
+            refused += 1
+            assert str(error).startswith("from_onnx: ")
+    assert refused > 20
+
+
 @pytest.mark.parametrize("kind", ["FLOAT16", "INT8", "UINT8", "BFLOAT16"])
 def test_inputs_of_other_types_are_refused(kind: str) -> None:
     with pytest.raises(ModelError, match=f"the input 'x' is {kind.lower()}; networks with inputs of float32"):

@@ -141,6 +141,8 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
                 raise Unsupported(f"it takes an output of {unmade[taken]} that is not computed")
             if not poisoned.intersection(proto.input):
                 made = _lowered(lowering, proto, name, values, operators)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
         except Unsupported as fault:
             faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
         if made:
