@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -143,10 +144,52 @@ def test_ties_are_named_in_a_local_session() -> None:
         model.predict(mpc, [[0.5, 0.5], [0.5, 0.75]])
 
 
+def deep(r: np.random.Generator, layers: int) -> onnx.ModelProto:
+    """Many convolutions, each followed by ReLU; what is proven grows by four bits in each."""
+    nodes, w, before = [], {}, "x"
+    for i in range(layers):
+        w[f"w{i}"] = floats(r, 8, 8 if i else 1, 3, 3) * np.float32((2 / (72 if i else 9)) ** 0.5)
+        nodes += [
+            ("Conv", [before, f"w{i}"], [f"a{i}"], {"auto_pad": "SAME_UPPER"}),
+            ("Relu", [f"a{i}"], [f"b{i}"], {}),
+        ]
+        before = f"b{i}"
+    return model_of([*nodes, ("GlobalAveragePool", [before], ["y"], {})], (1, 6, 6), w)
+
+
+def test_deep_networks_need_a_sample_and_say_so() -> None:
+    r = random_number(9)
+    proto, x = deep(r, 12), r.uniform(-1, 1, size=(6, 1, 6, 6))
+    with pytest.warns(ModelWarning, match="off the clear network's, as far as that is proven"):
+        lost = from_onnx(proto, bound=1.0)
+    with pytest.warns(ModelWarning):
+        model = from_onnx(proto, bound=1.0, sample=x[:3])
+    assert any(step["kind"] == "clip" for step in model.shape.steps)
+    largest = np.abs(model.predict_clear(x)).max()
+    assert lost.report(x).largest_error > largest / 16
+    report = model.report(x)
+    assert report.agreement == 1.0 and report.largest_error < largest / 1000, report
+
+
+def test_inputs_that_a_sample_did_not_reach_are_clipped_and_do_not_wrap() -> None:
+    r = random_number(10)
+    proto = deep(r, 6)
+    x = r.uniform(-1, 1, size=(4, 1, 6, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = from_onnx(proto, bound=1.0, sample=x / 50)
+    with qr.local("rss") as mpc:  # which looks at values, and would say what wraps
+        got = model.predict(mpc, x)
+        units = mpc.reveal_all(*model.shape.program(mpc, model._secrets, x, len(x), (0, 1))[1:], units=True)
+    assert np.abs(got).max() < np.abs(model.predict_clear(x)).max()
+    for step, found in zip(model.shape.steps, units, strict=True):
+        assert np.abs(found).max() <= 2 ** step["bits"], step
+
+
 def test_fewer_bits_cost_less_and_are_less_precise() -> None:
     proto = small(random_number(0))
     costs, errors = [], []
-    for bits in (12, 24):
+    for bits in (14, 24):
         model = from_onnx(proto, bound=1.0, bits=bits)
         with qr.local("rss") as mpc:
             model.predict(mpc, np.zeros((1, 1, 8, 8)))
@@ -252,6 +295,7 @@ def test_all_unsupported_nodes_are_named_at_once() -> None:
     assert "TopK (TopK_7)" in text and "Relu" not in text
 
 
+@pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_broken_files_are_refused_in_words(seed: int, tmp_path: Path) -> None:
     """Files with bytes that are changed or missing are read, or refused with a `ModelError`."""
@@ -316,9 +360,8 @@ def test_weights_in_other_files_are_read_or_named(tmp_path: Path) -> None:
 
 def test_bounds_are_stated() -> None:
     proto = relu()
-    for options in ({}, {"bound": 1.0, "sample": np.ones((1, 4))}):
-        with pytest.raises(ModelError, match="how large inputs are"):
-            from_onnx(proto, **options)
+    with pytest.raises(ModelError, match="how large inputs are"):
+        from_onnx(proto)
     for bad in (0, -1, (1, 0), (1, 2, 3)):
         with pytest.raises(ModelError, match="no magnitude above 0"):
             from_onnx(proto, bound=bad)

@@ -39,7 +39,8 @@ class Network(Questions):
     Attributes:
         shape: what the other parties may know; give it to them.
         error_bound: no output is further from the clear network's, computed without rounding. Proven, from the bound
-            on inputs and the weights, for all inputs within the bound. It stays with the model's owner.
+            on inputs and the weights, for all inputs within the bound; where layers are clipped (`sample=`), for those
+            that reach no limit. It stays with the model's owner.
         margin_bound: labels equal the clear network's for every input whose two largest outputs (before a last softmax)
             are further apart.
     """
@@ -132,7 +133,9 @@ def from_onnx(
     Args:
         model: a path, or an `onnx.ModelProto`. It has one input of float32 or float64, whose first axis is the batch.
         bound: the largest magnitude of the inputs, or (lowest, highest). Public.
-        sample: instead of a bound, inputs like those to come: others may reach twice the largest magnitude there.
+        sample: inputs like those to come. Without a bound, others may reach twice the largest magnitude there. Where
+            much more is proven of a layer than the sample reaches, its results are clipped to a power of two at or
+            above four times that: networks of many layers need it. The power of two is public, the sample is not.
         shape: of one input, without the batch, where the file leaves sizes open.
         output: the name of the value to compute, where the model has several outputs.
         labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
@@ -164,7 +167,7 @@ def from_onnx(
     if place != len(steps) or not steps:
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
     _check_finite(steps)
-    planner = Planner(bits)
+    planner = Planner(bits, _reached(steps, sample))
     unit = bits - exponent_above(max(abs(low), abs(high)))
     sizes = (1, *source.sizes[1:])
     last = planner.plan(steps, np.full(sizes, low), np.full(sizes, high), unit)
@@ -181,6 +184,7 @@ def from_onnx(
             f"from_onnx: outputs are within {error:.3g} of the clear network's, more than the tolerance "
             f"{tolerance:.3g}: state more bits= or a smaller bound= of the inputs"
         )
+    _warn_of(error, steps, low, high, sizes)
     known = None if labels is None else tuple(np.asarray(labels).tolist())
     public = NetworkShape(sizes[1:], low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known)
     return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors)
@@ -188,7 +192,7 @@ def from_onnx(
 
 def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, float]:
     """Between which numbers inputs lie."""
-    if (bound is None) == (sample is None):
+    if bound is None and sample is None:
         raise ModelError(
             "from_onnx: state how large inputs are, from which every layer's range is proven: bound= their largest "
             "magnitude, or sample= inputs like those to come"
@@ -198,7 +202,7 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
         if values.ndim != len(sizes) + 1 or values.shape[1:] != sizes or not len(values):
             known = ", ".join(map(str, sizes))
             raise ModelError(f"from_onnx: sample has shape {values.shape}; inputs are (batch, {known})")
-        bound = 2 * float(np.abs(values).max()) or 1.0
+        bound = (2 * float(np.abs(values).max()) or 1.0) if bound is None else bound
     ends = finite_float64(bound, "bound").ravel().tolist()
     low, high = (-ends[0], ends[0]) if len(ends) == 1 else ends if len(ends) == 2 else (0.0, 0.0)
     if not low < high:
@@ -206,6 +210,31 @@ def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, flo
     if not 2.0**-100 < max(abs(low), abs(high)) < 2.0**100:
         raise ModelError(f"from_onnx: bound={bound!r} is beyond 2^100 or below its inverse; rescale the inputs")
     return low, high
+
+
+def _reached(steps: Sequence[Step], sample: Any) -> list[float] | None:
+    """The largest magnitudes of all arrays in a sample."""
+    if sample is None:
+        return None
+    values = np.asarray(sample, np.float64)
+    found: list[float] = [0.0] * (len(steps) + 1)
+    for first in range(0, len(values), _PIECE):
+        arrays = run_clear(steps, values[first : first + _PIECE])
+        found = [max(most, float(np.abs(a).max(initial=0.0))) for most, a in zip(found, arrays, strict=True)]
+    return found
+
+
+def _warn_of(error: float, steps: Sequence[Step], low: float, high: float, sizes: tuple[int, ...]) -> None:
+    """Says where the proven error is not small beside what outputs are for random inputs."""
+    random = np.random.default_rng(0).uniform(low, high, (4, *sizes[1:]))
+    usual = float(np.abs(run_clear(steps, random)[-1]).max(initial=0.0))
+    if error > usual / 16:
+        text = (
+            f"from_onnx: outputs may be {error:.3g} off the clear network's, as far as that is proven, and those of "
+            f"random inputs are at most {usual:.3g}: give sample= inputs like those to come, more bits= or a smaller "
+            "bound=, and look at model.report(X), which measures"
+        )
+        warnings.warn_explicit(at(text), ModelWarning, *_source.line())
 
 
 def _check_finite(steps: Sequence[Step]) -> None:

@@ -7,6 +7,10 @@ B = round(b 2^(u + v)) with |B| <= 2^61. So W X + B never wraps. By the weights 
 public, and it is divided by 2^k so that `bits` are left: k = p - bits.
 
 Public of the weights are c, and of each result p and k: powers of two, for a whole layer.
+
+What is proven grows from layer to layer faster than what is reached, by a few bits each. Where there is a sample, and
+what is proven of an array is far beyond what it reached there, the array is clipped to a power of two at or above four
+times that before it goes into the next layer, and has `bits` up to there.
 """
 
 from __future__ import annotations
@@ -29,9 +33,12 @@ FRACTION = 16
 
 _SUM = 61  # bits of sums of products, and of offsets
 _ROOM = 44  # bits of what is only added or compared
+_BEYOND = 4  # times what a sample reached, numbers are clipped
+_SLACK = 4  # bits by which what is proven may exceed that before it is
 _LEAST = 6  # bits of weights below which nothing useful is left
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
+_CLIPPED = 1 << 20  # no unit
 _MORE = 1 + 1e-9  # bounds are themselves computed with rounding
 
 
@@ -44,6 +51,20 @@ class Tracked:
     error: Array
     unit: int
     place: int
+    reached: float | None = None
+    """The largest magnitude in the sample; infinite without one."""
+
+    @property
+    def most(self) -> float:
+        """The power of two to which it may be clipped."""
+        if self.reached is None or not math.isfinite(self.reached):
+            return math.inf
+        return 2.0 ** exponent_above(_BEYOND * self.reached)
+
+    @property
+    def is_far_beyond(self) -> bool:
+        """Whether much more is proven than was reached."""
+        return float(self.largest.max(initial=0.0)) > self.most * 2**_SLACK
 
     @property
     def largest(self) -> Array:
@@ -68,6 +89,8 @@ class Planner:
     """Walks a network's steps, and collects the public steps of the program and the secret integers."""
 
     bits: int
+    reached: Sequence[float] | None = None
+    """The largest magnitudes of all arrays in a sample."""
     steps: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     secrets: list[tuple[Array, Array | None]] = dataclasses.field(default_factory=list)
     rows: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
@@ -75,13 +98,15 @@ class Planner:
     errors: list[float] = dataclasses.field(default_factory=list)
     _scaled: dict[tuple[int, int], Tracked] = dataclasses.field(default_factory=dict)
     _name: str = ""
+    _now: float = math.inf
 
     def plan(self, steps: Sequence[Step], low: Array, high: Array, unit: int) -> Tracked:
         """Everything from the input on; what is tracked of the last step's result."""
-        arrays = [Tracked(low, high, np.full(low.shape, 2.0 ** (-unit - 1)), unit, 0)]
+        arrays = [Tracked(low, high, np.full(low.shape, 2.0 ** (-unit - 1)), unit, 0, math.inf)]
         wants = [[s.kind for s in steps if place in s.inputs] for place in range(len(steps) + 1)]
         for number, step in enumerate(steps):
             self._name = step.name or step.kind
+            self._now = math.inf if self.reached is None else self.reached[number + 1]
             given = [arrays[i] for i in step.inputs]
             users = wants[number + 1]
             as_function = bool(users) and all(kind in FUNCTIONS for kind in users)
@@ -115,7 +140,8 @@ class Planner:
         if made.bits > _SUM:
             raise self._unbounded(made)
         self.steps.append({**public, "bits": made.bits})
-        return dataclasses.replace(made, place=len(self.steps))
+        reached = self._now if made.reached is None else made.reached
+        return dataclasses.replace(made, place=len(self.steps), reached=reached)
 
     def _unbounded(self, made: Tracked) -> ModelError:
         largest, most = float(made.largest.max(initial=0.0)), _SUM - FRACTION
@@ -139,7 +165,22 @@ class Planner:
 
     def _kept(self, x: Tracked) -> Tracked:
         """With no more bits than a layer's results have, or a few more."""
+        if x.is_far_beyond:
+            x = self._clipped(x)
         return x if x.bits <= self.bits + 3 else self.at(x, x.unit - (x.bits - self.bits))
+
+    def _clipped(self, x: Tracked) -> Tracked:
+        """Within what was reached, and some more; errors beyond do not count, since inputs are as in the sample."""
+        key = x.place, _CLIPPED
+        if key not in self._scaled:
+            most = x.most
+            has_low = float((x.low - x.error).min(initial=0.0)) < -most
+            ends = {"low": -math.ldexp(most, x.unit - FRACTION) if has_low else None}
+            ends["high"] = math.ldexp(most, x.unit - FRACTION)
+            low, high = np.clip(x.low, -most, most), np.clip(x.high, -most, most)
+            made = dataclasses.replace(x, low=low, high=high, error=np.minimum(x.error, 2 * most))
+            self._scaled[key] = self._emit("clip", [x], ends, made)
+        return self._scaled[key]
 
     def _aligned(self, given: Sequence[Tracked]) -> list[Tracked]:
         """In one unit: the finest for which there is room."""
@@ -164,6 +205,9 @@ class Planner:
         near = np.ldexp(whole, -v)
         made, p = self._weighted_bounds(step, x, near, x.unit + v)
         down = max(0, p - self.bits)
+        made = dataclasses.replace(made, reached=self._now)
+        if made.is_far_beyond:
+            down = max(0, bits_of(made.most, x.unit + v) - self.bits, p - _ROOM)
         if as_function and x.unit + v - FRACTION >= 0 and p - (x.unit + v - FRACTION) <= _ROOM:
             down = x.unit + v - FRACTION
         if kind == "prelu":

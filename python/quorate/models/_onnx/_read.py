@@ -104,8 +104,8 @@ def _check(onnx: Any, proto: Any) -> None:
 def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int, ...]:
     kind = value.type.tensor_type
     if kind.elem_type not in _FLOATS:
-        known = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
-        name = known.get(kind.elem_type, f"of type {kind.elem_type}, which ONNX does not have")
+        types = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
+        name = types.get(kind.elem_type, f"of type {kind.elem_type}, which ONNX does not have")
         raise ModelError(
             f"from_onnx: the input {value.name!r} is {name}; networks with inputs of float32 or float64 are supported: "
             "export it so, without quantisation or half precision"
