@@ -82,13 +82,14 @@ def test_the_report_compares_layer_by_layer() -> None:
 
 
 @needs_data
-def test_what_an_image_costs() -> None:
-    model = qr.models.from_onnx(network(), bound=(0.0, 1.0), labels=range(10), bits=16)
+def test_what_the_page_says_that_images_cost() -> None:
+    model = qr.models.from_onnx(network(), bound=(0.0, 1.0), labels=range(10))
     with qr.local("rss", check=False) as mpc:
-        model.predict(mpc, images(1))
+        model.predict(mpc, images(10))
         stats = mpc.stats()
-    assert stats.online.rounds <= 140
-    assert max(stats.online.bytes_sent) < 1_000_000
+    assert stats.online.rounds == 134
+    assert sum(stats.online.bytes_sent) / 30 == pytest.approx(540_000, rel=0.02)
+    assert sum(stats.offline.bytes_sent) / 30 == pytest.approx(201_000, rel=0.02)
 
 
 def measure(protocol: str, count: int, batch: int, bits: int = 24) -> None:
