@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_bench(commands.add_parser("bench", help="the standard workloads, with peers' published figures"))
 
-    commands.add_parser("models", help="what qr.models.from_sklearn supports")
+    commands.add_parser("models", help="what qr.models.from_sklearn and from_onnx support")
     commands.add_parser("protocols", help="the protocols, how many parties each takes, and their options")
 
     completion = commands.add_parser("completion", help="a script by which a shell completes this command")
@@ -307,9 +307,9 @@ def _bench(options: argparse.Namespace) -> int:
 
 
 def _models(_: argparse.Namespace) -> int:
-    from quorate.models import listing
+    from quorate.models import listing, operators
 
-    print(listing())
+    print(f"{listing()}\n\n{operators()}")
     return OK
 
 

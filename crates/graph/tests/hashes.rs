@@ -96,6 +96,8 @@ const VARIANTS: &[Last] = &[
     |mut b, [x, _, _]| b.gather(x, vec![0, 1], &[2]),
     |mut b, [x, _, _]| b.gather(x, vec![1, 0], &[2]),
     |mut b, [x, _, _]| b.gather(x, vec![0, 1], &[2, 1]),
+    |mut b, [x, _, _]| b.stated(x, -3, 3),
+    |mut b, [x, _, _]| b.stated(x, -3, 4),
     |mut b, [x, _, _]| b.reshape(x, &[6]),
     |mut b, [x, _, _]| b.reshape(x, &[3, 2]),
     |mut b, [x, _, _]| b.broadcast_to(x, &[2, 2, 3]),

@@ -298,3 +298,20 @@ fn rounding_either_way_is_part_of_the_range() {
     };
     assert_eq!((range(&mut exact), range(&mut either)), ((0, 0), (0, 1)));
 }
+
+#[test]
+fn a_program_may_state_where_results_lie() {
+    let mut p = Program::default();
+    let x = p.at().input(0, 3, &[2], Dtype::Int { bits: 20 }, Some(Bound::Int(100))).unwrap();
+    let square = p.at().binary(B::Mul, x, x).unwrap();
+    let stated = p.at().stated(square, -5, 900).unwrap();
+    assert_eq!(p.graph.node(stated).interval, Some(Interval::new(0, 900)), "what was proven counts, too");
+    let twice = p.at().binary(B::Add, stated, stated).unwrap();
+    assert_eq!(p.graph.node(twice).interval, Some(Interval::new(0, 1800)));
+    assert_eq!(p.at().stated(stated, -5, 900).unwrap(), stated, "nothing new");
+    let known = p.at().constant_ints(&[1], &[7], Dtype::INT64).unwrap();
+    assert_eq!(p.at().stated(known, 0, 1).unwrap(), known, "public numbers are what they are");
+    let unknown = p.at().input(0, 3, &[2], Dtype::Int { bits: 20 }, None).unwrap();
+    let stated = p.at().stated(unknown, -3, 3).unwrap();
+    assert_eq!(p.graph.node(stated).interval, Some(Interval::new(-3, 3)));
+}

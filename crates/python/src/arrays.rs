@@ -325,6 +325,11 @@ impl Session {
         self.add(py, line, |mut b| b.reshape(NodeId(x), &shape))
     }
 
+    /// The same values, stated to lie between these numbers of units.
+    fn stated(&self, py: Python<'_>, x: u32, low: i128, high: i128, line: Line) -> PyResult<u32> {
+        self.add(py, line, |mut b| b.stated(NodeId(x), low, high))
+    }
+
     fn broadcast_to(&self, py: Python<'_>, x: u32, shape: Vec<usize>, line: Line) -> PyResult<u32> {
         self.add(py, line, |mut b| b.broadcast_to(NodeId(x), &shape))
     }

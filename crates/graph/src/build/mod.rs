@@ -12,6 +12,7 @@ mod lookup;
 mod multiples;
 mod real;
 mod room;
+mod stated;
 
 use std::sync::Arc;
 

@@ -1,0 +1,25 @@
+//! Ranges that the program states of what it computes.
+
+use super::{Builder, Built};
+use crate::error::Fault;
+use crate::interval::Interval;
+use crate::node::{Inputs, Node, NodeId, Op};
+
+impl Builder<'_> {
+    /// The same values, of which the program states that they lie between `low` and `high`, in units: a promise as the
+    /// bound of an input is. Where it is broken, results are any numbers. It is part of the program's hash.
+    pub fn stated(&mut self, a: NodeId, low: i128, high: i128) -> Built {
+        self.attempt(|b| b.build_stated(a, Interval::new(low, high)))
+    }
+
+    fn build_stated(&mut self, a: NodeId, stated: Interval) -> Result<NodeId, Fault> {
+        let node = self.graph.get(a)?;
+        let interval = Some(node.range().clamped(stated));
+        if node.interval == interval || node.is_public() {
+            return Ok(a);
+        }
+        let (shape, dtype, room, source) = (node.shape.clone(), node.dtype, node.room, self.at.clone());
+        let inputs = Inputs::from(vec![a]);
+        self.graph.append(Node { op: Op::Reshape, inputs, shape, dtype, interval, room, source })
+    }
+}

@@ -1,0 +1,8 @@
+"""Networks from ONNX files: read, lowered to few kinds of steps, given scales by proof, run on secret arrays."""
+
+from quorate.models._onnx._listing import operators
+from quorate.models._onnx._model import Network, from_onnx
+from quorate.models._onnx._report import Report
+from quorate.models._onnx._shape import NetworkShape
+
+__all__ = ["Network", "NetworkShape", "Report", "from_onnx", "operators"]

@@ -1,0 +1,197 @@
+"""From the nodes of an ONNX file to steps; what is not supported is collected, and named all at once."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import ModelError
+from quorate.models._onnx._read import Source
+from quorate.models._onnx._steps import Step, clear
+
+
+class Unsupported(Exception):
+    """Why a node cannot be computed, though its operator can."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """An array that depends on the input: its place among the steps' results, and its shape with the batch."""
+
+    place: int
+    shape: tuple[int, ...]
+
+
+Value = Any
+"""A `Tensor`, a numpy array that is known now, or None where an optional input is left out."""
+
+
+@dataclasses.dataclass
+class Node:
+    """A node of the file with what it takes."""
+
+    operator: str
+    name: str
+    values: list[Value]
+    attrs: dict[str, Any]
+    outputs: int
+    opset: int
+
+    def value(self, place: int) -> Value:
+        """An input, None where there is none."""
+        return self.values[place] if place < len(self.values) else None
+
+    def tensor(self, place: int = 0) -> Tensor:
+        """An input that depends on the network's."""
+        value = self.value(place)
+        if not isinstance(value, Tensor):
+            raise Unsupported(f"its input {place} is a constant")
+        return value
+
+    def known(self, place: int, attr: str | None = None) -> np.ndarray | None:
+        """An input that is a constant, or in older operator sets an attribute; None where it is left out."""
+        value = self.value(place)
+        if isinstance(value, Tensor):
+            raise Unsupported(f"its input {place} is computed from the network's input, and is no constant")
+        if value is None and attr is not None and attr in self.attrs:
+            return np.asarray(self.attrs[attr])
+        return None if value is None else np.asarray(value)
+
+    def weights(self, place: int) -> np.ndarray | None:
+        """Constants in double precision."""
+        value = self.known(place)
+        return None if value is None else value.astype(np.float64)
+
+
+@dataclasses.dataclass
+class Lowering:
+    """The steps so far."""
+
+    source: Source
+    steps: list[Step] = dataclasses.field(default_factory=list)
+    name: str = ""
+
+    @property
+    def batch(self) -> int:
+        """The size of the first axis that the file states; any other does as well."""
+        return self.source.sizes[0]
+
+    def emit(
+        self,
+        kind: str,
+        inputs: Tensor | Sequence[Tensor],
+        attrs: dict[str, Any] | None = None,
+        weights: np.ndarray | None = None,
+        offsets: np.ndarray | None = None,
+    ) -> Tensor:
+        """Adds a step."""
+        given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        step = Step(kind, tuple(t.place for t in given), attrs or {}, weights, offsets, self.name)
+        try:
+            with np.errstate(all="ignore"):
+                made = clear(step, [np.zeros(t.shape) for t in given])
+        except ValueError as error:
+            raise Unsupported(str(error)) from error
+        if made.ndim == 0 or made.shape[0] != self.batch:
+            raise Unsupported(f"its result of shape {made.shape} does not have the batch as its first axis")
+        self.steps.append(step)
+        return Tensor(len(self.steps), made.shape)
+
+    def axis(self, axis: int, tensor: Tensor, what: str = "axis") -> int:
+        """An axis behind the batch, counted from 0."""
+        found = axis + len(tensor.shape) if axis < 0 else axis
+        if not 0 < found < len(tensor.shape):
+            raise Unsupported(f"{what} {axis} of an array of shape {tensor.shape}: it must lie behind the batch")
+        return found
+
+    def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
+        """To a shape that is stated with the batch."""
+        if not shape or shape[0] != x.shape[0]:
+            raise Unsupported(f"from {x.shape} to {tuple(shape)} it mixes the batch with other axes")
+        return x if tuple(shape) == x.shape else self.emit("reshape", x, {"shape": [int(n) for n in shape[1:]]})
+
+
+Lower = Callable[[Lowering, Node], Any]
+
+
+def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
+    """The steps of a model, and the place of its output.
+
+    Raises:
+        ModelError: listing every node that is not supported.
+    """
+    lowering = Lowering(source)
+    values: dict[str, Value] = dict(source.constants)
+    values[source.input] = Tensor(0, source.sizes)
+    faults: list[str] = []
+    poisoned: set[str] = set()
+    unmade: dict[str, str] = {}
+    for number, proto in enumerate(source.nodes):
+        name = proto.name or f"number {number}"
+        made: list[Value] = []
+        try:
+            if proto.domain not in ("", "ai.onnx"):
+                raise Unsupported(f"operators of {proto.domain!r} are not known")
+            if proto.op_type not in operators and not _is_known(proto, values, poisoned):
+                raise Unsupported("")
+            for taken in unmade.keys() & set(proto.input):
+                raise Unsupported(f"it takes an output of {unmade[taken]} that is not computed")
+            if not poisoned.intersection(proto.input):
+                made = _lowered(lowering, proto, name, values, operators)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            faults.append(f"{proto.op_type} ({name}): its attributes and inputs do not go together: {error!r}")
+        except Unsupported as fault:
+            faults.append(f"{proto.op_type} ({name}){': ' if str(fault) else ''}{fault}")
+        if made:
+            values.update(zip(proto.output, made, strict=False))
+            unmade.update((o, f"{proto.op_type} ({name})") for o in proto.output[len(made) :] if o)
+        else:
+            poisoned.update(proto.output)
+    if faults:
+        many = "a node that is" if len(faults) == 1 else f"{len(faults)} nodes that are"
+        listed = "".join(f"\n  {fault}" for fault in faults)
+        raise ModelError(f"from_onnx: the model has {many} not supported (see `quorate models`):{listed}")
+    result = values.get(source.output)
+    if not isinstance(result, Tensor):
+        raise ModelError(f"from_onnx: the output {source.output!r} does not depend on the input")
+    return lowering.steps, result.place
+
+
+def _is_known(proto: Any, values: dict[str, Value], poisoned: set[str]) -> bool:
+    """Whether everything that a node takes is a constant."""
+    return not any(name in poisoned or isinstance(values.get(name), Tensor) for name in proto.input if name)
+
+
+def _lowered(
+    lowering: Lowering, proto: Any, name: str, values: dict[str, Value], operators: dict[str, Any]
+) -> list[Value]:
+    import onnx
+
+    given = [values[i] if i else None for i in proto.input]
+    attrs = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute}
+    attrs = {k: v.decode() if isinstance(v, bytes) else v for k, v in attrs.items()}
+    if proto.op_type == "Shape" and isinstance(given[0], Tensor):
+        sizes = np.asarray(given[0].shape, np.int64)
+        return [sizes[attrs.get("start", 0) : attrs.get("end")]]
+    if not any(isinstance(value, Tensor) for value in given):
+        return _evaluated(proto, given, lowering.source)
+    lowering.name = f"{proto.op_type} ({name})"
+    opset = lowering.source.opsets.get("ai.onnx", 1)
+    outputs = sum(1 for o in proto.output if o)
+    made = operators[proto.op_type].lower(lowering, Node(proto.op_type, name, given, attrs, outputs, opset))
+    return made if isinstance(made, list) else [made]
+
+
+def _evaluated(proto: Any, given: list[Value], source: Source) -> list[Value]:
+    """What a node makes of constants, by ONNX's own reference."""
+    from onnx.reference import ReferenceEvaluator
+
+    try:
+        feeds = {name: value for name, value in zip(proto.input, given, strict=True) if name}
+        opsets = {"" if domain == "ai.onnx" else domain: version for domain, version in source.opsets.items()}
+        return list(ReferenceEvaluator(proto, opsets=opsets).run(None, feeds))
+    except Exception as error:
+        raise Unsupported(f"its constants cannot be computed: {error}") from error

@@ -1,0 +1,244 @@
+"""A network from an ONNX file: its public shape and its secret weights."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import quorate
+from quorate import _source
+from quorate._source import at
+from quorate.errors import ModelError, ModelWarning
+from quorate.models._numerics import exponent_above, finite_float64
+from quorate.models._onnx._kernels import Array
+from quorate.models._onnx._lower import lower
+from quorate.models._onnx._operators_moves import OPERATORS
+from quorate.models._onnx._plan import FRACTION, Planner
+from quorate.models._onnx._read import read
+from quorate.models._onnx._report import Report, compared
+from quorate.models._onnx._run import Secrets
+from quorate.models._onnx._shape import NetworkShape, answer
+from quorate.models._onnx._simplify import simplified
+from quorate.models._onnx._steps import Step, run_clear
+from quorate.models._questions import Questions
+
+_PIECE = 16  # inputs that a report looks at at a time
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Network(Questions):
+    """What `from_onnx` returns: a public shape and secret weights.
+
+    `predict` gives labels where the network was imported with `labels=`, and otherwise its outputs, which
+    `decision_function` always gives. `Network.shape` is for the other parties, who call the same methods on it.
+
+    Attributes:
+        shape: what the other parties may know; give it to them.
+        error_bound: no output is further from the clear network's, computed without rounding. Proven, from the bound
+            on inputs and the weights, for all inputs within the bound; where layers are clipped (`sample=`), for those
+            that reach no limit. It stays with the model's owner.
+        margin_bound: labels equal the clear network's for every input whose two largest outputs (before a last softmax)
+            are further apart.
+    """
+
+    shape: NetworkShape
+    error_bound: float
+    margin_bound: float
+    _secrets: Secrets
+    _steps: Sequence[Step]
+    _rows: Sequence[tuple[str, int, int]]
+    _errors: Sequence[float]
+
+    def __repr__(self) -> str:
+        return f"Network(inputs {self.shape.sizes}, {len(self.shape.steps)} steps)"
+
+    def predict_clear(self, X: Any) -> np.ndarray:
+        """The clear network in double precision: labels, or outputs where there are none."""
+        arrays = self._clear(X)
+        if self.shape.labels is None:
+            return arrays[-1]
+        return np.asarray(self.shape.labels)[self._deciding(arrays).argmax(axis=-1)]
+
+    def report(self, X: Any, protocol: str = "rss", **options: Any) -> Report:
+        """Computes these inputs with the protocol in a local session, and compares with the clear network.
+
+        For the model's owner, with inputs of its own: nothing leaves this process.
+
+        Args:
+            X: inputs.
+            protocol: as of `qr.local`.
+            options: other ones of `qr.local`.
+
+        Returns:
+            How many largest outputs agree, and the largest error of the outputs and of each layer.
+        """
+        self.shape.encode(X)
+        values, ours, clear = np.asarray(X, np.float64), [], []
+        for first in range(0, len(values), _PIECE):
+            piece = values[first : first + _PIECE]
+            with quorate.local(protocol, **{"check": False, **options}) as mpc:
+                arrays = self.shape.program(mpc, self._secrets, piece, len(piece), (0, 1))
+                shown = mpc.reveal_all(*(arrays[place] for _, place, _ in self._rows))
+            ours.append([np.ldexp(a, FRACTION - unit) for a, (_, _, unit) in zip(shown, self._rows, strict=True)])
+            clear.append(run_clear(self._steps, piece)[1:])
+        return compared(ours, clear, [name for name, _, _ in self._rows], list(self._errors))
+
+    def _clear(self, X: Any) -> list[Array]:
+        self.shape.encode(X)
+        return run_clear(self._steps, np.asarray(X, np.float64))
+
+    def _deciding(self, arrays: list[Array]) -> Array:
+        """What decides about labels."""
+        return arrays[-1] if self.shape.decided == self.shape.output else arrays[self._steps[-1].inputs[0]]
+
+    def _answer(self, question: str, mpc: Any, X: Any, model_owner: int, *rest: Any) -> Any:
+        result = answer(question, mpc, self.shape, self._secrets, X, model_owner, *rest)
+        if question == "predict" and self.shape.labels is not None and mpc.is_local:
+            self._name_ties(X)
+        return result
+
+    def _name_ties(self, X: Any) -> None:
+        """Says how many of these inputs may get another label than in the clear; all is known in this process."""
+        largest = np.sort(self._deciding(self._clear(X)), axis=-1)[..., -2:]
+        close = int((largest[..., 1] - largest[..., 0] <= self.margin_bound).sum())
+        if close:
+            text = (
+                f"predict: the two largest outputs of {close} of {len(largest)} inputs are no further apart than "
+                f"{self.margin_bound:.3g}, the margin within which labels may differ from the clear network's; more "
+                "bits= or a smaller bound= of the inputs make it smaller"
+            )
+            warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+
+
+def from_onnx(
+    model: Any,
+    *,
+    bound: float | tuple[float, float] | None = None,
+    sample: Any = None,
+    shape: Sequence[int] | None = None,
+    output: str | None = None,
+    labels: Sequence[Any] | None = None,
+    bits: int = 24,
+    tolerance: float | None = None,
+) -> Network:
+    """Makes a network from an ONNX file into a model that computes on secret inputs.
+
+    `quorate models` lists the operators. Weights stay secret; `print(model.shape)` shows what is public. Scales are
+    chosen for each layer so that nothing wraps, which is proven from the bound on inputs and from the weights.
+
+    Args:
+        model: a path, or an `onnx.ModelProto`. It has one input of float32 or float64, whose first axis is the batch.
+        bound: the largest magnitude of the inputs, or (lowest, highest). Public.
+        sample: inputs like those to come. Without a bound, others may reach twice the largest magnitude there. Where
+            much more is proven of a layer than the sample reaches, its results are clipped to a power of two at or
+            above four times that: networks of many layers need it. The power of two is public, the sample is not.
+        shape: of one input, without the batch, where the file leaves sizes open.
+        output: the name of the value to compute, where the model has several outputs.
+        labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
+        bits: that inputs, weights and results of layers have, 8 to 30. Fewer cost less and are less precise.
+        tolerance: refuse the model if its `error_bound` is larger.
+
+    Raises:
+        ModelError: the file cannot be read, one or more of its nodes are not supported (all are named), or nothing
+            bounds its layers.
+
+    Example:
+        >>> import onnx, numpy as np, quorate as qr
+        >>> from onnx import helper, numpy_helper
+        >>> w = numpy_helper.from_array(np.array([[1.0, -1.0], [0.5, 2.0]], np.float32), "w")
+        >>> value = helper.make_tensor_value_info
+        >>> graph = helper.make_graph(
+        ...     [helper.make_node("MatMul", ["x", "w"], ["y"])], "net",
+        ...     [value("x", 1, ["batch", 2])], [value("y", 1, ["batch", 2])], [w])
+        >>> model = qr.models.from_onnx(helper.make_model(graph), bound=1.0)
+        >>> with qr.local("rss") as mpc:
+        ...     print(model.predict(mpc, [[1.0, 0.5]]).round(4))
+        [[1.25 0.  ]]
+    """
+    if not 8 <= bits <= 30:
+        raise ModelError(f"from_onnx: bits={bits} is not between 8 and 30")
+    source = read(model, shape, output)
+    low, high = _limits(bound, sample, source.sizes[1:])
+    steps, place = simplified(*lower(source, OPERATORS))
+    if place != len(steps) or not steps:
+        raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
+    _check_finite(steps)
+    planner = Planner(bits, _reached(steps, sample))
+    unit = bits - exponent_above(max(abs(low), abs(high)))
+    sizes = (1, *source.sizes[1:])
+    last = planner.plan(steps, np.full(sizes, low), np.full(sizes, high), unit)
+    decides, error = last.place, float(last.error.max())
+    margin = 2 * error
+    if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs["axis"] == last.low.ndim - 1:
+        before = steps[-1].inputs[0]
+        if before:
+            decides, margin = planner.rows[before - 1][1], 2 * planner.errors[before - 1]
+    if labels is not None and len(labels) != last.low.shape[-1]:
+        raise ModelError(f"from_onnx: {len(labels)} labels for outputs of shape {last.low.shape[1:]}")
+    if tolerance is not None and error > tolerance:
+        raise ModelError(
+            f"from_onnx: outputs are within {error:.3g} of the clear network's, more than the tolerance "
+            f"{tolerance:.3g}: state more bits= or a smaller bound= of the inputs"
+        )
+    _warn_of(error, steps, low, high, sizes)
+    known = None if labels is None else tuple(np.asarray(labels).tolist())
+    public = NetworkShape(sizes[1:], low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known)
+    return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors)
+
+
+def _limits(bound: Any, sample: Any, sizes: tuple[int, ...]) -> tuple[float, float]:
+    """Between which numbers inputs lie."""
+    if bound is None and sample is None:
+        raise ModelError(
+            "from_onnx: state how large inputs are, from which every layer's range is proven: bound= their largest "
+            "magnitude, or sample= inputs like those to come"
+        )
+    if sample is not None:
+        values = finite_float64(sample, "sample")
+        if values.ndim != len(sizes) + 1 or values.shape[1:] != sizes or not len(values):
+            known = ", ".join(map(str, sizes))
+            raise ModelError(f"from_onnx: sample has shape {values.shape}; inputs are (batch, {known})")
+        bound = (2 * float(np.abs(values).max()) or 1.0) if bound is None else bound
+    ends = finite_float64(bound, "bound").ravel().tolist()
+    low, high = (-ends[0], ends[0]) if len(ends) == 1 else ends if len(ends) == 2 else (0.0, 0.0)
+    if not low < high:
+        raise ModelError(f"from_onnx: bound={bound!r} is no magnitude above 0, nor (lowest, highest)")
+    if not 2.0**-100 < max(abs(low), abs(high)) < 2.0**100:
+        raise ModelError(f"from_onnx: bound={bound!r} is beyond 2^100 or below its inverse; rescale the inputs")
+    return low, high
+
+
+def _reached(steps: Sequence[Step], sample: Any) -> list[float] | None:
+    """The largest magnitudes of all arrays in a sample."""
+    if sample is None:
+        return None
+    values = np.asarray(sample, np.float64)
+    found: list[float] = [0.0] * (len(steps) + 1)
+    for first in range(0, len(values), _PIECE):
+        arrays = run_clear(steps, values[first : first + _PIECE])
+        found = [max(most, float(np.abs(a).max(initial=0.0))) for most, a in zip(found, arrays, strict=True)]
+    return found
+
+
+def _warn_of(error: float, steps: Sequence[Step], low: float, high: float, sizes: tuple[int, ...]) -> None:
+    """Says where the proven error is not small beside what outputs are for random inputs."""
+    random = np.random.default_rng(0).uniform(low, high, (4, *sizes[1:]))
+    usual = float(np.abs(run_clear(steps, random)[-1]).max(initial=0.0))
+    if error > usual / 16:
+        text = (
+            f"from_onnx: outputs may be {error:.3g} off the clear network's, as far as that is proven, and those of "
+            f"random inputs are at most {usual:.3g}: give sample= inputs like those to come, more bits= or a smaller "
+            "bound=, and look at model.report(X), which measures"
+        )
+        warnings.warn_explicit(at(text), ModelWarning, *_source.line())
+
+
+def _check_finite(steps: Sequence[Step]) -> None:
+    for step in steps:
+        for values in (step.weights, step.offsets):
+            if values is not None and not np.isfinite(values).all():
+                raise ModelError(f"from_onnx: {step.name} has weights that are not finite")

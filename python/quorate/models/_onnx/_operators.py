@@ -1,0 +1,346 @@
+"""The operators of ONNX that compute, each as steps; `OPERATORS` is what `quorate models` prints."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.models._onnx._lower import Lower, Lowering, Node, Tensor, Unsupported
+
+
+@dataclasses.dataclass(frozen=True)
+class Operator:
+    """One operator.
+
+    Attributes:
+        lower: makes steps of a node.
+        limits: what of it is not supported; empty if all is.
+    """
+
+    lower: Lower
+    limits: str
+
+
+OPERATORS: dict[str, Operator] = {}
+"""What `from_onnx` takes, by the operator's name."""
+
+
+def operator(*names: str, limits: str = "") -> Callable[[Lower], Lower]:
+    """Enters a function for these operators."""
+
+    def enter(lower: Lower) -> Lower:
+        OPERATORS.update((name, Operator(lower, limits)) for name in names)
+        return lower
+
+    return enter
+
+
+# ---- windows --------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Windows:
+    """How windows lie on images of two axes; of one axis there is one row."""
+
+    x: Tensor
+    is_series: bool
+    size: list[int]
+    stride: list[int]
+    dilation: list[int]
+    pads: list[list[int]]
+
+    def back(self, lowering: Lowering, made: Tensor) -> Tensor:
+        """Without the row that a series got."""
+        return lowering.reshape(made, (*made.shape[:2], made.shape[3])) if self.is_series else made
+
+
+def windows_of(lowering: Lowering, node: Node, size: Sequence[int] | None, *, transposed: bool = False) -> Windows:
+    """What the attributes say; `size` where the filters tell it."""
+    x = node.tensor()
+    axes = len(x.shape) - 2
+    if axes not in (1, 2):
+        raise Unsupported(f"of an array of shape {x.shape}: images (batch, channels, rows, columns) and series are")
+    sizes = [int(n) for n in (size if size is not None else node.attrs["kernel_shape"])]
+    stride = [int(n) for n in node.attrs.get("strides", [1] * axes)]
+    dilation = [int(n) for n in node.attrs.get("dilations", [1] * axes)]
+    spans = [d * (n - 1) + 1 for d, n in zip(dilation, sizes, strict=True)]
+    given = [int(n) for n in node.attrs.get("pads", [0] * 2 * axes)]
+    if min(given, default=0) < 0:
+        raise Unsupported("pads below 0")
+    pads = [[given[i], given[i + axes]] for i in range(axes)]
+    automatic = node.attrs.get("auto_pad", "NOTSET")
+    if automatic in ("SAME_UPPER", "SAME_LOWER"):
+        if transposed:
+            raise Unsupported(f"auto_pad={automatic!r}: pads are")
+        for i, n in enumerate(x.shape[2:]):
+            more = max((math.ceil(n / stride[i]) - 1) * stride[i] + spans[i] - n, 0)
+            pads[i] = [more // 2, more - more // 2] if automatic == "SAME_UPPER" else [more - more // 2, more // 2]
+    elif automatic == "VALID":
+        pads = [[0, 0]] * axes
+    if axes == 1:
+        x = lowering.reshape(x, (*x.shape[:2], 1, x.shape[2]))
+        return Windows(x, True, [1, *sizes], [1, *stride], [1, *dilation], [[0, 0], *pads])
+    return Windows(x, False, sizes, stride, dilation, pads)
+
+
+def _filters(node: Node, w: Windows | None = None) -> np.ndarray:
+    filters = node.weights(1)
+    if filters is None:
+        raise Unsupported("it has no filters")
+    return filters[:, :, None, :] if w is not None and w.is_series else filters
+
+
+@operator("Conv", limits="one or two axes, constant filters")
+def _conv(lowering: Lowering, node: Node) -> Tensor:
+    w = windows_of(lowering, node, _filters(node).shape[2:])
+    attrs = {"stride": w.stride, "dilation": w.dilation, "pads": w.pads, "groups": int(node.attrs.get("group", 1))}
+    return w.back(lowering, lowering.emit("conv", w.x, attrs, _filters(node, w), node.weights(2)))
+
+
+@operator("ConvTranspose", limits="one or two axes, constant filters, no output_shape, no auto_pad")
+def _conv_transpose(lowering: Lowering, node: Node) -> Tensor:
+    if "output_shape" in node.attrs:
+        raise Unsupported("output_shape: pads and output_padding are")
+    w = windows_of(lowering, node, _filters(node).shape[2:], transposed=True)
+    more = [int(n) for n in node.attrs.get("output_padding", [0] * (1 if w.is_series else 2))]
+    more = [0, *more] if w.is_series else more
+    alike = all(before == after for before, after in w.pads)
+    attrs = {
+        "stride": w.stride,
+        "dilation": w.dilation,
+        "padding": [before if alike else 0 for before, _ in w.pads],
+        "more": more,
+        "groups": int(node.attrs.get("group", 1)),
+    }
+    made = lowering.emit("conv_transpose", w.x, attrs, _filters(node, w), node.weights(2))
+    if not alike:
+        ranges = [[before, n - after, 1] for (before, after), n in zip(w.pads, made.shape[2:], strict=True)]
+        made = lowering.emit("slice", made, {"axes": [2, 3], "ranges": ranges})
+    return w.back(lowering, made)
+
+
+def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
+    w = windows_of(lowering, node, None)
+    if any(d != 1 for d in w.dilation):
+        raise Unsupported(f"dilations={w.dilation}")
+    ceil = bool(node.attrs.get("ceil_mode", 0))
+    attrs: dict[str, Any] = {"size": w.size, "stride": w.stride, "pads": w.pads}
+    if kind == "max_pool":
+        attrs["ceil"] = ceil
+    else:
+        attrs["include"] = bool(node.attrs.get("count_include_pad", 0))
+        if ceil:
+            raise Unsupported("ceil_mode=1")
+    return w.back(lowering, lowering.emit(kind, w.x, attrs))
+
+
+@operator("MaxPool", limits="one or two axes, no dilations, not the positions")
+def _max_pool(lowering: Lowering, node: Node) -> Tensor:
+    return _pooled(lowering, node, "max_pool")
+
+
+@operator("AveragePool", limits="one or two axes, no dilations, no ceil_mode")
+def _average_pool(lowering: Lowering, node: Node) -> Tensor:
+    return _pooled(lowering, node, "avg_pool")
+
+
+@operator("GlobalAveragePool")
+def _global_average(lowering: Lowering, node: Node) -> Tensor:
+    x = node.tensor()
+    return lowering.emit("mean", x, {"axes": list(range(2, len(x.shape))), "keepdims": True})
+
+
+@operator("GlobalMaxPool", limits="two axes")
+def _global_max(lowering: Lowering, node: Node) -> Tensor:
+    x = node.tensor()
+    if len(x.shape) != 4:
+        raise Unsupported(f"of an array of shape {x.shape}")
+    size = list(x.shape[2:])
+    return lowering.emit("max_pool", x, {"size": size, "stride": size, "pads": [[0, 0], [0, 0]], "ceil": False})
+
+
+@operator("ReduceMean", limits="axes behind the batch")
+def _reduce_mean(lowering: Lowering, node: Node) -> Tensor:
+    x, axes = node.tensor(), node.known(1, "axes")
+    if axes is None or axes.size == 0:
+        raise Unsupported("of all axes, the batch too")
+    places = sorted(lowering.axis(int(axis), x, "axes") for axis in axes.ravel())
+    return lowering.emit("mean", x, {"axes": places, "keepdims": bool(node.attrs.get("keepdims", 1))})
+
+
+# ---- products and sums ----------------------------------------------------------------------------------------------
+
+
+@operator("Gemm", limits="A not transposed, constant B and C")
+def _gemm(lowering: Lowering, node: Node) -> Tensor:
+    x, w = node.tensor(), node.weights(1)
+    if w is None or node.attrs.get("transA", 0):
+        raise Unsupported("transA=1")
+    w = (w.T if node.attrs.get("transB", 0) else w) * float(node.attrs.get("alpha", 1.0))
+    c = node.weights(2)
+    if c is not None:
+        if c.ndim == 2 and c.shape[0] != 1:
+            raise Unsupported(f"C of shape {c.shape}: one row is")
+        c = np.broadcast_to(c.reshape(-1), w.shape[1:]) * float(node.attrs.get("beta", 1.0))
+    return lowering.emit("matmul", x, None, w, c)
+
+
+@operator("MatMul", limits="by a constant matrix on the right, or of two arrays of as many axes, batch first")
+def _matmul(lowering: Lowering, node: Node) -> Tensor:
+    x, w = node.tensor(), node.value(1)
+    if isinstance(w, Tensor):
+        if len(x.shape) != len(w.shape) or len(x.shape) < 3:
+            raise Unsupported(f"of shapes {x.shape} and {w.shape}")
+        return lowering.emit("matmul2", [x, w])
+    if np.ndim(w) != 2:
+        raise Unsupported(f"by a constant of shape {np.shape(w)}")
+    return lowering.emit("matmul", x, None, np.asarray(w, np.float64))
+
+
+def _pair(lowering: Lowering, kind: str, x: Tensor, y: Tensor) -> Tensor:
+    if len(x.shape) != len(y.shape):
+        raise Unsupported(f"of shapes {x.shape} and {y.shape}: both must have the batch as their first axis")
+    return lowering.emit(kind, [x, y])
+
+
+def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: np.ndarray | float) -> Tensor:
+    """With one public number, or with secret ones."""
+    factor, offset = np.asarray(factor, np.float64), np.asarray(offset, np.float64)
+    if not (np.isfinite(factor).all() and np.isfinite(offset).all()):
+        raise Unsupported("a constant that is not finite")
+    for constant in (factor, offset):
+        if constant.ndim >= len(x.shape) and constant.shape[0] != 1 and constant.size > 1:
+            raise Unsupported(f"a constant of shape {constant.shape}, which tells records of a batch apart")
+    if factor.size == 1 and offset.size == 1:
+        if not factor.any():
+            raise Unsupported("a factor of 0")
+        return lowering.emit("scale", x, {"factor": float(factor.ravel()[0]), "offset": float(offset.ravel()[0])})
+    return lowering.emit("affine", x, None, factor, offset if offset.any() else None)
+
+
+@operator("Add", limits="arrays that both have the batch, or a constant")
+def _add(lowering: Lowering, node: Node) -> Tensor:
+    one, other = node.value(0), node.value(1)
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return _pair(lowering, "add", one, other)
+    return _affine(lowering, one, 1.0, other) if isinstance(one, Tensor) else _affine(lowering, other, 1.0, one)
+
+
+@operator("Sum", limits="arrays that all have the batch")
+def _many(lowering: Lowering, node: Node) -> Tensor:
+    made = node.tensor()
+    for place in range(1, len(node.values)):
+        made = _pair(lowering, "add", made, node.tensor(place))
+    return made
+
+
+@operator("Sub", limits="arrays that both have the batch, or a constant")
+def _sub(lowering: Lowering, node: Node) -> Tensor:
+    one, other = node.value(0), node.value(1)
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return _pair(lowering, "sub", one, other)
+    if isinstance(one, Tensor):
+        return _affine(lowering, one, 1.0, -np.asarray(other, np.float64))
+    return _affine(lowering, other, -1.0, one)
+
+
+@operator("Mul", limits="arrays that both have the batch, or a constant")
+def _mul(lowering: Lowering, node: Node) -> Tensor:
+    one, other = node.value(0), node.value(1)
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return _pair(lowering, "mul", one, other)
+    return _affine(lowering, one, other, 0.0) if isinstance(one, Tensor) else _affine(lowering, other, one, 0.0)
+
+
+@operator("Div", limits="by a constant")
+def _div(lowering: Lowering, node: Node) -> Tensor:
+    x, divisor = node.tensor(), node.weights(1)
+    if divisor is None or not divisor.all():
+        raise Unsupported("by 0")
+    return _affine(lowering, x, 1.0 / divisor, 0.0)
+
+
+@operator("Neg")
+def _neg(lowering: Lowering, node: Node) -> Tensor:
+    return _affine(lowering, node.tensor(), -1.0, 0.0)
+
+
+@operator("BatchNormalization", limits="constant parameters, no training mode")
+def _batch_norm(lowering: Lowering, node: Node) -> Tensor:
+    if node.attrs.get("training_mode", 0):
+        raise Unsupported("training mode")
+    x = node.tensor()
+    found = [node.weights(i) for i in range(1, 5)]
+    weight, bias, mean, variance = (np.zeros(0) if v is None else v for v in found)
+    factor = weight / np.sqrt(variance + float(node.attrs.get("epsilon", 1e-5)))
+    sizes = (-1,) + (1,) * (len(x.shape) - 2)
+    return _affine(lowering, x, factor.reshape(sizes), (bias - mean * factor).reshape(sizes))
+
+
+# ---- activations ----------------------------------------------------------------------------------------------------
+
+
+@operator("Relu", limits="")
+def _relu(lowering: Lowering, node: Node) -> Tensor:
+    return lowering.emit("relu", node.tensor())
+
+
+@operator("LeakyRelu")
+def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
+    return lowering.emit("leaky_relu", node.tensor(), {"slope": float(node.attrs.get("alpha", 0.01))})
+
+
+@operator("PRelu", limits="constant slopes")
+def _prelu(lowering: Lowering, node: Node) -> Tensor:
+    x, slope = node.tensor(), node.weights(1)
+    if slope is None or (slope.ndim >= len(x.shape) and slope.shape[0] != 1):
+        raise Unsupported("slopes that tell records of a batch apart")
+    return lowering.emit("prelu", x, None, slope)
+
+
+@operator("Clip", limits="constant limits")
+def _clip(lowering: Lowering, node: Node) -> Tensor:
+    limits = {}
+    for place, (name, attr) in enumerate((("low", "min"), ("high", "max")), 1):
+        value = node.known(place, attr)
+        limits[name] = None if value is None or not np.isfinite(value).all() else float(value.ravel()[0])
+    return lowering.emit("clip", node.tensor(), limits)
+
+
+@operator("Sigmoid", "Tanh", limits="")
+def _saturating(lowering: Lowering, node: Node) -> Tensor:
+    return lowering.emit(node.operator.lower(), node.tensor())
+
+
+@operator("Softmax", limits="along an axis behind the batch; before operator set 13 along the last one")
+def _softmax(lowering: Lowering, node: Node) -> Tensor:
+    x = node.tensor()
+    axis = lowering.axis(int(node.attrs.get("axis", -1 if node.opset >= 13 else 1)), x)
+    if node.opset < 13 and axis != len(x.shape) - 1:
+        raise Unsupported(f"axis={axis} of several, in operator set {node.opset}")
+    return lowering.emit("softmax", x, {"axis": axis})
+
+
+@operator("Gelu", limits='approximate="none"')
+def _gelu(lowering: Lowering, node: Node) -> Tensor:
+    if node.attrs.get("approximate", "none") != "none":
+        raise Unsupported('approximate="tanh"')
+    return lowering.emit("gelu", node.tensor())
+
+
+@operator("Erf", limits="as part of GELU")
+def _erf(lowering: Lowering, node: Node) -> Tensor:
+    return lowering.emit("erf", node.tensor())
+
+
+@operator("HardSigmoid", "HardSwish")
+def _hard(lowering: Lowering, node: Node) -> Tensor:
+    x, swish = node.tensor(), node.operator == "HardSwish"
+    alpha = 1 / 6 if swish else float(node.attrs.get("alpha", 0.2))
+    line = _affine(lowering, x, alpha, 0.5 if swish else float(node.attrs.get("beta", 0.5)))
+    made = lowering.emit("clip", line, {"low": 0.0, "high": 1.0})
+    return lowering.emit("mul", [x, made]) if swish else made

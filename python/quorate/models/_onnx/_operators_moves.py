@@ -1,0 +1,166 @@
+"""The operators of ONNX that only move elements, each as steps."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from quorate.models._onnx._lower import Lowering, Node, Tensor, Unsupported
+from quorate.models._onnx._operators import OPERATORS, operator
+
+__all__ = ["OPERATORS"]
+
+
+@operator("Identity", "Dropout")
+@operator("Cast", limits="to floating-point numbers")
+def _same(lowering: Lowering, node: Node) -> Tensor:
+    if node.operator == "Cast" and node.attrs.get("to") not in (1, 11):
+        raise Unsupported("to another type than float32 or float64")
+    return node.tensor()
+
+
+@operator("Constant", "Shape", limits="")
+def _known(lowering: Lowering, node: Node) -> Tensor:
+    raise Unsupported("of what is not known")  # what is known was computed before
+
+
+@operator("Flatten", limits="axis=1")
+def _flatten(lowering: Lowering, node: Node) -> Tensor:
+    x = node.tensor()
+    if lowering.axis(int(node.attrs.get("axis", 1)), x) != 1:
+        raise Unsupported(f"axis={node.attrs['axis']} of an array of shape {x.shape}")
+    return lowering.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+
+
+@operator("Reshape", limits="the batch stays the first axis")
+def _reshape(lowering: Lowering, node: Node) -> Tensor:
+    x, wanted = node.tensor(), node.known(1, "shape")
+    if wanted is None:
+        raise Unsupported("without a shape")
+    sizes = [int(n) for n in wanted.ravel()]
+    if not node.attrs.get("allowzero", 0):
+        sizes = [x.shape[i] if n == 0 and i < len(x.shape) else n for i, n in enumerate(sizes)]
+    if -1 in sizes:
+        rest = math.prod(n for n in sizes if n != -1)
+        sizes[sizes.index(-1)] = math.prod(x.shape) // max(rest, 1)
+    return lowering.reshape(x, sizes)
+
+
+@operator("Squeeze", "Unsqueeze", limits="axes behind the batch")
+def _squeeze(lowering: Lowering, node: Node) -> Tensor:
+    x, axes = node.tensor(), node.known(1, "axes")
+    zeros = np.empty(x.shape, np.bool_)
+    if node.operator == "Squeeze":
+        if axes is None:
+            raise Unsupported("without axes, which may take the batch away")
+        made = np.squeeze(zeros, tuple(lowering.axis(int(a), x, "axes") for a in axes.ravel()))
+    else:
+        made = np.expand_dims(zeros, tuple(int(a) for a in (() if axes is None else axes.ravel())))
+    return lowering.reshape(x, made.shape)
+
+
+@operator("Transpose", limits="the batch stays the first axis")
+def _transpose(lowering: Lowering, node: Node) -> Tensor:
+    x = node.tensor()
+    order = [int(n) for n in node.attrs.get("perm", reversed(range(len(x.shape))))]
+    if order[0] != 0:
+        raise Unsupported(f"perm={order} moves the batch")
+    return lowering.emit("transpose", x, {"axes": order})
+
+
+@operator("Concat", limits="along an axis behind the batch, no constants")
+def _concat(lowering: Lowering, node: Node) -> Tensor:
+    parts = [node.tensor(i) for i in range(len(node.values))]
+    axis = lowering.axis(int(node.attrs["axis"]), parts[0])
+    return parts[0] if len(parts) == 1 else lowering.emit("concat", parts, {"axis": axis})
+
+
+@operator("Pad", limits='with zeros, or mode "reflect" or "edge"; not the batch')
+def _pad(lowering: Lowering, node: Node) -> Tensor:
+    x, pads, value = node.tensor(), node.known(1, "pads"), node.known(2, "value")
+    mode = node.attrs.get("mode", "constant")
+    if mode not in ("constant", "reflect", "edge"):
+        raise Unsupported(f"mode={mode!r}")
+    if mode == "constant" and value is not None and value.any():
+        raise Unsupported(f"with {value.ravel()[0]} in place of 0")
+    if pads is None:
+        raise Unsupported("without pads")
+    given, axes = [int(n) for n in pads.ravel()], node.known(3)
+    places = range(len(x.shape)) if axes is None else [int(a) % len(x.shape) for a in axes.ravel()]
+    around = [[0, 0] for _ in x.shape]
+    for i, place in enumerate(places):
+        around[place] = [given[i], given[i + len(given) // 2]]
+    if around[0] != [0, 0] or min(map(min, around)) < 0:
+        raise Unsupported(f"pads={given}")
+    return lowering.emit("pad", x, {"pads": around, "mode": mode})
+
+
+@operator("Slice", limits="constant ends, not of the batch")
+def _slice(lowering: Lowering, node: Node) -> Tensor:
+    x = node.tensor()
+    starts, ends = node.known(1, "starts"), node.known(2, "ends")
+    if starts is None or ends is None:
+        raise Unsupported("without ends")
+    axes, steps = node.known(3, "axes"), node.known(4)
+    places = range(starts.size) if axes is None else [int(a) for a in axes.ravel()]
+    jumps = [1] * starts.size if steps is None else [int(s) for s in steps.ravel()]
+    taken: dict[str, list[Any]] = {"axes": [], "ranges": []}
+    for place, start, end, step in zip(places, starts.ravel(), ends.ravel(), jumps, strict=True):
+        axis = place + len(x.shape) if place < 0 else place
+        first, last, _ = _ends(int(start), int(end), step, x.shape[axis])
+        if axis == 0:
+            if step != 1 or first != 0 or last != x.shape[0]:
+                raise Unsupported("of the batch")
+            continue
+        taken["axes"].append(axis)
+        taken["ranges"].append([first, last, step])
+    return lowering.emit("slice", x, taken) if taken["axes"] else x
+
+
+def _ends(start: int, end: int, step: int, size: int) -> tuple[int, int | None, int]:
+    """The ends of a slice as Python has them, from ONNX's, which go beyond the array for all of it."""
+    first, last, _ = slice(max(start, -(1 << 60)), max(end, -(1 << 60)), step).indices(size)
+    return first, None if last < 0 else last, step
+
+
+@operator("Split", limits="along an axis behind the batch")
+def _split(lowering: Lowering, node: Node) -> list[Tensor]:
+    x = node.tensor()
+    axis, sizes = lowering.axis(int(node.attrs.get("axis", 0)), x), node.known(1, "split")
+    if sizes is None:
+        each = -(-x.shape[axis] // node.outputs)
+        sizes = np.array([min(each, x.shape[axis] - i * each) for i in range(node.outputs)])
+    ends = [0, *np.cumsum(sizes.ravel()).tolist()]
+    return [lowering.emit("slice", x, {"axes": [axis], "ranges": [[first, last, 1]]}) for first, last in pairwise(ends)]
+
+
+@operator("Gather", limits="constant indices, not along the batch")
+def _gather(lowering: Lowering, node: Node) -> Tensor:
+    x, indices = node.tensor(), node.known(1)
+    if indices is None:
+        raise Unsupported("without indices")
+    axis = lowering.axis(int(node.attrs.get("axis", 0)), x)
+    return lowering.emit("gather", x, {"axis": axis, "indices": indices.tolist()})
+
+
+@operator("Resize", "Upsample", limits="nearest neighbours, by whole numbers, as half_pixel or asymmetric and floor")
+def _resize(lowering: Lowering, node: Node) -> Tensor:
+    x = node.tensor()
+    if node.attrs.get("mode", "nearest") != "nearest":
+        raise Unsupported(f"mode={node.attrs['mode']!r}")
+    way = node.attrs.get("coordinate_transformation_mode", "half_pixel")
+    rounds = node.attrs.get("nearest_mode", "round_prefer_floor")
+    if node.operator == "Resize" and not (way == "half_pixel" or (way, rounds) == ("asymmetric", "floor")):
+        raise Unsupported(f"coordinate_transformation_mode={way!r} with nearest_mode={rounds!r}")
+    scales, sizes = node.known(2 if node.operator == "Resize" else 1, "scales"), node.known(3)
+    if sizes is not None and sizes.size:
+        scales = sizes / np.asarray(x.shape)
+    if scales is None or scales.size != len(x.shape) or (scales != np.rint(scales)).any() or scales[0] != 1:
+        raise Unsupported(f"by {None if scales is None else scales.tolist()}")
+    axes = [i for i, s in enumerate(scales) if s != 1]
+    if (scales < 1).any():
+        raise Unsupported(f"by {scales.tolist()}")
+    return lowering.emit("repeat", x, {"axes": axes, "times": [int(scales[i]) for i in axes]}) if axes else x

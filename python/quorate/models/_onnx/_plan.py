@@ -1,0 +1,335 @@
+"""Fixed point for a network: a scale for each array, proven from the input's bound and the weights.
+
+Notation: array a stands as integers A = a 2^u, in 64 bits. Bounds on a, element by element, go through every step from
+the input's on, and with them a bound on how far A / 2^u is from a. A weighted step takes X (|X| <= 2^e, u) with n terms
+in a sum: weights become W = round(w 2^v) with |W| <= 2^c, so that n 2^(e + c) <= 2^61, and offsets
+B = round(b 2^(u + v)) with |B| <= 2^61. So W X + B never wraps. By the weights themselves it is at most 2^p, which is
+public, and it is divided by 2^k so that `bits` are left: k = p - bits.
+
+Public of the weights are c, and of each result p and k: powers of two, for a whole layer.
+
+What is proven grows from layer to layer faster than what is reached, by a few bits each. Where there is a sample, and
+what is proven of an array is far beyond what it reached there, the array is clipped to a power of two at or above four
+times that before it goes into the next layer, and has `bits` up to there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import ModelError
+from quorate.models._numerics import exponent_above
+from quorate.models._onnx import _kernels as kernels
+from quorate.models._onnx._kernels import MOVES, Array
+from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, Step, alone, clear, multiples, placed
+
+FRACTION = 16
+"""Fractional bits of the dtype in which arrays are kept, and of what functions take and give."""
+
+_SUM = 61  # bits of sums of products, and of offsets
+_ROOM = 44  # bits of what is only added or compared
+_BEYOND = 4  # times what a sample reached, numbers are clipped
+_SLACK = 4  # bits by which what is proven may exceed that before it is
+_LEAST = 6  # bits of weights below which nothing useful is left
+_SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
+_MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
+_CLIPPED = 1 << 20  # no unit
+_MORE = 1 + 1e-9  # bounds are themselves computed with rounding
+
+
+@dataclasses.dataclass
+class Tracked:
+    """An array: bounds on its real values, on the error of what stands for them, the unit, and its place."""
+
+    low: Array
+    high: Array
+    error: Array
+    unit: int
+    place: int
+    reached: float | None = None
+    """The largest magnitude in the sample; infinite without one."""
+
+    @property
+    def most(self) -> float:
+        """The power of two to which it may be clipped."""
+        if self.reached is None or not math.isfinite(self.reached):
+            return math.inf
+        return 2.0 ** exponent_above(_BEYOND * self.reached)
+
+    @property
+    def is_far_beyond(self) -> bool:
+        """Whether much more is proven than was reached."""
+        return float(self.largest.max(initial=0.0)) > self.most * 2**_SLACK
+
+    @property
+    def largest(self) -> Array:
+        """A bound on magnitudes, of what stands for the values too."""
+        return (np.maximum(np.abs(self.low), np.abs(self.high)) + self.error) * _MORE
+
+    @property
+    def bits(self) -> int:
+        """The least e with all integers at most 2^e."""
+        return bits_of(float(self.largest.max(initial=0.0)), self.unit)
+
+
+def bits_of(largest: float, unit: int) -> int:
+    """The least e, at least 1, with `largest` 2^unit at most 2^e."""
+    if not math.isfinite(largest):
+        return 1 << 20
+    return max(exponent_above(largest) + unit, 1) if largest else 1
+
+
+@dataclasses.dataclass
+class Planner:
+    """Walks a network's steps, and collects the public steps of the program and the secret integers."""
+
+    bits: int
+    reached: Sequence[float] | None = None
+    """The largest magnitudes of all arrays in a sample."""
+    steps: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    secrets: list[tuple[Array, Array | None]] = dataclasses.field(default_factory=list)
+    rows: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
+    """For each of the network's steps: its name, the place of what it makes, and its unit."""
+    errors: list[float] = dataclasses.field(default_factory=list)
+    _scaled: dict[tuple[int, int], Tracked] = dataclasses.field(default_factory=dict)
+    _name: str = ""
+    _now: float = math.inf
+
+    def plan(self, steps: Sequence[Step], low: Array, high: Array, unit: int) -> Tracked:
+        """Everything from the input on; what is tracked of the last step's result."""
+        arrays = [Tracked(low, high, np.full(low.shape, 2.0 ** (-unit - 1)), unit, 0, math.inf)]
+        wants = [[s.kind for s in steps if place in s.inputs] for place in range(len(steps) + 1)]
+        for number, step in enumerate(steps):
+            self._name = step.name or step.kind
+            self._now = math.inf if self.reached is None else self.reached[number + 1]
+            given = [arrays[i] for i in step.inputs]
+            users = wants[number + 1]
+            as_function = bool(users) and all(kind in FUNCTIONS for kind in users)
+            made = self._step(step, given, as_function)
+            arrays.append(made)
+            self.rows.append((self._name, made.place, made.unit))
+            self.errors.append(float(made.error.max(initial=0.0)))
+        return arrays[-1]
+
+    # ---- steps ------------------------------------------------------------------------------------------------------
+
+    def _step(self, step: Step, given: list[Tracked], as_function: bool) -> Tracked:
+        kind, attrs = step.kind, step.attrs
+        if kind in WEIGHTED:
+            return self._weighted(step, given[0], as_function)
+        if kind in FUNCTIONS:
+            return self._function(kind, attrs, given[0])
+        if kind in MOVES:
+            return self._moved(kind, attrs, given)
+        if kind in ("add", "sub"):
+            return self._sum(kind, given)
+        if kind in ("mul", "matmul2"):
+            return self._product(kind, given)
+        if kind == "scale":
+            return self._scale(attrs, given[0])
+        return self._pointwise(kind, attrs, given[0])
+
+    def _emit(self, kind: str, given: Sequence[Tracked], attrs: dict[str, Any], made: Tracked) -> Tracked:
+        """Adds a public step; the result's range is stated with it."""
+        public = {"kind": kind, "inputs": [t.place for t in given], **attrs}
+        if made.bits > _SUM:
+            raise self._unbounded(made)
+        self.steps.append({**public, "bits": made.bits})
+        reached = self._now if made.reached is None else made.reached
+        return dataclasses.replace(made, place=len(self.steps), reached=reached)
+
+    def _unbounded(self, made: Tracked) -> ModelError:
+        largest, most = float(made.largest.max(initial=0.0)), _SUM - FRACTION
+        less = 2.0 ** (most - math.ceil(math.log2(largest))) if 0 < largest < math.inf else 0.0
+        return ModelError(
+            f"from_onnx: {self._name}: its results may be as large as {largest:.3g}, and no scale gives them room in "
+            f"64 bits with the {self.bits} that a layer keeps: a bound= of the inputs that is {min(less, 0.5):.2g} "
+            "times as large would do, or fewer bits="
+        )
+
+    def at(self, x: Tracked, unit: int) -> Tracked:
+        """The same numbers in another unit."""
+        if x.unit == unit:
+            return x
+        if (x.place, unit) not in self._scaled:
+            finer = unit - x.unit
+            error = x.error if finer > 0 else x.error + 2.0**-unit
+            made = dataclasses.replace(x, error=error, unit=unit)
+            self._scaled[x.place, unit] = self._emit("rescale", [x], {"up": finer}, made)
+        return self._scaled[x.place, unit]
+
+    def _kept(self, x: Tracked) -> Tracked:
+        """With no more bits than a layer's results have, or a few more."""
+        if x.is_far_beyond:
+            x = self._clipped(x)
+        return x if x.bits <= self.bits + 3 else self.at(x, x.unit - (x.bits - self.bits))
+
+    def _clipped(self, x: Tracked) -> Tracked:
+        """Within what was reached, and some more; errors beyond do not count, since inputs are as in the sample."""
+        key = x.place, _CLIPPED
+        if key not in self._scaled:
+            most = x.most
+            has_low = float((x.low - x.error).min(initial=0.0)) < -most
+            ends = {"low": -math.ldexp(most, x.unit - FRACTION) if has_low else None}
+            ends["high"] = math.ldexp(most, x.unit - FRACTION)
+            low, high = np.clip(x.low, -most, most), np.clip(x.high, -most, most)
+            made = dataclasses.replace(x, low=low, high=high, error=np.minimum(x.error, 2 * most))
+            self._scaled[key] = self._emit("clip", [x], ends, made)
+        return self._scaled[key]
+
+    def _aligned(self, given: Sequence[Tracked]) -> list[Tracked]:
+        """In one unit: the finest for which there is room."""
+        unit = min(max(t.unit for t in given), min(_ROOM - t.bits + t.unit for t in given))
+        return [self.at(t, unit) for t in given]
+
+    def _weighted(self, step: Step, x: Tracked, as_function: bool) -> Tracked:
+        kind, attrs, w, b = step.kind, step.attrs, step.weights, step.offsets
+        assert w is not None  # noqa: S101 - what a weighted step is
+        x = self._kept(x)
+        terms = math.prod(w.shape[1:]) if kind == "conv" else w.shape[0] if kind == "matmul" else 1
+        if kind == "conv_transpose":
+            terms = w.shape[0] // attrs["groups"] * math.prod(w.shape[2:])
+        width = min(_SUM - x.bits - (terms - 1).bit_length(), self.bits)
+        if width < _LEAST:
+            raise self._unbounded(x)
+        v = width - exponent_above(float(np.abs(w).max(initial=0.0)))
+        if b is not None and b.any():
+            v = min(v, _SUM - exponent_above(float(np.abs(b).max())) - x.unit)
+        whole = np.rint(np.ldexp(w, v))
+        offsets = None if b is None else np.rint(np.ldexp(b, x.unit + v))
+        near = np.ldexp(whole, -v)
+        made, p = self._weighted_bounds(step, x, near, x.unit + v)
+        down = max(0, p - self.bits)
+        made = dataclasses.replace(made, reached=self._now)
+        if made.is_far_beyond:
+            down = max(0, bits_of(made.most, x.unit + v) - self.bits, p - _ROOM)
+        if as_function and x.unit + v - FRACTION >= 0 and p - (x.unit + v - FRACTION) <= _ROOM:
+            down = x.unit + v - FRACTION
+        if kind == "prelu":
+            down = v  # what is positive is not multiplied, and keeps its unit
+            if v < 0:
+                raise self._unbounded(made)
+        public = dict(attrs, weights=list(w.shape), offsets=None if b is None else list(b.shape))
+        public.update(width=width, reach=p, down=down)
+        unit = x.unit + v - down
+        made = dataclasses.replace(made, unit=unit, error=made.error + (2.0**-unit if down else 0.0))
+        self.secrets.append((whole.astype(np.int64), offsets))
+        return self._emit(kind, [x], public, made)
+
+    def _weighted_bounds(self, step: Step, x: Tracked, near: Array, unit: int) -> tuple[Tracked, int]:
+        """Bounds on the results, and bits of the sums, whose unit is given."""
+        kind, attrs, w = step.kind, step.attrs, step.weights
+        assert w is not None  # noqa: S101
+        size = np.maximum(np.abs(x.low), np.abs(x.high))
+        if kind == "prelu":
+            ends = [clear(step, [e]) for e in (x.low, x.high)]
+            low, high = _with_zero(x, ends)
+            error = x.error * np.maximum(1.0, np.abs(near)) + size * np.abs(w - near)
+            products = x.largest * np.abs(near)
+            return Tracked(low, high, error, unit, 0), bits_of(float(products.max()), unit)
+        middle, radius = (x.low + x.high) / 2, (x.high - x.low) / 2
+        centre = multiples(kind, attrs, middle, w)
+        around = multiples(kind, attrs, radius, np.abs(w))
+        error = multiples(kind, attrs, x.error, np.abs(near)) + multiples(kind, attrs, size, np.abs(w - near))
+        if step.offsets is not None:
+            off = placed(kind, step.offsets)
+            centre = centre + off
+            error = error + 2.0 ** (-unit - 1) + np.abs(off) * 2.0**-52
+        made = Tracked(centre - around, centre + around, error, unit, 0)
+        return made, bits_of(float(made.largest.max(initial=0.0)), unit)
+
+    def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
+        x = self.at(x, FRACTION)
+        error = _SLOPE[kind] * x.error + 2.0 ** (1 - FRACTION)
+        if kind == "softmax":
+            error = np.broadcast_to(np.max(error, axis=attrs["axis"], keepdims=True), error.shape)
+            low, high = np.zeros_like(x.low), np.ones_like(x.low)
+        elif kind == "gelu":
+            low = np.where(x.low >= 0, kernels.gelu(x.low), -0.17)
+            high = np.maximum(x.high, 0.0)
+        else:
+            low, high = alone(kind, attrs, x.low), alone(kind, attrs, x.high)
+        return self._emit(kind, [x], attrs, Tracked(low, high, error, FRACTION, 0))
+
+    def _moved(self, kind: str, attrs: dict[str, Any], given: list[Tracked]) -> Tracked:
+        move = kernels.move(kind, attrs)
+        if kind == "concat":
+            given = self._aligned(given)
+            low, high, error = (np.asarray(move([getattr(t, n) for t in given])) for n in ("low", "high", "error"))
+        else:
+            low, high, error = (np.asarray(move(getattr(given[0], n))) for n in ("low", "high", "error"))
+        return self._emit(kind, given, attrs, Tracked(low, high, error, given[0].unit, 0))
+
+    def _sum(self, kind: str, given: list[Tracked]) -> Tracked:
+        x, y = self._aligned(given)
+        low, high = (x.low + y.low, x.high + y.high) if kind == "add" else (x.low - y.high, x.high - y.low)
+        return self._kept(self._emit(kind, [x, y], {}, Tracked(low, high, x.error + y.error, x.unit, 0)))
+
+    def _product(self, kind: str, given: list[Tracked]) -> Tracked:
+        x, y = map(self._kept, given)
+        times: Any = np.matmul if kind == "matmul2" else np.multiply
+        (a, r), (b, s) = (((t.low + t.high) / 2, (t.high - t.low) / 2) for t in (x, y))
+        centre = times(a, b)
+        around = times(np.abs(a), s) + times(r, np.abs(b)) + times(r, s)
+        size = [np.maximum(np.abs(t.low), np.abs(t.high)) for t in (x, y)]
+        unit = x.unit + y.unit - FRACTION
+        error = times(x.error, size[1]) + times(size[0], y.error) + times(x.error, y.error) + 2.0**-unit
+        terms = x.low.shape[-1] if kind == "matmul2" else 1
+        made = Tracked(centre - around, centre + around, error, unit, 0)
+        if x.bits + y.bits + (terms - 1).bit_length() > _SUM:
+            raise self._unbounded(made)
+        return self._kept(self._emit(kind, [x, y], {}, made))
+
+    def _scale(self, attrs: dict[str, Any], x: Tracked) -> Tracked:
+        factor, offset = attrs["factor"], attrs["offset"]
+        mantissa, exponent = math.frexp(factor)
+        exact = abs(mantissa) == 0.5
+        part, unit = (math.copysign(1.0, factor), x.unit - exponent + 1) if exact else (mantissa, x.unit - exponent)
+        if offset:  # which must have room, too
+            most = _ROOM - exponent_above(abs(offset))
+            if unit > most:
+                x = self.at(x, x.unit - (unit - most))
+                unit = most
+        ends = x.low * factor, x.high * factor
+        low, high = np.minimum(*ends) + offset, np.maximum(*ends) + offset
+        error = x.error * abs(factor) + 2.0 ** -(unit + 1) * ((offset != 0) + (0 if exact else 2 * _MULTIPLE))
+        public = {"times": part, "plus": math.ldexp(offset, unit - FRACTION)}
+        return self._kept(self._emit("scale", [x], public, Tracked(low, high, error, unit, 0)))
+
+    def _pointwise(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
+        """Steps of one operand that keep its unit."""
+        if kind == "clip":
+            attrs = _needed(attrs, float(x.largest.max(initial=0.0)))
+            ends = {name: None if v is None else math.ldexp(v, x.unit - FRACTION) for name, v in attrs.items()}
+            error = x.error + 2.0 ** -(x.unit + 1)
+            made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
+            return self._emit(kind, [x], ends, made)
+        if kind == "leaky_relu":
+            low, high = _with_zero(x, [alone(kind, attrs, e) for e in (x.low, x.high)])
+            error = x.error * max(1.0, abs(attrs["slope"])) + _MULTIPLE * 2.0**-x.unit
+            return self._emit(kind, [x], attrs, Tracked(low, high, error, x.unit, 0))
+        error = x.error if kind == "relu" else alone(kind, attrs, x.error)
+        if kind in ("avg_pool", "mean"):
+            error = error + _MULTIPLE * 2.0**-x.unit
+        made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
+        return self._emit(kind, [x], attrs, made)
+
+
+def _needed(limits: dict[str, Any], largest: float) -> dict[str, Any]:
+    """Without the limits beyond which nothing lies."""
+    low, high = limits["low"], limits["high"]
+    return {
+        "low": None if low is None or low <= -largest else low,
+        "high": None if high is None or high >= largest else high,
+    }
+
+
+def _with_zero(x: Tracked, ends: list[Array]) -> tuple[Array, Array]:
+    """Bounds of what is a multiple of x on each side of 0."""
+    zero = np.where((x.low < 0) & (x.high > 0), 0.0, ends[0])
+    return np.minimum(np.minimum(*ends), zero), np.maximum(np.maximum(*ends), zero)

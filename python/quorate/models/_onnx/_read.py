@@ -1,0 +1,143 @@
+"""ONNX files: read, checked, and refused before anything is made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import ModelError
+
+_FLOATS = (1, 11)  # TensorProto.FLOAT, DOUBLE
+
+
+@dataclasses.dataclass
+class Source:
+    """A checked model: its nodes in order, constants by name, and its one input and one output."""
+
+    nodes: list[Any]
+    constants: dict[str, np.ndarray]
+    input: str
+    sizes: tuple[int, ...]
+    """Of the input, the batch first."""
+    output: str
+    opsets: dict[str, int]
+
+
+def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
+    """A model from a path or an `onnx.ModelProto`.
+
+    Raises:
+        ModelError: no such file, a file that is cut off or no ONNX, missing external data, an input that has not one
+            known size and a floating-point type, several inputs or outputs.
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ModelError("from_onnx: onnx is not installed; pip install 'quorate[onnx]'") from error
+    proto = model if isinstance(model, onnx.ModelProto) else _loaded(onnx, model)
+    if not proto.graph.node:
+        raise ModelError("from_onnx: the model has no nodes: the file is cut off, or no ONNX model")
+    _check(onnx, proto)
+    graph = proto.graph
+    constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in constants]
+    if len(inputs) != 1:
+        names = ", ".join(repr(value.name) for value in inputs) or "none"
+        raise ModelError(f"from_onnx: a network has one input; this one's are {names}: make the others constants")
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
+    sizes = _sizes(onnx, inputs[0], shape)
+    return Source(list(graph.node), constants, inputs[0].name, sizes, _output(graph, output), opsets)
+
+
+def _loaded(onnx: Any, path: Any) -> Any:
+    if not isinstance(path, (str, os.PathLike)):
+        raise ModelError(f"from_onnx takes a path or an onnx.ModelProto, not {type(path).__name__}")
+    file = Path(path)
+    if not file.is_file():
+        raise ModelError(f"from_onnx: there is no file {str(file)!r}")
+    try:
+        proto = onnx.load(str(file), load_external_data=False)
+    except Exception as error:
+        raise ModelError(f"from_onnx: {str(file)!r} is cut off, or no ONNX model ({type(error).__name__})") from error
+    _load_external(onnx, proto, file)
+    return proto
+
+
+def _load_external(onnx: Any, proto: Any, file: Path) -> None:
+    """Weights in files of their own, beside the model."""
+    helper = onnx.external_data_helper
+    outside = [tensor for tensor in proto.graph.initializer if helper.uses_external_data(tensor)]
+    missing = set()
+    for tensor in outside:
+        location = Path(helper.ExternalDataInfo(tensor).location)
+        if location.is_absolute() or ".." in location.parts:
+            raise ModelError(f"from_onnx: {str(file)!r} names weights outside of its folder, {str(location)!r}")
+        if not (file.parent / location).is_file():
+            missing.add(str(location))
+    if missing:
+        raise ModelError(
+            f"from_onnx: {str(file)!r} keeps weights in files that are not there: {', '.join(sorted(missing))}; put "
+            f"them into {str(file.parent)!r}"
+        )
+    try:
+        for tensor in outside:
+            helper.load_external_data_for_tensor(tensor, str(file.parent))
+    except Exception as error:
+        raise ModelError(f"from_onnx: weights beside {str(file)!r} cannot be read: {error}") from error
+
+
+def _check(onnx: Any, proto: Any) -> None:
+    try:
+        onnx.checker.check_model(proto)
+        for tensor in proto.graph.initializer:
+            onnx.numpy_helper.to_array(tensor)
+    except Exception as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {first}") from error
+
+
+def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int, ...]:
+    kind = value.type.tensor_type
+    if kind.elem_type not in _FLOATS:
+        types = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
+        name = types.get(kind.elem_type, f"of type {kind.elem_type}, which ONNX does not have")
+        raise ModelError(
+            f"from_onnx: the input {value.name!r} is {name}; networks with inputs of float32 or float64 are supported: "
+            "export it so, without quantisation or half precision"
+        )
+    dims = list(kind.shape.dim)
+    if len(dims) < 2:
+        raise ModelError(f"from_onnx: the input {value.name!r} has {len(dims)} axes; the first one is the batch")
+    named = [d.dim_value if d.HasField("dim_value") and d.dim_value > 0 else None for d in dims]
+    if shape is not None:
+        given = [int(n) for n in shape]
+        if len(given) != len(named) - 1 or any(k not in (None, n) for k, n in zip(named[1:], given, strict=True)):
+            known = tuple("?" if n is None else n for n in named[1:])
+            raise ModelError(f"from_onnx: shape={tuple(given)} is not that of one input of the model, {known}")
+        named[1:] = given
+    unknown = [i for i, n in enumerate(named) if i > 0 and n is None]
+    if unknown:
+        what = ", ".join(f"{i} ({dims[i].dim_param or 'no name'})" for i in unknown)
+        known = tuple("?" if n is None else n for n in named[1:])
+        raise ModelError(
+            f"from_onnx: sizes of the input {value.name!r} are not known along axis {what}: give shape= of one input, "
+            f"without the batch, as it will be: {known}"
+        )
+    return (named[0] or 1, *(n for n in named[1:] if n is not None))
+
+
+def _output(graph: Any, output: str | None) -> str:
+    names = [value.name for value in graph.output]
+    if output is not None:
+        made = {name for node in graph.node for name in node.output}
+        if output not in made:
+            raise ModelError(f"from_onnx: output={output!r} is no value of the model; its outputs are {names}")
+        return output
+    if len(names) != 1:
+        raise ModelError(f"from_onnx: the model has the outputs {', '.join(map(repr, names))}: say which, output=...")
+    return str(names[0])

@@ -1,0 +1,57 @@
+"""A network's results beside those of the clear one."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from quorate._tables import text_table
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What `Network.report` found.
+
+    Attributes:
+        count: how many inputs.
+        agreement: the share of them whose largest output is the same one.
+        differing: the places of the others.
+        largest_error: how far an output is from the clear network's, measured.
+        error_bound: how far it can be, proven.
+        layers: of each layer its name, the largest error measured, and the proven bound.
+    """
+
+    count: int
+    agreement: float
+    differing: tuple[int, ...]
+    largest_error: float
+    error_bound: float
+    layers: tuple[tuple[str, float, float], ...]
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.count} inputs: the same largest output for {self.agreement:.2%}; outputs differ by "
+            f"{self.largest_error:.3g} at most (proven: {self.error_bound:.3g})"
+        )
+        rows = [(name, f"{measured:.3g}", f"{proven:.3g}") for name, measured, proven in self.layers]
+        return "\n".join([head, *text_table(("layer", "largest error", "proven"), rows)])
+
+
+def compared(
+    ours: list[list[np.ndarray]], clear: list[list[np.ndarray]], names: list[str], proven: list[float]
+) -> Report:
+    """From the arrays of each layer, the output's last, in pieces of the batch."""
+    errors = [
+        max(float(np.abs(a[i] - b[i]).max(initial=0.0)) for a, b in zip(ours, clear, strict=True))
+        for i in range(len(names))
+    ]
+    same = np.concatenate([_tops(a[-1]) == _tops(b[-1]) for a, b in zip(ours, clear, strict=True)])
+    layers = tuple(zip(names, errors, proven, strict=True))
+    differing = tuple(int(i) for i in np.flatnonzero(~same))
+    return Report(len(same), float(same.mean()), differing, errors[-1], proven[-1], layers)
+
+
+def _tops(outputs: np.ndarray) -> np.ndarray:
+    """Where each input's largest output is."""
+    return np.asarray(np.argmax(outputs.reshape(len(outputs), -1), axis=1))

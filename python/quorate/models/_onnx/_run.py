@@ -1,0 +1,122 @@
+"""A planned network over secret arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import quorate
+from quorate import _source, nn
+from quorate._moves import moved
+from quorate.models._onnx import _kernels as kernels
+from quorate.models._onnx._kernels import MOVES, Array
+from quorate.models._onnx._plan import FRACTION
+from quorate.models._onnx._steps import WEIGHTED, placed
+
+Secrets = Sequence[tuple[Array, "Array | None"]]
+"""Of each weighted step, in order: integers of its weights, and of its offsets."""
+
+_DTYPE = (64, FRACTION)
+_OFFSETS = 61
+_STATED = (*WEIGHTED, "add", "sub", "mul", "matmul2", "scale", "rescale", "avg_pool", "mean")
+"""Steps whose results are proven to be smaller than what their operands' ranges say."""
+
+
+def stated(x: Any, bits: int, low: int | None = None) -> Any:
+    """The same array, of which the plan has proven that units are at most 2^bits in magnitude."""
+    largest = 1 << bits
+    return x._new(x._session._native.stated(x._node, -largest if low is None else low, largest, _source.line()))
+
+
+def run(mpc: Any, steps: Sequence[dict[str, Any]], secrets: Secrets | None, x: Any, owner: int) -> list[Any]:
+    """What every step makes, behind the input."""
+    arrays = [x]
+    rest = None if secrets is None else iter(secrets)
+    for step in steps:
+        made = _step(mpc, step, [arrays[i] for i in step["inputs"]], rest, owner)
+        arrays.append(stated(made, step["bits"]) if step["kind"] in _STATED else made)
+    return arrays
+
+
+def _step(mpc: Any, step: dict[str, Any], given: list[Any], secrets: Iterator[Any] | None, owner: int) -> Any:
+    kind, x = step["kind"], given[0]
+    if kind in WEIGHTED:
+        return _weighted(mpc, step, x, None if secrets is None else next(secrets), owner)
+    if kind in MOVES:
+        move = kernels.move(kind, step)
+        if kind == "reshape":
+            return x.reshape(x.shape[0], *step["shape"])
+        return moved(move, given if kind == "concat" else x)
+    if kind == "add":
+        return x + given[1]
+    if kind == "sub":
+        return x - given[1]
+    if kind == "mul":
+        return x * given[1]
+    if kind == "matmul2":
+        return x @ given[1]
+    return _alone(mpc, kind, step, x)
+
+
+def _weighted(mpc: Any, step: dict[str, Any], x: Any, secret: Any, owner: int) -> Any:
+    whole, offsets = (None, None) if secret is None else secret
+    kind, width = step["kind"], 1 << step["width"]
+    w = mpc.input(whole, owner=owner, shape=step["weights"], dtype=quorate.int(64), bound=width)
+    down = 2.0 ** -step["down"]
+    if kind == "prelu":
+        return mpc.where(x > 0, x, stated(x * w, step["reach"]) * down)
+    made = _multiples(kind, step, x, w)
+    if step["offsets"] is not None:
+        given = None if offsets is None else np.ldexp(offsets, -FRACTION)
+        shape, bound = step["offsets"], float(2 ** (_OFFSETS - FRACTION))
+        b = mpc.input(given, owner=owner, shape=shape, dtype=quorate.fixed(*_DTYPE), bound=bound)
+        made = made + placed(kind, b)
+    made = stated(made, step["reach"])
+    return made if step["down"] == 0 else made * down
+
+
+def _multiples(kind: str, step: dict[str, Any], x: Any, w: Any) -> Any:
+    if kind == "conv":
+        stride, pads = tuple(step["stride"]), tuple(map(tuple, step["pads"]))
+        return nn.conv2d(x, w, stride=stride, dilation=tuple(step["dilation"]), padding=pads, groups=step["groups"])
+    if kind == "conv_transpose":
+        return nn.conv_transpose2d(
+            x,
+            w,
+            stride=tuple(step["stride"]),
+            dilation=tuple(step["dilation"]),
+            padding=tuple(step["padding"]),
+            output_padding=tuple(step["more"]),
+            groups=step["groups"],
+        )
+    if kind == "matmul":
+        return (x.reshape(-1, x.shape[-1]) @ w).reshape(*x.shape[:-1], w.shape[-1])
+    return x * w
+
+
+def _alone(mpc: Any, kind: str, step: dict[str, Any], x: Any) -> Any:
+    if kind == "rescale":
+        return x * (1 << step["up"]) if step["up"] > 0 else x * 2.0 ** step["up"]
+    if kind == "scale":
+        times, plus = step["times"], step["plus"]
+        made = -x if times == -1.0 else x if times == 1.0 else x * times
+        return made + plus if plus else made
+    if kind == "clip":
+        made = x if step["low"] is None else mpc.maximum(x, step["low"])
+        return made if step["high"] is None else mpc.minimum(made, step["high"])
+    if kind in ("max_pool", "avg_pool"):
+        size, stride, pads = tuple(step["size"]), tuple(step["stride"]), tuple(map(tuple, step["pads"]))
+        if kind == "max_pool":
+            return nn.max_pool2d(x, size, stride, pads, ceil_mode=step["ceil"])
+        return nn.avg_pool2d(x, size, stride, pads, count_include_pad=step["include"])
+    if kind == "mean":
+        count = int(np.prod([x.shape[axis] for axis in step["axes"]]))
+        made = x.sum(axis=tuple(step["axes"]), keepdims=step["keepdims"])
+        return made if count == 1 else made * (1 / count)
+    if kind == "softmax":
+        return nn.softmax(x, axis=step["axis"])
+    if kind == "leaky_relu":
+        return nn.leaky_relu(x, step["slope"])
+    return {"relu": nn.relu, "sigmoid": nn.sigmoid, "tanh": nn.tanh, "gelu": nn.gelu}[kind](x)

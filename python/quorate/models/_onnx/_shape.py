@@ -1,0 +1,144 @@
+"""What everybody may know of a network, and the program that follows from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+import quorate
+from quorate._tables import text_table
+from quorate.errors import ModelError, RangeError, ShapeError
+from quorate.models._numerics import exponent_above, finite_float64
+from quorate.models._onnx._kernels import Array
+from quorate.models._onnx._plan import FRACTION
+from quorate.models._onnx._run import Secrets, run, stated
+from quorate.models._onnx._steps import KINDS, WEIGHTED
+from quorate.models._questions import DATA_OWNER, Questions
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkShape(Questions):
+    """The public part of a network: all that the parties without the model need, and all that they learn.
+
+    Weights and offsets stay secret. Public are the architecture, constants of one element (factors, slopes, limits),
+    and for each layer the powers of two by which its numbers are scaled. `print(shape)` shows all of it.
+
+    Attributes:
+        sizes: of one input, without the batch.
+        low, high: between which inputs lie.
+        bits: that inputs and results of layers have.
+        steps: in order; step i makes array i + 1, array 0 is the input.
+        output: which array the outputs are.
+        decided: which array decides about the label: the outputs, or what a last softmax takes.
+        unit: outputs are whole numbers of 2^-unit.
+        labels: of the outputs along the last axis, where the network classifies.
+    """
+
+    sizes: tuple[int, ...]
+    low: float
+    high: float
+    bits: int
+    steps: tuple[dict[str, Any], ...]
+    output: int
+    decided: int
+    unit: int
+    labels: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(int(n) for n in self.sizes))
+        object.__setattr__(self, "steps", tuple(self.steps))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
+        for place, step in enumerate(self.steps):
+            if step.get("kind") not in KINDS or not all(0 <= i <= place for i in step["inputs"]):
+                raise ModelError(f"this is not the shape of a network: step {place} is {step}")
+
+    def describe(self) -> dict[str, Any]:
+        """The fields as plain values, which JSON holds; `NetworkShape(**described)` is the same shape."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        listed = {k: list(v) if isinstance(v, tuple) else v for k, v in found.items() if v is not None}
+        return {**listed, "steps": [dict(step) for step in self.steps]}
+
+    def __str__(self) -> str:
+        head = f"network of inputs {self.sizes} between {self.low:g} and {self.high:g}, {self.bits} bits"
+        rows = [_row(place, step) for place, step in enumerate(self.steps, 1)]
+        return "\n".join([head, *text_table(("", "step", "of", "weights", "public"), rows, 5)])
+
+    @property
+    def input_unit(self) -> int:
+        """Inputs are kept as whole numbers of 2^-that."""
+        return self.bits - exponent_above(max(abs(self.low), abs(self.high)))
+
+    def encode(self, X: Any) -> Array:
+        """The units that stand for inputs; raises before anything is sent if they cannot."""
+        values = finite_float64(X, "inputs")
+        if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
+            sizes = ", ".join(map(str, self.sizes))
+            raise ShapeError(f"inputs have shape {values.shape}; the network takes (batch, {sizes})")
+        beyond = (values < self.low) | (values > self.high)
+        if beyond.any():
+            place = tuple(int(i) for i in np.argwhere(beyond)[0])
+            raise RangeError(
+                f"inputs: {values[place]} at index {place}; the network takes numbers between {self.low:g} and "
+                f"{self.high:g}: scale them as they were for training, or let the model's owner state a larger bound: "
+                "from_onnx(..., bound=)"
+            )
+        return np.rint(np.ldexp(values, self.input_unit))
+
+    def program(self, mpc: Any, secrets: Secrets | None, X: Any, rows: int, owners: tuple[int, int]) -> list[Any]:
+        """All arrays, from the input on."""
+        units = None if X is None else np.ldexp(self.encode(X), -FRACTION)
+        x = mpc.input(
+            units,
+            owner=owners[1],
+            shape=(rows, *self.sizes),
+            dtype=quorate.fixed(64, FRACTION),
+            bound=math.ldexp(1.0, self.bits - FRACTION),
+        )
+        low = math.floor(math.ldexp(self.low, self.input_unit))
+        return run(mpc, self.steps, secrets, stated(x, self.bits, low), owners[0])
+
+    def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
+        return answer(question, mpc, self, None, *rest)
+
+
+def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
+    private = ("kind", "inputs", "weights", "offsets")
+    public = ", ".join(f"{k}={v}" for k, v in step.items() if k not in private)
+    weights = "x".join(map(str, step["weights"])) if step["kind"] in WEIGHTED else ""
+    return str(place), step["kind"], ", ".join(map(str, step["inputs"])), weights, public
+
+
+def answer(
+    question: str,
+    mpc: Any,
+    shape: NetworkShape,
+    secrets: Secrets | None,
+    X: Any,
+    model_owner: int,
+    data_owner: int,
+    reveal_to: int | str | None,
+    rows: int | None,
+) -> Any:
+    """A network's and a shape's methods: at each party the same program, with the values that it has."""
+    me = mpc.me
+    learner = data_owner if reveal_to == DATA_OWNER else reveal_to
+    if question == "predict_proba":
+        raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
+    if secrets is None and me == model_owner:
+        raise ModelError(f"party {model_owner} owns the model: call {question} on what from_onnx returned there")
+    if X is None and me == data_owner:
+        raise ModelError(f"party {data_owner} owns the inputs: give them as X there")
+    count = rows if X is None else np.shape(X)[0] if np.ndim(X) else 0
+    if count is None or count < 1 or (rows is not None and rows != count):
+        raise ShapeError(f"{count} inputs, rows={rows}: a party without the inputs states their number as rows=")
+    mine = secrets if me == model_owner else None
+    arrays = shape.program(mpc, mine, X if me == data_owner else None, count, (model_owner, data_owner))
+    if question == "predict" and shape.labels is not None:
+        found = arrays[shape.decided].argmax(axis=-1).reveal(learner)
+        return np.asarray(shape.labels)[found.astype(np.int64)] if isinstance(found, np.ndarray) else found
+    made = arrays[shape.output].reveal(learner)
+    return np.ldexp(made, FRACTION - shape.unit) if isinstance(made, np.ndarray) else made

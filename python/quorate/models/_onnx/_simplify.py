@@ -1,0 +1,154 @@
+"""The same network in fewer steps: factors and offsets folded into weights, maxima before activations."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from quorate.errors import ModelError
+from quorate.models._onnx._kernels import Array
+from quorate.models._onnx._steps import Step
+
+_RISING = ("relu", "clip", "sigmoid", "tanh")
+
+
+def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
+    """What a network does, by fewer steps; the place of the output among theirs."""
+    work = [dataclasses.replace(step) for step in steps]
+    _gelus(work)
+    alias = list(range(len(work) + 1))
+    for place, step in enumerate(work, 1):
+        step.inputs = tuple(alias[i] for i in step.inputs)
+        if step.kind == "scale" and step.attrs == {"factor": 1.0, "offset": 0.0}:
+            alias[place] = step.inputs[0]
+            continue
+        uses = _uses(work, alias[output] if output < place else output, alias)
+        before = step.inputs[0]
+        if before and uses[before] == 1 and _folded(work[before - 1], step):
+            alias[place] = before
+    work, output = _live(work, alias[output])
+    _maxima_first(work, output)
+    for step in work:
+        if step.kind == "erf":
+            raise ModelError(f"from_onnx: {step.name} is supported as part of GELU, x (1 + erf(x / sqrt 2)) / 2, alone")
+    return work, output
+
+
+def _uses(steps: Sequence[Step], output: int, alias: Sequence[int]) -> Counter:
+    """How many steps take each array; the output counts."""
+    live = (step for place, step in enumerate(steps, 1) if alias[place] == place)
+    return Counter([output, *(alias[i] for step in live for i in step.inputs)])
+
+
+def _live(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
+    """Only the steps that the output depends on."""
+    needed, todo = {output}, [output]
+    while todo:
+        place = todo.pop()
+        for i in steps[place - 1].inputs if place else ():
+            if i not in needed:
+                needed.add(i)
+                todo.append(i)
+    places = {0: 0}
+    kept: list[Step] = []
+    for place, step in enumerate(steps, 1):
+        if place in needed:
+            kept.append(dataclasses.replace(step, inputs=tuple(places[i] for i in step.inputs)))
+            places[place] = len(kept)
+    return kept, places[output]
+
+
+def _folded(before: Step, step: Step) -> bool:
+    """Takes a step's factor and offset into the weights before it, if they are alike for each of its outputs."""
+    if before.kind not in ("conv", "conv_transpose", "matmul", "affine") or step.kind not in ("affine", "scale"):
+        return False
+    if before.weights is None:
+        return False
+    if step.kind == "scale":
+        factor, offset = np.asarray(step.attrs["factor"]), np.asarray(step.attrs["offset"])
+    else:
+        if step.weights is None:
+            return False
+        factor = step.weights
+        offset = np.zeros(1) if step.offsets is None else step.offsets
+    if before.kind == "affine":
+        before.offsets = (np.zeros(1) if before.offsets is None else before.offsets) * factor + offset
+        before.weights = before.weights * factor
+        return True
+    outputs = before.weights.shape[-1] if before.kind == "matmul" else before.weights.shape[0]
+    if before.kind == "conv_transpose":
+        outputs = before.weights.shape[1] * before.attrs["groups"]
+    axis = -1 if before.kind == "matmul" else -3
+    each = [_each(values, axis, outputs) for values in (factor, offset)]
+    if each[0] is None or each[1] is None:
+        return False
+    before.weights = _times(before, each[0])
+    before.offsets = (0.0 if before.offsets is None else before.offsets * each[0]) + each[1]
+    return True
+
+
+def _each(values: Array, axis: int, outputs: int) -> Array | None:
+    """One number for each output channel; None if numbers differ within one."""
+    if values.size == 1:
+        return np.full(outputs, float(values.ravel()[0]))
+    if values.ndim < -axis or values.size != values.shape[axis] or values.size != outputs:
+        return None
+    return values.ravel()
+
+
+def _times(step: Step, factor: Array) -> Array:
+    w = step.weights
+    assert w is not None  # noqa: S101 - what `_folded` made sure of
+    if step.kind == "matmul":
+        return w * factor
+    if step.kind == "conv":
+        return w * factor.reshape(-1, 1, 1, 1)
+    groups = step.attrs["groups"]
+    split = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    return (split * factor.reshape(groups, 1, -1, 1, 1)).reshape(w.shape)
+
+
+def _maxima_first(steps: list[Step], output: int) -> None:
+    """The largest of what an activation makes is the activation of the largest: then there are fewer of them."""
+    uses = Counter([output, *(i for step in steps for i in step.inputs)])
+    for step in steps:
+        before = steps[step.inputs[0] - 1] if step.inputs[0] else None
+        if step.kind != "max_pool" or before is None or uses[step.inputs[0]] != 1:
+            continue
+        rises = before.kind in _RISING or (before.kind == "leaky_relu" and before.attrs["slope"] >= 0)
+        if rises:
+            before.kind, step.kind = step.kind, before.kind
+            before.attrs, step.attrs = step.attrs, before.attrs
+            before.name, step.name = step.name, before.name
+
+
+def _gelus(steps: list[Step]) -> None:
+    """Finds x (1 + erf(x / sqrt 2)) times something, as files write GELU that have no operator for it."""
+    for step in steps:
+        if step.kind != "mul":
+            continue
+        for one, other in (step.inputs, step.inputs[::-1]):
+            shifted = steps[other - 1] if other else None
+            if shifted is None or shifted.kind != "scale" or not shifted.inputs[0]:
+                continue
+            erf, factor = steps[shifted.inputs[0] - 1], shifted.attrs["factor"]
+            if erf.kind != "erf" or factor != shifted.attrs["offset"]:
+                continue
+            inner = steps[erf.inputs[0] - 1] if erf.inputs[0] else None
+            if inner is None or inner.kind != "scale" or inner.attrs["offset"] != 0.0:
+                continue
+            if not math.isclose(inner.attrs["factor"], math.sqrt(0.5), rel_tol=1e-6):
+                continue
+            x, times = inner.inputs[0], 1.0
+            outer = steps[one - 1] if one else None
+            if one != x and outer is not None and outer.kind == "scale" and outer.attrs["offset"] == 0.0:
+                one, times = outer.inputs[0], outer.attrs["factor"]
+            if one == x:
+                erf.kind, erf.inputs = "gelu", (x,)
+                step.kind, step.inputs = "scale", (shifted.inputs[0],)
+                step.attrs = {"factor": 2 * times * factor, "offset": 0.0}
+                break

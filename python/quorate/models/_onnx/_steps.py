@@ -1,0 +1,113 @@
+"""What a network is made of: steps on arrays whose first axis is the batch, and what each computes in the clear."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.models._onnx import _kernels as kernels
+from quorate.models._onnx._kernels import MOVES, Array
+
+WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu")
+"""Steps with secret weights: the first operand's multiples, then an offset (but for prelu)."""
+
+FUNCTIONS = ("sigmoid", "tanh", "gelu", "softmax")
+"""What is computed with 16 fractional bits."""
+
+PAIRED = ("add", "sub", "mul", "matmul2")
+"""Steps on two arrays that depend on the input."""
+
+ALONE = ("scale", "rescale", "relu", "leaky_relu", "clip", "max_pool", "avg_pool", "mean")
+"""Steps on one array with public numbers."""
+
+KINDS = (*WEIGHTED, *FUNCTIONS, *MOVES, *PAIRED, *ALONE)
+"""All that a program may have."""
+
+
+@dataclasses.dataclass
+class Step:
+    """One step on real numbers.
+
+    Attributes:
+        kind: one of `KINDS`.
+        inputs: numbers of the arrays that it takes; 0 is the network's input, and step i makes array i + 1.
+        attrs: what is public of it.
+        weights, offsets: the secret numbers, where it has some.
+        name: of the node in the file.
+    """
+
+    kind: str
+    inputs: tuple[int, ...]
+    attrs: dict[str, Any] = dataclasses.field(default_factory=dict)
+    weights: Array | None = None
+    offsets: Array | None = None
+    name: str = ""
+
+
+def multiples(kind: str, attrs: dict[str, Any], x: Array, w: Array) -> Array:
+    """The part of a weighted step that is linear in both."""
+    if kind == "conv":
+        return kernels.conv(x, w, attrs["stride"], attrs["dilation"], attrs["pads"], attrs["groups"])
+    if kind == "conv_transpose":
+        more = attrs["more"]
+        return kernels.conv_transpose(x, w, attrs["stride"], attrs["dilation"], attrs["padding"], more, attrs["groups"])
+    return x @ w if kind == "matmul" else x * w
+
+
+def placed(kind: str, offsets: Any) -> Any:
+    """Offsets so that they broadcast against the step's result."""
+    return offsets.reshape(1, -1, 1, 1) if kind in ("conv", "conv_transpose") else offsets
+
+
+def clear(step: Step, arrays: Sequence[Array]) -> Array:
+    """What the step makes of arrays, in double precision."""
+    kind, attrs = step.kind, step.attrs
+    if kind == "concat":
+        return np.asarray(kernels.move(kind, attrs)(list(arrays)))
+    x = arrays[0]
+    if kind in MOVES:
+        return np.asarray(kernels.move(kind, attrs)(x))
+    if step.weights is not None:
+        if kind == "prelu":
+            return np.where(x > 0, x, x * step.weights)
+        made = multiples(kind, attrs, x, step.weights)
+        return made if step.offsets is None else made + placed(kind, step.offsets)
+    if kind in PAIRED:
+        paired: dict[str, Any] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul2": np.matmul}
+        return np.asarray(paired[kind](x, arrays[1]))
+    return alone(kind, attrs, x)
+
+
+def alone(kind: str, attrs: dict[str, Any], x: Array) -> Array:
+    """Steps of one operand and public numbers."""
+    if kind == "scale":
+        return x * attrs["factor"] + attrs["offset"]
+    if kind == "relu":
+        return np.maximum(x, 0)
+    if kind == "leaky_relu":
+        return np.where(x > 0, x, x * attrs["slope"])
+    if kind == "clip":
+        low, high = attrs["low"], attrs["high"]
+        above = x if low is None else np.maximum(x, low)
+        return above if high is None else np.minimum(above, high)
+    if kind == "max_pool":
+        return kernels.max_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["ceil"])
+    if kind == "avg_pool":
+        return kernels.avg_pool(x, attrs["size"], attrs["stride"], attrs["pads"], attrs["include"])
+    if kind == "mean":
+        return x.mean(axis=tuple(attrs["axes"]), keepdims=attrs["keepdims"])
+    if kind == "softmax":
+        return kernels.softmax(x, attrs["axis"])
+    functions: dict[str, Any] = {"sigmoid": kernels.sigmoid, "tanh": np.tanh, "gelu": kernels.gelu, "erf": kernels.erf}
+    return np.asarray(functions[kind](x))
+
+
+def run_clear(steps: Sequence[Step], x: Array) -> list[Array]:
+    """The input, and what every step makes."""
+    arrays = [x]
+    for step in steps:
+        arrays.append(clear(step, [arrays[i] for i in step.inputs]))
+    return arrays

@@ -1,0 +1,421 @@
+"""Networks from ONNX files: whole ones beside onnxruntime, what parties hand over, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import quorate as qr
+from deploying import Deployment
+from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
+from quorate.models import NetworkShape, from_onnx, operators
+from quorate.models._onnx._operators_moves import OPERATORS
+from test_onnx_operators import compare, floats, model_of, random_number, whole
+
+FAMILIES = ("rss", "aby", "spdz2k", "pika")
+
+
+def small(r: np.random.Generator) -> onnx.ModelProto:
+    """Convolutions with batch norms and a residual sum, on pictures of 8 x 8."""
+    w = {
+        "w1": floats(r, 4, 1, 3, 3),
+        "w2": floats(r, 4, 4, 3, 3) / 4,
+        "b1": floats(r, 4),
+        "s": floats(r, 4),
+        "o": floats(r, 4),
+        "m": floats(r, 4),
+        "v": np.abs(floats(r, 4)) + 0.5,
+        "w3": floats(r, 4, 3),
+        "b3": floats(r, 3),
+    }
+    same = {"auto_pad": "SAME_UPPER"}
+    nodes = [
+        ("Conv", ["x", "w1", "b1"], ["a"], same),
+        ("BatchNormalization", ["a", "s", "o", "m", "v"], ["b"], {}),
+        ("Relu", ["b"], ["c"], {}),
+        ("Conv", ["c", "w2"], ["d"], same),
+        ("Add", ["c", "d"], ["e"], {}),
+        ("Relu", ["e"], ["f"], {}),
+        ("MaxPool", ["f"], ["g"], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+        ("GlobalAveragePool", ["g"], ["h"], {}),
+        ("Flatten", ["h"], ["i"], {}),
+        ("Gemm", ["i", "w3", "b3"], ["j"], {}),
+        ("Softmax", ["j"], ["y"], {}),
+    ]
+    return model_of(nodes, (1, 8, 8), w)
+
+
+def attention(r: np.random.Generator) -> onnx.ModelProto:
+    """A block of a transformer: attention in two heads, a residual sum, GELU."""
+    w = {name: floats(r, 6, 6) / 2 for name in ("q", "k", "v", "o")}
+    w.update(u=floats(r, 6, 8) / 2, d=floats(r, 8, 6) / 2, heads=whole(0, 4, 2, 3), whole=whole(0, 4, 6))
+    w["scale"] = np.float32(3**-0.5)
+    nodes: list[tuple] = []
+    for name, turn in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+        nodes += [("MatMul", ["x", name], [f"{name}1"], {}), ("Reshape", [f"{name}1", "heads"], [f"{name}2"], {})]
+        nodes += [("Transpose", [f"{name}2"], [f"{name}3"], {"perm": turn})]
+    nodes += [
+        ("MatMul", ["q3", "k3"], ["s1"], {}),
+        ("Mul", ["s1", "scale"], ["s2"], {}),
+        ("Softmax", ["s2"], ["s3"], {"axis": -1}),
+        ("MatMul", ["s3", "v3"], ["a1"], {}),
+        ("Transpose", ["a1"], ["a2"], {"perm": [0, 2, 1, 3]}),
+        ("Reshape", ["a2", "whole"], ["a3"], {}),
+        ("MatMul", ["a3", "o"], ["a4"], {}),
+        ("Add", ["a4", "x"], ["b1"], {}),
+        ("MatMul", ["b1", "u"], ["b2"], {}),
+        ("Gelu", ["b2"], ["b3"], {}),
+        ("MatMul", ["b3", "d"], ["b4"], {}),
+        ("Add", ["b4", "b1"], ["y"], {}),
+    ]
+    return model_of(nodes, (4, 6), w)
+
+
+def autoencoder(r: np.random.Generator) -> onnx.ModelProto:
+    w = {"w1": floats(r, 3, 1, 3, 3), "w2": floats(r, 3, 1, 2, 2)}
+    nodes = [
+        ("Conv", ["x", "w1"], ["a"], {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ("Tanh", ["a"], ["b"], {}),
+        ("ConvTranspose", ["b", "w2"], ["c"], {"strides": [2, 2]}),
+        ("Sigmoid", ["c"], ["y"], {}),
+    ]
+    return model_of(nodes, (1, 6, 6), w)
+
+
+@pytest.mark.parametrize("protocol", FAMILIES)
+@pytest.mark.parametrize("build", [small, attention, autoencoder])
+def test_whole_networks(build: Any, protocol: str) -> None:
+    r = random_number(3)
+    proto = build(r)
+    sizes = [d.dim_value for d in proto.graph.input[0].type.tensor_type.shape.dim[1:]]
+    compare(proto, floats(r, 1, *sizes), protocol)
+
+
+@pytest.mark.parametrize("trunc", ["exact", "probabilistic"])
+@pytest.mark.parametrize("build", [small, attention, autoencoder])
+def test_every_layer_is_within_its_bound_and_its_range(build: Any, trunc: str) -> None:
+    """At the corners of what inputs may be, where ranges are largest."""
+    r = random_number(4)
+    model = from_onnx(build(r), bound=1.0)
+    x = np.sign(r.normal(size=(6, *model.shape.sizes)))
+    report = model.report(x, trunc=trunc)
+    assert all(measured <= proven for _, measured, proven in report.layers), report
+    assert report.largest_error <= report.error_bound == model.error_bound
+    assert report.agreement == 1.0 and "100.00%" in str(report)
+    with qr.local("rss", trunc=trunc) as mpc:
+        arrays = model.shape.program(mpc, model._secrets, x, len(x), (0, 1))
+        units = mpc.reveal_all(*arrays[1:], units=True)
+    for step, found in zip(model.shape.steps, units, strict=True):
+        assert np.abs(found).max() <= 2 ** step["bits"], step
+
+
+def test_factors_are_folded_into_weights_and_maxima_come_before_activations() -> None:
+    kinds = [step["kind"] for step in from_onnx(small(random_number(0)), bound=1.0).shape.steps]
+    assert "affine" not in kinds
+    assert kinds.index("max_pool") < len(kinds) - 1 - kinds[::-1].index("relu")
+
+
+def test_labels_are_those_of_the_largest_output() -> None:
+    r = random_number(6)
+    proto, x = small(r), floats(r, 12, 1, 8, 8)
+    model = from_onnx(proto, bound=float(np.abs(x).max()), labels=["a", "b", "c"])
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+    with qr.local("rss") as mpc:
+        assert (model.predict(mpc, x) == np.array(["a", "b", "c"])[want.argmax(axis=1)]).all()
+        assert np.abs(model.decision_function(mpc, x) - want).max() < 1e-3
+        with pytest.raises(ModelError, match="no predict_proba"):
+            model.predict_proba(mpc, x)
+    assert (model.predict_clear(x) == np.array(["a", "b", "c"])[want.argmax(axis=1)]).all()
+
+
+def test_ties_are_named_in_a_local_session() -> None:
+    proto = model_of([("MatMul", ["x", "w"], ["y"], {})], (2,), {"w": np.eye(2, dtype=np.float32)})
+    model = from_onnx(proto, bound=1.0, labels=[0, 1])
+    with qr.local("rss") as mpc, pytest.warns(ModelWarning, match="1 of 2 inputs"):
+        model.predict(mpc, [[0.5, 0.5], [0.5, 0.75]])
+
+
+def deep(r: np.random.Generator, layers: int) -> onnx.ModelProto:
+    """Many convolutions, each followed by ReLU; what is proven grows by four bits in each."""
+    nodes, w, before = [], {}, "x"
+    for i in range(layers):
+        w[f"w{i}"] = floats(r, 8, 8 if i else 1, 3, 3) * np.float32((2 / (72 if i else 9)) ** 0.5)
+        nodes += [
+            ("Conv", [before, f"w{i}"], [f"a{i}"], {"auto_pad": "SAME_UPPER"}),
+            ("Relu", [f"a{i}"], [f"b{i}"], {}),
+        ]
+        before = f"b{i}"
+    return model_of([*nodes, ("GlobalAveragePool", [before], ["y"], {})], (1, 6, 6), w)
+
+
+def test_deep_networks_need_a_sample_and_say_so() -> None:
+    r = random_number(9)
+    proto, x = deep(r, 12), r.uniform(-1, 1, size=(6, 1, 6, 6))
+    with pytest.warns(ModelWarning, match="off the clear network's, as far as that is proven"):
+        lost = from_onnx(proto, bound=1.0)
+    with pytest.warns(ModelWarning):
+        model = from_onnx(proto, bound=1.0, sample=x[:3])
+    assert any(step["kind"] == "clip" for step in model.shape.steps)
+    largest = np.abs(model.predict_clear(x)).max()
+    assert lost.report(x).largest_error > largest / 16
+    report = model.report(x)
+    assert report.agreement == 1.0 and report.largest_error < largest / 1000, report
+
+
+def test_inputs_that_a_sample_did_not_reach_are_clipped_and_do_not_wrap() -> None:
+    r = random_number(10)
+    proto = deep(r, 6)
+    x = r.uniform(-1, 1, size=(4, 1, 6, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        model = from_onnx(proto, bound=1.0, sample=x / 50)
+    with qr.local("rss") as mpc:  # which looks at values, and would say what wraps
+        got = model.predict(mpc, x)
+        units = mpc.reveal_all(*model.shape.program(mpc, model._secrets, x, len(x), (0, 1))[1:], units=True)
+    assert np.abs(got).max() < np.abs(model.predict_clear(x)).max()
+    for step, found in zip(model.shape.steps, units, strict=True):
+        assert np.abs(found).max() <= 2 ** step["bits"], step
+
+
+def test_fewer_bits_cost_less_and_are_less_precise() -> None:
+    proto = small(random_number(0))
+    costs, errors = [], []
+    for bits in (14, 24):
+        model = from_onnx(proto, bound=1.0, bits=bits)
+        with qr.local("rss") as mpc:
+            model.predict(mpc, np.zeros((1, 1, 8, 8)))
+            costs.append(max(mpc.stats().online.bytes_sent))
+        errors.append(model.error_bound)
+    assert costs[0] < 0.95 * costs[1] and errors[0] > 100 * errors[1]
+    with pytest.raises(ModelError, match="tolerance"):
+        from_onnx(proto, bound=1.0, bits=12, tolerance=1e-6)
+    with pytest.raises(ModelError, match="between 8 and 30"):
+        from_onnx(proto, bound=1.0, bits=40)
+
+
+# ---- among parties --------------------------------------------------------------------------------------------------
+
+ROLES = """
+import json, warnings
+warnings.simplefilter("error")
+if mpc.me == 2:
+    mine = qr.models.from_onnx("net.onnx", bound=2.0, labels=["a", "b", "c"])
+else:
+    mine = qr.models.NetworkShape(**json.load(open("shape.json")))
+x = np.load("x.npy") if mpc.me == 0 else None
+print(mine.predict(mpc, x, model_owner=2, data_owner=0, rows=3))
+print(mine.decision_function(mpc, x, model_owner=2, data_owner=0, reveal_to=1, rows=3) is None)
+"""
+
+
+@pytest.fixture
+def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    made = Deployment(tmp_path)
+    yield made
+    made.stop()
+
+
+def test_parties_without_the_model_need_its_shape_alone(deployment: Deployment) -> None:
+    r = random_number(7)
+    proto, x = small(r), np.clip(floats(r, 3, 1, 8, 8), -2, 2)
+    onnx.save(proto, str(deployment.folder / "net.onnx"))
+    np.save(deployment.folder / "x.npy", x)
+    model = from_onnx(str(deployment.folder / "net.onnx"), bound=2.0, labels=["a", "b", "c"])
+    (deployment.folder / "shape.json").write_text(json.dumps(model.shape.describe()))
+    ended = deployment.run(deployment.script(ROLES))
+    assert [e.status for e in ended] == [0, 0, 0], [e.err for e in ended]
+    assert [e.out.splitlines() for e in ended] == [
+        [str(model.predict_clear(x)), "True"],
+        ["None", "False"],
+        ["None", "True"],
+    ]
+
+
+def test_a_shape_tells_powers_of_two_and_no_weights() -> None:
+    r = random_number(8)
+    proto = small(r)
+    model = from_onnx(proto, bound=1.0)
+    described = model.shape.describe()
+    assert NetworkShape(**json.loads(json.dumps(described))).describe() == described
+    for tensor in proto.graph.initializer:  # other weights of the same size have the same shape
+        if numpy_helper.to_array(tensor).dtype == np.float32:
+            values = numpy_helper.to_array(tensor) * np.float32(0.99)
+            tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+    other = from_onnx(proto, bound=1.0).shape.describe()
+    numbers = ("width", "reach", "down", "bits", "up", "times", "plus")
+    for mine, others in zip(described["steps"], other["steps"], strict=True):
+        plain = [{k: v for k, v in step.items() if k not in numbers} for step in (mine, others)]
+        assert plain[0] == plain[1]
+        assert all(
+            isinstance(v, (int, str, list, bool, type(None))) for k, v in mine.items() if k not in ("times", "plus")
+        )
+    assert "conv" in str(model.shape) and "4x1x3x3" in str(model.shape)
+    with pytest.raises(ModelError, match="not the shape of a network"):
+        NetworkShape(**{**described, "steps": [{"kind": "exec", "inputs": [0]}]})
+
+
+# ---- what is refused ------------------------------------------------------------------------------------------------
+
+
+def relu(kind: int = TensorProto.FLOAT, sizes: tuple = ("n", 4)) -> onnx.ModelProto:
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])], "net", [value("x", kind, sizes)], [value("y", kind, sizes)]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def test_all_unsupported_nodes_are_named_at_once() -> None:
+    nodes = [
+        ("Cos", ["x"], ["a"], {}),
+        ("Relu", ["a"], ["b"], {}),
+        ("NonZero", ["x"], ["c"], {}),
+        ("Transpose", ["x"], ["d"], {"perm": [1, 0]}),
+        ("Unsqueeze", ["x", "k"], ["e"], {}),
+        ("MaxPool", ["e"], ["f", "places"], {"kernel_shape": [1]}),
+        ("Neg", ["places"], ["g"], {}),
+        ("TopK", ["b", "k"], ["y", "z"], {}),
+    ]
+    with pytest.raises(ModelError) as error:
+        from_onnx(model_of(nodes, (4,), {"k": whole(1)}), bound=1.0)
+    text = str(error.value)
+    assert "5 nodes that are not supported" in text
+    for name in ("Cos (Cos_0)", "NonZero (NonZero_2)", "Transpose (Transpose_3): perm=[1, 0] moves the batch"):
+        assert name in text
+    assert "Neg (Neg_6): it takes an output of MaxPool (MaxPool_5)" in text
+    assert "TopK (TopK_7)" in text and "Relu" not in text
+
+
+@pytest.mark.filterwarnings("ignore::quorate.errors.ModelWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_broken_files_are_refused_in_words(seed: int, tmp_path: Path) -> None:
+    """Files with bytes that are changed or missing are read, or refused with a `ModelError`."""
+    r, path = random_number(seed), tmp_path / "net.onnx"
+    raw = (small, attention, autoencoder)[seed](r).SerializeToString()
+    refused = 0
+    for _ in range(60):
+        broken = bytearray(raw)
+        for place in r.integers(len(raw), size=3):
+            broken[place] = int(r.integers(256))
+        path.write_bytes(broken)
+        try:
+            from_onnx(path, bound=1.0)
+        except ModelError as error:
+            refused += 1
+            assert str(error).startswith("from_onnx: ")
+    assert refused > 20
+
+
+@pytest.mark.parametrize("kind", ["FLOAT16", "INT8", "UINT8", "BFLOAT16"])
+def test_inputs_of_other_types_are_refused(kind: str) -> None:
+    with pytest.raises(ModelError, match=f"the input 'x' is {kind.lower()}; networks with inputs of float32"):
+        from_onnx(relu(getattr(TensorProto, kind)), bound=1)
+
+
+def test_sizes_that_are_not_known_are_asked_for() -> None:
+    proto = relu(sizes=("n", 3, "height", None))
+    with pytest.raises(ModelError, match=r"axis 2 \(height\), 3 \(no name\): give shape=.*\(3, '\?', '\?'\)"):
+        from_onnx(proto, bound=1.0)
+    assert from_onnx(proto, bound=1.0, shape=(3, 5, 6)).shape.sizes == (3, 5, 6)
+    with pytest.raises(ModelError, match=r"shape=\(2, 5, 6\) is not that of one input"):
+        from_onnx(proto, bound=1.0, shape=(2, 5, 6))
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="there is no file"):
+        from_onnx(str(tmp_path / "none.onnx"), bound=1.0)
+    with pytest.raises(ModelError, match="takes a path"):
+        from_onnx(b"bytes", bound=1.0)
+    whole_file = small(random_number(0)).SerializeToString()
+    path = tmp_path / "cut.onnx"
+    for size in (0, 1, 10, len(whole_file) // 2, len(whole_file) - 3):
+        path.write_bytes(whole_file[:size])
+        with pytest.raises(ModelError, match="cut off"):
+            from_onnx(path, bound=1.0)
+
+
+def test_weights_in_other_files_are_read_or_named(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    proto = small(random_number(0))
+    sizes = {"save_as_external_data": True, "location": "net.data", "size_threshold": 0}
+    onnx.save(proto, str(path), **sizes)
+    assert from_onnx(path, bound=1.0).error_bound == from_onnx(small(random_number(0)), bound=1.0).error_bound
+    data = tmp_path / "net.data"
+    data.write_bytes(data.read_bytes()[:40])
+    with pytest.raises(ModelError, match=r"cannot be read|cut off"):
+        from_onnx(path, bound=1.0)
+    data.unlink()
+    with pytest.raises(ModelError, match=r"files that are not there: net\.data"):
+        from_onnx(path, bound=1.0)
+
+
+def test_bounds_are_stated() -> None:
+    proto = relu()
+    with pytest.raises(ModelError, match="how large inputs are"):
+        from_onnx(proto)
+    for bad in (0, -1, (1, 0), (1, 2, 3)):
+        with pytest.raises(ModelError, match="no magnitude above 0"):
+            from_onnx(proto, bound=bad)
+    with pytest.raises(ModelError, match="sample has shape"):
+        from_onnx(proto, sample=np.ones((1, 5)))
+    shape = from_onnx(proto, sample=[[0.5, -3, 1, 1]]).shape
+    assert (shape.low, shape.high) == (-6, 6)
+
+
+def test_a_layer_that_nothing_bounds_is_named_with_what_would_do() -> None:
+    nodes = [("Mul", ["x", "w"], ["a"], {}), ("Sigmoid", ["a"], ["y"], {})]
+    proto = model_of(nodes, (2,), {"w": np.array([1e20, 1], np.float32)})
+    with pytest.raises(ModelError, match=r"Sigmoid \(Sigmoid_1\): its results may be as large as 1e\+20.*e-07 times"):
+        from_onnx(proto, bound=1.0)
+    with pytest.raises(ModelError, match="weights that are not finite"):
+        from_onnx(
+            model_of([("MatMul", ["x", "w"], ["y"], {})], (2,), {"w": np.full((2, 2), np.nan, np.float32)}), bound=1
+        )
+
+
+def test_inputs_of_the_wrong_shape_or_scale_are_refused_before_anything_is_sent() -> None:
+    model = from_onnx(small(random_number(0)), bound=(0.0, 1.0))
+    with qr.local("rss") as mpc:
+        with pytest.raises(ShapeError, match=r"\(1, 8, 8\); the network takes \(batch, 1, 8, 8\)"):
+            model.predict(mpc, np.zeros((1, 8, 8)))
+        for value in (255.0, -0.1):
+            with pytest.raises(RangeError, match=r"between 0 and 1: scale them"):
+                model.predict(mpc, np.full((1, 1, 8, 8), value))
+        with pytest.raises(RangeError, match="nan"):
+            model.predict(mpc, np.full((1, 1, 8, 8), np.nan))
+        with pytest.raises(ModelError, match="party 0 owns the model"):
+            model.shape.predict(mpc, np.zeros((1, 1, 8, 8)))
+        assert max(mpc.stats().online.bytes_sent) == 0
+
+
+def test_several_inputs_and_outputs_are_named() -> None:
+    proto = relu()
+    proto.graph.output.append(helper.make_tensor_value_info("x", 1, ["n", 4]))
+    with pytest.raises(ModelError, match="outputs 'y', 'x': say which"):
+        from_onnx(proto, bound=1.0)
+    assert len(from_onnx(proto, bound=1.0, output="y").shape.steps) == 1
+    with pytest.raises(ModelError, match="no value of the model"):
+        from_onnx(proto, bound=1.0, output="z")
+    proto.graph.input.append(helper.make_tensor_value_info("u", 1, ["n", 4]))
+    with pytest.raises(ModelError, match="one input; this one's are 'x', 'u'"):
+        from_onnx(proto, bound=1.0, output="y")
+
+
+# ---- what is written ------------------------------------------------------------------------------------------------
+
+
+def test_the_page_and_the_command_list_all_operators() -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "networks.md").read_text(encoding="utf-8")
+    rows = [f"| `{name}` | {OPERATORS[name].limits} |" for name in sorted(OPERATORS)]
+    table = "\n".join(["| operator | limits |", "|---|---|", *rows])
+    assert page.partition("<!-- operators:begin -->\n")[2].partition("\n<!-- operators:end -->")[0] == table
+    assert all(f"\n  {name} " in f"{operators()} \n".replace("\n", " \n") for name in OPERATORS)

@@ -1,0 +1,400 @@
+"""Every operator that `from_onnx` takes, on random shapes, against onnxruntime: within the proven bound."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper, numpy_helper
+
+import quorate as qr
+from quorate.models._onnx._operators_moves import OPERATORS
+
+Case = tuple["list[tuple]", "tuple[int, ...]", "dict[str, np.ndarray]"]
+
+
+def random_number(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def model_of(
+    nodes: list[tuple], sizes: tuple[int, ...], constants: dict[str, np.ndarray], opset: int = 20, batch: Any = "n"
+) -> onnx.ModelProto:
+    """Nodes are (operator, inputs, outputs, attributes); the input is "x" and the output "y"."""
+    made = [helper.make_node(op, i, o, name=f"{op}_{k}", **a) for k, (op, i, o, a) in enumerate(nodes)]
+    value = helper.make_tensor_value_info
+    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = helper.make_graph(made, "net", [value("x", 1, [batch, *sizes])], [value("y", 1, None)], tensors)
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+    return onnx.shape_inference.infer_shapes(proto)  # what the output's shape is
+
+
+def compare(proto: onnx.ModelProto, x: np.ndarray, protocol: str = "rss", **options: Any) -> Any:
+    model = qr.models.from_onnx(proto, bound=float(np.abs(x).max()), **options)
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+    with qr.local(protocol) as mpc:
+        got = model.predict(mpc, x)
+    assert got.shape == want.shape
+    rounding = 1e-5 * max(1.0, float(np.abs(want).max(initial=0.0)))  # onnxruntime's own, in float32
+    assert np.abs(got - want).max(initial=0.0) <= model.error_bound + rounding
+    assert model.error_bound < 0.05 * max(1.0, float(np.abs(want).max(initial=0.0)))
+    assert np.abs(model.predict_clear(x) - want).max(initial=0.0) <= rounding
+    return model
+
+
+def floats(r: np.random.Generator, *shape: int) -> np.ndarray:
+    return r.normal(size=shape).astype(np.float32)
+
+
+def whole(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+CASES: dict[str, Callable[[np.random.Generator], Any]] = {}
+
+
+def case(build: Callable) -> Callable:
+    CASES[build.__name__] = build
+    return build
+
+
+@dataclasses.dataclass
+class Net:
+    nodes: list[tuple]
+    sizes: tuple[int, ...]
+    constants: dict[str, np.ndarray]
+    opset: int = 20
+
+
+def one(op: str, sizes: tuple[int, ...], constants: dict | None = None, opset: int = 20, **attrs: Any) -> Net:
+    return Net([(op, ["x", *(constants or {})], ["y"], attrs)], sizes, constants or {}, opset)
+
+
+@case
+def Conv(r):
+    groups, each = int(r.integers(1, 3)), int(r.integers(1, 3))
+    sizes = (groups * each, int(r.integers(6, 9)), int(r.integers(6, 9)))
+    w = {"w": floats(r, groups * 2, each, int(r.integers(1, 4)), int(r.integers(1, 4))), "b": floats(r, groups * 2)}
+    pads = r.integers(0, 2, size=4).tolist()
+    return one("Conv", sizes, w, group=groups, strides=r.integers(1, 3, size=2).tolist(), pads=pads, dilations=[1, 2])
+
+
+@case
+def Conv_of_series(r):
+    return one("Conv", (2, 9), {"w": floats(r, 3, 2, 3)}, pads=[1, 0], strides=[2])
+
+
+@case
+def Conv_same(r):
+    return one("Conv", (2, 7, 6), {"w": floats(r, 3, 2, 3, 2)}, auto_pad="SAME_LOWER", strides=[2, 1])
+
+
+@case
+def Conv_depthwise(r):
+    return one("Conv", (4, 5, 5), {"w": floats(r, 4, 1, 3, 3)}, group=4, auto_pad="SAME_UPPER")
+
+
+@case
+def ConvTranspose(r):
+    w = {"w": floats(r, 4, 2, 3, 2), "b": floats(r, 4)}
+    return one("ConvTranspose", (4, 4, 5), w, group=2, strides=[2, 2], pads=[1, 0, 1, 0], output_padding=[1, 0])
+
+
+@case
+def ConvTranspose_uneven(r):
+    return one("ConvTranspose", (2, 4, 3), {"w": floats(r, 2, 3, 3, 3)}, strides=[1, 2], pads=[0, 1, 1, 0])
+
+
+@case
+def Gemm(r):
+    return one("Gemm", (7,), {"w": floats(r, 5, 7), "c": floats(r, 5)}, transB=1, alpha=0.5, beta=2.0)
+
+
+@case
+def MatMul(r):
+    return one("MatMul", (3, 6), {"w": floats(r, 6, 4)})
+
+
+@case
+def MatMul_of_both(r):
+    return Net([("Transpose", ["x"], ["t"], {"perm": [0, 2, 1]}), ("MatMul", ["x", "t"], ["y"], {})], (3, 5), {})
+
+
+@case
+def Add(r):
+    return one("Add", (3, 4), {"c": floats(r, 3, 1)})
+
+
+@case
+def Add_of_both(r):
+    nodes = [("MatMul", ["x", "w"], ["a"], {}), ("Relu", ["a"], ["b"], {}), ("Add", ["b", "x"], ["y"], {})]
+    return Net(nodes, (5,), {"w": 20 * floats(r, 5, 5)})
+
+
+@case
+def Sub(r):
+    return Net([("Sub", ["c", "x"], ["y"], {})], (3, 4), {"c": floats(r, 4)})
+
+
+@case
+def Sub_of_both(r):
+    return Net([("Sigmoid", ["x"], ["a"], {}), ("Sub", ["a", "x"], ["y"], {})], (5,), {})
+
+
+@case
+def Mul(r):
+    return one("Mul", (3, 4), {"c": floats(r, 1, 3, 4)})
+
+
+@case
+def Mul_of_both(r):
+    return Net([("Sigmoid", ["x"], ["a"], {}), ("Mul", ["a", "x"], ["y"], {})], (5,), {})
+
+
+@case
+def Mul_by_a_number(r):
+    return one("Mul", (4,), {"c": np.float32(-0.3)})
+
+
+@case
+def Div(r):
+    return one("Div", (4,), {"c": np.abs(floats(r, 4)) + 1})
+
+
+@case
+def Sum(r):
+    return Net([("Relu", ["x"], ["a"], {}), ("Tanh", ["x"], ["b"], {}), ("Sum", ["a", "b", "x"], ["y"], {})], (5,), {})
+
+
+@case
+def Neg(r):
+    return one("Neg", (4,))
+
+
+@case
+def BatchNormalization(r):
+    w = {"s": floats(r, 3), "b": floats(r, 3), "m": floats(r, 3), "v": np.abs(floats(r, 3)) + 0.1}
+    return one("BatchNormalization", (3, 4, 2), w)
+
+
+@case
+def Relu(r):
+    return one("Relu", (4, 3))
+
+
+@case
+def LeakyRelu(r):
+    return one("LeakyRelu", (4, 3), alpha=0.2)
+
+
+@case
+def PRelu(r):
+    return one("PRelu", (4, 3, 2), {"s": floats(r, 4, 1, 1)})
+
+
+@case
+def Clip(r):
+    return one("Clip", (4, 3), {"low": np.float32(-0.3), "high": np.float32(0.7)})
+
+
+@case
+def Clip_above(r):
+    return Net([("Clip", ["x", "", "high"], ["y"], {})], (6,), {"high": np.float32(0.4)})
+
+
+@case
+def Clip_far(r):
+    return one("Clip", (4,), {"low": np.float32(60), "high": np.float32(70)})
+
+
+@case
+def Sigmoid(r):
+    return one("Sigmoid", (9,))
+
+
+@case
+def Tanh(r):
+    return one("Tanh", (9,))
+
+
+@case
+def Softmax(r):
+    return one("Softmax", (4, 5), axis=1)
+
+
+@case
+def Softmax_before_13(r):
+    return one("Softmax", (5,), opset=11)
+
+
+@case
+def Gelu(r):
+    return one("Gelu", (9,))
+
+
+@case
+def Erf(r):
+    c = {"c": np.float32(2**0.5), "h": np.float32(0.5), "o": np.float32(1)}
+    nodes = [("Div", ["x", "c"], ["a"], {}), ("Erf", ["a"], ["b"], {}), ("Add", ["b", "o"], ["d"], {})]
+    return Net([*nodes, ("Mul", ["x", "d"], ["e"], {}), ("Mul", ["e", "h"], ["y"], {})], (6,), c)
+
+
+@case
+def HardSigmoid(r):
+    return one("HardSigmoid", (6,), alpha=0.3, beta=0.4)
+
+
+@case
+def HardSwish(r):
+    return one("HardSwish", (6,))
+
+
+@case
+def MaxPool(r):
+    return one("MaxPool", (2, 7, 8), kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1], ceil_mode=1)
+
+
+@case
+def MaxPool_of_series(r):
+    return one("MaxPool", (2, 7), kernel_shape=[3])
+
+
+@case
+def AveragePool(r):
+    pads = r.integers(0, 2, size=4).tolist()
+    return one("AveragePool", (2, 7, 6), kernel_shape=[3, 2], pads=pads, count_include_pad=int(r.integers(2)))
+
+
+@case
+def GlobalAveragePool(r):
+    return one("GlobalAveragePool", (3, 4, 5))
+
+
+@case
+def GlobalMaxPool(r):
+    return one("GlobalMaxPool", (3, 4, 5))
+
+
+@case
+def ReduceMean(r):
+    return one("ReduceMean", (3, 4, 5), {"a": whole(-1, 1)}, keepdims=0)
+
+
+@case
+def Flatten(r):
+    return one("Flatten", (3, 4, 5))
+
+
+@case
+def Reshape(r):
+    return one("Reshape", (3, 4), {"s": whole(0, 2, -1)})
+
+
+@case
+def Shape(r):
+    nodes = [("Shape", ["x"], ["s"], {}), ("Gather", ["s", "i"], ["n"], {"axis": 0})]
+    nodes += [("Concat", ["n", "m"], ["t"], {"axis": 0}), ("Reshape", ["x", "t"], ["y"], {})]
+    return Net(nodes, (3, 4), {"i": whole(0), "m": whole(-1)})
+
+
+@case
+def Transpose(r):
+    return one("Transpose", (3, 4, 2), perm=[0, 3, 1, 2])
+
+
+@case
+def Concat(r):
+    nodes = [("MatMul", ["x", "w"], ["a"], {}), ("Concat", ["x", "a"], ["y"], {"axis": -1})]
+    return Net(nodes, (4,), {"w": 9 * floats(r, 4, 3)})
+
+
+@case
+def Squeeze(r):
+    return one("Squeeze", (1, 4, 1), {"a": whole(1, -1)})
+
+
+@case
+def Unsqueeze(r):
+    return one("Unsqueeze", (4,), {"a": whole(1, 3)})
+
+
+@case
+def Identity(r):
+    return Net([("Identity", ["x"], ["a"], {}), ("Relu", ["a"], ["y"], {})], (4,), {})
+
+
+@case
+def Dropout(r):
+    return Net([("Relu", ["x"], ["a"], {}), ("Dropout", ["a"], ["y", "mask"], {})], (4,), {})
+
+
+@case
+def Cast(r):
+    return Net([("Cast", ["x"], ["a"], {"to": 1}), ("Neg", ["a"], ["y"], {})], (4,), {})
+
+
+@case
+def Constant(r):
+    value = numpy_helper.from_array(floats(r, 4))
+    return Net([("Constant", [], ["c"], {"value": value}), ("Add", ["x", "c"], ["y"], {})], (4,), {})
+
+
+@case
+def Pad(r):
+    return one("Pad", (3, 4), {"p": whole(0, 1, 2, 0, 0, 1)})
+
+
+@case
+def Pad_by_reflection(r):
+    return one("Pad", (3, 4), {"p": whole(0, 1, 2, 0, 0, 1)}, mode="reflect")
+
+
+@case
+def Slice(r):
+    return one("Slice", (5, 6), {"s": whole(1, -1), "e": whole(4, -100), "a": whole(1, 2), "t": whole(1, -2)})
+
+
+@case
+def Split(r):
+    nodes = [("Split", ["x", "s"], ["a", "b", "c"], {"axis": 1}), ("Concat", ["c", "a"], ["y"], {"axis": 1})]
+    return Net(nodes, (6, 2), {"s": whole(1, 2, 3)})
+
+
+@case
+def Gather(r):
+    return one("Gather", (5, 3), {"i": np.array([[4, 0], [1, 1]])}, axis=1)
+
+
+@case
+def Resize(r):
+    return Net([("Resize", ["x", "", "s"], ["y"], {})], (2, 3, 2), {"s": np.array([1, 1, 2, 3], np.float32)})
+
+
+@case
+def Upsample(r):
+    return one("Upsample", (2, 3, 2), {"s": np.array([1, 1, 2, 2], np.float32)}, opset=9)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("seed", range(2))
+def test_operators(name, seed):
+    r = random_number(seed)
+    net = CASES[name](r)
+    compare(model_of(net.nodes, net.sizes, net.constants, net.opset), floats(r, 2, *net.sizes))
+
+
+def test_every_operator_has_a_case():
+    assert set(OPERATORS) == {name.split("_")[0] for name in CASES}
+
+
+@pytest.mark.parametrize("protocol", ["aby", "spdz2k", "pika"])
+@pytest.mark.parametrize("name", ["Conv", "ConvTranspose", "Gemm", "PRelu", "MaxPool", "Softmax", "Mul_of_both"])
+def test_operators_of_other_families(protocol, name):
+    r = random_number(5)
+    net = CASES[name](r)
+    compare(model_of(net.nodes, net.sizes, net.constants, net.opset), floats(r, 1, *net.sizes), protocol)
