@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn
 from quorate.array import SecretArray
 from quorate.errors import ConfigError
 from quorate.plan import Plan
-from quorate.session import Session, _network_text
+from quorate.session import Network, Session, _network_text
 
 __all__ = ["Explaining", "Placeholder"]
 
@@ -50,16 +50,35 @@ class Explaining(Session):
     """A session that plans every reveal and runs none."""
 
     plans: ClassVar[list[Plan]] = []
+    sessions: ClassVar[int] = 0
     _nothing_is_sent = True
 
     def __init__(self, session: Session) -> None:
         super().__init__(session._native, session._network, session._options)
         self._done: list[int] = []
-        Explaining.plans = []
+        self._last: str = self._native.start_of_session(Explaining.sessions)
+        Explaining.sessions += 1
+
+    @staticmethod
+    def begin() -> None:
+        """Forgets the plans of another script."""
+        Explaining.plans, Explaining.sessions = [], 0
+
+    def explain(
+        self,
+        *arrays: SecretArray,
+        to: int | Sequence[int] | None = None,
+        network: str | Network | None = None,
+    ) -> Plan:
+        """The plan of a reveal that the script only asks about: its next run, after those that were planned."""
+        text = _network_text(network)
+        raw = self._native.plan(self._targets(arrays, to), text or self._network, self._done, self._last)
+        return Plan.of(raw, self, text or self._network)
 
     def reveal_all(self, *arrays: SecretArray, to: int | Sequence[int] | None = None, units: bool = False) -> list[Any]:
         """Plans the run instead of running it; gives placeholders."""
-        raw = self._native.plan(self._targets(arrays, to), _network_text(self._network), self._done)
+        raw = self._native.plan(self._targets(arrays, to), _network_text(self._network), self._done, self._last)
         self._done += raw["executed"]
+        self._last = raw["program"]
         Explaining.plans.append(Plan.of(raw, self, self._network))
         return [Placeholder(array.shape) for array in arrays]

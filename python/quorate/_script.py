@@ -26,6 +26,8 @@ class Settings:
     forms: dict[int, str] = dataclasses.field(default_factory=dict)
     output: Path | None = None
     written: bool = False
+    approve: list[str] | None = None
+    audit: str | None = None
 
 
 settings = Settings()

@@ -72,6 +72,15 @@ def _parser() -> argparse.ArgumentParser:
     party.add_argument("script", type=Path)
     party.add_argument("--config", type=Path, required=True, help="this party's party.toml")
 
+    party.add_argument(
+        "--approve",
+        metavar="HASH",
+        action="append",
+        default=None,
+        help="run only what was approved: the hashes that `quorate explain` prints, with commas between",
+    )
+    party.add_argument("--audit", metavar="FILE", default=None, help="log what is revealed, to whom and when: JSON lines")
+
     add_file_options(party, one_party=True)
     _add_options(party)
 
@@ -254,6 +263,8 @@ def _party(options: argparse.Namespace) -> int:
         options.script,
         options.arguments,
         config=str(options.config),
+        approve=options.approve,
+        audit=options.audit,
         options=_chosen(options),
         **file_settings(options),
     )
@@ -263,6 +274,7 @@ def _explain(options: argparse.Namespace) -> int:
     from quorate import _build, _launch
     from quorate._explain import Explaining
 
+    Explaining.begin()
     # What the script prints is not the plan.
     with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
         status = _launch.in_this_process(
@@ -280,6 +292,8 @@ def _explain(options: argparse.Namespace) -> int:
     else:
         for number, plan in enumerate(Explaining.plans, start=1):
             print(f"--- run {number} of {len(Explaining.plans)} ---\n{plan}\n")
+        if status == OK and Explaining.plans:
+            print(f"to approve all of it: --approve {','.join(plan.program for plan in Explaining.plans)}")
         for remark in _build.remarks():
             print(remark, file=sys.stderr)
     if options.plot is not None and status == OK:

@@ -10,6 +10,7 @@ __all__ = [
     "InputWarning",
     "ModelError",
     "ModelWarning",
+    "NotApproved",
     "PeerLost",
     "PeerTimeout",
     "PoolExhausted",
@@ -74,6 +75,14 @@ class InputWarning(UserWarning):
 
 class ConfigError(QuorateError, ValueError):
     """A configuration, party, network or key that cannot work; found before anything is sent."""
+
+
+class NotApproved(ConfigError):
+    """A run whose plan nobody has approved, where somebody asks for that; refused before anything of it is sent.
+
+    >>> issubclass(NotApproved, (QuorateError, ConfigError, ValueError))
+    True
+    """
 
 
 class ProgramMismatch(QuorateError, RuntimeError):

@@ -1,4 +1,4 @@
-"""The plan of a reveal and its cost, from a dry run."""
+"""The plan of a reveal: what it tells, and its cost from a dry run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from quorate import _source
+from quorate._reveals import RevealPlan
 from quorate._tables import bars, counted, html_table, number_bytes, paragraph, seconds, text_table
 
 if TYPE_CHECKING:
     from quorate.session import Session
 
-__all__ = ["LinePlan", "PhasePlan", "Plan", "StepPlan", "Truncations"]
+__all__ = ["LinePlan", "PhasePlan", "Plan", "RevealPlan", "StepPlan", "Truncations"]
 
 _PUBLIC = "the program: operations, shapes, dtypes, stated bounds, public constants; who owns and who learns what"
 _PEAK = "at the worst moment, if steps run one after another: correlations, values in use, working room"
@@ -181,9 +182,11 @@ class Truncations:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What revealing some arrays would cost.
+    """What revealing some arrays would tell, to whom, and what it would cost.
 
     Attributes:
+        reveals: the values that are revealed, in order; nothing else of the parties' inputs gets out.
+        program: the hash of what makes them and of who learns them, after all runs before: what `--approve` takes.
         network: the network that it is priced on; None: where this session's parties are.
         offline, online: the phases.
         correlations: what the offline phase makes, by kind.
@@ -197,6 +200,8 @@ class Plan:
         public: what every party learns beside the results.
     """
 
+    reveals: tuple[RevealPlan, ...]
+    program: str
     protocol: str
     parties: int
     security: str
@@ -214,8 +219,11 @@ class Plan:
 
     @staticmethod
     def of(raw: dict[str, Any], session: Session, network: str | None) -> Plan:
-        """From the native module's dictionary."""
+        """From the native module's dictionary, on behalf of the line that asks."""
+        place = _source.line()
         return Plan(
+            tuple(RevealPlan.of(told, place) for told in raw["reveals"]),
+            raw["program"],
             session.protocol,
             session.parties,
             session._native.security,
@@ -232,6 +240,11 @@ class Plan:
         )
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Of reveals that show an owner's input to others."""
+        return tuple(warning for reveal in self.reveals if (warning := reveal.warning))
+
+    @property
     def seconds(self) -> float:
         """Both phases."""
         return self.offline.seconds + self.online.seconds
@@ -246,7 +259,8 @@ class Plan:
                 return named if own is None else {**named, "seconds": own}
             return [plain(v) for v in value] if isinstance(value, tuple) else value
 
-        return dict(plain(self))
+        whole = dict(plain(self))
+        return {"reveals": whole.pop("reveals"), "warnings": list(self.warnings), **whole}
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draws the plan: its lines over time, and what each sends. The suffix says how: png, svg, pdf or html.
@@ -317,7 +331,10 @@ class Plan:
     _STEPS = ("online steps", "bytes by party", "done after round", "computing")
 
     def __str__(self) -> str:
-        lines = [f"plan for {self.protocol}, {self.parties} parties{self._where()}", f"security: {self.security}"]
+        lines = text_table(RevealPlan.HEADS, [reveal.row() for reveal in self.reveals])
+        lines += self.warnings
+        lines += [f"program: {self.program}", ""]
+        lines += [f"plan for {self.protocol}, {self.parties} parties{self._where()}", f"security: {self.security}"]
         lines.append(f"public: {self.public}")
         lines += text_table(self._PHASES, self._phase_rows())
         if self.truncations.exact or self.truncations.probabilistic:
@@ -349,6 +366,9 @@ class Plan:
         behind = [[None, None, s, None, t, None] for s, t in zip(sent, times, strict=True)]
         made = "; ".join(f"{count:,} x {kind}" for kind, count in sorted(self.correlations.items()))
         parts = [
+            html_table(RevealPlan.HEADS, [reveal.row() for reveal in self.reveals]),
+            *(paragraph(warning) for warning in self.warnings),
+            paragraph(f" {self.program}", strong="program"),
             paragraph(f", {self.parties} parties{self._where()}. {self.security}", strong=self.protocol),
             html_table(self._PHASES, self._phase_rows()),
             paragraph(f"Holds at most {number_bytes(self.memory_bytes)} at each party ({_PEAK})."),

@@ -14,6 +14,7 @@ import numpy as np
 from quorate import _quorate, _signals, _source
 from quorate._everyone import Everyone
 from quorate._families import DEFAULT
+from quorate._held import held, opened
 from quorate._joint import Joint
 from quorate._kept import Kept
 from quorate._measure import measure
@@ -276,7 +277,7 @@ class Session(Joint, Files, Announcing):
         to: int | Sequence[int] | None = None,
         network: str | Network | None = None,
     ) -> Plan:
-        """The plan and the cost of revealing `arrays` now, from dry runs of all parties; nothing is sent.
+        """What revealing `arrays` now would tell, to whom, and cost, from dry runs of all parties; nothing is sent.
 
         Args:
             arrays: what would be revealed.
@@ -291,10 +292,12 @@ class Session(Joint, Files, Announcing):
             ...     x, y = mpc.input([3, -5], owner=0), mpc.input([1, 2], owner=1)
             ...     plan = mpc.explain(x * y, network="wan")
             ...     print(plan.online.rounds, plan.online.seconds >= 3 * 0.046 / 2)
+            ...     print(plan.reveals[0].to, plan.reveals[0].depends_on, plan.warnings)
             3 True
+            None (0, 1) ()
         """
         text = _network_text(network)
-        return Plan.of(self._native.plan(self._targets(arrays, to), text, []), self, text or self._network)
+        return Plan.of(self._native.plan(self._targets(arrays, to), text, [], None), self, text or self._network)
 
     def measure_network(self) -> Network:
         """The round-trip time and bandwidth between the parties, from two small programs, run a few times each.
@@ -454,6 +457,9 @@ def local(
 def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     """Makes this process one party of a deployment, as `path` (a party.toml) says. Waits for the others.
 
+    Where the file, or `quorate party --approve`, says what is approved, other runs are refused; where one says so, what
+    is revealed is logged. An approval is for the first session of a process with the file.
+
     As long as the session is open, SIGTERM ends this process as Ctrl-C does, with exit status 143: the peers are told.
     A handler of your own stays.
 
@@ -464,14 +470,16 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     Raises:
         ConfigError: the file or a key cannot be used, or a peer's certificate is not the pinned one.
         ProgramMismatch: another party chose other options.
+        ConfigError: the audit log cannot be written.
         PeerTimeout: a party did not connect in time.
     """
     chosen = Options.of(options, ("path",), local=False)
     _signals.watch()
     try:
-        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts), options=chosen)
+        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, held(path)), options=chosen)
     except BaseException:
         _signals.unwatch()
         raise
     session._watches = True
+    opened(path)
     return session

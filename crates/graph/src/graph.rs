@@ -11,6 +11,7 @@ use crate::hash::Hash;
 use crate::interval::Interval;
 use crate::literals::{Literal, Literals};
 use crate::node::{Inputs, Node, NodeId, Op, Room, Source};
+use crate::origin::{Origin, origin};
 use crate::ranges::{self, Known, Reach};
 use crate::ready::Cache;
 use crate::real::Real;
@@ -385,7 +386,8 @@ impl Graph {
             }
         };
         let inputs = Inputs::from(inputs);
-        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source: source.clone() })?;
+        let (source, origin) = (source.clone(), Origin::unknown());
+        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source, origin })?;
         if may_wrap && interval.is_none() && overflow.is_none() {
             overflow = self.unbounded_at(id);
         }
@@ -430,8 +432,8 @@ impl Graph {
         }
         let literal = one.then(|| Literal { value: values[0], shape: shape.clone(), dtype });
         let op = Op::Constant(Units::from(if one { &values[..1] } else { &values }));
-        let (inputs, room, source) = (Inputs::default(), Room::STATED, source.clone());
-        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source })?;
+        let (inputs, room, source, origin) = (Inputs::default(), Room::STATED, source.clone(), Origin::unknown());
+        let id = self.append(Node { op, inputs, shape, dtype, interval, room, source, origin })?;
         literal.into_iter().for_each(|literal| self.literals.keep(literal, id));
         Ok(id)
     }
@@ -447,16 +449,18 @@ impl Graph {
         self.append(node).map_err(|fault| BuildError { fault, at: source })
     }
 
-    pub(crate) fn append(&mut self, node: Node) -> Result<NodeId, Fault> {
+    pub(crate) fn append(&mut self, mut node: Node) -> Result<NodeId, Fault> {
         let Rings { family, most_bits } = self.rules.rings;
         if node.dtype.bits() > most_bits {
             return Err(Fault::Ring { dtype: node.dtype, family, most_bits });
         }
-        let id = u32::try_from(self.len()).map_err(|_| Fault::TooManyNodes)?;
+        let id = NodeId(u32::try_from(self.len()).map_err(|_| Fault::TooManyNodes)?);
         let before = self.hashes.last().copied().unwrap_or_else(Hash::empty);
-        self.hashes.push(before.then(&node));
+        let op = Hash::of_op(&node.op);
+        node.origin = origin(self, id, &node, op);
+        self.hashes.push(before.then(&node, op));
         self.nodes.push(node);
-        Ok(NodeId(id))
+        Ok(id)
     }
 
     fn fold(

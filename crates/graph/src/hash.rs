@@ -2,13 +2,14 @@
 //! same program, and otherwise the first operation that differs.
 
 use std::fmt;
+use std::str::FromStr;
 
 use quorate_circuits::{Circuit, Gate};
 use quorate_ring::Conv;
 
 use crate::dtype::Dtype;
 use crate::index::{Index, Layer};
-use crate::node::{Axis, Division, Node, Op};
+use crate::node::{Axis, Division, Node, NodeId, Op};
 use crate::units::Units;
 
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
@@ -25,16 +26,58 @@ impl fmt::Debug for Hash {
 impl Hash {
     /// The hash of the empty program.
     pub fn empty() -> Hash {
-        Hash(*blake3::hash(b"quorate program 1").as_bytes())
+        Hash(*blake3::hash(b"quorate program 2").as_bytes())
     }
 
-    /// The hash of the program that `self` stands for, followed by `node`.
-    pub(crate) fn then(self, node: &Node) -> Hash {
+    /// The hash of an operation with its attributes.
+    pub(crate) fn of_op(op: &Op) -> Hash {
+        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate operation 1"));
+        writer.op(op);
+        writer.finish()
+    }
+
+    /// The hash of the program that `self` stands for, followed by `node`, whose operation has the hash `op`.
+    pub(crate) fn then(self, node: &Node, op: Hash) -> Hash {
         let mut writer = Writer(blake3::Hasher::new_keyed(&self.0));
-        writer.op(&node.op);
+        writer.hash(op);
         writer.sizes(node.inputs.iter().map(|id| id.index()));
         writer.value(node);
-        Hash(*writer.0.finalize().as_bytes())
+        writer.finish()
+    }
+
+    /// The hash of what makes the value of node `id`, whose operation has this hash and whose operands are made of
+    /// `parts`. An input, and what is drawn at random, is that one of the program and no other like it; intervals
+    /// follow, but for those of inputs and those that the program states.
+    pub(crate) fn of_part(self, id: NodeId, node: &Node, parts: &[Hash]) -> Hash {
+        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate part 1"));
+        writer.hash(self);
+        writer.size(parts.len());
+        parts.iter().for_each(|&part| writer.hash(part));
+        let is_one = matches!(node.op, Op::Input { .. }) || node.op.is_random();
+        writer.tag(is_one.into());
+        if is_one {
+            writer.size(id.index());
+        }
+        // A program may state where values lie (`Builder::stated`), in a step that does nothing else.
+        match is_one || node.op == Op::Reshape {
+            true => writer.value(node),
+            false => writer.form(node),
+        }
+        writer.finish()
+    }
+
+    /// The hash of a session's runs up to one more, which reveals what these parts make to these parties (`None`: to
+    /// all).
+    pub fn then_reveals(self, reveals: &[(Hash, Option<usize>)]) -> Hash {
+        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate reveals 1"));
+        writer.hash(self);
+        writer.size(reveals.len());
+        for (part, to) in reveals {
+            writer.hash(*part);
+            writer.tag(to.is_some().into());
+            writer.size(to.unwrap_or(0));
+        }
+        writer.finish()
     }
 
     /// The hash of a step, whatever comes before it.
@@ -52,7 +95,28 @@ impl Hash {
                 writer.units(&units.to_vec());
             }
         }
-        Hash(*writer.0.finalize().as_bytes())
+        writer.finish()
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A text that is no hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a hash is 64 digits from 0 to 9 and a to f")]
+pub struct HashError;
+
+impl FromStr for Hash {
+    type Err = HashError;
+
+    fn from_str(text: &str) -> Result<Hash, HashError> {
+        let digits = text.bytes().map(|digit| char::from(digit).to_digit(16)).collect::<Option<Vec<u32>>>();
+        let digits = digits.filter(|digits| digits.len() == 64).ok_or(HashError)?;
+        Ok(Hash(std::array::from_fn(|i| (digits[2 * i] << 4 | digits[2 * i + 1]) as u8)))
     }
 }
 
@@ -67,6 +131,14 @@ pub fn first_difference(ours: &[Hash], theirs: &[Hash]) -> Option<usize> {
 struct Writer(blake3::Hasher);
 
 impl Writer {
+    fn finish(self) -> Hash {
+        Hash(*self.0.finalize().as_bytes())
+    }
+
+    fn hash(&mut self, hash: Hash) {
+        self.0.update(&hash.0);
+    }
+
     fn tag(&mut self, tag: u8) {
         self.0.update(&[tag]);
     }
@@ -95,10 +167,15 @@ impl Writer {
         }
     }
 
-    /// What is known of a node's value.
-    fn value(&mut self, node: &Node) {
+    /// Shape and dtype of a node's value.
+    fn form(&mut self, node: &Node) {
         self.sizes(node.shape.iter().copied());
         self.dtype(node.dtype);
+    }
+
+    /// What is known of a node's value.
+    fn value(&mut self, node: &Node) {
+        self.form(node);
         match node.interval {
             None => self.tag(0),
             Some(interval) => {

@@ -10,6 +10,7 @@ use crate::domains::Domain;
 use crate::dtype::Dtype;
 use crate::index::Index;
 use crate::interval::Interval;
+use crate::origin::Origin;
 use crate::real::Real;
 use crate::scale::Scale;
 use crate::table::Table;
@@ -298,6 +299,8 @@ pub struct Node {
     pub room: Room,
     /// The line that the result belongs to in messages and plans.
     pub source: Source,
+    /// Whose inputs it is made of, and how: the program says so when the node is built.
+    pub(crate) origin: Origin,
 }
 
 impl Node {

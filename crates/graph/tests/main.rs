@@ -10,5 +10,6 @@ mod intervals;
 mod messages;
 mod multiples;
 mod one_hot;
+mod reveals;
 mod robust;
 mod values;

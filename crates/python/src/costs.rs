@@ -7,7 +7,9 @@ use pyo3::types::{PyDict, PyList};
 
 use quorate_engine::Phase;
 use quorate_graph::NodeId;
-use quorate_session::{Chosen, LineCosts, PhaseStats, Plan, Predicted, Price, Pricing, RunStats, Setting, StepPlan};
+use quorate_session::{
+    Chosen, LineCosts, PhaseStats, Plan, Predicted, Price, Pricing, RunStats, Setting, StepPlan, Told,
+};
 
 const PHASES: [(&str, Phase); 2] = [("offline", Phase::Offline), ("online", Phase::Online)];
 
@@ -83,6 +85,17 @@ fn step<'py>(
     Ok(entry)
 }
 
+fn told<'py>(py: Python<'py>, told: &Told) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("what", &told.what)?;
+    entry.set_item("shape", told.shape.clone())?;
+    entry.set_item("dtype", &told.dtype)?;
+    entry.set_item("to", told.to.clone())?;
+    entry.set_item("depends_on", told.owners.clone())?;
+    entry.set_item("inputs_of", told.own.clone())?;
+    Ok(entry)
+}
+
 /// A plan, priced in a setting.
 pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyResult<Bound<'py, PyDict>> {
     let pricing = py.detach(|| Pricing::at(setting));
@@ -96,6 +109,9 @@ pub(crate) fn plan<'py>(py: Python<'py>, plan: &Plan, setting: Setting) -> PyRes
     let mut sharings: BTreeMap<String, usize> = BTreeMap::new();
     plan.chosen.values().for_each(|chosen| *sharings.entry(chosen.domain.to_string()).or_default() += 1);
     out.set_item("sharings", sharings)?;
+    let told: PyResult<Vec<_>> = plan.told.iter().map(|told| self::told(py, told)).collect();
+    out.set_item("reveals", told?)?;
+    out.set_item("program", plan.hash.map(|hash| hash.to_string()))?;
     out.set_item("truncations", (t.exact, t.probabilistic, t.assumed, t.failure_probability))?;
     let steps: PyResult<Vec<_>> =
         plan.steps.iter().map(|s| step(py, &pricing, s, plan.chosen.get(&NodeId(s.node)))).collect();

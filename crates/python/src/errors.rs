@@ -60,8 +60,10 @@ fn class_of(error: &SessionError) -> Option<&'static str> {
         | SessionError::ConfigMe { .. }
         | SessionError::ConfigLine { .. }
         | SessionError::Threads(_)
+        | SessionError::Audit { .. }
         | SessionError::NoValues { .. }
         | SessionError::Memory { .. } => "ConfigError",
+        SessionError::NotApproved { .. } => "NotApproved",
         SessionError::TooLittle { .. } | SessionError::OutOfMemory { .. } | SessionError::NoRoom { .. } => {
             "ResourceError"
         }

@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use quorate_graph::{Network, NodeId};
+use quorate_graph::{HashError, Network, NodeId};
 use quorate_session::{
-    Config, LocalOptions, Options, Revealed, Session as Inner, SessionError, Setting, protocol, truncation,
+    Approved, Config, LocalOptions, Options, Revealed, Session as Inner, SessionError, Setting, protocol, truncation,
 };
 
 use crate::costs;
-use crate::errors::{busy, raise, warn};
+use crate::errors::{busy, instance, raise, warn};
 use crate::operands::to_bytes;
 
 /// How often a running program looks for Ctrl-C and reports its progress.
@@ -111,6 +112,15 @@ impl Given {
     }
 }
 
+/// What the command line holds a party to, where it says so, beside its file.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Held {
+    approve: Option<Vec<String>>,
+    audit: Option<PathBuf>,
+    sessions_before: usize,
+}
+
 /// Nodes, and who learns each (None: everybody).
 type Targets = Vec<(u32, Option<usize>)>;
 
@@ -145,9 +155,16 @@ impl Session {
 
     /// Connects in a thread of its own, so that Ctrl-C ends the wait for the peers.
     #[staticmethod]
-    fn connect(py: Python<'_>, path: PathBuf, options: Given) -> PyResult<Self> {
+    fn connect(py: Python<'_>, path: PathBuf, options: Given, held: Held) -> PyResult<Self> {
         let options = options.read().map_err(|error| raise(py, &error))?;
-        let config = Config::read(&path).map_err(|error| raise(py, &error))?;
+        let mut config = Config::read(&path).map_err(|error| raise(py, &error))?;
+        if let Some(texts) = held.approve {
+            let approved =
+                Approved::read(texts).map_err(|what| instance(py, "ConfigError", format!("--approve: {what}")));
+            config.approve = Some(approved?);
+        }
+        config.audit = held.audit.or(config.audit);
+        config.sessions_before = held.sessions_before;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = stop.clone();
         let thread = std::thread::spawn(move || Inner::connect(&config, options, seen));
@@ -248,14 +265,16 @@ impl Session {
         values.iter().map(shown).collect()
     }
 
-    /// What `targets` would cost, as a dictionary, as if the nodes `assumed` had been run: with every party on a
-    /// machine of its own where a network is named, and otherwise where this session's parties are.
+    /// What `targets` would tell and cost, as a dictionary, as if the nodes `assumed` had been run, and `before` were
+    /// the hash of the last run: with every party on a machine of its own where a network is named, and otherwise
+    /// where this session's parties are.
     fn plan<'py>(
         &self,
         py: Python<'py>,
         targets: Targets,
         network: Option<&str>,
         assumed: Vec<u32>,
+        before: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let network: Option<Network> =
             network.map(str::parse).transpose().map_err(|e: quorate_graph::NetworkError| raise(py, &e.into()))?;
@@ -263,10 +282,16 @@ impl Session {
         let inner: &mut Inner = &mut inner;
         self.take_over_released(inner);
         let targets = nodes(targets);
+        let before = before.map(str::parse).transpose().map_err(|e: HashError| PyValueError::new_err(e.to_string()))?;
         let assumed: Vec<NodeId> = assumed.into_iter().map(NodeId).collect();
-        let plan = py.detach(|| inner.plan(&targets, &assumed)).map_err(|error| raise(py, &error))?;
+        let plan = py.detach(|| inner.plan(&targets, &assumed, before)).map_err(|error| raise(py, &error))?;
         let setting = network.map_or(inner.setting(), |network| Setting::Apart { network: Some(network) });
         costs::plan(py, &plan, setting)
+    }
+
+    /// The hash before the first run of a session, where this process had so many before: for plans.
+    fn start_of_session(&self, sessions_before: usize) -> PyResult<String> {
+        Ok(self.lock()?.start_of_session(sessions_before).to_string())
     }
 
     /// What all runs so far cost and what was predicted of them, for the parties of this process.

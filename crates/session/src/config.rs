@@ -10,6 +10,7 @@ use quorate_protocols::Protocol;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::approval::Approved;
 use crate::error::SessionError;
 use crate::options::protocol;
 
@@ -31,6 +32,15 @@ pub struct Config {
     /// All parties in their order, this one too: alike in all files.
     #[serde(rename = "party")]
     pub parties: Vec<PartyEntry>,
+    /// The runs that this party takes part in, by the hashes that `quorate explain` prints; all, where nothing is said.
+    #[serde(default)]
+    pub approve: Option<Approved>,
+    /// Where to log what is revealed.
+    #[serde(default)]
+    pub audit: Option<PathBuf>,
+    /// Sessions that this process had with this file before, to which approval is held.
+    #[serde(skip)]
+    pub sessions_before: usize,
     /// How long to wait for other parties.
     #[serde(default)]
     pub limits: Limits,
@@ -107,6 +117,7 @@ impl Config {
         let folder = path.parent().unwrap_or(Path::new(""));
         config.lines = Lines::of(path, &text);
         config.key = folder.join(&config.key);
+        config.audit = config.audit.map(|path| folder.join(path));
         config.parties.iter_mut().for_each(|p| p.certificate = folder.join(&p.certificate));
         let parties = config.parties.len();
         if config.me >= parties {

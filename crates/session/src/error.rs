@@ -145,6 +145,28 @@ pub enum SessionError {
         /// The piece that could not be had; 0 where its size is not known.
         asked_bytes: u64,
     },
+    /// A run whose plan nobody has approved.
+    #[error(
+        "this run is not approved, so nothing of it is sent: program {hash}, which reveals {reveals}. As far as hashes \
+         tell, {differs}. `quorate explain` shows the whole plan; what is approved stands in --approve or in `approve` \
+         of party.toml"
+    )]
+    NotApproved {
+        /// Of the run, after those before.
+        hash: String,
+        /// What it would reveal, to whom, and of whose inputs.
+        reveals: String,
+        /// What is known of the difference.
+        differs: String,
+    },
+    /// The log of what is revealed cannot be written.
+    #[error("the audit log {} cannot be written: {what}; a run that is not logged does not begin, and shows nothing", path.display())]
+    Audit {
+        /// Of the file.
+        path: PathBuf,
+        /// What the system says.
+        what: String,
+    },
     /// A run needs an input of this party's that has no values.
     #[error("no values were given for {what}; pass them to `input` at party {owner}")]
     NoValues {

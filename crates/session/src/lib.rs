@@ -5,6 +5,8 @@
 //! correlations, which are made in the offline phase. Which protocol that is, it does not ask: see `quorate-protocols`.
 #![forbid(unsafe_code)]
 
+mod approval;
+mod audit;
 mod config;
 mod connect;
 mod error;
@@ -14,8 +16,10 @@ mod party;
 mod plan;
 mod run;
 mod session;
+mod told;
 mod work;
 
+pub use approval::Approved;
 pub use config::{Config, Limits, PartyEntry};
 pub use error::SessionError;
 pub use options::{Options, family_options, protocol, truncation};
@@ -28,5 +32,6 @@ pub use quorate_gadgets::Descriptor;
 pub use quorate_protocols::Protocol;
 pub use run::operations::truncation::Truncations;
 pub use session::{Leaving, LocalOptions, Revealed, Running, Session};
+pub use told::Told;
 pub use work::data::{Data, Plain};
 pub use work::effort::StepCost;

@@ -202,6 +202,6 @@ fn a_closed_session_says_so() {
     session.close(false);
     assert!(matches!(reveal(&mut session, x), Err(SessionError::Closed)));
     assert!(matches!(input(&mut session, 0, &[1]), Err(SessionError::Closed)));
-    assert!(matches!(session.plan(&[(x, None)], &[]), Err(SessionError::Closed)));
+    assert!(matches!(session.plan(&[(x, None)], &[], None), Err(SessionError::Closed)));
     session.close(true);
 }

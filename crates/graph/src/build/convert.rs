@@ -7,6 +7,7 @@ use crate::dtype::Dtype;
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{Node, NodeId, Op, Room};
+use crate::origin::Origin;
 use crate::shape;
 
 impl Builder<'_> {
@@ -53,6 +54,7 @@ impl Builder<'_> {
             interval: Some(node.dtype.range()),
             room: node.room,
             source: self.at.clone(),
+            origin: Origin::unknown(),
         };
         self.graph.append(held)
     }
@@ -95,8 +97,8 @@ impl Builder<'_> {
             let odd = values.to_vec().iter().map(|v| v & 1).collect();
             return self.graph.push_constant(odd, shape, dtype, &source);
         }
-        let (op, inputs, room) = (Op::Convert, vec![a].into(), Room::STATED);
-        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source })
+        let (op, inputs, room, origin) = (Op::Convert, vec![a].into(), Room::STATED, Origin::unknown());
+        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source, origin })
     }
 
     pub(super) fn build_bits(&mut self, a: NodeId) -> Result<NodeId, Fault> {

@@ -4,6 +4,7 @@ use super::{Builder, Operand, coerce};
 use crate::error::{Fault, Shape};
 use crate::index::{Index, Layer, Side};
 use crate::node::{Node, NodeId, Op};
+use crate::origin::Origin;
 use crate::shape;
 
 /// Elements that a shuffled array has fewer of: protocols number these, and as many copies, by words of 32 bits.
@@ -179,6 +180,7 @@ impl Builder<'_> {
         let before = arrays[..index].iter().map(|&id| self.graph.node(id).elements()).sum();
         let Node { shape, dtype, interval, room, .. } = self.graph.node(array).clone();
         let (op, inputs) = (Op::Part { index, before }, vec![shuffled]);
-        self.graph.append(Node { op, inputs: inputs.into(), shape, dtype, interval, room, source: self.at.clone() })
+        let (inputs, source, origin) = (inputs.into(), self.at.clone(), Origin::unknown());
+        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source, origin })
     }
 }

@@ -28,6 +28,7 @@ use crate::graph::Graph;
 use crate::index::{Layer, Side};
 use crate::interval::Interval;
 use crate::node::{Division, Inputs, Node, NodeId, Op, Room, Source};
+use crate::origin::Origin;
 use crate::real::Real;
 use crate::shape;
 
@@ -207,8 +208,8 @@ impl<'g> Builder<'g> {
             (_, None) => None,
         };
         let (shape, source) = (shape.to_vec(), self.at.clone());
-        let inputs = Inputs::default();
-        self.graph.append(Node { op: Op::Input { owner }, inputs, shape, dtype, interval, room, source })
+        let (op, inputs, origin) = (Op::Input { owner }, Inputs::default(), Origin::unknown());
+        self.graph.append(Node { op, inputs, shape, dtype, interval, room, source, origin })
     }
 
     /// Public integers of type `dtype`: one per element, or one for all.

@@ -4,6 +4,7 @@ use super::{Builder, Built};
 use crate::error::Fault;
 use crate::interval::Interval;
 use crate::node::{Inputs, Node, NodeId, Op};
+use crate::origin::Origin;
 
 impl Builder<'_> {
     /// The same values, of which the program states that they lie between `low` and `high`, in units: a promise as the
@@ -19,7 +20,7 @@ impl Builder<'_> {
             return Ok(a);
         }
         let (shape, dtype, room, source) = (node.shape.clone(), node.dtype, node.room, self.at.clone());
-        let inputs = Inputs::from(vec![a]);
-        self.graph.append(Node { op: Op::Reshape, inputs, shape, dtype, interval, room, source })
+        let (inputs, origin) = (Inputs::from(vec![a]), Origin::unknown());
+        self.graph.append(Node { op: Op::Reshape, inputs, shape, dtype, interval, room, source, origin })
     }
 }

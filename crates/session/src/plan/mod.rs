@@ -8,13 +8,14 @@ pub(crate) mod sharings;
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_engine::{Ctx, Phase, Rates, Result};
-use quorate_graph::{Graph, Network, NodeId};
+use quorate_graph::{Graph, Hash, Network, NodeId};
 use quorate_ring::meter::Effort;
 
 use crate::plan::dry_run::{DryRun, PredictedPhase};
 use crate::plan::lines::{Line, LineCosts};
 use crate::plan::sharings::assign::Chosen;
 use crate::run::operations::truncation::Truncations;
+use crate::told::Told;
 use crate::work::Work;
 use crate::work::effort::StepCost;
 
@@ -221,6 +222,10 @@ pub struct StepPlan {
 /// The plan of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
+    /// What is revealed, to whom, and of whose inputs.
+    pub told: Vec<Told>,
+    /// What a person approves of: the program that makes it, after what was revealed before.
+    pub hash: Option<Hash>,
     /// Every party.
     pub parties: Vec<Predicted>,
     /// Correlations by kind.

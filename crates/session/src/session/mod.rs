@@ -20,7 +20,7 @@ use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 
 use quorate_gadgets::{Choices, Family};
-use quorate_graph::{BuildError, Builder, Graph, Network, NodeId, Source};
+use quorate_graph::{BuildError, Builder, Graph, Hash, Network, NodeId, Source};
 use quorate_net::Interrupt;
 use quorate_ring::memory::guarded;
 
@@ -28,11 +28,14 @@ pub use leaving::Leaving;
 pub use running::Running;
 pub use start::LocalOptions;
 
+use crate::approval::Approval;
+use crate::audit::Audit;
 use crate::error::SessionError;
 use crate::party::job::{Command, Program, Reply};
 use crate::party::stats::{Progress, Stats};
 use crate::plan::{Plan, Setting};
 use crate::session::look::Look;
+use crate::told::Told;
 use crate::work::Reveal;
 use crate::work::data::{Data, Encoded, OwnInput, encode_input};
 use quorate_protocols::{Protocol, Visit};
@@ -70,9 +73,23 @@ pub struct Session {
     /// While values are looked at that no run of the user's opens.
     peeking: bool,
     stats: Stats,
+    /// The runs so far, and whether there may be others.
+    approval: Approval,
+    audit: Option<Audit>,
     closed: bool,
     /// Where the parties' threads are: a fork of this process has none of them.
     process: u32,
+}
+
+/// Who may cheat, in words, among so many parties with these options.
+struct Security<'a>(usize, &'a Choices);
+
+impl Visit for Security<'_> {
+    type Out = String;
+
+    fn family<F: Family>(self) -> String {
+        F::security(self.0, self.1)
+    }
 }
 
 /// What a reveal gave: `None` where the value went to another party.
@@ -107,13 +124,6 @@ impl Session {
 
     /// Who may cheat, in words.
     pub fn security(&self) -> String {
-        struct Security<'a>(usize, &'a Choices);
-        impl Visit for Security<'_> {
-            type Out = String;
-            fn family<F: Family>(self) -> String {
-                F::security(self.0, self.1)
-            }
-        }
         self.protocol.visit(Security(self.parties, &self.choices))
     }
 
@@ -224,18 +234,33 @@ impl Session {
         }
     }
 
-    /// What the reveals would cost, from dry runs of all parties, as if the nodes `assumed` had been run already.
+    /// The hash of no runs of a session, where this process had so many before.
+    pub fn start_of_session(&self, sessions_before: usize) -> Hash {
+        self.approval.start(sessions_before)
+    }
+
+    /// What the reveals would tell and cost, from dry runs of all parties, as if the nodes `assumed` had been run
+    /// already, and the last run were the one with hash `before`.
     ///
     /// # Errors
     /// [`SessionError::Closed`].
-    pub fn plan(&mut self, reveals: &[(NodeId, Option<usize>)], assumed: &[NodeId]) -> Result<Plan, SessionError> {
+    pub fn plan(
+        &mut self,
+        reveals: &[(NodeId, Option<usize>)],
+        assumed: &[NodeId],
+        before: Option<Hash>,
+    ) -> Result<Plan, SessionError> {
         self.check_open()?;
         let seat = self.seats.first().ok_or(SessionError::Closed)?;
-        let reveals = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
+        let reveals: Vec<Reveal> = reveals.iter().map(|&(node, to)| Reveal { node, to }).collect();
+        let (told, hash) = self.with_graph(|graph| {
+            (Told::all(graph, &reveals, self.parties), self.approval.hash(graph, &reveals, before))
+        })?;
         let (reply, plan) = channel();
         let (assumed, dropped) = (assumed.iter().copied().collect(), self.dropped.clone());
         seat.commands.send(Command::Plan { reveals, assumed, dropped, reply }).map_err(|_| SessionError::WorkerGone)?;
-        plan.recv().map_err(|_| SessionError::WorkerGone)?
+        let plan = plan.recv().map_err(|_| SessionError::WorkerGone)??;
+        Ok(Plan { told, hash: Some(hash), ..plan })
     }
 
     /// Where this session's parties run, for predictions.

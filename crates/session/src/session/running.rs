@@ -6,12 +6,14 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use quorate_engine::Error;
-use quorate_graph::NodeId;
+use quorate_graph::{Hash, NodeId};
 use quorate_net::Interrupt;
 
 use super::{Revealed, Session};
+use crate::audit::Entry;
 use crate::error::SessionError;
 use crate::party::job::{Command, Job, Reply};
+use crate::told::Told;
 use crate::work::Reveal;
 
 impl Session {
@@ -44,6 +46,7 @@ impl Session {
                 return Err(Error::from(misuse).into());
             }
         }
+        let logged = self.admit(&reveals)?;
         let dropped = std::mem::take(&mut self.dropped);
         self.jobs += 1;
         for seat in &mut self.seats {
@@ -54,8 +57,46 @@ impl Session {
         let waiting = self.seats.len();
         let interrupted = false;
         let (revealed, needs) = Default::default();
-        Ok(Running { session: self, waiting, revealed, needs, error: None, interrupted })
+        Ok(Running { session: self, waiting, revealed, needs, error: None, interrupted, logged })
     }
+
+    /// Lets a run begin that is approved, if somebody asks for that, and logged, if somebody asks for that.
+    ///
+    /// # Errors
+    /// [`SessionError::NotApproved`], [`SessionError::Audit`].
+    fn admit(&mut self, reveals: &[Reveal]) -> Result<Option<Logged>, SessionError> {
+        if self.peeking {
+            return Ok(None); // a run of the session's own, whose values nobody sees
+        }
+        let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
+        let checked = self.approval.check(&program.graph, reveals);
+        let program_hash = self.approval.hash(&program.graph, reveals, None);
+        let told = if self.audit.is_some() { Told::all(&program.graph, reveals, self.parties) } else { vec![] };
+        drop(program);
+        let logged = Logged { run: self.jobs + 1, program: program_hash, told };
+        match checked {
+            Ok(_) => self.log("begun", &logged, None)?,
+            Err(refusal) => {
+                self.log("refused", &logged, Some(&refusal.to_string()))?;
+                return Err(refusal);
+            }
+        }
+        Ok(Some(logged))
+    }
+
+    fn log(&mut self, event: &str, logged: &Logged, why: Option<&str>) -> Result<(), SessionError> {
+        let Some(audit) = &mut self.audit else { return Ok(()) };
+        let approved = self.approval.is_asked_for() && event != "refused";
+        let entry = Entry { run: logged.run, program: logged.program, approved, reveals: &logged.told };
+        audit.write(event, &entry, why)
+    }
+}
+
+/// What is logged of a run.
+struct Logged {
+    run: u64,
+    program: Hash,
+    told: Vec<Told>,
 }
 
 /// A run under way.
@@ -66,6 +107,8 @@ pub struct Running<'s> {
     needs: Vec<BTreeSet<NodeId>>,
     error: Option<SessionError>,
     interrupted: bool,
+    /// Until it is logged how the run ended.
+    logged: Option<Logged>,
 }
 
 impl Running<'_> {
@@ -129,8 +172,10 @@ impl Running<'_> {
     pub fn finish(mut self) -> Result<Vec<Revealed>, SessionError> {
         self.wait_for_all();
         if let Some(error) = self.error.take() {
+            self.ended(Some(&error.to_string()))?;
             return Err(error);
         }
+        self.ended(None)?;
         self.session.stats.runs += 1;
         if let Some(look) = &mut self.session.look {
             look.done();
@@ -149,6 +194,20 @@ impl Running<'_> {
     }
 }
 
+impl Running<'_> {
+    /// Notes how the run ended: well, or why not.
+    ///
+    /// # Errors
+    /// [`SessionError::Audit`].
+    fn ended(&mut self, why: Option<&str>) -> Result<(), SessionError> {
+        let Some(logged) = self.logged.take() else { return Ok(()) };
+        if why.is_none() {
+            self.session.approval.ran(logged.program);
+        }
+        self.session.log(if why.is_none() { "revealed" } else { "stopped" }, &logged, why)
+    }
+}
+
 impl Drop for Running<'_> {
     /// A run that nobody waits for is stopped: its replies must not be taken for those of the next one.
     fn drop(&mut self) {
@@ -156,5 +215,7 @@ impl Drop for Running<'_> {
             self.interrupt();
             self.wait_for_all();
         }
+        // Who drops a run gets nothing of it; that it had begun is logged whatever becomes of this line.
+        let _ = self.ended(Some("nobody waited for its end"));
     }
 }

@@ -13,7 +13,9 @@ use quorate_protocols::Protocol;
 use quorate_ring::memory::keep_reserve;
 
 use super::look::Look;
-use super::{Seat, Session};
+use super::{Seat, Security, Session};
+use crate::approval::{Approval, Approved, Terms};
+use crate::audit::Audit;
 use crate::config::Config;
 use crate::connect;
 use crate::error::SessionError;
@@ -50,6 +52,15 @@ pub(crate) struct Place {
     pub seed: Option<Seed>,
     /// Whether values are looked at before they are computed on.
     pub check: bool,
+    pub held: Held,
+}
+
+/// What one party's runs are held to.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub approved: Option<Approved>,
+    pub audit: Option<Audit>,
+    pub sessions_before: usize,
 }
 
 impl Session {
@@ -66,7 +77,7 @@ impl Session {
             .as_ref()
             .map(|seed| Seed::from_bytes(blake3::derive_key("quorate/session/insecure seed", seed.as_bytes())));
         let (parties, network) = (options.parties, options.network);
-        let place = Place { parties, network, me: None, seed, check: options.check };
+        let place = Place { parties, network, me: None, seed, check: options.check, held: Held::default() };
         Session::start(options.protocol.chosen(&read.choices), place, nets, read)
     }
 
@@ -79,9 +90,12 @@ impl Session {
         let protocol = config.protocol()?;
         let options = Options { network: config.network()?.or(options.network), ..options };
         let options = options.read_for(protocol)?;
+        let audit = config.audit.as_ref().map(|path| Audit::open(path, config.me, &config.protocol)).transpose()?;
+        let (approved, sessions_before) = (config.approve.clone(), config.sessions_before);
+        let held = Held { approved, audit, sessions_before };
         let net = connect::deployed(config, stop)?;
         let (parties, network, me) = (config.parties.len(), options.network, Some(config.me));
-        let place = Place { parties, network, me, seed: None, check: false };
+        let place = Place { parties, network, me, seed: None, check: false, held };
         Session::start(protocol.chosen(&options.choices), place, vec![net], options)
     }
 
@@ -93,7 +107,7 @@ impl Session {
         options: Options,
     ) -> Result<Session, SessionError> {
         keep_reserve();
-        let Place { parties, network, me, seed, check } = place;
+        let Place { parties, network, me, seed, check, held } = place;
         let setting = match me {
             None => Setting::Here { parties, network },
             Some(_) => Setting::Apart { network },
@@ -143,6 +157,9 @@ impl Session {
                 worst = Some(error.or_more_telling(worst));
             }
         }
+        let security = protocol.visit(Security(parties, &options.choices));
+        let (protocol_name, truncation) = (protocol.name(), options.truncation);
+        let terms = Terms { protocol: protocol_name, parties, security, truncation, before: held.sessions_before };
         let session = Session {
             protocol,
             parties,
@@ -158,6 +175,8 @@ impl Session {
             lost: vec![],
             peeking: false,
             stats: Stats::default(),
+            approval: Approval::new(terms, held.approved),
+            audit: held.audit,
             closed: false,
             process: std::process::id(),
         };

@@ -6,14 +6,14 @@ use quorate_graph::{BinaryOp, Dtype, Operand};
 use quorate_net::Net;
 use quorate_protocols::Protocol;
 
-use super::start::Place;
+use super::start::{Held, Place};
 use super::*;
 use crate::connect;
 use crate::options::Options;
 
 /// One party of a deployment, which goes by a network of its own.
 fn party(me: usize, net: Box<dyn Net>, network: Option<Network>) -> Session {
-    let place = Place { parties: 2, network, me: Some(me), seed: None, check: false };
+    let place = Place { parties: 2, network, me: Some(me), seed: None, check: false, held: Held::default() };
     Session::start(Protocol::Aby, place, vec![net], Options::default()).unwrap()
 }
 

@@ -1,0 +1,267 @@
+//! Which elements of a value are an owner's input itself: as it was given, moved, or written in a form that anybody
+//! undoes. Revealing those is revealing the input.
+//!
+//! What counts: selections, reshaping, transposing, joining, repeating, another sharing; every element of a shuffle;
+//! all elements of a sorting network, which are those that went in (one of them by itself, such as a median, is
+//! computed); negation, sums with public numbers, shifts to the left, conversions that keep every value, all bits of a
+//! number, and numbers made of all of their bits. Whatever else is done to an element makes it a computed one.
+//!
+//! Elements are followed when somebody asks, from those of the result backwards. Where all elements of a value are
+//! alike, which is nearly always, one word says so.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::graph::Graph;
+use crate::index::Index;
+use crate::node::{Node, NodeId, Op};
+use crate::origin::Owners;
+use crate::shape;
+
+/// After so many moves of unlike elements in a row they are all taken for alike: those of an input.
+const DEEPEST: u32 = 4096;
+
+/// Whose inputs the elements of a value are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Raw {
+    /// All elements may be these parties' own; of nobody: they are computed, or public.
+    Alike(Owners),
+    /// That depends on the element.
+    Moved(Arc<Moved>),
+}
+
+/// Elements of unlike origin, moved.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Moved {
+    how: How,
+    /// Moves in a row up to here.
+    depth: u32,
+    elements: usize,
+}
+
+/// What became of elements.
+#[derive(Debug, PartialEq)]
+enum How {
+    /// Those at these positions.
+    Gather(Index, Source),
+    /// Each as often as broadcasting takes it, from a shape to a shape.
+    Broadcast(Vec<usize>, Vec<usize>, Source),
+    /// In an order that nobody knows: each may be any.
+    Shuffle(Source),
+    /// Each as so many bits.
+    Bits(usize, Source),
+    /// Each from so many bits.
+    Compose(usize, Source),
+    /// One source after another. Of two of these that were exchanged by secret choices, those that the choices were
+    /// made among: an element of both together is one of the two at its place.
+    Concat(Vec<Source>, Vec<Exchanged>),
+}
+
+/// What elements are moved from, and how many there are.
+#[derive(Clone, Debug, PartialEq)]
+struct Source(Raw, usize);
+
+/// (x, y): sources `at.0` and `at.1` hold, at every place, one of the two each.
+#[derive(Debug, PartialEq)]
+struct Exchanged {
+    at: (usize, usize),
+    among: [Source; 2],
+}
+
+impl Default for Raw {
+    fn default() -> Raw {
+        Raw::Alike(Owners::default())
+    }
+}
+
+impl Raw {
+    /// Of a node whose operands are in `graph`.
+    pub fn of(graph: &Graph, node: &Node) -> Raw {
+        let inputs = node.inputs.as_slice();
+        let source = |at: usize| Source::of(graph, inputs[at]);
+        let how = match &node.op {
+            Op::Input { owner } => return Raw::Alike(Owners::one(*owner)),
+            Op::Reshape | Op::To(_) | Op::Neg | Op::Not | Op::Shl(_) | Op::Cast | Op::AssertOneHot(_) => {
+                return source(0).0;
+            }
+            Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::CumSum(axis) if axis.len == 1 => return source(0).0,
+            Op::Convert if keeps_all(graph.node(inputs[0]), node) => return source(0).0,
+            Op::Add | Op::Sub | Op::Xor => match [0, 1].map(|i| graph.node(inputs[i]).is_public()) {
+                [false, true] => return source(0).0,
+                [true, false] => return source(1).0,
+                _ => return Raw::default(),
+            },
+            Op::Select => match graph.node(inputs[0]).constant() {
+                Some(chosen) => return chosen_publicly(&chosen, [source(1), source(2)]),
+                None => return Raw::default(),
+            },
+            Op::Gather(index) => How::Gather(index.clone(), source(0)),
+            Op::Broadcast => How::Broadcast(graph.node(inputs[0]).shape.clone(), node.shape.clone(), source(0)),
+            Op::Part { index, .. } => How::Shuffle(Source::of(graph, graph.node(inputs[0]).inputs[*index])),
+            Op::Bits => How::Bits(graph.node(inputs[0]).dtype.bits() as usize, source(0)),
+            Op::Compose => How::Compose(node.dtype.bits() as usize, source(0)),
+            Op::Concat => {
+                let sources = (0..inputs.len()).map(source).collect();
+                How::Concat(sources, exchanged(graph, inputs))
+            }
+            _ => return Raw::default(),
+        };
+        how.raw(node.elements())
+    }
+
+    /// Whose own elements there are among all of these.
+    pub fn owners(&self, elements: usize) -> Owners {
+        let mut search = Search::default();
+        search.want(&Source(self.clone(), elements), |_| true);
+        search.finish()
+    }
+}
+
+/// Elements of the first source where a public bit is 1, of the second one elsewhere.
+fn chosen_publicly(bits: &[i128], sources: [Source; 2]) -> Raw {
+    let len = bits.len();
+    let both = Source(How::Concat(sources.into(), vec![]).raw(2 * len), 2 * len);
+    let positions: Vec<u32> =
+        bits.iter().enumerate().map(|(i, &bit)| (i + if bit == 1 { 0 } else { len }) as u32).collect();
+    How::Gather(positions.into(), both).raw(len)
+}
+
+/// Whether no value of the operand changes.
+fn keeps_all(from: &Node, to: &Node) -> bool {
+    let more = to.dtype.frac().checked_sub(from.dtype.frac());
+    more.is_some_and(|bits| to.dtype.range().covers(from.range().shl(bits)))
+}
+
+/// Pairs among the operands of a concatenation that hold what two others held, exchanged where secret bits say so:
+/// [`Op::Select`] of two arrays, and [`Op::Other`] of the same two.
+fn exchanged(graph: &Graph, inputs: &[NodeId]) -> Vec<Exchanged> {
+    let pair = |(other, &id): (usize, &NodeId)| {
+        let Node { op: Op::Other, inputs: of, .. } = graph.node(id) else { return None };
+        let &[x, y, chosen] = of.as_slice() else { return None };
+        let one = inputs.iter().position(|&id| id == chosen)?;
+        let Node { op: Op::Select, inputs: among, .. } = graph.node(chosen) else { return None };
+        let same = matches!(among.as_slice(), &[_, a, b] if (a, b) == (x, y) || (a, b) == (y, x));
+        let among = [x, y].map(|id| graph.get(id).ok().map(|_| Source::of(graph, id)));
+        let [Some(x), Some(y)] = among else { return None };
+        (same && one != other).then_some(Exchanged { at: (one, other), among: [x, y] })
+    };
+    inputs.iter().enumerate().filter_map(pair).collect()
+}
+
+impl Source {
+    fn of(graph: &Graph, id: NodeId) -> Source {
+        let node = graph.node(id);
+        Source(node.origin.raw.clone(), node.elements())
+    }
+
+    fn depth(&self) -> u32 {
+        if let Raw::Moved(moved) = &self.0 { moved.depth } else { 0 }
+    }
+
+    /// Whose all elements are, where they are alike.
+    fn alike(&self) -> Option<&Owners> {
+        if let Raw::Alike(owners) = &self.0 { Some(owners) } else { None }
+    }
+}
+
+impl How {
+    fn sources(&self) -> impl Iterator<Item = &Source> {
+        let (alone, joined, among): (_, &[Source], &[Exchanged]) = match self {
+            How::Gather(_, from)
+            | How::Broadcast(_, _, from)
+            | How::Shuffle(from)
+            | How::Bits(_, from)
+            | How::Compose(_, from) => (Some(from), &[], &[]),
+            How::Concat(sources, exchanged) => (None, sources, exchanged),
+        };
+        alone.into_iter().chain(joined).chain(among.iter().flat_map(|pair| &pair.among))
+    }
+
+    fn raw(self, elements: usize) -> Raw {
+        let first = self.sources().next().and_then(Source::alike).cloned().unwrap_or_default();
+        // A single bit of a number says little of it, and some of the sorted elements are computed.
+        let by_parts = match &self {
+            How::Compose(..) | How::Bits(..) => !first.is_empty(),
+            How::Concat(_, exchanged) => exchanged.iter().any(|pair| pair.among.iter().any(|x| !x.is_computed())),
+            _ => false,
+        };
+        if !by_parts && self.sources().all(|source| source.alike() == Some(&first)) {
+            return Raw::Alike(first);
+        }
+        let depth = 1 + self.sources().map(Source::depth).max().unwrap_or(0);
+        let moved = Raw::Moved(Arc::new(Moved { how: self, depth, elements }));
+        if depth > DEEPEST { Raw::Alike(moved.owners(elements)) } else { moved }
+    }
+}
+
+impl Source {
+    fn is_computed(&self) -> bool {
+        self.alike().is_some_and(Owners::is_empty)
+    }
+}
+
+/// Which elements of moved values are wanted, those with the most moves behind them first: whoever wants elements of a
+/// value has more.
+#[derive(Default)]
+struct Search {
+    owners: Owners,
+    wanted: BTreeMap<(u32, *const Moved), (Arc<Moved>, Vec<bool>)>,
+}
+
+impl Search {
+    fn want(&mut self, Source(raw, elements): &Source, is_wanted: impl Fn(usize) -> bool) {
+        match raw {
+            Raw::Alike(owners) if owners.is_empty() => {}
+            Raw::Alike(owners) if (0..*elements).any(&is_wanted) => self.owners = self.owners.and(owners),
+            Raw::Alike(_) => {}
+            Raw::Moved(moved) => {
+                let entry = self.wanted.entry((moved.depth, Arc::as_ptr(moved)));
+                let (_, wanted) = entry.or_insert_with(|| (moved.clone(), vec![false; moved.elements]));
+                wanted.iter_mut().enumerate().for_each(|(i, wanted)| *wanted |= is_wanted(i));
+            }
+        }
+    }
+
+    fn finish(mut self) -> Owners {
+        while let Some((_, (moved, wanted))) = self.wanted.pop_last() {
+            self.follow(&moved.how, &wanted);
+        }
+        self.owners
+    }
+
+    fn follow(&mut self, how: &How, wanted: &[bool]) {
+        let at = |positions: &[u32], from: &Source| {
+            let mut theirs = vec![false; from.1];
+            positions.iter().zip(wanted).filter(|(_, wanted)| **wanted).for_each(|(&p, _)| theirs[p as usize] = true);
+            theirs
+        };
+        match how {
+            How::Gather(index, from) => {
+                let theirs = at(&index.expand(), from);
+                self.want(from, |i| theirs[i]);
+            }
+            How::Broadcast(small, large, from) => {
+                let theirs = at(&shape::broadcast_index(small, large), from);
+                self.want(from, |i| theirs[i]);
+            }
+            How::Shuffle(from) => {
+                let any = wanted.contains(&true);
+                self.want(from, |_| any);
+            }
+            How::Bits(width, from) => self.want(from, |i| wanted[i * width..(i + 1) * width].iter().all(|&w| w)),
+            How::Compose(width, from) => self.want(from, |i| wanted[i / width]),
+            How::Concat(sources, exchanged) => {
+                let ends = sources.iter().scan(0, |end, source| {
+                    *end += source.1;
+                    Some(*end - source.1)
+                });
+                let starts: Vec<usize> = ends.collect();
+                sources.iter().zip(&starts).for_each(|(source, start)| self.want(source, |i| wanted[start + i]));
+                for Exchanged { at: (one, other), among } in exchanged {
+                    let both = |i| wanted[starts[*one] + i] && wanted[starts[*other] + i];
+                    among.iter().for_each(|source| self.want(source, both));
+                }
+            }
+        }
+    }
+}

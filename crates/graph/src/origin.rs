@@ -1,0 +1,106 @@
+//! Whose inputs a value is made of, and the part of the program that makes it: noted for each node when it is built,
+//! since what it was made of may be forgotten before anybody asks.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::graph::Graph;
+use crate::hash::Hash;
+use crate::moves::Raw;
+use crate::node::{Node, NodeId, Op};
+
+/// Parties whose inputs a value depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owners(Option<Arc<BTreeSet<usize>>>);
+
+impl Owners {
+    /// This party alone.
+    pub fn one(owner: usize) -> Owners {
+        Owners(Some(Arc::new([owner].into())))
+    }
+
+    /// Whether there are none: the value is public, or drawn at random.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Their numbers, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().flat_map(|all| all.iter().copied())
+    }
+
+    /// Those of both. Most operands have the same ones, which are kept once.
+    pub(crate) fn and(&self, other: &Owners) -> Owners {
+        match (&self.0, &other.0) {
+            (_, None) => self.clone(),
+            (None, _) => other.clone(),
+            (Some(a), Some(b)) if Arc::ptr_eq(a, b) || b.is_subset(a) => self.clone(),
+            (Some(a), Some(b)) if a.is_subset(b) => other.clone(),
+            (Some(a), Some(b)) => Owners(Some(Arc::new(a.union(b).copied().collect()))),
+        }
+    }
+}
+
+/// Where a value is from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// All parties of whose inputs anything in it is made.
+    pub(crate) owners: Owners,
+    /// Which of its elements are an input's own.
+    pub(crate) raw: Raw,
+    /// The hash of what makes it: see [`Graph::part_hash`].
+    pub(crate) part: Hash,
+}
+
+impl Origin {
+    /// That of a node which is not in its program yet.
+    pub(crate) fn unknown() -> Origin {
+        Origin { owners: Owners::default(), raw: Raw::default(), part: Hash([0; 32]) }
+    }
+}
+
+/// Where the next node of `graph` is from.
+pub(crate) fn origin(graph: &Graph, id: NodeId, node: &Node, op: Hash) -> Origin {
+    let owners = match (&node.op, node.inputs.as_slice()) {
+        (Op::Input { owner }, _) => Owners::one(*owner),
+        // One array of a shuffle; of the others it has nothing, since the order is nobody's.
+        (Op::Part { index, .. }, [shuffle]) => graph.node(graph.node(*shuffle).inputs[*index]).origin.owners.clone(),
+        (_, inputs) => inputs.iter().fold(Owners::default(), |all, &id| all.and(&graph.node(id).origin.owners)),
+    };
+    let parts: Vec<Hash> = node.inputs.iter().map(|&id| graph.node(id).origin.part).collect();
+    Origin { owners, raw: Raw::of(graph, node), part: op.of_part(id, node, &parts) }
+}
+
+impl Graph {
+    /// The parties on whose inputs the value of `id` may depend, through whatever is computed: no other input has any
+    /// influence on it.
+    pub fn owners(&self, id: NodeId) -> &Owners {
+        &self.node(id).origin.owners
+    }
+
+    /// The parties of whose own inputs there are elements in `id`: as they are, moved, or written so that anybody
+    /// undoes it. What is computed is none of these ([`moves`](crate::moves) says what counts as moved).
+    pub fn own_inputs(&self, id: NodeId) -> Owners {
+        let node = self.node(id);
+        node.origin.raw.owners(node.elements())
+    }
+
+    /// Stands for all that makes the value of `id`: operations, attributes, public numbers, shapes, dtypes, and which
+    /// of the program's inputs and shuffles take part, with their owners and stated bounds. What else the program does
+    /// has no part in it, nor have proven intervals, which follow.
+    pub fn part_hash(&self, id: NodeId) -> Hash {
+        self.node(id).origin.part
+    }
+}
+
+impl fmt::Display for Owners {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.iter().map(|party| party.to_string()).collect();
+        match names.len() {
+            0 => f.write_str("nobody"),
+            1 => write!(f, "party {}", names[0]),
+            _ => write!(f, "parties {}", names.join(", ")),
+        }
+    }
+}

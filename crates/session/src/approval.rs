@@ -1,0 +1,207 @@
+//! Which programs a party runs: those that a person has read the plan of, and approved by its hash.
+//!
+//! The hash of a run stands for all that the session reveals up to it: of each reveal the part of the program that makes
+//! the value ([`Graph::part_hash`]) and who learns it, in order, after the hash of the run before. So a run is approved
+//! in its place and once. What parties compare before a run ([`Graph::prefix_hash`]) says neither what is revealed nor
+//! what of a program is run.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use quorate_graph::{Graph, Hash, HashError, NodeId, Truncation};
+use serde::Deserialize;
+
+use crate::error::SessionError;
+use crate::told::{Told, groups, named};
+use crate::work::Reveal;
+
+/// Reveals that a refusal names.
+const NAMED: usize = 5;
+
+/// Hashes of runs that a person has approved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Texts")]
+pub struct Approved(BTreeSet<Hash>);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl TryFrom<Texts> for Approved {
+    type Error = String;
+
+    fn try_from(texts: Texts) -> Result<Approved, String> {
+        match texts {
+            Texts::One(text) => Approved::read([text]),
+            Texts::Many(texts) => Approved::read(texts),
+        }
+    }
+}
+
+impl Approved {
+    /// From texts, each a hash, or several with commas between.
+    ///
+    /// # Errors
+    /// A text that is no hash, in words.
+    pub fn read(texts: impl IntoIterator<Item = String>) -> Result<Approved, String> {
+        let one = |text: &str| {
+            let text = text.trim();
+            let wrong = |error: HashError| format!("{text:?} cannot be approved: {error}; `quorate explain` prints it");
+            Hash::from_str(text).map_err(wrong)
+        };
+        let texts: Vec<String> = texts.into_iter().collect();
+        let all = texts.iter().flat_map(|text| text.split(',')).map(one).collect::<Result<_, _>>()?;
+        Ok(Approved(all))
+    }
+}
+
+/// What a session is, beside its program: part of what is approved.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    pub protocol: &'static str,
+    pub parties: usize,
+    pub security: String,
+    pub truncation: Truncation,
+    /// How many sessions this process had before, where it is to be held to that.
+    pub before: usize,
+}
+
+impl Terms {
+    fn hash(&self) -> Hash {
+        let mut hasher = blake3::Hasher::new_derive_key("quorate/session/approval");
+        for text in [self.protocol, &self.security] {
+            hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+        }
+        hasher.update(&[(self.truncation == Truncation::Probabilistic).into()]);
+        [self.parties, self.before].into_iter().for_each(|number| {
+            hasher.update(&(number as u64).to_le_bytes());
+        });
+        Hash(hasher.finalize().into())
+    }
+}
+
+/// The runs of a session, and which it may have.
+#[derive(Debug)]
+pub(crate) struct Approval {
+    terms: Terms,
+    approved: Option<Approved>,
+    /// The hashes before each run that came to an end, and after the last one.
+    runs: Vec<Hash>,
+}
+
+/// Reveals of each value to each of those who learn it.
+fn flat(groups: &[(NodeId, Option<Vec<usize>>)]) -> Vec<Reveal> {
+    let each = |(node, to): &(NodeId, Option<Vec<usize>>)| {
+        let node = *node;
+        let all = to.is_none().then_some(Reveal { node, to: None });
+        let some = to.clone().unwrap_or_default().into_iter().map(move |party| Reveal { node, to: Some(party) });
+        all.into_iter().chain(some).collect::<Vec<_>>()
+    };
+    groups.iter().flat_map(each).collect()
+}
+
+/// What reveals are, for the hash.
+fn parts(graph: &Graph, reveals: &[Reveal]) -> Vec<(Hash, Option<usize>)> {
+    reveals.iter().map(|reveal| (graph.part_hash(reveal.node), reveal.to)).collect()
+}
+
+impl Approval {
+    /// Of a session that did not run anything yet. `None`: whatever it is asked to run.
+    pub fn new(terms: Terms, approved: Option<Approved>) -> Approval {
+        Approval { runs: vec![terms.hash()], terms, approved }
+    }
+
+    /// The hash of no runs, where the process had so many sessions before.
+    pub fn start(&self, before: usize) -> Hash {
+        Terms { before, ..self.terms.clone() }.hash()
+    }
+
+    /// Whether somebody approves of this session's runs.
+    pub fn is_asked_for(&self) -> bool {
+        self.approved.is_some()
+    }
+
+    /// The hash of a run of these reveals, after that with hash `before`; without one after those that the session had.
+    pub fn hash(&self, graph: &Graph, reveals: &[Reveal], before: Option<Hash>) -> Hash {
+        before.unwrap_or_else(|| self.last()).then_reveals(&parts(graph, reveals))
+    }
+
+    fn last(&self) -> Hash {
+        self.runs.last().copied().unwrap_or_else(|| self.terms.hash())
+    }
+
+    /// Whether the next run may be one of these reveals.
+    ///
+    /// # Errors
+    /// [`SessionError::NotApproved`], with what is known of the difference.
+    pub fn check(&self, graph: &Graph, reveals: &[Reveal]) -> Result<Hash, SessionError> {
+        let hash = self.hash(graph, reveals, None);
+        let Some(Approved(approved)) = self.approved.as_ref().filter(|approved| !approved.0.contains(&hash)) else {
+            return Ok(hash);
+        };
+        let told = Told::all(graph, reveals, self.terms.parties);
+        let mut shown: Vec<String> = told.iter().take(NAMED).map(Told::to_string).collect();
+        shown.extend((told.len() > NAMED).then(|| format!("{} more", told.len() - NAMED)));
+        let differs = self.difference(approved, graph, reveals);
+        Err(SessionError::NotApproved { hash: hash.to_string(), reveals: shown.join("; "), differs })
+    }
+
+    /// What would be approved in place of these reveals, as far as hashes tell.
+    fn difference(&self, approved: &BTreeSet<Hash>, graph: &Graph, reveals: &[Reveal]) -> String {
+        let is_approved =
+            |before: Hash, reveals: &[Reveal]| approved.contains(&before.then_reveals(&parts(graph, reveals)));
+        let (now, run) = (self.last(), self.runs.len());
+        if approved.is_empty() {
+            return "nothing is approved".into();
+        }
+        let groups = groups(reveals);
+        for (at, (node, to)) in groups.iter().enumerate() {
+            let with = |to: Option<Option<Vec<usize>>>| {
+                let mut others = groups.clone();
+                match to {
+                    Some(to) => others[at].1 = to,
+                    None => drop(others.remove(at)),
+                }
+                flat(&others)
+            };
+            let what = graph.describe(*node);
+            let to = named(to.as_deref());
+            if is_approved(now, &with(None)) {
+                return format!("the same without the reveal of {what} to {to} is approved");
+            }
+            let somebody = (0..self.terms.parties).map(|party| Some(vec![party]));
+            if let Some(other) = [None].into_iter().chain(somebody).find(|to| is_approved(now, &with(Some(to.clone()))))
+            {
+                return format!("the reveal of {what} is approved to {}, not to {to}", named(other.as_deref()));
+            }
+        }
+        if let Some(place) = self.runs.iter().position(|&before| is_approved(before, reveals)) {
+            return format!("this is approved as run {} of the session, once, and not as run {run}", place + 1);
+        }
+        if run == 1 && is_approved(self.start(0), reveals) {
+            let session = self.terms.before + 1;
+            return format!("this is approved for the first session of a process, and this one is session {session}");
+        }
+        match run {
+            1 => "what is approved has other operations, public numbers, shapes, dtypes, bounds or inputs, another \
+                  protocol, number of parties, security or rounding, or is of another release"
+                .into(),
+            _ => format!(
+                "the {} before were approved; as run {run} something else is, with other operations, public numbers, \
+                 shapes, dtypes, bounds or inputs, or nothing",
+                if run == 2 { "run".into() } else { format!("{} runs", run - 1) }
+            ),
+        }
+    }
+
+    /// A run has come to an end.
+    pub fn ran(&mut self, hash: Hash) {
+        if !self.is_asked_for() {
+            self.runs.clear();
+        }
+        self.runs.push(hash);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a run reveals, to whom, and of whose inputs: what people approve, and what is logged.
+
+use std::fmt;
+
+use quorate_graph::{Graph, NodeId};
+
+use crate::work::Reveal;
+
+/// One value that a run reveals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The value in words, with the line that makes it.
+    pub what: String,
+    /// Its sizes.
+    pub shape: Vec<usize>,
+    /// Its type, as messages have it.
+    pub dtype: String,
+    /// The parties that learn it; `None`: all.
+    pub to: Option<Vec<usize>>,
+    /// The parties on whose inputs it may depend: no other input has any influence on it.
+    pub owners: Vec<usize>,
+    /// The parties of whose own inputs there are elements in it, though others learn it: as they are, moved, or written
+    /// in a form that anybody undoes.
+    pub own: Vec<usize>,
+}
+
+impl Told {
+    /// What these reveals tell; one for each value, whoever learns it.
+    pub(crate) fn all(graph: &Graph, reveals: &[Reveal], parties: usize) -> Vec<Told> {
+        groups(reveals).into_iter().map(|(node, to)| Told::of(graph, node, to, parties)).collect()
+    }
+
+    pub(crate) fn of(graph: &Graph, node: NodeId, to: Option<Vec<usize>>, parties: usize) -> Told {
+        let others = |owner: &usize| match &to {
+            None => parties > 1,
+            Some(to) => to.iter().any(|party| party != owner),
+        };
+        let own = graph.own_inputs(node).iter().filter(others).collect();
+        let known = graph.node(node);
+        Told {
+            what: graph.describe(node),
+            shape: known.shape.clone(),
+            dtype: known.dtype.to_string(),
+            owners: graph.owners(node).iter().collect(),
+            own,
+            to,
+        }
+    }
+}
+
+/// The values that are revealed, and who learns each, in order: one to several parties is one reveal for each.
+pub(crate) fn groups(reveals: &[Reveal]) -> Vec<(NodeId, Option<Vec<usize>>)> {
+    let mut groups: Vec<(NodeId, Option<Vec<usize>>)> = Vec::new();
+    for &Reveal { node, to } in reveals {
+        match (groups.last_mut(), to) {
+            (Some((last, Some(known))), Some(party)) if *last == node && !known.contains(&party) => known.push(party),
+            _ => groups.push((node, to.map(|party| vec![party]))),
+        }
+    }
+    groups
+}
+
+/// Parties in words; `None`: all.
+pub(crate) fn named(to: Option<&[usize]>) -> String {
+    match to {
+        None => "all parties".into(),
+        Some([party]) => format!("party {party}"),
+        Some(many) => format!("parties {}", many.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.what, named(self.to.as_deref()))?;
+        match self.owners.as_slice() {
+            [] => f.write_str(", which depends on nobody's input"),
+            owners => write!(f, ", which depends on the inputs of {}", named(Some(owners))),
+        }
+    }
+}
