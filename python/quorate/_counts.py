@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate import _source
-from quorate._exact import as_real, reach, units
+from quorate._exact import as_real, in_room, reach, units
 from quorate._source import at
 from quorate.errors import DtypeError, RangeError, RangeWarning, ShapeError
 
@@ -56,7 +56,11 @@ class Groups:
 
         Quotients of more than 64 bits are within 2^-28 of themselves.
         """
-        total = as_real(self.sum(values))
+        rows = self._rows(values)
+        if rows.dtype.kind != "fixed":
+            low, high = reach(rows)
+            rows = in_room("group_by", rows, max(len(rows), 1) * max(-low, high))
+        total = as_real(self.sum(rows))
         size = self._mpc.maximum(self.size(), 1)
         return total / size.reshape(self.count, *(1 for _ in total.shape[1:]))
 

@@ -20,7 +20,7 @@ from quorate.errors import DtypeError, ShapeError
 if TYPE_CHECKING:
     from quorate.array import SecretArray
 
-__all__ = ["as_real", "corrcoef", "cov", "held", "in_room", "mean", "units", "var"]
+__all__ = ["as_real", "corrcoef", "cov", "held", "in_room", "mean", "units", "var", "weighted"]
 
 
 def as_real(x: SecretArray) -> SecretArray:
@@ -73,6 +73,15 @@ def mean(x: SecretArray, axis: Axes, keepdims: bool) -> SecretArray:
         low, high = reach(x)
         x = in_room("mean", x, count * max(-low, high))
     return x.sum(axis, keepdims).astype(real) / count
+
+
+def weighted(what: str, parts: list[tuple[SecretArray, int]]) -> SecretArray:
+    """The mean of integers or bits with public weights, rounded down to a multiple of 2^-16."""
+    total = sum(weight for _, weight in parts)
+    most = total * max(max(-low, high) for low, high in (reach(x) for x, _ in parts))
+    wide = [in_room(what, x.astype(x._session._whole) if x.dtype.kind == "bit" else x, most) for x, _ in parts]
+    added = [x * weight for x, (_, weight) in zip(wide, parts, strict=True)]
+    return sum(added[1:], added[0]).astype(real) / total
 
 
 def var(x: SecretArray, axis: Axes, keepdims: bool, ddof: int) -> SecretArray:

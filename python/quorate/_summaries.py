@@ -15,7 +15,6 @@ from quorate import _network, _select
 from quorate._public import row_axis
 from quorate._source import at
 from quorate._tables import counted
-from quorate.dtypes import real
 from quorate.errors import DtypeError, RangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ class Summaries:
         return several if np.ndim(q) == 1 else several.reshape([*np.shape(q), *several.shape[1:]])
 
     @staticmethod
-    def _place(q: float, count: int) -> tuple[int, float]:
+    def _place(q: float, count: int) -> tuple[int, fractions.Fraction]:
         """The element below, and how far it is from there to the next.
 
         As numpy counts it, but exactly: 0.1 is what is written, not the double beside it.
@@ -242,14 +241,18 @@ class Summaries:
         if not 0 <= q <= 1:
             raise RangeError(at(f"quantile: q is from 0 to 1, not {q}"))
         place = fractions.Fraction(repr(q)) * (count - 1)
-        return int(place), float(place - int(place))
+        return int(place), place - int(place)
 
     @staticmethod
-    def _between(ordered: SecretArray, below: int, part: float) -> SecretArray:
+    def _between(ordered: SecretArray, below: int, part: fractions.Fraction) -> SecretArray:
         if part == 0:
             return ordered[below]
-        low, high = (x if x.dtype.kind == "fixed" else x.astype(real) for x in (ordered[below], ordered[below + 1]))
-        return low + (high - low) * part
+        low, high = ordered[below], ordered[below + 1]
+        if low.dtype.kind == "fixed":
+            return low + (high - low) * float(part)
+        from quorate._exact import weighted
+
+        return weighted("quantile", [(low, part.denominator - part.numerator), (high, part.numerator)])
 
     def median(self, axis: Axes = None, keepdims: bool = False) -> SecretArray:
         """The element in the middle, or the mean of both: `quantile(0.5)`.

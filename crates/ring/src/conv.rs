@@ -176,7 +176,7 @@ impl Conv {
     fn apply<W: Word>(&self, images: &[W], filters: &[W], product: impl Fn(&[W], &[W], Dims) -> Vec<W>) -> Vec<W> {
         let (places, columns, each) = (self.places(), self.out()[1], self.filters * self.patch());
         let mut result = memory::zeros(self.len_out());
-        if result.is_empty() || self.patch() == 0 {
+        if result.is_empty() || self.patch() == 0 || self.group_len() == 0 {
             return result;
         }
         let groups = result.chunks_exact_mut(self.filters * places).zip(images.chunks_exact(self.group_len()));
@@ -299,6 +299,7 @@ mod tests {
             Conv { batch: 0, ..plain },
             Conv { filters: 0, ..plain },
             Conv { channels: 0, filters: 2, ..plain },
+            Conv { image: [0, 3], window: [1, 1], before: [1, 1], after: [1, 1], batch: 2, ..plain },
             // More than a strip.
             Conv { image: [90, 90], window: [5, 5], channels: 3, filters: 2, before: [2, 2], after: [2, 2], ..plain },
         ]

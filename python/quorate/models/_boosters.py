@@ -6,18 +6,19 @@ import dataclasses
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from quorate.errors import ModelError
+from quorate.errors import ModelError, QuorateError
 from quorate.models._ensemble import PlainBoosting, encode_boosting
 from quorate.models._model import Model
 from quorate.models._tree import PlainTree
 
 _FLOAT32 = np.dtype(np.float32)
+_MOST_NODES = 1 << 20
 _LINK_ERROR = 2.0**-20  # of probabilities in float32, which XGBoost compares instead of their arguments
 
 
@@ -36,6 +37,10 @@ def from_xgboost(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
             "binary:logistic", "multi:softprob", "multi:softmax" and those of "reg:" whose numbers are sums, or stopped
             early.
     """
+    return _unbroken(lambda: _from_xgboost(model, classes))
+
+
+def _from_xgboost(model: Any, classes: Sequence[Any] | None) -> Model:
     learner = _read(model, "learner", 'booster.save_model("model.json")')
     booster, public = learner["gradient_booster"], learner["learner_model_param"]
     if booster.get("name") != "gbtree":
@@ -55,11 +60,15 @@ def from_xgboost(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
     initial = np.broadcast_to(np.asarray(json.loads(public["base_score"]), np.float64).reshape(-1), (count,))
     link, labels = None, None
     if objective == "binary:logistic":
+        if not ((initial > 0) & (initial < 1)).all():
+            raise ModelError(f"this model's base_score is {public['base_score']}, and no probability; write it again")
         link, labels, initial = "logistic", 2, np.log(initial) - np.log1p(-initial)
     elif objective in ("multi:softprob", "multi:softmax"):
         link, labels = "softmax", count
     elif objective not in ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror"):
         raise _objective("XGBoost", objective, "binary:logistic, multi:softprob, multi:softmax, reg:squarederror")
+    if not set(groups) <= set(range(count)):
+        raise ModelError(f"a tree is of a class that this model, of {count}, does not have; write it again")
     by_group = [[_xgboost_tree(t) for t, g in zip(trees, groups, strict=True) if g == k] for k in range(count)]
     return _model(by_group, initial, labels, classes, features, link, _FLOAT32, learner.get("feature_names"))
 
@@ -77,6 +86,10 @@ def from_lightgbm(model: Any, *, classes: Sequence[Any] | None = None) -> Model:
         ModelError: no such model, or one with categories, linear trees, zeros that count as missing, averaged trees,
             or an objective other than binary, multiclass and those of regression whose numbers are sums.
     """
+    return _unbroken(lambda: _from_lightgbm(model, classes))
+
+
+def _from_lightgbm(model: Any, classes: Sequence[Any] | None) -> Model:
     dump = _read(model, None, "booster.dump_model()", "tree_info")
     objective, *options = str(dump.get("objective", "")).split()
     if dump.get("average_output"):
@@ -131,6 +144,10 @@ def _model(
     """The model of trees by decision, which all have as many."""
     if not groups[0] or len({len(group) for group in groups}) > 1:
         raise ModelError("this model has no trees, or not as many for each class; train it again")
+    if not np.isfinite(initial).all():
+        raise ModelError("this model begins with numbers that are not finite; write it again")
+    for tree, values in (grown for group in groups for grown in group):
+        _check_tree(tree, values, features)
     stages = list(zip(*groups, strict=True))
     plain = PlainBoosting(
         [[tree for tree, _ in stage] for stage in stages],
@@ -152,6 +169,39 @@ def _model(
     return Model(shape, secrets, margin)
 
 
+def _unbroken(read: Callable[[], Model]) -> Model:
+    """What `read` gives; a file without what every model has is named as such."""
+    try:
+        return read()
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
+        if isinstance(error, QuorateError):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        raise ModelError(
+            f"this model is damaged, or of a version that is not known ({what}); write it again"
+        ) from error
+
+
+def _check_tree(tree: PlainTree, values: Any, features: int) -> None:
+    """No node is two nodes' child, and splits are by features that there are."""
+    left, right = np.asarray(tree.left), np.asarray(tree.right)
+    inner = left >= 0
+    children = np.concatenate([left[inner], right[inner]])
+    whole = len(left) == len(right) == len(tree.feature) == len(tree.threshold) == len(values) > 0
+    # With one parent each, and none for the root, what the root leads to has no circle.
+    known = ((children > 0) & (children < len(left))).all() and len(np.unique(children)) == len(children)
+    if not (whole and known):
+        raise ModelError("a tree of this model is damaged: a child that is no node, or several nodes'; write it again")
+    used = np.asarray(tree.feature)[inner]
+    if ((used < 0) | (used >= features)).any():
+        raise ModelError(f"a tree of this model asks for a feature that is none of its {features}; write it again")
+    if (
+        not np.isfinite(np.asarray(values, np.float64)).all()
+        or not np.isfinite(np.asarray(tree.threshold)[inner]).all()
+    ):
+        raise ModelError("a tree of this model has numbers that are not finite; train it again")
+
+
 def _xgboost_tree(tree: dict[str, Any]) -> Grown:
     left = np.asarray(tree["left_children"], np.int64)
     if np.any(tree.get("split_type", 0)) or len(tree.get("categories", ())):
@@ -169,7 +219,9 @@ def _xgboost_tree(tree: dict[str, Any]) -> Grown:
 def _lightgbm_tree(root: dict[str, Any]) -> Grown:
     nodes, children = [root], []
     for node in nodes:  # which grows
-        if "leaf_value" in node or "split_feature" not in node:
+        if len(nodes) > _MOST_NODES:
+            raise ModelError(f"a tree has more than {_MOST_NODES} nodes, or one that is its own child's child")
+        if "leaf_value" in node:
             children.append((-1, -1))
             continue
         _check_split(node)

@@ -171,11 +171,14 @@ def conv_transpose2d(
     turned = _turned(filters, (groups, channels // groups, each, *window))
     spans = [d * (w - 1) for d, w in zip(apart, window, strict=True)]
     least = [span - p for span, p in zip(spans, around, strict=True)]
+    for step, distance, over in zip(steps, apart, more, strict=True):
+        if over >= max(step, distance):
+            raise ShapeError(at(f"output_padding {output_padding!r} is below the stride or the dilation"))
     # A padding beyond the window's span takes rows and columns of the images away.
-    cut = [max(-p, 0) for p in least]
-    rows, columns = shape_of(spread)[2:]
-    spread = spread[:, :, cut[0] : rows - cut[0], cut[1] : columns - cut[1]]
-    zeros = tuple((max(p, 0), max(p, 0) + o) for p, o in zip(least, more, strict=True))
+    ends = [(before, before + over) for before, over in zip(least, more, strict=True)]
+    rows, columns = (slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(ends, shape_of(spread)[2:], strict=True))
+    spread = spread[:, :, rows, columns]
+    zeros = tuple((max(before, 0), max(after, 0)) for before, after in ends)
     return conv2d(spread, turned, bias, padding=zeros, dilation=apart, groups=groups)
 
 

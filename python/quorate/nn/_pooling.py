@@ -138,20 +138,24 @@ def avg_pool2d(
     if images.dtype.kind != "fixed":
         raise DtypeError(at("avg_pool2d of integers has no dtype: convert them first, x.astype(qr.fixed(64, 16))"))
     lies = _lies(images, size, stride, padding, ceil_mode)
-    counts = []
+    counts, sizes = [], (images.shape[2], images.shape[3])
+    window = pair("size", size)
+    around = padding_of(padding, sizes, window, window if stride is None else pair("stride", stride))
     for d, axis in ((1, 3), (0, 2)):
         places, shape = lies[d], images.shape
         kept = (places >= 0).sum(axis=1)
+        first = np.arange(len(kept)) * (window[d] if stride is None else pair("stride", stride)[d])
+        inside = np.minimum(first + window[d], sizes[d] + sum(around[d])) - first  # zeros of the padding count
         within = np.where(places < 0, shape[axis], places)  # the place of a zero
         if (places < 0).any():
             zeros = np.zeros((*shape[:axis], 1, *shape[axis + 1 :]))
             images = images._session.concatenate([images, zeros], axis=axis)
         images = images[(slice(None),) * axis + (within,)].sum(axis=axis + 1)
-        counts.append(np.full(len(kept), places.shape[1]) if count_include_pad else kept)
-    sizes = counts[1][:, None] * counts[0][None, :]
-    if (sizes == 0).any():
+        counts.append(inside if count_include_pad else kept)
+    elements = counts[1][:, None] * counts[0][None, :]
+    if (elements == 0).any():
         raise ShapeError(at("avg_pool2d: a window lies outside of the image; use less padding"))
-    factors = 1.0 / sizes
+    factors = 1.0 / elements
     return as_given(images * (factors.flat[0] if (factors == factors.flat[0]).all() else factors), layout)
 
 

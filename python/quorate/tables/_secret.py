@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +30,21 @@ _DAYS = int_dtype(32)
 _MOST = (1 << 31) - 1
 
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _is_date(one: Any) -> bool:
+    """Whether it is a whole date; times of day would be lost."""
+    if isinstance(one, str):
+        return _DATE.fullmatch(one) is not None
+    return one is None or (isinstance(one, datetime.date) and not isinstance(one, datetime.datetime))
+
+
+def _are_days(given: np.ndarray) -> bool:
+    whole = given.astype("datetime64[D]")
+    return bool((np.isnat(given) | (whole == given)).all())
+
+
 def days(date: Any) -> Any:
     """Days from 1970-01-01 to a date, or to each of several: how columns of dates are kept.
 
@@ -38,6 +54,11 @@ def days(date: Any) -> Any:
     Raises:
         DtypeError: it is no date, or one is missing.
     """
+    given = np.asarray(date)
+    if not (_are_days(given) if given.dtype.kind == "M" else all(_is_date(one) for one in np.ravel(given).tolist())):
+        raise DtypeError(
+            at("dates are datetime.date, datetime64 or texts such as 2000-01-31, not numbers or times of day")
+        )
     try:
         found = np.asarray(date, dtype="datetime64[D]")
     except (ValueError, TypeError) as error:

@@ -24,7 +24,7 @@ from quorate.models._onnx._run import Secrets
 from quorate.models._onnx._shape import NetworkShape, answer
 from quorate.models._onnx._simplify import simplified
 from quorate.models._onnx._steps import Step, run_clear
-from quorate.models._questions import Questions
+from quorate.models._questions import Asked, Questions
 
 _PIECE = 16  # inputs that a report looks at at a time
 
@@ -95,10 +95,10 @@ class Network(Questions):
         """What decides about labels."""
         return arrays[-1] if self.shape.decided == self.shape.output else arrays[self._steps[-1].inputs[0]]
 
-    def _answer(self, question: str, mpc: Any, X: Any, model_owner: int, *rest: Any) -> Any:
-        result = answer(question, mpc, self.shape, self._secrets, X, model_owner, *rest)
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        result = answer(question, mpc, self.shape, self._secrets, asked)
         if question == "predict" and self.shape.labels is not None and mpc.is_local:
-            self._name_ties(X)
+            self._name_ties(asked.X)
         return result
 
     def _name_ties(self, X: Any) -> None:

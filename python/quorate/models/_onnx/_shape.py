@@ -16,7 +16,7 @@ from quorate.models._onnx._kernels import Array
 from quorate.models._onnx._plan import FRACTION
 from quorate.models._onnx._run import Secrets, run, stated
 from quorate.models._onnx._steps import KINDS, WEIGHTED
-from quorate.models._questions import DATA_OWNER, Questions
+from quorate.models._questions import DATA_OWNER, Asked, Questions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +101,8 @@ class NetworkShape(Questions):
         low = math.floor(math.ldexp(self.low, self.input_unit))
         return run(mpc, self.steps, secrets, stated(x, self.bits, low), owners[0])
 
-    def _answer(self, question: str, mpc: Any, *rest: Any) -> Any:
-        return answer(question, mpc, self, None, *rest)
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return answer(question, mpc, self, None, asked)
 
 
 def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
@@ -112,20 +112,13 @@ def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
     return str(place), step["kind"], ", ".join(map(str, step["inputs"])), weights, public
 
 
-def answer(
-    question: str,
-    mpc: Any,
-    shape: NetworkShape,
-    secrets: Secrets | None,
-    X: Any,
-    model_owner: int,
-    data_owner: int,
-    reveal_to: int | str | None,
-    rows: int | None,
-) -> Any:
+def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked) -> Any:
     """A network's and a shape's methods: at each party the same program, with the values that it has."""
-    me = mpc.me
-    learner = data_owner if reveal_to == DATA_OWNER else reveal_to
+    me, X, rows = mpc.me, asked.X, asked.rows
+    model_owner, data_owner = asked.model_owner, asked.data_owner
+    learner = data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to
+    if not asked.reveal and (question != "predict" or shape.labels is None):
+        raise ModelError(f"{question} of a network reveals its outputs: reveal=False is for labels, from_onnx(labels=)")
     if question == "predict_proba":
         raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
     if secrets is None and me == model_owner:
@@ -138,7 +131,10 @@ def answer(
     mine = secrets if me == model_owner else None
     arrays = shape.program(mpc, mine, X if me == data_owner else None, count, (model_owner, data_owner))
     if question == "predict" and shape.labels is not None:
-        found = arrays[shape.decided].argmax(axis=-1).reveal(learner)
+        best = arrays[shape.decided].argmax(axis=-1)
+        if not asked.reveal:
+            return best  # places in `labels`
+        found = best.reveal(learner)
         return np.asarray(shape.labels)[found.astype(np.int64)] if isinstance(found, np.ndarray) else found
     made = arrays[shape.output].reveal(learner)
     return np.ldexp(made, FRACTION - shape.unit) if isinstance(made, np.ndarray) else made
