@@ -433,7 +433,8 @@ def test_every_error_is_of_the_family() -> None:
         "ConfigError": ValueError, "ProgramMismatch": RuntimeError, "PeerLost": ConnectionError,
         "PeerTimeout": TimeoutError, "CheatingDetected": RuntimeError, "PoolExhausted": RuntimeError,
         "RunAborted": RuntimeError, "SessionClosed": RuntimeError, "SessionBusy": RuntimeError,
-        "NotApproved": ValueError, "ShadowError": ArithmeticError, "CircuitError": ValueError, "ResourceError": MemoryError,
+        "NotApproved": ValueError,
+        "ShadowError": ArithmeticError, "CircuitError": ValueError, "ResourceError": MemoryError,
     }  # fmt: skip
     assert set(qr.errors.__all__) == {*builtins, "QuorateError", "RangeWarning", "InputWarning", "ModelWarning"}
     assert all(issubclass(kind, UserWarning) for kind in (qr.RangeWarning, qr.InputWarning, qr.ModelWarning))

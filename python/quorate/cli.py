@@ -77,7 +77,9 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="run only what was approved: the hashes that `quorate explain` prints, with commas between",
     )
-    party.add_argument("--audit", metavar="FILE", default=None, help="log what is revealed, to whom and when: JSON lines")
+    party.add_argument(
+        "--audit", metavar="FILE", default=None, help="log what is revealed, to whom and when: JSON lines"
+    )
 
     add_file_options(party, one_party=True)
     _add_options(party)
