@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from deploying import QUORATE, Deployment, Ended, error_of
+from protocols import USUAL, Place
 
 BODY = """
 x = mpc.input(lambda: [3, 5, 8], owner=0, shape=3, dtype=qr.int(64))
@@ -203,3 +204,34 @@ x.max().reveal()
     more = lines(log)
     assert more[:4] == entries and len(more) == 6, "lines are added"
     assert more[-1]["reveals"][0]["inputs_of"] == [0]
+
+
+VARIED = """
+x = mpc.input(lambda: [3, 5, 8, 1], owner=0, shape=4, dtype=qr.int(32), bound=100)
+y = mpc.input(lambda: [1.5, 2, 4, 0.25], owner=1, shape=4, dtype=qr.fixed(32, 8), bound=100)
+keys, rows = mpc.sort(x, y)
+mixed = mpc.shuffle(y * 2)
+mpc.reveal_all(keys[1], (x * y).sum(), qr.sigmoid(rows), x.argmax(), to=1)
+mpc.reveal_all(mixed.sum(), mpc.where(x < 5, x // 2, x % 3).max(), x.to("A") + 1)
+print(qr.lookup(x, lambda v: v * v, domain=(0, 9)).sum().reveal())
+"""
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_what_is_explained_is_what_runs_on_every_family(place: Place, tmp_path: Path) -> None:
+    """The local session of `explain` builds the program that a deployment builds."""
+    deployment = Deployment(tmp_path, place.parties)
+    try:
+        deployment.limits = {"connect_timeout_s": 60.0, "peer_timeout_s": 20.0}
+        script = deployment.script(VARIED)
+        hashes = approval(script, "--protocol", place.protocol, "--parties", str(place.parties))
+        for me in range(place.parties):
+            config = deployment.config(me)
+            text = config.read_text().replace('protocol = "rss"', f'protocol = "{place.protocol}"')
+            config.write_text(f"approve = {json.dumps(hashes)}\n{text}")
+        parties = [
+            deployment.start(me, script, config=deployment.folder / f"party{me}.toml") for me in range(place.parties)
+        ]
+        assert [(e.status, e.out.strip()) for e in (p.end() for p in parties)] == [(0, "99")] * place.parties
+    finally:
+        deployment.stop()

@@ -2,8 +2,8 @@
 //!
 //! The hash of a run stands for all that the session reveals up to it: of each reveal the part of the program that
 //! makes the value ([`Graph::part_hash`]) and who learns it, in order, after the hash of the run before. So a run is
-//! approved in its place and once. What parties compare before a run ([`Graph::prefix_hash`]) says neither what is revealed nor
-//! what of a program is run.
+//! approved in its place and once. What parties compare before a run ([`Graph::prefix_hash`]) says neither what is
+//! revealed nor what of a program is run.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
