@@ -106,9 +106,15 @@ def test_names_and_words_that_are_not_there() -> None:
 def test_days() -> None:
     assert qr.days(datetime.date(1970, 1, 1)) == 0
     assert qr.days(["0001-01-01", "9999-12-31"]).tolist() == [-719162, 2932896]
-    assert qr.days(np.datetime64("2000-03-01T23:59")) == 11017
+    assert qr.days(np.array(["2000-03-01"], "datetime64[ns]")).tolist() == [11017]
+
+
+@pytest.mark.parametrize(
+    "no_date", ["31.1.2000", 20240131, "20240131", "2024", [1.0], np.datetime64("2000-03-01T23:59")]
+)
+def test_what_is_no_date_is_refused(no_date: object) -> None:
     with pytest.raises(qr.DtypeError, match="such as 2000-01-31"):
-        qr.days("31.1.2000")
+        qr.days(no_date)
 
 
 SCRIPT = """

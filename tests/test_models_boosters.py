@@ -173,3 +173,48 @@ def test_estimators_of_other_libraries_are_told_apart() -> None:
 def test_categories_are_refused(library: str) -> None:
     with pytest.raises(qr.ModelError, match="encode categories as numbers"):
         IMPORTS[library](known(library, "categories")["model"])
+
+
+XGB_TREE = ["learner", "gradient_booster", "model", "trees", 0]
+XGB_PARAM = ["learner", "learner_model_param"]
+
+
+@pytest.mark.parametrize(
+    ("library", "path", "value"),
+    [
+        ("xgboost", [*XGB_TREE, "split_indices", 0], 999),
+        ("xgboost", [*XGB_TREE, "split_indices", 0], -1),
+        ("xgboost", [*XGB_TREE, "left_children", 0], 0),
+        ("xgboost", [*XGB_TREE, "right_children", 0], 1),
+        ("xgboost", [*XGB_TREE, "right_children", 0], 10**6),
+        ("xgboost", [*XGB_TREE, "right_children"], [2]),
+        ("xgboost", [*XGB_TREE, "left_children"], "no list"),
+        ("xgboost", [*XGB_PARAM, "base_score"], "1.5"),
+        ("xgboost", [*XGB_PARAM, "base_score"], "NaN"),
+        ("xgboost", [*XGB_PARAM, "num_feature"], "0"),
+        ("xgboost", ["learner", "gradient_booster", "model", "tree_info", 0], 7),
+        ("xgboost", ["learner", "gradient_booster"], None),
+        ("lightgbm", ["tree_info", 0, "tree_structure", "split_feature"], 999),
+        ("lightgbm", ["tree_info", 0, "tree_structure", "split_feature"], -1),
+        ("lightgbm", ["tree_info", 0, "tree_structure", "left_child"], {}),
+        ("lightgbm", ["tree_info", 0, "tree_structure"], 5),
+        ("lightgbm", ["num_tree_per_iteration"], "x"),
+    ],
+)
+def test_damaged_models_are_refused(library: str, path: list[Any], value: Any) -> None:
+    model = known(library, "breast_cancer")["model"]
+    model = json.loads(model) if isinstance(model, str) else model
+    inner = model
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    with pytest.raises(qr.ModelError):
+        IMPORTS[library](model)
+
+
+def test_a_tree_that_is_its_own_child_is_refused() -> None:
+    model = known("lightgbm", "breast_cancer")["model"]
+    root = model["tree_info"][0]["tree_structure"]
+    root["left_child"] = root
+    with pytest.raises(qr.ModelError, match="more than 1048576 nodes"):
+        from_lightgbm(model)

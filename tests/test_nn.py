@@ -130,6 +130,19 @@ def test_transposed_convolutions(
         np.testing.assert_array_equal(made.reveal(), wanted)
 
 
+def test_transposed_convolutions_that_lose_more_than_they_have(three: qr.Session) -> None:
+    x = three.input([[[[1, 2, 3]]]], owner=0)
+    made = nn.conv_transpose2d(x, [[[[1]]]], stride=(1, 2), padding=(0, 1), output_padding=(0, 1))
+    assert made.reveal().tolist() == [[[[0, 2, 0, 3]]]]
+    with pytest.raises(qr.ShapeError, match="below the stride"):
+        nn.conv_transpose2d(x, [[[[1]]]], output_padding=1)
+
+
+def test_images_without_rows_are_padding(mpc: qr.Session) -> None:
+    x = mpc.input(np.zeros((2, 1, 0, 3), dtype=int), owner=0)
+    assert not nn.conv2d(x, np.ones((1, 1, 1, 1), dtype=int), padding=1).reveal().any()
+
+
 def pooled(x: np.ndarray, size: int, stride: int, padding: int, ceil: bool, reduce: Any) -> np.ndarray:
     """Windows one by one, of what is inside the image."""
     counts = []
@@ -160,10 +173,11 @@ def test_pooling(three: qr.Session, size: int, stride: int, padding: int, ceil: 
     np.testing.assert_array_equal(largest, pooled(x, size, stride, padding, ceil, np.max))
     mean = nn.avg_pool2d(a, size, stride, padding, ceil_mode=ceil, count_include_pad=False).reveal()
     assert np.abs(mean - pooled(x, size, stride, padding, ceil, np.mean)).max() < 2**-15
-    if not ceil:
-        with_zeros = nn.avg_pool2d(a, size, stride, padding).reveal()
-        wanted = pooled(x, size, stride, padding, ceil, lambda part: part.sum() / size**2)
-        assert np.abs(with_zeros - wanted).max() < 2**-15
+    # Zeros of the padding count, what lies beyond does not.
+    around = ((0, 0), (0, 0), (padding, padding), (padding, padding))
+    wanted = pooled(np.pad(x, around), size, stride, 0, ceil, np.mean)
+    with_zeros = nn.avg_pool2d(a, size, stride, padding, ceil_mode=ceil).reveal()
+    assert np.abs(with_zeros - wanted[:, :, : with_zeros.shape[2], : with_zeros.shape[3]]).max() < 2**-15
 
 
 def test_pooling_everywhere(mpc: qr.Session) -> None:

@@ -165,3 +165,15 @@ def test_a_singular_matrix_saturates_and_its_determinant_is_zero() -> None:
         assert np.linalg.det(x).reveal() == 0
         with pytest.warns(qr.RangeWarning, match="saturation"):
             assert np.abs(np.linalg.inv(x).reveal()).min() > 2**40
+
+
+@pytest.mark.parametrize("place", USUAL, ids=str)
+def test_quantiles_and_means_of_groups_do_not_wrap(place: Place) -> None:
+    with among(place) as mpc:
+        assert np.median(mpc.input([0, 2**50], owner=0)).reveal() == 2.0**49
+        assert np.median(mpc.input([0, 2**39], owner=0, dtype=qr.uint(40))).reveal() == 2.0**38
+        assert np.quantile(mpc.input([-(2**62), 2**62], owner=0), 0.25).reveal() == -(2.0**61)
+        assert np.median(mpc.input([True, False], owner=0)).reveal() == 0.5
+        groups = mpc.group_by(mpc.input([0, 0], owner=0, dtype=qr.uint(1)), 2)
+        narrow = mpc.input([200, 100], owner=1, dtype=qr.uint(8))
+        assert groups.mean(narrow).reveal().tolist() == [150.0, 0.0]

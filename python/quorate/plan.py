@@ -331,7 +331,7 @@ class Plan:
     _STEPS = ("online steps", "bytes by party", "done after round", "computing")
 
     def __str__(self) -> str:
-        lines = text_table(RevealPlan.HEADS, [reveal.row() for reveal in self.reveals])
+        lines = text_table(RevealPlan.HEADS, [reveal.row() for reveal in self.reveals], left=len(RevealPlan.HEADS))
         lines += self.warnings
         lines += [f"program: {self.program}", ""]
         lines += [f"plan for {self.protocol}, {self.parties} parties{self._where()}", f"security: {self.security}"]

@@ -216,8 +216,9 @@ class Session(Joint, Files, Announcing):
         self._told.add(place)
         text = (
             f"input: party {owner} owns this input and gives its values; of those that party {self.me} gives nothing "
-            f"is used but shape and dtype. Say values=None, shape={shape}, dtype=qr.{dtype!r} here, or give a callable "
-            "with them, which is called at the owner alone; for numbers that all parties know there is mpc.constant"
+            f"is used but shape and dtype (values of party {owner}'s that are written here are no secret). Say "
+            f"values=None, shape={shape}, dtype=qr.{dtype!r} here, or give a callable with them, which is called at "
+            "the owner alone; for numbers that all parties know there is mpc.constant"
         )
         warnings.warn_explicit(at(text), InputWarning, *place)
 

@@ -12,6 +12,11 @@ use crate::index::{Index, Layer};
 use crate::node::{Axis, Division, Node, NodeId, Op};
 use crate::units::Units;
 
+/// Keys that tell apart what is hashed; a derived key would be hashed anew for each node.
+const OPERATION: &[u8; 32] = b"quorate/graph: an operation, v.1";
+const PART: &[u8; 32] = b"quorate/graph: what makes it, v1";
+const REVEALS: &[u8; 32] = b"quorate/graph: runs' reveals, v1";
+
 /// The hash of a program up to and including one node. It covers operations, attributes, operands, shapes, dtypes,
 /// intervals and constants; neither source lines nor values of inputs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +36,7 @@ impl Hash {
 
     /// The hash of an operation with its attributes.
     pub(crate) fn of_op(op: &Op) -> Hash {
-        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate operation 1"));
+        let mut writer = Writer(blake3::Hasher::new_keyed(OPERATION));
         writer.op(op);
         writer.finish()
     }
@@ -49,7 +54,7 @@ impl Hash {
     /// `parts`. An input, and what is drawn at random, is that one of the program and no other like it; intervals
     /// follow, but for those of inputs and those that the program states.
     pub(crate) fn of_part(self, id: NodeId, node: &Node, parts: &[Hash]) -> Hash {
-        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate part 1"));
+        let mut writer = Writer(blake3::Hasher::new_keyed(PART));
         writer.hash(self);
         writer.size(parts.len());
         parts.iter().for_each(|&part| writer.hash(part));
@@ -69,7 +74,7 @@ impl Hash {
     /// The hash of a session's runs up to one more, which reveals what these parts make to these parties (`None`: to
     /// all).
     pub fn then_reveals(self, reveals: &[(Hash, Option<usize>)]) -> Hash {
-        let mut writer = Writer(blake3::Hasher::new_derive_key("quorate reveals 1"));
+        let mut writer = Writer(blake3::Hasher::new_keyed(REVEALS));
         writer.hash(self);
         writer.size(reveals.len());
         for (part, to) in reveals {

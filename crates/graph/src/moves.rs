@@ -3,8 +3,9 @@
 //!
 //! What counts: selections, reshaping, transposing, joining, repeating, another sharing; every element of a shuffle;
 //! all elements of a sorting network, which are those that went in (one of them by itself, such as a median, is
-//! computed); negation, sums with public numbers, shifts to the left, conversions that keep every value, all bits of a
-//! number, and numbers made of all of their bits. Whatever else is done to an element makes it a computed one.
+//! computed); negation, sums with public numbers, exact products with public ones other than 0, shifts to the left,
+//! conversions that keep every value, all bits of a number, and numbers made of all of their bits. Whatever else is
+//! done to an element makes it a computed one: to find mistakes, not to find out a program that hides what it does.
 //!
 //! Elements are followed when somebody asks, from those of the result backwards. Where all elements of a value are
 //! alike, which is nearly always, one word says so.
@@ -86,6 +87,10 @@ impl Raw {
             }
             Op::Sum(axis) | Op::Max(axis) | Op::Min(axis) | Op::CumSum(axis) if axis.len == 1 => return source(0).0,
             Op::Convert if keeps_all(graph.node(inputs[0]), node) => return source(0).0,
+            Op::Mul => {
+                let secret = (0..2).filter(|&i| !is_multiplier(graph.node(inputs[i]), graph.node(inputs[1 - i])));
+                return secret.map(|i| source(i).0).reduce(|_, _| Raw::default()).unwrap_or_default();
+            }
             Op::Add | Op::Sub | Op::Xor => match [0, 1].map(|i| graph.node(inputs[i]).is_public()) {
                 [false, true] => return source(0).0,
                 [true, false] => return source(1).0,
@@ -115,6 +120,12 @@ impl Raw {
         search.want(&Source(self.clone(), elements), |_| true);
         search.finish()
     }
+}
+
+/// Whether these are public numbers, none of them 0, by which products with the other operand are exact.
+fn is_multiplier(numbers: &Node, other: &Node) -> bool {
+    let exact = !numbers.dtype.is_fixed() || !other.dtype.is_fixed();
+    exact && numbers.constant().is_some_and(|values| !values.contains(&0))
 }
 
 /// Elements of the first source where a public bit is 1, of the second one elsewhere.
@@ -200,12 +211,15 @@ impl Source {
     }
 }
 
+/// Moved elements, and which of them are wanted.
+type Wanted = (Arc<Moved>, Vec<bool>);
+
 /// Which elements of moved values are wanted, those with the most moves behind them first: whoever wants elements of a
 /// value has more.
 #[derive(Default)]
 struct Search {
     owners: Owners,
-    wanted: BTreeMap<(u32, *const Moved), (Arc<Moved>, Vec<bool>)>,
+    wanted: BTreeMap<(u32, *const Moved), Wanted>,
 }
 
 impl Search {

@@ -48,7 +48,8 @@ const CASES: &[Case] = &[
     ("negated", |g, [x, ..]| at(g).unary(UnaryOp::Neg, x).unwrap(), &[0], &[0]),
     ("and a public number", |g, [x, ..]| at(g).binary(BinaryOp::Add, x, Operand::int(&5)).unwrap(), &[0], &[0]),
     ("from a public number", |g, [x, ..]| at(g).binary(BinaryOp::Sub, Operand::int(&5), x).unwrap(), &[0], &[0]),
-    ("a multiple", |g, [x, ..]| at(g).binary(BinaryOp::Mul, x, Operand::int(&5)).unwrap(), &[0], &[]),
+    ("a multiple", |g, [x, ..]| at(g).binary(BinaryOp::Mul, x, Operand::int(&5)).unwrap(), &[0], &[0]),
+    ("0 times it", |g, [x, ..]| at(g).binary(BinaryOp::Mul, x, Operand::int(&0)).unwrap(), &[0], &[]),
     ("bits", |g, [x, ..]| at(g).bits(x).unwrap(), &[0], &[0]),
     (
         "signs",

@@ -1,9 +1,9 @@
 //! Which programs a party runs: those that a person has read the plan of, and approved by its hash.
 //!
-//! The hash of a run stands for all that the session reveals up to it: of each reveal the part of the program that makes
-//! the value ([`Graph::part_hash`]) and who learns it, in order, after the hash of the run before. So a run is approved
-//! in its place and once. What parties compare before a run ([`Graph::prefix_hash`]) says neither what is revealed nor
-//! what of a program is run.
+//! The hash of a run stands for all that the session reveals up to it: of each reveal the part of the program that
+//! makes the value ([`Graph::part_hash`]) and who learns it, in order, after the hash of the run before. So a run is
+//! approved in its place and once. What parties compare before a run ([`Graph::prefix_hash`]) says neither what is
+//! revealed nor what of a program is run.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ const NAMED: usize = 5;
 pub struct Approved(BTreeSet<Hash>);
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a hash as `quorate explain` prints it, or a list of them")]
 enum Texts {
     One(String),
     Many(Vec<String>),
@@ -146,7 +146,8 @@ impl Approval {
         let mut shown: Vec<String> = told.iter().take(NAMED).map(Told::to_string).collect();
         shown.extend((told.len() > NAMED).then(|| format!("{} more", told.len() - NAMED)));
         let differs = self.difference(approved, graph, reveals);
-        Err(SessionError::NotApproved { hash: hash.to_string(), reveals: shown.join("; "), differs })
+        let reveals = if shown.is_empty() { "nothing".into() } else { shown.join("; ") };
+        Err(SessionError::NotApproved { hash: hash.to_string(), reveals, differs })
     }
 
     /// What would be approved in place of these reveals, as far as hashes tell.

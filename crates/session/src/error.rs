@@ -160,7 +160,10 @@ pub enum SessionError {
         differs: String,
     },
     /// The log of what is revealed cannot be written.
-    #[error("the audit log {} cannot be written: {what}; a run that is not logged does not begin, and shows nothing", path.display())]
+    #[error(
+        "the audit log {} cannot be written: {what}; a run that is not logged does not begin, and shows nothing",
+        path.display()
+    )]
     Audit {
         /// Of the file.
         path: PathBuf,

@@ -22,6 +22,7 @@ from quorate.tables._read import Table
 Secrets = _tree.TreeSecrets | _linear.LinearSecrets | _ensemble.EnsembleSecrets | _network.NetworkSecrets
 
 _TREES = ("tree", "forest", "boosting")
+_COARSE = 0.01  # of a margin that its owner hears of, wherever the bounds are from
 _UNIT_BOUND = 1 << 30
 
 
@@ -56,7 +57,7 @@ class Model(Questions):
                     self._warn(f"numbers are within {self.margin_bound:.3g} of the estimator's")
             elif mpc.is_local:
                 self._name_ties(asked.X)
-            elif self._guessed and mpc.me == asked.model_owner:
+            elif (self._guessed or self.margin_bound > _COARSE) and mpc.me == asked.model_owner:
                 self._warn(
                     f"decisions are within {self.margin_bound:.3g} of the estimator's, and predictions closer to a tie "
                     "may differ"
