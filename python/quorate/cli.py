@@ -210,6 +210,8 @@ def _meant(argument: str, options: argparse.Namespace) -> str | None:
     name = argument.lstrip("-").partition("=")[0].lower().replace("_", "-")
     if not argument.startswith("-") or len(name) < 3:
         return None
+    if name in ("approve", "audit"):
+        return "this is for one party of a deployment: quorate party"
     if name in LOCAL:
         return f"this is no option of the command, but of local sessions in a script: qr.local({name}=...)"
     positional = {"script", "arguments", "command"}

@@ -133,14 +133,13 @@ impl Approval {
         self.runs.last().copied().unwrap_or_else(|| self.terms.hash())
     }
 
-    /// Whether the next run may be one of these reveals.
+    /// Whether the next run may be one of these reveals, which has this hash.
     ///
     /// # Errors
     /// [`SessionError::NotApproved`], with what is known of the difference.
-    pub fn check(&self, graph: &Graph, reveals: &[Reveal]) -> Result<Hash, SessionError> {
-        let hash = self.hash(graph, reveals, None);
+    pub fn check(&self, hash: Hash, graph: &Graph, reveals: &[Reveal]) -> Result<(), SessionError> {
         let Some(Approved(approved)) = self.approved.as_ref().filter(|approved| !approved.0.contains(&hash)) else {
-            return Ok(hash);
+            return Ok(());
         };
         let told = Told::all(graph, reveals, self.terms.parties);
         let mut shown: Vec<String> = told.iter().take(NAMED).map(Told::to_string).collect();
@@ -191,9 +190,9 @@ impl Approval {
                   protocol, number of parties, security or rounding, or is of another release"
                 .into(),
             _ => format!(
-                "the {} before were approved; as run {run} something else is, with other operations, public numbers, \
-                 shapes, dtypes, bounds or inputs, or nothing",
-                if run == 2 { "run".into() } else { format!("{} runs", run - 1) }
+                "the {} approved; as run {run} something else is, with other operations, public numbers, shapes, \
+                 dtypes, bounds, inputs or reveals, or nothing",
+                if run == 2 { "run before was".into() } else { format!("{} runs before were", run - 1) }
             ),
         }
     }
@@ -204,5 +203,87 @@ impl Approval {
             self.runs.clear();
         }
         self.runs.push(hash);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_graph::{BinaryOp, Dtype, Source};
+
+    use super::*;
+
+    fn terms() -> Terms {
+        let security = "nobody cheats".into();
+        Terms { protocol: "rss", parties: 3, security, truncation: Truncation::Exact, before: 0 }
+    }
+
+    fn to(node: NodeId, to: Option<usize>) -> Reveal {
+        Reveal { node, to }
+    }
+
+    /// A session to which two runs were approved: x y to all, and then x to party 1 with y to parties 0 and 2.
+    fn approved() -> (Graph, [NodeId; 3], Approval) {
+        let mut graph = Graph::new();
+        let mut at = graph.at(Source::new("a.py", 1));
+        let [x, y] = [0, 1].map(|owner| at.input(owner, 3, &[2], Dtype::INT64, None).unwrap());
+        let product = at.binary(BinaryOp::Mul, x, y).unwrap();
+        let free = Approval::new(terms(), None);
+        let first = free.hash(&graph, &[to(product, None)], None);
+        let second = free.hash(&graph, &[to(x, Some(1)), to(y, Some(0)), to(y, Some(2))], Some(first));
+        let approved = Approved::read([format!("{first}, {second}")]).unwrap();
+        (graph, [x, y, product], Approval::new(terms(), Some(approved)))
+    }
+
+    fn asked(approval: &mut Approval, graph: &Graph, reveals: &[Reveal]) -> Result<(), String> {
+        let hash = approval.hash(graph, reveals, None);
+        let checked = approval.check(hash, graph, reveals).map_err(|error| error.to_string());
+        checked.inspect(|()| approval.ran(hash))
+    }
+
+    #[test]
+    fn each_run_is_approved_in_its_place_and_once() {
+        let (graph, [x, y, product], mut approval) = approved();
+        let second = [to(x, Some(1)), to(y, Some(0)), to(y, Some(2))];
+        assert!(asked(&mut approval, &graph, &second).is_err(), "before the first");
+        assert_eq!(asked(&mut approval, &graph, &[to(product, None)]), Ok(()));
+        let again = asked(&mut approval, &graph, &[to(product, None)]).unwrap_err();
+        assert!(again.contains("approved as run 1 of the session, once, and not as run 2"), "{again}");
+        let cases: [(&[Reveal], &str); 6] = [
+            (&[to(x, Some(1)), to(y, None)], "input of (2,) int(64) from party 1 at a.py:1 to all parties, which"),
+            (&[to(x, Some(1)), to(y, Some(0)), to(y, Some(2)), to(product, None)], "to all parties is approved"),
+            (&[to(x, None), to(y, Some(0)), to(y, Some(2))], "is approved to party 1, not to all parties"),
+            (&[to(x, Some(1)), to(y, Some(0))], "the run before was approved; as run 2 something else is"),
+            (&[], "which reveals nothing"),
+            (&[to(y, Some(0)), to(y, Some(2)), to(x, Some(1))], "something else"),
+        ];
+        for (reveals, words) in cases {
+            let refused = asked(&mut approval, &graph, reveals).unwrap_err();
+            assert!(refused.contains(words), "{words}: {refused}");
+        }
+        assert_eq!(asked(&mut approval, &graph, &second), Ok(()));
+        assert!(asked(&mut approval, &graph, &second).is_err(), "beyond the last");
+    }
+
+    #[test]
+    fn every_term_counts() {
+        let others = [
+            terms(),
+            Terms { protocol: "aby", ..terms() },
+            Terms { parties: 5, ..terms() },
+            Terms { security: "one may cheat".into(), ..terms() },
+            Terms { truncation: Truncation::Probabilistic, ..terms() },
+            Terms { before: 1, ..terms() },
+        ];
+        let hashes: Vec<Hash> = others.iter().map(Terms::hash).collect();
+        assert!((0..hashes.len()).all(|i| !hashes[..i].contains(&hashes[i])));
+    }
+
+    #[test]
+    fn whoever_asks_for_no_approval_runs_what_they_like() {
+        let (graph, [x, y, _], _) = approved();
+        let mut free = Approval::new(terms(), None);
+        for reveals in [[to(x, None)], [to(y, None)], [to(x, None)]] {
+            assert_eq!(asked(&mut free, &graph, &reveals), Ok(()));
+        }
     }
 }

@@ -69,19 +69,14 @@ impl Session {
             return Ok(None); // a run of the session's own, whose values nobody sees
         }
         let program = self.program.read().map_err(|_| SessionError::WorkerGone)?;
-        let checked = self.approval.check(&program.graph, reveals);
-        let program_hash = self.approval.hash(&program.graph, reveals, None);
+        let hash = self.approval.hash(&program.graph, reveals, None);
+        let checked = self.approval.check(hash, &program.graph, reveals);
         let told = if self.audit.is_some() { Told::all(&program.graph, reveals, self.parties) } else { vec![] };
         drop(program);
-        let logged = Logged { run: self.jobs + 1, program: program_hash, told };
-        match checked {
-            Ok(_) => self.log("begun", &logged, None)?,
-            Err(refusal) => {
-                self.log("refused", &logged, Some(&refusal.to_string()))?;
-                return Err(refusal);
-            }
-        }
-        Ok(Some(logged))
+        let logged = Logged { run: self.jobs + 1, program: hash, told };
+        let why = checked.as_ref().err().map(ToString::to_string);
+        self.log(if why.is_none() { "begun" } else { "refused" }, &logged, why.as_deref())?;
+        checked.map(|()| Some(logged))
     }
 
     fn log(&mut self, event: &str, logged: &Logged, why: Option<&str>) -> Result<(), SessionError> {
