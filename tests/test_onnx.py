@@ -16,12 +16,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 import quorate as qr
 from deploying import Deployment
+from quorate._families import FAMILIES
 from quorate.errors import ModelError, ModelWarning, RangeError, ShapeError
 from quorate.models import NetworkShape, from_onnx, operators
 from quorate.models._onnx._operators_moves import OPERATORS
 from test_onnx_operators import compare, floats, model_of, random_number, whole
-
-FAMILIES = ("rss", "aby", "spdz2k", "pika")
 
 
 def small(r: np.random.Generator) -> onnx.ModelProto:

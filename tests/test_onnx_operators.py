@@ -13,6 +13,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import quorate as qr
+from quorate._families import DEFAULT, FAMILIES
 from quorate.models._onnx._operators_moves import OPERATORS
 
 Case = tuple["list[tuple]", "tuple[int, ...]", "dict[str, np.ndarray]"]
@@ -392,7 +393,7 @@ def test_every_operator_has_a_case():
     assert set(OPERATORS) == {name.split("_")[0] for name in CASES}
 
 
-@pytest.mark.parametrize("protocol", ["aby", "spdz2k", "pika"])
+@pytest.mark.parametrize("protocol", [name for name in FAMILIES if name != DEFAULT])
 @pytest.mark.parametrize("name", ["Conv", "ConvTranspose", "Gemm", "PRelu", "MaxPool", "Softmax", "Mul_of_both"])
 def test_operators_of_other_families(protocol, name):
     r = random_number(5)

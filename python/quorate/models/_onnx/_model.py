@@ -11,6 +11,7 @@ import numpy as np
 
 import quorate
 from quorate import _source
+from quorate._families import DEFAULT
 from quorate._source import at
 from quorate.errors import ModelError, ModelWarning
 from quorate.models._numerics import exponent_above, finite_float64
@@ -63,7 +64,7 @@ class Network(Questions):
             return arrays[-1]
         return np.asarray(self.shape.labels)[self._deciding(arrays).argmax(axis=-1)]
 
-    def report(self, X: Any, protocol: str = "rss", **options: Any) -> Report:
+    def report(self, X: Any, protocol: str = DEFAULT, **options: Any) -> Report:
         """Computes these inputs with the protocol in a local session, and compares with the clear network.
 
         For the model's owner, with inputs of its own: nothing leaves this process.
