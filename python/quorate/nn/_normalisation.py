@@ -28,7 +28,8 @@ def batch_norm(
     """(x - mean) / sqrt(variance + eps) times weight, plus bias: one number of each for each channel.
 
     Where the variance is secret, its root is taken under the protocol, one for each channel; whoever knows it folds the
-    factor into the layer before, at no cost.
+    factor into the layer before, at no cost. The root is within 2 units of 2^-f, so with a secret variance v results
+    are off by up to 2^(1 - f) sqrt(v) of themselves.
 
     Args:
         x: channels lie along `axis`.
@@ -70,6 +71,9 @@ def layer_norm(x: SecretArray, weight: Any = None, bias: Any = None, *, eps: flo
     """Along the last axis: (x - mean) / sqrt(variance + eps) times weight, plus bias. Of fixed point.
 
     Squares, one root for each line, and products. `eps` is rounded to a unit of the dtype, one at least.
+
+    The inverse root is within 2 units of 2^-f, so a line whose standard deviation is s is off by up to 2^(1 - f) s of
+    itself: with 16 fractional bits 0.1 % at 30, 1 % at 300. Scale larger numbers down first.
 
     Example:
         >>> import quorate as qr
