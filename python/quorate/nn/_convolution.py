@@ -47,10 +47,11 @@ def conv2d(
 ) -> SecretArray:
     """The convolution of images with filters, as neural networks have it: filters are not turned round.
 
-    One round. With `rss` each party sends its share of the results, whatever the size of the filters; with `aby` and
-    `pika` each pixel and each weight is opened once; with `spdz2k` both factors of each product are, or each matrix
-    once where matrices of triples take less. Public filters, or public images, cost nothing but local work. Fixed point
-    is rounded down once, after each sum; what a ring does not hold wraps, as in products of matrices.
+    One round, and those of a truncation where both are fixed point. With `rss` each party sends its share of the
+    results, whatever the size of the filters; with `aby` and `pika` each pixel and each weight is opened once; with
+    `spdz2k` both factors of each product are, or each matrix once where matrices of triples take less. Public filters,
+    or public images, cost nothing but local work. Fixed point is rounded down once, after each sum; what a ring does
+    not hold wraps, as in products of matrices.
 
     Args:
         x: images (batch, channels, rows, columns), or (batch, rows, columns, channels) where `layout` is "NHWC".

@@ -15,8 +15,12 @@ from quorate.nn._layout import Pair, as_given, channels_first, padding_of, pair,
 __all__ = ["avg_pool2d", "flatten", "global_avg_pool2d", "max_pool2d", "upsample"]
 
 
+_AROUND, _BEYOND = -1, -2
+"""Of a window's element: in the zeros around an image, and behind them."""
+
+
 def _windows(size: int, window: int, stride: int, around: Pair, ceil: bool) -> np.ndarray:
-    """Places of each window's elements along an axis: one row for each window, -1 outside of the image."""
+    """Places of each window's elements along an axis: a row for each window."""
     room = size + sum(around) - window
     if room < 0:
         raise ShapeError(at(f"a window of {window} does not fit into {size} and the padding {around}"))
@@ -24,7 +28,8 @@ def _windows(size: int, window: int, stride: int, around: Pair, ceil: bool) -> n
     if ceil and (count - 1) * stride >= size + around[0]:
         count -= 1  # no window begins behind the image
     places = np.arange(count)[:, None] * stride + np.arange(window) - around[0]
-    return np.where((places >= 0) & (places < size), places, -1)
+    inside = (places >= 0) & (places < size)
+    return np.where(inside, places, np.where(places < size + around[1], _AROUND, _BEYOND))
 
 
 def _lies(x: SecretArray, size: Any, stride: Any, padding: Any, ceil: bool) -> list[np.ndarray]:
@@ -138,20 +143,15 @@ def avg_pool2d(
     if images.dtype.kind != "fixed":
         raise DtypeError(at("avg_pool2d of integers has no dtype: convert them first, x.astype(qr.fixed(64, 16))"))
     lies = _lies(images, size, stride, padding, ceil_mode)
-    counts, sizes = [], (images.shape[2], images.shape[3])
-    window = pair("size", size)
-    around = padding_of(padding, sizes, window, window if stride is None else pair("stride", stride))
+    counts = []
     for d, axis in ((1, 3), (0, 2)):
         places, shape = lies[d], images.shape
-        kept = (places >= 0).sum(axis=1)
-        first = np.arange(len(kept)) * (window[d] if stride is None else pair("stride", stride)[d])
-        inside = np.minimum(first + window[d], sizes[d] + sum(around[d])) - first  # zeros of the padding count
         within = np.where(places < 0, shape[axis], places)  # the place of a zero
         if (places < 0).any():
             zeros = np.zeros((*shape[:axis], 1, *shape[axis + 1 :]))
             images = images._session.concatenate([images, zeros], axis=axis)
         images = images[(slice(None),) * axis + (within,)].sum(axis=axis + 1)
-        counts.append(inside if count_include_pad else kept)
+        counts.append((places != _BEYOND if count_include_pad else places >= 0).sum(axis=1))
     elements = counts[1][:, None] * counts[0][None, :]
     if (elements == 0).any():
         raise ShapeError(at("avg_pool2d: a window lies outside of the image; use less padding"))

@@ -160,8 +160,10 @@ class Announcing:
             raise RangeError(at(f"announce: a whole number from 0 to 2^31 - 1, not {value!r}"))
         if session._nothing_is_sent:
             return int(cast("int", value))
-        told = session.input(value, owner=party, shape=(), dtype=int_dtype(32), bound=_MOST).reveal()
-        return int(told)
+        told = int(session.input(value, owner=party, shape=(), dtype=int_dtype(32), bound=_MOST).reveal())
+        if told < 0:  # whoever cheats may input any number
+            raise RangeError(at(f"announce: party {party} told {told}, and not a whole number from 0 on"))
+        return told
 
     def input_frame(
         self,
