@@ -202,18 +202,7 @@ mod tests {
 
     const LENS: [usize; 3] = [3, 70, 8];
 
-    const GROUPS: Conv = Conv {
-        batch: 2,
-        groups: 2,
-        channels: 1,
-        filters: 1,
-        image: [2, 2],
-        window: [1, 2],
-        stride: [1, 1],
-        dilation: [1, 1],
-        before: [0, 1],
-        after: [0, 0],
-    };
+    const GROUPS: Conv = Conv { batch: 2, groups: 2, before: [0, 1], ..Conv::plain([2, 2], [1, 2]) };
 
     fn kinds() -> Vec<Kind> {
         vec![

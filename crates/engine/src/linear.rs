@@ -375,18 +375,7 @@ mod tests {
         let list = [4, 0, 0, 11];
         let later = || Cow::Owned(vec![7, 2]);
         let (factors, matrix) = (counted(20, 12, 5), counted(20, 6, 9));
-        let sides = Conv {
-            batch: 2,
-            groups: 1,
-            channels: 2,
-            filters: 1,
-            image: [1, 3],
-            window: [1, 2],
-            stride: [1, 1],
-            dilation: [1, 1],
-            before: [0, 1],
-            after: [0, 0],
-        };
+        let sides = Conv { batch: 2, channels: 2, before: [0, 1], ..Conv::plain([1, 3], [1, 2]) };
         let (filters, twelve) = (counted(20, 4, 8), Conv { filters: 3, ..sides });
         let images = counted(20, 12, 4);
         let maps = [

@@ -41,6 +41,13 @@ pub struct Conv {
 }
 
 impl Conv {
+    /// One image of one channel and one filter, of these rows and columns: to begin with.
+    pub const fn plain(image: [usize; 2], window: [usize; 2]) -> Conv {
+        let ([batch, groups, channels, filters], [stride, dilation, before, after]) =
+            ([1; 4], [[1; 2], [1; 2], [0; 2], [0; 2]]);
+        Conv { batch, groups, channels, filters, image, window, stride, dilation, before, after }
+    }
+
     /// Rows and columns of a result; zero where no window fits.
     pub fn out(&self) -> [usize; 2] {
         [0, 1].map(|d| {
@@ -271,18 +278,7 @@ mod tests {
 
     /// Convolutions of all kinds, small ones.
     fn kinds() -> Vec<Conv> {
-        let plain = Conv {
-            batch: 1,
-            groups: 1,
-            channels: 1,
-            filters: 1,
-            image: [5, 6],
-            window: [3, 2],
-            stride: [1, 1],
-            dilation: [1, 1],
-            before: [0, 0],
-            after: [0, 0],
-        };
+        let plain = Conv::plain([5, 6], [3, 2]);
         vec![
             plain,
             Conv { batch: 3, channels: 2, filters: 4, ..plain },

@@ -97,18 +97,7 @@ fn primitives_pair_by_pair() {
 }
 
 /// Of two images and three filters.
-const CONV: Conv = Conv {
-    batch: 2,
-    groups: 1,
-    channels: 4,
-    filters: 3,
-    image: [2, 3],
-    window: [1, 3],
-    stride: [1, 1],
-    dilation: [1, 1],
-    before: [0, 1],
-    after: [0, 0],
-};
+const CONV: Conv = Conv { batch: 2, channels: 4, filters: 3, before: [0, 1], ..Conv::plain([2, 3], [1, 3]) };
 
 #[test]
 fn sums_of_products_cost_one_element_a_result() {

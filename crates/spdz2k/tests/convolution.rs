@@ -46,16 +46,12 @@ async fn convolve(
     filters: &<Spdz2k as Sharing>::A,
 ) -> Result<<Spdz2k as Sharing>::A> {
     let conv = Conv {
-        batch: 1,
-        groups: 1,
         channels: IMAGE[0],
         filters: FILTERS[0],
-        image: [IMAGE[1], IMAGE[2]],
-        window: [FILTERS[1], FILTERS[2]],
         stride: STRIDE,
-        dilation: [1, 1],
         before: [PADDING; 2],
         after: [PADDING; 2],
+        ..Conv::plain([IMAGE[1], IMAGE[2]], [FILTERS[1], FILTERS[2]])
     };
     s.bilinear(ctx, Form::Conv(conv), image, filters).await
 }

@@ -8,18 +8,7 @@ use crate::testing::wide::{numbers, share_wide, wrapped};
 
 /// Small ones of all kinds: of several images, channels and filters, in groups, with zeros around, strides, distances.
 pub fn kinds() -> Vec<Conv> {
-    let plain = Conv {
-        batch: 1,
-        groups: 1,
-        channels: 1,
-        filters: 2,
-        image: [3, 4],
-        window: [2, 2],
-        stride: [1, 1],
-        dilation: [1, 1],
-        before: [0, 0],
-        after: [0, 0],
-    };
+    let plain = Conv { filters: 2, ..Conv::plain([3, 4], [2, 2]) };
     vec![
         plain,
         Conv { batch: 2, channels: 3, before: [1, 0], after: [0, 1], ..plain },
