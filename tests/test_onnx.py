@@ -199,6 +199,67 @@ def test_fewer_bits_cost_less_and_are_less_precise() -> None:
         from_onnx(proto, bound=1.0, bits=12, tolerance=1e-6)
     with pytest.raises(ModelError, match="between 8 and 30"):
         from_onnx(proto, bound=1.0, bits=40)
+    with pytest.raises(ModelError, match="weight_bits=5 is not between 6 and 30"):
+        from_onnx(proto, bound=1.0, weight_bits=5)
+
+
+def of_sums(r: np.random.Generator) -> onnx.ModelProto:
+    """Layers in any order, on pictures of 8 x 8: no real functions, which take a ring of 64 bits."""
+    nodes, w, last, channels, size = [], {}, "x", 1, 8
+    for i, kind in enumerate(r.choice(["Conv", "Relu", "MaxPool", "AveragePool", "LeakyRelu", "Clip", "Add"], 5)):
+        given, attrs, halves = [last], {}, {"kernel_shape": [2, 2], "strides": [2, 2]}
+        if kind == "Conv":
+            out = int(r.integers(1, 4))
+            w[f"w{i}"] = floats(r, out, channels, 3, 3) * float(r.choice([0.01, 1, 50]))
+            w[f"b{i}"] = floats(r, out) * float(r.choice([0, 1, 100]))
+            given, attrs, channels = [last, f"w{i}", f"b{i}"], {"pads": [1, 1, 1, 1]}, out
+        elif kind.endswith("Pool"):
+            if size == 1:
+                continue
+            attrs, size = halves, size // 2
+        elif kind == "Clip":
+            w |= {f"low{i}": np.float32(0), f"high{i}": np.float32(6)}
+            given += [f"low{i}", f"high{i}"]
+        elif kind == "Add":
+            given = [last, last]
+        last = f"y{i}"
+        nodes.append((str(kind), given, [last], attrs))
+    nodes[-1] = (*nodes[-1][:2], ["y"], nodes[-1][3])
+    return model_of(nodes, (1, 8, 8), w)
+
+
+@pytest.mark.filterwarnings("ignore::quorate.ModelWarning", "error::quorate.RangeWarning")
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_can_wrap_in_the_ring_of_a_network(seed: int) -> None:
+    """A strict session refuses what is not proven to fit; at the corners of inputs numbers lie where they should."""
+    r = random_number(100 + seed)
+    bits, weight_bits = int(r.integers(8, 31)), int(r.integers(6, 31))
+    model = from_onnx(of_sums(r), bound=1.0, bits=bits, weight_bits=weight_bits)
+    x = np.where(r.random((2, *model.shape.sizes)) < 0.5, -1.0, 1.0)
+    with qr.local("rss", strict=True, trunc=("exact", "probabilistic")[seed % 2]) as mpc:
+        arrays = model.shape.program(mpc, model._secrets, x, len(x), (0, 1))
+        units = mpc.reveal_all(*arrays[1:], units=True)
+    for step, found in zip(model.shape.steps, units, strict=True):
+        assert np.abs(found).max() <= 2 ** step["bits"] <= 2 ** (model.shape.ring - 1), step
+    outputs = np.ldexp(units[model.shape.output - 1].astype(float), -model.shape.unit)
+    assert np.abs(outputs - model.predict_clear(x)).max() <= model.error_bound
+
+
+def test_sums_are_divided_behind_a_maximum_of_a_window_and_before_what_does_not_pick() -> None:
+    w = {"w1": np.ones((1, 1, 3, 3), np.float32), "w2": np.ones((16, 2), np.float32)}
+    ends = [("Flatten", ["c"], ["d"], {}), ("Gemm", ["d", "w2"], ["y"], {})]
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+
+    def kinds(middle: tuple, **options: int) -> list[tuple[str, int]]:
+        nodes = [("Conv", ["x", "w1"], ["a"], {"pads": [1, 1, 1, 1]}), ("Relu", ["a"], ["b"], {}), middle, *ends]
+        shape = from_onnx(model_of(nodes, (1, 8, 8), w), bound=1.0, **options).shape
+        return [(s["kind"], s.get("down", s.get("up", 0))) for s in shape.steps]
+
+    behind = kinds(("MaxPool", ["b"], ["c"], pool))
+    assert [kind for kind, _ in behind] == ["conv", "max_pool", "relu", "reshape", "rescale", "matmul"]
+    assert behind[0][1] == 0 and behind[4][1] < 0
+    before = kinds(("AveragePool", ["b"], ["c"], pool))
+    assert [kind for kind, _ in before[:3]] == ["conv", "relu", "avg_pool"] and before[0][1] > 0
 
 
 # ---- among parties --------------------------------------------------------------------------------------------------

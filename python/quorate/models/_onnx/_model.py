@@ -124,6 +124,7 @@ def from_onnx(
     output: str | None = None,
     labels: Sequence[Any] | None = None,
     bits: int = 24,
+    weight_bits: int | None = None,
     tolerance: float | None = None,
 ) -> Network:
     """Makes a network from an ONNX file into a model that computes on secret inputs.
@@ -140,7 +141,8 @@ def from_onnx(
         shape: of one input, without the batch, where the file leaves sizes open.
         output: the name of the value to compute, where the model has several outputs.
         labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
-        bits: that inputs, weights and results of layers have, 8 to 30. Fewer cost less and are less precise.
+        bits: that inputs and results of layers have, 8 to 30. Fewer cost less and are less precise.
+        weight_bits: those of weights, 6 to 30; as many as `bits` where nothing is said.
         tolerance: refuse the model if its `error_bound` is larger.
 
     Raises:
@@ -162,13 +164,16 @@ def from_onnx(
     """
     if not 8 <= bits <= 30:
         raise ModelError(f"from_onnx: bits={bits} is not between 8 and 30")
+    width = bits if weight_bits is None else weight_bits
+    if not 6 <= width <= 30:
+        raise ModelError(f"from_onnx: weight_bits={weight_bits} is not between 6 and 30")
     source = read(model, shape, output)
     low, high = _limits(bound, sample, source.sizes[1:])
     steps, place = simplified(*lower(source, OPERATORS))
     if place != len(steps) or not steps:
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
     _check_finite(steps)
-    planner = Planner(bits, _reached(steps, sample))
+    planner = Planner(bits, width, _reached(steps, sample))
     unit = bits - exponent_above(max(abs(low), abs(high)))
     sizes = (1, *source.sizes[1:])
     last = planner.plan(steps, np.full(sizes, low), np.full(sizes, high), unit)
@@ -187,7 +192,9 @@ def from_onnx(
         )
     _warn_of(error, steps, low, high, sizes)
     known = None if labels is None else tuple(np.asarray(labels).tolist())
-    public = NetworkShape(sizes[1:], low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known)
+    public = NetworkShape(
+        sizes[1:], low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known, planner.ring
+    )
     return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors)
 
 

@@ -1,12 +1,17 @@
 """Fixed point for a network: a scale for each array, proven from the input's bound and the weights.
 
-Notation: array a stands as integers A = a 2^u, in 64 bits. Bounds on a, element by element, go through every step from
-the input's on, and with them a bound on how far A / 2^u is from a. A weighted step takes X (|X| <= 2^e, u) with n terms
-in a sum: weights become W = round(w 2^v) with |W| <= 2^c, so that n 2^(e + c) <= 2^61, and offsets
-B = round(b 2^(u + v)) with |B| <= 2^61. So W X + B never wraps. By the weights themselves it is at most 2^p, which is
-public, and it is divided by 2^k so that `bits` are left: k = p - bits.
+Notation: array a stands as integers A = a 2^u, in one ring for the whole network. Bounds on a, element by element, go
+through every step from the input's on, and with them a bound on how far A / 2^u is from a. A weighted step takes X
+(|X| <= 2^e, u) with n terms in a sum: weights become W = round(w 2^v) with |W| <= 2^c, where c is at most
+`weight_bits` and n 2^(e + c) at most 2^61, and offsets B = round(b 2^(u + v)) with |B| <= 2^61. By the weights
+themselves W X + B is at most 2^p, which is public, and is divided by 2^k so that `bits` are left: k = p - bits. Where
+fewer numbers are left behind a ReLU and a maximum of windows, the division comes after these: rounding and they may
+change places.
 
-Public of the weights are c, and of each result p and k: powers of two, for a whole layer.
+The ring has 3 bits more than the largest of all n 2^(e + c), offsets and results take, so that nothing wraps; of real
+functions, which take 64 bits, it has 64.
+
+Public of the weights are c, and of each result p and k: powers of two, for a whole layer; and the ring.
 
 What is proven grows from layer to layer faster than what is reached, by a few bits each. Where there is a sample, and
 what is proven of an array is far beyond what it reached there, the array is clipped to a power of two at or above four
@@ -25,13 +30,17 @@ import numpy as np
 from quorate.errors import ModelError
 from quorate.models._numerics import exponent_above
 from quorate.models._onnx import _kernels as kernels
+from quorate.models._onnx._chain import Chain
 from quorate.models._onnx._kernels import MOVES, Array
 from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, Step, alone, clear, multiples, placed
 
 FRACTION = 16
 """Fractional bits of the dtype in which arrays are kept, and of what functions take and give."""
 
-_SUM = 61  # bits of sums of products, and of offsets
+ROOM = 3
+"""Bits that the ring has above the largest sum: its sign, and that of a sum and an offset."""
+
+_SUM = 64 - ROOM  # bits of sums of products, and of offsets
 _ROOM = 44  # bits of what is only added or compared
 _BEYOND = 4  # times what a sample reached, numbers are clipped
 _SLACK = 4  # bits by which what is proven may exceed that before it is
@@ -39,6 +48,7 @@ _LEAST = 6  # bits of weights below which nothing useful is left
 _SLOPE = {"sigmoid": 0.25, "tanh": 1.0, "gelu": 1.13, "softmax": 0.5}
 _MULTIPLE = 1.25  # units by which multiples by public reals may be off, however they are rounded
 _CLIPPED = 1 << 20  # no unit
+_PUBLIC = 17  # bits that a multiple by a public real takes beside those of its operand
 _MORE = 1 + 1e-9  # bounds are themselves computed with rounding
 
 
@@ -89,6 +99,7 @@ class Planner:
     """Walks a network's steps, and collects the public steps of the program and the secret integers."""
 
     bits: int
+    weight_bits: int
     reached: Sequence[float] | None = None
     """The largest magnitudes of all arrays in a sample."""
     steps: list[dict[str, Any]] = dataclasses.field(default_factory=list)
@@ -96,9 +107,18 @@ class Planner:
     rows: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
     """For each of the network's steps: its name, the place of what it makes, and its unit."""
     errors: list[float] = dataclasses.field(default_factory=list)
+    needed: int = FRACTION
+    """No number of the program, nor what a product or a sum may be by its operands' ranges, is above 2^needed."""
     _scaled: dict[tuple[int, int], Tracked] = dataclasses.field(default_factory=dict)
     _name: str = ""
     _now: float = math.inf
+    _as_function: bool = False
+    _chain: Chain | None = None
+
+    @property
+    def ring(self) -> int:
+        """Bits of the ring in which nothing wraps."""
+        return min(self.needed, _SUM) + ROOM
 
     def plan(self, steps: Sequence[Step], low: Array, high: Array, unit: int) -> Tracked:
         """Everything from the input on; what is tracked of the last step's result."""
@@ -109,8 +129,10 @@ class Planner:
             self._now = math.inf if self.reached is None else self.reached[number + 1]
             given = [arrays[i] for i in step.inputs]
             users = wants[number + 1]
-            as_function = bool(users) and all(kind in FUNCTIONS for kind in users)
-            made = self._step(step, given, as_function)
+            self._as_function = bool(users) and all(kind in FUNCTIONS for kind in users)
+            self._chain = Chain.behind(steps, number + 1)
+            made = self._step(step, given)
+            self._need(made.bits)
             arrays.append(made)
             self.rows.append((self._name, made.place, made.unit))
             self.errors.append(float(made.error.max(initial=0.0)))
@@ -118,10 +140,10 @@ class Planner:
 
     # ---- steps ------------------------------------------------------------------------------------------------------
 
-    def _step(self, step: Step, given: list[Tracked], as_function: bool) -> Tracked:
+    def _step(self, step: Step, given: list[Tracked]) -> Tracked:
         kind, attrs = step.kind, step.attrs
         if kind in WEIGHTED:
-            return self._weighted(step, given[0], as_function)
+            return self._weighted(step, given[0])
         if kind in FUNCTIONS:
             return self._function(kind, attrs, given[0])
         if kind in MOVES:
@@ -139,9 +161,17 @@ class Planner:
         public = {"kind": kind, "inputs": [t.place for t in given], **attrs}
         if made.bits > _SUM:
             raise self._unbounded(made)
+        self._need(made.bits)
         self.steps.append({**public, "bits": made.bits})
         reached = self._now if made.reached is None else made.reached
         return dataclasses.replace(made, place=len(self.steps), reached=reached)
+
+    def _need(self, bits: int) -> None:
+        self.needed = max(self.needed, bits)
+
+    def _need_cut(self, bits: int, down: int) -> None:
+        """For a multiple by 2^-down, which has 16 bits after the point before it is cut."""
+        self._need(bits + max(FRACTION - down, 0) if down > 0 else bits)
 
     def _unbounded(self, made: Tracked) -> ModelError:
         largest, most = float(made.largest.max(initial=0.0)), _SUM - FRACTION
@@ -159,6 +189,7 @@ class Planner:
         if (x.place, unit) not in self._scaled:
             finer = unit - x.unit
             error = x.error if finer > 0 else x.error + 2.0**-unit
+            self._need_cut(x.bits, -finer)
             made = dataclasses.replace(x, error=error, unit=unit)
             self._scaled[x.place, unit] = self._emit("rescale", [x], {"up": finer}, made)
         return self._scaled[x.place, unit]
@@ -187,19 +218,21 @@ class Planner:
         unit = min(max(t.unit for t in given), min(_ROOM - t.bits + t.unit for t in given))
         return [self.at(t, unit) for t in given]
 
-    def _weighted(self, step: Step, x: Tracked, as_function: bool) -> Tracked:
+    def _weighted(self, step: Step, x: Tracked) -> Tracked:
         kind, attrs, w, b = step.kind, step.attrs, step.weights, step.offsets
         assert w is not None  # noqa: S101 - what a weighted step is
         x = self._kept(x)
         terms = math.prod(w.shape[1:]) if kind == "conv" else w.shape[0] if kind == "matmul" else 1
         if kind == "conv_transpose":
             terms = w.shape[0] // attrs["groups"] * math.prod(w.shape[2:])
-        width = min(_SUM - x.bits - (terms - 1).bit_length(), self.bits)
+        width = min(_SUM - x.bits - (terms - 1).bit_length(), self.weight_bits)
         if width < _LEAST:
             raise self._unbounded(x)
         v = width - exponent_above(float(np.abs(w).max(initial=0.0)))
         if b is not None and b.any():
             v = min(v, _SUM - exponent_above(float(np.abs(b).max())) - x.unit)
+            self._need(exponent_above(float(np.abs(b).max())) + x.unit + v)
+        self._need(x.bits + width + (terms - 1).bit_length())
         whole = np.rint(np.ldexp(w, v))
         offsets = None if b is None else np.rint(np.ldexp(b, x.unit + v))
         near = np.ldexp(whole, -v)
@@ -208,12 +241,15 @@ class Planner:
         made = dataclasses.replace(made, reached=self._now)
         if made.is_far_beyond:
             down = max(0, bits_of(made.most, x.unit + v) - self.bits, p - _ROOM)
-        if as_function and x.unit + v - FRACTION >= 0 and p - (x.unit + v - FRACTION) <= _ROOM:
+        elif self._chain and self._chain.is_cheaper_undivided(made.low.shape, p, self.bits):
+            down = 0
+        if self._as_function and x.unit + v - FRACTION >= 0 and p - (x.unit + v - FRACTION) <= _ROOM:
             down = x.unit + v - FRACTION
         if kind == "prelu":
             down = v  # what is positive is not multiplied, and keeps its unit
             if v < 0:
                 raise self._unbounded(made)
+        self._need_cut(p, down)
         public = dict(attrs, weights=list(w.shape), offsets=None if b is None else list(b.shape))
         public.update(width=width, reach=p, down=down)
         unit = x.unit + v - down
@@ -244,6 +280,7 @@ class Planner:
         return made, bits_of(float(made.largest.max(initial=0.0)), unit)
 
     def _function(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
+        self._need(_SUM)
         x = self.at(x, FRACTION)
         error = _SLOPE[kind] * x.error + 2.0 ** (1 - FRACTION)
         if kind == "softmax":
@@ -281,12 +318,15 @@ class Planner:
         error = times(x.error, size[1]) + times(size[0], y.error) + times(x.error, y.error) + 2.0**-unit
         terms = x.low.shape[-1] if kind == "matmul2" else 1
         made = Tracked(centre - around, centre + around, error, unit, 0)
-        if x.bits + y.bits + (terms - 1).bit_length() > _SUM:
+        wide = x.bits + y.bits + (terms - 1).bit_length()
+        if wide > _SUM:
             raise self._unbounded(made)
+        self._need(wide)
         return self._kept(self._emit(kind, [x, y], {}, made))
 
     def _scale(self, attrs: dict[str, Any], x: Tracked) -> Tracked:
         factor, offset = attrs["factor"], attrs["offset"]
+        x = self._roomy(x)
         mantissa, exponent = math.frexp(factor)
         exact = abs(mantissa) == 0.5
         part, unit = (math.copysign(1.0, factor), x.unit - exponent + 1) if exact else (mantissa, x.unit - exponent)
@@ -301,8 +341,16 @@ class Planner:
         public = {"times": part, "plus": math.ldexp(offset, unit - FRACTION)}
         return self._kept(self._emit("scale", [x], public, Tracked(low, high, error, unit, 0)))
 
+    def _roomy(self, x: Tracked) -> Tracked:
+        """With room for a multiple by a public real."""
+        x = x if x.bits <= _ROOM else self.at(x, x.unit - (x.bits - _ROOM))
+        self._need(x.bits + _PUBLIC)
+        return x
+
     def _pointwise(self, kind: str, attrs: dict[str, Any], x: Tracked) -> Tracked:
         """Steps of one operand that keep its unit."""
+        if kind in ("leaky_relu", "avg_pool", "mean"):
+            x = self._roomy(x)
         if kind == "clip":
             attrs = _needed(attrs, float(x.largest.max(initial=0.0)))
             ends = {name: None if v is None else math.ldexp(v, x.unit - FRACTION) for name, v in attrs.items()}

@@ -12,14 +12,12 @@ from quorate import _source, nn
 from quorate._moves import moved
 from quorate.models._onnx import _kernels as kernels
 from quorate.models._onnx._kernels import MOVES, Array
-from quorate.models._onnx._plan import FRACTION
+from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import WEIGHTED, placed
 
 Secrets = Sequence[tuple[Array, "Array | None"]]
 """Of each weighted step, in order: integers of its weights, and of its offsets."""
 
-_DTYPE = (64, FRACTION)
-_OFFSETS = 61
 _STATED = (*WEIGHTED, "add", "sub", "mul", "matmul2", "scale", "rescale", "avg_pool", "mean")
 """Steps whose results are proven to be smaller than what their operands' ranges say."""
 
@@ -31,7 +29,7 @@ def stated(x: Any, bits: int, low: int | None = None) -> Any:
 
 
 def run(mpc: Any, steps: Sequence[dict[str, Any]], secrets: Secrets | None, x: Any, owner: int) -> list[Any]:
-    """What every step makes, behind the input."""
+    """What every step makes, behind the input, in the ring of the input's dtype."""
     arrays = [x]
     rest = None if secrets is None else iter(secrets)
     for step in steps:
@@ -63,15 +61,15 @@ def _step(mpc: Any, step: dict[str, Any], given: list[Any], secrets: Iterator[An
 def _weighted(mpc: Any, step: dict[str, Any], x: Any, secret: Any, owner: int) -> Any:
     whole, offsets = (None, None) if secret is None else secret
     kind, width = step["kind"], 1 << step["width"]
-    w = mpc.input(whole, owner=owner, shape=step["weights"], dtype=quorate.int(64), bound=width)
+    w = mpc.input(whole, owner=owner, shape=step["weights"], dtype=quorate.int(x.dtype.bits), bound=width)
     down = 2.0 ** -step["down"]
     if kind == "prelu":
         return mpc.where(x > 0, x, stated(x * w, step["reach"]) * down)
     made = _multiples(kind, step, x, w)
     if step["offsets"] is not None:
         given = None if offsets is None else np.ldexp(offsets, -FRACTION)
-        shape, bound = step["offsets"], float(2 ** (_OFFSETS - FRACTION))
-        b = mpc.input(given, owner=owner, shape=shape, dtype=quorate.fixed(*_DTYPE), bound=bound)
+        bound = 2.0 ** (x.dtype.bits - ROOM - FRACTION)
+        b = mpc.input(given, owner=owner, shape=step["offsets"], dtype=x.dtype, bound=bound)
         made = made + placed(kind, b)
     made = stated(made, step["reach"])
     return made if step["down"] == 0 else made * down

@@ -35,6 +35,7 @@ class NetworkShape(Questions):
         decided: which array decides about the label: the outputs, or what a last softmax takes.
         unit: outputs are whole numbers of 2^-unit.
         labels: of the outputs along the last axis, where the network classifies.
+        ring: the bits in which all numbers have room.
     """
 
     sizes: tuple[int, ...]
@@ -46,6 +47,7 @@ class NetworkShape(Questions):
     decided: int
     unit: int
     labels: tuple[Any, ...] | None = None
+    ring: int = 64
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sizes", tuple(int(n) for n in self.sizes))
@@ -63,7 +65,7 @@ class NetworkShape(Questions):
         return {**listed, "steps": [dict(step) for step in self.steps]}
 
     def __str__(self) -> str:
-        head = f"network of inputs {self.sizes} between {self.low:g} and {self.high:g}, {self.bits} bits"
+        head = f"network of inputs {self.sizes} between {self.low:g} and {self.high:g}, {self.bits} bits of {self.ring}"
         rows = [_row(place, step) for place, step in enumerate(self.steps, 1)]
         return "\n".join([head, *text_table(("", "step", "of", "weights", "public"), rows, 5)])
 
@@ -95,7 +97,7 @@ class NetworkShape(Questions):
             units,
             owner=owners[1],
             shape=(rows, *self.sizes),
-            dtype=quorate.fixed(64, FRACTION),
+            dtype=quorate.fixed(self.ring, FRACTION),
             bound=math.ldexp(1.0, self.bits - FRACTION),
         )
         low = math.floor(math.ldexp(self.low, self.input_unit))
