@@ -1,7 +1,8 @@
 """The convolutional network of MiniONN on MNIST, as an ONNX file: the labels of the clear network, on every family.
 
 Weights and images are not part of the project: they are looked for in the folder that `QUORATE_DATA` names, or in
-`shared/data` beside the project. `python tests/test_onnx_mnist.py PROTOCOL COUNT BATCH [BITS [WEIGHT_BITS]]` measures more.
+`shared/data` beside the project. More is measured by
+`python tests/test_onnx_mnist.py PROTOCOL COUNT BATCH [BITS [WEIGHT_BITS]] [OPTION=VALUE]...`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -95,12 +97,12 @@ def test_what_the_page_says_that_images_cost(bits: tuple[int, int], rounds: int,
     assert sum(stats.offline.bytes_sent) / 30 == pytest.approx(offline, rel=0.02)
 
 
-def measure(protocol: str, count: int, batch: int, bits: int = 24, weight_bits: int = 24) -> None:
+def measure(protocol: str, count: int, batch: int, bits: int = 24, weight_bits: int = 24, **options: Any) -> None:
     """One batch after another, and what they cost."""
     model = qr.models.from_onnx(network(), bound=(0.0, 1.0), labels=range(10), bits=bits, weight_bits=weight_bits)
     same, seconds = [], []
     x, want = images(count), logits(count).argmax(axis=1)
-    with qr.local(protocol, check=False) as mpc:
+    with qr.local(protocol, check=False, **options) as mpc:
         for first in range(0, count, batch):
             start = time.perf_counter()
             found = model.predict(mpc, x[first : first + batch])
@@ -109,9 +111,8 @@ def measure(protocol: str, count: int, batch: int, bits: int = 24, weight_bits: 
         stats = mpc.stats()
     proven = f"error {model.error_bound:.3g} proven"
     print(f"{protocol}: {sum(same)} of {count} alike, differing: {np.flatnonzero(~np.array(same))}, {proven}")
-    print(
-        f"batch of {batch}, {bits} and {weight_bits} bits: {np.median(seconds) * 1e3:.1f} ms median, {min(seconds) * 1e3:.1f} ms least"
-    )
+    kept = f"batch of {batch}, {bits} and {weight_bits} bits"
+    print(f"{kept}: {np.median(seconds) * 1e3:.1f} ms median, {min(seconds) * 1e3:.1f} ms least")
     for name, phase in (("offline", stats.offline), ("online", stats.online)):
         sent = [round(n / count) for n in phase.bytes_sent]
         print(f"  {name}: {phase.seconds / len(seconds) * 1e3:.1f} ms a batch, bytes an image by party {sent}")
@@ -119,4 +120,6 @@ def measure(protocol: str, count: int, batch: int, bits: int = 24, weight_bits: 
 
 
 if __name__ == "__main__":
-    measure(sys.argv[1], *map(int, sys.argv[2:]))
+    numbers = [int(arg) for arg in sys.argv[2:] if "=" not in arg]
+    named = dict(arg.split("=") for arg in sys.argv[2:] if "=" in arg)
+    measure(sys.argv[1], *numbers, **{name: int(v) if v.isdigit() else v for name, v in named.items()})
