@@ -121,7 +121,7 @@ def test_options_parties_and_links_are_those_asked_for(tmp_path: Path, capsys: p
 def test_models_are_measured_among_any_number(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = {"tree": lambda: _bench_apps._tree(3, 4, 2), "svm": lambda: _bench_apps._svm(3, 20, 2)}
+    small = {"tree": lambda: [_bench_apps._tree(3, 4, 2)], "svm": lambda: [_bench_apps._svm(3, 20, 2)]}
     monkeypatch.setattr(_bench_apps, "_MADE", small)
     arguments = ["bench", name, "--protocol", "spdz2k", "--parties", "2,3", "--links", "memory,lan"]
     assert cli.main([*arguments, "--json", str(tmp_path / "rows.json")]) == 0
@@ -132,6 +132,13 @@ def test_models_are_measured_among_any_number(
     assert all(row["batch"] == 2 and row["online"]["bytes_per_party"] > 100 for row in rows)
     assert cli.main([*arguments, "--mac", "48"]) == 0
     assert "at most 32 bits" in capsys.readouterr().out
+
+
+def test_images_are_measured_by_batches() -> None:
+    rows = list(_bench_apps.rows(["mnist"], Asked("rss", links=("memory",))))
+    assert [row["batch"] for row in rows] == [1, 10, 50]
+    assert all(row["skipped"] is None and row["k"] == 40 for row in rows)
+    assert rows[1]["bytes_per_party"] < 3_500_000
 
 
 def test_a_picture_of_every_workload(tmp_path: Path) -> None:

@@ -172,11 +172,31 @@ def from_onnx(
     steps, place = simplified(*lower(source, OPERATORS))
     if place != len(steps) or not steps:
         raise ModelError("from_onnx: the output is the input itself: there is nothing to compute")
+    made = scaled(steps, source.sizes[1:], (low, high), bits, width, labels, _reached(steps, sample))
+    if tolerance is not None and made.error_bound > tolerance:
+        raise ModelError(
+            f"from_onnx: outputs are within {made.error_bound:.3g} of the clear network's, more than the tolerance "
+            f"{tolerance:.3g}: state more bits= or a smaller bound= of the inputs"
+        )
+    _warn_of(made.error_bound, steps, low, high, made.shape.sizes)
+    return made
+
+
+def scaled(
+    steps: Sequence[Step],
+    sizes: Sequence[int],
+    limits: tuple[float, float],
+    bits: int,
+    weight_bits: int,
+    labels: Sequence[Any] | None = None,
+    reached: Sequence[float] | None = None,
+) -> Network:
+    """The network of such steps, whose last one makes its outputs, with scales chosen for inputs between `limits`."""
     _check_finite(steps)
-    planner = Planner(bits, width, _reached(steps, sample))
+    low, high = limits
+    planner = Planner(bits, weight_bits, reached)
     unit = bits - exponent_above(max(abs(low), abs(high)))
-    sizes = (1, *source.sizes[1:])
-    last = planner.plan(steps, np.full(sizes, low), np.full(sizes, high), unit)
+    last = planner.plan(steps, np.full((1, *sizes), low), np.full((1, *sizes), high), unit)
     decides, error = last.place, float(last.error.max())
     margin = 2 * error
     if labels is not None and steps[-1].kind == "softmax" and steps[-1].attrs["axis"] == last.low.ndim - 1:
@@ -185,15 +205,9 @@ def from_onnx(
             decides, margin = planner.rows[before - 1][1], 2 * planner.errors[before - 1]
     if labels is not None and len(labels) != last.low.shape[-1]:
         raise ModelError(f"from_onnx: {len(labels)} labels for outputs of shape {last.low.shape[1:]}")
-    if tolerance is not None and error > tolerance:
-        raise ModelError(
-            f"from_onnx: outputs are within {error:.3g} of the clear network's, more than the tolerance "
-            f"{tolerance:.3g}: state more bits= or a smaller bound= of the inputs"
-        )
-    _warn_of(error, steps, low, high, sizes)
     known = None if labels is None else tuple(np.asarray(labels).tolist())
     public = NetworkShape(
-        sizes[1:], low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known, planner.ring
+        tuple(sizes), low, high, bits, tuple(planner.steps), last.place, decides, last.unit, known, planner.ring
     )
     return Network(public, error, margin, planner.secrets, steps, planner.rows, planner.errors)
 
@@ -232,9 +246,9 @@ def _reached(steps: Sequence[Step], sample: Any) -> list[float] | None:
     return found
 
 
-def _warn_of(error: float, steps: Sequence[Step], low: float, high: float, sizes: tuple[int, ...]) -> None:
+def _warn_of(error: float, steps: Sequence[Step], low: float, high: float, sizes: Sequence[int]) -> None:
     """Says where the proven error is not small beside what outputs are for random inputs."""
-    random = np.random.default_rng(0).uniform(low, high, (4, *sizes[1:]))
+    random = np.random.default_rng(0).uniform(low, high, (4, *sizes))
     usual = float(np.abs(run_clear(steps, random)[-1]).max(initial=0.0))
     if error > usual / 16:
         text = (
