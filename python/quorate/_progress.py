@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 _WIDTH = 70
+
+
+@dataclasses.dataclass
+class _Whole:
+    """What a run is a part of."""
+
+    done: int
+    count: int
+    started: float
+
+
+_whole: ContextVar[_Whole | None] = ContextVar("_whole", default=None)
+
+
+@contextmanager
+def parts(of: Sequence[Any]) -> Iterator[Iterator[Any]]:
+    """One after another; runs meanwhile show how far the whole is, not how far they are.
+
+    >>> with parts(range(0, 10, 4)) as firsts:
+    ...     list(firsts)
+    [0, 4, 8]
+    """
+    whole = _Whole(0, len(of), time.monotonic())
+
+    def each() -> Iterator[Any]:
+        for part in of:
+            yield part
+            whole.done += 1
+
+    token = _whole.set(whole)
+    try:
+        yield each()
+    finally:
+        _whole.reset(token)
 
 
 class Progress:
@@ -31,7 +69,12 @@ class Progress:
 
         >>> Progress().show("online", 0.5)
         """
-        elapsed = time.monotonic() - self._started
+        started, whole = self._started, _whole.get()
+        if whole is not None:
+            # The offline phase counts as the first half of a run.
+            started, share = whole.started, (whole.done + ((phase == "online") + share) / 2) / whole.count
+            phase = f"{whole.done + 1}/{whole.count}"
+        elapsed = time.monotonic() - started
         if not self._wanted or elapsed < 1:
             return
         left = elapsed / share * (1 - share) if share > 0 else float("nan")

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from quorate._progress import parts
+from quorate.errors import ModelError
 
 DATA_OWNER = "data owner"
 """The default for `reveal_to`: whose records these are."""
@@ -34,15 +40,18 @@ class Questions:
         rows: int | None = None,
         *,
         reveal: bool = True,
+        batch: int | None = None,
     ) -> Any:
         """Predicts for `data_owner`'s records with `model_owner`'s model, showing neither.
 
-        All records are scored in one batch: rounds do not grow with their number.
+        All records are scored together, and rounds do not grow with their number, unless `batch=` says how many at a
+        time: then memory does not grow with it either, and a terminal shows how far it is and the time left.
 
         Args:
             mpc: a session.
             X: the records, (records, features), at their owner and in a local session; elsewhere None, or any array
-                of that shape, of which nothing but the shape is used.
+                of that shape, of which nothing but the shape is used. The path of a `.npy` file is as good, and of
+                one that is scored in batches no more than a batch is read.
             model_owner: the party that has the model.
             data_owner: the party that has the records.
             reveal_to: the party that learns the predictions: the records' owner unless stated; None for all.
@@ -50,6 +59,8 @@ class Questions:
             reveal: False reveals nothing, and gives a secret array that the program goes on with. Labels that are
                 whole numbers come as these, two truth values as bits, all others as their places in `shape.classes`;
                 of labels that are predicted each for itself bits; of a regression `qr.fixed(64, 16)`.
+
+            batch: how many records are scored at a time; all parties say the same. None: all at once.
 
         What is secret of a model is shared by the first question that a session asks it, and used by all further ones;
         it goes with the model, the shape that stands for it at other parties, or the session. So all parties ask the
@@ -62,10 +73,10 @@ class Questions:
         Raises:
             RangeError: a record has a value that is not finite or exceeds the model's bounds.
             ShapeError: X does not have a row per record and a column per feature, or is sparse.
-            ModelError: the records or the model are not where they are said to be, or X is a table that names its
-                columns otherwise than `shape.names`, or in another order.
+            ModelError: the records or the model are not where they are said to be, X is a table that names its
+                columns otherwise than `shape.names`, or in another order, or a file that cannot be read.
         """
-        return self._answer("predict", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal))
+        return self._ask("predict", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal), batch)
 
     def predict_proba(
         self,
@@ -77,6 +88,7 @@ class Questions:
         rows: int | None = None,
         *,
         reveal: bool = True,
+        batch: int | None = None,
     ) -> Any:
         """The classes' probabilities, (records, classes), for the same arguments as `predict`.
 
@@ -88,7 +100,7 @@ class Questions:
         Raises:
             ModelError: this model has no probabilities.
         """
-        return self._answer("predict_proba", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal))
+        return self._ask("predict_proba", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal), batch)
 
     def decision_function(
         self,
@@ -100,6 +112,7 @@ class Questions:
         rows: int | None = None,
         *,
         reveal: bool = True,
+        batch: int | None = None,
     ) -> Any:
         """The decisions, (records,) or (records, classes), for the same arguments as `predict`.
 
@@ -109,7 +122,41 @@ class Questions:
         Raises:
             ModelError: this model has no such decisions.
         """
-        return self._answer("decision_function", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal))
+        return self._ask("decision_function", mpc, Asked(X, model_owner, data_owner, reveal_to, rows, reveal), batch)
+
+    def _ask(self, question: str, mpc: Any, asked: Asked, batch: int | None) -> Any:
+        """All at once, or one batch after another."""
+        if isinstance(asked.X, (str, Path)):
+            asked = dataclasses.replace(asked, X=_read(Path(asked.X)))
+        if batch is None:
+            return self._answer(question, mpc, asked)
+        if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+            raise ModelError(f"{question}: batch={batch!r} is no number of records: 1 or more, or None for all at once")
+        if not asked.reveal:
+            raise ModelError(
+                f"{question}: batch= is for what is revealed; with reveal=False ask for a part of X at a time"
+            )
+        count = asked.rows if asked.X is None else len(asked.X)
+        if count is None or count <= batch or (asked.rows is not None and asked.rows != count):
+            return self._answer(question, mpc, asked)
+        found = []
+        with parts(range(0, count, batch)) as firsts:
+            for first in firsts:
+                X = None if asked.X is None else asked.X[first : first + batch]
+                part = dataclasses.replace(asked, X=X, rows=min(batch, count - first))
+                found.append(self._answer(question, mpc, part))
+        return None if found[0] is None else np.concatenate(found)
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         raise NotImplementedError
+
+
+def _read(path: Path) -> np.ndarray:
+    """A file of numpy's, which stays on the disk until it is looked at."""
+    try:
+        made: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ModelError(f"X: {path} is no .npy file of numbers that can be read: {error}") from error
+    if not isinstance(made, np.ndarray):
+        raise ModelError(f"X: {path} holds several arrays: give one of np.load's")
+    return made

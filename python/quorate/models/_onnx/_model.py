@@ -97,7 +97,7 @@ class Network(Questions):
         return arrays[-1] if self.shape.decided == self.shape.output else arrays[self._steps[-1].inputs[0]]
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        result = answer(question, mpc, self.shape, self._secrets, asked)
+        result = answer(question, mpc, self.shape, self._secrets, asked, self)
         if question == "predict" and self.shape.labels is not None and mpc.is_local:
             self._name_ties(asked.X)
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,20 +28,47 @@ def stated(x: Any, bits: int, low: int | None = None) -> Any:
     return x._new(x._session._native.stated(x._node, -largest if low is None else low, largest, _source.line()))
 
 
-def run(mpc: Any, steps: Sequence[dict[str, Any]], secrets: Secrets | None, x: Any, owner: int) -> list[Any]:
+class Weights:
+    """A network's secret numbers in a session: each step's are shared when they are first asked for, and kept."""
+
+    def __init__(self, mpc: Any, secrets: Secrets | None, owner: int, kept: dict[str, Any]) -> None:
+        self._mpc, self._secrets, self._owner, self._kept = mpc, secrets, owner, kept
+
+    def of(self, number: int, step: dict[str, Any], dtype: Any) -> tuple[Any, Any]:
+        """Those of the weighted step of that number: weights, and offsets or None."""
+        name = f"step {number}"
+        if name not in self._kept:
+            self._kept[name] = self._shared(step, dtype, None if self._secrets is None else self._secrets[number])
+        found: tuple[Any, Any] = self._kept[name]
+        return found
+
+    def _shared(self, step: dict[str, Any], dtype: Any, secret: Any) -> tuple[Any, Any]:
+        whole, offsets = (None, None) if secret is None else secret
+        of, bound = step["weights"], 1 << step["width"]
+        w = self._mpc.input(whole, owner=self._owner, shape=of, dtype=quorate.int(dtype.bits), bound=bound)
+        if step["offsets"] is None:
+            return w, None
+        given, of = None if offsets is None else np.ldexp(offsets, -FRACTION), step["offsets"]
+        most = 2.0 ** (dtype.bits - ROOM - FRACTION)
+        return w, self._mpc.input(given, owner=self._owner, shape=of, dtype=dtype, bound=most)
+
+
+def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any) -> list[Any]:
     """What every step makes, behind the input, in the ring of the input's dtype."""
-    arrays = [x]
-    rest = None if secrets is None else iter(secrets)
+    arrays, number = [x], 0
     for step in steps:
-        made = _step(mpc, step, [arrays[i] for i in step["inputs"]], rest, owner)
+        given = [arrays[i] for i in step["inputs"]]
+        if step["kind"] in WEIGHTED:
+            made = _weighted(mpc, step, given[0], *weights.of(number, step, x.dtype))
+            number += 1
+        else:
+            made = _step(mpc, step, given)
         arrays.append(stated(made, step["bits"]) if step["kind"] in _STATED else made)
     return arrays
 
 
-def _step(mpc: Any, step: dict[str, Any], given: list[Any], secrets: Iterator[Any] | None, owner: int) -> Any:
+def _step(mpc: Any, step: dict[str, Any], given: list[Any]) -> Any:
     kind, x = step["kind"], given[0]
-    if kind in WEIGHTED:
-        return _weighted(mpc, step, x, None if secrets is None else next(secrets), owner)
     if kind in MOVES:
         move = kernels.move(kind, step)
         if kind == "reshape":
@@ -58,20 +85,12 @@ def _step(mpc: Any, step: dict[str, Any], given: list[Any], secrets: Iterator[An
     return _alone(mpc, kind, step, x)
 
 
-def _weighted(mpc: Any, step: dict[str, Any], x: Any, secret: Any, owner: int) -> Any:
-    whole, offsets = (None, None) if secret is None else secret
-    kind, width = step["kind"], 1 << step["width"]
-    w = mpc.input(whole, owner=owner, shape=step["weights"], dtype=quorate.int(x.dtype.bits), bound=width)
-    down = 2.0 ** -step["down"]
+def _weighted(mpc: Any, step: dict[str, Any], x: Any, w: Any, b: Any) -> Any:
+    kind, down = step["kind"], 2.0 ** -step["down"]
     if kind == "prelu":
         return mpc.where(x > 0, x, stated(x * w, step["reach"]) * down)
     made = _multiples(kind, step, x, w)
-    if step["offsets"] is not None:
-        given = None if offsets is None else np.ldexp(offsets, -FRACTION)
-        bound = 2.0 ** (x.dtype.bits - ROOM - FRACTION)
-        b = mpc.input(given, owner=owner, shape=step["offsets"], dtype=x.dtype, bound=bound)
-        made = made + placed(kind, b)
-    made = stated(made, step["reach"])
+    made = stated(made if b is None else made + placed(kind, b), step["reach"])
     return made if step["down"] == 0 else made * down
 
 

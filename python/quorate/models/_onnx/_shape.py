@@ -14,7 +14,7 @@ from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._numerics import exponent_above, finite_float64
 from quorate.models._onnx._kernels import Array
 from quorate.models._onnx._plan import FRACTION
-from quorate.models._onnx._run import Secrets, run, stated
+from quorate.models._onnx._run import Secrets, Weights, run, stated
 from quorate.models._onnx._steps import KINDS, WEIGHTED
 from quorate.models._questions import DATA_OWNER, Asked, Questions
 
@@ -90,8 +90,16 @@ class NetworkShape(Questions):
             )
         return np.rint(np.ldexp(values, self.input_unit))
 
-    def program(self, mpc: Any, secrets: Secrets | None, X: Any, rows: int, owners: tuple[int, int]) -> list[Any]:
-        """All arrays, from the input on."""
+    def program(
+        self,
+        mpc: Any,
+        secrets: Secrets | None,
+        X: Any,
+        rows: int,
+        owners: tuple[int, int],
+        kept: dict[str, Any] | None = None,
+    ) -> list[Any]:
+        """All arrays, from the input on; what is secret of the network is put into `kept`, or taken from there."""
         units = None if X is None else np.ldexp(self.encode(X), -FRACTION)
         x = mpc.input(
             units,
@@ -101,10 +109,11 @@ class NetworkShape(Questions):
             bound=math.ldexp(1.0, self.bits - FRACTION),
         )
         low = math.floor(math.ldexp(self.low, self.input_unit))
-        return run(mpc, self.steps, secrets, stated(x, self.bits, low), owners[0])
+        weights = Weights(mpc, secrets, owners[0], {} if kept is None else kept)
+        return run(mpc, self.steps, weights, stated(x, self.bits, low))
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self, None, asked)
+        return answer(question, mpc, self, None, asked, self)
 
 
 def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
@@ -114,13 +123,11 @@ def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
     return str(place), step["kind"], ", ".join(map(str, step["inputs"])), weights, public
 
 
-def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked) -> Any:
+def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked, model: Any) -> Any:
     """A network's and a shape's methods: at each party the same program, with the values that it has."""
     me, X, rows = mpc.me, asked.X, asked.rows
     model_owner, data_owner = asked.model_owner, asked.data_owner
     learner = data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to
-    if not asked.reveal and (question != "predict" or shape.labels is None):
-        raise ModelError(f"{question} of a network reveals its outputs: reveal=False is for labels, from_onnx(labels=)")
     if question == "predict_proba":
         raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
     if secrets is None and me == model_owner:
@@ -131,12 +138,21 @@ def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None
     if count is None or count < 1 or (rows is not None and rows != count):
         raise ShapeError(f"{count} inputs, rows={rows}: a party without the inputs states their number as rows=")
     mine = secrets if me == model_owner else None
-    arrays = shape.program(mpc, mine, X if me == data_owner else None, count, (model_owner, data_owner))
+    owners = model_owner, data_owner
+    arrays = shape.program(mpc, mine, X if me == data_owner else None, count, owners, mpc._kept.of(model, model_owner))
     if question == "predict" and shape.labels is not None:
         best = arrays[shape.decided].argmax(axis=-1)
         if not asked.reveal:
             return best  # places in `labels`
         found = best.reveal(learner)
         return np.asarray(shape.labels)[found.astype(np.int64)] if isinstance(found, np.ndarray) else found
+    if not asked.reveal:
+        return _in_units(arrays[shape.output], FRACTION - shape.unit)
     made = arrays[shape.output].reveal(learner)
     return np.ldexp(made, FRACTION - shape.unit) if isinstance(made, np.ndarray) else made
+
+
+def _in_units(x: Any, up: int) -> Any:
+    """The same numbers in `qr.fixed(64, 16)`, of an array that stands for 2**up times as much."""
+    factor, dtype = 2.0**up, quorate.fixed(64, FRACTION)
+    return (x * factor).astype(dtype) if up < 0 else x.astype(dtype) * factor

@@ -1,0 +1,120 @@
+"""Records that are scored some at a time, from arrays and from files, by models and networks."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+import quorate as qr
+from quorate._progress import Progress, parts
+from quorate.errors import ModelError, RangeError
+from quorate.models import from_sklearn
+from quorate.models._onnx._model import scaled
+from quorate.models._onnx._steps import Step
+
+X, y = load_iris(return_X_y=True)
+
+
+def network(labels: bool = True) -> qr.models.Network:
+    """A layer, ReLU, a layer, on vectors of four."""
+    r = np.random.default_rng(0)
+    steps = [
+        Step("matmul", (0,), {}, r.normal(size=(4, 8)), r.normal(size=8)),
+        Step("relu", (1,)),
+        Step("matmul", (2,), {}, r.normal(size=(8, 3)), r.normal(size=3)),
+    ]
+    return scaled(steps, (4,), (0.0, 8.0), 20, 20, ["a", "b", "c"] if labels else None)
+
+
+@pytest.mark.parametrize("batch", [1, 7, 20, 100, None])
+def test_batches_give_what_all_at_once_gives(batch: int | None) -> None:
+    fitted = LogisticRegression(max_iter=500).fit(X, y)
+    model, some = from_sklearn(fitted, sample=X), X[::7]
+    with qr.local("rss") as mpc:
+        assert (model.predict(mpc, some, batch=batch) == fitted.predict(some)).all()
+        runs = mpc.stats()
+        shares = model.predict_proba(mpc, some, batch=batch)
+        assert np.abs(shares - fitted.predict_proba(some)).max() < 1e-3
+        # What is shared of the model is shared once.
+        assert max(mpc.stats().online.bytes_sent) < 2.2 * max(runs.online.bytes_sent)
+        assert (network().predict(mpc, some, batch=batch) == network().predict_clear(some)).all()
+
+
+def test_files_are_read_a_batch_at_a_time(tmp_path: Path) -> None:
+    np.save(tmp_path / "records.npy", X)
+    model = network(labels=False)
+    with qr.local("rss") as mpc:
+        found = model.decision_function(mpc, tmp_path / "records.npy", batch=64)
+        assert np.abs(found - model.predict_clear(X)).max() <= model.error_bound
+        assert (model.predict(mpc, str(tmp_path / "records.npy")) == found).all()
+        np.savez(tmp_path / "several.npz", X=X)
+        (tmp_path / "text.npy").write_text("5.1, 3.5")
+        np.save(tmp_path / "objects.npy", np.array([{}], object))
+        for name in ("several.npz", "text.npy", "objects.npy", "missing.npy"):
+            with pytest.raises(ModelError, match=f"X: .*{name}"):
+                model.predict(mpc, tmp_path / name)
+
+
+def test_what_a_batch_cannot_be_is_refused_before_anything_is_sent() -> None:
+    model = network()
+    with qr.local("rss") as mpc:
+        for wrong in (0, -1, 2.5, True):
+            with pytest.raises(ModelError, match="no number of records"):
+                model.predict(mpc, X, batch=wrong)
+        with pytest.raises(ModelError, match="reveal=False"):
+            model.predict(mpc, X, batch=3, reveal=False)
+        with pytest.raises(RangeError):
+            model.predict(mpc, X + 100, batch=30)
+        assert mpc.stats().online.rounds == 0
+
+
+def test_weights_of_a_network_are_shared_once_in_a_session() -> None:
+    model = network()
+    with qr.local("rss") as mpc:
+        sent = []
+        for _ in range(3):
+            model.predict(mpc, X[:1])
+            sent.append(mpc.stats().online.bytes_sent)
+    first, second, third = (np.array(s) for s in sent)
+    weights = 8 * 4 + 8 + 3 * 8 + 3
+    assert (first - (second - first)).tolist() == pytest.approx([weights * model.shape.ring / 8, 0, 0], abs=8)
+    assert (third - second == second - first).all()
+
+
+@pytest.mark.parametrize("protocol", ["rss", "pika"])
+def test_outputs_that_stay_secret_are_the_networks(protocol: str) -> None:
+    model = network(labels=False)
+    with qr.local(protocol) as mpc:
+        made = model.decision_function(mpc, X[:5], reveal=False)
+        assert isinstance(made, qr.SecretArray) and made.dtype == qr.fixed(64, 16)
+        assert mpc.stats().online.rounds == 0
+        found = (made * 2).sum(axis=1).reveal()
+    wanted = 2 * model.predict_clear(X[:5]).sum(axis=1)
+    assert np.abs(found - wanted).max() <= 6 * (model.error_bound + 2.0**-16)
+
+
+def test_progress_is_of_all_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, shown = [0.0], io.StringIO()
+    shown.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    with parts(range(4)) as each:
+        for part in each:
+            with Progress() as progress:
+                clock[0] += 10
+                progress.show("offline", 0.5)
+                clock[0] += 10
+                progress.show("online", 0.0)
+                assert f"{part + 1}/4" in shown.getvalue()
+    lines = shown.getvalue().split("\r")
+    assert any("1/4" in line and "12 %" in line and "140 s left" in line for line in lines)
+    assert any("4/4" in line and "88 %" in line for line in lines)
+    with Progress() as progress:
+        clock[0] += 5
+        progress.show("online", 0.5)
+    assert "  online [" in shown.getvalue()
