@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 import quorate as qr
+from quorate._families import FAMILIES
 from quorate._progress import Progress, parts
 from quorate.errors import ModelError, RangeError
 from quorate.models import from_sklearn
@@ -86,7 +87,7 @@ def test_weights_of_a_network_are_shared_once_in_a_session() -> None:
     assert (third - second == second - first).all()
 
 
-@pytest.mark.parametrize("protocol", ["rss", "pika"])
+@pytest.mark.parametrize("protocol", FAMILIES)
 def test_outputs_that_stay_secret_are_the_networks(protocol: str) -> None:
     model = network(labels=False)
     with qr.local(protocol) as mpc:

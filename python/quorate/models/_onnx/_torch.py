@@ -1,0 +1,67 @@
+"""PyTorch modules, by way of ONNX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorate.errors import ModelError
+from quorate.models._onnx._model import Network, from_onnx
+
+_OPSET = 18
+
+
+def from_torch(module: Any, example: Any, **options: Any) -> Network:
+    """Makes a PyTorch module into a model that computes on secret inputs: exported to ONNX, and taken from there.
+
+    Needs `torch` 2.5 or later, `onnxscript` and `onnx`. The module is exported as it predicts (`module.eval()`), and
+    left in the mode in which it was.
+
+    Args:
+        module: a `torch.nn.Module` of one input whose first axis is the batch.
+        example: inputs of the right shape, a tensor or an array; of their values nothing is used.
+        options: those of `from_onnx`: `bound=` or `sample=`, `labels=`, `bits=`, `weight_bits=`, `tolerance=`.
+
+    Raises:
+        ModelError: torch or onnxscript are not installed, this is no module, torch cannot export it (it says why), or
+            `from_onnx` does not take what it exports.
+
+    Example:
+        >>> import quorate as qr
+        >>> import numpy as np, torch  # doctest: +SKIP
+        >>> module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 3))
+        ... # doctest: +SKIP
+        >>> model = qr.models.from_torch(module, np.zeros((1, 4)), bound=1.0)  # doctest: +SKIP
+    """
+    try:
+        import onnx  # noqa: F401 - which from_onnx reads with
+        import onnxscript  # noqa: F401 - which torch exports with
+        import torch
+    except ImportError as error:
+        needed = "pip install torch onnxscript 'quorate[onnx]'"
+        raise ModelError(f"from_torch: {error.name} is not installed: {needed}") from error
+    if not isinstance(module, torch.nn.Module):
+        raise ModelError(f"from_torch takes a torch.nn.Module, not {type(module).__name__}")
+    given = torch.as_tensor(example).to(dtype=_dtype_of(module, torch.float32))
+    if given.ndim < 2:
+        raise ModelError(f"from_torch: an example has the batch as its first axis; this one's shape is {given.shape}")
+    # Of a batch of one, torch would take the size for a constant.
+    given = given.expand(2, *given.shape[1:]) if len(given) == 1 else given
+    was_training = module.training
+    try:
+        program = torch.onnx.export(
+            module.eval(),
+            (given,),
+            dynamo=True,
+            opset_version=_OPSET,
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+            verbose=False,
+        )
+    except Exception as error:
+        raise ModelError(f"from_torch: torch cannot export this module to ONNX: {error}") from error
+    finally:
+        module.train(was_training)
+    return from_onnx(program.model_proto, **options)
+
+
+def _dtype_of(module: Any, default: Any) -> Any:
+    return next((p.dtype for p in module.parameters() if p.is_floating_point()), default)

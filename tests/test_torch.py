@@ -1,0 +1,71 @@
+"""PyTorch modules become models, where torch is installed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from quorate.errors import ModelError
+
+
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    with pytest.raises(ModelError, match="is not installed: pip install torch onnxscript"):
+        qr.models.from_torch(object(), np.zeros((1, 4)), bound=1.0)
+
+
+def _modules(torch: Any) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    nn = torch.nn
+    torch.manual_seed(0)
+
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.norm = nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4)
+            self.second, self.last = nn.Conv2d(4, 4, 3, padding=1), nn.Linear(4, 3)
+
+        def forward(self, x: Any) -> Any:
+            made = torch.relu(self.norm(self.first(x)))
+            made = torch.relu(made + self.second(made))
+            return self.last(nn.functional.adaptive_avg_pool2d(made, 1).flatten(1))
+
+    dense = nn.Sequential(nn.Linear(4, 8), nn.Sigmoid(), nn.Dropout(0.5), nn.Linear(8, 3))
+    images = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 3))
+    return {"dense": (dense, (4,)), "images": (images, (1, 8, 8)), "residual": (Residual(), (2, 6, 6))}
+
+
+@pytest.mark.parametrize("name", ["dense", "images", "residual"])
+@pytest.mark.parametrize("training", [True, False])
+def test_modules_predict_as_in_torch(name: str, training: bool) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+    module, sizes = _modules(torch)[name]
+    module.train(training)
+    model = qr.models.from_torch(module, np.zeros((1, *sizes)), bound=1.0)
+    assert module.training == training and model.shape.sizes == sizes
+    x = np.random.default_rng(0).uniform(-1, 1, (3, *sizes))
+    with torch.no_grad():
+        wanted = module.eval()(torch.as_tensor(x, dtype=torch.float32)).numpy()
+    with qr.local("rss") as mpc:
+        found = model.decision_function(mpc, x)
+    assert np.abs(found - wanted).max() <= model.error_bound + 1e-5
+
+
+def test_what_is_no_module_or_cannot_be_exported_is_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+
+    class Fails(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            raise RuntimeError("no such thing")
+
+    for module, wanted in ((np.zeros(3), "not ndarray"), (Fails(), "cannot export")):
+        with pytest.raises(ModelError, match=wanted):
+            qr.models.from_torch(module, np.zeros((1, 4)), bound=1.0)
+    with pytest.raises(ModelError, match="batch as its first axis"):
+        qr.models.from_torch(torch.nn.Linear(4, 3), np.zeros(4), bound=1.0)
