@@ -2,7 +2,6 @@
 
 from quorate.models._onnx._listing import operators
 from quorate.models._onnx._model import Network, from_onnx
-from quorate.models._onnx._report import Report
 from quorate.models._onnx._shape import NetworkShape
 
-__all__ = ["Network", "NetworkShape", "Report", "from_onnx", "operators"]
+__all__ = ["Network", "NetworkShape", "from_onnx", "operators"]

@@ -1,0 +1,102 @@
+"""A planned network over secret arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import quorate
+from quorate import nn
+from quorate.models._layers._stated import between
+from quorate.models._tflite._exact import Secret
+from quorate.models._tflite._layers import WEIGHTED, column, reshaped
+
+_LEVEL = 255
+"""The largest number between layers; the least is 0."""
+
+
+def run(mpc: Any, steps: Sequence[dict[str, Any]], secrets: Sequence[Secret] | None, x: Any, owner: int) -> list[Any]:
+    """What every step makes, behind the input."""
+    scalars = _Scalars(mpc, steps, secrets, owner)
+    arrays = [x]
+    for place, step in enumerate(steps):
+        secret = None if secrets is None else secrets[place]
+        arrays.append(_step(mpc, step, arrays[-1], secret, scalars))
+    return arrays
+
+
+class _Scalars:
+    """Of all layers with weights: what is added to their operands, and how large their results may be."""
+
+    def __init__(self, mpc: Any, steps: Sequence[dict[str, Any]], secrets: Any, owner: int) -> None:
+        self.owner = owner
+        places = [place for place, step in enumerate(steps) if step["kind"] in WEIGHTED]
+        both = None
+        if secrets is not None:
+            both = np.array([[secrets[p].start, secrets[p].width] for p in places], np.int64).reshape(-1, 2)
+        dtype = quorate.int(max([steps[place]["wide"] for place in places], default=10))
+        both = mpc.input(both, owner=owner, shape=(len(places), 2), dtype=dtype, bound=_LEVEL)
+        self._rest = iter([(both[i, 0], both[i, 1]) for i in range(len(places))])
+
+    def next(self, step: dict[str, Any]) -> tuple[Any, Any]:
+        """Those of the next layer, in the rings in which it takes and gives numbers."""
+        start, width = next(self._rest)
+        width = width.astype(quorate.int(step["ring"] - step["down"]))
+        return start.astype(quorate.int(step["wide"])), between(width, 0, _LEVEL)
+
+
+def _step(mpc: Any, step: dict[str, Any], x: Any, secret: Secret | None, scalars: _Scalars) -> Any:
+    kind = step["kind"]
+    if kind in WEIGHTED:
+        return _weighted(mpc, step, x, secret, scalars)
+    if kind == "avg_pool":
+        return _averaged(mpc, step, x, secret, scalars.owner)
+    if kind == "max_pool":
+        return nn.max_pool2d(x, tuple(step["size"]), tuple(step["stride"]), _pairs(step["pads"]))
+    return reshaped(x, step["shape"])
+
+
+def _pairs(pads: Any) -> Any:
+    return tuple(map(tuple, pads))
+
+
+def _weighted(mpc: Any, step: dict[str, Any], x: Any, secret: Secret | None, scalars: _Scalars) -> Any:
+    wide, shape = quorate.int(step["wide"]), tuple(step["weights"])
+    secret = secret or Secret()
+
+    def given(values: Any, shape: tuple[int, ...], bits: int) -> Any:
+        return mpc.input(values, owner=scalars.owner, shape=shape, dtype=wide, bound=1 << bits)
+
+    w = given(secret.weights, shape, step["width"])
+    start, width = scalars.next(step)
+    x = between(x.astype(wide) + start, -_LEVEL, _LEVEL)
+    if step["kind"] == "conv":
+        stride, dilation = tuple(step["stride"]), tuple(step["dilation"])
+        made = nn.conv2d(x, w, stride=stride, dilation=dilation, padding=_pairs(step["pads"]), groups=step["groups"])
+    else:
+        made = x @ w.T
+    made = made + column(given(secret.offsets, shape[:1], step["plus"]), made.ndim)
+    ends = (-(1 << (step["ring"] - 1)), (1 << (step["ring"] - 1)) - 1)
+    if step["turns"]:
+        below, above = (column(given(c, shape[:1], step["plus"]), made.ndim) for c in (secret.below, secret.above))
+        made = made + mpc.where(between(made, *ends) < 0, below, above)
+    made = _shifted(between(made, *ends).astype(quorate.int(step["ring"])), step)
+    return between(mpc.minimum(mpc.maximum(made, 0), width), 0, _LEVEL)
+
+
+def _shifted(x: Any, step: dict[str, Any]) -> Any:
+    """X without its lowest bits, in as many as are left."""
+    return (x >> step["down"]).astype(quorate.int(step["ring"] - step["down"]))
+
+
+def _averaged(mpc: Any, step: dict[str, Any], x: Any, secret: Secret | None, owner: int) -> Any:
+    ring, times = quorate.int(step["ring"]), np.asarray(step["times"], np.int64)
+    offsets = None if secret is None else secret.offsets
+    b = mpc.input(offsets, owner=owner, shape=times.shape, dtype=ring, bound=1 << (step["ring"] - 2))
+    window = np.ones((x.shape[1], 1, *step["size"]), np.int64)
+    stride = tuple(step["stride"])
+    sums = nn.conv2d(x.astype(ring), window, stride=stride, padding=_pairs(step["pads"]), groups=x.shape[1])
+    made = _shifted(between(sums * times + b, 0, ((_LEVEL + 1) << step["down"]) - 1), step)
+    return between(made, 0, _LEVEL)
