@@ -12,7 +12,6 @@ without activation, no c is right for both: sums from 0 on then get another one,
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,39 +22,15 @@ from quorate.models._tflite import _kernels as kernels
 from quorate.models._tflite._affine import fit
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import WEIGHTED, Layer, Quantised
+from quorate.models._tflite._plan import Plan, Secret, signed_bits
 
 _MOST_RING = 64
 _SUMS = 1 << 31
 
 
-@dataclasses.dataclass
-class Secret:
-    """Of one step: what only the model's owner knows."""
-
-    weights: Any = None
-    offsets: Any = None
-    start: int = 0
-    """What is added to what the step takes, so that it is that less its zero point."""
-    width: int = 255
-    """The largest number that the step gives."""
-    below: Any = None
-    above: Any = None
-    """What is added to negative sums, and to others, where that is not the same."""
-
-
-@dataclasses.dataclass
-class Plan:
-    """A network as a program: what is public of each step, what is secret, and what numbers are carried less of."""
-
-    steps: list[dict[str, Any]]
-    secrets: list[Secret]
-    bases: list[int]
-    """For the input and every result, in 8-bit numbers of the file: the number that 0 stands for."""
-
-
 def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
     """The plan of a chain of layers."""
-    plan = Plan([], [], [known.low])
+    plan = Plan([], [], [known.low], [1.0])
     ends = (known.low, known.high)
     for layer in layers:
         base = plan.bases[-1]
@@ -66,9 +41,10 @@ def planned(layers: Sequence[Layer], known: Quantised) -> Plan:
             step, secret = averaged(layer, base)
         else:
             step, secret = {"kind": layer.kind, **layer.attrs}, Secret()
-        plan.steps.append(step)
+        plan.steps.append({**step, "level": 8})
         plan.secrets.append(secret)
         plan.bases.append(base)
+        plan.units.append(1.0)
     return plan
 
 
@@ -149,11 +125,6 @@ def _check(layer: Layer, sums: tuple[Integers, Integers], scaled: Scaled) -> Non
             raise ModelError(f"from_tflite: no whole numbers scale as {layer.name} does: its scales are too extreme")
 
 
-def signed_bits(low: int, high: int) -> int:
-    """Of two's complement numbers between both."""
-    return max(int(high).bit_length(), (-int(low) - 1).bit_length() if low < 0 else 0) + 1
-
-
 def _weighted(layer: Layer, base: int, ends: tuple[int, int]) -> tuple[dict[str, Any], Secret]:
     sums = span(layer, ends)
     times, below, above, down = _scaling(layer, sums)
@@ -176,9 +147,9 @@ def _weighted(layer: Layer, base: int, ends: tuple[int, int]) -> tuple[dict[str,
     secret.offsets = secret.offsets.astype(np.int64)
     added = [v for v in (secret.offsets, secret.below, secret.above) if v is not None]
     plus = max(int(np.abs(v).max()).bit_length() for v in added)
-    most = (layer.weights[0].size * 255 << width) + (len(added) << plus)
+    most = (layer.weights[0].size * 256 << width) + (len(added) << plus)
     step |= {"ring": ring, "down": down, "width": width, "plus": plus, "wide": max(ring, signed_bits(-most, most))}
-    step["turns"] = turns
+    step |= {"start": 8, "turns": turns}
     secret.start, secret.width = base - layer.source.zero, layer.clamps[1] - layer.clamps[0]
     return step, secret
 

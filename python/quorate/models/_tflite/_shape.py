@@ -13,9 +13,9 @@ from quorate.errors import ModelError, RangeError, ShapeError
 from quorate.models._layers._asked import count_of, learner
 from quorate.models._layers._stated import between
 from quorate.models._questions import Asked, Questions
-from quorate.models._tflite._exact import Plan
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import KINDS, WEIGHTED
+from quorate.models._tflite._plan import Plan
 from quorate.models._tflite._run import run
 
 MODES = ("exact", "paper")
@@ -89,7 +89,7 @@ class QuantisedShape(Questions):
         first = next((step["wide"] if "wide" in step else step["ring"] for step in self.steps if "ring" in step), 10)
         given = None if X is None else self.encode(X)
         x = mpc.input(given, owner=owners[1], shape=(rows, *sizes), dtype=quorate.int(first), bound=255)
-        return run(mpc, self.steps, None if plan is None else plan.secrets, between(x, 0, 255), owners[0])
+        return run(mpc, self.mode, self.steps, None if plan is None else plan.secrets, between(x, 0, 255), owners[0])
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
         return answer(question, mpc, self, None, asked)
@@ -120,12 +120,20 @@ def answer(question: str, mpc: Any, shape: QuantisedShape, plan: Plan | None, as
             return found
         places = found.astype(np.int64)
         return places if shape.labels is None else np.asarray(shape.labels)[places]
-    base = None if mine is None else mine.bases[-1]
-    least = mpc.input(base, owner=owners[0], shape=(), dtype=made.dtype, bound=255)
-    outputs = (made + least).reveal(learner(asked))
-    if not isinstance(outputs, np.ndarray):
-        return outputs
-    return _as_given(outputs)
+    outputs = _outputs(mpc, shape, mine, made, owners[0]).reveal(learner(asked))
+    return _as_given(outputs) if isinstance(outputs, np.ndarray) else outputs
+
+
+def _outputs(mpc: Any, shape: QuantisedShape, plan: Plan | None, made: Any, owner: int) -> Any:
+    """The file's numbers from those that are carried: these times a unit, plus a base."""
+    base, unit = (None, None) if plan is None else (plan.bases[-1], plan.units[-1])
+    if shape.mode == "exact":
+        dtype = quorate.int(max(made.dtype.bits, 10))
+        return made.astype(dtype) + mpc.input(base, owner=owner, shape=(), dtype=dtype, bound=255)
+    dtype = quorate.fixed(64, 16)
+    both = None if plan is None else np.array([unit, base], np.float64)
+    given = mpc.input(both, owner=owner, shape=(2,), dtype=dtype, bound=256.0)
+    return made.astype(dtype) * given[0] + given[1]
 
 
 def _as_given(values: np.ndarray) -> np.ndarray:
