@@ -12,6 +12,7 @@ without activation, no c is right for both: sums from 0 on then get another one,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -157,9 +158,9 @@ def _weighted(layer: Layer, base: int, ends: tuple[int, int]) -> tuple[dict[str,
 def averages(count: int, low: int) -> tuple[int, int, int]:
     """M, c and T with which (s M + c) >> T is the mean of `count` 8-bit numbers from `low` on, of sum s."""
     half = count // 2
-    wanted = range(low + 1, low + 256)
+    wanted = range(low, low + 257)  # both ends are looked at: nothing is clamped
     leaps = [j * count - half if j > 0 else half + (j - 1) * count + 1 for j in wanted]
-    found = fit([(leaps, low + 1)], 1 / count)
+    found = fit([(leaps, low)], 1 / count)
     if found is None:
         raise ModelError(f"from_tflite: means of {count} numbers are not supported")
     times, (plus,), shift = found
@@ -176,5 +177,14 @@ def averaged(layer: Layer, base: int) -> tuple[dict[str, Any], Secret]:
         at = counts == n
         times[at] = m << (down - shift)
         offsets[at] = (c << (down - shift)) + (m << (down - shift)) * n * base - (base << down)
-    step = {"kind": "avg_pool", **layer.attrs, "ring": down + 11, "down": down, "times": times.tolist()}
-    return step, Secret(offsets=offsets)
+    return mean_step(layer, times, down, 8), Secret(offsets=offsets)
+
+
+def mean_step(layer: Layer, times: Integers, down: int, level: int) -> dict[str, Any]:
+    """What is public of a mean of numbers of `level` bits."""
+    step = {"kind": "avg_pool", **layer.attrs, "ring": down + level + 2, "down": down, "times": times.tolist()}
+    size = math.prod(layer.attrs["size"])
+    # Offsets follow from zero points: their bound does not.
+    plus = signed_bits(-(size << level), size << level) + int(times.max()).bit_length()
+    most = (size << level) * int(times.max()) + (1 << plus)
+    return step | {"plus": plus, "wide": max(down + level + 2, signed_bits(-most, most))}

@@ -18,10 +18,11 @@ import numpy as np
 
 from quorate.errors import ModelError
 from quorate.models._tflite import _kernels as kernels
+from quorate.models._tflite._exact import mean_step
 from quorate.models._tflite._layers import WEIGHTED, Layer, Quantised
 from quorate.models._tflite._plan import Plan, Secret, signed_bits
 
-LEVEL = 10
+LEVEL = 11
 """Bits of numbers between layers."""
 
 RING = 32
@@ -95,5 +96,5 @@ def _averaged(layer: Layer, level: int) -> tuple[dict[str, Any], Secret]:
     counts = kernels.counts(layer.attrs, layer.attrs["of"])
     down = _MEAN + int(counts.max()).bit_length()
     times = np.rint(2.0**down / counts).astype(np.int64)
-    step = {"kind": "avg_pool", **layer.attrs, "ring": down + level + 3, "down": down, "times": times.tolist()}
-    return step, Secret(offsets=np.full(counts.shape, 1 << (down - 1)))
+    offsets = np.full(counts.shape, 1 << (down - 1))
+    return mean_step(layer, times, down, level), Secret(offsets=offsets)

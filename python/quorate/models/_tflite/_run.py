@@ -108,11 +108,11 @@ def _shifted(x: Any, step: dict[str, Any]) -> Any:
 
 
 def _averaged(mpc: Any, step: dict[str, Any], x: Any, secret: Secret | None, owner: int) -> Any:
-    ring, times = quorate.int(step["ring"]), np.asarray(step["times"], np.int64)
+    wide, times = quorate.int(step["wide"]), np.asarray(step["times"], np.int64)
     offsets = None if secret is None else secret.offsets
-    b = mpc.input(offsets, owner=owner, shape=times.shape, dtype=ring, bound=1 << (step["ring"] - 2))
+    b = mpc.input(offsets, owner=owner, shape=times.shape, dtype=wide, bound=1 << step["plus"])
     window = np.ones((x.shape[1], 1, *step["size"]), np.int64)
     stride = tuple(step["stride"])
-    sums = nn.conv2d(x.astype(ring), window, stride=stride, padding=_pairs(step["pads"]), groups=x.shape[1])
-    made = _shifted(between(sums * times + b, 0, (2 << step["level"] + step["down"]) - 1), step)
-    return between(made, 0, 1 << step["level"])
+    sums = nn.conv2d(x.astype(wide), window, stride=stride, padding=_pairs(step["pads"]), groups=x.shape[1])
+    made = between(sums * times + b, 0, (2 << step["level"] + step["down"]) - 1)
+    return between(_shifted(made.astype(quorate.int(step["ring"])), step), 0, 1 << step["level"])
