@@ -6,7 +6,7 @@ offsets by M and adds c: one shift by T of what the layer adds up is then all th
 every sum gives TFLite's number, and beyond which it gives one that is clamped. The numbers of a layer are carried less
 the lower clamp, so that the clamps are 0 and a secret width.
 
-TFLite rounds halves away from 0, twice. Where numbers on both sides of the zero point are not clamped, as in a layer
+TFLite rounds halves away from 0. Where numbers on both sides of the zero point are not clamped, as in a layer
 without activation, no c is right for both: sums from 0 on then get another one, by a comparison more.
 """
 

@@ -34,10 +34,10 @@ def quantised_multiplier(real: float) -> tuple[int, int]:
 
 
 def rescaled(x: Any, multiplier: Any, exponent: Any) -> Integers:
-    """`MultiplyByQuantizedMultiplier`: a rounding doubling high product, then a rounding shift, both half away from 0.
+    """`MultiplyByQuantizedMultiplier`: a product that rounds halves up, then a shift that rounds them away from 0.
 
     >>> rescaled(np.array([-3, -1, 0, 1, 3]), 1 << 30, 0)
-    array([-2, -1,  0,  1,  2])
+    array([-1,  0,  0,  1,  2])
     """
     left, right = np.maximum(exponent, 0), np.maximum(-np.asarray(exponent), 0)
     product = (np.asarray(x, np.int64) << left) * multiplier
