@@ -224,6 +224,18 @@ def test_real_parties_ask_a_model_that_one_has(deployment: Deployment) -> None:
     ]
 
 
+def test_weights_are_shared_once() -> None:
+    r = np.random.default_rng(11)
+    model, x = from_tflite(network(r)), pictures(r, "UINT8", 1)
+    sent = []
+    with qr.local("rss", check=False) as mpc:
+        for _ in range(3):
+            before = mpc.stats().online.bytes_sent[0]
+            assert (model.decision_function(mpc, x) == model.decision_function_clear(x)).all()
+            sent.append(mpc.stats().online.bytes_sent[0] - before)
+    assert sent[0] > sent[1] + 500 and sent[1] == sent[2]
+
+
 def test_labels_stay_secret_where_nothing_is_revealed() -> None:
     r = np.random.default_rng(5)
     model, x = from_tflite(network(r)), pictures(r, "UINT8", 3)

@@ -19,6 +19,7 @@ from quorate.models._tflite._layers import Layer, run_clear
 from quorate.models._tflite._lower import lowered
 from quorate.models._tflite._plan import Plan
 from quorate.models._tflite._read import read
+from quorate.models._tflite._run import Owned
 from quorate.models._tflite._shape import MODES, QuantisedShape, answer
 
 _PIECE = 4  # inputs that a report looks at at a time
@@ -71,7 +72,7 @@ class QuantisedNetwork(Questions):
         for first in range(0, len(values), _PIECE):
             piece = values[first : first + _PIECE]
             with quorate.local(protocol, **{"check": False, **options}) as mpc:
-                arrays = self.shape.program(mpc, self._plan, piece, len(piece), (0, 1))[1:]
+                arrays = self.shape.program(mpc, Owned(mpc, self, self._plan, 0), piece, len(piece), 1)[1:]
                 shown = mpc.reveal_all(*arrays)
             lies = zip(shown, self._plan.units[1:], self._plan.bases[1:], strict=True)
             ours.append([made.astype(np.float64) * unit + base for made, unit, base in lies])
@@ -82,7 +83,7 @@ class QuantisedNetwork(Questions):
         return run_clear(self._layers, self.shape.encode(X) + self._plan.bases[0])
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self.shape, self._plan, asked)
+        return answer(question, mpc, self, self.shape, asked, self._plan)
 
 
 def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None = None) -> QuantisedNetwork:

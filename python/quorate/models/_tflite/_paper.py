@@ -84,7 +84,8 @@ def _folded(layer: Layer, given: tuple[int, float, int], factors: Any, down: int
     room = (1 << (LEVEL + down + 1)) + (1 << down)
     reach = int((up * low + under * high + offsets).min()) - room, int((up * high + under * low + offsets).max()) + room
     ring = max(signed_bits(*reach) + 1, down + LEVEL + 3)
-    width, plus = int(np.abs(weights).max(initial=0)).bit_length(), max(abs(end) for end in reach).bit_length()
+    width = int(np.abs(weights).max(initial=0)).bit_length()
+    plus = max(*(abs(end) for end in reach), 2 * int(np.abs(offsets).max()) + room).bit_length()
     far = max(LEVEL, abs(start).bit_length(), abs(start + most).bit_length())
     sums = (w.shape[1] << far + width) + (1 << plus)
     step = {"kind": layer.kind, **layer.attrs, "weights": layer.weights.shape, "ring": ring, "down": down}

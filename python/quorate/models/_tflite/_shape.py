@@ -16,7 +16,7 @@ from quorate.models._questions import Asked, Questions
 from quorate.models._tflite._kernels import Integers
 from quorate.models._tflite._layers import KINDS, WEIGHTED
 from quorate.models._tflite._plan import Plan
-from quorate.models._tflite._run import run
+from quorate.models._tflite._run import Owned, run
 
 MODES = ("exact", "paper")
 
@@ -83,16 +83,16 @@ class QuantisedShape(Questions):
         whole -= low
         return whole.transpose(0, 3, 1, 2) if whole.ndim == 4 else whole
 
-    def program(self, mpc: Any, plan: Plan | None, X: Any, rows: int, owners: tuple[int, int]) -> list[Any]:
+    def program(self, mpc: Any, owned: Owned, X: Any, rows: int, owner: int) -> list[Any]:
         """All arrays, from the input on, each less what the model's owner knows as its base."""
         sizes = (self.sizes[2], *self.sizes[:2]) if len(self.sizes) == 3 else self.sizes
         first = next((step["wide"] if "wide" in step else step["ring"] for step in self.steps if "ring" in step), 10)
         given = None if X is None else self.encode(X)
-        x = mpc.input(given, owner=owners[1], shape=(rows, *sizes), dtype=quorate.int(first), bound=255)
-        return run(mpc, self.mode, self.steps, None if plan is None else plan.secrets, between(x, 0, 255), owners[0])
+        x = mpc.input(given, owner=owner, shape=(rows, *sizes), dtype=quorate.int(first), bound=255)
+        return run(mpc, self.mode, self.steps, owned, between(x, 0, 255))
 
     def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
-        return answer(question, mpc, self, None, asked)
+        return answer(question, mpc, self, self, asked, None)
 
 
 def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
@@ -101,16 +101,16 @@ def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
     return str(place), step["kind"], "x".join(map(str, step["weights"])) if step["kind"] in WEIGHTED else "", public
 
 
-def answer(question: str, mpc: Any, shape: QuantisedShape, plan: Plan | None, asked: Asked) -> Any:
+def answer(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: Asked, plan: Plan | None) -> Any:
     """A network's and a shape's methods: at each party the same program, with the values that it has."""
     if not asked.reveal and question != "predict":
         raise ModelError(f"{question} of a network reveals its outputs: reveal=False is for predict")
     if question == "predict_proba":
         raise ModelError("a network from TFLite has no predict_proba: decision_function gives its outputs")
     count = count_of(question, "from_tflite", mpc, plan is not None, asked)
-    owners = (asked.model_owner, asked.data_owner)
-    mine = plan if mpc.me == owners[0] else None
-    made = shape.program(mpc, mine, asked.X if mpc.me == owners[1] else None, count, owners)[-1]
+    owned = Owned(mpc, model, plan if mpc.me == asked.model_owner else None, asked.model_owner)
+    given = asked.X if mpc.me == asked.data_owner else None
+    made = shape.program(mpc, owned, given, count, asked.data_owner)[-1]
     if question == "predict":
         best = made.argmax(axis=-1) if made.ndim == 2 else made.reshape(count, -1).argmax(axis=-1)
         if not asked.reveal:
@@ -120,19 +120,19 @@ def answer(question: str, mpc: Any, shape: QuantisedShape, plan: Plan | None, as
             return found
         places = found.astype(np.int64)
         return places if shape.labels is None else np.asarray(shape.labels)[places]
-    outputs = _outputs(mpc, shape, mine, made, owners[0]).reveal(learner(asked))
+    outputs = _outputs(shape, owned, made).reveal(learner(asked))
     return _as_given(outputs) if isinstance(outputs, np.ndarray) else outputs
 
 
-def _outputs(mpc: Any, shape: QuantisedShape, plan: Plan | None, made: Any, owner: int) -> Any:
+def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
     """The file's numbers from those that are carried: these times a unit, plus a base."""
-    base, unit = (None, None) if plan is None else (plan.bases[-1], plan.units[-1])
+    plan = owned.plan
     if shape.mode == "exact":
         dtype = quorate.int(max(made.dtype.bits, 10))
-        return made.astype(dtype) + mpc.input(base, owner=owner, shape=(), dtype=dtype, bound=255)
+        return made.astype(dtype) + owned.input("base", None if plan is None else plan.bases[-1], (), dtype, 255)
     dtype = quorate.fixed(64, 16)
-    both = None if plan is None else np.array([unit, base], np.float64)
-    given = mpc.input(both, owner=owner, shape=(2,), dtype=dtype, bound=256.0)
+    both = None if plan is None else np.array([plan.units[-1], plan.bases[-1]], np.float64)
+    given = owned.input("unit", both, (2,), dtype, 256.0)
     return made.astype(dtype) * given[0] + given[1]
 
 
