@@ -16,6 +16,7 @@ OPTIONS = {
     "AVERAGE_POOL_2D": "Pool2DOptions",
     "MAX_POOL_2D": "Pool2DOptions",
     "FULLY_CONNECTED": "FullyConnectedOptions",
+    "SOFTMAX": "SoftmaxOptions",
 }
 NONE, RELU, RELU6 = 0, 1, 3
 SAME, VALID = 0, 1
@@ -160,7 +161,8 @@ def conv(file: File, r: np.random.Generator, sizes: Any, **options: Any) -> Any:
     scale = r.uniform(0.002, 0.02, filters) if signed else float(r.uniform(0.002, 0.02))
     zero = 0 if signed else int(r.integers(90, 160))
     w = file.tensor(shape, scale, zero, r.integers(low, high, shape), axis=3 if multiplier else 0)
-    b = file.tensor((filters,), None, 0, r.integers(-2000, 2000, filters), "INT32")
+    given = file.tensors[file.operators[-1][2] if file.operators else 0].scale
+    b = file.tensor((filters,), given * scale, 0, r.integers(-2000, 2000, filters), "INT32")
     places = [-(-n // stride) if padding == SAME else (n - window) // stride + 1 for n in (rows, columns)]
     target = (0.0235, -128 if signed else 0) if act != NONE else (0.1, -20 if signed else 110)
     fields = {"Padding": padding, "StrideW": stride, "StrideH": stride, "FusedActivationFunction": act}
@@ -192,11 +194,11 @@ def network(r: np.random.Generator, kind: str = "UINT8") -> bytes:
     sizes = conv(file, r, sizes, multiplier=2, window=2, padding=VALID, act=RELU)
     count = int(np.prod(sizes))
     before = file.tensors[file.operators[-1][2]]
-    file.then("RESHAPE", (1, count), before.scale, before.zero)
+    file.then("RESHAPE", (1, count), before.scale, before.zero, [file.tensor((2,), data=[1, count], kind="INT32")])
     signed = kind == "INT8"
     low, high = (-127, 128) if signed else (0, 256)
     w = file.tensor((5, count), 0.01, 0 if signed else 120, r.integers(low, high, (5, count)))
-    b = file.tensor((5,), None, 0, r.integers(-3000, 3000, 5), "INT32")
+    b = file.tensor((5,), before.scale * 0.01, 0, r.integers(-3000, 3000, 5), "INT32")
     file.then("FULLY_CONNECTED", (1, 5), 0.05, 10, [w, b], FusedActivationFunction=NONE)
-    file.then("SOFTMAX", (1, 5), 1 / 256, -128 if signed else 0)
+    file.then("SOFTMAX", (1, 5), 1 / 256, -128 if signed else 0, Beta=1)
     return file.bytes()

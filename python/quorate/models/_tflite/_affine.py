@@ -55,11 +55,10 @@ def fit(pieces: Sequence[tuple[Sequence[int], int]], near: float) -> tuple[int, 
     low = max(near / 4, *(least for least, _ in bounds))
     high = min(near * 4, *(most for _, most in bounds))
     for shift in range(1, _MOST_SHIFT):
-        least, most = math.floor(math.ldexp(low, shift)), math.ceil(math.ldexp(high, shift))
-        middle = round(math.ldexp((low + high) / 2, shift))
-        for multiplier in dict.fromkeys((middle, least, least + 1, most - 1, most)):
-            if multiplier < 1:
-                continue
+        least, most = math.floor(math.ldexp(low, shift)) + 1, math.ceil(math.ldexp(high, shift)) - 1
+        if most < max(least, 1):
+            continue
+        for multiplier in dict.fromkeys(((least + most) // 2, least, most)):
             offsets = [offset(found, first, multiplier, shift) for found, first in pieces]
             if None not in offsets:
                 return multiplier, [c for c in offsets if c is not None], shift

@@ -64,10 +64,17 @@ def conv(x: Integers, zero: int, w: Integers, attrs: dict[str, Any]) -> Integers
 
 
 def counts(attrs: dict[str, Any], sizes: Sequence[int]) -> Integers:
-    """How many pixels each window of a pool has within the image."""
-    ones = np.ones((1, 1, *sizes))
-    window = np.ones((1, 1, *attrs["size"]))
-    return np.rint(kernels.conv(ones, window, attrs["stride"], (1, 1), attrs["pads"], 1)).astype(np.int64)[0, 0]
+    """How many pixels each window of a pool has within the image.
+
+    >>> counts({"size": (2, 2), "stride": (1, 1), "pads": ((0, 1), (0, 0))}, (2, 2))
+    array([[4],
+           [2]])
+    """
+    along = []
+    for n, window, step, (before, after) in zip(sizes, attrs["size"], attrs["stride"], attrs["pads"], strict=True):
+        starts = np.arange((n + before + after - window) // step + 1) * step - before
+        along.append(np.minimum(starts + window, n) - np.maximum(starts, 0))
+    return np.multiply.outer(along[0], along[1])
 
 
 def window_sums(x: Integers, attrs: dict[str, Any]) -> Integers:

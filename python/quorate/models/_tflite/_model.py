@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,10 +66,12 @@ class QuantisedNetwork(Questions):
             options: other ones of `qr.local`.
 
         Returns:
-            How many largest outputs agree, and the largest difference of the outputs and of each layer.
+            How many largest outputs agree, and the largest difference of the outputs and of each layer. Of mode
+            "exact" 0 is proven, of "paper" nothing, which it says as `inf`.
         """
         self.shape.encode(X)
         values, ours, clear = np.asarray(X), [], []
+        proven = [0.0 if self.shape.mode == "exact" else math.inf] * len(self._layers)
         for first in range(0, len(values), _PIECE):
             piece = values[first : first + _PIECE]
             with quorate.local(protocol, **{"check": False, **options}) as mpc:
@@ -77,7 +80,7 @@ class QuantisedNetwork(Questions):
             lies = zip(shown, self._plan.units[1:], self._plan.bases[1:], strict=True)
             ours.append([made.astype(np.float64) * unit + base for made, unit, base in lies])
             clear.append([made.astype(np.float64) for made in self._clear(piece)[1:]])
-        return compared(ours, clear, [layer.name for layer in self._layers], [0.0] * len(self._layers))
+        return compared(ours, clear, [layer.name for layer in self._layers], proven)
 
     def _clear(self, X: Any) -> list[Integers]:
         return run_clear(self._layers, self.shape.encode(X) + self._plan.bases[0])
