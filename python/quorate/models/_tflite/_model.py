@@ -112,6 +112,10 @@ def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None
         >>> with qr.local("rss") as mpc:  # doctest: +SKIP
         ...     print(model.predict(mpc, photos))
         [286]
+        >>> qr.models.from_tflite(b"GIF89a and more")
+        Traceback (most recent call last):
+            ...
+        quorate.errors.ModelError: from_tflite: what was given is no TFLite model: bytes 4 to 8 of one are 'TFL3'
     """
     if mode not in MODES:
         raise ModelError(f"from_tflite: mode={mode!r} is none of {', '.join(map(repr, MODES))}")

@@ -78,7 +78,7 @@ def _ends(steps: Sequence[dict[str, Any]], owned: Owned) -> Iterator[Any]:
     for row, place in enumerate(places):
         step = steps[place]
         start, width = both[row, 0].astype(quorate.int(step["wide"])), both[row, 1]
-        yield start, between(width.astype(quorate.int(step["ring"] - step["down"])), 0, 1 << step["level"])
+        yield start, between(width.astype(quorate.int(step["ring"] - step["down"])), 0, (1 << step["level"]) - 1)
 
 
 def _step(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any:
@@ -119,7 +119,7 @@ def _weighted(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any
             )
             made = made + mpc.where(between(made, *ends) < 0, below, above)
         made = _shifted(between(made, *ends).astype(quorate.int(step["ring"])), step)
-    return between(mpc.minimum(mpc.maximum(made, 0), width), 0, 1 << step["level"])
+    return between(mpc.minimum(mpc.maximum(made, 0), width), 0, (1 << step["level"]) - 1)
 
 
 def _rounded(mpc: Any, x: Any, step: dict[str, Any]) -> Any:
@@ -143,4 +143,4 @@ def _averaged(step: dict[str, Any], x: Any, at: _At) -> Any:
     stride = tuple(step["stride"])
     sums = nn.conv2d(x.astype(wide), window, stride=stride, padding=_pairs(step["pads"]), groups=x.shape[1])
     made = between(sums * times + b, 0, (2 << step["level"] + step["down"]) - 1)
-    return between(_shifted(made.astype(quorate.int(step["ring"])), step), 0, 1 << step["level"])
+    return between(_shifted(made.astype(quorate.int(step["ring"])), step), 0, (1 << step["level"]) - 1)

@@ -35,6 +35,14 @@ class QuantisedShape(Questions):
         steps: in order; each takes what the one before gives.
         outputs: sizes of one output.
         labels: of the outputs along the last axis, where there are any.
+
+    Example:
+        >>> import numpy as np, quorate as qr
+        >>> shape = qr.models.QuantisedShape((1, 2, 3), "uint8", "exact", ({"kind": "reshape", "shape": [6]},), (6,))
+        >>> print(shape)
+        quantised network, exact, of uint8 inputs (1, 2, 3)
+           step     weights  public
+        1  reshape           shape=[6]
     """
 
     sizes: tuple[int, ...]
