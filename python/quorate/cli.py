@@ -103,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_bench(commands.add_parser("bench", help="the standard workloads, with peers' published figures"))
 
-    commands.add_parser("models", help="what qr.models.from_sklearn and from_onnx support")
+    commands.add_parser("models", help="what qr.models.from_sklearn, from_onnx and from_tflite support")
     commands.add_parser("protocols", help="the protocols, how many parties each takes, and their options")
 
     completion = commands.add_parser("completion", help="a script by which a shell completes this command")
@@ -325,9 +325,9 @@ def _bench(options: argparse.Namespace) -> int:
 
 
 def _models(_: argparse.Namespace) -> int:
-    from quorate.models import listing, operators
+    from quorate.models import listing, operators, quantised_operators
 
-    print(f"{listing()}\n\n{operators()}")
+    print(f"{listing()}\n\n{operators()}\n\n{quantised_operators()}")
     return OK
 
 

@@ -2,8 +2,7 @@
 
 from quorate.models._onnx._listing import operators
 from quorate.models._onnx._model import Network, from_onnx
-from quorate.models._onnx._report import Report
 from quorate.models._onnx._shape import NetworkShape
 from quorate.models._onnx._torch import from_torch
 
-__all__ = ["Network", "NetworkShape", "Report", "from_onnx", "from_torch", "operators"]
+__all__ = ["Network", "NetworkShape", "from_onnx", "from_torch", "operators"]

@@ -14,13 +14,13 @@ from quorate import _source
 from quorate._families import DEFAULT
 from quorate._source import at
 from quorate.errors import ModelError, ModelWarning
+from quorate.models._layers._kernels import Array
+from quorate.models._layers._report import Report, compared
 from quorate.models._numerics import exponent_above, finite_float64
-from quorate.models._onnx._kernels import Array
 from quorate.models._onnx._lower import lower
 from quorate.models._onnx._operators_moves import OPERATORS
 from quorate.models._onnx._plan import FRACTION, Planner
 from quorate.models._onnx._read import read
-from quorate.models._onnx._report import Report, compared
 from quorate.models._onnx._run import Secrets
 from quorate.models._onnx._shape import NetworkShape, answer
 from quorate.models._onnx._simplify import simplified

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from quorate.errors import ModelError
+from quorate.models._layers import _kernels as kernels
+from quorate.models._layers._kernels import MOVES, Array
 from quorate.models._numerics import exponent_above
-from quorate.models._onnx import _kernels as kernels
 from quorate.models._onnx._chain import Chain
-from quorate.models._onnx._kernels import MOVES, Array
 from quorate.models._onnx._steps import FUNCTIONS, WEIGHTED, Step, alone, clear, multiples, placed
 
 FRACTION = 16

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 import quorate
-from quorate import _source, nn
+from quorate import nn
 from quorate._moves import moved
-from quorate.models._onnx import _kernels as kernels
-from quorate.models._onnx._kernels import MOVES, Array
+from quorate.models._layers import _kernels as kernels
+from quorate.models._layers._kernels import MOVES, Array
+from quorate.models._layers._stated import stated
 from quorate.models._onnx._plan import FRACTION, ROOM
 from quorate.models._onnx._steps import WEIGHTED, placed
 
@@ -20,12 +21,6 @@ Secrets = Sequence[tuple[Array, "Array | None"]]
 
 _STATED = (*WEIGHTED, "add", "sub", "mul", "matmul2", "scale", "rescale", "avg_pool", "mean")
 """Steps whose results are proven to be smaller than what their operands' ranges say."""
-
-
-def stated(x: Any, bits: int, low: int | None = None) -> Any:
-    """The same array, of which the plan has proven that units are at most 2^bits in magnitude."""
-    largest = 1 << bits
-    return x._new(x._session._native.stated(x._node, -largest if low is None else low, largest, _source.line()))
 
 
 class Weights:

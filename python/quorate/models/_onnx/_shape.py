@@ -11,12 +11,14 @@ import numpy as np
 import quorate
 from quorate._tables import text_table
 from quorate.errors import ModelError, RangeError, ShapeError
+from quorate.models._layers._asked import count_of, learner
+from quorate.models._layers._kernels import Array
+from quorate.models._layers._stated import stated
 from quorate.models._numerics import exponent_above, finite_float64
-from quorate.models._onnx._kernels import Array
 from quorate.models._onnx._plan import FRACTION
-from quorate.models._onnx._run import Secrets, Weights, run, stated
+from quorate.models._onnx._run import Secrets, Weights, run
 from quorate.models._onnx._steps import KINDS, WEIGHTED
-from quorate.models._questions import DATA_OWNER, Asked, Questions
+from quorate.models._questions import Asked, Questions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,30 +127,21 @@ def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
 
 def answer(question: str, mpc: Any, shape: NetworkShape, secrets: Secrets | None, asked: Asked, model: Any) -> Any:
     """A network's and a shape's methods: at each party the same program, with the values that it has."""
-    me, X, rows = mpc.me, asked.X, asked.rows
-    model_owner, data_owner = asked.model_owner, asked.data_owner
-    learner = data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to
     if question == "predict_proba":
         raise ModelError("a network from ONNX has no predict_proba: decision_function gives its outputs")
-    if secrets is None and me == model_owner:
-        raise ModelError(f"party {model_owner} owns the model: call {question} on what from_onnx returned there")
-    if X is None and me == data_owner:
-        raise ModelError(f"party {data_owner} owns the inputs: give them as X there")
-    count = rows if X is None else np.shape(X)[0] if np.ndim(X) else 0
-    if count is None or count < 1 or (rows is not None and rows != count):
-        raise ShapeError(f"{count} inputs, rows={rows}: a party without the inputs states their number as rows=")
-    mine = secrets if me == model_owner else None
-    owners = model_owner, data_owner
-    arrays = shape.program(mpc, mine, X if me == data_owner else None, count, owners, mpc._kept.of(model, model_owner))
+    count = count_of(question, "from_onnx", mpc, secrets is not None, asked)
+    me, owners = mpc.me, (asked.model_owner, asked.data_owner)
+    mine, kept = secrets if me == owners[0] else None, mpc._kept.of(model, asked.model_owner)
+    arrays = shape.program(mpc, mine, asked.X if me == owners[1] else None, count, owners, kept)
     if question == "predict" and shape.labels is not None:
         best = arrays[shape.decided].argmax(axis=-1)
         if not asked.reveal:
             return best  # places in `labels`
-        found = best.reveal(learner)
+        found = best.reveal(learner(asked))
         return np.asarray(shape.labels)[found.astype(np.int64)] if isinstance(found, np.ndarray) else found
     if not asked.reveal:
         return _in_units(arrays[shape.output], FRACTION - shape.unit)
-    made = arrays[shape.output].reveal(learner)
+    made = arrays[shape.output].reveal(learner(asked))
     return np.ldexp(made, FRACTION - shape.unit) if isinstance(made, np.ndarray) else made
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.errors import ModelError
-from quorate.models._onnx._kernels import Array
+from quorate.models._layers._kernels import Array
 from quorate.models._onnx._steps import Step
 
 _RISING = ("relu", "clip", "sigmoid", "tanh")

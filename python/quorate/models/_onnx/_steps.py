@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models._onnx import _kernels as kernels
-from quorate.models._onnx._kernels import MOVES, Array
+from quorate.models._layers import _kernels as kernels
+from quorate.models._layers._kernels import MOVES, Array
 
 WEIGHTED = ("conv", "conv_transpose", "matmul", "affine", "prelu")
 """Steps with secret weights: the first operand's multiples, then an offset (but for prelu)."""

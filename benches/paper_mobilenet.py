@@ -1,0 +1,140 @@
+"""Tables 11 and 12 of the ring paper beside ours: quantised MobileNet V1 of every width and resolution.
+
+Weights are random, which costs what trained ones cost: programs depend on sizes, and on how many bits sums have. All
+parties share this machine, over memory links. Each result is compared with the clear network's.
+
+    .venv/bin/python benches/paper_mobilenet.py                                  # all, three and five parties
+    .venv/bin/python benches/paper_mobilenet.py --parties 3 --widths 0.25,1.0 --resolutions 128 --modes exact
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import quorate as qr
+from quorate.models._tflite import _exact, _paper
+from quorate.models._tflite._kernels import quantised_multiplier
+from quorate.models._tflite._layers import Layer, Quantised
+from quorate.models._tflite._model import QuantisedNetwork
+from quorate.models._tflite._shape import QuantisedShape
+
+CLASSES = 1001
+BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
+WIDTHS, RESOLUTIONS = (0.25, 0.5, 0.75, 1.0), (128, 160, 192, 224)
+
+#: Seconds of the paper, by parties, resolution and width: its own, and MP-SPDZ on its machines.
+PAPER: dict[int, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
+    3: {
+        128: ((3.19, 6.47, 9.92, 13.3), (3.19, 6.26, 9.88, 14.0)),
+        160: ((4.94, 10.0, 15.1, 20.7), (4.15, 8.17, 13.6, 19.3)),
+        192: ((7.17, 14.3, 22.0, 29.7), (5.00, 11.0, 17.8, 26.7)),
+        224: ((9.71, 19.9, 30.0, 40.9), (6.57, 14.1, 23.1, 34.9)),
+    },
+    5: {
+        128: ((23.7, 48.0, 73.1, 98), (442, 688, 992, 1343)),
+        160: ((37.4, 75.1, 113, 151), (904, 1414, 2031, 2765)),
+        192: ((52.8, 107, 162, 219), (1398, 2182, 3156, 4269)),
+        224: ((72.7, 145, 220, 297), (1919, 3005, 4324, 5877)),
+    },
+}
+
+LEVELS = Quantised(6 / 255, 0, 0)
+
+
+def conv(r: np.random.Generator, sizes: tuple[int, ...], filters: int, window: int, stride: int, groups: int) -> Layer:
+    """A convolution with random weights, whose results spread over the levels of ReLU6."""
+    channels, rows, columns = sizes
+    shape = (filters, channels // groups, window, window)
+    weights = r.integers(0, 256, shape) - 128
+    places = [-(-n // stride) for n in (rows, columns)]
+    pads = []
+    for n, count in zip((rows, columns), places, strict=True):
+        around = max((count - 1) * stride + window - n, 0)
+        pads.append((around // 2, around - around // 2))
+    spread = 74 * 110 * float(np.sqrt(np.prod(shape[1:])))
+    multiplier, exponent = quantised_multiplier(96 / spread)
+    attrs = {"stride": (stride, stride), "dilation": (1, 1), "pads": tuple(pads), "groups": groups}
+    layer = Layer("conv", f"{window} x {window}", attrs, LEVELS, LEVELS, (filters, *places), weights)
+    layer.offsets = r.integers(-round(spread), round(spread), filters)
+    layer.multipliers, layer.exponents = np.full(filters, multiplier), np.full(filters, exponent)
+    return layer
+
+
+def mobilenet(width: float, resolution: int, mode: str) -> QuantisedNetwork:
+    """MobileNet V1 with random weights."""
+    r = np.random.default_rng(7)
+    known = Quantised(1 / 128, 128, 0)
+    layers = [conv(r, (3, resolution, resolution), round(32 * width), 3, 2, 1)]
+    layers[0].source = known
+    for filters, stride in BLOCKS:
+        sizes = layers[-1].sizes
+        layers.append(conv(r, sizes, sizes[0], 3, stride, sizes[0]))
+        layers.append(conv(r, layers[-1].sizes, round(filters * width), 1, 1, 1))
+    channels, *places = layers[-1].sizes
+    pool = {"size": tuple(places), "stride": (2, 2), "pads": ((0, 0), (0, 0)), "of": tuple(places)}
+    layers.append(Layer("avg_pool", "mean", pool, LEVELS, LEVELS, (channels, 1, 1)))
+    last = conv(r, (channels, 1, 1), CLASSES, 1, 1, 1)
+    last.target = Quantised(0.1, 96, 0)
+    layers += [last, Layer("reshape", "flat", {"shape": (CLASSES,)}, last.target, last.target, (CLASSES,))]
+    plan = (_exact if mode == "exact" else _paper).planned(layers, known)
+    shape = QuantisedShape((resolution, resolution, 3), "uint8", mode, tuple(plan.steps), (CLASSES,))
+    return QuantisedNetwork(shape, plan, layers)
+
+
+def measured(network: QuantisedNetwork, parties: int, runs: int) -> dict[str, Any]:
+    """Seconds of a prediction, the median of some, and megabytes of the busiest party."""
+    size = network.shape.sizes
+    picture = np.random.default_rng(8).integers(0, 256, (1, *size)).astype(np.uint8)
+    exact = network.shape.mode == "exact"
+    seconds = []
+    for _ in range(runs):
+        with qr.local("rss", parties, check=False, trunc="exact" if exact else "probabilistic") as mpc:
+            started = time.perf_counter()
+            scores = network.decision_function(mpc, picture)
+            seconds.append(time.perf_counter() - started)
+            stats = mpc.stats()
+    wrong = float(np.abs(scores - network.decision_function_clear(picture)).max())
+    if exact and wrong:
+        raise SystemExit(f"a wrong result, by {wrong}: please report this defect")
+    sent = [max(phase.bytes_sent) / 1e6 for phase in (stats.online, stats.offline)]
+    return {"seconds": float(np.median(seconds)), "online_mb": sent[0], "offline_mb": sent[1], "error": wrong}
+
+
+def main() -> None:
+    """Prints a line for each network."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parties", default="3,5")
+    parser.add_argument("--widths", default=",".join(map(str, WIDTHS)))
+    parser.add_argument("--resolutions", default=",".join(map(str, RESOLUTIONS)))
+    parser.add_argument("--modes", default="exact,paper")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    found = []
+    print("parties  width  resolution  mode    seconds  MB online  offline   error  paper s  MP-SPDZ s", flush=True)
+    for parties in map(int, asked.parties.split(",")):
+        for resolution in map(int, asked.resolutions.split(",")):
+            for width in map(float, asked.widths.split(",")):
+                theirs = PAPER.get(parties, {}).get(resolution)
+                known = [each[WIDTHS.index(width)] for each in theirs] if theirs and width in WIDTHS else ["", ""]
+                for mode in asked.modes.split(","):
+                    row = measured(mobilenet(width, resolution, mode), parties, asked.runs)
+                    found.append({"parties": parties, "width": width, "resolution": resolution, "mode": mode, **row})
+                    print(
+                        f"{parties:7}  {width:5}  {resolution:10}  {mode:6}  {row['seconds']:7.2f}  "
+                        f"{row['online_mb']:9.1f}  {row['offline_mb']:7.1f}  {row['error']:6.2f}  "
+                        f"{known[0]:>7}  {known[1]:>9}",
+                        flush=True,
+                    )
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Who has what when a network is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import ModelError, ShapeError
+from quorate.models._questions import DATA_OWNER, Asked
+
+
+def learner(asked: Asked) -> int | str | None:
+    """The party that learns results."""
+    return asked.data_owner if asked.reveal_to == DATA_OWNER else asked.reveal_to
+
+
+def count_of(question: str, importer: str, mpc: Any, has_model: bool, asked: Asked) -> int:
+    """How many inputs there are.
+
+    Raises:
+        ModelError: the model or the inputs are not where they are said to be.
+        ShapeError: their number is not known, or is another one than stated.
+    """
+    me, X, rows = mpc.me, asked.X, asked.rows
+    if not has_model and me == asked.model_owner:
+        raise ModelError(f"party {asked.model_owner} owns the model: call {question} on what {importer} returned there")
+    if X is None and me == asked.data_owner:
+        raise ModelError(f"party {asked.data_owner} owns the inputs: give them as X there")
+    count = rows if X is None else np.shape(X)[0] if np.ndim(X) else 0
+    if count is None or count < 1 or (rows is not None and rows != count):
+        raise ShapeError(f"{count} inputs, rows={rows}: a party without the inputs states their number as rows=")
+    return int(count)

@@ -1,0 +1,65 @@
+"""Rising step functions of whole numbers as one product, one sum and one shift: (a M + c) >> T.
+
+Let t_j be the least argument at which the function is at least j, s = M / 2^T and b = c / 2^T. All j of a range are
+right where j - s t_j <= b < j - s (t_j - 1). A b exists for those slopes s for which for all pairs i > j
+
+    (i - j) / (t_i - t_j + 1) < s < (i - j) / (t_i - t_j - 1)
+
+holds. The least T is taken for which a whole M lies in there, and every threshold is then looked at in whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+_MOST_SHIFT = 62
+
+
+def slopes(thresholds: Sequence[int], first: int) -> tuple[float, float]:
+    """Between which slopes the function lies that is at least `first + i` from `thresholds[i]` on; about."""
+    t = np.asarray(thresholds, np.float64)
+    apart = np.subtract.outer(t, t)
+    steps = np.subtract.outer(np.arange(len(t)), np.arange(len(t)))
+    rising = steps > 0
+    least = (steps[rising] / (apart[rising] + 1)).max(initial=0.0)
+    wide = rising & (apart > 1)
+    return float(least), float((steps[wide] / (apart[wide] - 1)).min(initial=math.inf))
+
+
+def offset(thresholds: Sequence[int], first: int, multiplier: int, shift: int) -> int | None:
+    """The least c with (a M + c) >> shift at least `first + i` exactly from `thresholds[i]` on; None if there is none.
+
+    >>> offset([2, 5, 8], 1, 3, 3)
+    2
+    >>> [(a * 3 + 2) >> 3 for a in range(9)]
+    [0, 0, 1, 1, 1, 2, 2, 2, 3]
+    """
+    gaps = [((first + i) << shift) - int(t) * multiplier for i, t in enumerate(thresholds)]
+    return max(gaps) if max(gaps) < min(gaps) + multiplier else None
+
+
+def fit(pieces: Sequence[tuple[Sequence[int], int]], near: float) -> tuple[int, list[int], int] | None:
+    """M, a c for each piece, and T of least T of at least 1, for functions of one slope.
+
+    Args:
+        pieces: of each function its thresholds, rising, and the value that the first of them leads to.
+        near: the slope to be near where few thresholds leave it open.
+
+    >>> fit([([2, 5, 8], 1)], 1 / 3)
+    (3, [2], 3)
+    """
+    bounds = [slopes(found, first) for found, first in pieces]
+    low = max(near / 4, *(least for least, _ in bounds))
+    high = min(near * 4, *(most for _, most in bounds))
+    for shift in range(1, _MOST_SHIFT):
+        least, most = math.floor(math.ldexp(low, shift)) + 1, math.ceil(math.ldexp(high, shift)) - 1
+        if most < max(least, 1):
+            continue
+        for multiplier in dict.fromkeys(((least + most) // 2, least, most)):
+            offsets = [offset(found, first, multiplier, shift) for found, first in pieces]
+            if None not in offsets:
+                return multiplier, [c for c in offsets if c is not None], shift
+    return None

@@ -1,0 +1,90 @@
+"""TFLite's reference kernels on whole numbers: how it scales 32-bit sums back to 8 bits, and its layers, batch first.
+
+**Source**: `tensorflow/lite/kernels/internal`, `common.h`, `quantization_util.cc` and `reference/`; gemmlowp's
+`fixedpoint.h`. Images are (batch, channels, rows, columns) here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.models._layers import _kernels as kernels
+
+Integers = NDArray[np.int64]
+
+
+def quantised_multiplier(real: float) -> tuple[int, int]:
+    """A multiplier as 31 bits behind the point and a power of two: `QuantizeMultiplier`.
+
+    >>> quantised_multiplier(0.375)
+    (1610612736, -1)
+    """
+    if real == 0:
+        return 0, 0
+    mantissa, exponent = math.frexp(real)
+    scaled = math.floor(math.ldexp(mantissa, 31) + 0.5)
+    if scaled == 1 << 31:
+        scaled, exponent = scaled // 2, exponent + 1
+    return (0, 0) if exponent < -31 else (scaled, exponent)
+
+
+def rescaled(x: Any, multiplier: Any, exponent: Any) -> Integers:
+    """`MultiplyByQuantizedMultiplier`: a product that rounds halves up, then a shift that rounds them away from 0.
+
+    >>> rescaled(np.array([-3, -1, 0, 1, 3]), 1 << 30, 0)
+    array([-1,  0,  0,  1,  2])
+    """
+    left, right = np.maximum(exponent, 0), np.maximum(-np.asarray(exponent), 0)
+    product = (np.asarray(x, np.int64) << left) * multiplier
+    nudged = product + np.where(product >= 0, 1 << 30, 1 - (1 << 30))
+    high = np.where(nudged >= 0, nudged >> 31, -(-nudged >> 31))  # a division towards 0
+    mask = (np.int64(1) << right) - 1
+    return np.asarray((high >> right) + ((high & mask) > (mask >> 1) + (high < 0)))
+
+
+def conv(x: Integers, zero: int, w: Integers, attrs: dict[str, Any]) -> Integers:
+    """Sums of products of images less their zero point, which is what lies around them, with filters less theirs.
+
+    Sums of less than 2^53 are exact in double precision.
+    """
+    sums = kernels.conv(
+        (x - zero).astype(np.float64),
+        w.astype(np.float64),
+        attrs["stride"],
+        attrs["dilation"],
+        attrs["pads"],
+        attrs["groups"],
+    )
+    return np.rint(sums).astype(np.int64)
+
+
+def counts(attrs: dict[str, Any], sizes: Sequence[int]) -> Integers:
+    """How many pixels each window of a pool has within the image.
+
+    >>> counts({"size": (2, 2), "stride": (1, 1), "pads": ((0, 1), (0, 0))}, (2, 2))
+    array([[4],
+           [2]])
+    """
+    along = []
+    for n, window, step, (before, after) in zip(sizes, attrs["size"], attrs["stride"], attrs["pads"], strict=True):
+        starts = np.arange((n + before + after - window) // step + 1) * step - before
+        along.append(np.minimum(starts + window, n) - np.maximum(starts, 0))
+    return np.multiply.outer(along[0], along[1])
+
+
+def window_sums(x: Integers, attrs: dict[str, Any]) -> Integers:
+    """The sum of each window of a pool."""
+    window = np.ones((x.shape[1], 1, *attrs["size"]))
+    sums = kernels.conv(x.astype(np.float64), window, attrs["stride"], (1, 1), attrs["pads"], x.shape[1])
+    return np.rint(sums).astype(np.int64)
+
+
+def mean(sums: Integers, count: Any) -> Integers:
+    """Means, rounded half away from 0."""
+    half = np.asarray(count) // 2
+    return np.where(sums > 0, (sums + half) // count, -((half - sums) // count))

@@ -1,0 +1,114 @@
+"""Layers of a quantised network, and what each computes in the clear: TFLite's own whole numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quorate.models._layers import _kernels as real
+from quorate.models._tflite import _kernels as kernels
+from quorate.models._tflite._kernels import Integers
+
+WEIGHTED = ("conv", "dense")
+"""Layers with secret weights."""
+
+KINDS = (*WEIGHTED, "avg_pool", "max_pool", "reshape")
+"""All that a program may have; a last softmax is left to those who see outputs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantised:
+    """8-bit numbers that stand for (number - zero) scale."""
+
+    scale: float
+    zero: int
+    low: int
+    """The least number of the type: 0, or -128."""
+
+    @property
+    def high(self) -> int:
+        """The largest one."""
+        return self.low + 255
+
+
+@dataclasses.dataclass
+class Layer:
+    """One layer, which takes what the one before gives; images are (batch, channels, rows, columns).
+
+    Attributes:
+        kind: one of `KINDS`.
+        name: of the operator in the file, for messages.
+        attrs: what is public of it.
+        source, target: what it takes and gives.
+        sizes: of a result, without the batch.
+        weights: less their zero point; filters (filters, channels of a group, rows, columns) or matrices (outputs,
+            inputs).
+        offsets: one for each filter or output.
+        multipliers, exponents: the same: by what sums are multiplied, 31 bits and a power of two.
+        clamps: between which numbers the activation leaves results.
+    """
+
+    kind: str
+    name: str
+    attrs: dict[str, Any]
+    source: Quantised
+    target: Quantised
+    sizes: tuple[int, ...]
+    weights: Integers = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    offsets: Integers = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    multipliers: Integers = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    exponents: Integers = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
+    clamps: tuple[int, int] = (0, 255)
+
+
+def column(values: Any, ndim: int) -> Any:
+    """One number for each filter, so that they broadcast against results of so many axes."""
+    return values.reshape(1, -1, *(1,) * (ndim - 2))
+
+
+def sums(layer: Layer, x: Integers) -> Integers:
+    """What a layer with weights adds up, before it is scaled."""
+    if layer.kind == "conv":
+        made = kernels.conv(x, layer.source.zero, layer.weights, layer.attrs)
+    else:
+        made = np.rint((x - layer.source.zero).astype(np.float64) @ layer.weights.T.astype(np.float64))
+    return made.astype(np.int64) + column(layer.offsets, made.ndim)
+
+
+def clear(layer: Layer, x: Integers) -> Integers:
+    """What the layer makes of 8-bit numbers."""
+    if layer.kind in WEIGHTED:
+        made = sums(layer, x)
+        multipliers, exponents = (column(v, made.ndim) for v in (layer.multipliers, layer.exponents))
+        return np.clip(kernels.rescaled(made, multipliers, exponents) + layer.target.zero, *layer.clamps)
+    if layer.kind == "avg_pool":
+        return np.clip(
+            kernels.mean(kernels.window_sums(x, layer.attrs), kernels.counts(layer.attrs, layer.attrs["of"])),
+            *layer.clamps,
+        )
+    if layer.kind == "max_pool":
+        found = real.max_pool(
+            x.astype(np.float64), layer.attrs["size"], layer.attrs["stride"], layer.attrs["pads"], False
+        )
+        return np.clip(found.astype(np.int64), *layer.clamps)
+    return np.asarray(reshaped(x, layer.attrs["shape"]))
+
+
+def reshaped(x: Any, shape: Sequence[int]) -> Any:
+    """Channels last, as the file has them, for the time of a reshape: of arrays, secret or not."""
+    last = x.transpose(0, 2, 3, 1) if x.ndim == 4 and x.shape[2:] != (1, 1) else x
+    made = last.reshape(x.shape[0], *shape)
+    if made.ndim != 4:
+        return made
+    return made.transpose(0, 3, 1, 2)
+
+
+def run_clear(layers: Sequence[Layer], x: Integers) -> list[Integers]:
+    """The input, and what every layer makes."""
+    arrays = [x]
+    for layer in layers:
+        arrays.append(clear(layer, arrays[-1]))
+    return arrays

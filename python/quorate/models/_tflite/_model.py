@@ -1,0 +1,147 @@
+"""A quantised network from TFLite files: its public shape and its secret weights."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import quorate
+from quorate._families import DEFAULT
+from quorate.errors import ModelError
+from quorate.models._layers._report import Report, compared
+from quorate.models._questions import Asked, Questions
+from quorate.models._tflite import _exact, _paper
+from quorate.models._tflite._kernels import Integers
+from quorate.models._tflite._layers import Layer, run_clear
+from quorate.models._tflite._lower import lowered
+from quorate.models._tflite._plan import Plan
+from quorate.models._tflite._read import read
+from quorate.models._tflite._run import Owned
+from quorate.models._tflite._shape import MODES, QuantisedShape, answer
+
+_PIECE = 4  # inputs that a report looks at at a time
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class QuantisedNetwork(Questions):
+    """What `from_tflite` returns: a public shape and secret weights.
+
+    `predict` gives the label of the largest output, or its place where the network was imported without `labels=`;
+    `decision_function` gives the outputs, of a last softmax what it takes, as the file's 8-bit numbers. `shape` is for
+    the other parties, who call the same methods on it.
+
+    Attributes:
+        shape: what the other parties may know; give it to them.
+    """
+
+    shape: QuantisedShape
+    _plan: Plan
+    _layers: Sequence[Layer]
+
+    def __repr__(self) -> str:
+        return f"QuantisedNetwork(inputs {self.shape.sizes}, {len(self.shape.steps)} steps, {self.shape.mode})"
+
+    def predict_clear(self, X: Any) -> np.ndarray:
+        """The labels, or places of the largest outputs, of the clear network: TFLite's reference kernels."""
+        best = self._clear(X)[-1].reshape(len(X), -1).argmax(axis=1)
+        return best if self.shape.labels is None else np.asarray(self.shape.labels)[best]
+
+    def decision_function_clear(self, X: Any) -> np.ndarray:
+        """The outputs of the clear network, bit for bit those of TFLite's reference kernels."""
+        made = self._clear(X)[-1]
+        return made.transpose(0, 2, 3, 1) if made.ndim == 4 else made
+
+    def report(self, X: Any, protocol: str = DEFAULT, **options: Any) -> Report:
+        """Computes these inputs with the protocol in a local session, and compares with the clear network.
+
+        For the model's owner, with inputs of its own: nothing leaves this process.
+
+        Args:
+            X: inputs.
+            protocol: as of `qr.local`.
+            options: other ones of `qr.local`.
+
+        Returns:
+            How many largest outputs agree, and the largest difference of the outputs and of each layer. Of mode
+            "exact" 0 is proven, of "paper" nothing, which it says as `inf`.
+        """
+        self.shape.encode(X)
+        values, ours, clear = np.asarray(X), [], []
+        proven = [0.0 if self.shape.mode == "exact" else math.inf] * len(self._layers)
+        for first in range(0, len(values), _PIECE):
+            piece = values[first : first + _PIECE]
+            with quorate.local(protocol, **{"check": False, **options}) as mpc:
+                arrays = self.shape.program(mpc, Owned(mpc, self, self._plan, 0), piece, len(piece), 1)[1:]
+                shown = mpc.reveal_all(*arrays)
+            lies = zip(shown, self._plan.units[1:], self._plan.bases[1:], strict=True)
+            ours.append([made.astype(np.float64) * unit + base for made, unit, base in lies])
+            clear.append([made.astype(np.float64) for made in self._clear(piece)[1:]])
+        return compared(ours, clear, [layer.name for layer in self._layers], proven)
+
+    def _clear(self, X: Any) -> list[Integers]:
+        return run_clear(self._layers, self.shape.encode(X) + self._plan.bases[0])
+
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return answer(question, mpc, self, self.shape, asked, self._plan)
+
+
+def from_tflite(model: Any, *, mode: str = "exact", labels: Sequence[Any] | None = None) -> QuantisedNetwork:
+    """Makes a quantised network from a TFLite file into a model that computes on secret inputs.
+
+    `quorate models` lists the operators. Weights, offsets, zero points and scales stay secret; `print(model.shape)`
+    shows what is public. Nothing in the file is executed.
+
+    Args:
+        model: a path, or the bytes of a file; or a list of these, each of which takes what the one before gives. Of
+            uint8, or of int8 with a scale for each filter; inputs and outputs quantised, too.
+        mode: "exact" equals TFLite's reference kernels bit for bit. "paper" computes the real numbers that these stand
+            for, in rings of 32 bits, as section 6.2 of the ring paper; labels may differ where two outputs are close.
+            With `trunc="probabilistic"` of the session it takes two thirds of the time of "exact".
+        labels: of the outputs along the last axis: `predict` then gives the label of the largest one. Public.
+
+    Raises:
+        ModelError: the file cannot be read or is not quantised, or operators of it are not supported (all are named).
+
+    Example:
+        >>> import quorate as qr
+        >>> model = qr.models.from_tflite("mobilenet_v1_0.25_128_quant.tflite")  # doctest: +SKIP
+        >>> with qr.local("rss") as mpc:  # doctest: +SKIP
+        ...     print(model.predict(mpc, photos))
+        [286]
+        >>> qr.models.from_tflite(b"GIF89a and more")
+        Traceback (most recent call last):
+            ...
+        quorate.errors.ModelError: from_tflite: what was given is no TFLite model: bytes 4 to 8 of one are 'TFL3'
+    """
+    if mode not in MODES:
+        raise ModelError(f"from_tflite: mode={mode!r} is none of {', '.join(map(repr, MODES))}")
+    parts = [lowered(read(part)) for part in (model if isinstance(model, (list, tuple)) else [model])]
+    if not parts:
+        raise ModelError("from_tflite: no files were given")
+    layers, known, sizes, softmax = parts[0]
+    for more, other, inner, ends in parts[1:]:
+        now = layers[-1] if layers else None
+        given = () if now is None else now.sizes
+        wanted = (inner[2], *inner[:2]) if len(inner) == 3 else inner
+        if now is None or softmax or now.target != other or given != wanted:
+            raise ModelError("from_tflite: a file does not take what the one before it gives, in shape or in scale")
+        layers, softmax = [*layers, *more], ends
+    if not layers:
+        raise ModelError("from_tflite: the output is the input itself: there is nothing to compute")
+    last = layers[-1].sizes
+    if labels is not None and (len(last) != 1 or len(labels) != last[0]):
+        raise ModelError(f"from_tflite: {len(labels)} labels for outputs of shape {last}")
+    plan = (_exact if mode == "exact" else _paper).planned(layers, known)
+    public = QuantisedShape(
+        tuple(sizes),
+        "uint8" if known.low == 0 else "int8",
+        mode,
+        tuple(plan.steps),
+        (*last[1:], last[0]) if len(last) == 3 else last,
+        None if labels is None else tuple(np.asarray(labels).tolist()),
+    )
+    return QuantisedNetwork(public, plan, layers)

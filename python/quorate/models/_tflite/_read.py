@@ -1,0 +1,208 @@
+"""TFLite files: read, checked, and refused before anything is made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.errors import ModelError
+
+MAGIC = b"TFL3"
+_MOST_BYTES = 1 << 30
+_MOST_OPERATORS = 10_000
+_MOST_TENSORS = 100_000
+_MOST_ELEMENTS = 1 << 28
+_TYPES: dict[str, Any] = {"UINT8": np.uint8, "INT8": np.int8, "INT32": np.int32}
+
+
+@dataclasses.dataclass
+class Tensor:
+    """A value of the file, or a constant.
+
+    Attributes:
+        name: as the file has it.
+        type: as TFLite calls it.
+        shape: with the batch.
+        scales, zeros: of the quantisation; none where it is not quantised, several along `axis`.
+        data: of a constant.
+    """
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    scales: np.ndarray
+    zeros: np.ndarray
+    axis: int
+    data: np.ndarray | None
+
+
+@dataclasses.dataclass
+class Operator:
+    """A node of the file: its operator's name, options by name, places of tensors; -1 where one is left out."""
+
+    kind: str
+    place: int
+    options: dict[str, int]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclasses.dataclass
+class Source:
+    """A checked file."""
+
+    tensors: list[Tensor]
+    operators: list[Operator]
+    input: int
+    output: int
+
+
+def read(model: Any) -> Source:
+    """A file from a path or from its bytes.
+
+    Raises:
+        ModelError: no such file, one that is cut off or no TFLite, several subgraphs, inputs or outputs.
+    """
+    try:
+        import tflite
+    except ImportError as error:
+        raise ModelError("from_tflite: tflite is not installed; pip install 'quorate[tflite]'") from error
+    data, what = _bytes(model)
+    if len(data) < 8 or data[4:8] != MAGIC:
+        raise ModelError(f"from_tflite: {what} is no TFLite model: bytes 4 to 8 of one are {MAGIC.decode()!r}")
+    try:
+        return _parsed(tflite, data)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"from_tflite: {what} is cut off, or no TFLite model ({type(error).__name__})") from error
+
+
+def _bytes(model: Any) -> tuple[bytes, str]:
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        data, what = bytes(model), "what was given"
+    elif isinstance(model, (str, os.PathLike)):
+        file = Path(model)
+        if not file.is_file():
+            raise ModelError(f"from_tflite: there is no file {str(file)!r}")
+        if file.stat().st_size > _MOST_BYTES:
+            raise ModelError(f"from_tflite: {str(file)!r} has more than {_MOST_BYTES >> 20} MiB")
+        data, what = file.read_bytes(), repr(str(file))
+    else:
+        raise ModelError(f"from_tflite takes a path or bytes, or a list of these, not {type(model).__name__}")
+    if len(data) > _MOST_BYTES:
+        raise ModelError(f"from_tflite: {what} has more than {_MOST_BYTES >> 20} MiB")
+    return data, what
+
+
+def _parsed(tflite: Any, data: bytes) -> Source:
+    root = tflite.Model.GetRootAs(data, 0)
+    if root.SubgraphsLength() != 1:
+        raise ModelError(f"from_tflite: the model has {root.SubgraphsLength()} subgraphs; one is supported")
+    graph = root.Subgraphs(0)
+    for count, most, what in (
+        (graph.OperatorsLength(), _MOST_OPERATORS, "operators"),
+        (graph.TensorsLength(), _MOST_TENSORS, "tensors"),
+    ):
+        if count > most:
+            raise ModelError(f"from_tflite: the model says that it has {count} {what}; {most} are supported")
+    tensors = [_tensor(tflite, root, graph.Tensors(i)) for i in range(graph.TensorsLength())]
+    operators = [_operator(tflite, root, graph.Operators(i), i, len(tensors)) for i in range(graph.OperatorsLength())]
+    if not operators:
+        raise ModelError("from_tflite: the model has no operators")
+    ends = []
+    for what, count, one in (
+        ("input", graph.InputsLength(), graph.Inputs),
+        ("output", graph.OutputsLength(), graph.Outputs),
+    ):
+        if count != 1:
+            raise ModelError(f"from_tflite: the model has {count} {what}s; one is supported")
+        ends.append(_place(one(0), len(tensors)))
+    return Source(tensors, operators, ends[0], ends[1])
+
+
+def _place(place: int, count: int) -> int:
+    if not -1 <= place < count:
+        raise ModelError(f"from_tflite: the model names tensor {place} of {count}: it is damaged")
+    return int(place)
+
+
+def _tensor(tflite: Any, root: Any, found: Any) -> Tensor:
+    names = {number: name for name, number in vars(tflite.TensorType).items() if isinstance(number, int)}
+    kind = names.get(found.Type(), f"type {found.Type()}")
+    shape = tuple(int(n) for n in _list(found.ShapeLength(), found.ShapeAsNumpy))
+    name = (found.Name() or b"").decode("utf-8", "replace")[:200]
+    if any(n < 0 for n in shape) or math.prod(shape) > _MOST_ELEMENTS:
+        raise ModelError(f"from_tflite: the tensor {name!r} has shape {shape}, which is not supported")
+    quantisation = found.Quantization()
+    scales, zeros, axis = np.zeros(0), np.zeros(0, np.int64), 0
+    if quantisation is not None:
+        scales = np.array(_list(quantisation.ScaleLength(), quantisation.ScaleAsNumpy), np.float64)
+        zeros = np.array(_list(quantisation.ZeroPointLength(), quantisation.ZeroPointAsNumpy), np.int64)
+        axis = int(quantisation.QuantizedDimension())
+    return Tensor(name, kind, shape, scales, zeros, axis, _constant(root, found, name, kind, shape))
+
+
+def _list(count: int, values: Any) -> Any:
+    """A vector of numbers, which the reader calls 0 where it is empty."""
+    return values() if count else ()
+
+
+def _constant(root: Any, found: Any, name: str, kind: str, shape: tuple[int, ...]) -> np.ndarray | None:
+    if not 0 <= found.Buffer() < root.BuffersLength():
+        raise ModelError(f"from_tflite: the tensor {name!r} has no buffer: the model is damaged")
+    buffer = root.Buffers(found.Buffer())
+    if kind not in _TYPES or not buffer.DataLength():
+        return None
+    raw, dtype = buffer.DataAsNumpy().tobytes(), np.dtype(_TYPES[kind]).newbyteorder("<")
+    if len(raw) != math.prod(shape) * dtype.itemsize:
+        raise ModelError(
+            f"from_tflite: the tensor {name!r} of shape {shape} has {len(raw)} bytes: the model is damaged"
+        )
+    return np.frombuffer(raw, dtype).reshape(shape).astype(np.int64)
+
+
+def _operator(tflite: Any, root: Any, found: Any, place: int, count: int) -> Operator:
+    index = found.OpcodeIndex()
+    if not 0 <= index < root.OperatorCodesLength():
+        raise ModelError(f"from_tflite: operator {place} has no code: the model is damaged")
+    code = root.OperatorCodes(index)
+    number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+    kind = tflite.BUILTIN_OPCODE2NAME.get(number, f"operator {number}")
+    if kind == "CUSTOM":
+        kind = f"CUSTOM {(code.CustomCode() or b'').decode('utf-8', 'replace')[:80]}"
+    inputs = [_place(found.Inputs(i), count) for i in range(min(found.InputsLength(), count))]
+    outputs = [_place(found.Outputs(i), count) for i in range(min(found.OutputsLength(), count))]
+    return Operator(kind, place, _options(tflite, found), tuple(inputs), tuple(outputs))
+
+
+_OPTIONS = {
+    "Conv2DOptions": ("Padding", "StrideW", "StrideH", "DilationWFactor", "DilationHFactor", "FusedActivationFunction"),
+    "DepthwiseConv2DOptions": (
+        "Padding",
+        "StrideW",
+        "StrideH",
+        "DilationWFactor",
+        "DilationHFactor",
+        "DepthMultiplier",
+        "FusedActivationFunction",
+    ),
+    "Pool2DOptions": ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
+    "FullyConnectedOptions": ("FusedActivationFunction", "WeightsFormat"),
+}
+
+
+def _options(tflite: Any, found: Any) -> dict[str, int]:
+    names = {number: name for name, number in vars(tflite.BuiltinOptions).items() if isinstance(number, int)}
+    name = names.get(found.BuiltinOptionsType(), "")
+    table = found.BuiltinOptions()
+    if name not in _OPTIONS or table is None:
+        return {}
+    options = getattr(tflite, name)()
+    options.Init(table.Bytes, table.Pos)
+    return {field: int(getattr(options, field)()) for field in _OPTIONS[name]}

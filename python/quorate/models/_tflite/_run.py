@@ -1,0 +1,146 @@
+"""A planned network over secret arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+import quorate
+from quorate import nn
+from quorate.models._layers._stated import between, stated
+from quorate.models._tflite._layers import WEIGHTED, column, reshaped
+from quorate.models._tflite._plan import Plan, Secret
+
+
+class Owned:
+    """The secrets of a model in a session: shared when they are first asked for, and held as long as the model is."""
+
+    def __init__(self, mpc: Any, model: Any, plan: Plan | None, owner: int) -> None:
+        self.plan, self._mpc, self._owner = plan, mpc, owner
+        self._kept: dict[str, Any] = mpc._kept.of(model, owner)
+
+    def secret(self, place: int) -> Secret:
+        """Those of a step; elsewhere than at the owner none."""
+        return Secret() if self.plan is None else self.plan.secrets[place]
+
+    def input(self, name: str, values: Any, shape: tuple[int, ...], dtype: Any, bound: float) -> Any:
+        """A secret array by its name."""
+        if name not in self._kept:
+            self._kept[name] = self._mpc.input(values, owner=self._owner, shape=shape, dtype=dtype, bound=bound)
+        return self._kept[name]
+
+
+def run(mpc: Any, mode: str, steps: Sequence[dict[str, Any]], owned: Owned, x: Any) -> list[Any]:
+    """What every step makes, behind the input."""
+    ends = _ends(steps, owned)
+    arrays = [x]
+    for place, step in enumerate(steps):
+        arrays.append(_step(mpc, mode, step, arrays[-1], _At(place, owned, next(ends) if _has(step) else None)))
+    return arrays
+
+
+@dataclasses.dataclass
+class _At:
+    """Secrets of one step, by name."""
+
+    place: int
+    owned: Owned
+    ends: Any
+    """What is added to its operand, and how large its results may be."""
+
+    def input(self, name: str, shape: tuple[int, ...], dtype: Any, bits: int) -> Any:
+        """A field of `Secret`, at most 2^bits in magnitude; fixed point is given in units."""
+        values = getattr(self.owned.secret(self.place), name) if self.owned.plan is not None else None
+        if values is not None and dtype.frac:
+            values = np.ldexp(np.asarray(values, np.float64), -dtype.frac)
+        bound = 2.0 ** (bits - dtype.frac) if dtype.frac else 1 << bits
+        return self.owned.input(f"{name} {self.place}", values, shape, dtype, bound)
+
+
+def _has(step: dict[str, Any]) -> bool:
+    return step["kind"] in WEIGHTED
+
+
+def _ends(steps: Sequence[dict[str, Any]], owned: Owned) -> Iterator[Any]:
+    """Of all layers with weights, in the widest ring of them."""
+    places = [place for place, step in enumerate(steps) if _has(step)]
+    if not places:
+        return
+    given = None
+    if owned.plan is not None:
+        given = np.array([[owned.secret(p).start, owned.secret(p).width] for p in places], np.int64)
+    dtype = quorate.int(max(steps[p]["wide"] for p in places))
+    most = max(max(steps[p]["start"], steps[p]["level"]) for p in places)
+    both = owned.input("ends", given, (len(places), 2), dtype, 1 << most)
+    for row, place in enumerate(places):
+        step = steps[place]
+        start, width = both[row, 0].astype(quorate.int(step["wide"])), both[row, 1]
+        yield start, between(width.astype(quorate.int(step["ring"] - step["down"])), 0, (1 << step["level"]) - 1)
+
+
+def _step(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any:
+    kind = step["kind"]
+    if kind in WEIGHTED:
+        return _weighted(mpc, mode, step, x, at)
+    if kind == "avg_pool":
+        return _averaged(step, x, at)
+    if kind == "max_pool":
+        return nn.max_pool2d(x, tuple(step["size"]), tuple(step["stride"]), _pairs(step["pads"]))
+    return reshaped(x, step["shape"])
+
+
+def _pairs(pads: Any) -> Any:
+    return tuple(map(tuple, pads))
+
+
+def _weighted(mpc: Any, mode: str, step: dict[str, Any], x: Any, at: _At) -> Any:
+    shape, count = tuple(step["weights"]), (step["weights"][0],)
+    wide = quorate.int(step["wide"])
+    given = wide if mode == "exact" else quorate.fixed(step["wide"], step["down"])
+    start, width = at.ends
+    w = at.input("weights", shape, given, step["width"])
+    x = stated(x.astype(wide) + start, step["start"])
+    if step["kind"] == "conv":
+        stride, dilation = tuple(step["stride"]), tuple(step["dilation"])
+        made = nn.conv2d(x, w, stride=stride, dilation=dilation, padding=_pairs(step["pads"]), groups=step["groups"])
+    else:
+        made = x @ w.T
+    made = made + column(at.input("offsets", count, given, step["plus"]), made.ndim)
+    ends = (-(1 << (step["ring"] - 1)), (1 << (step["ring"] - 1)) - 1)
+    if mode == "paper":
+        made = _rounded(mpc, stated(made, step["ring"] - 2), step)
+    else:
+        if step["turns"]:
+            below, above = (
+                column(at.input(name, count, given, step["plus"]), made.ndim) for name in ("below", "above")
+            )
+            made = made + mpc.where(between(made, *ends) < 0, below, above)
+        made = _shifted(between(made, *ends).astype(quorate.int(step["ring"])), step)
+    return between(mpc.minimum(mpc.maximum(made, 0), width), 0, (1 << step["level"]) - 1)
+
+
+def _rounded(mpc: Any, x: Any, step: dict[str, Any]) -> Any:
+    """Fixed point without its fractional bits, which the session cuts as it cuts all: downwards, or either way."""
+    ring, down = step["ring"], step["down"]
+    if mpc._options.trunc != "probabilistic":
+        x = x + 0.5  # so that results are no lower on average
+    whole = x.astype(quorate.fixed(ring, down)).astype(quorate.fixed(ring, 0))
+    return whole.astype(quorate.int(ring - down))
+
+
+def _shifted(x: Any, step: dict[str, Any]) -> Any:
+    """X without its lowest bits, in as many as are left."""
+    return (x >> step["down"]).astype(quorate.int(step["ring"] - step["down"]))
+
+
+def _averaged(step: dict[str, Any], x: Any, at: _At) -> Any:
+    wide, times = quorate.int(step["wide"]), np.asarray(step["times"], np.int64)
+    b = at.input("offsets", times.shape, wide, step["plus"])
+    window = np.ones((x.shape[1], 1, *step["size"]), np.int64)
+    stride = tuple(step["stride"])
+    sums = nn.conv2d(x.astype(wide), window, stride=stride, padding=_pairs(step["pads"]), groups=x.shape[1])
+    made = between(sums * times + b, 0, (2 << step["level"] + step["down"]) - 1)
+    return between(_shifted(made.astype(quorate.int(step["ring"])), step), 0, (1 << step["level"]) - 1)

@@ -1,0 +1,149 @@
+"""What everybody may know of a quantised network, and the program that follows from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+import quorate
+from quorate._tables import text_table
+from quorate.errors import ModelError, RangeError, ShapeError
+from quorate.models._layers._asked import count_of, learner
+from quorate.models._layers._stated import between
+from quorate.models._questions import Asked, Questions
+from quorate.models._tflite._kernels import Integers
+from quorate.models._tflite._layers import KINDS, WEIGHTED
+from quorate.models._tflite._plan import Plan
+from quorate.models._tflite._run import Owned, run
+
+MODES = ("exact", "paper")
+
+
+@dataclasses.dataclass(frozen=True)
+class QuantisedShape(Questions):
+    """The public part of a quantised network: all that the parties without the model need, and all that they learn.
+
+    Weights, offsets, zero points, scales and what activations clamp to stay secret. Public are the architecture, and
+    for each layer how many bits its sums have and by which power of two they are divided. `print(shape)` shows all.
+
+    Attributes:
+        sizes: of one input, without the batch: (rows, columns, channels) or (numbers,).
+        type: of inputs, "uint8" or "int8".
+        mode: "exact" or "paper".
+        steps: in order; each takes what the one before gives.
+        outputs: sizes of one output.
+        labels: of the outputs along the last axis, where there are any.
+
+    Example:
+        >>> import numpy as np, quorate as qr
+        >>> shape = qr.models.QuantisedShape((1, 2, 3), "uint8", "exact", ({"kind": "reshape", "shape": [6]},), (6,))
+        >>> print(shape)
+        quantised network, exact, of uint8 inputs (1, 2, 3)
+           step     weights  public
+        1  reshape           shape=[6]
+    """
+
+    sizes: tuple[int, ...]
+    type: str
+    mode: str
+    steps: tuple[dict[str, Any], ...]
+    outputs: tuple[int, ...]
+    labels: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sizes", tuple(int(n) for n in self.sizes))
+        object.__setattr__(self, "outputs", tuple(int(n) for n in self.outputs))
+        object.__setattr__(self, "steps", tuple(self.steps))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
+        known = self.mode in MODES and self.type in ("uint8", "int8") and len(self.sizes) in (1, 3)
+        if not known or any(step.get("kind") not in KINDS for step in self.steps):
+            raise ModelError("this is not the shape of a quantised network")
+
+    def describe(self) -> dict[str, Any]:
+        """The fields as plain values, which JSON holds; `QuantisedShape(**described)` is the same shape."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "steps": [dict(step) for step in self.steps]}
+
+    def __str__(self) -> str:
+        head = f"quantised network, {self.mode}, of {self.type} inputs {self.sizes}"
+        rows = [_row(place, step) for place, step in enumerate(self.steps, 1)]
+        return "\n".join([head, *text_table(("", "step", "weights", "public"), rows, 4)])
+
+    def encode(self, X: Any) -> Integers:
+        """Inputs from 0 on, channels first; raises before anything is sent if they are not 8-bit numbers."""
+        values = np.asarray(X)
+        if values.ndim != len(self.sizes) + 1 or values.shape[1:] != self.sizes or len(values) == 0:
+            sizes = ", ".join(map(str, self.sizes))
+            raise ShapeError(f"inputs have shape {values.shape}; the network takes (batch, {sizes})")
+        if values.dtype.kind not in "iu":
+            raise RangeError(f"inputs are {values.dtype}; the network takes whole numbers, {self.type}")
+        low = 0 if self.type == "uint8" else -128
+        whole = values.astype(np.int64)
+        beyond = (values < low) | (values > low + 255)
+        if beyond.any():
+            place = tuple(int(i) for i in np.argwhere(beyond)[0])
+            raise RangeError(
+                f"inputs: {values[place]} at index {place}; the network takes {self.type}, {low} to {low + 255}"
+            )
+        whole -= low
+        return whole.transpose(0, 3, 1, 2) if whole.ndim == 4 else whole
+
+    def program(self, mpc: Any, owned: Owned, X: Any, rows: int, owner: int) -> list[Any]:
+        """All arrays, from the input on, each less what the model's owner knows as its base."""
+        sizes = (self.sizes[2], *self.sizes[:2]) if len(self.sizes) == 3 else self.sizes
+        first = next((step["wide"] if "wide" in step else step["ring"] for step in self.steps if "ring" in step), 10)
+        given = None if X is None else self.encode(X)
+        x = mpc.input(given, owner=owner, shape=(rows, *sizes), dtype=quorate.int(first), bound=255)
+        return run(mpc, self.mode, self.steps, owned, between(x, 0, 255))
+
+    def _answer(self, question: str, mpc: Any, asked: Asked) -> Any:
+        return answer(question, mpc, self, self, asked, None)
+
+
+def _row(place: int, step: dict[str, Any]) -> tuple[str, ...]:
+    private = ("kind", "weights", "times")
+    public = ", ".join(f"{key}={value}" for key, value in step.items() if key not in private)
+    return str(place), step["kind"], "x".join(map(str, step["weights"])) if step["kind"] in WEIGHTED else "", public
+
+
+def answer(question: str, mpc: Any, model: Any, shape: QuantisedShape, asked: Asked, plan: Plan | None) -> Any:
+    """A network's and a shape's methods: at each party the same program, with the values that it has."""
+    if not asked.reveal and question != "predict":
+        raise ModelError(f"{question} of a network reveals its outputs: reveal=False is for predict")
+    if question == "predict_proba":
+        raise ModelError("a network from TFLite has no predict_proba: decision_function gives its outputs")
+    count = count_of(question, "from_tflite", mpc, plan is not None, asked)
+    owned = Owned(mpc, model, plan if mpc.me == asked.model_owner else None, asked.model_owner)
+    given = asked.X if mpc.me == asked.data_owner else None
+    made = shape.program(mpc, owned, given, count, asked.data_owner)[-1]
+    if question == "predict":
+        best = made.argmax(axis=-1) if made.ndim == 2 else made.reshape(count, -1).argmax(axis=-1)
+        if not asked.reveal:
+            return best  # places in `labels`
+        found = best.reveal(learner(asked))
+        if not isinstance(found, np.ndarray):
+            return found
+        places = found.astype(np.int64)
+        return places if shape.labels is None else np.asarray(shape.labels)[places]
+    outputs = _outputs(shape, owned, made).reveal(learner(asked))
+    return _as_given(outputs) if isinstance(outputs, np.ndarray) else outputs
+
+
+def _outputs(shape: QuantisedShape, owned: Owned, made: Any) -> Any:
+    """The file's numbers from those that are carried: these times a unit, plus a base."""
+    plan = owned.plan
+    if shape.mode == "exact":
+        dtype = quorate.int(max(made.dtype.bits, 10))
+        return made.astype(dtype) + owned.input("base", None if plan is None else plan.bases[-1], (), dtype, 255)
+    dtype = quorate.fixed(64, 16)
+    both = None if plan is None else np.array([plan.units[-1], plan.bases[-1]], np.float64)
+    given = owned.input("unit", both, (2,), dtype, 256.0)
+    return made.astype(dtype) * given[0] + given[1]
+
+
+def _as_given(values: np.ndarray) -> np.ndarray:
+    """Channels last, as in the file."""
+    return values.transpose(0, 2, 3, 1) if values.ndim == 4 else values
