@@ -49,7 +49,7 @@ LONG = {
     # Truncations take random bits, by whichever form they are done.
     "offline": INPUTS
     + TELLING.format(phase="offline")
-    + "x = secret(0, 1_000_000)\nsum(x >> i for i in range(1, 25)).sum().reveal()",
+    + "x = secret(0, 250_000)\nsum(x >> i for i in range(1, 63)).sum().reveal()",
     "online": INPUTS
     + TELLING.format(phase="online")
     + "x, y = secret(0, 1_000_000), secret(1, 1_000_000)\nfor _ in range(400): x = x * y\nx.sum().reveal()",

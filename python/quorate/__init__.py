@@ -10,9 +10,10 @@ Example:
     [  4 -45   8]
 """
 
-from typing import NoReturn
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
-from quorate import apps, errors, models, nn
+from quorate import errors
 from quorate._hints import no_name as _no_name
 from quorate._quorate import __version__
 from quorate._script import session
@@ -49,6 +50,9 @@ from quorate.session import Network, Session, connect, local
 from quorate.stats import Stats
 from quorate.tables import Table, output, read, write
 from quorate.tables._secret import Frame, days
+
+if TYPE_CHECKING:
+    from quorate import apps, models, nn
 
 __all__ = [
     "CheatingDetected",
@@ -115,5 +119,15 @@ __all__ = [
 globals().pop("array", None)
 
 
-def __getattr__(name: str) -> NoReturn:
+#: Imported when they are first asked for: half of what importing the package takes.
+_LATER = ("apps", "models", "nn")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return _import_module(f"quorate.{name}")
     raise _no_name(name, __all__, dir(Session))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
