@@ -40,7 +40,7 @@ fn element_bits(ring: Ring, v: &Vector) -> Vec<bool> {
 #[test]
 fn correlations_vary_at_every_position_in_every_ring() {
     // About each width of words, and some between.
-    for k in [1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 23, 31, 32, 33, 41, 63, 64] {
+    for k in [1, 2, 3, 5, 7, 8, 9, 16, 17, 31, 32, 33, 41, 63, 64] {
         let ring = Ring::of(k);
         let n = [3, 3, 3, 5, 3, 7][k as usize % 6];
         let rounds = agreed(n, async |rss, ctx| {
@@ -142,7 +142,7 @@ fn masks_of_summands_depend_on_every_key() {
 /// c = x + r as `msb` opens it, for a fixed x: the gadget's own opening, seen through what the gadget is given.
 #[test]
 fn maskings_of_a_fixed_value_vary_at_every_position() {
-    for k in [2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 24, 31, 32, 33, 40, 47, 48, 57, 63, 64] {
+    for k in [2, 3, 5, 7, 8, 9, 16, 17, 31, 32, 33, 47, 63, 64] {
         let ring = Ring::of(k);
         let fixed = vec![0; LEN];
         let rounds = agreed(3, async |rss, ctx| {

@@ -21,7 +21,7 @@ fn case() -> impl Strategy<Value = (usize, u32, u32, Vec<(u64, u64)>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_equals_integers((n, k, shift, pairs) in case()) {
