@@ -213,7 +213,9 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
     if not (np.isfinite(factor).all() and np.isfinite(offset).all()):
         raise Unsupported("a constant that is not finite")
     for constant in (factor, offset):
-        if constant.ndim >= len(x.shape) and constant.shape[0] != 1 and constant.size > 1:
+        if constant.ndim > len(x.shape):
+            raise Unsupported(f"a constant of shape {constant.shape}, which puts an axis before the batch")
+        if constant.ndim == len(x.shape) and constant.shape[0] != 1 and constant.size > 1:
             raise Unsupported(f"a constant of shape {constant.shape}, which tells records of a batch apart")
     if factor.size == 1 and offset.size == 1:
         if not factor.any():
@@ -297,7 +299,7 @@ def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
 @operator("PRelu", limits="constant slopes")
 def _prelu(lowering: Lowering, node: Node) -> Tensor:
     x, slope = node.tensor(), node.weights(1)
-    if slope is None or (slope.ndim >= len(x.shape) and slope.shape[0] != 1):
+    if slope is None or slope.ndim > len(x.shape) or (slope.ndim == len(x.shape) and slope.shape[0] != 1):
         raise Unsupported("slopes that tell records of a batch apart")
     return lowering.emit("prelu", x, None, slope)
 

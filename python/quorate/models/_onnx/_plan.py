@@ -358,6 +358,10 @@ class Planner:
             made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
             return self._emit(kind, [x], ends, made)
         if kind == "leaky_relu":
+            steep = exponent_above(max(1.0, abs(attrs["slope"])))
+            if x.bits + steep > _ROOM:
+                x = self.at(x, x.unit - (x.bits + steep - _ROOM))
+            self._need(x.bits + steep + _PUBLIC)
             low, high = _with_zero(x, [alone(kind, attrs, e) for e in (x.low, x.high)])
             error = x.error * max(1.0, abs(attrs["slope"])) + _MULTIPLE * 2.0**-x.unit
             return self._emit(kind, [x], attrs, Tracked(low, high, error, x.unit, 0))

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 
+_ANY = 3  # for a batch of any size: more than 1, so that nothing takes it for an axis that is no batch
 _FLOATS = (1, 11)  # TensorProto.FLOAT, DOUBLE
 
 
@@ -24,6 +25,8 @@ class Source:
     input: str
     sizes: tuple[int, ...]
     """Of the input, the batch first."""
+    is_open: bool
+    """Whether the file leaves the batch's size open; in `sizes` is a number that stands for any."""
     output: str
     opsets: dict[str, int]
 
@@ -50,8 +53,9 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
         names = ", ".join(repr(value.name) for value in inputs) or "none"
         raise ModelError(f"from_onnx: a network has one input; this one's are {names}: make the others constants")
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
-    sizes = _sizes(onnx, inputs[0], shape)
-    return Source(list(graph.node), constants, inputs[0].name, sizes, _output(graph, output), opsets)
+    batch, sizes = _sizes(onnx, inputs[0], shape)
+    known = (batch or _ANY, *sizes)
+    return Source(list(graph.node), constants, inputs[0].name, known, batch is None, _output(graph, output), opsets)
 
 
 def _loaded(onnx: Any, path: Any) -> Any:
@@ -101,7 +105,8 @@ def _check(onnx: Any, proto: Any) -> None:
         raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {first}") from error
 
 
-def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int, ...]:
+def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int | None, tuple[int, ...]]:
+    """Of the batch, None where it is open, and of one input."""
     kind = value.type.tensor_type
     if kind.elem_type not in _FLOATS:
         types = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
@@ -128,7 +133,7 @@ def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int, ...
             f"from_onnx: sizes of the input {value.name!r} are not known along axis {what}: give shape= of one input, "
             f"without the batch, as it will be: {known}"
         )
-    return (named[0] or 1, *(n for n in named[1:] if n is not None))
+    return named[0], tuple(n for n in named[1:] if n is not None)
 
 
 def _output(graph: Any, output: str | None) -> str:
