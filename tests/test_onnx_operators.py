@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -424,6 +425,7 @@ REFUSED: dict[str, tuple[Net, str]] = {
     "the first record": (one("Slice", (4,), {"s": whole(0), "e": whole(1), "a": whole(0)}), "of the batch"),
     "records side by side": (one("Reshape", (4,), {"s": whole(1, -1)}), "mixes the batch"),
     "nothing": (one("Slice", (4,), {"s": whole(2), "e": whole(1), "a": whole(1)}), "is empty"),
+    "a window that does not fit": (one("MaxPool", (2, 2), kernel_shape=[3], ceil_mode=1), "does not fit"),
     "the number of records": (
         Net(
             [
@@ -474,3 +476,26 @@ def test_operators_of_other_families(protocol, name):
     r = random_number(5)
     net = CASES[name](r)
     compare(model_of(net.nodes, net.sizes, net.constants, net.opset), floats(r, 1, *net.sizes), protocol)
+
+
+@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+@pytest.mark.parametrize(
+    ("low", "high", "bound", "bits"), [(1.5, 1.25, 1.0, 24), (-0.001, 0.001, 1.0, 24), (0.25, 0.5, 2.0**-7, 12)]
+)
+def test_limits_that_cross_lie_far_within_or_beyond_all_inputs(low, high, bound, bits):
+    proto = model_of([("Clip", ["x", "l", "h"], ["y"], {})], (4,), {"l": np.float32(low), "h": np.float32(high)})
+    x = (np.array([[1, -1, 0.5, 0]]) * bound).astype(np.float32)
+    model = qr.models.from_onnx(proto, bound=bound, bits=bits)
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+    with qr.local("rss") as mpc, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*becomes")  # limits in units, as the bound has them
+        assert np.abs(model.predict(mpc, x) - want).max() <= model.error_bound + 1e-7
+
+
+@pytest.mark.filterwarnings("error:.*may leave", "ignore::quorate.errors.ModelWarning")
+def test_ranges_of_what_is_cut_out_are_those_of_its_elements():
+    nodes = [("Add", ["x", "c"], ["a"], {}), ("Relu", ["a"], ["b"], {}), ("Mul", ["a", "b"], ["y"], {})]
+    proto = model_of(nodes, (2,), {"c": np.float32([-100, -99.5])})
+    x = np.array([[1, 1], [-1, -1]], np.float32)
+    with qr.local("rss") as mpc:
+        assert (qr.models.from_onnx(proto, bound=1.0, bits=30, weight_bits=6).predict(mpc, x) == 0).all()

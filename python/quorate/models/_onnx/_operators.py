@@ -127,6 +127,9 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
     w = windows_of(lowering, node, None)
     if any(d != 1 for d in w.dilation):
         raise Unsupported(f"dilations={w.dilation}")
+    for n, span, pads in zip(w.x.shape[2:], w.size, w.pads, strict=True):
+        if span > n + sum(pads):
+            raise Unsupported(f"a window of {span} does not fit into {n} with {sum(pads)} around it")
     ceil = bool(node.attrs.get("ceil_mode", 0))
     attrs: dict[str, Any] = {"size": w.size, "stride": w.stride, "pads": w.pads}
     if kind == "max_pool":
@@ -306,10 +309,12 @@ def _prelu(lowering: Lowering, node: Node) -> Tensor:
 
 @operator("Clip", limits="constant limits")
 def _clip(lowering: Lowering, node: Node) -> Tensor:
-    limits = {}
+    limits: dict[str, float | None] = {}
     for place, (name, attr) in enumerate((("low", "min"), ("high", "max")), 1):
         value = node.known(place, attr)
         limits[name] = None if value is None or not np.isfinite(value).all() else float(value.ravel()[0])
+    if limits["low"] is not None and limits["high"] is not None:
+        limits["low"] = min(limits["low"], limits["high"])  # where they cross, all is the upper one
     return lowering.emit("clip", node.tensor(), limits)
 
 

@@ -123,6 +123,7 @@ class Planner:
     def plan(self, steps: Sequence[Step], low: Array, high: Array, unit: int) -> Tracked:
         """Everything from the input on; what is tracked of the last step's result."""
         arrays = [Tracked(low, high, np.full(low.shape, 2.0 ** (-unit - 1)), unit, 0, math.inf)]
+        self._need(arrays[0].bits)
         wants = [[s.kind for s in steps if place in s.inputs] for place in range(len(steps) + 1)]
         for number, step in enumerate(steps):
             self._name = step.name or step.kind
