@@ -331,8 +331,8 @@ def test_sizes_may_be_arrays(three: qr.Session) -> None:
 def test_biases_and_slopes_do_not_enlarge_what_they_are_for(three: qr.Session) -> None:
     x = three.input(np.ones((2, 3)), owner=0)
     for shape in ((5, 2, 3), (4,), (0,)):
-        with pytest.raises(qr.ShapeError, match="prelu: a slope of shape .* does not broadcast"):
+        with pytest.raises(qr.ShapeError, match=r"prelu: a slope of shape .* does not broadcast"):
             nn.prelu(x, np.ones(shape))
     for outputs, shape in ((4, (5, 2, 4)), (4, (3,)), (1, (7,))):
-        with pytest.raises(qr.ShapeError, match="linear: a bias of shape .* does not broadcast"):
+        with pytest.raises(qr.ShapeError, match=r"linear: a bias of shape .* does not broadcast"):
             nn.linear(x, np.ones((outputs, 3)), np.ones(shape))

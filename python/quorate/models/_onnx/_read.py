@@ -45,6 +45,7 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
     proto = model if isinstance(model, onnx.ModelProto) else _loaded(onnx, model)
     if not proto.graph.node:
         raise ModelError("from_onnx: the model has no nodes: the file is cut off, or no ONNX model")
+    _refuse_external(onnx, proto.graph)
     _check(onnx, proto)
     graph = proto.graph
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -78,7 +79,7 @@ def _load_external(onnx: Any, proto: Any, file: Path) -> None:
     outside = [tensor for tensor in proto.graph.initializer if helper.uses_external_data(tensor)]
     missing = set()
     for tensor in outside:
-        location = Path(helper.ExternalDataInfo(tensor).location)
+        location = Path(next((entry.value for entry in tensor.external_data if entry.key == "location"), ""))
         if location.is_absolute() or ".." in location.parts:
             raise ModelError(f"from_onnx: {str(file)!r} names weights outside of its folder, {str(location)!r}")
         if not (file.parent / location).is_file():
@@ -93,6 +94,26 @@ def _load_external(onnx: Any, proto: Any, file: Path) -> None:
             helper.load_external_data_for_tensor(tensor, str(file.parent))
     except Exception as error:
         raise ModelError(f"from_onnx: weights beside {str(file)!r} cannot be read: {error}") from error
+
+
+def _refuse_external(onnx: Any, graph: Any) -> None:
+    """Weights in other files that were not read: ONNX would look for them where the process happens to be.
+
+    Raises:
+        ModelError: naming one.
+    """
+    tensors = list(graph.initializer)
+    for node in graph.node:
+        for attribute in node.attribute:
+            tensors += [attribute.t, *attribute.tensors]
+            for inner in (attribute.g, *attribute.graphs):
+                _refuse_external(onnx, inner)
+    for tensor in tensors:
+        if onnx.external_data_helper.uses_external_data(tensor):
+            raise ModelError(
+                f"from_onnx: {tensor.name or 'a constant'!r} is in another file: give the path of the model, beside "
+                "which it lies, or read it by onnx.load; constants within nodes must be in the model itself"
+            )
 
 
 def _check(onnx: Any, proto: Any) -> None:
