@@ -103,8 +103,8 @@ impl Graph {
         node.origin.raw.owners(node.elements())
     }
 
-    /// Those of each of several values that one party sees. What none of them has by itself, and all have together, such
-    /// as a sorted input seen one element at a time, counts for each of them in which elements were moved.
+    /// Those of each of several values that one party sees. What none of them has by itself, and all have together, as
+    /// those of a sorted input seen one by one, counts for each of them in which elements were moved.
     pub fn own_inputs_together(&self, ids: &[NodeId]) -> Vec<Owners> {
         let alone: Vec<Owners> = ids.iter().map(|&id| self.own_inputs(id)).collect();
         let known = alone.iter().fold(Owners::default(), |all, own| all.and(own));
