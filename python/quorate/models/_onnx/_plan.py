@@ -339,7 +339,7 @@ class Planner:
         ends = x.low * factor, x.high * factor
         low, high = np.minimum(*ends) + offset, np.maximum(*ends) + offset
         error = x.error * abs(factor) + 2.0 ** -(unit + 1) * ((offset != 0) + (0 if exact else 2 * _MULTIPLE))
-        public = {"times": part, "plus": math.ldexp(offset, unit - FRACTION)}
+        public = {"times": part, "plus": _carried(offset, unit)}
         return self._kept(self._emit("scale", [x], public, Tracked(low, high, error, unit, 0)))
 
     def _roomy(self, x: Tracked) -> Tracked:
@@ -354,7 +354,7 @@ class Planner:
             x = self._roomy(x)
         if kind == "clip":
             attrs = _needed(attrs, float(x.largest.max(initial=0.0)))
-            ends = {name: None if v is None else math.ldexp(v, x.unit - FRACTION) for name, v in attrs.items()}
+            ends = {name: None if v is None else _carried(v, x.unit) for name, v in attrs.items()}
             error = x.error + 2.0 ** -(x.unit + 1)
             made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
             return self._emit(kind, [x], ends, made)
@@ -371,6 +371,11 @@ class Planner:
             error = error + _MULTIPLE * 2.0**-x.unit
         made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
         return self._emit(kind, [x], attrs, made)
+
+
+def _carried(value: float, unit: int) -> float:
+    """A public number as arrays of this unit have it: of whole units, which are 2^-16 in the program."""
+    return math.ldexp(round(math.ldexp(value, unit)), -FRACTION)
 
 
 def _needed(limits: dict[str, Any], largest: float) -> dict[str, Any]:
