@@ -477,9 +477,10 @@ def test_operators_of_other_families(protocol, name):
     compare(model_of(net.nodes, net.sizes, net.constants, net.opset), floats(r, 1, *net.sizes), protocol)
 
 
-@pytest.mark.filterwarnings("error::quorate.RangeWarning")
+@pytest.mark.filterwarnings("error::quorate.RangeWarning", "ignore::quorate.errors.ModelWarning")
 @pytest.mark.parametrize(
-    ("low", "high", "bound", "bits"), [(1.5, 1.25, 1.0, 24), (-0.001, 0.001, 1.0, 24), (0.25, 0.5, 2.0**-7, 12)]
+    ("low", "high", "bound", "bits"),
+    [(1.5, 1.25, 1.0, 24), (-0.001, 0.001, 1.0, 24), (-0.0055, 0.0055, 1.0, 8), (0.25, 0.5, 2.0**-7, 12)],
 )
 def test_limits_that_cross_lie_far_within_or_beyond_all_inputs(low, high, bound, bits):
     proto = model_of([("Clip", ["x", "l", "h"], ["y"], {})], (4,), {"l": np.float32(low), "h": np.float32(high)})
