@@ -43,7 +43,8 @@ def test_hashes_are_those_of_sha_256() -> None:
         (A, {"texts": True, "bits": 61}, "62 to 64 bits, not 61"),
         ([1, 2], {"texts": True}, "one of the elements is int"),
         ("text", {"texts": True}, "not one text"),
-        (["x", "x"], {"texts": True}, "more than once"),
+        (["w", "x", "x"], {"texts": True}, "more than once in the set of party 0, as numbers 1 and 2 of it"),
+        (["a\0"], {"texts": True}, "ends in a character of code 0"),
         (["\ud800"], {"texts": True}, "half of a character"),
     ],
 )

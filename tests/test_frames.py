@@ -76,6 +76,8 @@ def test_tables_of_pandas() -> None:
             "different lengths: .1, 2.",
         ),
         ({"since": [None]}, {"since": datetime.date}, "a date is missing"),
+        ({"since": 5}, {"since": qr.int(8)}, r"column 'since' has shape \(\); one axis is wanted"),
+        ({"since": [[5]]}, {"since": qr.int(8)}, r"column 'since' has shape \(1, 1\); one axis is wanted"),
         (None, FORM, "party 0 is here: give its table"),
     ],
 )

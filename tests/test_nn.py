@@ -314,3 +314,25 @@ def test_what_does_not_fit_is_named(three: qr.Session, call: Any, error: type, w
     )
     with pytest.raises(error, match=words):
         call(a, w)
+
+
+def test_sizes_may_be_arrays(three: qr.Session) -> None:
+    x = three.input(np.arange(16).reshape(1, 1, 4, 4), owner=0)
+    w = np.ones((1, 1, 2, 2), dtype=int)
+    for sizes in ({"padding": (1, 0)}, {"padding": ((1, 0), (0, 1)), "stride": (2, 1)}):
+        arrays = {name: np.array(value) for name, value in sizes.items()}
+        wanted = nn.conv2d(x, w, **sizes).reveal()  # type: ignore[arg-type]
+        np.testing.assert_array_equal(nn.conv2d(x, w, **arrays).reveal(), wanted)  # type: ignore[arg-type]
+    assert nn.max_pool2d(x, np.array([2, 2])).shape == (1, 1, 2, 2)
+    with pytest.raises(qr.ShapeError, match="two pairs"):
+        nn.conv2d(x, w, padding=np.zeros((3, 2), int))
+
+
+def test_biases_and_slopes_do_not_enlarge_what_they_are_for(three: qr.Session) -> None:
+    x = three.input(np.ones((2, 3)), owner=0)
+    for shape in ((5, 2, 3), (4,), (0,)):
+        with pytest.raises(qr.ShapeError, match=r"prelu: a slope of shape .* does not broadcast"):
+            nn.prelu(x, np.ones(shape))
+    for outputs, shape in ((4, (5, 2, 4)), (4, (3,)), (1, (7,))):
+        with pytest.raises(qr.ShapeError, match=r"linear: a bias of shape .* does not broadcast"):
+            nn.linear(x, np.ones((outputs, 3)), np.ones(shape))

@@ -418,6 +418,34 @@ def test_weights_in_other_files_are_read_or_named(tmp_path: Path) -> None:
         from_onnx(path, bound=1.0)
 
 
+def test_nothing_is_read_from_the_folder_where_the_process_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "other").write_bytes(np.arange(4, dtype=np.float32).tobytes())
+    monkeypatch.chdir(tmp_path)
+
+    def outside(**entries: str) -> onnx.TensorProto:
+        tensor = onnx.TensorProto(name="c", data_type=1, dims=[4], data_location=onnx.TensorProto.EXTERNAL)
+        for key, value in entries.items():
+            tensor.external_data.add(key=key, value=value)
+        return tensor
+
+    value = helper.make_tensor_value_info
+    ends = [value("x", 1, ["n", 4])], [value("y", 1, ["n", 4])]
+    add = helper.make_node("Add", ["x", "c"], ["y"])
+    within = helper.make_node("Constant", [], ["c"])
+    within.attribute.add(name="value", type=onnx.AttributeProto.TENSOR, t=outside(location="other"))
+    constant = helper.make_model(helper.make_graph([within, add], "net", *ends))
+    weights = helper.make_model(helper.make_graph([add], "net", *ends, [outside(location="other")]))
+    (tmp_path / "models/net.onnx").write_bytes(constant.SerializeToString())
+    for model in (tmp_path / "models/net.onnx", constant, weights):
+        with pytest.raises(ModelError, match="is in another file"):
+            from_onnx(model, bound=1.0)
+    weights.graph.initializer[0].CopyFrom(outside(location="other", offset="-4"))
+    (tmp_path / "net.onnx").write_bytes(weights.SerializeToString())
+    with pytest.raises(ModelError, match="cannot be read"):
+        from_onnx(tmp_path / "net.onnx", bound=1.0)
+
+
 def test_bounds_are_stated() -> None:
     proto = relu()
     with pytest.raises(ModelError, match="how large inputs are"):

@@ -381,6 +381,82 @@ def Upsample(r):
     return one("Upsample", (2, 3, 2), {"s": np.array([1, 1, 2, 2], np.float32)}, opset=9)
 
 
+@case
+def LeakyRelu_of_a_steep_slope(r):
+    return one("LeakyRelu", (4,), alpha=1e6)
+
+
+# What would be another result than the file's, or none, and why it is refused.
+REFUSED: dict[str, tuple[Net, str]] = {
+    **{
+        f"half_pixel with nearest_mode={way}": (
+            Net([("Resize", ["x", "", "s"], ["y"], {"nearest_mode": way})], (2, 2), {"s": np.float32([1, 2, 2])}),
+            "nearest_mode",
+        )
+        for way in ("floor", "ceil")
+    },
+    "sizes that keep the aspect": (
+        Net(
+            [("Resize", ["x", "", "", "n"], ["y"], {"keep_aspect_ratio_policy": "not_larger"})],
+            (2, 2),
+            {"n": whole(1, 4, 8)},
+        ),
+        "keep_aspect_ratio_policy",
+    ),
+    "a GELU whose erf is taken elsewhere": (
+        Net(
+            [
+                ("Mul", ["x", "root"], ["a"], {}),
+                ("Erf", ["a"], ["erf"], {}),
+                ("Add", ["erf", "one"], ["b"], {}),
+                ("Mul", ["x", "b"], ["c"], {}),
+                ("Mul", ["c", "half"], ["gelu"], {}),
+                ("Add", ["gelu", "erf"], ["y"], {}),
+            ],
+            (4,),
+            {"root": np.float32(0.5**0.5), "one": np.float32(1), "half": np.float32(0.5)},
+        ),
+        "as part of GELU",
+    ),
+    "a constant of more axes": (one("Mul", (4,), {"c": np.full((1, 1, 1), 2, np.float32)}), "before the batch"),
+    "slopes of more axes": (one("PRelu", (4,), {"c": np.full((1, 1, 4), 0.5, np.float32)}), "records"),
+    "an axis before the batch": (one("Unsqueeze", (4,), {"a": whole(0)}), "before the batch"),
+    "the first record": (one("Slice", (4,), {"s": whole(0), "e": whole(1), "a": whole(0)}), "of the batch"),
+    "records side by side": (one("Reshape", (4,), {"s": whole(1, -1)}), "mixes the batch"),
+    "nothing": (one("Slice", (4,), {"s": whole(2), "e": whole(1), "a": whole(1)}), "is empty"),
+    "a window that does not fit": (one("MaxPool", (2, 2), kernel_shape=[3], ceil_mode=1), "does not fit"),
+    "the number of records": (
+        Net(
+            [
+                ("Shape", ["x"], ["s"], {"end": 1}),
+                ("Cast", ["s"], ["n"], {"to": 1}),
+                ("Div", ["x", "n"], ["y"], {}),
+            ],
+            (4,),
+            {},
+        ),
+        "computes with the number of inputs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_differ_from_the_file_is_refused(name):
+    net, words = REFUSED[name]
+    with pytest.raises(qr.ModelError, match=words):
+        qr.models.from_onnx(model_of(net.nodes, net.sizes, net.constants, net.opset), bound=1.0)
+
+
+def test_outputs_that_are_left_out_count():
+    nodes = [("Split", ["x"], ["", "", "c"], {"axis": 1, "num_outputs": 3}), ("Relu", ["c"], ["y"], {})]
+    graph = model_of([("Relu", ["x"], ["y"], {})], (6,), {}).graph
+    graph.ClearField("node")
+    graph.node.extend(helper.make_node(op, i, o, **a) for op, i, o, a in nodes)
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    x = floats(random_number(0), 2, 6)
+    assert np.allclose(qr.models.from_onnx(proto, bound=4.0).predict_clear(x), np.maximum(x[:, 4:], 0))
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("seed", range(2))
 def test_operators(name, seed):
@@ -399,3 +475,26 @@ def test_operators_of_other_families(protocol, name):
     r = random_number(5)
     net = CASES[name](r)
     compare(model_of(net.nodes, net.sizes, net.constants, net.opset), floats(r, 1, *net.sizes), protocol)
+
+
+@pytest.mark.filterwarnings("error::quorate.RangeWarning", "ignore::quorate.errors.ModelWarning")
+@pytest.mark.parametrize(
+    ("low", "high", "bound", "bits"),
+    [(1.5, 1.25, 1.0, 24), (-0.001, 0.001, 1.0, 24), (-0.0055, 0.0055, 1.0, 8), (0.25, 0.5, 2.0**-7, 12)],
+)
+def test_limits_that_cross_lie_far_within_or_beyond_all_inputs(low, high, bound, bits):
+    proto = model_of([("Clip", ["x", "l", "h"], ["y"], {})], (4,), {"l": np.float32(low), "h": np.float32(high)})
+    x = (np.array([[1, -1, 0.5, 0]]) * bound).astype(np.float32)
+    model = qr.models.from_onnx(proto, bound=bound, bits=bits)
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(["y"], {"x": x})[0]
+    with qr.local("rss") as mpc:
+        assert np.abs(model.predict(mpc, x) - want).max() <= model.error_bound + 1e-7
+
+
+@pytest.mark.filterwarnings("error:.*may leave", "ignore::quorate.errors.ModelWarning")
+def test_ranges_of_what_is_cut_out_are_those_of_its_elements():
+    nodes = [("Add", ["x", "c"], ["a"], {}), ("Relu", ["a"], ["b"], {}), ("Mul", ["a", "b"], ["y"], {})]
+    proto = model_of(nodes, (2,), {"c": np.float32([-100, -99.5])})
+    x = np.array([[1, 1], [-1, -1]], np.float32)
+    with qr.local("rss") as mpc:
+        assert (qr.models.from_onnx(proto, bound=1.0, bits=30, weight_bits=6).predict(mpc, x) == 0).all()

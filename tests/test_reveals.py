@@ -117,6 +117,17 @@ def test_who_learns_it_decides_whether_an_input_gets_out() -> None:
         assert "input of (2,) int(64) from party 1 at test_reveals.py:" in warning
 
 
+def test_what_a_party_sees_of_a_run_is_looked_at_together() -> None:
+    with qr.local("rss") as mpc:
+        x = mpc.input([3, 5, 1, 4], owner=1)
+        values, product = mpc.sort(x)[0], x * mpc.input([1, 2, 3, 4], owner=0)
+        parts = [values[i] for i in range(4)]
+        assert told(mpc.explain(*parts, product)) == [((1,), (1,))] * 4 + [((0, 1), ())]
+        assert told(mpc.explain(*parts, to=0)) == [((1,), (1,))] * 4
+        assert told(mpc.explain(*parts, to=1)) == [((1,), ())] * 4
+        assert told(mpc.explain(parts[2])) == [((1,), ())]
+
+
 def test_the_table_comes_first() -> None:
     with qr.local("rss") as mpc:
         x, y = mpc.input([3, 5], owner=0), mpc.input([1, 2], owner=1)

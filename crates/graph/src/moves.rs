@@ -116,8 +116,13 @@ impl Raw {
 
     /// Whose own elements there are among all of these.
     pub fn owners(&self, elements: usize) -> Owners {
+        Raw::owners_of_all([(self, elements)])
+    }
+
+    /// Whose own elements there are among all elements of several values together.
+    pub fn owners_of_all<'a>(values: impl IntoIterator<Item = (&'a Raw, usize)>) -> Owners {
         let mut search = Search::default();
-        search.want(&Source(self.clone(), elements), |_| true);
+        values.into_iter().for_each(|(raw, elements)| search.want(&Source(raw.clone(), elements), |_| true));
         search.finish()
     }
 }

@@ -30,6 +30,16 @@ impl Owners {
         self.0.iter().flat_map(|all| all.iter().copied())
     }
 
+    /// Those that are not among others.
+    fn without(&self, others: &Owners) -> Owners {
+        self.iter().filter(|&party| !others.iter().any(|other| other == party)).collect()
+    }
+
+    /// Those that are among others, too.
+    fn within(&self, others: &Owners) -> Owners {
+        self.iter().filter(|&party| others.iter().any(|other| other == party)).collect()
+    }
+
     /// Those of both. Most operands have the same ones, which are kept once.
     pub(crate) fn and(&self, other: &Owners) -> Owners {
         match (&self.0, &other.0) {
@@ -39,6 +49,13 @@ impl Owners {
             (Some(a), Some(b)) if a.is_subset(b) => other.clone(),
             (Some(a), Some(b)) => Owners(Some(Arc::new(a.union(b).copied().collect()))),
         }
+    }
+}
+
+impl FromIterator<usize> for Owners {
+    fn from_iter<T: IntoIterator<Item = usize>>(parties: T) -> Owners {
+        let all: BTreeSet<usize> = parties.into_iter().collect();
+        Owners((!all.is_empty()).then(|| Arc::new(all)))
     }
 }
 
@@ -84,6 +101,20 @@ impl Graph {
     pub fn own_inputs(&self, id: NodeId) -> Owners {
         let node = self.node(id);
         node.origin.raw.owners(node.elements())
+    }
+
+    /// Those of each of several values that one party sees. What none of them has by itself, and all have together, as
+    /// those of a sorted input seen one by one, counts for each of them in which elements were moved.
+    pub fn own_inputs_together(&self, ids: &[NodeId]) -> Vec<Owners> {
+        let alone: Vec<Owners> = ids.iter().map(|&id| self.own_inputs(id)).collect();
+        let known = alone.iter().fold(Owners::default(), |all, own| all.and(own));
+        let values = ids.iter().map(|&id| (&self.node(id).origin.raw, self.node(id).elements()));
+        let more = Raw::owners_of_all(values).without(&known);
+        let each = |(&id, own): (&NodeId, Owners)| match &self.node(id).origin {
+            Origin { owners, raw: Raw::Moved(_), .. } => own.and(&more.within(owners)),
+            _ => own,
+        };
+        ids.iter().zip(alone).map(each).collect()
     }
 
     /// Stands for all that makes the value of `id`: operations, attributes, public numbers, shapes, dtypes, and which

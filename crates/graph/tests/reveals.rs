@@ -338,3 +338,26 @@ fn stated_ranges_are_of_the_part() {
     assert_eq!(part(-5, 9), part(-5, 9));
     assert!(part(-5, 9) != part(-5, 10) && part(-5, 9) != part(-6, 9));
 }
+
+#[test]
+fn elements_that_are_seen_one_by_one_are_looked_at_together() {
+    let mut graph = Graph::new();
+    let [x, y, _] = three(&mut graph);
+    let together = |graph: &Graph, ids: &[NodeId]| -> Vec<Vec<usize>> {
+        graph.own_inputs_together(ids).iter().map(|owners| owners.iter().collect()).collect()
+    };
+    let product = at(&mut graph).binary(BinaryOp::Mul, x, y).unwrap();
+    let in_order = sorted(&mut graph, x);
+    let bits = at(&mut graph).bits(x).unwrap();
+    for (all, parts) in [(in_order, 4), (bits, 64)] {
+        let part = |at_: u32| at(&mut graph).gather(all, vec![at_], &[1]).unwrap();
+        let mut seen: Vec<NodeId> = (0..parts).map(part).collect();
+        assert!(seen.iter().all(|&id| graph.own_inputs(id).is_empty()));
+        assert_eq!(together(&graph, &seen), vec![vec![0]; seen.len()]);
+        seen.extend([product, y]);
+        let mut wanted = vec![vec![0]; seen.len()];
+        wanted[parts as usize..].clone_from_slice(&[vec![], vec![1]]);
+        assert_eq!(together(&graph, &seen), wanted, "what is computed is none, also beside them");
+        assert_eq!(together(&graph, &seen[1..2]), [vec![]]);
+    }
+}

@@ -17,6 +17,8 @@ use crate::told::Told;
 pub(crate) struct Audit {
     path: PathBuf,
     file: File,
+    /// Whether the last line may have been cut off, by a disk that was full.
+    is_cut: bool,
     /// What every line says of this party.
     party: String,
 }
@@ -37,15 +39,7 @@ impl Audit {
     pub fn open(path: &Path, me: usize, protocol: &str) -> Result<Audit, SessionError> {
         let open = || {
             let mut file = OpenOptions::new().append(true).read(true).create(true).open(path)?;
-            // A line that a crash cut off stays by itself.
-            let mut last = [b'\n'];
-            if file.seek(SeekFrom::End(0))? > 0 {
-                file.seek(SeekFrom::End(-1))?;
-                file.read_exact(&mut last)?;
-            }
-            if last != *b"\n" {
-                file.write_all(b"\n")?;
-            }
+            end_line(&mut file)?;
             file.sync_all()?;
             // On the disk the name has to be, too.
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -54,7 +48,7 @@ impl Audit {
         };
         let file = open().map_err(|error: std::io::Error| refused(path, &error))?;
         let party = format!("\"party\": {me}, \"protocol\": {}, \"process\": {}", quoted(protocol), std::process::id());
-        Ok(Audit { path: path.into(), file, party })
+        Ok(Audit { path: path.into(), file, is_cut: false, party })
     }
 
     /// Adds a line, with why where there is more to say, and waits until it is on the disk.
@@ -77,9 +71,21 @@ impl Audit {
             let _ = write!(line, ", \"why\": {}", quoted(why));
         }
         line.push_str("}\n");
-        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        let ended = if self.is_cut { end_line(&mut self.file) } else { Ok(()) };
+        let written = ended.and_then(|()| self.file.write_all(line.as_bytes())).and_then(|()| self.file.sync_data());
+        self.is_cut = written.is_err();
         written.map_err(|error| refused(&self.path, &error))
     }
+}
+
+/// A line that was cut off, by a crash or where a disk was full, stays by itself.
+fn end_line(file: &mut File) -> std::io::Result<()> {
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
 }
 
 fn refused(path: &Path, error: &std::io::Error) -> SessionError {
@@ -142,6 +148,25 @@ mod tests {
         assert_eq!(at(951_868_800, 5), "2000-03-01T00:00:00.005Z");
         assert_eq!(at(1_735_689_599, 0), "2024-12-31T23:59:59.000Z");
         assert_eq!(at(4_107_542_400, 0), "2100-03-01T00:00:00.000Z");
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_written_spoils_no_other() {
+        let path = std::env::temp_dir().join(format!("quorate-audit-{}.jsonl", std::process::id()));
+        let entry = Entry { run: 1, program: Hash([0; 32]), approved: false, reveals: &[] };
+        for (before, lines) in [("{}\n{\"cut o", 3), ("{}\n", 2), ("", 1)] {
+            std::fs::write(&path, "").unwrap();
+            let mut audit = Audit::open(&path, 0, "rss").unwrap();
+            let works = std::mem::replace(&mut audit.file, File::open(&path).unwrap());
+            assert!(audit.write("begun", &entry, None).is_err(), "a file that is only read");
+            std::fs::write(&path, before).unwrap();
+            audit.file = works;
+            audit.write("begun", &entry, None).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(text.lines().count(), lines, "{text}");
+            assert!(text.lines().last().unwrap().starts_with("{\"time\": "), "{text}");
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What a run reveals, to whom, and of whose inputs: what people approve, and what is logged.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use quorate_graph::{Graph, NodeId};
+use quorate_graph::{Graph, NodeId, Owners};
 
 use crate::work::Reveal;
 
@@ -25,17 +26,25 @@ pub struct Told {
 }
 
 impl Told {
-    /// What these reveals tell; one for each value, whoever learns it.
+    /// What these reveals tell; one for each value, whoever learns it. What a party sees is looked at together.
     pub(crate) fn all(graph: &Graph, reveals: &[Reveal], parties: usize) -> Vec<Told> {
-        groups(reveals).into_iter().map(|(node, to)| Told::of(graph, node, to, parties)).collect()
+        let groups = groups(reveals);
+        let mut own = vec![BTreeSet::new(); groups.len()];
+        let mut found: BTreeMap<Vec<usize>, Vec<Owners>> = BTreeMap::new();
+        for party in 0..parties {
+            let sees = |at: &usize| groups[*at].1.as_ref().is_none_or(|to| to.contains(&party));
+            let seen: Vec<usize> = (0..groups.len()).filter(sees).collect();
+            let nodes: Vec<NodeId> = seen.iter().map(|&at| groups[at].0).collect();
+            let owners = found.entry(seen.clone()).or_insert_with(|| graph.own_inputs_together(&nodes));
+            for (&at, owners) in seen.iter().zip(owners) {
+                own[at].extend(owners.iter().filter(|&owner| owner != party));
+            }
+        }
+        let each = |((node, to), own): (_, BTreeSet<usize>)| Told::of(graph, node, to, own.into_iter().collect());
+        groups.into_iter().zip(own).map(each).collect()
     }
 
-    pub(crate) fn of(graph: &Graph, node: NodeId, to: Option<Vec<usize>>, parties: usize) -> Told {
-        let others = |owner: &usize| match &to {
-            None => parties > 1,
-            Some(to) => to.iter().any(|party| party != owner),
-        };
-        let own = graph.own_inputs(node).iter().filter(others).collect();
+    fn of(graph: &Graph, node: NodeId, to: Option<Vec<usize>>, own: Vec<usize>) -> Told {
         let known = graph.node(node);
         Told {
             what: graph.describe(node),

@@ -203,8 +203,12 @@ class _Set:
         ordered, counts = np.unique(own.astype(np.uint64), return_counts=True)
         if len(ordered) < len(own) and duplicates == "refuse":
             value = ordered[np.argmax(counts > 1)]
+            first, second = np.flatnonzero(own == value)[:2]
             raise RangeError(
-                at(f'psi: element {value} is more than once in the set of party {self.owner}: duplicates="remove"')
+                at(
+                    f"psi: element {value} is more than once in the set of party {self.owner}, as numbers {first} and "
+                    f'{second} of it: duplicates="remove"'
+                )
             )
         return np.concatenate([ordered, form.dummies(side, self.size - len(ordered))])
 

@@ -52,6 +52,8 @@ class Texts:
     def _number(self, text: Any) -> int:
         if not isinstance(text, str):
             raise DtypeError(at(f"psi: texts=True takes texts, and one of the elements is {type(text).__name__}"))
+        if text.endswith("\0"):
+            raise DtypeError(at("psi: a text ends in a character of code 0, which arrays of texts do not keep"))
         try:
             digest = hashlib.sha256(_PURPOSE + text.encode()).digest()
         except UnicodeEncodeError:

@@ -8,7 +8,7 @@ from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import DtypeError
 from quorate.functions import exp, sigmoid
-from quorate.nn._layout import session_of
+from quorate.nn._layout import check_broadcasts, session_of
 
 __all__ = ["elu", "hard_sigmoid", "hard_swish", "leaky_relu", "prelu", "relu6", "silu"]
 
@@ -53,6 +53,7 @@ def prelu(x: SecretArray, slope: Any) -> SecretArray:
     session = session_of("prelu", x)
     if x.dtype.kind != "fixed":
         raise DtypeError(at("a slope of integers has no dtype: convert them first, x.astype(qr.fixed(64, 16))"))
+    check_broadcasts("prelu", "a slope", slope, x.shape)
     return session.where(x > 0, x, x * slope)
 
 

@@ -11,7 +11,7 @@ from quorate._moves import moved
 from quorate._source import at
 from quorate.array import SecretArray
 from quorate.errors import ShapeError
-from quorate.nn._layout import as_given, channels_first, padding_of, pair, session_of, shape_of, whole
+from quorate.nn._layout import as_given, channels_first, check_broadcasts, padding_of, pair, session_of, shape_of, whole
 
 __all__ = ["conv1d", "conv2d", "conv_transpose2d", "linear"]
 
@@ -31,7 +31,10 @@ def linear(x: Any, weight: Any, bias: Any = None) -> SecretArray:
     session_of("linear", x, weight)
     turned = weight.T if isinstance(weight, SecretArray) else np.asarray(weight).T
     product: SecretArray = x @ turned
-    return product if bias is None else product + bias
+    if bias is None:
+        return product
+    check_broadcasts("linear", "a bias", bias, product.shape)
+    return product + bias
 
 
 def conv2d(

@@ -33,6 +33,13 @@ def shape_of(value: Any) -> tuple[int, ...]:
     return value.shape if isinstance(value, SecretArray) else np.shape(value)
 
 
+def check_broadcasts(what: str, name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """Refuses what does not broadcast to a shape, or would enlarge it."""
+    given = shape_of(value)
+    if len(given) > len(shape) or any(n not in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False)):
+        raise ShapeError(at(f"{what}: {name} of shape {given} does not broadcast to {shape}"))
+
+
 def channels_first(what: str, x: Any, layout: str) -> Any:
     """Images, or filters, with their channels before rows and columns."""
     if layout not in _LAYOUTS:
@@ -65,6 +72,7 @@ def whole(what: str, value: Any) -> int:
 
 def pair(what: str, value: Any, least: int = 1) -> Pair:
     """One number for rows and columns, or one for each."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     both = (value, value) if not isinstance(value, Sequence) else tuple(value)
     if len(both) != 2:
         raise ShapeError(at(f"{what} is one number, or two: of rows and of columns; not {value!r}"))
@@ -80,6 +88,7 @@ def padding_of(value: Any, sizes: Pair, spans: Pair, stride: Pair) -> Padding:
     `"valid"` is none, `"same"` gives as many places as the image has, divided by the stride, with the odd zero below
     and on the right (as TensorFlow and ONNX's SAME_UPPER have it).
     """
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     if value == "valid":
         return (0, 0), (0, 0)
     if value == "same":

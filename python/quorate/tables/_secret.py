@@ -211,6 +211,10 @@ class Announcing:
         given = None
         if table is not None:
             given = {name: _column(table, name, kind) for name, kind in kinds.items()}
+            for name, found in given.items():
+                if np.ndim(found) != 1:
+                    text = f"input_frame: column {name!r} has shape {np.shape(found)}; one axis is wanted"
+                    raise ShapeError(at(text))
             lengths = {len(column) for column in given.values()}
             if len(lengths) > 1:
                 raise ShapeError(at(f"input_frame: columns of different lengths: {sorted(lengths)}"))

@@ -97,6 +97,8 @@ class Lowering:
             raise Unsupported(str(error)) from error
         if made.ndim == 0 or made.shape[0] != self.batch:
             raise Unsupported(f"its result of shape {made.shape} does not have the batch as its first axis")
+        if 0 in made.shape:
+            raise Unsupported(f"its result of shape {made.shape} is empty")
         self.steps.append(step)
         return Tensor(len(self.steps), made.shape)
 
@@ -121,8 +123,27 @@ def lower(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     """The steps of a model, and the place of its output.
 
     Raises:
-        ModelError: listing every node that is not supported.
+        ModelError: listing every node that is not supported; numbers are made of how many inputs there are.
     """
+    made = _made(source, operators)
+    if source.is_open and any(proto.op_type == "Shape" for proto in source.nodes):
+        other = dataclasses.replace(source, sizes=(source.sizes[0] + 1, *source.sizes[1:]))
+        for one, same in zip(made[0], _made(other, operators)[0], strict=True):
+            if not _are_alike(one, same):
+                raise ModelError(f"from_onnx: {one.name} computes with the number of inputs, of which any may be given")
+    return made
+
+
+def _are_alike(one: Step, other: Step) -> bool:
+    if (one.kind, one.inputs, one.attrs) != (other.kind, other.inputs, other.attrs):
+        return False
+    for a, b in ((one.weights, other.weights), (one.offsets, other.offsets)):
+        if (a is None) != (b is None) or (a is not None and b is not None and not np.array_equal(a, b, equal_nan=True)):
+            return False
+    return True
+
+
+def _made(source: Source, operators: dict[str, Any]) -> tuple[list[Step], int]:
     lowering = Lowering(source)
     values: dict[str, Value] = dict(source.constants)
     values[source.input] = Tensor(0, source.sizes)
@@ -180,8 +201,8 @@ def _lowered(
         return _evaluated(proto, given, lowering.source)
     lowering.name = f"{proto.op_type} ({name})"
     opset = lowering.source.opsets.get("ai.onnx", 1)
-    outputs = sum(1 for o in proto.output if o)
-    made = operators[proto.op_type].lower(lowering, Node(proto.op_type, name, given, attrs, outputs, opset))
+    node = Node(proto.op_type, name, given, attrs, len(proto.output), opset)
+    made = operators[proto.op_type].lower(lowering, node)
     return made if isinstance(made, list) else [made]
 
 

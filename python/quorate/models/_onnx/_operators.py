@@ -127,6 +127,9 @@ def _pooled(lowering: Lowering, node: Node, kind: str) -> Tensor:
     w = windows_of(lowering, node, None)
     if any(d != 1 for d in w.dilation):
         raise Unsupported(f"dilations={w.dilation}")
+    for n, span, pads in zip(w.x.shape[2:], w.size, w.pads, strict=True):
+        if span > n + sum(pads):
+            raise Unsupported(f"a window of {span} does not fit into {n} with {sum(pads)} around it")
     ceil = bool(node.attrs.get("ceil_mode", 0))
     attrs: dict[str, Any] = {"size": w.size, "stride": w.stride, "pads": w.pads}
     if kind == "max_pool":
@@ -213,7 +216,9 @@ def _affine(lowering: Lowering, x: Tensor, factor: np.ndarray | float, offset: n
     if not (np.isfinite(factor).all() and np.isfinite(offset).all()):
         raise Unsupported("a constant that is not finite")
     for constant in (factor, offset):
-        if constant.ndim >= len(x.shape) and constant.shape[0] != 1 and constant.size > 1:
+        if constant.ndim > len(x.shape):
+            raise Unsupported(f"a constant of shape {constant.shape}, which puts an axis before the batch")
+        if constant.ndim == len(x.shape) and constant.shape[0] != 1 and constant.size > 1:
             raise Unsupported(f"a constant of shape {constant.shape}, which tells records of a batch apart")
     if factor.size == 1 and offset.size == 1:
         if not factor.any():
@@ -297,17 +302,19 @@ def _leaky_relu(lowering: Lowering, node: Node) -> Tensor:
 @operator("PRelu", limits="constant slopes")
 def _prelu(lowering: Lowering, node: Node) -> Tensor:
     x, slope = node.tensor(), node.weights(1)
-    if slope is None or (slope.ndim >= len(x.shape) and slope.shape[0] != 1):
+    if slope is None or slope.ndim > len(x.shape) or (slope.ndim == len(x.shape) and slope.shape[0] != 1):
         raise Unsupported("slopes that tell records of a batch apart")
     return lowering.emit("prelu", x, None, slope)
 
 
 @operator("Clip", limits="constant limits")
 def _clip(lowering: Lowering, node: Node) -> Tensor:
-    limits = {}
+    limits: dict[str, float | None] = {}
     for place, (name, attr) in enumerate((("low", "min"), ("high", "max")), 1):
         value = node.known(place, attr)
         limits[name] = None if value is None or not np.isfinite(value).all() else float(value.ravel()[0])
+    if limits["low"] is not None and limits["high"] is not None:
+        limits["low"] = min(limits["low"], limits["high"])  # where they cross, all is the upper one
     return lowering.emit("clip", node.tensor(), limits)
 
 

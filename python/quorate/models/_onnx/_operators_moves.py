@@ -59,6 +59,8 @@ def _squeeze(lowering: Lowering, node: Node) -> Tensor:
         made = np.squeeze(zeros, tuple(lowering.axis(int(a), x, "axes") for a in axes.ravel()))
     else:
         made = np.expand_dims(zeros, tuple(int(a) for a in (() if axes is None else axes.ravel())))
+        if axes is not None and any(int(a) in (0, -made.ndim) for a in axes.ravel()):
+            raise Unsupported("of an axis before the batch")
     return lowering.reshape(x, made.shape)
 
 
@@ -146,15 +148,21 @@ def _gather(lowering: Lowering, node: Node) -> Tensor:
     return lowering.emit("gather", x, {"axis": axis, "indices": indices.tolist()})
 
 
-@operator("Resize", "Upsample", limits="nearest neighbours, by whole numbers, as half_pixel or asymmetric and floor")
+_NEAREST = "nearest neighbours, by whole numbers, as half_pixel and round_prefer_*, or asymmetric and floor"
+
+
+@operator("Resize", "Upsample", limits=_NEAREST)
 def _resize(lowering: Lowering, node: Node) -> Tensor:
     x = node.tensor()
     if node.attrs.get("mode", "nearest") != "nearest":
         raise Unsupported(f"mode={node.attrs['mode']!r}")
     way = node.attrs.get("coordinate_transformation_mode", "half_pixel")
     rounds = node.attrs.get("nearest_mode", "round_prefer_floor")
-    if node.operator == "Resize" and not (way == "half_pixel" or (way, rounds) == ("asymmetric", "floor")):
+    is_middle = way == "half_pixel" and rounds in ("round_prefer_floor", "round_prefer_ceil")
+    if node.operator == "Resize" and not (is_middle or (way, rounds) == ("asymmetric", "floor")):
         raise Unsupported(f"coordinate_transformation_mode={way!r} with nearest_mode={rounds!r}")
+    if node.attrs.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise Unsupported(f"keep_aspect_ratio_policy={node.attrs['keep_aspect_ratio_policy']!r}")
     scales, sizes = node.known(2 if node.operator == "Resize" else 1, "scales"), node.known(3)
     if sizes is not None and sizes.size:
         scales = sizes / np.asarray(x.shape)

@@ -123,6 +123,7 @@ class Planner:
     def plan(self, steps: Sequence[Step], low: Array, high: Array, unit: int) -> Tracked:
         """Everything from the input on; what is tracked of the last step's result."""
         arrays = [Tracked(low, high, np.full(low.shape, 2.0 ** (-unit - 1)), unit, 0, math.inf)]
+        self._need(arrays[0].bits)
         wants = [[s.kind for s in steps if place in s.inputs] for place in range(len(steps) + 1)]
         for number, step in enumerate(steps):
             self._name = step.name or step.kind
@@ -338,7 +339,7 @@ class Planner:
         ends = x.low * factor, x.high * factor
         low, high = np.minimum(*ends) + offset, np.maximum(*ends) + offset
         error = x.error * abs(factor) + 2.0 ** -(unit + 1) * ((offset != 0) + (0 if exact else 2 * _MULTIPLE))
-        public = {"times": part, "plus": math.ldexp(offset, unit - FRACTION)}
+        public = {"times": part, "plus": _carried(offset, unit)}
         return self._kept(self._emit("scale", [x], public, Tracked(low, high, error, unit, 0)))
 
     def _roomy(self, x: Tracked) -> Tracked:
@@ -353,11 +354,15 @@ class Planner:
             x = self._roomy(x)
         if kind == "clip":
             attrs = _needed(attrs, float(x.largest.max(initial=0.0)))
-            ends = {name: None if v is None else math.ldexp(v, x.unit - FRACTION) for name, v in attrs.items()}
+            ends = {name: None if v is None else _carried(v, x.unit) for name, v in attrs.items()}
             error = x.error + 2.0 ** -(x.unit + 1)
             made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
             return self._emit(kind, [x], ends, made)
         if kind == "leaky_relu":
+            steep = exponent_above(max(1.0, abs(attrs["slope"])))
+            if x.bits + steep > _ROOM:
+                x = self.at(x, x.unit - (x.bits + steep - _ROOM))
+            self._need(x.bits + steep + _PUBLIC)
             low, high = _with_zero(x, [alone(kind, attrs, e) for e in (x.low, x.high)])
             error = x.error * max(1.0, abs(attrs["slope"])) + _MULTIPLE * 2.0**-x.unit
             return self._emit(kind, [x], attrs, Tracked(low, high, error, x.unit, 0))
@@ -366,6 +371,11 @@ class Planner:
             error = error + _MULTIPLE * 2.0**-x.unit
         made = Tracked(alone(kind, attrs, x.low), alone(kind, attrs, x.high), error, x.unit, 0)
         return self._emit(kind, [x], attrs, made)
+
+
+def _carried(value: float, unit: int) -> float:
+    """A public number as arrays of this unit have it: of whole units, which are 2^-16 in the program."""
+    return math.ldexp(round(math.ldexp(value, unit)), -FRACTION)
 
 
 def _needed(limits: dict[str, Any], largest: float) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.errors import ModelError
 
+_ANY = 3  # for a batch of any size: more than 1, so that nothing takes it for an axis that is no batch
 _FLOATS = (1, 11)  # TensorProto.FLOAT, DOUBLE
 
 
@@ -24,6 +25,8 @@ class Source:
     input: str
     sizes: tuple[int, ...]
     """Of the input, the batch first."""
+    is_open: bool
+    """Whether the file leaves the batch's size open; in `sizes` is a number that stands for any."""
     output: str
     opsets: dict[str, int]
 
@@ -42,6 +45,7 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
     proto = model if isinstance(model, onnx.ModelProto) else _loaded(onnx, model)
     if not proto.graph.node:
         raise ModelError("from_onnx: the model has no nodes: the file is cut off, or no ONNX model")
+    _refuse_external(onnx, proto.graph)
     _check(onnx, proto)
     graph = proto.graph
     constants = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -50,8 +54,9 @@ def read(model: Any, shape: Sequence[int] | None, output: str | None) -> Source:
         names = ", ".join(repr(value.name) for value in inputs) or "none"
         raise ModelError(f"from_onnx: a network has one input; this one's are {names}: make the others constants")
     opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
-    sizes = _sizes(onnx, inputs[0], shape)
-    return Source(list(graph.node), constants, inputs[0].name, sizes, _output(graph, output), opsets)
+    batch, sizes = _sizes(onnx, inputs[0], shape)
+    known = (batch or _ANY, *sizes)
+    return Source(list(graph.node), constants, inputs[0].name, known, batch is None, _output(graph, output), opsets)
 
 
 def _loaded(onnx: Any, path: Any) -> Any:
@@ -74,7 +79,7 @@ def _load_external(onnx: Any, proto: Any, file: Path) -> None:
     outside = [tensor for tensor in proto.graph.initializer if helper.uses_external_data(tensor)]
     missing = set()
     for tensor in outside:
-        location = Path(helper.ExternalDataInfo(tensor).location)
+        location = Path(next((entry.value for entry in tensor.external_data if entry.key == "location"), ""))
         if location.is_absolute() or ".." in location.parts:
             raise ModelError(f"from_onnx: {str(file)!r} names weights outside of its folder, {str(location)!r}")
         if not (file.parent / location).is_file():
@@ -91,6 +96,26 @@ def _load_external(onnx: Any, proto: Any, file: Path) -> None:
         raise ModelError(f"from_onnx: weights beside {str(file)!r} cannot be read: {error}") from error
 
 
+def _refuse_external(onnx: Any, graph: Any) -> None:
+    """Weights in other files that were not read: ONNX would look for them where the process happens to be.
+
+    Raises:
+        ModelError: naming one.
+    """
+    tensors = list(graph.initializer)
+    for node in graph.node:
+        for attribute in node.attribute:
+            tensors += [attribute.t, *attribute.tensors]
+            for inner in (attribute.g, *attribute.graphs):
+                _refuse_external(onnx, inner)
+    for tensor in tensors:
+        if onnx.external_data_helper.uses_external_data(tensor):
+            raise ModelError(
+                f"from_onnx: {tensor.name or 'a constant'!r} is in another file: give the path of the model, beside "
+                "which it lies, or read it by onnx.load; constants within nodes must be in the model itself"
+            )
+
+
 def _check(onnx: Any, proto: Any) -> None:
     try:
         onnx.checker.check_model(proto)
@@ -101,7 +126,8 @@ def _check(onnx: Any, proto: Any) -> None:
         raise ModelError(f"from_onnx: the model is not valid ONNX, or cut off: {first}") from error
 
 
-def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int, ...]:
+def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int | None, tuple[int, ...]]:
+    """Of the batch, None where it is open, and of one input."""
     kind = value.type.tensor_type
     if kind.elem_type not in _FLOATS:
         types = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
@@ -128,7 +154,7 @@ def _sizes(onnx: Any, value: Any, shape: Sequence[int] | None) -> tuple[int, ...
             f"from_onnx: sizes of the input {value.name!r} are not known along axis {what}: give shape= of one input, "
             f"without the batch, as it will be: {known}"
         )
-    return (named[0] or 1, *(n for n in named[1:] if n is not None))
+    return named[0], tuple(n for n in named[1:] if n is not None)
 
 
 def _output(graph: Any, output: str | None) -> str:

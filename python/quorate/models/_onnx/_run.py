@@ -19,9 +19,6 @@ from quorate.models._onnx._steps import WEIGHTED, placed
 Secrets = Sequence[tuple[Array, "Array | None"]]
 """Of each weighted step, in order: integers of its weights, and of its offsets."""
 
-_STATED = (*WEIGHTED, "add", "sub", "mul", "matmul2", "scale", "rescale", "avg_pool", "mean")
-"""Steps whose results are proven to be smaller than what their operands' ranges say."""
-
 
 class Weights:
     """A network's secret numbers in a session: each step's are shared when they are first asked for, and kept."""
@@ -58,7 +55,8 @@ def run(mpc: Any, steps: Sequence[dict[str, Any]], weights: Weights, x: Any) -> 
             number += 1
         else:
             made = _step(mpc, step, given)
-        arrays.append(stated(made, step["bits"]) if step["kind"] in _STATED else made)
+        # What is proven of each element may be less than what ranges of whole arrays say.
+        arrays.append(stated(made, step["bits"]))
     return arrays
 
 

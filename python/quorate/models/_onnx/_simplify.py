@@ -19,7 +19,7 @@ _RISING = ("relu", "clip", "sigmoid", "tanh")
 def simplified(steps: Sequence[Step], output: int) -> tuple[list[Step], int]:
     """What a network does, by fewer steps; the place of the output among theirs."""
     work = [dataclasses.replace(step) for step in steps]
-    _gelus(work)
+    _gelus(work, output)
     alias = list(range(len(work) + 1))
     for place, step in enumerate(work, 1):
         step.inputs = tuple(alias[i] for i in step.inputs)
@@ -126,8 +126,12 @@ def _maxima_first(steps: list[Step], output: int) -> None:
             before.name, step.name = step.name, before.name
 
 
-def _gelus(steps: list[Step]) -> None:
-    """Finds x (1 + erf(x / sqrt 2)) times something, as files write GELU that have no operator for it."""
+def _gelus(steps: list[Step], output: int) -> None:
+    """Finds x (1 + erf(x / sqrt 2)) times something, as files write GELU that have no operator for it.
+
+    Where something else takes the erf, too, it stays, and is refused.
+    """
+    uses = Counter([output, *(i for step in steps for i in step.inputs)])
     for step in steps:
         if step.kind != "mul":
             continue
@@ -137,6 +141,8 @@ def _gelus(steps: list[Step]) -> None:
                 continue
             erf, factor = steps[shifted.inputs[0] - 1], shifted.attrs["factor"]
             if erf.kind != "erf" or factor != shifted.attrs["offset"]:
+                continue
+            if uses[other] != 1 or uses[shifted.inputs[0]] != 1:
                 continue
             inner = steps[erf.inputs[0] - 1] if erf.inputs[0] else None
             if inner is None or inner.kind != "scale" or inner.attrs["offset"] != 0.0:
