@@ -12,7 +12,7 @@ Example:
 
 from typing import NoReturn
 
-from quorate import apps, errors, models, nn
+from quorate import apps, errors, learn, models, nn
 from quorate._hints import no_name as _no_name
 from quorate._quorate import __version__
 from quorate._script import session
@@ -91,6 +91,7 @@ __all__ = [
     "fixed",
     "gelu",
     "int",
+    "learn",
     "local",
     "log",
     "lookup",
