@@ -8,6 +8,15 @@ in a public order, so many epochs. It reveals nothing: what was learnt are secre
 from quorate.learn._cost import TrainingPlan
 from quorate.learn._gradient import gradient
 from quorate.learn._linear import LinearRegression, LogisticRegression
+from quorate.learn._mlp import MLPClassifier, MLPRegressor
 from quorate.learn._network import Trained
 
-__all__ = ["LinearRegression", "LogisticRegression", "Trained", "TrainingPlan", "gradient"]
+__all__ = [
+    "LinearRegression",
+    "LogisticRegression",
+    "MLPClassifier",
+    "MLPRegressor",
+    "Trained",
+    "TrainingPlan",
+    "gradient",
+]

@@ -34,6 +34,7 @@ class Estimator:
     _hidden: tuple[int, ...] = ()
     _activation = "identity"
     _intercepts = True
+    _error_bound: float | None = None
     _shape: Shape
     _parameters: list[SecretArray]
 
@@ -73,7 +74,7 @@ class Estimator:
         rows = x.shape[0]
         generator = self._schedule.generator()
         steps = self._steps(x)
-        state = steps.begin(x, self._shape.initial(generator), self._schedule.steps(rows).total())
+        state = steps.begin(x, self._initial(generator), self._schedule.steps(rows).total())
         for epoch, order in enumerate(self._schedule.batches(rows, generator)):
             self._say(f"epoch {epoch + 1} of {self._schedule.epochs}")
             batches = [(x[places], t[places]) for places in order]
@@ -91,7 +92,7 @@ class Estimator:
         x, t = self._given(X, y)
         rows = x.shape[0]
         generator = self._schedule.generator()
-        initial, counts = self._shape.initial(generator), self._schedule.steps(rows)
+        initial, counts = self._initial(generator), self._schedule.steps(rows)
         order = next(self._schedule.batches(rows, generator))
         batches = {len(places): (x[places], t[places]) for places in order}
         steps = self._steps(x)
@@ -117,7 +118,7 @@ class Estimator:
         self._prepare(x.shape, np.asarray(y))
         t = _data.clear_targets(x, y, self._classes())
         generator = self._schedule.generator()
-        initial = self._shape.initial(generator)
+        initial = self._initial(generator)
         state: tuple[list[Reals], list[Reals]] = (initial, [np.zeros_like(w) for w in initial])
         for order in self._schedule.batches(len(x), generator):
             for places in order:
@@ -133,7 +134,12 @@ class Estimator:
     def _prepare(self, shape: tuple[int, ...], y: Any) -> None:
         self._schedule.check(shape[0])
         sizes = (shape[1], *self._hidden, self._outputs(y))
-        self._shape = Shape(sizes, self._activation, self._link(), self._intercepts)
+        self._shape = Shape(sizes, self._activation, self._link(), self._intercepts, self._error_bound)
+
+    def _initial(self, generator: np.random.Generator) -> list[Reals]:
+        """Initial weights, in the dtype's units."""
+        unit = 2.0**-self._dtype.frac
+        return [np.rint(weights / unit) * unit for weights in self._shape.initial(generator)]
 
     def _steps(self, x: SecretArray) -> Steps:
         return Steps(x._session, self._shape, self._schedule, self._dtype, self._weight_bound)

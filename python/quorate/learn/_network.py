@@ -31,6 +31,8 @@ class Shape:
     activation: str
     link: str
     intercepts: bool = True
+    error_bound: float | None = None
+    """Errors of scores count up to this only."""
 
     def initial(self, generator: np.random.Generator) -> list[Reals]:
         """Weights (inputs, outputs) and intercepts of each layer: 0 without hidden layers, else as scikit-learn draws
@@ -64,6 +66,11 @@ class Shape:
         if self.activation == "identity":
             return x
         return real({"tanh": tanh, "logistic": sigmoid}[self.activation], x, x.dtype)
+
+    def errors(self, scores: SecretArray, targets: SecretArray) -> SecretArray:
+        """The gradient of a record's loss by its scores."""
+        errors = self.outputs(scores, scores.dtype) - targets
+        return errors if self.error_bound is None else errors.clip(-self.error_bound, self.error_bound)
 
     def outputs(self, scores: SecretArray, dtype: Dtype) -> SecretArray:
         """Probabilities, or the scores themselves."""
@@ -154,6 +161,12 @@ def plain_outputs(link: str, scores: Reals) -> Reals:
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
     return _sigmoid(scores) if link == "logistic" else scores
+
+
+def plain_errors(shape: Shape, scores: Reals, targets: Reals) -> Reals:
+    """`Shape.errors` of numbers that are not secret."""
+    errors = plain_outputs(shape.link, scores) - targets
+    return errors if shape.error_bound is None else errors.clip(-shape.error_bound, shape.error_bound)
 
 
 def _sigmoid(x: Reals) -> Reals:

@@ -24,7 +24,7 @@ from quorate.array import SecretArray
 from quorate.dtypes import Dtype
 from quorate.errors import QuorateError, RangeError, RangeWarning
 from quorate.learn._gradient import gradient
-from quorate.learn._network import Reals, Shape, plain_activated, plain_outputs, plain_scores, plain_slope
+from quorate.learn._network import Reals, Shape, plain_activated, plain_errors, plain_scores, plain_slope
 from quorate.learn._schedule import Schedule
 from quorate.session import Session
 
@@ -79,7 +79,7 @@ class Steps:
             sums = self._shape.scores(x, state.parameters)
             for place, scores in enumerate(sums):
                 self._proven(scores, f"the sums of layer {place}", x)
-            errors = self._shape.outputs(sums[-1], self._dtype) - targets
+            errors = self._shape.errors(sums[-1], targets)
             self._proven(errors, "the scores' errors", x)
             gradients = gradient(sums[-1], state.parameters, along=errors)
             return self._moved(state, gradients, x)
@@ -155,7 +155,7 @@ def clear_step(
     parameters, velocities = state
     layers = [(w, np.zeros(1) if b is None else b) for w, b in shape.layers(parameters)]
     sums = plain_scores(shape.activation, x, layers)
-    delta = plain_outputs(shape.link, sums[-1]) - targets
+    delta = plain_errors(shape, sums[-1], targets)
     gradients: list[Reals] = []
     for place in range(len(layers) - 1, -1, -1):
         inputs = plain_activated(shape.activation, sums[place - 1]) if place else x
