@@ -224,6 +224,7 @@ def test_records_that_do_not_fit_are_refused() -> None:
         with pytest.raises(qr.RangeError, match="none of the classes"):
             model.fit_clear(X, LABELS + 1)
         model.fit(x, y)
+        model.fit_clear(X[:, :1], LABELS)  # which leaves the model as it is
         with pytest.raises(qr.ShapeError, match="2 features"):
             model.predict(x[:, :2])
         with qr.local("rss") as other, pytest.raises(qr.ConfigError, match="another session"):

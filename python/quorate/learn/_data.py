@@ -17,14 +17,14 @@ from quorate.tables._secret import Frame
 __all__ = ["classes_of", "clear_records", "clear_targets", "records", "targets"]
 
 
-def classes_of(classes: Any, y: Any = None) -> tuple[int, ...]:
+def classes_of(classes: Any, y: Any) -> tuple[int, ...]:
     """The labels that there are, which are public: nobody sees the secret ones.
 
     Raises:
         ConfigError: nobody said which, or they are no different whole numbers.
     """
     if classes is None:
-        if y is None or getattr(y, "dtype", None) in (bool, np.bool_) or getattr(y.dtype, "kind", None) == "bit":
+        if getattr(getattr(y, "dtype", None), "kind", None) in ("b", "bit"):
             return 0, 1
         raise ConfigError(
             at("fit: labels are secret, so say which there are: classes=3 for 0, 1 and 2, or classes=[1, 2, 5]")

@@ -70,11 +70,11 @@ class Estimator:
             ShapeError, DtypeError: X and y are not secret, or have other lengths; a batch is larger than all records.
             ConfigError: nobody said which classes there are.
         """
-        x, t = self._given(X, y)
+        x, t, shape = self._given(X, y)
         rows = x.shape[0]
         generator = self._schedule.generator()
-        steps = self._steps(x)
-        state = steps.begin(x, self._initial(generator), self._schedule.steps(rows).total())
+        steps = self._steps(x, shape)
+        state = steps.begin(x, self._initial(shape, generator), self._schedule.steps(rows).total())
         for epoch, order in enumerate(self._schedule.batches(rows, generator)):
             self._say(f"epoch {epoch + 1} of {self._schedule.epochs}")
             batches = [(x[places], t[places]) for places in order]
@@ -82,20 +82,20 @@ class Estimator:
             for batch in batches:
                 state = steps.step(state, *batch)
                 nothing_of([*state.parameters, *state.velocities]).reveal()
-        self._parameters, self.n_features_in_ = state.parameters, x.shape[1]
+        self._shape, self._parameters, self.n_features_in_ = shape, state.parameters, x.shape[1]
         self.n_iter_, self.weights_clipped_ = self._schedule.epochs, steps.clips
         self._name()
         return self
 
     def explain(self, X: Any, y: Any, network: str | Network | None = None) -> TrainingPlan:
         """What `fit` of these will cost, from dry runs; nothing is sent. Every party calls it, as it would `fit`."""
-        x, t = self._given(X, y)
+        x, t, shape = self._given(X, y)
         rows = x.shape[0]
         generator = self._schedule.generator()
-        initial, counts = self._initial(generator), self._schedule.steps(rows)
+        initial, counts = self._initial(shape, generator), self._schedule.steps(rows)
         order = next(self._schedule.batches(rows, generator))
         batches = {len(places): (x[places], t[places]) for places in order}
-        steps = self._steps(x)
+        steps = self._steps(x, shape)
         plans, done = [], [x, t]
         for size, count in counts.items():
             first = steps.begin(x, initial, counts.total())
@@ -115,44 +115,40 @@ class Estimator:
             ShapeError, RangeError: X and y are not numbers for the same records, or a label is none of the classes.
         """
         x = _data.clear_records(X)
-        self._prepare(x.shape, np.asarray(y))
-        t = _data.clear_targets(x, y, self._classes())
+        shape = self._shape_for(x.shape, np.asarray(y))
+        t = _data.clear_targets(x, y, shape.classes)
         generator = self._schedule.generator()
-        initial = self._initial(generator)
+        initial = self._initial(shape, generator)
         state: tuple[list[Reals], list[Reals]] = (initial, [np.zeros_like(w) for w in initial])
         for order in self._schedule.batches(len(x), generator):
             for places in order:
-                state = clear_step(self._shape, self._schedule, self._weight_bound, state, x[places], t[places])
-        return self._trained(state[0])
+                state = clear_step(shape, self._schedule, self._weight_bound, state, x[places], t[places])
+        return _trained(shape, state[0])
 
-    def _given(self, X: Any, y: Any) -> tuple[SecretArray, SecretArray]:
-        """Records and what they teach, in the dtype that all is computed in."""
+    def _given(self, X: Any, y: Any) -> tuple[SecretArray, SecretArray, Shape]:
+        """Records and what they teach, in the dtype that all is computed in, and the network for them."""
         x = _data.records(X, "fit")
-        self._prepare(x.shape, y)
-        return x.astype(self._dtype), _data.targets(x, y, self._classes(), self._dtype)
+        shape = self._shape_for(x.shape, y)
+        return x.astype(self._dtype), _data.targets(x, y, shape.classes, self._dtype), shape
 
-    def _prepare(self, shape: tuple[int, ...], y: Any) -> None:
-        self._schedule.check(shape[0])
-        sizes = (shape[1], *self._hidden, self._outputs(y))
-        self._shape = Shape(sizes, self._activation, self._link(), self._intercepts, self._error_bound)
+    def _shape_for(self, records: tuple[int, ...], y: Any) -> Shape:
+        self._schedule.check(records[0])
+        classes = self._classes_for(y)
+        outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+        sizes = (records[1], *self._hidden, outputs)
+        return Shape(sizes, self._activation, classes, self._intercepts, self._error_bound)
 
-    def _initial(self, generator: np.random.Generator) -> list[Reals]:
+    def _classes_for(self, y: Any) -> tuple[int, ...] | None:
+        """The labels that y may have; None of numbers."""
+        return None
+
+    def _initial(self, shape: Shape, generator: np.random.Generator) -> list[Reals]:
         """Initial weights, in the dtype's units."""
         unit = 2.0**-self._dtype.frac
-        return [np.rint(weights / unit) * unit for weights in self._shape.initial(generator)]
+        return [np.rint(weights / unit) * unit for weights in shape.initial(generator)]
 
-    def _steps(self, x: SecretArray) -> Steps:
-        return Steps(x._session, self._shape, self._schedule, self._dtype, self._weight_bound)
-
-    def _outputs(self, y: Any) -> int:
-        """How many scores there are."""
-        return 1
-
-    def _link(self) -> str:
-        return "identity"
-
-    def _classes(self) -> tuple[int, ...] | None:
-        return None
+    def _steps(self, x: SecretArray, shape: Shape) -> Steps:
+        return Steps(x._session, shape, self._schedule, self._dtype, self._weight_bound)
 
     def _say(self, text: str) -> None:
         if self._verbose:
@@ -203,34 +199,28 @@ class Estimator:
         self._check_fitted("reveal")
         session = self._parameters[0]._session
         found = session.reveal_all(*self._parameters, to=to)
-        return None if any(value is None for value in found) else self._trained(found)
+        return None if any(value is None for value in found) else _trained(self._shape, found)
 
-    def _trained(self, parameters: list[Reals]) -> Trained:
-        layers = self._shape.layers(parameters)
-        intercepts = tuple(np.zeros(w.shape[1]) if b is None else np.asarray(b) for w, b in layers)
-        return Trained(tuple(np.asarray(w) for w, _ in layers), intercepts, self._classes(), self._shape)
+
+def _trained(shape: Shape, parameters: list[Reals]) -> Trained:
+    layers = shape.layers(parameters)
+    intercepts = tuple(np.zeros(w.shape[1]) if b is None else np.asarray(b) for w, b in layers)
+    return Trained(tuple(np.asarray(w) for w, _ in layers), intercepts, shape)
 
 
 class Classifier(Estimator):
     """An estimator whose outputs are probabilities of classes."""
 
     _given_classes: Any = None
-    _found_classes: tuple[int, ...]
 
-    def _outputs(self, y: Any) -> int:
-        self._found_classes = _data.classes_of(self._given_classes, y)
-        return 1 if len(self._found_classes) == 2 else len(self._found_classes)
-
-    def _link(self) -> str:
-        return "logistic" if len(self._found_classes) == 2 else "softmax"
-
-    def _classes(self) -> tuple[int, ...] | None:
-        return self._found_classes
+    def _classes_for(self, y: Any) -> tuple[int, ...]:
+        return _data.classes_of(self._given_classes, y)
 
     @property
     def classes_(self) -> np.ndarray:
         """The labels, in the order of scores and probabilities."""
-        return np.array(_data.classes_of(self._given_classes) if self._given_classes is not None else (0, 1))
+        self._check_fitted("classes_")
+        return np.array(self._shape.classes)
 
     def decision_function(self, X: Any) -> SecretArray:
         """Secret scores: (records,) of two classes, else (records, classes)."""
@@ -249,7 +239,8 @@ class Classifier(Estimator):
             ConfigError: the estimator is not fitted, or in another session.
             ShapeError: the records have other features.
         """
-        scores, classes = self._scores(X, "predict"), self._found_classes
+        scores = self._scores(X, "predict")
+        classes = self._shape.classes or ()
         if len(classes) == 2:
             return (scores.reshape(-1) > 0) * (classes[1] - classes[0]) + classes[0]
         places = scores.argmax(axis=1)

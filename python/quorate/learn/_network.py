@@ -25,14 +25,28 @@ _FUNCTIONS = fixed(64, 16)
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """What is public of a network: sizes of its layers, what is between them, and what makes outputs of scores."""
+    """What is public of a network.
+
+    Attributes:
+        sizes: features, units of hidden layers, and scores.
+        activation: what is between layers.
+        classes: the labels, of a classifier; else None.
+        intercepts: whether there are any.
+        error_bound: errors of scores count up to this only; None: as they are.
+    """
 
     sizes: tuple[int, ...]
     activation: str
-    link: str
+    classes: tuple[int, ...] | None = None
     intercepts: bool = True
     error_bound: float | None = None
-    """Errors of scores count up to this only."""
+
+    @property
+    def link(self) -> str:
+        """What makes outputs of scores: "identity", "logistic" of two classes, "softmax" of more."""
+        if self.classes is None:
+            return "identity"
+        return "logistic" if len(self.classes) == 2 else "softmax"
 
     def initial(self, generator: np.random.Generator) -> list[Reals]:
         """Weights (inputs, outputs) and intercepts of each layer: 0 without hidden layers, else as scikit-learn draws
@@ -93,7 +107,7 @@ class Trained:
         coefs: weights of each layer, (inputs, outputs).
         intercepts: of each layer, (outputs,); zeros where none were learnt.
         classes: the labels, of a classifier; else None.
-        shape: sizes of layers, activation and link.
+        shape: sizes of layers, activation and classes.
 
     Example:
         >>> import numpy as np, quorate as qr
@@ -105,8 +119,12 @@ class Trained:
 
     coefs: tuple[Reals, ...]
     intercepts: tuple[Reals, ...]
-    classes: tuple[int, ...] | None
     shape: Shape
+
+    @property
+    def classes(self) -> tuple[int, ...] | None:
+        """The labels, in the order of scores and probabilities."""
+        return self.shape.classes
 
     def decision_function(self, x: Any) -> Reals:
         """Scores of records (records, features): (records,) of one output, else (records, outputs)."""
@@ -125,7 +143,7 @@ class Trained:
         scores = self.decision_function(x)
         if self.classes is None:
             return scores
-        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        places: Any = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(np.array(self.classes)[places])
 
 
