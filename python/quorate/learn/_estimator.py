@@ -105,6 +105,17 @@ class Estimator:
             plans.append((count, planned(x._session, after, before, network)))
         return TrainingPlan(planned(x._session, nothing_of(done), [], network), tuple(plans), self._schedule.epochs)
 
+    def _program(self, X: Any, y: Any) -> list[SecretArray]:
+        """The parameters after the whole schedule, as one program of which nothing was computed yet."""
+        x, t, shape = self._given(X, y)
+        generator = self._schedule.generator()
+        steps = self._steps(x, shape)
+        state = steps.begin(x, self._initial(shape, generator), self._schedule.steps(x.shape[0]).total())
+        for order in self._schedule.batches(x.shape[0], generator):
+            for places in order:
+                state = steps.step(state, x[places], t[places])
+        return state.parameters
+
     def fit_clear(self, X: Any, y: Any) -> Trained:
         """The same schedule in float64, on records that are not secret: what `fit` gives but for rounding.
 
