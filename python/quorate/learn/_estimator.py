@@ -215,8 +215,9 @@ class Estimator:
 
 def _trained(shape: Shape, parameters: list[Reals]) -> Trained:
     layers = shape.layers(parameters)
-    intercepts = tuple(np.zeros(w.shape[1]) if b is None else np.asarray(b) for w, b in layers)
-    return Trained(tuple(np.asarray(w) for w, _ in layers), intercepts, shape)
+    sizes = shape.sizes[1:]
+    intercepts = tuple(np.zeros(n) if b is None else b for n, (_, b) in zip(sizes, layers, strict=True))
+    return Trained(tuple(w for w, _ in layers), intercepts, shape)  # no value is looked at, as plans have none
 
 
 class Classifier(Estimator):
