@@ -141,6 +141,14 @@ def test_images_are_measured_by_batches() -> None:
     assert rows[1]["bytes_per_party"] < 3_500_000
 
 
+def test_a_training_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_bench_apps, "_MADE", {"train": lambda: [_bench_apps._train(16, 3, 8)]})
+    [row] = _bench_apps.rows(["train"], Asked("rss", links=("memory",)))
+    assert row["skipped"] is None
+    assert row["batch"] == 16
+    assert row["online"]["rounds"] > 100
+
+
 def test_a_picture_of_every_workload(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     _bench._draw([measured_row(), measured_row() | {"workload": "mul", "parties": 3}], tmp_path / "picture.png")

@@ -52,7 +52,7 @@ from quorate.tables import Table, output, read, write
 from quorate.tables._secret import Frame, days
 
 if TYPE_CHECKING:
-    from quorate import apps, models, nn
+    from quorate import apps, learn, models, nn
 
 __all__ = [
     "CheatingDetected",
@@ -95,6 +95,7 @@ __all__ = [
     "fixed",
     "gelu",
     "int",
+    "learn",
     "local",
     "log",
     "lookup",
@@ -120,7 +121,7 @@ globals().pop("array", None)
 
 
 #: Imported when they are first asked for: half of what importing the package takes.
-_LATER = ("apps", "models", "nn")
+_LATER = ("apps", "learn", "models", "nn")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`quorate bench psi nearest powmod tree svm mnist`: applications as users call them, in the sizes of the papers."""
+"""`quorate bench psi nearest powmod tree svm mnist train`: applications as users call them, in sizes of the papers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from quorate import apps
 from quorate._families import FAMILIES
 from quorate.dtypes import uint
 from quorate.errors import ConfigError, DtypeError, ModelWarning, QuorateError
+from quorate.learn import LogisticRegression
 from quorate.models import _model
 from quorate.models._backend import Secret
 from quorate.models._linear import PlainLinear, encode_linear
@@ -40,6 +41,7 @@ MIXES: dict[str, tuple[str, ...]] = {
     "tree": ("auto",),
     "svm": ("auto",),
     "mnist": ("auto",),
+    "train": ("auto",),
 }
 #: How links are called on the command line.
 _CALLED = {"memory": "memory", "lan": "1 Gbit/s, 1 ms", "wan": "70 Mbit/s, 170 ms"}
@@ -227,6 +229,27 @@ def _mnist(images: int, peers: list[dict[str, Any]]) -> _Application:
     return _Application(shape.ring, images, plan, ask, model.predict_clear(records), peers)
 
 
+def _train(records: int = 512, features: int = 30, size: int = 64) -> _Application:
+    """An epoch of logistic regression on random records, with labels that a hyperplane gives, of two owners."""
+    rng = np.random.default_rng(7)
+    x = np.rint(rng.normal(size=(records, features)).clip(-4, 4) * 1024) / 1024
+    y = (x @ rng.normal(size=features) > 0).astype(int)
+    model = LogisticRegression(classes=2, epochs=1, batch_size=size)
+    clear = model.fit_clear(x, y)
+    sure = x[np.abs(clear.decision_function(x)) > 0.1]
+
+    def given(mpc: Session) -> tuple[Any, Any]:
+        parts = (slice(None, records // 2), slice(records // 2, None))
+        owned = [(mpc.input(x[p], owner=i, bound=4), mpc.input(y[p], owner=i)) for i, p in enumerate(parts)]
+        return mpc.concatenate([one[0] for one in owned]), mpc.concatenate([one[1] for one in owned])
+
+    def ask(mpc: Session) -> Any:
+        revealed = model.fit(*given(mpc)).reveal()
+        return None if revealed is None else revealed.predict(sure)
+
+    return _Application(64, records, lambda mpc: model._program(*given(mpc)), ask, clear.predict(sure), [])
+
+
 _MADE: dict[str, Callable[[], list[_Application]]] = {
     "psi": lambda: [_psi()],
     "nearest": lambda: [_nearest()],
@@ -234,6 +257,7 @@ _MADE: dict[str, Callable[[], list[_Application]]] = {
     "tree": lambda: [_tree()],
     "svm": lambda: [_svm()],
     "mnist": lambda: [_mnist(images, peers) for images, peers in _MNIST.items()],
+    "train": lambda: [_train()],
 }
 NAMES = tuple(_MADE)
 

@@ -1,0 +1,259 @@
+"""What all estimators do: fit, predict and reveal, with the habits of scikit-learn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from quorate._source import at
+from quorate.array import SecretArray
+from quorate.dtypes import Dtype, fixed
+from quorate.errors import ConfigError
+from quorate.learn import _data
+from quorate.learn._cost import TrainingPlan, planned
+from quorate.learn._network import Reals, Shape, Trained
+from quorate.learn._schedule import Schedule
+from quorate.learn._steps import Steps, clear_step, nothing_of
+from quorate.lookups import lookup
+from quorate.session import Network
+
+__all__ = ["Classifier", "Estimator"]
+
+Fitted = TypeVar("Fitted", bound="Estimator")
+
+_FRACTIONS = (12, 24)
+_HIGHEST_BOUND = 1 << 20
+
+
+class Estimator:
+    """A dense network that learns by stochastic gradient descent."""
+
+    _hidden: tuple[int, ...] = ()
+    _activation = "identity"
+    _intercepts = True
+    _error_bound: float | None = None
+    _shape: Shape
+    _parameters: list[SecretArray]
+
+    def __init__(self, schedule: Schedule, weight_bound: Any, fraction_bits: Any, verbose: Any) -> None:
+        self._schedule, self._verbose = schedule, bool(verbose)
+        low, high = _FRACTIONS
+        if isinstance(fraction_bits, bool) or not isinstance(fraction_bits, int) or not low <= fraction_bits <= high:
+            raise ConfigError(at(f"fraction_bits must be a whole number from {low} to {high}, not {fraction_bits!r}"))
+        known = isinstance(weight_bound, (int, float)) and not isinstance(weight_bound, bool)
+        if not known or not 0 < weight_bound <= _HIGHEST_BOUND:
+            raise ConfigError(at(f"weight_bound must be a number above 0, at most 2^20, not {weight_bound!r}"))
+        self._dtype: Dtype = fixed(64, fraction_bits)
+        self._weight_bound = float(weight_bound)
+
+    # ---- learning ---------------------------------------------------------------------------------------------------
+
+    def fit(self: Fitted, X: Any, y: Any) -> Fitted:
+        """Learns from secret records. Reveals nothing.
+
+        Every step is a run of its own, which all parties start; the parameters go on as secrets.
+
+        Args:
+            X: a secret array (records, features). How large features may be must be known: from `bound=` of the inputs,
+                or from `X.clip(low, high)`.
+            y: a secret label or number for each record.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            RangeError: what is known of X and y does not prove that no number wraps. Also: NaN and infinities are
+                refused where they are put in.
+            ShapeError, DtypeError: X and y are not secret, or have other lengths; a batch is larger than all records.
+            ConfigError: nobody said which classes there are.
+        """
+        x, t, shape = self._given(X, y)
+        rows = x.shape[0]
+        generator = self._schedule.generator()
+        steps = self._steps(x, shape)
+        state = steps.begin(x, self._initial(shape, generator), self._schedule.steps(rows).total())
+        for epoch, order in enumerate(self._schedule.batches(rows, generator)):
+            self._say(f"epoch {epoch + 1} of {self._schedule.epochs}")
+            batches = [(x[places], t[places]) for places in order]
+            nothing_of([array for batch in batches for array in batch]).reveal()
+            for batch in batches:
+                state = steps.step(state, *batch)
+                nothing_of([*state.parameters, *state.velocities]).reveal()
+        self._shape, self._parameters, self.n_features_in_ = shape, state.parameters, x.shape[1]
+        self.n_iter_, self.weights_clipped_ = self._schedule.epochs, steps.clips
+        self._name()
+        return self
+
+    def explain(self, X: Any, y: Any, network: str | Network | None = None) -> TrainingPlan:
+        """What `fit` of these will cost, from dry runs; nothing is sent. Every party calls it, as it would `fit`."""
+        x, t, shape = self._given(X, y)
+        rows = x.shape[0]
+        generator = self._schedule.generator()
+        initial, counts = self._initial(shape, generator), self._schedule.steps(rows)
+        order = next(self._schedule.batches(rows, generator))
+        batches = {len(places): (x[places], t[places]) for places in order}
+        steps = self._steps(x, shape)
+        plans, done = [], [x, t]
+        for size, count in counts.items():
+            first = steps.begin(x, initial, counts.total())
+            state = steps.step(first, *batches[size])
+            before = [*batches[size], *first.parameters, *first.velocities]
+            after = nothing_of([*state.parameters, *state.velocities])
+            plans.append((count, planned(x._session, after, before, network)))
+        return TrainingPlan(planned(x._session, nothing_of(done), [], network), tuple(plans), self._schedule.epochs)
+
+    def _program(self, X: Any, y: Any) -> list[SecretArray]:
+        """The parameters after the whole schedule, as one program of which nothing was computed yet."""
+        x, t, shape = self._given(X, y)
+        generator = self._schedule.generator()
+        steps = self._steps(x, shape)
+        state = steps.begin(x, self._initial(shape, generator), self._schedule.steps(x.shape[0]).total())
+        for order in self._schedule.batches(x.shape[0], generator):
+            for places in order:
+                state = steps.step(state, x[places], t[places])
+        return state.parameters
+
+    def fit_clear(self, X: Any, y: Any) -> Trained:
+        """The same schedule in float64, on records that are not secret: what `fit` gives but for rounding.
+
+        Returns:
+            The trained model; the estimator is as before.
+
+        Raises:
+            ShapeError, RangeError: X and y are not numbers for the same records, or a label is none of the classes.
+        """
+        x = _data.clear_records(X)
+        shape = self._shape_for(x.shape, np.asarray(y))
+        t = _data.clear_targets(x, y, shape.classes)
+        generator = self._schedule.generator()
+        initial = self._initial(shape, generator)
+        state: tuple[list[Reals], list[Reals]] = (initial, [np.zeros_like(w) for w in initial])
+        for order in self._schedule.batches(len(x), generator):
+            for places in order:
+                state = clear_step(shape, self._schedule, self._weight_bound, state, x[places], t[places])
+        return _trained(shape, state[0])
+
+    def _given(self, X: Any, y: Any) -> tuple[SecretArray, SecretArray, Shape]:
+        """Records and what they teach, in the dtype that all is computed in, and the network for them."""
+        x = _data.records(X, "fit")
+        shape = self._shape_for(x.shape, y)
+        return x.astype(self._dtype), _data.targets(x, y, shape.classes, self._dtype), shape
+
+    def _shape_for(self, records: tuple[int, ...], y: Any) -> Shape:
+        self._schedule.check(records[0])
+        classes = self._classes_for(y)
+        outputs = 1 if classes is None or len(classes) == 2 else len(classes)
+        sizes = (records[1], *self._hidden, outputs)
+        return Shape(sizes, self._activation, classes, self._intercepts, self._error_bound)
+
+    def _classes_for(self, y: Any) -> tuple[int, ...] | None:
+        """The labels that y may have; None of numbers."""
+        return None
+
+    def _initial(self, shape: Shape, generator: np.random.Generator) -> list[Reals]:
+        """Initial weights, in the dtype's units."""
+        unit = 2.0**-self._dtype.frac
+        return [np.rint(weights / unit) * unit for weights in shape.initial(generator)]
+
+    def _steps(self, x: SecretArray, shape: Shape) -> Steps:
+        return Steps(x._session, shape, self._schedule, self._dtype, self._weight_bound)
+
+    def _say(self, text: str) -> None:
+        if self._verbose:
+            sys.stderr.write(f"{type(self).__name__}: {text}\n")
+
+    def _name(self) -> None:
+        """Gives what was learnt the names that scikit-learn has for it."""
+        layers = self._shape.layers(self._parameters)
+        self.coefs_ = [weights for weights, _ in layers]
+        self.intercepts_ = [intercepts for _, intercepts in layers]
+
+    # ---- asking -----------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: Any, what: str) -> SecretArray:
+        self._check_fitted(what)
+        x = _data.records(X, what, self.n_features_in_)
+        if x._session is not self._parameters[0]._session:
+            raise ConfigError(at(f"{what}: the model was fitted in another session; reveal it there"))
+        return self._shape.scores(x.astype(self._dtype), self._parameters)[-1]
+
+    def _check_fitted(self, what: str) -> None:
+        if not hasattr(self, "_parameters"):
+            raise ConfigError(at(f"{what}: this {type(self).__name__} is not fitted yet: call fit(X, y) first"))
+
+    def predict(self, X: Any) -> SecretArray:
+        """Secret predictions for secret records (records, features): numbers, or of a classifier labels.
+
+        Raises:
+            ConfigError: the estimator is not fitted, or in another session.
+            ShapeError: the records have other features.
+        """
+        return self._scores(X, "predict").reshape(-1)
+
+    def reveal(self, to: int | Sequence[int] | None = None) -> Trained | None:
+        """Opens what was learnt, to all parties or to some. This is the only thing here that reveals anything.
+
+        Parameters tell about the records that they were learnt from.
+
+        Args:
+            to: the party, or the parties, that learn it; None for all.
+
+        Returns:
+            The model in the clear; None at parties that do not learn it.
+
+        Raises:
+            ConfigError: the estimator is not fitted, or `to` is no party.
+        """
+        self._check_fitted("reveal")
+        session = self._parameters[0]._session
+        found = session.reveal_all(*self._parameters, to=to)
+        return None if any(value is None for value in found) else _trained(self._shape, found)
+
+
+def _trained(shape: Shape, parameters: list[Reals]) -> Trained:
+    layers = shape.layers(parameters)
+    sizes = shape.sizes[1:]
+    intercepts = tuple(np.zeros(n) if b is None else b for n, (_, b) in zip(sizes, layers, strict=True))
+    return Trained(tuple(w for w, _ in layers), intercepts, shape)  # no value is looked at, as plans have none
+
+
+class Classifier(Estimator):
+    """An estimator whose outputs are probabilities of classes."""
+
+    _given_classes: Any = None
+
+    def _classes_for(self, y: Any) -> tuple[int, ...]:
+        return _data.classes_of(self._given_classes, y)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, in the order of scores and probabilities."""
+        self._check_fitted("classes_")
+        return np.array(self._shape.classes)
+
+    def decision_function(self, X: Any) -> SecretArray:
+        """Secret scores: (records,) of two classes, else (records, classes)."""
+        scores = self._scores(X, "decision_function")
+        return scores.reshape(-1) if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, X: Any) -> SecretArray:
+        """Secret probabilities (records, classes)."""
+        given = self._shape.outputs(self._scores(X, "predict_proba"), self._dtype)
+        return given if given.shape[1] > 1 else given._session.concatenate([1 - given, given], axis=1)
+
+    def predict(self, X: Any) -> SecretArray:
+        """Secret labels for secret records (records, features), as whole numbers.
+
+        Raises:
+            ConfigError: the estimator is not fitted, or in another session.
+            ShapeError: the records have other features.
+        """
+        scores = self._scores(X, "predict")
+        classes = self._shape.classes or ()
+        if len(classes) == 2:
+            return (scores.reshape(-1) > 0) * (classes[1] - classes[0]) + classes[0]
+        places = scores.argmax(axis=1)
+        return places if classes == tuple(range(len(classes))) else lookup(places, np.array(classes))

@@ -1,0 +1,141 @@
+"""Linear and logistic regression: networks without hidden layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quorate.learn._estimator import Classifier, Estimator
+from quorate.learn._schedule import Schedule
+
+__all__ = ["LinearRegression", "LogisticRegression"]
+
+
+class _Linear:
+    """`coef_` and `intercept_`, as scikit-learn shapes them."""
+
+    _parameters: list[Any]
+    _shape: Any
+
+    def _name(self) -> None:
+        [(weights, intercepts)] = self._shape.layers(self._parameters)
+        self.coef_ = weights.T if self._shape.link != "identity" else weights.reshape(-1)
+        self.intercept_ = 0.0 if intercepts is None else intercepts
+
+
+class LogisticRegression(_Linear, Classifier):
+    """Logistic regression on secret records, of two classes or, by softmax, of more.
+
+    `fit` reveals nothing: `coef_` (1 or classes, features) and `intercept_` are secret arrays. Schedule, classes and
+    shapes are public.
+
+    Args:
+        classes: the labels that there are, whole numbers: 3 for 0, 1 and 2, or [1, 2, 5]. Labels that are bits need
+            none. A secret label that is none of them counts as the first of two, and as none of more: nobody sees it.
+        epochs: how often all records come.
+        batch_size: records of a step. More records, fewer steps.
+        learning_rate: how far a step goes along the mean gradient of its batch.
+        momentum: how much of a step is done again in the next one, 0 to 0.999.
+        alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
+        fit_intercept: whether there is one.
+        shuffle, random_state: records come in a new order in each epoch, which is drawn from this number. It is public.
+        weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
+            get there, else they are clipped in each step (`weights_clipped_`).
+        fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.
+        verbose: whether each epoch is announced on stderr.
+
+    Attributes:
+        coef_, intercept_: what was learnt, secret.
+        classes_: the labels. n_features_in_, n_iter_: features, and epochs. weights_clipped_: whether steps clip.
+
+    Error: that of fixed point in each step; `fit_clear` has none. Rounds of a step: see `explain`.
+
+    Source: stochastic gradient descent with momentum; B. T. Polyak, 1964.
+
+    Example:
+        >>> import numpy as np, quorate as qr
+        >>> x, y = np.array([[-1.0, 2.0], [-2.0, 1.0], [1.0, -1.0], [2.0, -2.0]]), np.array([0, 0, 1, 1])
+        >>> with qr.local("rss") as mpc:
+        ...     ours = mpc.input(x[:2], owner=0, bound=4), mpc.input(y[:2], owner=0)
+        ...     theirs = mpc.input(x[2:], owner=1, bound=4), mpc.input(y[2:], owner=1)
+        ...     X, Y = mpc.concatenate([ours[0], theirs[0]]), mpc.concatenate([ours[1], theirs[1]])
+        ...     model = qr.learn.LogisticRegression(classes=2, batch_size=2, epochs=5).fit(X, Y)
+        ...     print(model.predict(X).reveal(), model.reveal(to=0).predict([[3.0, -3.0]]))
+        [0 0 1 1] [1]
+    """
+
+    def __init__(
+        self,
+        classes: Any = None,
+        *,
+        epochs: int = 20,
+        batch_size: int = 32,
+        learning_rate: float = 0.1,
+        momentum: float = 0.9,
+        alpha: float = 1e-4,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: int = 0,
+        weight_bound: float = 32.0,
+        fraction_bits: int = 20,
+        verbose: bool = False,
+    ) -> None:
+        schedule = Schedule(epochs, batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state)
+        super().__init__(schedule, weight_bound, fraction_bits, verbose)
+        self._given_classes, self._intercepts = classes, bool(fit_intercept)
+
+
+class LinearRegression(_Linear, Estimator):
+    """Linear regression on secret records: least squares by gradient descent, ridge with `alpha`.
+
+    Features and targets should be scaled to about 1: the steps that converge are as small as the largest features ask
+    for. `fit` reveals nothing: `coef_` (features,) and `intercept_` (1,) are secret arrays.
+
+    Args:
+        epochs: how often all records come.
+        batch_size: records of a step. More records, fewer steps.
+        learning_rate: how far a step goes along the mean gradient of its batch.
+        momentum: how much of a step is done again in the next one, 0 to 0.999.
+        alpha: the loss has alpha / 2 times the sum of squared weights on top; intercepts do not count.
+        fit_intercept: whether there is one.
+        shuffle, random_state: records come in a new order in each epoch, which is drawn from this number. It is public.
+        weight_bound: weights never leave [-weight_bound, weight_bound]: by proof where the schedule is too short to
+            get there, else they are clipped in each step (`weights_clipped_`).
+        fraction_bits: all is computed in `qr.fixed(64, fraction_bits)`, 12 to 24.
+        verbose: whether each epoch is announced on stderr.
+
+    Attributes:
+        coef_, intercept_: what was learnt, secret.
+        n_features_in_, n_iter_: features, and epochs. weights_clipped_: whether steps clip.
+
+    Error: that of fixed point in each step; `fit_clear` has none.
+
+    Source: stochastic gradient descent with momentum; B. T. Polyak, 1964.
+
+    Example:
+        >>> import numpy as np, quorate as qr
+        >>> with qr.local("rss") as mpc:
+        ...     X = mpc.input([[0.0], [1.0], [2.0], [3.0]], owner=0, bound=4)
+        ...     y = mpc.input([1.0, 3.0, 5.0, 7.0], owner=1, bound=8)
+        ...     model = qr.learn.LinearRegression(batch_size=4, epochs=60, momentum=0.5).fit(X, y)
+        ...     print(model.predict(X).reveal().round(1))
+        [1. 3. 5. 7.]
+    """
+
+    def __init__(
+        self,
+        *,
+        epochs: int = 20,
+        batch_size: int = 32,
+        learning_rate: float = 0.1,
+        momentum: float = 0.9,
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        random_state: int = 0,
+        weight_bound: float = 32.0,
+        fraction_bits: int = 20,
+        verbose: bool = False,
+    ) -> None:
+        schedule = Schedule(epochs, batch_size, learning_rate, momentum, alpha, bool(shuffle), random_state)
+        super().__init__(schedule, weight_bound, fraction_bits, verbose)
+        self._intercepts = bool(fit_intercept)

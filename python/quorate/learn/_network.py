@@ -1,0 +1,191 @@
+"""Dense networks, of which a linear model is one without hidden layers: their public shape, and both ways through."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.array import SecretArray
+from quorate.dtypes import Dtype, fixed
+from quorate.functions import relu, sigmoid, softmax, tanh
+
+__all__ = ["ACTIVATIONS", "Shape", "Trained"]
+
+ACTIVATIONS = ("relu", "tanh", "logistic", "identity")
+
+Reals = NDArray[np.float64]
+
+# In which real functions compute.
+_FUNCTIONS = fixed(64, 16)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """What is public of a network.
+
+    Attributes:
+        sizes: features, units of hidden layers, and scores.
+        activation: what is between layers.
+        classes: the labels, of a classifier; else None.
+        intercepts: whether there are any.
+        error_bound: errors of scores count up to this only; None: as they are.
+    """
+
+    sizes: tuple[int, ...]
+    activation: str
+    classes: tuple[int, ...] | None = None
+    intercepts: bool = True
+    error_bound: float | None = None
+
+    @property
+    def link(self) -> str:
+        """What makes outputs of scores: "identity", "logistic" of two classes, "softmax" of more."""
+        if self.classes is None:
+            return "identity"
+        return "logistic" if len(self.classes) == 2 else "softmax"
+
+    def initial(self, generator: np.random.Generator) -> list[Reals]:
+        """Weights (inputs, outputs) and intercepts of each layer: 0 without hidden layers, else as scikit-learn draws
+        them (Glorot and Bengio, 2010)."""
+        drawn: list[Reals] = []
+        for inputs, outputs in pairwise(self.sizes):
+            factor = 2.0 if self.activation == "logistic" else 6.0
+            most = 0.0 if len(self.sizes) == 2 else (factor / (inputs + outputs)) ** 0.5
+            drawn.append(generator.uniform(-most, most, (inputs, outputs)))
+            if self.intercepts:
+                drawn.append(generator.uniform(-most, most, outputs))
+        return drawn
+
+    def layers(self, parameters: list[Any]) -> list[tuple[Any, Any]]:
+        """Weights and intercepts, of which there may be none, by layers."""
+        if not self.intercepts:
+            return [(weights, None) for weights in parameters]
+        return list(zip(parameters[::2], parameters[1::2], strict=True))
+
+    def scores(self, x: SecretArray, parameters: list[SecretArray]) -> list[SecretArray]:
+        """What each layer's sums are, before what makes something of them; the last are the scores."""
+        sums: list[SecretArray] = []
+        for weights, intercepts in self.layers(parameters):
+            inputs = self._activated(sums[-1]) if sums else x
+            sums.append(inputs @ weights if intercepts is None else inputs @ weights + intercepts)
+        return sums
+
+    def _activated(self, x: SecretArray) -> SecretArray:
+        if self.activation == "relu":
+            return relu(x)
+        if self.activation == "identity":
+            return x
+        return real({"tanh": tanh, "logistic": sigmoid}[self.activation], x, x.dtype)
+
+    def errors(self, scores: SecretArray, targets: SecretArray) -> SecretArray:
+        """The gradient of a record's loss by its scores."""
+        errors = self.outputs(scores, scores.dtype) - targets
+        return errors if self.error_bound is None else errors.clip(-self.error_bound, self.error_bound)
+
+    def outputs(self, scores: SecretArray, dtype: Dtype) -> SecretArray:
+        """Probabilities, or the scores themselves."""
+        if self.link == "identity":
+            return scores
+        return real({"logistic": sigmoid, "softmax": softmax}[self.link], scores, dtype)
+
+
+def real(function: Any, x: SecretArray, dtype: Dtype) -> SecretArray:
+    """A real function, which takes at most 16 fractional bits."""
+    made: SecretArray = function(x.astype(_FUNCTIONS) if x.dtype.frac > _FUNCTIONS.frac else x)
+    return made.astype(dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """A trained model in the clear: what `reveal` of an estimator gives, and `fit_clear`.
+
+    Attributes:
+        coefs: weights of each layer, (inputs, outputs).
+        intercepts: of each layer, (outputs,); zeros where none were learnt.
+        classes: the labels, of a classifier; else None.
+        shape: sizes of layers, activation and classes.
+
+    Example:
+        >>> import numpy as np, quorate as qr
+        >>> x, y = np.array([[-1.0], [-2.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+        >>> model = qr.learn.LogisticRegression(classes=2, batch_size=4).fit_clear(x, y)
+        >>> model.predict([[3.0], [-3.0]])
+        array([1, 0])
+    """
+
+    coefs: tuple[Reals, ...]
+    intercepts: tuple[Reals, ...]
+    shape: Shape
+
+    @property
+    def classes(self) -> tuple[int, ...] | None:
+        """The labels, in the order of scores and probabilities."""
+        return self.shape.classes
+
+    def decision_function(self, x: Any) -> Reals:
+        """Scores of records (records, features): (records,) of one output, else (records, outputs)."""
+        layers = list(zip(self.coefs, self.intercepts, strict=True))
+        scores = plain_scores(self.shape.activation, np.asarray(x, float), layers)[-1]
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict_proba(self, x: Any) -> Reals:
+        """A column of probabilities for each class; of a classifier."""
+        scores = self.decision_function(x)
+        given = plain_outputs(self.shape.link, scores if scores.ndim == 2 else scores[:, None])
+        return given if given.shape[1] > 1 else np.hstack([1 - given, given])
+
+    def predict(self, x: Any) -> NDArray[Any]:
+        """Labels, or numbers where it is a regression."""
+        scores = self.decision_function(x)
+        if self.classes is None:
+            return scores
+        places: Any = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(np.array(self.classes)[places])
+
+
+def plain_scores(activation: str, x: Reals, layers: list[tuple[Reals, Reals]]) -> list[Reals]:
+    """`Shape.scores` of numbers that are not secret."""
+    sums: list[Reals] = []
+    for weights, intercepts in layers:
+        sums.append((plain_activated(activation, sums[-1]) if sums else x) @ weights + intercepts)
+    return sums
+
+
+def plain_activated(activation: str, x: Reals) -> Reals:
+    """An activation of numbers that are not secret."""
+    functions: dict[str, Any] = {
+        "relu": lambda v: np.maximum(v, 0),
+        "tanh": np.tanh,
+        "logistic": _sigmoid,
+        "identity": lambda v: v,
+    }
+    return np.asarray(functions[activation](x))
+
+
+def plain_slope(activation: str, x: Reals) -> Reals:
+    """Its derivative."""
+    y = plain_activated(activation, x)
+    slopes = {"relu": lambda: (x > 0) * 1.0, "tanh": lambda: 1 - y * y, "logistic": lambda: y * (1 - y)}
+    return np.asarray(slopes[activation]()) if activation in slopes else np.ones_like(x)
+
+
+def plain_outputs(link: str, scores: Reals) -> Reals:
+    """`Shape.outputs` of numbers that are not secret."""
+    if link == "softmax":
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+    return _sigmoid(scores) if link == "logistic" else scores
+
+
+def plain_errors(shape: Shape, scores: Reals, targets: Reals) -> Reals:
+    """`Shape.errors` of numbers that are not secret."""
+    errors = plain_outputs(shape.link, scores) - targets
+    return errors if shape.error_bound is None else errors.clip(-shape.error_bound, shape.error_bound)
+
+
+def _sigmoid(x: Reals) -> Reals:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))

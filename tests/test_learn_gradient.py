@@ -1,0 +1,201 @@
+"""Gradients by reverse mode against numerical differentiation, on every protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate as qr
+from protocols import FORMS, USUAL, among
+from quorate.learn import gradient
+
+X = np.array([[0.75, -1.5, 2.0], [1.25, 0.5, -0.25]])
+W = np.array([[0.5, -1.0], [1.5, 0.25], [-0.75, 2.0]])
+STEP = 2.0**-10
+
+
+def softmax(z: np.ndarray) -> np.ndarray:
+    powers = np.exp(z - z.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def sigmoid(z: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-z))
+
+
+def relu(z: np.ndarray) -> np.ndarray:
+    return np.maximum(z, 0)
+
+
+Both = tuple[Callable[..., Any], Callable[..., Any]]
+
+# Losses of two arrays, of secrets and of numpy's.
+EXACT: dict[str, Both] = {
+    "sums": (lambda x, w: (x + 2 * x - x[0]).sum() + (-w).sum(), lambda x, w: (3 * x - x[0]).sum() - w.sum()),
+    "products": (lambda x, w: ((x @ w) * x[:, :2] * 0.5).sum(), lambda x, w: ((x @ w) * x[:, :2] * 0.5).sum()),
+    "mean": (lambda x, w: ((x @ w - 1.5) ** 2).mean(), lambda x, w: ((x @ w - 1.5) ** 2).mean()),
+    "moves": (
+        lambda x, w: (x.T.reshape(2, 3)[[0, 0, 1]] @ w)[:, [1, 1, 0]].sum(axis=1).sum(),
+        lambda x, w: (x.T.reshape(2, 3)[[0, 0, 1]] @ w)[:, [1, 1, 0]].sum(axis=1).sum(),
+    ),
+    "public": (
+        lambda x, w: (x @ np.full((3, 2), 0.1) / 2.5 * w[:2]).sum(),
+        lambda x, w: (x @ np.full((3, 2), 0.1) / 2.5 * w[:2]).sum(),
+    ),
+    "choices": (
+        lambda x, w: (qr.relu(x @ w).clip(0, 3) * w[0]).sum() + abs(x).sum(),
+        lambda x, w: (relu(x @ w).clip(0, 3) * w[0]).sum() + abs(x).sum(),
+    ),
+}
+EXACT["batches"] = (
+    lambda x, w: (np.stack([x, 2 * x]) @ np.stack([w, w + 1])).sum(),
+    lambda x, w: (np.stack([x, 2 * x]) @ np.stack([w, w + 1])).sum(),
+)
+EXACT["remainders"] = (lambda x, w: (x % 4 * w[:2, :1]).sum(), lambda x, w: (x % 4 * w[:2, :1]).sum())
+REAL: dict[str, Both] = {
+    "sigmoid": (lambda x, w: qr.sigmoid(x @ w).sum(), lambda x, w: sigmoid(x @ w).sum()),
+    "tanh": (lambda x, w: (qr.tanh(x @ w) * x[:, 1:]).sum(), lambda x, w: (np.tanh(x @ w) * x[:, 1:]).sum()),
+    "softmax": (lambda x, w: (qr.softmax(x @ w) * x[:, 1:]).sum(), lambda x, w: (softmax(x @ w) * x[:, 1:]).sum()),
+    "log loss": (
+        lambda x, w: -qr.log(qr.softmax(x @ w)[:, 0]).mean(),
+        lambda x, w: -np.log(softmax(x @ w)[:, 0]).mean(),
+    ),
+    "quotients": (
+        lambda x, w: (x[:, :2] / (w[:2] * w[:2] + 1)).sum(),
+        lambda x, w: (x[:, :2] / (w[:2] * w[:2] + 1)).sum(),
+    ),
+    "roots": (
+        lambda x, w: (qr.sqrt(x * x + 1) + qr.rsqrt(x * x + 1)).sum() + qr.reciprocal(w * w + 1).sum(),
+        lambda x, w: (np.sqrt(x * x + 1) + 1 / np.sqrt(x * x + 1)).sum() + (1 / (w * w + 1)).sum(),
+    ),
+    "powers": (
+        lambda x, w: qr.exp(x.cumsum(axis=1)).sum() + w.sum(),
+        lambda x, w: np.exp(x.cumsum(axis=1)).sum() + w.sum(),
+    ),
+}
+
+
+def numerical(loss: Callable[..., Any], x: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
+    """By central differences, one element at a time."""
+    found = [np.zeros_like(x), np.zeros_like(w)]
+    for which, array in enumerate((x, w)):
+        for place in np.ndindex(*array.shape):
+            moved = [[x.copy(), w.copy()] for _ in range(2)]
+            moved[0][which][place] += STEP
+            moved[1][which][place] -= STEP
+            found[which][place] = (loss(*moved[0]) - loss(*moved[1])) / (2 * STEP)
+    return found
+
+
+@pytest.fixture(scope="module", params=[*USUAL, *FORMS], ids=str)
+def mpc(request: pytest.FixtureRequest) -> Iterator[qr.Session]:
+    with among(request.param) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[qr.Session]:
+    with qr.local("rss") as session:
+        yield session
+
+
+def check(mpc: qr.Session, both: Both, dtype: qr.Dtype, tolerance: float = 2e-3) -> None:
+    x, w = mpc.input(X, owner=0, dtype=dtype, bound=4), mpc.input(W, owner=1, dtype=dtype, bound=4)
+    given = gradient(both[0](x, w), [x, w])
+    assert [g.shape for g in given] == [X.shape, W.shape]
+    for found, wanted in zip(mpc.reveal_all(*given), numerical(both[1], X, W), strict=True):
+        assert np.allclose(found, wanted, atol=tolerance), (found, wanted)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_gradients_are_those_of_numpy(mpc: qr.Session, name: str) -> None:
+    check(mpc, EXACT[name], qr.fixed(64, 16))
+
+
+@pytest.mark.filterwarnings("ignore::quorate.RangeWarning")
+@pytest.mark.parametrize("dtype", [qr.fixed(64, 16), qr.real], ids=["stated", "real"])
+@pytest.mark.parametrize("name", [*EXACT, *REAL])
+def test_real_functions_and_dtypes(three: qr.Session, name: str, dtype: qr.Dtype) -> None:
+    check(three, {**EXACT, **REAL}[name], dtype)
+
+
+def test_along_is_the_gradient_of_what_comes_after(three: qr.Session) -> None:
+    x, w, y = three.input(X, owner=0), three.input(W, owner=1), np.array([[1, 0], [0, 1]])
+    scores = x @ w
+    [given] = gradient(scores, [w], along=qr.softmax(scores) - y)
+    wanted = numerical(lambda x, w: -(np.log(softmax(x @ w)) * y).sum(), X, W)[1]
+    assert np.allclose(given.reveal(), wanted, atol=1e-3)
+
+
+def test_a_parameter_is_a_variable_of_its_own(three: qr.Session) -> None:
+    x = three.input(X, owner=0)
+    y = x * 2
+    loss = (x * y).sum()
+    by_x, by_y = gradient(loss, [x, y])
+    assert np.allclose(by_x.reveal(), 2 * X, atol=1e-3)
+    assert np.allclose(by_y.reveal(), X, atol=1e-3)
+    assert np.allclose(gradient(loss, [x])[0].reveal(), 4 * X, atol=1e-3)
+    assert np.allclose(gradient(y, [y], along=x)[0].reveal(), X)
+
+
+def test_a_loss_that_was_revealed_has_a_gradient(three: qr.Session) -> None:
+    x, w = three.input(X, owner=0), three.input(W, owner=1)
+    loss = ((x @ w) ** 2).mean()
+    loss.reveal()
+    [given] = gradient(loss, [w])
+    assert np.allclose(given.reveal(), numerical(lambda x, w: ((x @ w) ** 2).mean(), X, W)[1], atol=1e-3)
+
+
+def test_a_mean_of_many_keeps_its_bits(three: qr.Session) -> None:
+    x = np.full(1 << 12, 3.0)
+    w = three.input([0.5], owner=1)
+    [given] = gradient((three.input(x, owner=0) * w).mean(), [w])
+    assert abs(given.reveal()[0] - 3.0) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("loss", "named"),
+    [
+        (lambda x: x.max(), "max of"),
+        (lambda x: np.sort(x, axis=1).sum(), "has no derivative"),
+        (lambda x: qr.gelu(x).sum(), "gelu of"),
+        (lambda x: x.astype(qr.int(64)).astype(qr.fixed(64, 16)).sum(), "astype of"),
+        (lambda x: (x // 2).sum(), "floor_div of"),
+    ],
+)
+def test_operations_without_a_derivative_are_named(
+    three: qr.Session, loss: Callable[[qr.SecretArray], qr.SecretArray], named: str
+) -> None:
+    x = three.input(X, owner=0)
+    with pytest.raises(qr.DtypeError, match=named):
+        gradient(loss(x), [x])
+
+
+def test_other_arguments_are_refused(three: qr.Session) -> None:
+    x, w = three.input(X, owner=0), three.input(W, owner=1)
+    whole = three.input([1, 2], owner=0)
+    with pytest.raises(qr.ShapeError, match="sum it up"):
+        gradient(x @ w, [w])
+    with pytest.raises(qr.ShapeError, match="along= has shape"):
+        gradient(x @ w, [w], along=x)
+    with pytest.raises(qr.ConfigError, match="does not depend on parameter 1"):
+        gradient(x.sum(), [x, w])
+    with pytest.raises(qr.ConfigError, match="by comparisons only"):
+        gradient((x > 0).astype(qr.fixed(64, 16)).sum(), [x])
+    with pytest.raises(qr.DtypeError, match="fixed point"):
+        gradient(x.sum(), [whole])
+    with pytest.raises(qr.DtypeError, match="secret arrays"):
+        gradient(x.sum(), [W])  # type: ignore[list-item]
+    with qr.local("rss") as other, pytest.raises(qr.ConfigError, match="different sessions"):
+        gradient(x.sum(), [other.input(X, owner=0)])
+
+
+def test_gradients_of_a_strict_program_are_proven_to_fit() -> None:
+    with qr.local("rss", strict=True) as mpc:
+        x, w = mpc.input(X, owner=0, bound=4), mpc.input(W, owner=1, bound=4)
+        scores = x @ w
+        [given] = gradient(scores, [w], along=qr.sigmoid(scores))
+        assert np.allclose(given.reveal(), X.T @ sigmoid(X @ W), atol=1e-3)
