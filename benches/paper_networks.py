@@ -1,0 +1,184 @@
+"""Networks of the papers beside ours: MNIST (ring, Tables 9, 10), look-ups (Pika, Table 3), depth (Pika, Fig. 3).
+
+    .venv/bin/python benches/paper_networks.py mnist                              # rss, on memory, local and wide links
+    .venv/bin/python benches/paper_networks.py mnist --protocols rss,aby,pika --links memory
+    .venv/bin/python benches/paper_networks.py lookups --protocols pika
+    .venv/bin/python benches/paper_networks.py depth --data FOLDER --plot depth.png    # FOLDER has MNIST's test images
+
+What is predicted to take longer than `--most` seconds is not run: its line has the prediction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import _lenet
+import numpy as np
+
+import quorate as qr
+from quorate import _bench_apps
+from quorate._families import DEFAULT, FAMILIES
+from quorate._plot import drawn, pyplot
+
+LINKS: dict[str, Any] = {"memory": None, "lan": "lan", "wan": "wan"}
+
+#: How many images at once, by parties, and milliseconds an image of the ring paper on three and five machines.
+MNIST = {2: (1, 5, 10, 50), 3: (1, 5, 10, 50), 5: (1, 5, 10, 25), 7: (1,)}
+PAPER = {3: {1: 82.5, 5: 68.8, 10: 67.4, 50: 67.6}, 5: {1: 414.0, 5: 370.0, 10: 367.0, 25: 355.0}}
+
+#: How many sigmoids and tanhs, and what others take: seconds and megabytes.
+LOOKUPS = {
+    "LSTM": ((800, 200), "MiniONN 1.1 s, 182 MB; SiRNN 0.48 s, 9.3 MB; Pika 0.059 s, 0.17 MB"),
+    "DeepSecure B4": ((0, 2500), "DeepSecure 465 s, 83.7 GB; SiRNN 5.3 s, 1.9 GB; Pika 0.149 s, 0.44 MB"),
+}
+
+HEAD = (
+    f"{'what':<26} {'protocol':<9} {'link':<7} {'ms':>9} {'MB a party':>10} {'rounds':>6}  {'predicted ms':>12}  theirs"
+)
+
+
+def row(what: str, protocol: str, link: str, place: dict[str, Any], asked: argparse.Namespace, work: Any) -> None:
+    """Measures `work.plan` and `work.ask`, and prints a line: the median of some questions of one session."""
+    with qr.local(protocol, network=LINKS[link], check=False, **place) as mpc:
+        phases = mpc.explain(*work.plan(mpc))
+        predicted = phases.offline.seconds + phases.online.seconds
+        head = f"{what:<26} {protocol:<9} {link:<7}"
+        if predicted > asked.most:
+            print(f"{head} {'':>9} {'':>10} {'':>6}  {predicted * 1e3:12.1f}  {work.theirs}", flush=True)
+            return
+        seconds = []
+        for _ in range(1 + asked.runs):
+            before, started = mpc.stats(), time.perf_counter()
+            work.ask(mpc)
+            seconds.append(time.perf_counter() - started)
+        after = mpc.stats()
+    sent = sum(
+        sum(now.bytes_sent) - sum(then.bytes_sent)
+        for now, then in ((after.online, before.online), (after.offline, before.offline))
+    )
+    rounds = after.online.rounds - before.online.rounds
+    megabytes = sent / 1e6 / len(after.online.bytes_sent)
+    median = float(np.median(seconds[1:])) * 1e3
+    print(f"{head} {median:9.1f} {megabytes:10.2f} {rounds:6}  {predicted * 1e3:12.1f}  {work.theirs}", flush=True)
+
+
+class Work:
+    """A program: what is planned, what is asked for, and what others take."""
+
+    def __init__(self, plan: Callable[[Any], Sequence[Any]], ask: Callable[[Any], Any], theirs: str = "") -> None:
+        self.plan, self.ask, self.theirs = plan, ask, theirs
+
+
+def mnist(asked: argparse.Namespace) -> None:
+    """MiniONN's network with random weights, labels revealed."""
+    print(HEAD, flush=True)
+    for protocol in asked.protocols:
+        for parties in FAMILIES[protocol].parties if protocol == DEFAULT else (None,):
+            for images in MNIST[parties or 2]:
+                application = _bench_apps._mnist(images, [])
+                theirs = PAPER.get(parties or 0, {}).get(images)
+                said = f"the paper {theirs * images:.0f}" if theirs else ""
+                for link in asked.links:
+                    place = {} if parties is None else {"parties": parties}
+                    what = f"MNIST, {images} images" + (f", {parties} parties" if parties else "")
+                    row(what, protocol, link, place, asked, Work(application.plan, application.ask, said))
+
+
+def lookups(asked: argparse.Namespace) -> None:
+    """The activations alone, at 32 bits of which 12 are fractional; results stay secret but for their sum."""
+    print(HEAD, flush=True)
+    r = np.random.default_rng(3)
+    for name, ((sigmoids, tanhs), theirs) in LOOKUPS.items():
+        x = r.normal(0, 2, sigmoids + tanhs)
+
+        def plan(mpc: Any, x: np.ndarray = x, sigmoids: int = sigmoids) -> list[Any]:
+            given = mpc.input(x, owner=0, dtype=qr.fixed(32, 12))
+            made = [qr.sigmoid(given[:sigmoids])] if sigmoids else []
+            return [*made, qr.tanh(given[sigmoids:])]
+
+        def ask(mpc: Any, plan: Callable[[Any], list[Any]] = plan) -> None:
+            mpc.reveal_all(*(made.sum() for made in plan(mpc)))
+
+        for protocol in asked.protocols:
+            for link in asked.links:
+                row(f"{name}, {len(x)} look-ups", protocol, link, {}, asked, Work(plan, ask, theirs))
+
+
+def depth(asked: argparse.Namespace) -> None:
+    """LeNet of 4 to 8 layers, trained in the clear with and without normalisation, and asked in secret.
+
+    The relative error is the mean of |secret - clear| / |clear| over all outputs: with numbers of 16 bits and weights
+    of 12, whose scales the importer proves; and, as in the paper, with one fixed point, `fixed(32, 12)`, everywhere.
+    """
+    if asked.data is None:
+        raise SystemExit("depth: --data FOLDER, which has MNIST's test images and labels as idx files (*.gz)")
+    x, y = _lenet.mnist(asked.data)
+    many = len(x) - asked.images
+    train, test = (x[:many], y[:many]), (x[many:], y[many:])
+    head = f"{'layers':>6} {'normalised':>10} {'protocol':<9}"
+    print(f"{head} {'clear':>7} {'secret':>7} {'of fixed':>8} {'error':>9} {'of fixed':>9}")
+    found: dict[bool, list[tuple[int, float, float]]] = {False: [], True: []}
+    for layers in range(4, 9):
+        for normalised in (False, True):
+            net = _lenet.LeNet(layers, normalised).train(*train, epochs=asked.epochs)
+            model = net.model()
+            clear = net.outputs(test[0])
+            for protocol in asked.protocols:
+                with warnings.catch_warnings(), qr.local(protocol, check=False) as mpc:
+                    warnings.simplefilter("ignore", qr.ModelWarning)
+                    secret = model.decision_function(mpc, test[0], batch=50)
+                plain = net.outputs(test[0], fraction=12, bits=32)
+                errors = [float(np.mean(np.abs(made - clear) / np.abs(clear))) for made in (secret, plain)]
+                right = [float((made.argmax(axis=1) == test[1]).mean()) for made in (clear, secret, plain)]
+                print(
+                    f"{layers:6} {'yes' if normalised else 'no':>10} {protocol:<9} {right[0]:7.2%} {right[1]:7.2%} "
+                    f"{right[2]:8.2%} {errors[0]:9.2%} {errors[1]:9.2%}",
+                    flush=True,
+                )
+            found[normalised].append((layers, *errors))
+    if asked.plot:
+        draw(found, asked.plot)
+
+
+def draw(found: dict[bool, list[tuple[int, float, float]]], path: Path) -> None:
+    """The relative error by depth."""
+    with drawn():
+        figure, axes = pyplot().subplots(figsize=(6, 4))
+        for normalised, points in found.items():
+            called = "normalised" if normalised else "not normalised"
+            layers, proven, same = zip(*points, strict=True)
+            axes.plot(layers, proven, marker="o", label=f"scales by proof, {called}")
+            axes.plot(layers, same, marker="x", linestyle="--", label=f"fixed(32, 12), {called}")
+        axes.set(xlabel="layers", ylabel="mean relative error of outputs", yscale="log")
+        axes.set_xticks(range(4, 9))
+        axes.legend()
+        figure.savefig(path, bbox_inches="tight")
+
+
+EXPERIMENTS: dict[str, Callable[[argparse.Namespace], None]] = {"mnist": mnist, "lookups": lookups, "depth": depth}
+
+
+def main() -> None:
+    """Runs an experiment."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("--protocols", type=lambda text: text.split(","), default=None)
+    parser.add_argument("--links", type=lambda text: text.split(","), default=list(LINKS))
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--most", type=float, default=600.0)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--images", type=int, default=200)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--plot", type=Path)
+    asked = parser.parse_args()
+    asked.protocols = asked.protocols or (["pika"] if asked.experiment == "lookups" else ["rss"])
+    EXPERIMENTS[asked.experiment](asked)
+
+
+if __name__ == "__main__":
+    main()
