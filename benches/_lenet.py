@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.models._onnx._model import scaled
+from quorate.models._onnx._model import _reached, scaled
 from quorate.models._onnx._steps import Step
 
 EPS = 1e-5
@@ -140,8 +140,8 @@ class LeNet:
             x = pooled(x) if i < 2 else x
         return x
 
-    def model(self) -> Any:
-        """The same network for secret images, of 16 bits with weights of 12."""
+    def model(self, bits: int, weight_bits: int, sample: np.ndarray | None = None) -> Any:
+        """The same network for secret images, with numbers and weights of so many bits."""
         steps: list[Step] = []
 
         def then(kind: str, attrs: dict[str, Any], *weights: np.ndarray) -> None:
@@ -160,7 +160,7 @@ class LeNet:
                 then("max_pool", pool)
             if i <= self.convs:
                 then("relu", {})
-        return scaled(steps, (1, 28, 28), (0.0, 1.0), bits=16, weight_bits=12)
+        return scaled(steps, (1, 28, 28), (0.0, 1.0), bits, weight_bits, reached=_reached(steps, sample))
 
 
 def _unpatched(back: np.ndarray) -> np.ndarray:
