@@ -142,6 +142,17 @@ def test_an_approval_is_for_its_protocol_and_for_one_session(deployment: Deploym
     ended = run(deployment, again, "--approve", hashes)
     assert [e.status for e in ended] == [2, 1, 1]
     assert "approved for the first session of a process, and this one is session 2" in error_of(ended[0])
+    # Nor is a copy of the configuration another beginning.
+    copied = [
+        "import shutil",
+        "from quorate._script import settings",
+        "copy = shutil.copy(settings.config, f'{settings.config}.copy')",
+        "for opened in (qr.session, lambda: qr.connect(copy)):",
+        *(f"    {line}".replace("qr.session()", "opened()") for line in text[2:]),
+    ]
+    (deployment.folder / "copied.py").write_text("\n".join([*text[:2], *copied]))
+    ended = run(deployment, deployment.folder / "copied.py", "--approve", hashes)
+    assert "this one is session 2" in error_of(ended[0]), ended
     assert [e.status for e in run(deployment, again, "--approve", approval(again))] == [0, 0, 0]
 
 

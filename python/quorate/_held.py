@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from typing import Any
 
 __all__ = ["held", "opened"]
 
-# Sessions that this process opened with each file: what a script was approved to do once it is not to do twice.
-_opened: Counter[str] = Counter()
+# Sessions that this process has opened, whatever their files are called: what was approved once is not to be done
+# twice, and a script can copy a file.
+_before = 0
 
 
-def held(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """For a session with the configuration `path`, as the native module takes it."""
+def held() -> dict[str, Any]:
+    """For the session that is opened next, as the native module takes it."""
     from quorate._script import settings
 
-    before = _opened[os.path.realpath(path)]
-    return {"approve": settings.approve, "audit": settings.audit, "sessions_before": before}
+    return {"approve": settings.approve, "audit": settings.audit, "sessions_before": _before}
 
 
-def opened(path: str | os.PathLike[str]) -> None:
-    """There is a session with this configuration."""
-    _opened[os.path.realpath(path)] += 1
+def opened() -> None:
+    """There is another session with peers."""
+    global _before
+    _before += 1

@@ -477,10 +477,10 @@ def connect(path: str | os.PathLike[str], **options: Any) -> Session:
     chosen = Options.of(options, ("path",), local=False)
     _signals.watch()
     try:
-        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, held(path)), options=chosen)
+        session = Session(_quorate.Session.connect(os.fspath(path), chosen.parts, held()), options=chosen)
     except BaseException:
         _signals.unwatch()
         raise
     session._watches = True
-    opened(path)
+    opened()
     return session
