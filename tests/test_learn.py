@@ -229,3 +229,21 @@ def test_records_that_do_not_fit_are_refused() -> None:
             model.predict(x[:, :2])
         with qr.local("rss") as other, pytest.raises(qr.ConfigError, match="another session"):
             model.predict(pooled(other, X, 2))
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch", "rate", "momentum"), [(9, 8, 1.0, 0.999), (33, 32, 0.5, 0.999), (3, 2, 1.0, 0.995)]
+)
+def test_a_last_batch_of_few_records_is_as_any(rows: int, batch: int, rate: float, momentum: float) -> None:
+    """Momentum is rounded alike in both, and what bounds velocities holds for both; `explain` plans both."""
+    r = np.random.default_rng(rows)
+    x, y = r.uniform(-1, 1, (rows, 2)), r.integers(0, 2, rows)
+    model = qr.learn.LogisticRegression(classes=2, learning_rate=rate, momentum=momentum, batch_size=batch, epochs=2)
+    with qr.local("rss") as mpc:
+        secret = mpc.input(x, owner=0, bound=1.0), mpc.input(y, owner=1)
+        model.explain(*secret)
+        found = model.fit(*secret).reveal()
+    clear = model.fit_clear(x, y)
+    assert np.abs(found.coefs[0] - clear.coefs[0]).max() < 1e-2
+    with pytest.raises(qr.errors.ConfigError, match="a regression has no probabilities"):
+        qr.learn.LinearRegression(batch_size=batch).fit_clear(x, y * 1.0).predict_proba(x)

@@ -92,3 +92,16 @@ def test_what_is_not_proven_to_fit_is_refused() -> None:
         model.fit(pooled(mpc, X, 2), pooled(mpc, LABELS))
     with qr.local("rss") as mpc, pytest.raises(qr.RangeError, match="initial weights up to"):
         MLPClassifier((4,), classes=2, batch_size=4, weight_bound=0.01).fit(pooled(mpc, X, 2), pooled(mpc, LABELS))
+
+
+def test_numbers_whose_difference_may_wrap_are_refused_though_it_is_clipped() -> None:
+    """A y of which nothing is known may be as large as the dtype holds, and a score is on top."""
+    with qr.local("rss") as mpc:
+        x = mpc.input(np.ones((4, 2)), owner=0, bound=1.0)
+        for y in (
+            mpc.input(np.full(4, -(2.0**43) + 1), owner=1, dtype=qr.fixed(64, 20)),
+            mpc.input(np.full(4, 1 << 50), owner=1, dtype=qr.int(64)),
+        ):
+            with pytest.raises(qr.RangeError, match=r"the difference of outputs and y may leave|does not hold"):
+                qr.learn.MLPRegressor((2,), batch_size=4, epochs=1).fit(x, y)
+        assert mpc.stats().online.rounds == 0

@@ -96,9 +96,9 @@ class Estimator:
         order = next(self._schedule.batches(rows, generator))
         batches = {len(places): (x[places], t[places]) for places in order}
         steps = self._steps(x, shape)
-        plans, done = [], [x, t]
+        plans, done, state = [], [x, t], steps.begin(x, initial, counts.total())
         for size, count in counts.items():
-            first = steps.begin(x, initial, counts.total())
+            first = state
             state = steps.step(first, *batches[size])
             before = [*batches[size], *first.parameters, *first.velocities]
             after = nothing_of([*state.parameters, *state.velocities])

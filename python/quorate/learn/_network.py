@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate._source import at
 from quorate.array import SecretArray
 from quorate.dtypes import Dtype, fixed
+from quorate.errors import ConfigError
 from quorate.functions import relu, sigmoid, softmax, tanh
 
 __all__ = ["ACTIVATIONS", "Shape", "Trained"]
@@ -82,8 +84,11 @@ class Shape:
         return real({"tanh": tanh, "logistic": sigmoid}[self.activation], x, x.dtype)
 
     def errors(self, scores: SecretArray, targets: SecretArray) -> SecretArray:
+        """How far outputs are from what they are to be."""
+        return self.outputs(scores, scores.dtype) - targets
+
+    def slopes(self, errors: SecretArray) -> SecretArray:
         """The gradient of a record's loss by its scores."""
-        errors = self.outputs(scores, scores.dtype) - targets
         return errors if self.error_bound is None else errors.clip(-self.error_bound, self.error_bound)
 
     def outputs(self, scores: SecretArray, dtype: Dtype) -> SecretArray:
@@ -133,7 +138,13 @@ class Trained:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, x: Any) -> Reals:
-        """A column of probabilities for each class; of a classifier."""
+        """A column of probabilities for each class.
+
+        Raises:
+            ConfigError: this is a regression.
+        """
+        if self.classes is None:
+            raise ConfigError(at("predict_proba: a regression has no probabilities"))
         scores = self.decision_function(x)
         given = plain_outputs(self.shape.link, scores if scores.ndim == 2 else scores[:, None])
         return given if given.shape[1] > 1 else np.hstack([1 - given, given])

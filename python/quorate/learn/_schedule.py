@@ -101,7 +101,9 @@ class Schedule:
         """
         gradient = self.learning_rate / size
         decay = self.learning_rate * self.alpha if decays else 0.0
-        shift = max(_BITS, math.ceil(_BITS - math.log2(min(gradient, decay or gradient))))
+        # Of all batches the same, that of whole ones: else momentum would be rounded to another number.
+        least = self.learning_rate / self.batch_size
+        shift = max(_BITS, math.ceil(_BITS - math.log2(min(least, decay or least))))
         if shift > _MOST_SHIFT:
             raise ConfigError(
                 at(f"learning_rate={self.learning_rate} with alpha={self.alpha} and batches of {size} is below 2^-28")

@@ -80,8 +80,8 @@ class Steps:
             for place, scores in enumerate(sums):
                 self._proven(scores, f"the sums of layer {place}", x)
             errors = self._shape.errors(sums[-1], targets)
-            self._proven(errors, "the scores' errors", x)
-            gradients = gradient(sums[-1], state.parameters, along=errors)
+            self._proven(errors, "the difference of outputs and y", x)
+            gradients = gradient(sums[-1], state.parameters, along=self._shape.slopes(errors))
             return self._moved(state, gradients, x)
 
     def _moved(self, state: State, gradients: list[SecretArray], x: SecretArray) -> State:
@@ -106,6 +106,7 @@ class Steps:
             self._proven(moved, "a step", x)
             velocities.append(self._stated(moved >> by.shift, self._most_velocity[place]))
             after = w + velocities[-1]
+            self._proven(after, "a weight", x)
             if self._clips[place]:
                 after = after.clip(-self.weight_bound, self.weight_bound)
             parameters.append(self._stated(after, self._most_weight))
@@ -128,7 +129,8 @@ class Steps:
                 at(
                     f"fit: {what} may leave {self._dtype}, in which it is computed: features may be as large as "
                     f"{known:.6g}, weights as {self.weight_bound:.6g}. State how large features are (bound= of inputs, "
-                    "X.clip(low, high)), scale them to about 1, or choose a smaller weight_bound= or fraction_bits="
+                    "X.clip(low, high)) and y, scale them to about 1, or choose a smaller weight_bound= or "
+                    "fraction_bits="
                 )
             )
         return most
