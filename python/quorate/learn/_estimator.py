@@ -78,9 +78,10 @@ class Estimator:
         for epoch, order in enumerate(self._schedule.batches(rows, generator)):
             self._say(f"epoch {epoch + 1} of {self._schedule.epochs}")
             batches = [(x[places], t[places]) for places in order]
+            after = steps.step(state, *batches[0])  # its ranges are proven before anything is sent
             nothing_of([array for batch in batches for array in batch]).reveal()
-            for batch in batches:
-                state = steps.step(state, *batch)
+            for place, batch in enumerate(batches):
+                state = steps.step(state, *batch) if place else after
                 nothing_of([*state.parameters, *state.velocities]).reveal()
         self._shape, self._parameters, self.n_features_in_ = shape, state.parameters, x.shape[1]
         self.n_iter_, self.weights_clipped_ = self._schedule.epochs, steps.clips
