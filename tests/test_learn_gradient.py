@@ -199,3 +199,10 @@ def test_gradients_of_a_strict_program_are_proven_to_fit() -> None:
         scores = x @ w
         [given] = gradient(scores, [w], along=qr.sigmoid(scores))
         assert np.allclose(given.reveal(), X.T @ sigmoid(X @ W), atol=1e-3)
+
+
+def test_the_gradient_of_a_choice_has_the_bits_of_what_is_chosen(three: qr.Session) -> None:
+    """The factor of a mean or of a penalty is not rounded to 16 fractional bits, though the choice is of ones."""
+    w = three.input(np.array([1.5, -2.0]), owner=0, dtype=qr.fixed(64, 24), bound=4)
+    [found] = qr.learn.gradient(abs(w).sum() * 5e-6, [w])
+    assert np.abs(found.reveal() - [5e-6, -5e-6]).max() <= 2.0**-24

@@ -197,11 +197,13 @@ def _divide(made: Made, g: Factored) -> Given:
 
 
 def _select(made: Made, g: Factored) -> Given:
-    chosen = Factored(made.session.where(made.operand(0), g.array, 0), g.factor)
+    # In the dtype of what is chosen: a multiple of chosen integers would have its bits, and few.
+    array = made.session.constant(g.array, dtype=made.result.dtype) if isinstance(g.array, np.ndarray) else g.array
+    chosen = Factored(made.session.where(made.operand(0), array, 0), g.factor)
     return [
         None,
         made.where(1, lambda: chosen),
-        made.where(2, lambda: Factored(g.array - chosen.array, g.factor)),
+        made.where(2, lambda: Factored(array - chosen.array, g.factor)),
     ]
 
 
