@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import mutants
+
 ROOT = Path(__file__).resolve().parent.parent
 ME = Path(__file__).resolve()
 
@@ -90,3 +92,12 @@ def test_what_commands_write_by_default_is_not_tracked() -> None:
     assert [path.name for path in tracked(".png", ".svg", ".json") if path.parent == ROOT] == []
     ignored = subprocess.run(["git", "check-ignore", "quorate-demo.png"], cwd=ROOT, capture_output=True, check=False)
     assert ignored.returncode == 0
+
+
+def test_mutations_are_in_their_places() -> None:
+    """What `make mutants` breaks is found where the code is now, though nobody runs it with each change."""
+    mutations = mutants.read(mutants.TABLE.read_text(encoding="utf-8"))
+    assert len(mutations) >= 220
+    assert mutants.misplaced(mutations, ROOT) == []
+    names = [mutation.name for mutation in mutations]
+    assert sorted(set(names)) == sorted(names)
