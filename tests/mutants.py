@@ -60,6 +60,7 @@ def git(*arguments: str, where: Path = ROOT) -> str:
 
 def copy_of_the_tree() -> None:
     """Brings the copy to what is in the working tree now, files that git does not know yet included."""
+    git("status")  # `stash` refuses where times of files are newer than git knows.
     state = git("stash", "create") or git("rev-parse", "HEAD")
     if not (COPY / ".git").exists():
         git("worktree", "prune")
