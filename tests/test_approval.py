@@ -31,12 +31,19 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
     made.stop()
 
 
+# What `explain` said of a text, wherever it lay.
+EXPLAINED: dict[tuple[str, ...], str] = {}
+
+
 def approval(script: Path, *options: str) -> str:
     """What a person approves who has read the plan."""
-    ended = subprocess.run(
-        [QUORATE, "explain", str(script), *options], capture_output=True, text=True, timeout=100, check=True
-    )
-    return ended.stdout.splitlines()[-1].removeprefix("to approve all of it: --approve ")
+    asked = (script.read_text(), *options)
+    if asked not in EXPLAINED:
+        ended = subprocess.run(
+            [QUORATE, "explain", str(script), *options], capture_output=True, text=True, timeout=100, check=True
+        )
+        EXPLAINED[asked] = ended.stdout.splitlines()[-1].removeprefix("to approve all of it: --approve ")
+    return EXPLAINED[asked]
 
 
 def run(deployment: Deployment, script: Path, *own: str) -> list[Ended]:

@@ -488,7 +488,7 @@ def test_integers(place: Place, data: Any, k: int, bounded: bool) -> None:
 
 
 @pytest.mark.parametrize("place", [*(place for place in places() if place not in USUAL), *FORMS], ids=str)
-@settings(SETTINGS, max_examples=15)
+@settings(SETTINGS, max_examples=8)
 @given(data=st.data(), k=st.sampled_from([2, 3, 8, 31, 32, 33, 63, 64]), bounded=st.booleans())
 def test_integers_among_more_parties(place: Place, data: Any, k: int, bounded: bool) -> None:
     run(data, place, k, 0, bounded)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import quorate as qr
 from applications import SESSIONS, garbles, opened
 
-PLENTY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+PLENTY = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module", params=SESSIONS, ids=str)
@@ -71,7 +71,7 @@ def test_random_integers(mpc: qr.Session, data: Any, k: int, signed: bool, bound
         drawn = st.one_of(
             st.sampled_from([low, high, 0]), st.integers(low, high), st.integers(0, 40).map(lambda v, h=high: min(v, h))
         )
-        values.append(data.draw(st.lists(drawn, min_size=6, max_size=6)))
+        values.append(data.draw(st.lists(drawn, min_size=12, max_size=12)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", qr.RangeWarning)
         x, y = (

@@ -92,7 +92,7 @@ def test_many_dropped_arrays_do_not_wear_a_session_out() -> None:
     with qr.local("rss") as mpc:
         x = mpc.input([5], owner=0)
         for _ in range(3):
-            for _ in range(50_000):
+            for _ in range(15_000):
                 y = x + 1
             assert y.reveal().tolist() == [6]
 

@@ -57,10 +57,10 @@ SUM_OF_BITS = "sum(int(np.bitwise_count(v)) for v in x.view(np.uint64))"
     ("inputs", "operation", "expected", "count", "limit"),
     [
         (INTEGERS, "a < b", "assert (result == (x < y)).all()", 10**6, 75),
-        (INTEGERS, "a // 1000", "assert (result == x // 1000).all()", 10**6, 75),
-        (INTEGERS, "mpc.where(a < b, a, b)", "assert (result == np.minimum(x, y)).all()", 10**6, 95),
+        (INTEGERS, "a // 1000", "assert (result == x // 1000).all()", 3 * 10**5, 40),
+        (INTEGERS, "mpc.where(a < b, a, b)", "assert (result == np.minimum(x, y)).all()", 3 * 10**5, 45),
         (INTEGERS, "a.max()", "assert result == x.max()", 10**6, 60),
-        (INTEGERS, "a.argmin()", "assert result == x.argmin()", 10**6, 60),
+        (INTEGERS, "a.argmin()", "assert result == x.argmin()", 3 * 10**5, 40),
         (INTEGERS, "a.bits().sum()", f"assert result == {SUM_OF_BITS}", 10**5, 40),
         (INTEGERS, "mpc.take(a[:200] >> 12, b[:2000] & 255).sum()", "pass", 10**4, 25),
         (
@@ -95,7 +95,7 @@ OPERATIONS: dict[str, Operation] = {
     "equal": lambda mpc, a, b: a == b,
     "and": lambda mpc, a, b: a & b,
     "quotient": lambda mpc, a, b: a // 7,
-    "remainder": lambda mpc, a, b: a % np.arange(1, 1 + len(a)),
+    "remainder": lambda mpc, a, b: a[:1000] % np.arange(1, 1001),
     "shift": lambda mpc, a, b: a >> 3,
     "magnitude": lambda mpc, a, b: abs(a),
     "clip": lambda mpc, a, b: a.clip(-50, 50),
